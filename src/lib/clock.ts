@@ -1,0 +1,46 @@
+/** A timer that has been set and can be taken back. */
+export interface Timer {
+  cancel(): void;
+}
+
+/**
+ * Time as an argument. Production uses {@link systemClock}; simulation drives a virtual one, so nothing
+ * else in `src` may read `Date` or set a timer.
+ */
+export interface Clock {
+  /** Wall clock, milliseconds since the epoch. May jump. */
+  now(): number;
+  /** Milliseconds since an arbitrary start. Never goes back, may stand still while the machine sleeps. */
+  monotonic(): number;
+  /** Calls `run` once after `delayMs`, unless cancelled. A pending timer does not keep the process alive by itself when `background`. */
+  setTimer(delayMs: number, run: () => void, options?: { background?: boolean }): Timer;
+}
+
+/** The machine's own clock. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  setTimer(delayMs, run, options) {
+    const handle = setTimeout(run, Math.min(Math.max(0, delayMs), 2 ** 31 - 1));
+    if (options?.background) handle.unref();
+    return { cancel: () => clearTimeout(handle) };
+  },
+};
+
+/**
+ * Resolves after `delayMs` on that clock; rejects with the signal's reason as soon as it is aborted.
+ */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      timer.cancel();
+      reject(signal?.reason);
+    };
+    const timer = clock.setTimer(delayMs, () => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}

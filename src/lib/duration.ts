@@ -1,0 +1,26 @@
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** A Go duration of hours, minutes, seconds and milliseconds, as the CRDs accept it: `90s`, `1h30m`. */
+export const DURATION_PATTERN = '^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$';
+
+/** Milliseconds of a duration such as `1h30m`; undefined where it is not one. */
+export function parseDuration(text: string): number | undefined {
+  if (!new RegExp(DURATION_PATTERN).test(text)) return undefined;
+  let total = 0;
+  for (const [, amount, , unit] of text.matchAll(/([0-9]+(\.[0-9]+)?)(ms|s|m|h)/g)) {
+    total += Number(amount) * (UNIT_MS[unit ?? ''] ?? 0);
+  }
+  return total;
+}
+
+/** The shortest spelling people use: `45s`, `5m`, `1h30m`, `250ms`. */
+export function formatDuration(milliseconds: number): string {
+  if (milliseconds < 1000) return `${Math.round(milliseconds)}ms`;
+  const seconds = Math.round(milliseconds / 1000);
+  const parts = [
+    [Math.floor(seconds / 3600), 'h'],
+    [Math.floor((seconds % 3600) / 60), 'm'],
+    [seconds % 60, 's'],
+  ] as const;
+  return parts.map(([amount, unit]) => (amount > 0 ? `${amount}${unit}` : '')).join('');
+}
