@@ -1,0 +1,24 @@
+import type { AccountRef, AccountSession } from './account-session.ts';
+
+/**
+ * `notReady` carries the session where the login was proven before: its feed and its `get` and `destroy`
+ * still serve teardown, its tickets refuse.
+ */
+export type AccountLookup =
+  | { readonly type: 'ready'; readonly session: AccountSession }
+  | {
+      readonly type: 'notReady';
+      readonly reason: string;
+      readonly message: string;
+      readonly session: AccountSession | undefined;
+    }
+  | { readonly type: 'missing' };
+
+/** The accounts that this process knows, by name. */
+export interface AccountDirectory {
+  get(ref: AccountRef): AccountLookup;
+  /** Every account with a proven login. */
+  sessions(): readonly AccountSession[];
+  /** Called after an account became ready, stopped being so, or its breaker or limits changed. */
+  onChange(listener: (ref: AccountRef) => void): () => void;
+}

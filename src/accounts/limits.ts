@@ -1,0 +1,17 @@
+import type { MicroDollars } from '../lib/money.ts';
+
+/**
+ * What an account allows in sum. Limits stop new rentals and starts, never a machine that runs. An absent
+ * one does not limit.
+ */
+export interface AccountLimits {
+  readonly maxInstances?: number;
+  /** Of one machine, and the default of a GpuInstance that sets none. */
+  readonly maxPricePerHour?: MicroDollars;
+  /** Sum of the hourly prices of all machines of the account. */
+  readonly maxSpendPerHour?: MicroDollars;
+  /** Spent in the running UTC month. */
+  readonly maxSpendPerMonth?: MicroDollars;
+  /** Credit below which nothing new is rented. */
+  readonly minCredit?: MicroDollars;
+}

@@ -1,0 +1,49 @@
+/** The world a command runs in, so that a test can give another. */
+export interface CommandContext {
+  readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Aborted by Ctrl-C and SIGTERM. */
+  readonly signal: AbortSignal;
+}
+
+/** One option of a command, in commander's notation. */
+export interface CommandOption {
+  /** e.g. `-n, --namespace <name>`. */
+  readonly flags: string;
+  readonly description: string;
+  readonly defaultValue?: string | boolean | readonly string[];
+  /** Collects every use into a list. */
+  readonly repeatable?: boolean;
+  readonly choices?: readonly string[];
+  readonly hidden?: boolean;
+}
+
+/** One positional argument, in commander's notation. */
+export interface CommandArgument {
+  /** e.g. `<name>` or `[offer...]`. */
+  readonly name: string;
+  readonly description: string;
+}
+
+/** Option values by camel-cased name, as commander parsed them. */
+export type OptionValues = Readonly<Record<string, unknown>>;
+
+export interface CommandInput {
+  readonly args: readonly string[];
+  readonly options: OptionValues;
+}
+
+/** A command is data: verb and noun, what it says of itself, and what it does. */
+export interface Command {
+  /** As typed: `operator`, `search offers`. */
+  readonly name: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly examples?: readonly string[];
+  readonly args?: readonly CommandArgument[];
+  readonly options?: readonly CommandOption[];
+  /** Resolves to the exit code. A thrown error prints its message and exits 1. */
+  run(input: CommandInput, context: CommandContext): Promise<number>;
+}
