@@ -1,0 +1,37 @@
+# Every target sets up what it needs; `npm ci` brings the pinned Node, so an old system Node is enough.
+SHELL := bash
+INSTALLED := node_modules/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install check test demo generate format build bench clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: $(INSTALLED) ## Install dependencies (done by every other target when needed)
+
+$(INSTALLED): package-lock.json tools/node-runtime/package.json
+	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or newer (https://nodejs.org), then run this again." >&2; exit 1; }
+	npm ci --no-audit --no-fund --loglevel=error 1>&2
+	@touch $@
+
+check: $(INSTALLED) ## Types, lint, import rules, unit tests, generated files (under a minute)
+	@npm run --silent check
+
+test: $(INSTALLED) ## All tests, on a real Kubernetes API that it sets up itself
+	@npm run --silent test
+
+demo: $(INSTALLED) ## The whole job on a real Kubernetes API with a simulated marketplace
+	@npm run --silent demo
+
+generate: $(INSTALLED) ## Write CRDs, chart and reference from the zod sources
+	@npm run --silent generate
+
+format: $(INSTALLED) ## Format and fix what can be fixed
+	@npm run --silent format
+
+build: $(INSTALLED) ## One bundle: dist/gpu-rent.mjs
+	@npm run --silent build
+
+clean: ## Remove what the targets made in this folder
+	rm -rf node_modules dist coverage reports

@@ -1,0 +1,10 @@
+/** `make test`: unit tests and everything on a real Kubernetes API. Its last line is one sum over all suites. */
+import { close, runSuites } from './suite.ts';
+
+close(
+  await runSuites([
+    { name: 'unit tests', command: ['vitest', 'run', '--project', 'unit'], counts: 'vitest' },
+    { name: 'cluster binaries', command: ['node', 'test/cluster/main.ts', 'build'], counts: 'exit' },
+    { name: 'integration tests', command: ['vitest', 'run', '--project', 'integration'], counts: 'vitest' },
+  ]),
+);

@@ -1,0 +1,149 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const repository = join(import.meta.dirname, '..', '..');
+
+interface Planted {
+  readonly title: string;
+  readonly file: string;
+  readonly source: string;
+  readonly rule: string;
+  readonly says?: string;
+}
+
+const PLANTED: readonly Planted[] = [
+  {
+    title: 'lib that imports a controller',
+    file: 'src/lib/planted-up.ts',
+    source: "import { x } from '../controllers/gpu-instance/x.ts';\nexport const y = x;\n",
+    rule: 'no-restricted-imports',
+    says: 'lib is the ground',
+  },
+  {
+    title: 'a simulator that borrows the client',
+    file: 'src/simulator/planted-client.ts',
+    source: "import { x } from '../marketplace/client.ts';\nexport const y = x;\n",
+    rule: 'no-restricted-imports',
+    says: 'a shared mistake would pass every test',
+  },
+  {
+    title: 'a runtime that learns a GPU word',
+    file: 'src/runtime/planted-gpu.ts',
+    source: "import type { X } from '../api/v1alpha1/gpu-instance.ts';\nexport type Y = X;\n",
+    rule: 'no-restricted-imports',
+    says: 'knows no GPU word',
+  },
+  {
+    title: 'a controller that imports its sibling',
+    file: 'src/controllers/gpu-instance/planted-sibling.ts',
+    source: "import { x } from '../orphan-sweep/decide.ts';\nexport const y = x;\n",
+    rule: 'no-restricted-imports',
+    says: 'they meet through the cluster',
+  },
+  {
+    title: 'an endpoint group that calls the marketplace',
+    file: 'src/controllers/endpoint-group/planted-call.ts',
+    source: "import { x } from '../../marketplace/client.ts';\nexport const y = x;\n",
+    rule: 'no-restricted-imports',
+    says: 'never calls the marketplace',
+  },
+  {
+    title: 'a pure file that imports code of the marketplace',
+    file: 'src/controllers/gpu-instance/decide.ts',
+    source: "import { x } from '../../marketplace/client.ts';\nexport const y = x;\n",
+    rule: 'no-restricted-imports',
+    says: 'A pure file takes values',
+  },
+  {
+    title: 'a pure file that waits',
+    file: 'src/controllers/gpu-instance/stage.ts',
+    source: 'export const stage = async () => await Promise.resolve(1);\n',
+    rule: 'no-async-await',
+  },
+  {
+    title: 'a decision that reads the clock',
+    file: 'src/controllers/gpu-instance/planted-clock.ts',
+    source: 'export const now = () => Date.now();\n',
+    rule: 'no-restricted-properties',
+    says: 'Env.clock',
+  },
+  {
+    title: 'a controller that sets a timer of its own',
+    file: 'src/controllers/gpu-instance/planted-timer.ts',
+    source: 'export const later = (run: () => void) => setTimeout(run, 5);\n',
+    rule: 'no-restricted-globals',
+  },
+  {
+    title: 'a controller that reads the environment',
+    file: 'src/controllers/gpu-instance/planted-environment.ts',
+    source: "export const key = () => process.env['KEY'];\n",
+    rule: 'no-restricted-globals',
+  },
+  {
+    title: 'a floating promise',
+    file: 'src/lib/planted-floating.ts',
+    source: 'const pay = async (): Promise<void> => {};\nexport const run = (): void => {\n  pay();\n};\n',
+    rule: 'no-floating-promises',
+  },
+  {
+    title: 'an open switch',
+    file: 'src/lib/planted-switch.ts',
+    source:
+      "type T = 'a' | 'b';\nexport function f(t: T): number {\n  switch (t) {\n    case 'a':\n      return 1;\n  }\n  return 0;\n}\n",
+    rule: 'switch-exhaustiveness-check',
+  },
+  {
+    title: 'any',
+    file: 'src/lib/planted-any.ts',
+    source: 'export const x: any = 1;\n',
+    rule: 'no-explicit-any',
+  },
+  {
+    title: 'a promise that something is there',
+    file: 'src/lib/planted-bang.ts',
+    source: 'export const first = (list: number[]): number => list[0]!;\n',
+    rule: 'no-non-null-assertion',
+  },
+];
+
+interface Diagnostic {
+  readonly filename: string;
+  readonly code: string;
+  readonly message: string;
+  readonly help?: string;
+}
+
+let folder: string;
+let diagnostics: readonly Diagnostic[];
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'planted-'));
+  for (const file of ['oxlint.config.ts', 'tsconfig.json', 'package.json']) {
+    cpSync(join(repository, file), join(folder, file));
+  }
+  symlinkSync(join(repository, 'node_modules'), join(folder, 'node_modules'));
+  for (const { file, source } of PLANTED) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), source);
+  }
+  const report: { diagnostics: Diagnostic[] } = JSON.parse(lint(folder));
+  diagnostics = report.diagnostics;
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function lint(cwd: string): string {
+  const oxlint = join(repository, 'node_modules', '.bin', 'oxlint');
+  const run = spawnSync(oxlint, ['--type-aware', '--format=json', 'src'], { cwd, encoding: 'utf8' });
+  return run.stdout;
+}
+
+test.each(PLANTED)('refuses $title', ({ file, rule, says }) => {
+  const found = diagnostics.filter((diagnostic) => diagnostic.filename === file);
+  const hit = found.find((diagnostic) => diagnostic.code.includes(rule));
+  expect(hit, `no ${rule} for ${file}, only ${JSON.stringify(found)}`).toBeDefined();
+  if (says) expect(`${hit?.message} ${hit?.help}`).toContain(says);
+});
