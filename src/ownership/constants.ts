@@ -1,0 +1,31 @@
+/**
+ * The times on which the safety of a purchase rests, in milliseconds. Each is an operator flag; their
+ * defaults suit the public service, tests and the demo shorten them to the bounds of their own faults.
+ */
+export interface PurchaseConstants {
+  /** How long after the deadline of a rent call the service may still carry it out. */
+  readonly lateCallMs: number;
+  /** How long a new machine may be missing from a complete list. */
+  readonly listLagMs: number;
+  /** Least distance between the two lists that prove a destroyed machine gone. */
+  readonly goneSpacingMs: number;
+  /** Age, by its own start date, before an unclaimed machine of ours counts as an orphan. */
+  readonly orphanAgeMs: number;
+  /** How far a start date may lie before the moment we issued its label: clocks differ. */
+  readonly clockSkewMs: number;
+  /** Longest time one rent call may take. */
+  readonly rentCallMs: number;
+  /** How much of the lease must remain when a rent call ends. */
+  readonly leaseMarginMs: number;
+}
+
+/** The defaults of the operator's flags. */
+export const defaultConstants: PurchaseConstants = Object.freeze({
+  lateCallMs: 120_000,
+  listLagMs: 60_000,
+  goneSpacingMs: 10_000,
+  orphanAgeMs: 60_000,
+  clockSkewMs: 60_000,
+  rentCallMs: 30_000,
+  leaseMarginMs: 3_000,
+});

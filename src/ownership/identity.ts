@@ -1,0 +1,136 @@
+import { Secret } from '../lib/secret.ts';
+import type { KeyRing } from './key-ring.ts';
+
+/** Who this installation is: what its labels, claims and intents are signed with. */
+export interface Identity {
+  /** 32 lower-case hex characters, drawn once. */
+  readonly installId: string;
+  /** The first eight of them, as labels carry it. */
+  readonly installId8: string;
+  /** The first key signs, all verify. */
+  readonly keys: KeyRing;
+  /** uid of the `kube-system` namespace when the identity was made; undefined where that may not be read. */
+  readonly kubeSystemUid: string | undefined;
+  /** What the installation watched when it last started: `*`, or namespaces sorted and joined by commas. */
+  readonly scope: string;
+}
+
+/** The Secret of the operator's namespace that holds the identity. */
+export const IDENTITY_SECRET = 'gpu-rental-operator-identity';
+
+/** What is known at start about an installation's identity. */
+export interface IdentityFacts {
+  readonly stored: Identity | 'missing' | 'unreadable';
+  /** Objects of the cluster that carry an intent or a claim. */
+  readonly objectsWithRentals: number;
+  /** Listed machines whose label starts with the operator's prefix. */
+  readonly labelledMachines: number;
+  readonly kubeSystemUid: string | undefined;
+  readonly scope: string;
+}
+
+/** What to do about it. */
+export type IdentityDecision =
+  | { readonly type: 'create' }
+  | {
+      readonly type: 'use';
+      readonly identity: Identity;
+      /** Why unclaimed machines must be left alone, where they must. */
+      readonly sweep: 'allowed' | 'clusterChanged' | 'scopeShrunk';
+      /** Whether the stored scope grew and should be written again. */
+      readonly saveScope: boolean;
+    }
+  | { readonly type: 'lost'; readonly message: string };
+
+const RECOVERY =
+  `restore the Secret ${IDENTITY_SECRET} from a backup, or give the rentals up knowingly with ` +
+  '`gpu-rent reset identity --confirm`: machines labelled before are then never touched again.';
+
+/**
+ * Whether to use, create or refuse an identity. A new one beside old rentals would make every machine
+ * that still bills a stranger's, so it is only ever drawn where nothing was rented before.
+ */
+export function decideIdentity(facts: IdentityFacts): IdentityDecision {
+  if (facts.stored === 'unreadable') {
+    return {
+      type: 'lost',
+      message: `The Secret ${IDENTITY_SECRET} cannot be read as an identity: ${RECOVERY}`,
+    };
+  }
+  if (facts.stored !== 'missing') return useStored(facts.stored, facts);
+  if (facts.objectsWithRentals === 0 && facts.labelledMachines === 0) return { type: 'create' };
+  return {
+    type: 'lost',
+    message:
+      `The Secret ${IDENTITY_SECRET} is missing although ${facts.objectsWithRentals} objects carry a rental and ` +
+      `${facts.labelledMachines} machines carry the operator's label: ${RECOVERY}`,
+  };
+}
+
+function useStored(identity: Identity, facts: IdentityFacts): IdentityDecision {
+  const shrunk = !scopeCovers(facts.scope, identity.scope);
+  const moved =
+    identity.kubeSystemUid !== undefined &&
+    facts.kubeSystemUid !== undefined &&
+    identity.kubeSystemUid !== facts.kubeSystemUid;
+  const sweep = moved ? 'clusterChanged' : shrunk ? 'scopeShrunk' : 'allowed';
+  return { type: 'use', identity, sweep, saveScope: !shrunk && facts.scope !== identity.scope };
+}
+
+/** The watched namespaces as they are stored and compared. Empty: all. */
+export function scopeOf(namespaces: readonly string[]): string {
+  return namespaces.length === 0 ? '*' : [...new Set(namespaces)].sort().join(',');
+}
+
+/** Whether watching `scope` sees every object that watching `earlier` saw. */
+function scopeCovers(scope: string, earlier: string): boolean {
+  if (scope === '*') return true;
+  if (earlier === '*') return false;
+  const namespaces = new Set(scope.split(','));
+  return earlier.split(',').every((name) => namespaces.has(name));
+}
+
+/** A new identity from 16 bytes for the id and 32 for its first key. */
+export function newIdentity(
+  bytes: { readonly id: Uint8Array; readonly key: Uint8Array },
+  place: { readonly kubeSystemUid: string | undefined; readonly scope: string },
+): Identity {
+  const installId = hex(bytes.id);
+  return {
+    installId,
+    installId8: installId.slice(0, 8),
+    keys: [new Secret(hex(bytes.key))],
+    kubeSystemUid: place.kubeSystemUid,
+    scope: place.scope,
+  };
+}
+
+/** The Secret's `stringData`: one line per key, the signing one first, so that a person can rotate by adding a line. */
+export function identityToData(identity: Identity): Record<string, string> {
+  return {
+    installId: identity.installId,
+    keys: identity.keys.map((key) => key.reveal()).join('\n'),
+    scope: identity.scope,
+    ...(identity.kubeSystemUid === undefined ? {} : { kubeSystemUid: identity.kubeSystemUid }),
+  };
+}
+
+/** The identity that a Secret's decoded data holds; undefined where it holds none. */
+export function identityFromData(data: Readonly<Record<string, string>>): Identity | undefined {
+  const installId = data.installId?.trim() ?? '';
+  const lines = (data.keys ?? '').split(/\s+/).filter((line) => line !== '');
+  const [first, ...rest] = lines.map((line) => new Secret(line));
+  if (!/^[0-9a-f]{32}$/.test(installId) || first === undefined) return undefined;
+  if (!lines.every((line) => /^[0-9a-f]{64}$/.test(line))) return undefined;
+  return {
+    installId,
+    installId8: installId.slice(0, 8),
+    keys: [first, ...rest],
+    kubeSystemUid: data.kubeSystemUid?.trim() || undefined,
+    scope: data.scope?.trim() || '*',
+  };
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex');
+}

@@ -1,0 +1,93 @@
+import { type KeyRing, macVerifies, signMac } from './key-ring.ts';
+import { type Login, loginKey } from './login.ts';
+
+/** Version of the annotation that this program writes and the only one that it acts on. */
+export const INTENT_VERSION = 1;
+
+/**
+ * A purchase about to be made, as it stands on the object before any money can be spent. Times are
+ * milliseconds since the epoch.
+ */
+export interface RentalIntent {
+  readonly uid: string;
+  readonly attempt: number;
+  readonly offer: number;
+  /** Generation of the spec that was bought. */
+  readonly generation: number;
+  /** {@link loginKey} of the login that buys. */
+  readonly login: string;
+  readonly issuedAt: number;
+  /** When the rent call is given up at the latest. */
+  readonly deadline: number;
+  /** Where the service does not echo labels: the ids that existed before, so that a new one can be told. */
+  readonly knownIds?: readonly number[];
+}
+
+/** What an object's intent annotation turned out to be. */
+export type IntentReading =
+  | { readonly type: 'none' }
+  | { readonly type: 'intent'; readonly intent: RentalIntent }
+  /** Not JSON of ours, or its code is wrong: a person or a program edited it. */
+  | { readonly type: 'tampered' }
+  /** Written by another version of this program: hands off. */
+  | { readonly type: 'unknownVersion'; readonly version: string };
+
+function intentParts(intent: RentalIntent): readonly string[] {
+  return [
+    String(INTENT_VERSION),
+    intent.uid,
+    String(intent.attempt),
+    String(intent.offer),
+    String(intent.generation),
+    intent.login,
+    String(intent.issuedAt),
+    String(intent.deadline),
+    intent.knownIds === undefined ? '' : JSON.stringify(intent.knownIds),
+  ];
+}
+
+/** The annotation's text for an intent, signed. */
+export function writeIntent(keys: KeyRing, intent: RentalIntent): string {
+  return JSON.stringify({ v: INTENT_VERSION, ...intent, mac: signMac(keys, 'intent', intentParts(intent)) });
+}
+
+/** Reads the annotation. Anything that this version did not sign is told apart and never acted on. */
+export function readIntent(keys: KeyRing, annotation: string | undefined): IntentReading {
+  if (annotation === undefined) return { type: 'none' };
+  const fields = jsonObject(annotation);
+  if (fields === undefined) return { type: 'tampered' };
+  if (fields.v !== INTENT_VERSION) return { type: 'unknownVersion', version: String(fields.v).slice(0, 20) };
+  const intent = intentOf(fields);
+  const mac = fields.mac;
+  if (intent === undefined || typeof mac !== 'string') return { type: 'tampered' };
+  if (!macVerifies(keys, 'intent', { parts: intentParts(intent), mac })) return { type: 'tampered' };
+  return { type: 'intent', intent };
+}
+
+/** Whether an intent was issued for this login. */
+export function isForLogin(intent: RentalIntent, login: Login): boolean {
+  return intent.login === loginKey(login);
+}
+
+function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function intentOf(fields: Readonly<Record<string, unknown>>): RentalIntent | undefined {
+  const { uid, login, knownIds } = fields;
+  const numbers = [fields.attempt, fields.offer, fields.generation, fields.issuedAt, fields.deadline];
+  if (typeof uid !== 'string' || typeof login !== 'string' || !numbers.every(isWholeNumber)) return undefined;
+  const [attempt = 0, offer = 0, generation = 0, issuedAt = 0, deadline = 0] = numbers;
+  const intent = { uid, attempt, offer, generation, login, issuedAt, deadline };
+  if (knownIds === undefined) return intent;
+  return Array.isArray(knownIds) && knownIds.every(isWholeNumber) ? { ...intent, knownIds } : undefined;
+}
+
+function isWholeNumber(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}

@@ -1,0 +1,79 @@
+import { type KeyRing, macVerifies, signMac } from './key-ring.ts';
+
+/** What a label says about the machine that carries it. */
+export interface LabelFacts {
+  /** The object that asked for the machine. */
+  readonly uid: string;
+  /** Which purchase of that object. */
+  readonly attempt: number;
+  /** When the purchase was recorded, milliseconds since the epoch. */
+  readonly issuedAt: number;
+}
+
+/** The part of an installation's identity that labels are made with. */
+export interface LabelIdentity {
+  /** First eight characters of the install id. */
+  readonly installId8: string;
+  readonly keys: KeyRing;
+}
+
+/** What a machine's label turned out to be. Only `verified` ever proves anything. */
+export type LabelReading =
+  | { readonly type: 'none' }
+  | { readonly type: 'verified'; readonly facts: LabelFacts; readonly retained: boolean }
+  /** Carries our install id, but no key of ours made its code: edited, cut, or forged. */
+  | { readonly type: 'unverified'; readonly retained: boolean }
+  | { readonly type: 'foreignInstall'; readonly installId8: string; readonly retained: boolean }
+  | { readonly type: 'someoneElses' };
+
+/** Every label of any installation of this operator starts so. */
+export const LABEL_PREFIX = 'gpurental1:';
+/** Label of a machine that was kept when its object let go of it. */
+export const RETAINED_PREFIX = 'gpurental1-retained:';
+
+const BODY = /^([0-9a-f]{8}):([0-9a-f-]{1,64}):([0-9]{1,9}):([0-9]{1,15}):([0-9a-f]{1,64})$/;
+
+function labelParts(installId8: string, facts: LabelFacts): readonly string[] {
+  return [installId8, facts.uid, String(facts.attempt), String(facts.issuedAt)];
+}
+
+/**
+ * The label that a rent call carries: `gpurental1:<installId8>:<uid>:<attempt>:<issuedAt>:<mac>`. All of it is
+ * lower case, so that a service which folds case does not break it.
+ */
+export function makeLabel(identity: LabelIdentity, facts: LabelFacts): string {
+  const parts = labelParts(identity.installId8, facts);
+  return `${LABEL_PREFIX}${parts.join(':')}:${signMac(identity.keys, 'label', parts)}`;
+}
+
+/** The label of a machine that outlives its object on purpose: still ours to recognise, no longer ours to destroy. */
+export function makeRetainedLabel(identity: LabelIdentity, facts: LabelFacts): string {
+  const parts = labelParts(identity.installId8, facts);
+  return `${RETAINED_PREFIX}${parts.join(':')}:${signMac(identity.keys, 'retained', parts)}`;
+}
+
+/** Whether a label was made by any installation of this operator, ours or another. */
+export function hasOperatorPrefix(label: string | null | undefined): boolean {
+  return label?.startsWith(LABEL_PREFIX) === true || label?.startsWith(RETAINED_PREFIX) === true;
+}
+
+/** Reads a machine's label. Text, an empty label and one of another installation are all told apart. */
+export function readLabel(identity: LabelIdentity, label: string | null | undefined): LabelReading {
+  if (label === null || label === undefined || label === '') return { type: 'none' };
+  if (!hasOperatorPrefix(label)) return { type: 'someoneElses' };
+  const retained = label.startsWith(RETAINED_PREFIX);
+  const body = label.slice(retained ? RETAINED_PREFIX.length : LABEL_PREFIX.length);
+  const installId8 = body.slice(0, 8);
+  if (installId8 !== identity.installId8) return { type: 'foreignInstall', installId8, retained };
+  const facts = verifiedFacts(identity, body, retained);
+  return facts ? { type: 'verified', facts, retained } : { type: 'unverified', retained };
+}
+
+function verifiedFacts(identity: LabelIdentity, body: string, retained: boolean): LabelFacts | undefined {
+  const match = BODY.exec(body);
+  if (!match) return undefined;
+  const [, installId8 = '', uid = '', attempt = '', issuedAt = '', mac = ''] = match;
+  const parts = [installId8, uid, attempt, issuedAt];
+  if (!macVerifies(identity.keys, retained ? 'retained' : 'label', { parts, mac })) return undefined;
+  return { uid, attempt: Number(attempt), issuedAt: Number(issuedAt) };
+}

@@ -1,0 +1,10 @@
+/** One login of one marketplace. It is part of every intent and claim, so a key of another login owns nothing. */
+export interface Login {
+  readonly url: string;
+  readonly userId: number;
+}
+
+/** The login in one string, as it is signed and stored: `<userId>@<url>`. */
+export function loginKey(login: Login): string {
+  return `${login.userId}@${login.url.replace(/\/+$/, '')}`;
+}

@@ -1,0 +1,86 @@
+import { type ClaimFacts, claimVerifies } from './claim.ts';
+import type { PurchaseConstants } from './constants.ts';
+import { type LabelFacts, type LabelIdentity, readLabel } from './label.ts';
+import type { Login } from './login.ts';
+
+/** The fields of a listed machine that ownership depends on. */
+export interface OwnedRow {
+  readonly id: number;
+  /** null or empty: none. undefined: the service does not echo labels. */
+  readonly label: string | null | undefined;
+  /** The service's own start date, milliseconds since the epoch. */
+  readonly startedAt: number | undefined;
+}
+
+/** What an object has recorded about a machine: the pair that proves it, and of which attempt. */
+export interface RecordedClaim {
+  readonly uid: string;
+  readonly attempt: number;
+  readonly instanceId: number;
+  readonly claim: string;
+}
+
+/** Whose machine a row is. `claimed` and `labelled` are ours; nothing else may ever be touched. */
+export type Ownership =
+  | { readonly type: 'claimed'; readonly uid: string; readonly attempt: number }
+  | { readonly type: 'labelled'; readonly facts: LabelFacts }
+  /** Our label on a machine without a start date: enough to find a purchase by, never enough to destroy. */
+  | { readonly type: 'undated'; readonly facts: LabelFacts }
+  /** Kept on purpose when its object let go of it. */
+  | { readonly type: 'retained'; readonly facts: LabelFacts }
+  /** Our label on a machine that began outside the label's window: someone copied it. */
+  | { readonly type: 'labelCopied'; readonly facts: LabelFacts }
+  /** Carries our install id with a code that we never made. */
+  | { readonly type: 'labelForged' }
+  | { readonly type: 'foreignInstall'; readonly installId8: string }
+  | { readonly type: 'someoneElses' }
+  | { readonly type: 'unlabelled' };
+
+export interface OwnershipContext {
+  readonly identity: LabelIdentity;
+  readonly login: Login;
+  readonly constants: PurchaseConstants;
+  /** What objects recorded about this very machine id; an unverifiable one is as good as none. */
+  readonly claims?: readonly RecordedClaim[];
+}
+
+/** Whose machine this is: by a verified claim first, else by its label inside the label's window. */
+export function whose(row: OwnedRow, context: OwnershipContext): Ownership {
+  const claim = context.claims?.find((candidate) => claimsRow(candidate, row, context));
+  if (claim) return { type: 'claimed', uid: claim.uid, attempt: claim.attempt };
+  const reading = readLabel(context.identity, row.label);
+  switch (reading.type) {
+    case 'none':
+      return { type: 'unlabelled' };
+    case 'someoneElses':
+      return { type: 'someoneElses' };
+    case 'foreignInstall':
+      return { type: 'foreignInstall', installId8: reading.installId8 };
+    case 'unverified':
+      return { type: 'labelForged' };
+    case 'verified':
+      return reading.retained
+        ? { type: 'retained', facts: reading.facts }
+        : byWindow(row, reading.facts, context);
+  }
+}
+
+/** Whether a machine that began then can be the one that this label was issued for. */
+export function startsInWindow(startedAt: number, issuedAt: number, constants: PurchaseConstants): boolean {
+  return (
+    startedAt >= issuedAt - constants.clockSkewMs &&
+    startedAt <= issuedAt + constants.lateCallMs + constants.listLagMs
+  );
+}
+
+function byWindow(row: OwnedRow, facts: LabelFacts, context: OwnershipContext): Ownership {
+  if (row.startedAt === undefined) return { type: 'undated', facts };
+  const inside = startsInWindow(row.startedAt, facts.issuedAt, context.constants);
+  return { type: inside ? 'labelled' : 'labelCopied', facts };
+}
+
+function claimsRow(candidate: RecordedClaim, row: OwnedRow, context: OwnershipContext): boolean {
+  if (candidate.instanceId !== row.id) return false;
+  const facts: ClaimFacts = { ...candidate, login: context.login };
+  return claimVerifies(context.identity.keys, facts, candidate.claim);
+}
