@@ -1,0 +1,32 @@
+import { isObject } from './request-body.ts';
+import type { Route } from './route.ts';
+import type { ApiKey, JsonObject } from './world.ts';
+
+/** A call that has been routed and is about to be made. */
+export interface Call {
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string | undefined>>;
+  readonly query: URLSearchParams;
+  readonly body: JsonObject;
+}
+
+/**
+ * Whether a key may make a call (specification section 5). A full key may; a scoped one needs the
+ * category of the route under `api`; the restricted key of an instance passes only where
+ * {@link permitsInstance} lets it.
+ */
+export function permits(key: ApiKey, call: Call): boolean {
+  if (key.instanceId !== null) return permitsInstance(key.instanceId, call);
+  if (key.permissions === null) return true;
+  const api = key.permissions['api'];
+  if (call.route.category === null) return true;
+  return isObject(api) && isObject(api[call.route.category]);
+}
+
+/** The restricted key starts, stops or destroys its own instance and nothing else (specification 5.5). */
+function permitsInstance(instanceId: number, call: Call): boolean {
+  if (call.route.path !== '/api/v0/instances/:id') return false;
+  if (Number(call.params['id']) !== instanceId) return false;
+  if (call.route.method === 'DELETE') return true;
+  return call.route.method === 'PUT' && typeof call.body['state'] === 'string';
+}

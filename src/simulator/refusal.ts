@@ -1,0 +1,21 @@
+import type { JsonObject } from './world.ts';
+
+/**
+ * Thrown by a handler or a reader of the body to answer with an error. Becomes
+ * `{"success": false, "error": code, "msg": text, …extra}`: every error body carries a string `msg`.
+ */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly extra: JsonObject;
+  constructor(status: number, code: string, msg: string, extra: JsonObject = {}) {
+    super(msg);
+    this.name = 'Refusal';
+    this.status = status;
+    this.code = code;
+    this.extra = extra;
+  }
+}
+
+/** 400 `bad_request`: the body fails validation (specification section 7). */
+export const badRequest = (msg: string): Refusal => new Refusal(400, 'bad_request', msg);

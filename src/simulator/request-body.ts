@@ -1,0 +1,76 @@
+import { badRequest } from './refusal.ts';
+import type { Json, JsonObject } from './world.ts';
+
+/*
+ * Readers of one field of a body. Null counts as absent, numbers may arrive as strings, unknown keys are
+ * ignored; a wrong type is refused with 400 `bad_request` that names the field.
+ */
+
+/** A finite number, or undefined where absent or null. */
+export function numberField(body: JsonObject, name: string): number | undefined {
+  const value = body[name];
+  if (value === undefined || value === null || value === '') return undefined;
+  const number = typeof value === 'string' ? Number(value) : value;
+  if (typeof number !== 'number' || !Number.isFinite(number)) throw badRequest(`${name} must be a number.`);
+  return number;
+}
+
+/** A whole number, or undefined where absent or null. */
+export function integerField(body: JsonObject, name: string): number | undefined {
+  const value = numberField(body, name);
+  if (value !== undefined && !Number.isSafeInteger(value))
+    throw badRequest(`${name} must be a whole number.`);
+  return value;
+}
+
+/** A whole number that has to be there. */
+export function requiredInteger(body: JsonObject, name: string): number {
+  const value = integerField(body, name);
+  if (value === undefined) throw badRequest(`${name} is required.`);
+  return value;
+}
+
+/** A string, or undefined where absent or null. */
+export function stringField(body: JsonObject, name: string): string | undefined {
+  const value = body[name];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'string') throw badRequest(`${name} must be a string.`);
+  return value;
+}
+
+/** A string that has to be there and not be empty. */
+export function requiredString(body: JsonObject, name: string): string {
+  const value = stringField(body, name);
+  if (!value) throw badRequest(`${name} is required.`);
+  return value;
+}
+
+/** True or false (also as text), or undefined where absent or null. */
+export function booleanField(body: JsonObject, name: string): boolean | undefined {
+  const value = body[name];
+  if (value === undefined || value === null) return undefined;
+  if (value === true || value === 'true' || value === 'True') return true;
+  if (value === false || value === 'false' || value === 'False') return false;
+  throw badRequest(`${name} must be true or false.`);
+}
+
+/** An object, or undefined where absent or null. */
+export function objectField(body: JsonObject, name: string): JsonObject | undefined {
+  const value = body[name];
+  if (value === undefined || value === null) return undefined;
+  if (!isObject(value)) throw badRequest(`${name} must be an object.`);
+  return value;
+}
+
+/** A list, or undefined where absent or null. */
+export function listField(body: JsonObject, name: string): readonly Json[] | undefined {
+  const value = body[name];
+  if (value === undefined || value === null) return undefined;
+  if (!Array.isArray(value)) throw badRequest(`${name} must be a list.`);
+  return value as readonly Json[];
+}
+
+/** Whether a value is a JSON object, neither null nor a list. */
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

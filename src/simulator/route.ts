@@ -1,0 +1,85 @@
+import type { Random } from '../lib/random.ts';
+import type { Settings } from './settings.ts';
+import type { ApiKey, Json, JsonObject, User, World } from './world.ts';
+import type { WorldWriter } from './world-store.ts';
+
+/** `specification`: exactly what is written there. `public`: as the public service answers. */
+export type Profile = 'specification' | 'public';
+
+/** Categories of permission that public clients name. */
+export type Category =
+  | 'misc'
+  | 'user_read'
+  | 'user_write'
+  | 'instance_read'
+  | 'instance_write'
+  | 'machine_read'
+  | 'machine_write'
+  | 'billing_read'
+  | 'billing_write'
+  | 'team_read'
+  | 'team_write';
+
+/** Who makes the call: a key that exists, is not revoked and not expired, with its user. */
+export interface Caller {
+  readonly key: ApiKey;
+  readonly user: User;
+}
+
+/** What a handler sees. `body` is `{}` where none came; `query` holds decoded strings. */
+export interface RouteContext {
+  /** The world of this moment, already advanced to `now`. */
+  readonly world: World;
+  readonly write: WorldWriter;
+  readonly now: number;
+  readonly settings: Settings;
+  readonly profile: Profile;
+  /** Undefined only on routes whose `access` is not `key`. Use {@link callerOf} elsewhere. */
+  readonly caller: Caller | undefined;
+  readonly params: Readonly<Record<string, string | undefined>>;
+  readonly query: URLSearchParams;
+  readonly body: JsonObject;
+  readonly random: Random;
+  /** Scheme, host and port under which this simulator is reached. */
+  readonly origin: string;
+}
+
+/** A JSON reply; `raw` where the body is not JSON. Errors are thrown as `Refusal`. */
+export type Reply =
+  | {
+      readonly type: 'json';
+      readonly status: number;
+      readonly body: Json;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
+  | { readonly type: 'text'; readonly status: number; readonly body: string; readonly contentType: string };
+
+/**
+ * One endpoint. `path` is a find-my-way pattern without final slash (`/api/v0/instances/:id`); both slash
+ * spellings are served. `access`: `key` needs a good key; `optional` looks at one where it came (the 2FA
+ * calls that a secret may make); `open` ignores it. `pause` names the class of the rate limit. A handler
+ * is synchronous: it reads `ctx.world`, writes by `ctx.write`, and answers; that makes every call atomic.
+ */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly path: string;
+  readonly category: Category | null;
+  readonly access: 'key' | 'optional' | 'open';
+  readonly pause?: Exclude<keyof Settings['pauses'], 'scale' | 'body' | 'searchesPerDay'>;
+  readonly profiles: readonly Profile[];
+  readonly handler: (ctx: RouteContext) => Reply;
+}
+
+/** For calls that the specification writes down. */
+export const BOTH: readonly Profile[] = ['specification', 'public'];
+/** For calls that only the public service has. */
+export const PUBLIC: readonly Profile[] = ['public'];
+
+/** A reply of status 200, or the one given. */
+export const json = (body: Json, status = 200): Reply => ({ type: 'json', status, body });
+
+/** The caller of a route whose `access` is `key`. */
+export function callerOf(ctx: RouteContext): Caller {
+  if (!ctx.caller) throw new TypeError('This route lets callers without a key in: look at ctx.caller.');
+  return ctx.caller;
+}

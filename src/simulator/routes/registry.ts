@@ -1,0 +1,11 @@
+/*
+ * To add an endpoint: write `src/simulator/routes/<resource>.ts` that exports a list of `Route`s (see
+ * ../route.ts), then import that list here and add it to `routes`. Order does not matter; two routes with
+ * equal method and path are refused at start. New tables: ../world.ts. Things that happen by themselves
+ * as time passes: an `AdvanceStep` in a file of its own, added to `advanceSteps` in ../advance-steps.ts.
+ * Rights of keys: ../permissions.ts. Open limits: a group in ../settings.ts.
+ */
+import type { Route } from '../route.ts';
+
+/** Every endpoint of the marketplace, in both profiles. */
+export const routes: readonly Route[] = [];

@@ -1,0 +1,171 @@
+/**
+ * Every limit and figure that the specification leaves open, by name, with its default. A setting is part
+ * of the world, so `PUT /sim/world` and `createSimulator({settings})` change it. Times are seconds of
+ * simulated time unless the name says otherwise.
+ */
+export interface Settings {
+  /** Boot of a rented machine (specification 3.1). */
+  readonly boot: {
+    /** Multiplies every boot figure below: 0.01 boots in a second or two. */
+    readonly scale: number;
+    /** From the rental until `loading` is seen. */
+    readonly provisionSeconds: number;
+    /** Shortest and longest pull of an image; each machine has its own seeded place between them. */
+    readonly pullSeconds: readonly [number, number];
+    /** From a start request until `running`. */
+    readonly startSeconds: number;
+    /** From a reboot or recycle until `running` again. */
+    readonly rebootSeconds: number;
+    /** From a stop request until `stopped` is seen. */
+    readonly stopSeconds: number;
+    /** Whether the public word `created` is shown between null and `loading`. */
+    readonly showCreated: boolean;
+  };
+  readonly billing: {
+    /** Credit of a new user, dollars. */
+    readonly initialCredit: number;
+    /** Whether machines stop when the credit of their user reaches zero. */
+    readonly stopAtZeroCredit: boolean;
+    /** Least credit that a rental needs, dollars. */
+    readonly minCreditToRent: number;
+    /** Whether compute is billed while `exited`, `unknown` or `offline`; disk always is. */
+    readonly computeWhileLost: boolean;
+    /** Hours in a month, for prices per GB and month. */
+    readonly hoursPerMonth: number;
+  };
+  readonly lists: {
+    /** Seconds for which a new contract is missing from lists. */
+    readonly lagSeconds: number;
+    /** Default and largest page of the v1 list; a limit of 0 or less means `smallPage`. */
+    readonly defaultPage: number;
+    readonly maxPage: number;
+    readonly smallPage: number;
+    /** Default and largest `limit` of offer search. */
+    readonly searchDefault: number;
+    readonly searchMax: number;
+    /** Where it is true the v0 list answers 410 and clients have to page the v1 list. */
+    readonly v0Gone: boolean;
+  };
+  readonly limits: {
+    /** Characters of `onstart` (specification section 8), and of `onstart` and `args` together. */
+    readonly onstart: number;
+    readonly onstartAndArgs: number;
+    readonly labelAtRent: number;
+    readonly label: number;
+    readonly env: number;
+    readonly minDiskGB: number;
+    readonly defaultDiskGB: number;
+    readonly bulkRent: number;
+    readonly minBid: number;
+    readonly maxBid: number;
+    /** Request bodies above this many bytes are refused with 413. */
+    readonly bodyBytes: number;
+    /** A request body that takes longer than this many real seconds is cut. */
+    readonly bodyTimeoutSeconds: number;
+  };
+  /** Pause that each identity leaves between two calls of one endpoint, by class, seconds. */
+  readonly pauses: {
+    /** Multiplies every pause; 0 switches rate limits off. */
+    readonly scale: number;
+    readonly list: number;
+    readonly get: number;
+    readonly change: number;
+    readonly search: number;
+    readonly destroy: number;
+    readonly rent: number;
+    readonly endpointGroup: number;
+    readonly volume: number;
+    /** Body of a 429: plain text, or JSON with `detail`. */
+    readonly body: 'text' | 'json';
+    /** Offer searches per identity and day (UTC); 0 is no quota. */
+    readonly searchesPerDay: number;
+  };
+  readonly addresses: {
+    /** First of the ports handed to running machines, and how many there are. */
+    readonly portBase: number;
+    readonly portCount: number;
+    /** Host that `ssh_host` names for machines without a direct port. */
+    readonly sshProxyHost: string;
+  };
+  readonly market: {
+    /** Seconds between two changes of bid prices; 0 keeps them. */
+    readonly bidChangeSeconds: number;
+    /** Largest move of a bid price per change, as a share. */
+    readonly bidVolatility: number;
+    /** Whether labels are kept and echoed (the `specification` profile shows none). */
+    readonly keepLabels: boolean;
+    /** How an absent instance reads: `{"instances": null}` or 404. */
+    readonly absentRead: 'null' | '404';
+  };
+}
+
+/** Defaults of the standalone process. In-process users usually pass `boot.scale` and `pauses.scale` too. */
+export const defaultSettings: Settings = {
+  boot: {
+    scale: 1,
+    provisionSeconds: 8,
+    pullSeconds: [60, 240],
+    startSeconds: 20,
+    rebootSeconds: 15,
+    stopSeconds: 0,
+    showCreated: true,
+  },
+  billing: {
+    initialCredit: 1000,
+    stopAtZeroCredit: true,
+    minCreditToRent: 0,
+    computeWhileLost: true,
+    hoursPerMonth: 730,
+  },
+  lists: {
+    lagSeconds: 0,
+    defaultPage: 25,
+    maxPage: 25,
+    smallPage: 5,
+    searchDefault: 64,
+    searchMax: 10_000,
+    v0Gone: false,
+  },
+  limits: {
+    onstart: 4048,
+    onstartAndArgs: 4096,
+    labelAtRent: 256,
+    label: 1024,
+    env: 32_768,
+    minDiskGB: 8,
+    defaultDiskGB: 10,
+    bulkRent: 64,
+    minBid: 0.001,
+    maxBid: 128,
+    bodyBytes: 1_048_576,
+    bodyTimeoutSeconds: 10,
+  },
+  pauses: {
+    scale: 1,
+    list: 1,
+    get: 2,
+    change: 1,
+    search: 6,
+    destroy: 3,
+    rent: 4.5,
+    endpointGroup: 4,
+    volume: 5.5,
+    body: 'text',
+    searchesPerDay: 0,
+  },
+  addresses: { portBase: 20_000, portCount: 12_000, sshProxyHost: 'ssh1.example.net' },
+  market: { bidChangeSeconds: 0, bidVolatility: 0.1, keepLabels: true, absentRead: 'null' },
+};
+
+/** Some settings, group by group; the rest keeps its default. */
+export type SettingsOverride = { readonly [G in keyof Settings]?: Partial<Settings[G]> };
+
+/** The given settings with those of `override` in their place. */
+export function withSettings(base: Settings, override: SettingsOverride | undefined): Settings {
+  if (!override) return base;
+  const merged: Record<string, unknown> = { ...base };
+  for (const [group, values] of Object.entries(override)) {
+    merged[group] = { ...(merged[group] as object | undefined), ...values };
+  }
+  return merged as unknown as Settings;
+}
