@@ -1,0 +1,52 @@
+import { z } from 'zod';
+
+/**
+ * Scalars as services really send them: numbers that arrive as strings, nulls, and fields of the wrong type.
+ * An optional field never fails its object: what cannot be read counts as not given.
+ */
+
+const NUMERIC = /^\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,3})?\s*$/;
+
+function readNumber(value: unknown): unknown {
+  if (typeof value === 'string' && NUMERIC.test(value)) return Number(value);
+  return value;
+}
+
+function readText(value: unknown): unknown {
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
+}
+
+const BOOLEAN_WORDS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
+  ['true', true],
+  ['false', false],
+  ['True', true],
+  ['False', false],
+  [1, true],
+  [0, false],
+]);
+
+/** A finite number, also as text. */
+export const wireNumber = z.preprocess(readNumber, z.number());
+
+/** A whole number that a double holds exactly, also as text. */
+export const wireInteger = z.preprocess(readNumber, z.int());
+
+/** An identifier: a whole number of at least 0, also as text. */
+export const wireId = z.preprocess(readNumber, z.int().min(0));
+
+/** A number, or undefined for null, absent and anything that is none. */
+export const looseNumber = z.preprocess(readNumber, z.number().optional()).catch(undefined);
+
+/** A whole number, or undefined for null, absent and anything that is none. */
+export const looseInteger = z.preprocess(readNumber, z.int().optional()).catch(undefined);
+
+/** Text (a number or boolean as its text), or undefined for null, absent and anything else. */
+export const looseText = z.preprocess(readText, z.string().optional()).catch(undefined);
+
+/** Text, or null where the service says null or nothing. */
+export const textOrNull = z.string().nullable().catch(null);
+
+/** A boolean, also as a word or 0 and 1, or undefined for null, absent and anything else. */
+export const looseBoolean = z
+  .preprocess((value) => BOOLEAN_WORDS.get(value) ?? value, z.boolean().optional())
+  .catch(undefined);
