@@ -1,0 +1,101 @@
+export type KubeErrorKind =
+  | 'conflict'
+  | 'notFound'
+  | 'alreadyExists'
+  | 'invalid'
+  | 'forbidden'
+  | 'unauthorized'
+  | 'gone'
+  | 'throttled'
+  | 'terminating'
+  | 'unavailable'
+  | 'unknown';
+
+/** `refused`: the API server certainly did nothing. `unknown`: it may have. */
+export type KubeErrorOutcome = 'refused' | 'unknown';
+
+interface KubeErrorDetails {
+  readonly kind: KubeErrorKind;
+  /** HTTP status; 0 where no reply came. */
+  readonly status: number;
+  readonly reason: string;
+  readonly outcome: KubeErrorOutcome;
+  readonly retryAfterMs?: number | undefined;
+  readonly cause?: unknown;
+}
+
+/**
+ * A request that the Kubernetes API server did not fulfil. Branch on `kind` and, after a write, on `outcome`;
+ * `message` is for people.
+ */
+export class KubeError extends Error {
+  readonly kind: KubeErrorKind;
+  readonly status: number;
+  readonly reason: string;
+  readonly outcome: KubeErrorOutcome;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, details: KubeErrorDetails) {
+    super(message, { cause: details.cause });
+    this.name = 'KubeError';
+    this.kind = details.kind;
+    this.status = details.status;
+    this.reason = details.reason;
+    this.outcome = details.outcome;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+/** Whether `error` is a {@link KubeError} of one of these kinds. */
+export function isKubeError(error: unknown, ...kinds: readonly KubeErrorKind[]): error is KubeError {
+  return error instanceof KubeError && (kinds.length === 0 || kinds.includes(error.kind));
+}
+
+/** The parts of a metav1.Status that are read. */
+export interface StatusReply {
+  readonly code?: number | undefined;
+  readonly reason?: string | undefined;
+  readonly message?: string | undefined;
+  readonly details?: {
+    readonly retryAfterSeconds?: number | undefined;
+    readonly causes?: readonly { readonly reason?: string | undefined }[] | undefined;
+  };
+}
+
+const KIND_BY_CODE: Readonly<Record<number, KubeErrorKind>> = {
+  400: 'invalid',
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'notFound',
+  409: 'conflict',
+  410: 'gone',
+  413: 'invalid',
+  415: 'invalid',
+  422: 'invalid',
+  429: 'throttled',
+  500: 'unavailable',
+  502: 'unavailable',
+  503: 'unavailable',
+  504: 'unavailable',
+};
+
+const KIND_BY_REASON: Readonly<Record<string, KubeErrorKind>> = {
+  AlreadyExists: 'alreadyExists',
+  Expired: 'gone',
+  Gone: 'gone',
+};
+
+/** The error that a Status tells of, whether it came as a reply or as an ERROR event of a watch. */
+export function kubeErrorOf(status: number, reply: StatusReply, retryAfterMs?: number): KubeError {
+  const reason = reply.reason ?? '';
+  const terminating = reply.details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating');
+  const kind = terminating ? 'terminating' : (KIND_BY_REASON[reason] ?? KIND_BY_CODE[status] ?? 'unknown');
+  const seconds = reply.details?.retryAfterSeconds;
+  return new KubeError(reply.message ?? `Kubernetes API answered ${status}`, {
+    kind,
+    status,
+    reason,
+    outcome: status >= 400 && status < 500 ? 'refused' : 'unknown',
+    retryAfterMs: retryAfterMs ?? (seconds === undefined ? undefined : seconds * 1000),
+  });
+}

@@ -1,0 +1,92 @@
+/** A kind as the API server addresses it. `group` is empty for core/v1. */
+export interface Resource {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+}
+
+/** Which object of a kind. Without a namespace for cluster-scoped kinds. */
+export interface ObjectRef {
+  readonly namespace?: string | undefined;
+  readonly name: string;
+}
+
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean | undefined;
+  readonly blockOwnerDeletion?: boolean | undefined;
+}
+
+/** The metadata that this runtime reads or writes; everything else passes through untouched. */
+export interface ObjectMeta {
+  readonly name: string;
+  readonly namespace?: string | undefined;
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+  readonly generation?: number | undefined;
+  readonly creationTimestamp?: string | undefined;
+  readonly deletionTimestamp?: string | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+  readonly finalizers?: readonly string[] | undefined;
+  readonly ownerReferences?: readonly OwnerReference[] | undefined;
+}
+
+/** Any object of the API, structurally. */
+export interface KubeObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: ObjectMeta;
+}
+
+export type ConditionStatus = 'True' | 'False' | 'Unknown';
+
+/** A metav1.Condition. */
+export interface Condition {
+  readonly type: string;
+  readonly status: ConditionStatus;
+  readonly reason: string;
+  readonly message: string;
+  readonly lastTransitionTime: string;
+  readonly observedGeneration?: number | undefined;
+}
+
+/** `namespace/name`, or `name` where there is no namespace: the key of caches and queues, as in client-go. */
+export function objectKey(ref: ObjectRef): string {
+  return ref.namespace ? `${ref.namespace}/${ref.name}` : ref.name;
+}
+
+/** The inverse of {@link objectKey}. */
+export function refOfKey(key: string): ObjectRef {
+  const slash = key.indexOf('/');
+  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+export function refOf(object: KubeObject): ObjectRef {
+  return { namespace: object.metadata.namespace, name: object.metadata.name };
+}
+
+/** `group/version`, or `version` for the core group: what stands in an object's `apiVersion`. */
+export function apiVersionOf(resource: Resource): string {
+  return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
+}
+
+/** The controlling owner reference that makes `owner` the one that the garbage collector follows. */
+export function controllerReference(owner: KubeObject): OwnerReference {
+  const { apiVersion, kind, metadata } = owner;
+  if (metadata.uid === undefined)
+    throw new TypeError(`${kind} ${objectKey(metadata)} has no uid yet, so it cannot own`);
+  return {
+    apiVersion,
+    kind,
+    name: metadata.name,
+    uid: metadata.uid,
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+}
