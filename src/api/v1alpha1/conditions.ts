@@ -1,0 +1,56 @@
+/** What a condition means, and how to read its absence. */
+export interface ConditionType {
+  /** `normal-true`: True is good. `abnormal-true`: present only while true. */
+  readonly polarity: 'normal-true' | 'abnormal-true';
+  readonly sentence: string;
+}
+
+const summary = {
+  Ready: { polarity: 'normal-true', sentence: 'Everything that is wanted holds.' },
+  Reconciling: { polarity: 'abnormal-true', sentence: 'The operator is at work on it.' },
+  Stalled: { polarity: 'abnormal-true', sentence: 'It will not go on before a person changes something.' },
+} as const satisfies Record<string, ConditionType>;
+
+export const gpuInstanceConditions = {
+  ...summary,
+  Rented: { polarity: 'normal-true', sentence: 'A machine of ours is rented for this object.' },
+  Booted: { polarity: 'normal-true', sentence: 'The container runs.' },
+  Reachable: {
+    polarity: 'normal-true',
+    sentence: 'The readiness probe succeeds, or there is none and the machine runs.',
+  },
+  WithinBudget: {
+    polarity: 'normal-true',
+    sentence: 'Price, lifetime and total cost are within their limits.',
+  },
+} as const satisfies Record<string, ConditionType>;
+
+export const marketplaceAccountConditions = {
+  ...summary,
+  Authenticated: { polarity: 'normal-true', sentence: 'The key proves the pinned login.' },
+  Funded: { polarity: 'normal-true', sentence: 'Credit and spending leave room for rentals.' },
+  Reachable: { polarity: 'normal-true', sentence: 'The marketplace answers with complete lists.' },
+} as const satisfies Record<string, ConditionType>;
+
+export const endpointGroupConditions = {
+  ...summary,
+  MetricsAvailable: { polarity: 'normal-true', sentence: 'Load figures arrive and are believable.' },
+  Progressing: {
+    polarity: 'normal-true',
+    sentence: 'The number of workers is, or moves to, what is wanted.',
+  },
+  AtMaxWorkers: { polarity: 'abnormal-true', sentence: 'The load needs more workers than maxWorkers.' },
+  AtSpendCeiling: {
+    polarity: 'abnormal-true',
+    sentence: 'The load needs more workers than maxSpendPerHour pays for.',
+  },
+  Saturated: { polarity: 'abnormal-true', sentence: 'Every hot worker is full.' },
+  TargetQueueTimeTooShort: {
+    polarity: 'abnormal-true',
+    sentence: 'Requests in service look like a queue, since the source does not tell waiting from running.',
+  },
+} as const satisfies Record<string, ConditionType>;
+
+export type GpuInstanceCondition = keyof typeof gpuInstanceConditions;
+export type MarketplaceAccountCondition = keyof typeof marketplaceAccountConditions;
+export type EndpointGroupCondition = keyof typeof endpointGroupConditions;

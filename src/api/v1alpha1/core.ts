@@ -1,0 +1,221 @@
+import * as z from 'zod';
+import { RESERVED_ENV_PREFIX } from './names.ts';
+import { choice, flag, integer, list, notes, text } from './schema.ts';
+
+const DNS_SUBDOMAIN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$';
+
+/** The name of another object in the same namespace. */
+export function objectName(description: string): z.ZodString {
+  return text({
+    description,
+    maxLength: 253,
+    pattern: DNS_SUBDOMAIN,
+    write: 'write the name of an object: lower case letters, digits, "-" and "."',
+  });
+}
+
+/** A namespace's name. */
+export function namespaceName(description: string): z.ZodString {
+  return text({
+    description,
+    maxLength: 63,
+    pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
+    write: 'write the name of a namespace: lower case letters, digits and "-"',
+  });
+}
+
+/** A key inside a Secret's data. */
+export function secretKey(description: string): z.ZodString {
+  return text({
+    description,
+    maxLength: 253,
+    pattern: '^[-._a-zA-Z0-9]+$',
+    write: 'write a key of the Secret: letters, digits, "-", "_" and "."',
+  });
+}
+
+const secretKeySelector = z.object({
+  name: objectName('The Secret, in the namespace of this object.'),
+  key: secretKey('The key in the Secret.'),
+  optional: flag({ description: 'Whether the Secret or its key may be missing.' }).optional(),
+});
+
+/** One value out of a Secret of the object's own namespace; never of another one. */
+export const secretSource = z
+  .object({
+    secretKeyRef: secretKeySelector.meta(notes({ description: 'A key of a Secret.', atomic: true })),
+  })
+  .meta(notes({ description: 'Takes the value from elsewhere.' }));
+
+export const envVar = z
+  .object({
+    name: text({
+      description: 'The variable in the container.',
+      example: 'HF_TOKEN',
+      maxLength: 128,
+      pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
+      write: 'write a variable name: letters, digits and "_", not beginning with a digit',
+      rules: [
+        {
+          rule: `!self.startsWith('${RESERVED_ENV_PREFIX}') && self != 'CONTAINER_API_KEY'`,
+          message: `choose another name: ${RESERVED_ENV_PREFIX}* and CONTAINER_API_KEY are set for you`,
+          reason: 'FieldValueForbidden',
+        },
+      ],
+    }),
+    value: z
+      .string()
+      .max(32_768)
+      .meta(notes({ description: 'The value itself.' }))
+      .optional(),
+    valueFrom: secretSource.optional(),
+  })
+  .meta(
+    notes({
+      description: 'One environment variable, as in a Pod.',
+      rules: [
+        {
+          rule: '!(has(self.value) && has(self.valueFrom))',
+          message: 'write value or valueFrom, not both',
+          fieldPath: '.valueFrom',
+          reason: 'FieldValueForbidden',
+        },
+      ],
+    }),
+  );
+
+export const containerPort = z
+  .object({
+    name: text({
+      description: 'A name for the port, used by probes, the Service and load sources.',
+      example: 'http',
+      maxLength: 15,
+      pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
+      write: 'write a port name: at most 15 lower case letters, digits and "-"',
+    }).optional(),
+    containerPort: integer({
+      description: 'The port inside the container.',
+      example: '8080',
+      min: 1,
+      max: 65535,
+    }),
+    protocol: choice(['TCP', 'UDP'], { description: 'The transport protocol.' }).default('TCP'),
+  })
+  .meta(notes({ description: 'One port that the marketplace maps to a public one.' }));
+
+const portReference = z.union([z.int(), z.string()]).meta({
+  ...notes({
+    description: 'A port of `ports`, by name or number; 22 where `ssh` is true.',
+    example: 'http',
+    rules: [
+      {
+        rule: `type(self) == int ? (int(self) >= 1 && int(self) <= 65535) : string(self).matches('^[a-z0-9]([-a-z0-9]{0,13}[a-z0-9])?$')`,
+        message: 'write a port number between 1 and 65535, or the name of a port',
+      },
+    ],
+  }),
+  'x-kubernetes-int-or-string': true,
+});
+
+const httpHeader = z.object({
+  name: text({
+    description: 'The header.',
+    maxLength: 128,
+    pattern: '^[-A-Za-z0-9]+$',
+    write: 'write a header name: letters, digits and "-"',
+  }),
+  value: z
+    .string()
+    .max(1024)
+    .meta(notes({ description: 'Its value.' })),
+});
+
+const httpGet = z
+  .object({
+    path: text({
+      description: 'The path to ask for.',
+      example: '/health',
+      maxLength: 1024,
+      pattern: '^/[^\\s]*$',
+      write: 'write a path that begins with "/" and has no spaces',
+    }).default('/'),
+    port: portReference,
+    scheme: choice(['HTTP', 'HTTPS'], {
+      description: 'How to connect; a certificate is not verified.',
+    }).default('HTTP'),
+    httpHeaders: list(httpHeader, {
+      description: 'Headers to send.',
+      max: 16,
+      list: { type: 'atomic' },
+    }).optional(),
+  })
+  .meta(notes({ description: 'Ready when a GET answers 200 to 399.' }));
+
+const tcpSocket = z
+  .object({ port: portReference })
+  .meta(notes({ description: 'Ready when a connection opens.' }));
+
+export const readinessProbe = z
+  .object({
+    httpGet: httpGet.optional(),
+    tcpSocket: tcpSocket.optional(),
+    initialDelaySeconds: integer({ description: 'Wait after the machine runs.', min: 0, max: 3600 }).default(
+      0,
+    ),
+    periodSeconds: integer({ description: 'Time between probes.', min: 1, max: 3600 }).default(10),
+    timeoutSeconds: integer({ description: 'How long one probe may take.', min: 1, max: 60 }).default(5),
+    successThreshold: integer({
+      description: 'Successes in a row that make it ready.',
+      min: 1,
+      max: 10,
+    }).default(1),
+    failureThreshold: integer({
+      description: 'Failures in a row that make it unready.',
+      min: 1,
+      max: 100,
+    }).default(3),
+  })
+  .meta(
+    notes({
+      description:
+        'Asks the machine itself whether it serves, over its public port. Without one, a running machine counts as ready.',
+      rules: [
+        {
+          rule: '[has(self.httpGet), has(self.tcpSocket)].exists_one(set, set)',
+          message: 'write exactly one of httpGet and tcpSocket',
+        },
+        {
+          rule: 'self.timeoutSeconds <= self.periodSeconds',
+          message: 'write a timeoutSeconds that is not above periodSeconds',
+          fieldPath: '.timeoutSeconds',
+        },
+      ],
+    }),
+  );
+
+/** A port of a worker, by name or number. */
+export const workerPort = portReference;
+
+const labelRequirement = z.object({
+  key: text({ description: 'The label.', maxLength: 317 }),
+  operator: choice(['In', 'NotIn', 'Exists', 'DoesNotExist'], { description: 'How it is compared.' }),
+  values: list(z.string().max(63), {
+    description: 'The values; none for Exists and DoesNotExist.',
+    max: 32,
+    list: { type: 'atomic' },
+  }).optional(),
+});
+
+export const labelSelector = z
+  .object({
+    matchLabels: z
+      .record(z.string(), z.string())
+      .meta(notes({ description: 'Labels that must be present with these values.' }))
+      .optional(),
+    matchExpressions: list(labelRequirement, {
+      description: 'Requirements that must all hold.',
+      max: 16,
+      list: { type: 'atomic' },
+    }).optional(),
+  })
+  .meta(notes({ description: 'Chooses namespaces by their labels.', atomic: true }));

@@ -1,0 +1,199 @@
+import * as z from 'zod';
+import { gpuInstanceSpecSchema } from './gpu-instance-spec.ts';
+import { loadSource } from './load-source.ts';
+import {
+  type CelRule,
+  choice,
+  countOrShare,
+  decimal,
+  dollars,
+  duration,
+  flag,
+  integer,
+  notes,
+  stringMap,
+  text,
+} from './schema.ts';
+
+const template = z
+  .object({
+    metadata: z
+      .object({
+        labels: stringMap({ description: 'Labels of each worker.' }).optional(),
+        annotations: stringMap({ description: 'Annotations of each worker.' }).optional(),
+      })
+      .meta(notes({ description: 'What each worker carries.' }))
+      .optional(),
+    spec: gpuInstanceSpecSchema({ serviceByDefault: false }).meta(
+      notes({ description: 'The GpuInstance that each worker is.' }),
+    ),
+  })
+  .meta(
+    notes({
+      description: 'What each worker is made from.',
+      rules: [
+        {
+          rule: '!has(self.spec.adopt)',
+          message: 'leave adopt out: the machines of a group are its own rentals',
+          fieldPath: '.spec.adopt',
+          reason: 'FieldValueForbidden',
+        },
+        {
+          rule: "self.spec.powerState == 'Running'",
+          message: 'leave powerState out: the group decides which workers run',
+          fieldPath: '.spec.powerState',
+          reason: 'FieldValueForbidden',
+        },
+        {
+          rule: "self.spec.deletionPolicy == 'Destroy'",
+          message: 'leave deletionPolicy out: a group destroys the workers that it deletes',
+          fieldPath: '.spec.deletionPolicy',
+          reason: 'FieldValueForbidden',
+        },
+      ],
+    }),
+  );
+
+const rules: readonly CelRule[] = [
+  {
+    rule: 'duration(self.targetQueueTime) <= duration(self.maxQueueTime)',
+    message: 'write a targetQueueTime that is not above maxQueueTime',
+    messageExpression:
+      "'targetQueueTime ' + self.targetQueueTime + ' is above maxQueueTime ' + self.maxQueueTime + ': lower the one or raise the other'",
+    fieldPath: '.targetQueueTime',
+  },
+  {
+    rule: 'self.coldWorkers <= self.maxWorkers',
+    message: 'write coldWorkers that are not above maxWorkers',
+    messageExpression:
+      "'coldWorkers ' + string(self.coldWorkers) + ' is above maxWorkers ' + string(self.maxWorkers) + ': lower the one or raise the other'",
+    fieldPath: '.coldWorkers',
+  },
+  {
+    rule: '!has(self.replicas) || self.replicas <= self.maxWorkers',
+    message: 'write replicas that are not above maxWorkers',
+    messageExpression:
+      "'replicas ' + string(self.replicas) + ' is above maxWorkers ' + string(self.maxWorkers) + ': lower the one or raise the other'",
+    fieldPath: '.replicas',
+  },
+  {
+    rule: "self.scaleToZero == 'Allow' || !has(self.inactivityTimeout)",
+    message: 'inactivityTimeout says when to scale to zero: leave it out with scaleToZero: Never',
+    fieldPath: '.inactivityTimeout',
+    reason: 'FieldValueForbidden',
+  },
+  {
+    rule: '!has(self.maxSpendPerHour) || !has(self.template.spec.offers) || self.template.spec.offers.exists(o, !has(o.maxPricePerHour) || double(o.maxPricePerHour) <= double(self.maxSpendPerHour))',
+    message:
+      'maxSpendPerHour is below the maxPricePerHour of every alternative of the template: no worker could ever be rented',
+    fieldPath: '.maxSpendPerHour',
+  },
+];
+
+const updateStrategy = z
+  .object({
+    type: choice(['RollingUpdate', 'OnDelete'], {
+      description:
+        'RollingUpdate: workers of an old template are drained and replaced. OnDelete: the new template is used by new workers.',
+    }).default('RollingUpdate'),
+    maxUnavailable: countOrShare({
+      description:
+        'Workers, or a share of the hot ones (at least one), that may be out of service for an update.',
+      example: '25%',
+    }).default(1),
+  })
+  .meta(notes({ description: 'What a change of the template does to workers that exist.' }));
+
+export const endpointGroupSpec = z
+  .object({
+    endpointName: text({
+      description:
+        "The name of the Service; the object's own name when left out. Groups of a namespace with the same one share the Service.",
+      maxLength: 63,
+      pattern: '^[a-z]([-a-z0-9]*[a-z0-9])?$',
+      write: 'write the name of a Service: lower case letters, digits and "-", beginning with a letter',
+    }).optional(),
+    template,
+    load: loadSource.prefault({}),
+    minLoad: decimal({
+      description:
+        'The load that is always provided for, in units per second (tokens per second for language models).',
+      example: '"100"',
+    }).default('0'),
+    minColdLoad: decimal({
+      description: 'The same floor for hot and cold workers together.',
+      example: '"300"',
+    }).default('0'),
+    targetUtilizationPercent: integer({
+      description: 'The share of hot capacity that is to be used.',
+      min: 1,
+      max: 100,
+    }).default(90),
+    coldMultiplier: decimal({
+      description:
+        'Capacity of hot and cold workers together as a multiple of what the load needs. Below 1 it acts as 1.',
+    }).default('2.5'),
+    coldWorkers: integer({
+      description: 'Workers, hot or cold, that are kept when there is no load.',
+      min: 0,
+      max: 1000,
+    }).default(5),
+    maxWorkers: integer({
+      description:
+        'The most workers at one time. Everything that may bill counts: creating, hot, cold, leaving.',
+      min: 1,
+      max: 1000,
+    }).default(20),
+    maxQueueTime: duration({
+      description: 'The longest a request may wait in a worker.',
+      min: '1s',
+      max: '24h',
+    }).default('30s'),
+    targetQueueTime: duration({
+      description: 'The wait at which capacity is added.',
+      min: '1s',
+      max: '24h',
+    }).default('10s'),
+    inactivityTimeout: duration({
+      description: 'Time without traffic before the last hot worker goes. Without it the load alone decides.',
+      example: '10m',
+      min: '1s',
+    }).optional(),
+    scaleToZero: choice(['Allow', 'Never'], { description: 'Never: at least one worker stays hot.' }).default(
+      'Allow',
+    ),
+    wakeTimeout: duration({
+      description: 'How long a cold worker may take to run before it is destroyed and replaced.',
+      min: '1s',
+      max: '1h',
+    }).default('60s'),
+    expectedPerf: decimal({
+      description: 'Work per second of one worker, until workers have reported their own.',
+      example: '"250"',
+    }).optional(),
+    spreadBy: choice(['None', 'Machine', 'Host', 'Region'], {
+      description: 'What two workers should not share while other offers match.',
+    }).default('None'),
+    updateStrategy: updateStrategy.prefault({}),
+    maxSpendPerHour: dollars({
+      description:
+        'The most that all workers together may cost in an hour. It cuts new rentals and wakes, never running workers.',
+      example: '"6.00"',
+    }).optional(),
+    pause: z
+      .object({
+        scaleUp: flag({ description: 'No worker is rented or woken.' }).default(false),
+        scaleDown: flag({ description: 'No worker is stopped or destroyed for want of load.' }).default(
+          false,
+        ),
+      })
+      .meta(notes({ description: 'Stops scaling in one direction or both.' }))
+      .prefault({}),
+    replicas: integer({
+      description:
+        'Hot workers, set by hand or through the scale subresource; then the load is not used. Windows and limits still apply. Leave it out of Git.',
+      min: 0,
+      max: 1000,
+    }).optional(),
+  })
+  .meta(notes({ description: 'What is wanted.', rules }));

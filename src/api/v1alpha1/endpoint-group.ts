@@ -1,0 +1,102 @@
+import * as z from 'zod';
+import type { endpointGroupSpec } from './endpoint-group-spec.ts';
+import { type CustomObject, conditions, observedGeneration } from './object.ts';
+import { choice, decimal, dollars, flag, list, notes, text, timestamp } from './schema.ts';
+
+const count = (description: string) => z.int().min(0).meta(notes({ description }));
+
+const terms = z
+  .object({
+    at: timestamp({ description: 'When these were computed.' }),
+    load: decimal({ description: 'Work that arrives per second, over 60 s.' }),
+    burstLoad: decimal({ description: 'The same over 10 s.' }),
+    longLoad: decimal({ description: 'The largest load of the last hour.' }),
+    queue: decimal({ description: 'Work that waits.' }),
+    capacity: decimal({ description: 'Work per second that the ready workers can do.' }),
+    perf: decimal({
+      description: 'Work per second counted for one worker; left out while unknown.',
+    }).optional(),
+    rateCapacity: decimal({ description: 'Capacity that the load needs at the target utilisation.' }),
+    queueCapacity: decimal({ description: 'Capacity that clears the queue in the target time.' }),
+    hotCapacity: decimal({ description: 'The larger of the two.' }),
+    totalCapacity: decimal({ description: 'Capacity of hot and cold workers together.' }),
+    hotNeed: count('Hot workers that this needs.'),
+    totalNeed: count('Workers that this needs.'),
+    hot: count('Hot workers wanted, after windows, limits and ceiling.'),
+    total: count('Workers wanted, after windows, limits and ceiling.'),
+    rule: text({ description: 'The rule that decided.', maxLength: 64 }),
+    explanation: z
+      .string()
+      .max(512)
+      .meta(notes({ description: 'The same in a sentence.' }))
+      .optional(),
+  })
+  .meta(
+    notes({
+      description:
+        'Each term of the last decision; written when a decision changes, else at most once a minute.',
+    }),
+  );
+
+const loadMaximum = z.object({
+  at: timestamp({ description: 'The minute.' }),
+  load: decimal({ description: 'The largest load in it.' }),
+});
+
+export const endpointGroupStatus = z
+  .object({
+    observedGeneration: observedGeneration.optional(),
+    conditions: conditions.optional(),
+    replicas: count('Hot workers.').optional(),
+    selector: text({
+      description: 'Selects this group for autoscalers; no Pod carries the label.',
+      maxLength: 512,
+    }).optional(),
+    hot: count('Workers that run or are on their way to it.').optional(),
+    cold: count('Workers that are stopped and can be woken.').optional(),
+    ready: count('Workers that are published.').optional(),
+    starting: count('Workers that boot or wake.').optional(),
+    draining: count('Workers that finish their work before they go.').optional(),
+    total: count('All workers.').optional(),
+    updated: count('Workers of the present template.').optional(),
+    load: decimal({ description: 'Work that arrives per second.' }).optional(),
+    utilizationPercent: count('Load as a share of the capacity of ready workers.').optional(),
+    pricePerHour: dollars({ description: 'What all workers together cost in an hour.' }).optional(),
+    endpoint: text({
+      description: 'Where the workers are reached inside the cluster.',
+      maxLength: 320,
+    }).optional(),
+    templateHash: text({ description: 'The hash of the present template.', maxLength: 128 }).optional(),
+    everReady: flag({ description: 'Whether the group has had a ready worker.' }).optional(),
+    lastActivity: timestamp({ description: 'When work was last seen, or a wake.' }).optional(),
+    panicUntil: timestamp({ description: 'Until when a burst keeps hot workers from going.' }).optional(),
+    loadMaxima: list(loadMaximum, {
+      description: 'The largest load of each minute of the last hour, so that a restart forgets none.',
+      max: 61,
+      list: { type: 'atomic' },
+    }).optional(),
+    autoscaling: terms.optional(),
+    requestedAt: text({
+      description: 'The last handled value of `gpurental.dev/requested-at`.',
+      maxLength: 253,
+    }).optional(),
+    wokenAt: text({
+      description: 'The last handled value of `gpurental.dev/wake-at`.',
+      maxLength: 253,
+    }).optional(),
+    phase: choice(
+      ['Pending', 'Scaling', 'Ready', 'Zero', 'Waking', 'Updating', 'Paused', 'Deleting', 'Failed'],
+      {
+        description: 'The state in one word, for people. Automation reads `conditions`.',
+      },
+    ).optional(),
+  })
+  .meta(notes({ description: 'What was seen. Written by the operator only.' }));
+
+export { endpointGroupSpec } from './endpoint-group-spec.ts';
+export type EndpointGroupSpec = z.output<typeof endpointGroupSpec>;
+/** As people write it: everything with a default may be left out. */
+export type EndpointGroupManifestSpec = z.input<typeof endpointGroupSpec>;
+export type EndpointGroupStatus = z.output<typeof endpointGroupStatus>;
+/** Workers that follow a load. */
+export type EndpointGroup = CustomObject<'EndpointGroup', EndpointGroupSpec, EndpointGroupStatus>;

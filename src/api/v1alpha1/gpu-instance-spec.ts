@@ -1,0 +1,287 @@
+import * as z from 'zod';
+import { containerPort, envVar, namespaceName, objectName, readinessProbe, secretSource } from './core.ts';
+import { offerRequirements } from './offer-requirements.ts';
+import {
+  type CelRule,
+  choice,
+  dollars,
+  duration,
+  flag,
+  immutable,
+  immutableField,
+  integer,
+  list,
+  notes,
+  text,
+} from './schema.ts';
+
+/** However much progress an image pull shows, loading ends here. */
+export const LOADING_HARD_CAP = '60m';
+
+const accountRef = z
+  .object({
+    name: objectName('The MarketplaceAccount.').default('default'),
+    namespace: namespaceName("The account's namespace; this object's own when left out.").optional(),
+  })
+  .meta(
+    notes({
+      description: 'The account that rents and pays. Immutable.',
+      rules: [
+        immutable('accountRef cannot change: delete this object and make another for the other account'),
+      ],
+    }),
+  );
+
+const image = text({
+  description: 'The container image. Required, unless a machine is adopted that is never replaced.',
+  example: 'nvidia/cuda:12.9.1-runtime-ubuntu24.04',
+  maxLength: 512,
+  pattern: '^[a-zA-Z0-9@][-a-zA-Z0-9._/:@]*$',
+  write: 'write an image reference such as registry.example/team/image:tag, without spaces or scheme',
+  rules: [
+    {
+      rule: "!self.contains('://')",
+      message: 'write the image without a scheme: registry.example/team/image:tag',
+    },
+  ],
+});
+
+const disk = text({
+  description:
+    'Disk of the machine; rounded up to whole decimal GB. It bills while the machine is stopped, too.',
+  example: '64G',
+  maxLength: 16,
+  rules: [
+    { rule: 'isQuantity(self)', message: 'write a size with its unit, such as 32G or 32Gi' },
+    {
+      rule: "!isQuantity(self) || (quantity(self).compareTo(quantity('8G')) >= 0 && quantity(self).compareTo(quantity('100T')) <= 0)",
+      message: 'write a size between 8G and 100T',
+    },
+  ],
+});
+
+const timeouts = z
+  .object({
+    provisioning: duration({
+      description: 'From the rental until the machine loads.',
+      min: '1s',
+      max: '24h',
+    }).default('5m'),
+    loading: duration({
+      description: `Without progress while the image loads; ${LOADING_HARD_CAP} in all, however much progress is seen.`,
+      min: '1s',
+      max: LOADING_HARD_CAP,
+    }).default('20m'),
+    start: duration({
+      description: 'From a start until a stopped machine runs.',
+      min: '1s',
+      max: '24h',
+    }).default('2m'),
+  })
+  .meta(notes({ description: 'How long each step may take before the machine counts as lost.' }));
+
+const tolerance = z
+  .object({
+    exitedSeen: integer({ description: 'Looks in a row that must say `exited`.', min: 1, max: 100 }).default(
+      2,
+    ),
+    unknown: duration({
+      description: 'How long `unknown` (no heartbeat from the host) is waited out.',
+      max: '24h',
+    }).default('60s'),
+    offline: duration({
+      description: 'How long `offline` (the host is disconnected) is waited out.',
+      max: '24h',
+    }).default('60s'),
+  })
+  .meta(notes({ description: 'What is endured before a machine counts as lost.' }));
+
+const replacement = z
+  .object({
+    policy: choice(['Always', 'Never'], { description: 'Whether a lost machine is replaced.' }).default(
+      'Always',
+    ),
+    tolerance: tolerance.prefault({}),
+    maxPerHour: integer({
+      description: 'Rentals in one hour at most; successful ones count, too.',
+      min: 1,
+      max: 100,
+    }).default(5),
+  })
+  .meta(
+    notes({ description: 'How a lost machine is replaced: destroyed, confirmed gone, then rented again.' }),
+  );
+
+const adopt = z
+  .object({
+    instanceId: integer({
+      description: 'The id of the machine at the marketplace.',
+      min: 1,
+      max: Number.MAX_SAFE_INTEGER,
+    }),
+    policy: choice(['Manage', 'Observe'], {
+      description:
+        'Manage: it becomes ours, relabelled and claimed. Observe: it is shown, never stopped, destroyed or relabelled.',
+    }).default('Manage'),
+  })
+  .meta(
+    notes({
+      description:
+        'Takes over a machine that exists instead of renting one. Only where the account allows it. Immutable.',
+      example: '{instanceId: 4711, policy: Observe}',
+    }),
+  );
+
+const PROBE_PORT_DECLARED = (action: string): string =>
+  `!has(self.readinessProbe) || !has(self.readinessProbe.${action}) || (self.ssh && self.readinessProbe.${action}.port == 22) || (has(self.ports) && self.ports.exists(p, p.containerPort == self.readinessProbe.${action}.port || (has(p.name) && p.name == self.readinessProbe.${action}.port)))`;
+
+const CAN_DO_WITHOUT_RENTING =
+  "has(self.adopt) && (self.adopt.policy == 'Observe' || self.replacement.policy == 'Never')";
+
+const specRules: readonly CelRule[] = [
+  immutableField('adopt', 'adopt cannot change: another machine is another object'),
+  {
+    rule: `${CAN_DO_WITHOUT_RENTING} || (has(self.offers) && size(self.offers) > 0)`,
+    message:
+      'write at least one alternative under offers; it may be left out only for an adopted machine that is never replaced',
+    fieldPath: '.offers',
+    reason: 'FieldValueRequired',
+  },
+  {
+    rule: `${CAN_DO_WITHOUT_RENTING} || has(self.image)`,
+    message: 'write an image; it may be left out only for an adopted machine that is never replaced',
+    fieldPath: '.image',
+    reason: 'FieldValueRequired',
+  },
+  {
+    rule: '!(has(self.onStart) && has(self.onStartFrom))',
+    message: 'write onStart or onStartFrom, not both',
+    fieldPath: '.onStartFrom',
+    reason: 'FieldValueForbidden',
+  },
+  {
+    rule: '!has(self.ports) || self.ports.all(p, !has(p.name) || self.ports.exists_one(q, has(q.name) && q.name == p.name))',
+    message: 'give each port a name of its own',
+    fieldPath: '.ports',
+    reason: 'FieldValueDuplicate',
+  },
+  {
+    rule: PROBE_PORT_DECLARED('httpGet'),
+    message:
+      'readinessProbe.httpGet.port must be a name or number under ports: only those are mapped to a public port',
+    fieldPath: '.readinessProbe.httpGet.port',
+  },
+  {
+    rule: PROBE_PORT_DECLARED('tcpSocket'),
+    message: 'readinessProbe.tcpSocket.port must be a name or number under ports, or 22 with ssh: true',
+    fieldPath: '.readinessProbe.tcpSocket.port',
+  },
+];
+
+/**
+ * The spec of a GpuInstance. Inside the template of a group only the default of the Service differs:
+ * a group publishes its workers itself.
+ */
+export function gpuInstanceSpecSchema(options: { readonly serviceByDefault: boolean }) {
+  return z
+    .object({
+      accountRef: accountRef.prefault({}),
+      offers: list(offerRequirements, {
+        description: 'Alternatives of what may be rented, tried in this order.',
+        max: 8,
+        list: { type: 'atomic' },
+      }).optional(),
+      image: image.optional(),
+      imagePullSecretRef: z
+        .object({
+          name: objectName(
+            'A Secret of type kubernetes.io/dockerconfigjson in the namespace of this object.',
+          ),
+        })
+        .meta(
+          notes({
+            description: 'Credentials for a private image. A changed Secret is used at the next rental.',
+          }),
+        )
+        .optional(),
+      disk: disk.default('10G'),
+      onStart: text({
+        description:
+          'A script that runs when the container starts. The marketplace takes 4048 characters; a longer one is packed (gzip, base64) and refused if it is still too long.',
+        example: '"nvidia-smi && ./train.sh"',
+        maxLength: 65_536,
+      }).optional(),
+      onStartFrom: secretSource
+        .meta(
+          notes({
+            description: 'The same script out of a Secret. A changed Secret is used at the next rental.',
+          }),
+        )
+        .optional(),
+      env: list(envVar, {
+        description: 'Environment variables of the container. A changed Secret is used at the next rental.',
+        max: 128,
+        list: { type: 'map', keys: ['name'] },
+      }).optional(),
+      ports: list(containerPort, {
+        description: 'Ports of the container that are to be reachable from outside.',
+        example: '[{name: http, containerPort: 8080}]',
+        max: 32,
+        list: { type: 'map', keys: ['containerPort', 'protocol'] },
+      }).optional(),
+      ssh: flag({
+        description:
+          'Whether SSH is wanted. Then nothing is rented before the login has an SSH key registered.',
+      }).default(false),
+      powerState: choice(['Running', 'Stopped'], {
+        description: 'Stopped: the machine keeps its disk, which bills, and no GPU.',
+      }).default('Running'),
+      paused: flag({
+        description: 'Nothing is rented or replaced. It is still watched, and still deleted.',
+      }).default(false),
+      timeouts: timeouts.prefault({}),
+      readinessProbe: readinessProbe.optional(),
+      replacement: replacement.prefault({}),
+      onVanish: choice(['Recreate', 'Hold'], {
+        description: 'What follows when someone else destroyed the machine.',
+      }).default('Recreate'),
+      onPriceAbove: choice(['Report', 'Replace'], {
+        description:
+          'What follows when the real price is more than 5 % over that of the offer, or over the maximum.',
+      }).default('Report'),
+      updateStrategy: z
+        .object({
+          type: choice(['Replace', 'OnDelete'], {
+            description:
+              'Replace: a changed spec replaces the machine. OnDelete: it is used by the next machine.',
+          }).default('Replace'),
+        })
+        .meta(notes({ description: 'What a change of the spec does to the machine that runs.' }))
+        .prefault({}),
+      deletionPolicy: choice(['Destroy', 'Stop', 'Retain'], {
+        description:
+          'What deletion of this object does to the machine. Stop and Retain leave one that bills. It may be changed to Retain while deleting, when a key is gone for ever.',
+      }).default('Destroy'),
+      maxLifetime: duration({
+        description:
+          'How long the object may hold machines; then the deletion policy is applied to the machine.',
+        example: '8h',
+        min: '1m',
+      }).optional(),
+      maxTotalCost: dollars({
+        description:
+          'What all its machines may cost together; then the deletion policy is applied to the machine.',
+        example: '"25"',
+      }).optional(),
+      adopt: adopt.optional(),
+      service: z
+        .object({
+          enabled: flag({ description: 'Whether a Service of the same name leads to the machine.' }).default(
+            options.serviceByDefault,
+          ),
+        })
+        .meta(notes({ description: 'How the machine is reached inside the cluster.' }))
+        .prefault({}),
+    })
+    .meta(notes({ description: 'What is wanted.', rules: specRules }));
+}

@@ -1,0 +1,166 @@
+import * as z from 'zod';
+import { gpuInstanceSpecSchema } from './gpu-instance-spec.ts';
+import { type CustomObject, conditions, observedGeneration } from './object.ts';
+import { choice, dollars, integer, list, notes, text, timestamp } from './schema.ts';
+
+export const gpuInstanceSpec = gpuInstanceSpecSchema({ serviceByDefault: true });
+
+/** In words for people; derived from the conditions and never read back. */
+export const gpuInstancePhases = [
+  'Pending',
+  'Renting',
+  'Provisioning',
+  'Loading',
+  'Running',
+  'Starting',
+  'Stopping',
+  'Stopped',
+  'Lost',
+  'Replacing',
+  'Paused',
+  'Observed',
+  'Deleting',
+  'Failed',
+] as const;
+
+const id = (description: string) => z.int().meta(notes({ description }));
+
+const mappedPort = z.object({
+  containerPort: integer({ description: 'The port inside the container.', min: 1, max: 65535 }),
+  protocol: choice(['TCP', 'UDP'], { description: 'The transport protocol.' }),
+  publicPort: integer({ description: 'The port at the public address.', min: 1, max: 65535 }),
+  name: text({ description: 'The name in `spec.ports`.', maxLength: 15 }).optional(),
+});
+
+const gpu = z
+  .object({
+    name: text({ description: 'The model.', maxLength: 128 }),
+    count: id('How many.'),
+    memoryMB: id('Memory of one GPU in decimal MB.').optional(),
+  })
+  .meta(notes({ description: 'What was rented.' }));
+
+const cost = z
+  .object({
+    pricePerHour: dollars({
+      description: 'What the machine costs in an hour now, disk included.',
+    }).optional(),
+    storagePricePerHour: dollars({ description: 'What it costs in an hour while stopped.' }).optional(),
+    accrued: dollars({ description: 'What this object has cost until `since`, all machines together.' }),
+    since: timestamp({ description: 'From when on `pricePerHour` is still to be added.' }).optional(),
+  })
+  .meta(
+    notes({ description: 'Money. What it cost until now: `accrued` + `pricePerHour` × time since `since`.' }),
+  );
+
+const avoided = z.object({
+  kind: choice(['Offer', 'Machine', 'Host'], { description: 'What is avoided.' }),
+  id: id("The marketplace's id of it."),
+  until: timestamp({ description: 'When it may be rented again.' }),
+});
+
+const pastMachine = z.object({
+  attempt: id('Which rental of this object it was.'),
+  instanceId: id("The machine's contract."),
+  machineId: id('The physical machine.').optional(),
+  hostId: id('Its host.').optional(),
+  gpuName: text({ description: 'The GPU model.', maxLength: 128 }).optional(),
+  reason: text({ description: 'Why it ended, as a word of the catalogue.', maxLength: 128 }),
+  endedAt: timestamp({ description: 'When it ended.' }),
+  minutes: id('How long it was rented.'),
+  cost: dollars({ description: 'What it cost.' }),
+});
+
+export const gpuInstanceStatus = z
+  .object({
+    observedGeneration: observedGeneration.optional(),
+    phase: choice(gpuInstancePhases, {
+      description: 'The state in one word, for people. Automation reads `conditions`.',
+    }).optional(),
+    conditions: conditions.optional(),
+    attempt: id(
+      'How many rentals of this object have been settled; the number of the present one.',
+    ).optional(),
+    instanceId: id("The machine's contract at the marketplace.").optional(),
+    claim: text({
+      description: 'Proves that `instanceId` is ours; a changed one is not believed.',
+      maxLength: 128,
+    }).optional(),
+    offerId: id('The offer that was rented.').optional(),
+    offerIndex: id('Which alternative of `spec.offers` it was.').optional(),
+    offerPricePerHour: dollars({ description: 'The price that the offer named.' }).optional(),
+    machineId: id('The physical machine.').optional(),
+    hostId: id('The host that owns it.').optional(),
+    actualStatus: text({
+      description: "The marketplace's own word for the state.",
+      maxLength: 64,
+    }).optional(),
+    actualStatusSince: timestamp({ description: 'Since when it says so.' }).optional(),
+    badSeen: id('Looks in a row that said `exited`.').optional(),
+    rentedAt: timestamp({ description: "The machine's start date by the marketplace's clock." }).optional(),
+    runningAt: timestamp({ description: 'When this machine was first seen running.' }).optional(),
+    startRequestedAt: timestamp({
+      description: 'When a stopped machine was last asked to start.',
+    }).optional(),
+    progressAt: timestamp({ description: 'When loading last showed progress.' }).optional(),
+    firstRentedAt: timestamp({
+      description: 'When the first machine was rented; `maxLifetime` counts from here.',
+    }).optional(),
+    specHash: text({
+      description: 'The hash of the spec that the machine was rented by.',
+      maxLength: 128,
+    }).optional(),
+    image: text({ description: 'The image that the machine was rented with.', maxLength: 512 }).optional(),
+    endpoint: text({ description: 'host:port for SSH, or of the first port.', maxLength: 300 }).optional(),
+    ssh: z
+      .object({
+        host: text({ description: 'The host.', maxLength: 253 }),
+        port: integer({ description: 'The port.', min: 1, max: 65535 }),
+      })
+      .meta(notes({ description: 'Where SSH answers.' }))
+      .optional(),
+    publicAddress: text({ description: 'The address of direct ports.', maxLength: 253 }).optional(),
+    ports: list(mappedPort, {
+      description: 'Where each port of the container is reached.',
+      max: 64,
+      list: { type: 'map', keys: ['containerPort', 'protocol'] },
+    }).optional(),
+    gpu: gpu.optional(),
+    cost: cost.optional(),
+    rentals: list(timestamp({ description: 'When a machine was rented.' }), {
+      description: 'Rentals of the last hour, for `replacement.maxPerHour`.',
+      max: 128,
+      list: { type: 'atomic' },
+    }).optional(),
+    avoid: list(avoided, {
+      description: 'What this object does not rent for a while, since it failed.',
+      max: 64,
+      list: { type: 'map', keys: ['kind', 'id'] },
+    }).optional(),
+    history: list(pastMachine, {
+      description: 'The last five machines and why each ended.',
+      max: 5,
+      list: { type: 'atomic' },
+    }).optional(),
+    binding: z
+      .object({ name: text({ description: 'The Secret.', maxLength: 253 }) })
+      .meta(notes({ description: 'The connection Secret, as the service binding specification names it.' }))
+      .optional(),
+    requestedAt: text({
+      description: 'The last handled value of `gpurental.dev/requested-at`.',
+      maxLength: 253,
+    }).optional(),
+    replacedAt: text({
+      description: 'The last handled value of `gpurental.dev/replace-at`.',
+      maxLength: 253,
+    }).optional(),
+  })
+  .meta(notes({ description: 'What was seen. Written by the operator only.' }));
+
+export type GpuInstanceSpec = z.output<typeof gpuInstanceSpec>;
+/** As people write it: everything with a default may be left out. */
+export type GpuInstanceManifestSpec = z.input<typeof gpuInstanceSpec>;
+export type GpuInstanceStatus = z.output<typeof gpuInstanceStatus>;
+export type GpuInstancePhase = (typeof gpuInstancePhases)[number];
+/** One rented machine. */
+export type GpuInstance = CustomObject<'GpuInstance', GpuInstanceSpec, GpuInstanceStatus>;

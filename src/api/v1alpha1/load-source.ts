@@ -1,0 +1,131 @@
+import * as z from 'zod';
+import { workerPort } from './core.ts';
+import { choice, decimal, duration, notes, text } from './schema.ts';
+
+const metricName = (description: string, example: string) =>
+  text({
+    description,
+    example,
+    maxLength: 256,
+    pattern: '^[a-zA-Z_][a-zA-Z0-9_:.]*$',
+    write: 'write the name of a metric, or a path such as load.current into the JSON reply',
+  }).optional();
+
+const figures = z
+  .object({
+    newLoad: metricName('Work that arrived; a counter in Prometheus text.', 'vllm:generation_tokens_total'),
+    rejectedLoad: metricName('Work that was turned away; never part of `newLoad`.', 'rej_load'),
+    currentLoad: metricName('Work in the worker now, waiting or running.', 'cur_load'),
+    waitingLoad: metricName(
+      'Work that waits, where the worker tells it apart from running work.',
+      'vllm:num_requests_waiting',
+    ),
+    maxPerf: metricName('Work per second that the worker can do.', 'max_perf'),
+    inFlight: metricName('Requests in the worker now; draining ends at 0.', 'vllm:num_requests_running'),
+    error: metricName('A text that is not empty when the worker is broken.', 'error_msg'),
+  })
+  .meta(notes({ description: "Names of the figures; a preset's names are used for those left out." }));
+
+const httpPull = z
+  .object({
+    port: workerPort
+      .meta(notes({ description: 'The port of the worker, by name or number.', example: 'http' }))
+      .optional(),
+    path: text({
+      description: 'The path to ask for.',
+      example: '/metrics',
+      maxLength: 1024,
+      pattern: '^/[^\\s]*$',
+      write: 'write a path that begins with "/" and has no spaces',
+    }).optional(),
+    scheme: choice(['HTTP', 'HTTPS'], {
+      description: 'How to connect; a certificate is not verified.',
+    }).default('HTTP'),
+    format: choice(['JSON', 'Prometheus'], {
+      description: 'What the worker answers; by the preset when left out.',
+    }).optional(),
+    preset: choice(['Pyworker', 'VLLM', 'Custom'], {
+      description: 'Names of path, format and figures. Custom: all of them are given here.',
+    }).default('Pyworker'),
+    figures: figures.optional(),
+    timeout: duration({ description: 'How long one reply may take.', min: '100ms', max: '10s' }).default(
+      '3s',
+    ),
+  })
+  .meta(
+    notes({
+      description: 'The operator asks each worker at every tick.',
+      rules: [
+        {
+          rule: "self.preset != 'Custom' || (has(self.path) && has(self.format) && has(self.figures))",
+          message: 'preset: Custom needs path, format and figures; or write preset: Pyworker or VLLM',
+          reason: 'FieldValueRequired',
+        },
+      ],
+    }),
+  );
+
+const staticLoad = z
+  .object({
+    load: decimal({ description: 'Work that arrives, in units per second.', example: '"900"' }).default('0'),
+    queue: decimal({ description: 'Work that waits, in units.', example: '"3000"' }).default('0'),
+  })
+  .meta(
+    notes({
+      description: 'A load that is written down; the annotation `gpurental.dev/static-load` overrides it.',
+    }),
+  );
+
+const query = (description: string, example: string) => text({ description, example, maxLength: 4096 });
+
+const prometheus = z
+  .object({
+    loadQuery: query(
+      'Gives the work that arrives, in units per second.',
+      'sum(rate(gateway_tokens_total{route="llm"}[1m]))',
+    ),
+    queueQuery: query(
+      'Gives the work that waits, in units.',
+      'sum(gateway_waiting_tokens{route="llm"})',
+    ).optional(),
+    rejectedQuery: query(
+      'Gives the work that was turned away, in units per second.',
+      'sum(rate(gateway_rejected_tokens[1m]))',
+    ).optional(),
+  })
+  .meta(notes({ description: "Queries to the Prometheus that the operator's `--prometheus-url` names." }));
+
+const TYPES = { static: 'Static', httpPull: 'HTTPPull', prometheus: 'Prometheus' } as const;
+
+/** Where the load of a group is read. */
+export const loadSource = z
+  .object({
+    type: choice(['HTTPPull', 'Static', 'Push', 'Prometheus'], {
+      description:
+        'HTTPPull: the operator asks each worker. Static: it is written here. Push: workers report to the operator. Prometheus: queries tell it, also while no worker runs.',
+    }).default('HTTPPull'),
+    static: staticLoad.optional(),
+    httpPull: httpPull.optional(),
+    prometheus: prometheus.optional(),
+  })
+  .meta(
+    notes({
+      description: 'Where the load is read.',
+      rules: [
+        ...Object.entries(TYPES).map(([field, type]) => ({
+          rule: `self.type == '${type}' || !has(self.${field})`,
+          message: `${field} belongs to type: ${type}: write that, or leave ${field} out`,
+          fieldPath: `.${field}`,
+          reason: 'FieldValueForbidden' as const,
+        })),
+        {
+          rule: "self.type != 'Prometheus' || has(self.prometheus)",
+          message: 'type: Prometheus needs prometheus.loadQuery',
+          fieldPath: '.prometheus',
+          reason: 'FieldValueRequired',
+        },
+      ],
+    }),
+  );
+
+export type LoadSource = z.output<typeof loadSource>;

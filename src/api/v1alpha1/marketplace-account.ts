@@ -1,0 +1,273 @@
+import * as z from 'zod';
+import { labelSelector, objectName, secretKey } from './core.ts';
+import { type CustomObject, conditions, observedGeneration } from './object.ts';
+import {
+  choice,
+  countOrShare,
+  dollars,
+  duration,
+  flag,
+  immutableField,
+  integer,
+  list,
+  notes,
+  text,
+  timestamp,
+} from './schema.ts';
+
+const LOOPBACK = "['localhost', '127.0.0.1', '[::1]', '::1']";
+
+const url = text({
+  description:
+    "The marketplace. It must be in the operator's list (`--marketplace-url`); the first of that list when left out. Immutable.",
+  example: 'https://console.vast.ai',
+  maxLength: 512,
+  pattern: '^https?://[^\\s/?#@]+(/[^\\s?#@]*)?$',
+  write: 'write an address such as https://marketplace.example, without user, query or fragment',
+  rules: [
+    {
+      rule: `!isURL(self) || url(self).getScheme() == 'https' || url(self).getHostname() in ${LOOPBACK}`,
+      message: 'write https: plain http is accepted on the loopback address only',
+    },
+  ],
+});
+
+const limits = z
+  .object({
+    maxInstances: integer({
+      description: 'Machines of this account at one time.',
+      example: '10',
+      min: 0,
+      max: 10_000,
+    }).optional(),
+    maxPricePerHour: dollars({
+      description:
+        'The most that one machine may cost in an hour, disk included. Stands in for `maxPricePerHour` of an alternative that sets none.',
+    }).optional(),
+    maxSpendPerHour: dollars({
+      description: 'The most that all machines together may cost in an hour.',
+      example: '"20"',
+    }).optional(),
+    maxSpendPerMonth: dollars({
+      description: 'The most that is spent in one calendar month (UTC).',
+      example: '"500"',
+    }).optional(),
+    minCredit: dollars({
+      description: 'Credit that must remain before anything is rented or started.',
+      example: '"5"',
+    }).optional(),
+  })
+  .meta(
+    notes({
+      description: 'Limits that stop new rentals and starts. They never stop a machine that runs.',
+      rules: [
+        {
+          rule: '!has(self.maxPricePerHour) || !has(self.maxSpendPerHour) || double(self.maxPricePerHour) <= double(self.maxSpendPerHour)',
+          message: 'write a maxPricePerHour that is not above maxSpendPerHour',
+          messageExpression:
+            "'maxPricePerHour ' + self.maxPricePerHour + ' is above maxSpendPerHour ' + self.maxSpendPerHour + ': no machine at that price could ever be rented'",
+          fieldPath: '.maxPricePerHour',
+        },
+      ],
+    }),
+  );
+
+const allowedNamespaces = z
+  .object({
+    from: choice(['Same', 'All', 'Selector'], { description: "Same: the account's own namespace." }).default(
+      'Same',
+    ),
+    selector: labelSelector.optional(),
+  })
+  .meta(
+    notes({
+      description: 'From which namespaces objects may name this account.',
+      rules: [
+        {
+          rule: "self.from != 'Selector' || has(self.selector)",
+          message: 'write a selector, or from: All for every namespace',
+          fieldPath: '.selector',
+          reason: 'FieldValueRequired',
+        },
+        {
+          rule: "self.from == 'Selector' || !has(self.selector)",
+          message: 'write from: Selector, or leave selector out',
+          fieldPath: '.selector',
+          reason: 'FieldValueForbidden',
+        },
+      ],
+    }),
+  );
+
+export const marketplaceAccountSpec = z
+  .object({
+    url: url.optional(),
+    apiKeySecretRef: z
+      .object({
+        name: objectName("The Secret, in the account's own namespace."),
+        key: secretKey('The key in the Secret.').default('api-key'),
+      })
+      .meta(
+        notes({
+          description:
+            'The Secret that holds the API key. It is read every 60 s and whenever the marketplace refuses the key.',
+          example: '{name: marketplace-key}',
+        }),
+      ),
+    pollInterval: duration({
+      description:
+        "Time between two looks at the marketplace. The operator's `--min-poll-interval` is the floor.",
+      min: '1s',
+      max: '10m',
+    }).default('10s'),
+    allowedNamespaces: allowedNamespaces.prefault({}),
+    limits: limits.prefault({}),
+    orphanPolicy: choice(['Report', 'Destroy'], {
+      description:
+        'What happens to a machine of ours that no object claims: it is reported, or destroyed after `--orphan-age`.',
+    }).default('Report'),
+    adoption: choice(['None', 'Unlabelled'], {
+      description:
+        "Whether `adopt` may take over machines of this login. Never one that carries anyone's label or claim.",
+    }).default('None'),
+    maxUnhealthy: countOrShare({
+      description:
+        'How many machines may newly turn bad in one poll (never fewer than 3) before the breaker stops replacing and sweeping.',
+      example: '20%',
+    }).default('20%'),
+  })
+  .meta(
+    notes({
+      description: 'What is wanted.',
+      rules: [immutableField('url', 'url cannot change: another marketplace is another MarketplaceAccount')],
+    }),
+  );
+
+const login = z
+  .object({
+    url: text({ description: 'The marketplace.', maxLength: 512 }),
+    userId: z.int().meta(notes({ description: "The user's id there." })),
+    provenAt: timestamp({ description: 'When a key first proved this login.' }),
+  })
+  .meta(
+    notes({
+      description:
+        'The login that the first accepted key proved. It is pinned: a key of another login changes nothing.',
+    }),
+  );
+
+const counts = z
+  .object({
+    objects: z.int().meta(notes({ description: 'GpuInstances that name this account.' })),
+    rented: z.int().meta(notes({ description: 'Machines that an object claims.' })),
+    billing: z.int().meta(notes({ description: 'Machines of ours that bill, claimed or not.' })),
+    retained: z
+      .int()
+      .meta(notes({ description: 'Machines kept on purpose after their object was deleted.' })),
+    orphaned: z.int().meta(notes({ description: 'Machines of ours that no object claims.' })),
+    foreign: z.int().meta(notes({ description: 'Machines of the login that are not ours.' })),
+  })
+  .meta(notes({ description: 'Machines of the login.' }));
+
+const avoided = z.object({
+  kind: choice(['Machine', 'Host'], { description: 'What is avoided.' }),
+  id: z.int().meta(notes({ description: "The marketplace's id of it." })),
+  until: timestamp({ description: 'When it may be rented again.' }),
+  failures: z
+    .int()
+    .min(1)
+    .meta(notes({ description: 'How often it failed; each doubles the time.' })),
+  reason: text({ description: 'Why, as a word of the catalogue.', maxLength: 128 }),
+});
+
+const retained = z.object({
+  instanceId: z.int().meta(notes({ description: "The machine's contract." })),
+  owner: text({ description: 'namespace/name of the object that kept it.', maxLength: 320 }),
+  ownerUid: text({ description: 'The uid of that object.', maxLength: 64 }),
+  since: timestamp({ description: 'When it was given up.' }),
+  policy: choice(['Stop', 'Retain'], { description: 'The deletion policy that kept it.' }),
+  pricePerHour: dollars({ description: 'What it costs in an hour.' }).optional(),
+});
+
+const deletedObjects = z
+  .object({
+    month: text({ description: 'The calendar month (UTC) of `spent`.', example: '2026-11', maxLength: 7 }),
+    spent: dollars({ description: 'What objects that are deleted by now spent in that month.' }),
+    rentals: list(timestamp({ description: 'When a machine was rented.' }), {
+      description: 'Rentals of deleted objects in the last hour.',
+      max: 1000,
+      list: { type: 'atomic' },
+    }),
+  })
+  .meta(notes({ description: 'What deleted objects leave behind for limits and the spend brake.' }));
+
+const breaker = z
+  .object({
+    open: flag({ description: 'Whether replacing and sweeping are stopped.' }),
+    since: timestamp({ description: 'When that last changed.' }),
+    newlyBad: z
+      .int()
+      .meta(notes({ description: 'Machines that newly turned bad or vanished in the poll that opened it.' })),
+    closedBy: text({
+      description: 'The last value of the annotation that closed it by hand.',
+      maxLength: 253,
+    }).optional(),
+  })
+  .meta(notes({ description: 'The breaker against mass replacement.' }));
+
+export const marketplaceAccountStatus = z
+  .object({
+    observedGeneration: observedGeneration.optional(),
+    conditions: conditions.optional(),
+    login: login.optional(),
+    twoFactor: choice(['Enabled', 'Disabled', 'Legacy'], {
+      description: 'Two-factor login of the user; left out where the key may not read it.',
+    }).optional(),
+    sshKeyRegistered: flag({
+      description: 'Whether the login has an SSH key; left out where the key may not read it.',
+    }).optional(),
+    labelsEchoed: flag({
+      description: "Whether the marketplace gives labels back; learnt from the account's first rental.",
+    }).optional(),
+    credit: dollars({
+      description: 'Credit left; written when it moves by 10 %, at most hourly.',
+    }).optional(),
+    pricePerHour: dollars({ description: 'What the machines of ours cost together in an hour.' }).optional(),
+    runway: duration({ description: 'How long the credit lasts at that price.' }).optional(),
+    machines: counts.optional(),
+    avoid: list(avoided, {
+      description: 'Machines and hosts that failed and are not rented for a while.',
+      max: 256,
+      list: { type: 'map', keys: ['kind', 'id'] },
+    }).optional(),
+    retained: list(retained, {
+      description: 'Machines kept on purpose after their object was deleted. They bill.',
+      max: 256,
+      list: { type: 'map', keys: ['instanceId'] },
+    }).optional(),
+    lastRentalAt: timestamp({
+      description: 'The newest rental known; a younger machine of ours proves that memory was rolled back.',
+    }).optional(),
+    rollbackConfirmed: text({
+      description: 'The last value of the annotation that confirmed a rollback.',
+      maxLength: 253,
+    }).optional(),
+    deletedObjects: deletedObjects.optional(),
+    breaker: breaker.optional(),
+    requestedAt: text({
+      description: 'The last handled value of `gpurental.dev/requested-at`.',
+      maxLength: 253,
+    }).optional(),
+  })
+  .meta(notes({ description: 'What was seen. Written by the operator only.' }));
+
+export type MarketplaceAccountSpec = z.output<typeof marketplaceAccountSpec>;
+/** As people write it: everything with a default may be left out. */
+export type MarketplaceAccountManifestSpec = z.input<typeof marketplaceAccountSpec>;
+export type MarketplaceAccountStatus = z.output<typeof marketplaceAccountStatus>;
+/** One login at a marketplace. */
+export type MarketplaceAccount = CustomObject<
+  'MarketplaceAccount',
+  MarketplaceAccountSpec,
+  MarketplaceAccountStatus
+>;

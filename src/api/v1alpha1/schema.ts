@@ -1,0 +1,188 @@
+import * as z from 'zod';
+import { DURATION_PATTERN } from '../../lib/duration.ts';
+
+/** A CEL rule as a custom resource definition carries it (`x-kubernetes-validations`). */
+export interface CelRule {
+  readonly rule: string;
+  readonly message: string;
+  /** Says the same as `message` with the values that were given; falls back to it. */
+  readonly messageExpression?: string;
+  readonly fieldPath?: string;
+  readonly reason?:
+    | 'FieldValueInvalid'
+    | 'FieldValueForbidden'
+    | 'FieldValueRequired'
+    | 'FieldValueDuplicate';
+  /** A transition rule that also runs when there was no old value. */
+  readonly optionalOldSelf?: boolean;
+}
+
+/** How server-side apply merges a list. */
+export type ListType =
+  | { readonly type: 'atomic' }
+  | { readonly type: 'set' }
+  | { readonly type: 'map'; readonly keys: readonly string[] };
+
+/** What the reference page and the definition say about one field. */
+export interface FieldNotes {
+  readonly description: string;
+  /** Shown in the reference; YAML, as one would write it behind the field's name. */
+  readonly example?: string;
+  readonly rules?: readonly CelRule[];
+  readonly list?: ListType;
+  /** A map or object that is replaced as a whole. */
+  readonly atomic?: boolean;
+}
+
+/** The JSON-schema annotations of those notes. `x-example` is for the reference and stays out of the CRD. */
+export function notes(field: FieldNotes): Record<string, unknown> {
+  return {
+    description: field.description,
+    ...(field.example !== undefined && { 'x-example': field.example }),
+    ...(field.rules?.length && { 'x-kubernetes-validations': field.rules }),
+    ...(field.list && { 'x-kubernetes-list-type': field.list.type }),
+    ...(field.list?.type === 'map' && { 'x-kubernetes-list-map-keys': field.list.keys }),
+    ...(field.atomic && { 'x-kubernetes-map-type': 'atomic' }),
+  };
+}
+
+/** A regular expression as a CEL string literal. */
+function celLiteral(pattern: string): string {
+  return `'${pattern.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}
+
+/**
+ * A bounded string whose form is checked by CEL instead of `pattern`, because only CEL can tell the
+ * writer what to write. The same expression guards zod's own parse.
+ */
+export function text(
+  field: FieldNotes & { readonly maxLength: number; readonly pattern?: string; readonly write?: string },
+): z.ZodString {
+  const bounded = z.string().min(1).max(field.maxLength);
+  if (field.pattern === undefined) return bounded.meta(notes(field));
+  const message = field.write ?? `does not match ${field.pattern}`;
+  const expression = new RegExp(field.pattern);
+  const form: CelRule = { rule: `self.matches(${celLiteral(field.pattern)})`, message };
+  return bounded
+    .refine((value) => expression.test(value), { message })
+    .meta(notes({ ...field, rules: [form, ...(field.rules ?? [])] }));
+}
+
+const DOLLARS = '^[0-9]{1,9}([.][0-9]{1,6})?$';
+
+/** Dollars as a decimal string, exact to the micro-dollar. */
+export function dollars(field: FieldNotes): z.ZodString {
+  return text({
+    example: '"0.80"',
+    ...field,
+    maxLength: 16,
+    pattern: DOLLARS,
+    write: 'write dollars as a decimal in quotes with at most six digits behind the point, such as "0.80"',
+  });
+}
+
+/** A non-negative decimal as a string: loads and multipliers, never floats. */
+export function decimal(field: FieldNotes): z.ZodString {
+  return text({
+    example: '"2.5"',
+    ...field,
+    maxLength: 20,
+    pattern: '^[0-9]{1,12}([.][0-9]{1,6})?$',
+    write: 'write a decimal in quotes that is not negative, such as "2.5"',
+  });
+}
+
+/** A share such as `99.5%`. */
+export function percentage(field: FieldNotes): z.ZodString {
+  return text({
+    example: '99.5%',
+    ...field,
+    maxLength: 8,
+    pattern: '^(100|[0-9]{1,2}([.][0-9]{1,3})?)%$',
+    write: 'write a share between 0% and 100%, such as 99.5%',
+  });
+}
+
+/** A duration such as `90s` or `1h30m`, with CEL bounds where they are given. */
+export function duration(field: FieldNotes & { readonly min?: string; readonly max?: string }): z.ZodString {
+  const bounds: CelRule[] = [];
+  const parses = `self.matches(${celLiteral(DURATION_PATTERN)})`;
+  if (field.min)
+    bounds.push({
+      rule: `!${parses} || duration(self) >= duration('${field.min}')`,
+      message: `write at least ${field.min}`,
+    });
+  if (field.max)
+    bounds.push({
+      rule: `!${parses} || duration(self) <= duration('${field.max}')`,
+      message: `write at most ${field.max}`,
+    });
+  return text({
+    ...field,
+    maxLength: 32,
+    pattern: DURATION_PATTERN,
+    write: 'write a duration with units, such as 90s, 5m or 1h30m',
+    rules: [...bounds, ...(field.rules ?? [])],
+  });
+}
+
+/** A whole number within bounds. */
+export function integer(field: FieldNotes & { readonly min: number; readonly max: number }): z.ZodInt {
+  return z.int().min(field.min).max(field.max).meta(notes(field));
+}
+
+export function flag(field: FieldNotes): z.ZodBoolean {
+  return z.boolean().meta(notes(field));
+}
+
+/** A count or a share, as Kubernetes writes them: `3` or `20%`. */
+export function countOrShare(field: FieldNotes) {
+  const form: CelRule = {
+    rule: `type(self) == int ? int(self) >= 0 : string(self).matches('^(100|[0-9]{1,2})%$')`,
+    message: 'write a count such as 3, or a share between 0% and 100% such as 20%',
+  };
+  return z
+    .union([z.int(), z.string()])
+    .meta({
+      ...notes({ ...field, rules: [form, ...(field.rules ?? [])] }),
+      'x-kubernetes-int-or-string': true,
+    });
+}
+
+/** A time as the API server writes it. */
+export function timestamp(field: FieldNotes): z.ZodString {
+  return z.string().meta({ ...notes(field), format: 'date-time' });
+}
+
+/** A word of ours; open sets belong in `text`. */
+export function choice<const W extends readonly [string, ...string[]]>(words: W, field: FieldNotes) {
+  return z.enum(words).meta(notes(field));
+}
+
+/** A bounded list of known merge behaviour. */
+export function list<T extends z.ZodType>(
+  item: T,
+  field: FieldNotes & { readonly max: number; readonly list: ListType },
+) {
+  return z.array(item).max(field.max).meta(notes(field));
+}
+
+/** A bounded map of strings, such as labels. */
+export function stringMap(field: FieldNotes) {
+  return z.record(z.string(), z.string()).meta(notes(field));
+}
+
+/** A rule that refuses any change of the value it stands on, once there is one. */
+export function immutable(message: string): CelRule {
+  return { rule: 'self == oldSelf', message, reason: 'FieldValueForbidden' };
+}
+
+/** A rule for the parent of an optional field: it may be neither added, changed nor removed. */
+export function immutableField(field: string, message: string): CelRule {
+  return {
+    rule: `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`,
+    message,
+    fieldPath: `.${field}`,
+    reason: 'FieldValueForbidden',
+  };
+}
