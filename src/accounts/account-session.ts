@@ -2,11 +2,12 @@ import type { MicroDollars } from '../lib/money.ts';
 import type { MarketplaceClient } from '../marketplace/client.ts';
 import type { Feed } from '../marketplace/feed.ts';
 import type { Offer, OfferQuery } from '../marketplace/offers.ts';
+import type { Identity } from '../ownership/identity.ts';
+import type { Login } from '../ownership/login.ts';
 import type { AvoidList } from './avoid-list.ts';
 import type { BreakerState } from './breaker.ts';
 import type { LabelEcho } from './label-echo.ts';
 import type { AccountLimits } from './limits.ts';
-import type { Login } from './login.ts';
 import type { Tickets } from './tickets.ts';
 
 /** Name of a MarketplaceAccount. */
@@ -30,8 +31,9 @@ export interface DepartedObject {
 export interface RetainedMachine {
   readonly instanceId: number;
   readonly objectUid: string;
-  /** Namespace and name of the object it belonged to. */
-  readonly object: string;
+  /** namespace/name of the object it belonged to. */
+  readonly owner: string;
+  readonly policy: 'Stop' | 'Retain';
   readonly pricePerHour: MicroDollars | undefined;
 }
 
@@ -43,8 +45,8 @@ export interface AccountSession {
   readonly ref: AccountRef;
   readonly uid: string;
   readonly login: Login;
-  /** `loginText(login)`. */
-  readonly loginText: string;
+  /** What this installation signs with. */
+  readonly identity: Identity;
   /** Always uses the newest proven key. While the user's Secret is gone only list, GET and DELETE may be used. */
   readonly client: MarketplaceClient;
   /** Shared by all accounts of the same login. */
@@ -63,9 +65,14 @@ export interface AccountSession {
   adoption(): 'None' | 'Unlabelled';
   /** Undefined while not known (the key may not read SSH keys). */
   sshKeyRegistered(): boolean | undefined;
+  /** Asks the marketplace right now whether the key in use is one of `login`. Never throws. */
+  proveLogin(): Promise<boolean>;
   /** Equal searches within 15 s share one reply. Reserved and avoided offers are still in it. */
   searchOffers(query: OfferQuery): Promise<readonly Offer[]>;
-  /** Durable when it resolves; the same uid twice counts once. Await it before the finalizer goes. */
+  /**
+   * Durable when it resolves; await it before the finalizer goes. The same uid twice counts once, unless the
+   * process ended in between, when it may count twice: the brake then errs on the careful side.
+   */
   foldDeparted(departed: DepartedObject): Promise<void>;
   /** Durable when it resolves: the machine stands in the account's `status.retained`, and no sweep touches it. */
   recordRetained(machine: RetainedMachine): Promise<void>;

@@ -1,4 +1,5 @@
 import type { MicroDollars } from '../lib/money.ts';
+import type { Slot } from '../marketplace/pacing.ts';
 
 export interface TicketRequest {
   readonly objectUid: string;
@@ -7,17 +8,20 @@ export interface TicketRequest {
   readonly pricePerHour: MicroDollars | undefined;
 }
 
-/** Why no rental may begin now. Each is also the reason of a condition. */
+/**
+ * Why no rental may begin now. All but `Pacing` and `OfferReserved`, which pass within seconds and are not
+ * worth a write, are reasons of the catalogue.
+ */
 export type TicketRefusal =
+  | 'Pacing'
+  | 'OfferReserved'
   | 'AccountNotReady'
   | 'BreakerOpen'
-  | 'OfferReserved'
-  | 'Pacing'
-  | 'SerialRental'
-  | 'SpendBrake'
-  | 'LimitReached'
+  | 'KeyTooNarrow'
   | 'InsufficientCredit'
-  | 'KeyCannotDestroy';
+  | 'AccountLimitReached'
+  | 'TooManyRentals'
+  | 'LabelsNotEchoed';
 
 /**
  * The right to write one intent and to send one rental, valid for 5 s on the monotonic clock, so that
@@ -28,6 +32,8 @@ export interface Ticket {
   readonly id: number;
   readonly objectUid: string;
   readonly offerId: number;
+  /** The pacing place of the call; hand it to `instances.rent`. */
+  readonly slot: Slot;
   /**
    * Asked right before the call, once. False: too late or already used; then the call must not be sent.
    */

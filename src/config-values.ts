@@ -1,0 +1,124 @@
+import { BlockList, isIP } from 'node:net';
+import { z } from 'zod';
+import { formatDuration, parseDuration } from './lib/duration.ts';
+import { type MicroDollars, parseDollars } from './lib/money.ts';
+
+/** An address to listen on. `0` listens nowhere, as controller-runtime has it. */
+export type BindAddress =
+  | { readonly type: 'off' }
+  | { readonly type: 'on'; readonly host: string; readonly port: number };
+
+/** One network whose addresses are dialled elsewhere; used with a simulated marketplace only. */
+export interface AddressMapping {
+  readonly network: string;
+  readonly prefix: number;
+  readonly target: string;
+}
+
+/** Milliseconds of a duration within bounds. */
+export function durationValue(minMs: number, maxMs: number) {
+  return z.string().transform((text, context) => {
+    const milliseconds = parseDuration(text);
+    if (milliseconds !== undefined && milliseconds >= minMs && milliseconds <= maxMs) return milliseconds;
+    const bounds = `between ${formatDuration(minMs)} and ${formatDuration(maxMs)}`;
+    context.addIssue({ code: 'custom', message: `write a duration ${bounds}, such as 30s or 1m30s` });
+    return z.NEVER;
+  });
+}
+
+/** A whole number within bounds. */
+export function wholeNumber(min: number, max: number) {
+  return z.string().transform((text, context) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    context.addIssue({ code: 'custom', message: `write a whole number from ${min} to ${max}` });
+    return z.NEVER;
+  });
+}
+
+/** Micro-dollars of a decimal amount. */
+export const dollarsValue = z.string().transform((text, context): MicroDollars => {
+  const amount = parseDollars(text);
+  if (amount !== undefined) return amount;
+  context.addIssue({ code: 'custom', message: 'write an amount in dollars such as 25 or 2.50' });
+  return z.NEVER;
+});
+
+/** `true` or `false`; the bare flag means true. */
+export const booleanValue = z.string().transform((text, context) => {
+  if (text === 'true' || text === 'false') return text === 'true';
+  context.addIssue({ code: 'custom', message: 'write true or false' });
+  return z.NEVER;
+});
+
+/** A namespace, as Kubernetes names one. */
+export const namespaceValue = z
+  .string()
+  .regex(
+    /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/,
+    'write the name of a namespace: lowercase letters, digits and -',
+  );
+
+/** `host:port`, `:port`, or `0` for none. IPv6 hosts stand in brackets. */
+export const bindAddress = z.string().transform((text, context): BindAddress => {
+  if (text === '0') return { type: 'off' };
+  const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:\s[\]]*)):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[3]);
+  if (match && port <= 65_535) return { type: 'on', host: match[1] ?? match[2] ?? '', port };
+  context.addIssue({ code: 'custom', message: 'write host:port, :port for every address, or 0 for none' });
+  return z.NEVER;
+});
+
+/** Whether a URL's host is this machine, where plain http is allowed. */
+export function isLoopbackHost(hostname: string): boolean {
+  const bare = hostname.replace(/^\[|\]$/g, '');
+  if (bare === 'localhost' || bare === '::1') return true;
+  return isIP(bare) === 4 && bare.startsWith('127.');
+}
+
+/** The origin of a marketplace: https, or http on loopback; no path, query or user. */
+export const marketplaceUrl = z.string().transform((text, context) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const problem = url ? urlProblem(url) : 'write an address such as https://console.vast.ai';
+  if (url && problem === undefined) return url.origin;
+  context.addIssue({ code: 'custom', message: problem ?? '' });
+  return z.NEVER;
+});
+
+function urlProblem(url: URL): string | undefined {
+  if (url.username || url.password) return 'leave user and password out: keys belong in a Secret';
+  if (url.pathname !== '/' || url.search || url.hash)
+    return 'write scheme, host and port only, without a path';
+  if (url.protocol === 'https:') return undefined;
+  if (url.protocol === 'http:' && isLoopbackHost(url.hostname)) return undefined;
+  return 'write an https address; plain http is for loopback only';
+}
+
+/** `203.0.113.0/24=127.0.0.1`. */
+export const addressMapping = z.string().transform((text, context): AddressMapping => {
+  const match = /^([0-9a-fA-F.:]+)\/(\d{1,3})=([0-9a-fA-F.:]+)$/.exec(text);
+  const [, network = '', prefixText = '', target = ''] = match ?? [];
+  const prefix = Number(prefixText);
+  const family = isIP(network);
+  if (family !== 0 && isIP(target) !== 0 && prefix <= (family === 4 ? 32 : 128)) {
+    return { network, prefix, target };
+  }
+  context.addIssue({
+    code: 'custom',
+    message: 'write network/prefix=address, such as 203.0.113.0/24=127.0.0.1',
+  });
+  return z.NEVER;
+});
+
+/** Where to dial for an address: the first mapping that covers it, else the address itself. */
+export function mapAddress(mappings: readonly AddressMapping[], address: string): string {
+  const family = isIP(address);
+  if (family === 0) return address;
+  for (const { network, prefix, target } of mappings) {
+    if (isIP(network) !== family) continue;
+    const block = new BlockList();
+    block.addSubnet(network, prefix, family === 4 ? 'ipv4' : 'ipv6');
+    if (block.check(address, family === 4 ? 'ipv4' : 'ipv6')) return target;
+  }
+  return address;
+}
