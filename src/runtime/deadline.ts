@@ -1,0 +1,40 @@
+import type { Clock } from '../lib/clock.ts';
+
+/** The time given to something has run out. */
+export class DeadlineError extends Error {
+  constructor(limitMs: number) {
+    super(`No answer within ${limitMs} ms`);
+    this.name = 'DeadlineError';
+  }
+}
+
+interface DeadlineOptions {
+  readonly clock: Clock;
+  readonly limitMs: number;
+  /** Ends the run too, with its own reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Runs `run` with a signal that is aborted when time is up or `signal` is, and rejects then even where `run`
+ * ignores it.
+ */
+export async function withDeadline<T>(
+  { clock, limitMs, signal }: DeadlineOptions,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  signal?.throwIfAborted();
+  const scope = new AbortController();
+  const ended = new Promise<never>((_resolve, reject) => {
+    scope.signal.addEventListener('abort', () => reject(scope.signal.reason), { once: true });
+  });
+  const onAbort = () => scope.abort(signal?.reason);
+  const timer = clock.setTimer(limitMs, () => scope.abort(new DeadlineError(limitMs)));
+  signal?.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([run(scope.signal), ended]);
+  } finally {
+    timer.cancel();
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
