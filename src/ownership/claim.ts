@@ -1,5 +1,5 @@
 import { type KeyRing, macVerifies, signMac } from './key-ring.ts';
-import { type Login, loginKey } from './login.ts';
+import { type Login, loginText } from './login.ts';
 
 /** What an object claims: this machine of this login, bought (or adopted) as this attempt. */
 export interface ClaimFacts {
@@ -10,7 +10,7 @@ export interface ClaimFacts {
 }
 
 function claimParts(facts: ClaimFacts): readonly string[] {
-  return [loginKey(facts.login), facts.uid, String(facts.attempt), String(facts.instanceId)];
+  return [loginText(facts.login), facts.uid, String(facts.attempt), String(facts.instanceId)];
 }
 
 /** The code that stands in `status.claim` beside the machine's id. */

@@ -1,5 +1,5 @@
 import { type KeyRing, macVerifies, signMac } from './key-ring.ts';
-import { type Login, loginKey } from './login.ts';
+import { type Login, loginText } from './login.ts';
 
 /** Version of the annotation that this program writes and the only one that it acts on. */
 export const INTENT_VERSION = 1;
@@ -14,7 +14,7 @@ export interface RentalIntent {
   readonly offer: number;
   /** Generation of the spec that was bought. */
   readonly generation: number;
-  /** {@link loginKey} of the login that buys. */
+  /** {@link loginText} of the login that buys. */
   readonly login: string;
   readonly issuedAt: number;
   /** When the rent call is given up at the latest. */
@@ -66,7 +66,7 @@ export function readIntent(keys: KeyRing, annotation: string | undefined): Inten
 
 /** Whether an intent was issued for this login. */
 export function isForLogin(intent: RentalIntent, login: Login): boolean {
-  return intent.login === loginKey(login);
+  return intent.login === loginText(login);
 }
 
 function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined {

@@ -5,6 +5,6 @@ export interface Login {
 }
 
 /** The login in one string, as it is signed and stored: `<userId>@<url>`. */
-export function loginKey(login: Login): string {
+export function loginText(login: Login): string {
   return `${login.userId}@${login.url.replace(/\/+$/, '')}`;
 }
