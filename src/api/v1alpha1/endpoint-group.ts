@@ -93,7 +93,6 @@ export const endpointGroupStatus = z
   })
   .meta(notes({ description: 'What was seen. Written by the operator only.' }));
 
-export { endpointGroupSpec } from './endpoint-group-spec.ts';
 export type EndpointGroupSpec = z.output<typeof endpointGroupSpec>;
 /** As people write it: everything with a default may be left out. */
 export type EndpointGroupManifestSpec = z.input<typeof endpointGroupSpec>;

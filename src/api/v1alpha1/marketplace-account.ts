@@ -22,8 +22,8 @@ const url = text({
     "The marketplace. It must be in the operator's list (`--marketplace-url`); the first of that list when left out. Immutable.",
   example: 'https://console.vast.ai',
   maxLength: 512,
-  pattern: '^https?://[^\\s/?#@]+(/[^\\s?#@]*)?$',
-  write: 'write an address such as https://marketplace.example, without user, query or fragment',
+  pattern: '^https?://[^\\s/?#@]+$',
+  write: 'write scheme, host and port only, such as https://marketplace.example, without a path',
   rules: [
     {
       rule: `!isURL(self) || url(self).getScheme() == 'https' || url(self).getHostname() in ${LOOPBACK}`,

@@ -141,12 +141,10 @@ export function countOrShare(field: FieldNotes) {
     rule: `type(self) == int ? int(self) >= 0 : string(self).matches('^(100|[0-9]{1,2})%$')`,
     message: 'write a count such as 3, or a share between 0% and 100% such as 20%',
   };
-  return z
-    .union([z.int(), z.string()])
-    .meta({
-      ...notes({ ...field, rules: [form, ...(field.rules ?? [])] }),
-      'x-kubernetes-int-or-string': true,
-    });
+  return z.union([z.int(), z.string()]).meta({
+    ...notes({ ...field, rules: [form, ...(field.rules ?? [])] }),
+    'x-kubernetes-int-or-string': true,
+  });
 }
 
 /** A time as the API server writes it. */

@@ -1,0 +1,56 @@
+import type { KindDefinition } from '../../src/api/v1alpha1/definitions.ts';
+import { CATEGORY, VERSION } from '../../src/api/v1alpha1/names.ts';
+import { structuralSchema } from './json-schema.ts';
+
+/** The whole object's schema: metadata's name is named so that rules may point at it. */
+function objectSchema(kind: KindDefinition) {
+  const status = structuralSchema(kind.status);
+  return {
+    description: kind.description,
+    type: 'object',
+    required: ['spec'],
+    properties: {
+      apiVersion: { description: 'The version of this schema.', type: 'string' },
+      kind: { description: 'The kind of this object.', type: 'string' },
+      metadata: { type: 'object', properties: { name: { type: 'string', maxLength: 253 } } },
+      spec: structuralSchema(kind.spec),
+      status: { ...status, default: { observedGeneration: -1 } },
+    },
+    'x-kubernetes-validations': kind.rules,
+  };
+}
+
+/** The CustomResourceDefinition of a kind, ready to be written as YAML. */
+export function customResourceDefinition(kind: KindDefinition) {
+  const { group, plural, singular, shortNames } = kind.names;
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}`, ...(kind.labels && { labels: kind.labels }) },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: {
+        kind: kind.names.kind,
+        listKind: `${kind.names.kind}List`,
+        plural,
+        singular,
+        shortNames,
+        categories: [CATEGORY],
+      },
+      versions: [
+        {
+          name: VERSION,
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: objectSchema(kind) },
+          subresources: { status: {}, ...(kind.scale && { scale: kind.scale }) },
+          additionalPrinterColumns: kind.columns,
+          ...(kind.selectableFields.length > 0 && {
+            selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })),
+          }),
+        },
+      ],
+    },
+  };
+}

@@ -1,0 +1,176 @@
+import { stringify } from 'yaml';
+import { definitions, type KindDefinition } from '../../src/api/v1alpha1/definitions.ts';
+import { endpointOptions } from '../../src/api/v1alpha1/endpoint-options.ts';
+import { API_VERSION, annotations, endpointGroupResource } from '../../src/api/v1alpha1/names.ts';
+import type { Artifact } from './artifact.ts';
+import { annotatedSchema, type JsonSchema } from './json-schema.ts';
+
+/** Where a schema that another page explains begins, and that page. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  'EndpointGroup spec.template.spec':
+    'the fields of a [GpuInstance spec](gpuinstance.md#spec); `service.enabled` is false here unless set',
+};
+
+interface Section {
+  readonly path: string;
+  readonly schema: JsonSchema;
+}
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+const code = (text: string): string => `\`${text}\``;
+
+function typeOf(schema: JsonSchema): string {
+  if (schema['x-kubernetes-int-or-string']) return 'int or string';
+  if (schema.enum) return schema.enum.map((word) => code(String(word))).join(' ');
+  if (schema.type === 'array') return `list of ${schema.items ? typeOf(schema.items) : 'values'}`;
+  if (schema.additionalProperties) return 'map of strings';
+  if (schema.format === 'date-time') return 'time';
+  return schema.type ?? 'object';
+}
+
+function bounds(schema: JsonSchema): readonly string[] {
+  const between = (name: string, low: number | undefined, high: number | undefined): string[] => {
+    if (low !== undefined && high !== undefined) return [`${name} ${low} to ${high}`];
+    if (low !== undefined) return [`${name} at least ${low}`];
+    return high === undefined ? [] : [`${name} at most ${high}`];
+  };
+  const shortest = schema.minLength === 1 ? undefined : schema.minLength;
+  return [
+    ...between('value', schema.minimum, schema.maximum),
+    ...between('length', shortest, schema.maxLength),
+    ...between('items', undefined, schema.maxItems),
+  ];
+}
+
+function rulesOf(schema: JsonSchema): readonly string[] {
+  const own = (schema['x-kubernetes-validations'] ?? []).map((rule) => rule.message);
+  const ofItems = (schema.items?.['x-kubernetes-validations'] ?? []).map((rule) => `each: ${rule.message}`);
+  const merge = schema['x-kubernetes-list-map-keys']
+    ? [`one entry for each ${schema['x-kubernetes-list-map-keys'].join(' and ')}`]
+    : [];
+  return [...bounds(schema), ...merge, ...own, ...(schema.items?.properties ? [] : ofItems)];
+}
+
+function defaultOf(schema: JsonSchema): string {
+  if (schema.default === undefined) return '';
+  return code(stringify(schema.default, { collectionStyle: 'flow', lineWidth: 0 }).trim());
+}
+
+function row(name: string, schema: JsonSchema, required: boolean): string {
+  const rules = rulesOf(schema);
+  const description = [
+    cell(schema.description ?? ''),
+    ...(required ? ['**Required.**'] : []),
+    ...(rules.length > 0 ? [`*Rules:* ${cell(rules.join('; '))}.`] : []),
+    ...(schema['x-example'] ? [`*Example:* ${code(cell(schema['x-example']))}`] : []),
+  ];
+  return `| ${code(name)} | ${typeOf(schema)} | ${defaultOf(schema)} | ${description.join('<br>')} |`;
+}
+
+/** The objects inside a schema, outermost first, each with the path that leads to it. */
+function sections(kind: string, path: string, schema: JsonSchema): readonly Section[] {
+  if (ELSEWHERE[`${kind} ${path}`] !== undefined) return [];
+  const children = Object.entries(schema.properties ?? {}).flatMap(([name, child]) => {
+    const item = child.type === 'array' ? child.items : child;
+    const childPath = `${path}.${name}${child.type === 'array' ? '[]' : ''}`;
+    return item?.properties ? sections(kind, childPath, item) : [];
+  });
+  return [{ path, schema }, ...children];
+}
+
+function section(kind: string, { path, schema }: Section): string {
+  const required = new Set(schema.required ?? []);
+  const rows = Object.entries(schema.properties ?? {}).map(([name, child]) => {
+    const elsewhere = ELSEWHERE[`${kind} ${path}.${name}`];
+    if (elsewhere !== undefined) return `| ${code(name)} | object | | ${elsewhere} |`;
+    return row(name, child, required.has(name));
+  });
+  const rules = (schema['x-kubernetes-validations'] ?? []).map((rule) => `- ${rule.message}`);
+  return [
+    `## ${path}`,
+    '',
+    ...(schema.description ? [schema.description, ''] : []),
+    ...(rules.length > 0 ? ['Rules of the whole:', '', ...rules, ''] : []),
+    '| Field | Type | Default | Meaning |',
+    '|---|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n');
+}
+
+function columnsTable(kind: KindDefinition): string {
+  const rows = kind.columns.map(
+    (column) =>
+      `| ${column.name} | ${column.priority ? 'wide' : 'always'} | ${code(cell(column.jsonPath))} | ${column.description} |`,
+  );
+  return [
+    '## Columns of kubectl get',
+    '',
+    '| Column | Shown | From | Meaning |',
+    '|---|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n');
+}
+
+function optionsTable(): string {
+  const rows = endpointOptions.map(
+    ({ option, field, difference }) => `| ${code(option)} | ${code(`spec.${field}`)} | ${difference} |`,
+  );
+  return [
+    "## The marketplace's options",
+    '',
+    "The options of the marketplace's own endpoint groups, and the fields that stand for them.",
+    '',
+    '| Option | Field | Difference |',
+    '|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n');
+}
+
+function annotationsTable(): string {
+  const rows = Object.entries(ANNOTATION_MEANINGS).map(
+    ([name, meaning]) => `| ${code(annotations[name as keyof typeof annotations])} | ${meaning} |`,
+  );
+  return ['## Annotations', '', '| Annotation | Meaning |', '|---|---|', ...rows, ''].join('\n');
+}
+
+const ANNOTATION_MEANINGS: Readonly<Record<keyof typeof annotations, string>> = {
+  requestedAt: 'Any kind: reconcile now. The value is echoed in `status.requestedAt`.',
+  replaceAt: 'GpuInstance: a time; the machine is replaced at or after it, once.',
+  hold: 'GpuInstance: never replace or destroy the machine, except when the object is deleted.',
+  closeBreaker: 'MarketplaceAccount: close the open breaker now; a new value closes it again.',
+  confirmRollback: 'MarketplaceAccount: a person has looked at the machines that `MemoryRolledBack` names.',
+  staticLoad: 'EndpointGroup: load in units per second; overrides `spec.load.static.load`.',
+  wakeAt: 'EndpointGroup: wake one worker now; a new value wakes again.',
+  rentalIntent: 'GpuInstance: the record of a rental that is under way. Written by the operator only.',
+  templateHash: 'GpuInstance: the template that a worker was made from. Written by the operator only.',
+};
+
+function page(kind: KindDefinition): Artifact {
+  const { names } = kind;
+  const blocks = [
+    `# ${names.kind}`,
+    '',
+    `${code(API_VERSION)}, short name ${names.shortNames.map(code).join(', ')}. ${kind.description}`,
+    '',
+    ...(kind.rules.length > 0
+      ? ['Rules of the object:', '', ...kind.rules.map((rule) => `- ${rule.message}`), '']
+      : []),
+    ...sections(names.kind, 'spec', annotatedSchema(kind.spec)).map((part) => section(names.kind, part)),
+    ...sections(names.kind, 'status', annotatedSchema(kind.status)).map((part) => section(names.kind, part)),
+    columnsTable(kind),
+    ...(names.kind === endpointGroupResource.kind ? [optionsTable()] : []),
+    annotationsTable(),
+  ];
+  return { path: `docs/reference/${names.singular}.md`, content: `${GENERATED_PAGE}${blocks.join('\n')}` };
+}
+
+const GENERATED_PAGE =
+  '<!-- Generated by scripts/generate.ts from src/api. Do not edit: run `make generate`. -->\n\n';
+
+/** One page for each kind: every field with type, default, rules and example. */
+export function kindPages(): readonly Artifact[] {
+  return definitions.map(page);
+}

@@ -1,0 +1,89 @@
+import { clusterGrants, type Grant, ownGrants, selfGrants, watchedGrants } from '../../src/api/access.ts';
+import type { Artifact } from './artifact.ts';
+import { GENERATED, indented, yaml, yamlDocuments } from './yaml.ts';
+
+const NAME = 'gpu-rental-operator';
+const NAMESPACE = 'gpu-rental-system';
+
+const rule = ({ group, resources, verbs, names }: Grant) => ({
+  apiGroups: [group],
+  resources,
+  ...(names && { resourceNames: names }),
+  verbs,
+});
+
+const labels = { 'app.kubernetes.io/name': NAME };
+const subject = { kind: 'ServiceAccount', name: NAME, namespace: NAMESPACE };
+const rbac = 'rbac.authorization.k8s.io';
+
+function binding(kind: 'ClusterRole' | 'Role') {
+  return {
+    apiVersion: `${rbac}/v1`,
+    kind: `${kind}Binding`,
+    metadata: { name: NAME, ...(kind === 'Role' && { namespace: NAMESPACE }), labels },
+    roleRef: { apiGroup: rbac, kind, name: NAME },
+    subjects: [subject],
+  };
+}
+
+function role(kind: 'ClusterRole' | 'Role', grants: readonly Grant[]) {
+  return {
+    apiVersion: `${rbac}/v1`,
+    kind,
+    metadata: { name: NAME, ...(kind === 'Role' && { namespace: NAMESPACE }), labels },
+    rules: grants.map(rule),
+  };
+}
+
+/** A named template with rules, which the chart puts into Roles or ClusterRoles as its values say. */
+function template(name: string, grants: readonly Grant[]): string {
+  const rules = grants.map((grant) => `# ${grant.why}\n${yaml([rule(grant)])}`).join('');
+  return `{{- define "gpu-rental-operator.rules.${name}" -}}\n${rules}{{- end }}\n`;
+}
+
+function table(title: string, grants: readonly Grant[]): string {
+  const rows = grants.map(({ group, resources, verbs, names, why }) => {
+    const target = resources.map((resource) => `\`${group ? `${group}/` : ''}${resource}\``).join(', ');
+    return `| ${target}${names ? ` (${names.join(', ')})` : ''} | ${verbs.join(', ')} | ${why} |`;
+  });
+  return [`## ${title}`, '', '| Resource | Verbs | Why |', '|---|---|---|', ...rows, ''].join('\n');
+}
+
+const page = `# What the operator may do in Kubernetes
+
+Generated from \`src/api/access.ts\`; the chart and \`deploy/\` grant exactly this.
+
+${table('In every watched namespace', watchedGrants)}
+With the chart's \`watchNamespaces\` these become one Role in each of them.
+
+${table('In the whole cluster', clusterGrants)}
+Without it (namespaced mode) \`allowedNamespaces.from: All\` and \`Selector\` say \`NotPermitted\`.
+
+${table("In the operator's own namespace", ownGrants)}
+${table('About itself', selfGrants)}`;
+
+/** RBAC of the kustomize base, the rules of the chart, and the page that explains both. */
+export function permissionArtifacts(): readonly Artifact[] {
+  const cluster = [...watchedGrants, ...clusterGrants, ...selfGrants];
+  return [
+    {
+      path: 'deploy/base/rbac.yaml',
+      content: yamlDocuments([
+        role('ClusterRole', cluster),
+        binding('ClusterRole'),
+        role('Role', ownGrants),
+        binding('Role'),
+      ]),
+    },
+    {
+      path: 'charts/gpu-rental-operator/templates/_rules.tpl',
+      content: `{{/*\n${indented(GENERATED, 0)}*/}}\n${[
+        template('watched', watchedGrants),
+        template('cluster', clusterGrants),
+        template('own', ownGrants),
+        template('self', selfGrants),
+      ].join('')}`,
+    },
+    { path: 'docs/reference/permissions.md', content: page },
+  ];
+}

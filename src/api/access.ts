@@ -1,0 +1,122 @@
+import {
+  endpointGroupResource,
+  GROUP,
+  gpuInstanceResource,
+  marketplaceAccountResource,
+} from './v1alpha1/names.ts';
+
+/** One grant that the operator needs from Kubernetes, with the reason for a reviewer. */
+export interface Grant {
+  readonly group: string;
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  /** Only these objects. */
+  readonly names?: readonly string[];
+  readonly why: string;
+}
+
+const instances = gpuInstanceResource.plural;
+const accounts = marketplaceAccountResource.plural;
+const groups = endpointGroupResource.plural;
+const kinds = [accounts, instances, groups] as const;
+
+/** In every watched namespace: a ClusterRole, or one Role per namespace. */
+export const watchedGrants: readonly Grant[] = [
+  {
+    group: GROUP,
+    resources: kinds,
+    verbs: ['get', 'list', 'watch', 'update', 'patch'],
+    why: 'Follow our objects; put finalizers and rental intents on them.',
+  },
+  {
+    group: GROUP,
+    resources: [instances],
+    verbs: ['create', 'delete'],
+    why: 'The workers of an EndpointGroup are GpuInstances.',
+  },
+  {
+    group: GROUP,
+    resources: kinds.map((kind) => `${kind}/status`),
+    verbs: ['update', 'patch'],
+    why: 'Say what was seen.',
+  },
+  {
+    group: GROUP,
+    resources: kinds.map((kind) => `${kind}/finalizers`),
+    verbs: ['update'],
+    why: 'Own children with blockOwnerDeletion where the cluster checks that right.',
+  },
+  {
+    group: '',
+    resources: ['secrets'],
+    verbs: ['get', 'create', 'patch', 'delete'],
+    why: 'Read the Secrets that objects name; keep connection Secrets. Never listed or watched.',
+  },
+  {
+    group: '',
+    resources: ['services'],
+    verbs: ['get', 'create', 'patch', 'delete'],
+    why: 'Lead to rented machines inside the cluster.',
+  },
+  {
+    group: 'discovery.k8s.io',
+    resources: ['endpointslices'],
+    verbs: ['get', 'create', 'patch', 'delete'],
+    why: 'Publish the addresses of rented machines.',
+  },
+  {
+    group: 'events.k8s.io',
+    resources: ['events'],
+    verbs: ['create', 'patch'],
+    why: 'Tell what happened, paid actions above all.',
+  },
+];
+
+/** Cluster-wide only; in namespaced mode the operator does without. */
+export const clusterGrants: readonly Grant[] = [
+  {
+    group: '',
+    resources: ['namespaces'],
+    verbs: ['get'],
+    why: "Know the cluster by the uid of kube-system, and a namespace's labels for allowedNamespaces.",
+  },
+];
+
+/** In the operator's own namespace. */
+export const ownGrants: readonly Grant[] = [
+  {
+    group: 'coordination.k8s.io',
+    resources: ['leases'],
+    verbs: ['create'],
+    why: 'Make the lease of leader election; a create cannot be limited to a name.',
+  },
+  {
+    group: 'coordination.k8s.io',
+    resources: ['leases'],
+    names: ['gpu-rental-operator'],
+    verbs: ['get', 'update', 'patch'],
+    why: 'Hold and release the lease.',
+  },
+  {
+    group: '',
+    resources: ['secrets'],
+    verbs: ['get', 'create', 'patch', 'delete'],
+    why: 'Keep the identity of this installation and proven keys.',
+  },
+  {
+    group: 'events.k8s.io',
+    resources: ['events'],
+    verbs: ['create', 'patch'],
+    why: 'Tell who leads.',
+  },
+];
+
+/** To every authenticated user Kubernetes grants this by default; named for clusters that took it away. */
+export const selfGrants: readonly Grant[] = [
+  {
+    group: 'authorization.k8s.io',
+    resources: ['selfsubjectaccessreviews'],
+    verbs: ['create'],
+    why: 'Rent nothing whose result could not be saved: ask for the right first.',
+  },
+];

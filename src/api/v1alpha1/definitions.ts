@@ -1,0 +1,246 @@
+import type * as z from 'zod';
+import { endpointGroupStatus } from './endpoint-group.ts';
+import { endpointGroupSpec } from './endpoint-group-spec.ts';
+import { gpuInstanceSpec, gpuInstanceStatus } from './gpu-instance.ts';
+import { marketplaceAccountSpec, marketplaceAccountStatus } from './marketplace-account.ts';
+import {
+  endpointGroupResource,
+  gpuInstanceResource,
+  type KindNames,
+  marketplaceAccountResource,
+} from './names.ts';
+import type { CelRule } from './schema.ts';
+
+/** A column of `kubectl get`. Priority 1 shows it in the wide form only. */
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'date';
+  readonly jsonPath: string;
+  readonly description: string;
+  readonly priority?: 1;
+}
+
+/** All that a custom resource definition says beside the names. */
+export interface KindDefinition {
+  readonly names: KindNames;
+  readonly description: string;
+  readonly spec: z.ZodType;
+  readonly status: z.ZodType;
+  /** Rules that see the whole object, such as its name. */
+  readonly rules: readonly CelRule[];
+  readonly columns: readonly PrinterColumn[];
+  readonly selectableFields: readonly string[];
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly scale?: {
+    readonly specReplicasPath: string;
+    readonly statusReplicasPath: string;
+    readonly labelSelectorPath: string;
+  };
+}
+
+const conditionPath = (type: string, field: string): string =>
+  `.status.conditions[?(@.type=="${type}")].${field}`;
+
+const ready: PrinterColumn = {
+  name: 'Ready',
+  type: 'string',
+  jsonPath: conditionPath('Ready', 'status'),
+  description: 'Whether everything that is wanted holds',
+};
+const message: PrinterColumn = {
+  name: 'Message',
+  type: 'string',
+  jsonPath: conditionPath('Ready', 'message'),
+  description: 'What the Ready condition says',
+  priority: 1,
+};
+const age: PrinterColumn = {
+  name: 'Age',
+  type: 'date',
+  jsonPath: '.metadata.creationTimestamp',
+  description: 'Time since creation',
+};
+
+/** A name that labels, Secrets and a Service can carry on; `longest` leaves room for what is appended. */
+function nameFits(longest: number): CelRule {
+  return {
+    rule: `size(self.metadata.name) <= ${longest}`,
+    message: `write a name of at most ${longest} characters: children carry it in names and labels`,
+    fieldPath: '.metadata.name',
+  };
+}
+
+const LABEL = "'^[a-z]([-a-z0-9]*[a-z0-9])?$'";
+
+export const marketplaceAccountDefinition: KindDefinition = {
+  names: marketplaceAccountResource,
+  description: 'One login at a GPU marketplace: its key, its limits, and how its machines are watched.',
+  spec: marketplaceAccountSpec,
+  status: marketplaceAccountStatus,
+  rules: [nameFits(63)],
+  columns: [
+    ready,
+    { name: 'User', type: 'integer', jsonPath: '.status.login.userId', description: 'The pinned login' },
+    {
+      name: 'Machines',
+      type: 'integer',
+      jsonPath: '.status.machines.billing',
+      description: 'Machines of ours that bill',
+    },
+    {
+      name: '$/h',
+      type: 'string',
+      jsonPath: '.status.pricePerHour',
+      description: 'What they cost together in an hour',
+    },
+    { name: 'Credit', type: 'string', jsonPath: '.status.credit', description: 'Credit left' },
+    age,
+    {
+      name: 'URL',
+      type: 'string',
+      jsonPath: '.status.login.url',
+      description: 'The marketplace',
+      priority: 1,
+    },
+    {
+      name: 'Orphans',
+      type: 'integer',
+      jsonPath: '.status.machines.orphaned',
+      description: 'Machines that no object claims',
+      priority: 1,
+    },
+    {
+      name: 'Runway',
+      type: 'string',
+      jsonPath: '.status.runway',
+      description: 'How long the credit lasts',
+      priority: 1,
+    },
+    message,
+  ],
+  selectableFields: [],
+};
+
+export const gpuInstanceDefinition: KindDefinition = {
+  names: gpuInstanceResource,
+  description: 'One rented GPU machine: what to rent, what runs on it, and what happens when it ends.',
+  spec: gpuInstanceSpec,
+  status: gpuInstanceStatus,
+  rules: [
+    nameFits(63),
+    {
+      rule: `!self.spec.service.enabled || self.metadata.name.matches(${LABEL})`,
+      message:
+        'write a name of lower case letters, digits and "-" that begins with a letter, since the Service takes it; or set service.enabled: false',
+      fieldPath: '.metadata.name',
+    },
+  ],
+  columns: [
+    { name: 'Phase', type: 'string', jsonPath: '.status.phase', description: 'The state in one word' },
+    { name: 'GPU', type: 'string', jsonPath: '.status.gpu.name', description: 'The model that was rented' },
+    { name: 'Count', type: 'integer', jsonPath: '.status.gpu.count', description: 'How many' },
+    {
+      name: '$/h',
+      type: 'string',
+      jsonPath: '.status.cost.pricePerHour',
+      description: 'What it costs in an hour',
+    },
+    { name: 'Endpoint', type: 'string', jsonPath: '.status.endpoint', description: 'Where it is reached' },
+    ready,
+    age,
+    {
+      name: 'Offer',
+      type: 'integer',
+      jsonPath: '.status.offerId',
+      description: 'The offer that was rented',
+      priority: 1,
+    },
+    {
+      name: 'Host',
+      type: 'integer',
+      jsonPath: '.status.hostId',
+      description: 'The host that owns the machine',
+      priority: 1,
+    },
+    {
+      name: 'Image',
+      type: 'string',
+      jsonPath: '.spec.image',
+      description: 'The container image',
+      priority: 1,
+    },
+    message,
+  ],
+  selectableFields: ['.status.phase', '.status.gpu.name'],
+  labels: { 'servicebinding.io/provisioned-service': 'true' },
+};
+
+export const endpointGroupDefinition: KindDefinition = {
+  names: endpointGroupResource,
+  description:
+    'Workers that follow a load: GpuInstances that run (hot) or are stopped (cold), and one Service for them.',
+  spec: endpointGroupSpec,
+  status: endpointGroupStatus,
+  rules: [
+    nameFits(50),
+    {
+      rule: `has(self.spec.endpointName) || self.metadata.name.matches(${LABEL})`,
+      message:
+        'write a name of lower case letters, digits and "-" that begins with a letter, since the Service takes it; or set endpointName',
+      fieldPath: '.metadata.name',
+    },
+  ],
+  columns: [
+    { name: 'Hot', type: 'integer', jsonPath: '.status.hot', description: 'Workers that run' },
+    { name: 'Cold', type: 'integer', jsonPath: '.status.cold', description: 'Workers that can be woken' },
+    {
+      name: 'Workers',
+      type: 'integer',
+      jsonPath: '.status.ready',
+      description: 'Workers that are published',
+    },
+    { name: 'Load', type: 'string', jsonPath: '.status.load', description: 'Work that arrives per second' },
+    {
+      name: 'Util%',
+      type: 'integer',
+      jsonPath: '.status.utilizationPercent',
+      description: 'Share of the capacity in use',
+    },
+    {
+      name: '$/h',
+      type: 'string',
+      jsonPath: '.status.pricePerHour',
+      description: 'What all workers cost in an hour',
+    },
+    ready,
+    age,
+    {
+      name: 'Endpoint',
+      type: 'string',
+      jsonPath: '.status.endpoint',
+      description: 'Where they are reached',
+      priority: 1,
+    },
+    {
+      name: 'Rule',
+      type: 'string',
+      jsonPath: '.status.autoscaling.rule',
+      description: 'The rule that decided',
+      priority: 1,
+    },
+    message,
+  ],
+  selectableFields: ['.status.phase'],
+  scale: {
+    specReplicasPath: '.spec.replicas',
+    statusReplicasPath: '.status.replicas',
+    labelSelectorPath: '.status.selector',
+  },
+};
+
+/** Every kind of the group, in the order in which people meet them. */
+export const definitions: readonly KindDefinition[] = [
+  marketplaceAccountDefinition,
+  gpuInstanceDefinition,
+  endpointGroupDefinition,
+];
