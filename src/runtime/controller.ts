@@ -1,8 +1,16 @@
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, sleep } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import type { ControllerMetrics, QueueMetrics } from './metrics-ports.ts';
-import type { WorkQueue } from './work-queue.ts';
+import { DeadlineError } from './deadline.ts';
+import { isKubeError } from './kube-error.ts';
+import { refOfKey } from './kube-object.ts';
+import {
+  type ControllerMetrics,
+  type QueueMetrics,
+  type ReconcileOutcome,
+  silentMetrics,
+} from './metrics-ports.ts';
+import { createWorkQueue, type WorkQueue } from './work-queue.ts';
 
 /** How a pass ended. */
 export type Result = { readonly type: 'done' } | { readonly type: 'requeueAfter'; readonly ms: number };
@@ -58,4 +66,118 @@ export interface Controller {
   start(): void;
   /** Takes no further key; resolves when the passes under way have ended, or after `drainMs` has aborted and left them. */
   stop(drainMs?: number): Promise<void>;
+}
+
+const DRAIN_MS = 30_000;
+
+export function createController(options: ControllerOptions): Controller {
+  const { name, clock, random, workers = 1, metrics = silentMetrics } = options;
+  const queue = createWorkQueue({ name, clock, random, metrics });
+  const ending = new AbortController();
+  const pass = createPass({ ...options, queue, metrics, ending: ending.signal });
+  let started = false;
+
+  const work = async (): Promise<void> => {
+    for (let key = await queue.get(); key !== undefined; key = await queue.get()) await pass(key);
+  };
+  return {
+    name,
+    queue,
+    start() {
+      if (started) return;
+      started = true;
+      metrics.maxConcurrentReconciles(name, workers);
+      for (let worker = 0; worker < workers; worker++) void work();
+    },
+    async stop(drainMs = DRAIN_MS) {
+      queue.shutDown();
+      const patience = new AbortController();
+      const tooLate = sleep(clock, drainMs, patience.signal).then(
+        () => ending.abort(new DeadlineError(drainMs)),
+        () => {},
+      );
+      await Promise.race([queue.drained(), tooLate]);
+      patience.abort();
+    },
+  };
+}
+
+interface PassOptions extends Omit<ControllerOptions, 'metrics'> {
+  readonly queue: WorkQueue;
+  readonly metrics: ControllerMetrics;
+  readonly ending: AbortSignal;
+}
+
+/** One key's turn: reconcile, then what its end asks of the queue. Never rejects. */
+function createPass(options: PassOptions): (key: string) => Promise<void> {
+  const { name, queue, clock, metrics } = options;
+  let active = 0;
+  return async (key) => {
+    const log = options.log.child({ controller: name, ...refOfKey(key), reconcileID: options.random.uuid() });
+    const begun = clock.monotonic();
+    metrics.activeWorkers(name, ++active);
+    const ended = await reconcileOnce(options, key, log);
+    const outcome = settle(queue, key, ended);
+    if (ended.type === 'failed') logFailure(log, ended.error, queue.retries(key));
+    queue.done(key);
+    metrics.activeWorkers(name, --active);
+    metrics.reconciled(name, outcome, (clock.monotonic() - begun) / 1000);
+  };
+}
+
+type Ended = Result | { readonly type: 'failed'; readonly error: unknown };
+
+async function reconcileOnce(options: PassOptions, key: string, log: Logger): Promise<Ended> {
+  const { name, queue, clock, timeoutMs, metrics, ending } = options;
+  const scope = new AbortController();
+  const onEnding = () => scope.abort(ending.reason);
+  ending.addEventListener('abort', onEnding, { once: true });
+  const limit =
+    timeoutMs === undefined
+      ? undefined
+      : clock.setTimer(timeoutMs, () => {
+          metrics.timedOut(name);
+          scope.abort(new DeadlineError(timeoutMs));
+        });
+  try {
+    return await options.reconcile(key, { signal: scope.signal, log, retries: queue.retries(key) });
+  } catch (error) {
+    return { type: 'failed', error };
+  } finally {
+    limit?.cancel();
+    ending.removeEventListener('abort', onEnding);
+  }
+}
+
+/** What the end of a pass asks of the queue. Runs before `done`, so that the key is not taken up in between. */
+function settle(queue: WorkQueue, key: string, ended: Ended): ReconcileOutcome {
+  switch (ended.type) {
+    case 'done':
+      queue.forget(key);
+      return 'success';
+    case 'requeueAfter':
+      queue.forget(key);
+      queue.addAfter(key, ended.ms);
+      return 'requeue_after';
+    case 'failed':
+      if (ended.error instanceof TerminalError) {
+        queue.forget(key);
+        return 'terminal_error';
+      }
+      retryLater(queue, key, ended.error);
+      return 'error';
+  }
+}
+
+/** A lost race for a resource version is how the protocol works, not a fault. */
+function logFailure(log: Logger, error: unknown, retries: number): void {
+  if (isKubeError(error, 'conflict')) log.debug('Reconcile lost a race', { retries });
+  else log.error('Reconcile failed', { error, retries });
+}
+
+/** A server that names a time to come back is not asked earlier. */
+function retryLater(queue: WorkQueue, key: string, error: unknown): void {
+  const retryAfterMs =
+    typeof error === 'object' && error !== null && 'retryAfterMs' in error ? error.retryAfterMs : undefined;
+  queue.addRateLimited(key, { atLeastMs: typeof retryAfterMs === 'number' ? retryAfterMs : 0 });
 }

@@ -1,13 +1,14 @@
 import type { KubeClient } from './kube-client.ts';
-import type { KubeError } from './kube-error.ts';
+import { isKubeError, type KubeError } from './kube-error.ts';
 import type { KubeObject, Resource } from './kube-object.ts';
+import { sameJson } from './same-json.ts';
 
 /** An object with a status of its kind. */
 export interface WithStatus<S> extends KubeObject {
   readonly status?: S | undefined;
 }
 
-/** `gone`: the object, or this incarnation of it, no longer exists. On `conflict` and `gone` nothing was written. */
+/** `gone`: there is no object of that name. On `conflict` and `gone` nothing was written. */
 export type StatusWrite<T> =
   | { readonly type: 'unchanged'; readonly object: T }
   | { readonly type: 'written'; readonly object: T }
@@ -20,4 +21,33 @@ export interface RecordStatusOptions<S, T extends WithStatus<S>> {
   /** As read: its `status` is compared, its resource version is the lock. */
   readonly object: T;
   readonly status: S;
+}
+
+/**
+ * Writes `status` under the object's resource version, and only where it differs from the object's own: a write
+ * that changes nothing costs the API server as much as a real one. Only identity and status are sent. Any failure
+ * but a lost race or a vanished object is thrown.
+ */
+export async function recordStatus<S, T extends WithStatus<S>>({
+  client,
+  resource,
+  object,
+  status,
+}: RecordStatusOptions<S, T>): Promise<StatusWrite<T>> {
+  if (sameJson(object.status, status)) return { type: 'unchanged', object };
+  const { name, namespace, uid, resourceVersion } = object.metadata;
+  const body = {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    metadata: { name, namespace, uid, resourceVersion },
+    status,
+  };
+  try {
+    const written = await client.replace<KubeObject>(resource, body, { subresource: 'status' });
+    return { type: 'written', object: written as T };
+  } catch (error) {
+    if (isKubeError(error, 'notFound')) return { type: 'gone' };
+    if (isKubeError(error, 'conflict')) return { type: 'conflict', error };
+    throw error;
+  }
 }

@@ -1,0 +1,11 @@
+const ELLIPSIS = '…';
+
+/** The text in at most `maxBytes` of UTF-8, ending in an ellipsis where something is missing; no character is halved. */
+export function cutToBytes(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text, 'utf8');
+  if (bytes.length <= maxBytes) return text;
+  let end = maxBytes - Buffer.byteLength(ELLIPSIS);
+  // A continuation byte (10xxxxxx) belongs to the character before it.
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return bytes.toString('utf8', 0, Math.max(0, end)) + ELLIPSIS;
+}
