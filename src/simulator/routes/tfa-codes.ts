@@ -1,0 +1,46 @@
+import { BOTH, json, type Reply, type Route, type RouteContext } from '../route.ts';
+import { sendEmailCode } from '../tfa/email.ts';
+import { resendSmsCode, type SmsCall, sendSmsCode } from '../tfa/sms.ts';
+import type { Challenge, TfaStep } from '../tfa/state.ts';
+import { bearerOrSecretCaller, moveTfa, noAuthentication } from './tfa-access.ts';
+import { methodIdField, optionalText, phoneField } from './tfa-body.ts';
+
+function sendEmail(ctx: RouteContext): Reply {
+  const { user } = bearerOrSecretCaller(ctx, noAuthentication);
+  const secret = optionalText(ctx.body, 'secret');
+  const challenge = moveTfa(ctx, user, (step) => sendEmailCode(step, secret));
+  return json({ success: true, msg: 'Verification code sent by email.', secret: challenge.secret });
+}
+
+/** One of the two SMS send endpoints, which differ only in the step they take. */
+function smsHandler(send: (step: TfaStep, call: SmsCall) => Challenge): (ctx: RouteContext) => Reply {
+  return (ctx) => {
+    const { user, loggedOut } = bearerOrSecretCaller(ctx, noAuthentication);
+    const call = {
+      phoneNumber: phoneField(ctx.body),
+      methodId: methodIdField(ctx.body),
+      secret: optionalText(ctx.body, 'secret'),
+      loggedOut,
+    };
+    const challenge = moveTfa(ctx, user, (step) => send(step, call));
+    return json({ success: true, msg: 'Verification code sent by SMS.', secret: challenge.secret });
+  };
+}
+
+const post = (path: string, handler: Route['handler']): Route => ({
+  method: 'POST',
+  path,
+  category: 'user_write',
+  access: 'optional',
+  profiles: BOTH,
+  handler,
+});
+
+/** The endpoints that send codes, two of them also under their deprecated paths (specification 9). */
+export const tfaCodeRoutes: readonly Route[] = [
+  post('/api/v0/tfa/email', sendEmail),
+  post('/api/v0/tfa/sms', smsHandler(sendSmsCode)),
+  post('/api/v0/tfa/test', smsHandler(sendSmsCode)),
+  post('/api/v0/tfa/sms/resend', smsHandler(resendSmsCode)),
+  post('/api/v0/tfa/resend', smsHandler(resendSmsCode)),
+];

@@ -1,0 +1,95 @@
+import { badRequest } from '../refusal.ts';
+import { useBackupCode } from './backup-codes.ts';
+import { createChallenge, findChallenge } from './challenge.ts';
+import { sendEmailCode, verifiedEmail } from './email.ts';
+import { admitAttempt, isLocked } from './lockout.ts';
+import { sendFirstCode } from './sms.ts';
+import { methodById } from './sms-target.ts';
+import type { Challenge, TfaMethod, TfaStep } from './state.ts';
+import { tfaRefusal } from './tfa-refusal.ts';
+import { chooseMethod, factorNamed, verifyChallenge } from './verify.ts';
+
+/** Step 1 of adding a method. */
+export interface AuthorizeCall {
+  readonly tfaMethod?: string | undefined;
+  readonly methodId?: number | undefined;
+  readonly backupCode?: string | undefined;
+}
+
+/** Public clients take a backup-code authorization as done only by this text. */
+export const AUTHORIZED = 'Authorization successful.';
+
+/** Either a challenge to answer, or done at once by a backup code. */
+export type Authorization =
+  | { readonly type: 'challenge'; readonly secret: string }
+  | { readonly type: 'granted' };
+
+/** `POST /tfa/authorize-new-method/`: asks for the right to add a method. */
+export function requestAuthorization(step: TfaStep, call: AuthorizeCall): Authorization {
+  requireStore(step);
+  if (call.backupCode !== undefined) {
+    useBackupCode(step, call.backupCode);
+    grant(step);
+    return { type: 'granted' };
+  }
+  const { secret } = startChallenge(step, call);
+  step.account.pendingAuthorization = secret;
+  return { type: 'challenge', secret };
+}
+
+/** `PUT /tfa/authorize-new-method/`: answers the challenge and opens the window of 30 minutes. */
+export function completeAuthorization(
+  step: TfaStep,
+  answer: { code?: string | undefined; secret?: string | undefined },
+): void {
+  if (answer.code === undefined || answer.secret === undefined) {
+    throw tfaRefusal('missing_params', 'Give both code and secret.');
+  }
+  requireStore(step);
+  if (step.account.pendingAuthorization === null) {
+    throw tfaRefusal('no_pending_authorization', 'No authorization waits for a code: request one first.');
+  }
+  verifyChallenge(step, findChallenge(step, answer.secret), { code: answer.code });
+  grant(step);
+}
+
+/** Whether a method may be added now. */
+export function isAuthorized(authorizedUntil: number | null, now: number): boolean {
+  return authorizedUntil !== null && now <= authorizedUntil;
+}
+
+/** Refuses where the right to add a method was never granted or has run out. */
+export function requireAuthorization(step: TfaStep): void {
+  requireStore(step);
+  if (isAuthorized(step.account.authorizedUntil, step.now)) return;
+  throw tfaRefusal(
+    'authorization_required',
+    'Adding a method needs an authorization of the last 30 minutes.',
+  );
+}
+
+function grant(step: TfaStep): void {
+  step.account.pendingAuthorization = null;
+  step.account.authorizedUntil = step.now + step.settings.authorizationSeconds * 1000;
+}
+
+function requireStore(step: TfaStep): void {
+  if (!step.settings.authorizationStoreDown) return;
+  throw tfaRefusal('service_unavailable', 'Authorizations cannot be checked right now. Try again.');
+}
+
+/** A user without methods is forced to email (specification 4.8). */
+function startChallenge(step: TfaStep, call: AuthorizeCall): Challenge {
+  const factor = call.tfaMethod === undefined ? undefined : factorNamed(call.tfaMethod);
+  if (factor === 'email' || step.account.methods.length === 0) return sendEmailCode(step, undefined);
+  if (factor !== undefined) return challengeMethod(step, chooseMethod(step, factor, call.methodId));
+  if (call.methodId !== undefined) return challengeMethod(step, methodById(step, call.methodId));
+  throw badRequest('Give tfa_method, tfa_method_id or backup_code.');
+}
+
+function challengeMethod(step: TfaStep, method: TfaMethod): Challenge {
+  if (isLocked(method, step.now)) admitAttempt(method, step.now);
+  if (method.method === 'totp') return createChallenge(step, { type: 'totp', methodId: method.id });
+  verifiedEmail(step);
+  return sendFirstCode(step, { target: { phoneNumber: method.phoneNumber, methodId: method.id } });
+}

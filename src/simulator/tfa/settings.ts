@@ -1,0 +1,68 @@
+/**
+ * Every threshold of the 2FA rules. Those of specification 8 stand first; the rest is what the
+ * specification leaves open (its section 8, last line), each with a documented default. Times are seconds
+ * of simulated time.
+ */
+export interface TfaSettings {
+  /** How long a challenge can be answered (specification 8: 10 minutes). */
+  readonly challengeSeconds: number;
+  /** How long a granted authorization lets methods be added (specification 8: 30 minutes). */
+  readonly authorizationSeconds: number;
+  /** How long a method stays locked (specification 8: 15 minutes). */
+  readonly lockoutSeconds: number;
+  /** Failed verifications of one method that lock it. */
+  readonly failuresBeforeLockout: number;
+  /** A second SMS to one number within this span is `tfa_challenge_exists`; resend is the way. */
+  readonly recentSmsSeconds: number;
+  /** SMS codes one account may ask for within {@link smsWindowSeconds}, then `sms_rate_limited`. */
+  readonly smsPerWindow: number;
+  readonly smsWindowSeconds: number;
+  /** Authorization attempts that may name one phone number within {@link phoneCapSeconds}, then `preauth_phone_cap`. */
+  readonly phoneCap: number;
+  readonly phoneCapSeconds: number;
+  /** Methods of one type an account may have, then `duplicate_tfa_method`. */
+  readonly methodsPerType: number;
+  /** Numbers whose messages the provider fails to deliver: `twilio_error`. */
+  readonly undeliverableNumbers: readonly string[];
+  /** Numbers whose verification the provider throttles: `twilio_rate_limited`. */
+  readonly throttledNumbers: readonly string[];
+  /** Numbers blocked for SMS pumping: `sms_blocked_number`. */
+  readonly blockedNumbers: readonly string[];
+  /** Time steps of 30 s a TOTP code may be off, either way (RFC 6238 5.2 recommends one). */
+  readonly totpWindow: number;
+  /**
+   * Whether a TOTP code is refused after it verified once (RFC 6238 5.2). Off by default, because public
+   * clients repeat 2FA calls whose reply was lost and the specification names no such refusal.
+   */
+  readonly totpSingleUse: boolean;
+  /** How long a session of a completed login lasts. */
+  readonly sessionSeconds: number;
+  /** The store of authorizations does not answer: `service_unavailable`. */
+  readonly authorizationStoreDown: boolean;
+  /** The store of challenges takes no new one: `challenge_creation_failed`. */
+  readonly challengeStoreDown: boolean;
+}
+
+export const defaultTfaSettings: TfaSettings = {
+  challengeSeconds: 600,
+  authorizationSeconds: 1800,
+  lockoutSeconds: 900,
+  failuresBeforeLockout: 5,
+  recentSmsSeconds: 60,
+  smsPerWindow: 5,
+  smsWindowSeconds: 600,
+  phoneCap: 10,
+  phoneCapSeconds: 86_400,
+  methodsPerType: 5,
+  undeliverableNumbers: ['+15005550009'],
+  throttledNumbers: ['+15005550003'],
+  blockedNumbers: ['+15005550004'],
+  totpWindow: 1,
+  totpSingleUse: false,
+  sessionSeconds: 604_800,
+  authorizationStoreDown: false,
+  challengeStoreDown: false,
+};
+
+/** How many backup codes are issued at a time (specification 8). */
+export const BACKUP_CODES_PER_SET = 10;
