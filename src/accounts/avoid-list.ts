@@ -17,3 +17,79 @@ export interface AvoidList {
   /** Takes effect at once for every object of the account; the machine and host part is made durable soon after. */
   add(target: AvoidTarget, reason: string): void;
 }
+
+/** One thing that failed. Kept for as long again after `until`, so that a repetition doubles the time. */
+export interface AvoidEntry {
+  readonly target: AvoidTarget;
+  /** Epoch milliseconds. */
+  readonly until: number;
+  readonly failures: number;
+  readonly reason: string;
+}
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+const SPANS: Readonly<Record<AvoidTarget['type'], { readonly firstMs: number; readonly mostMs: number }>> = {
+  offer: { firstMs: 10 * MINUTE, mostMs: 10 * MINUTE },
+  machine: { firstMs: HOUR, mostMs: 24 * HOUR },
+  host: { firstMs: 24 * HOUR, mostMs: 7 * 24 * HOUR },
+};
+
+/** The status of an account holds no more; the entries that end first go first. */
+const MOST_ENTRIES = 256;
+
+/** How long a target is avoided after that many failures. */
+export function avoidSpanMs(type: AvoidTarget['type'], failures: number): number {
+  const { firstMs, mostMs } = SPANS[type];
+  return Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 16));
+}
+
+/** The list after one more failure. Something that fails while it is avoided counts again. */
+export function withFailure(
+  entries: readonly AvoidEntry[],
+  failure: { readonly target: AvoidTarget; readonly reason: string; readonly now: number },
+): readonly AvoidEntry[] {
+  const { target, reason, now } = failure;
+  const remembered = entries.filter((entry) => isRemembered(entry, now));
+  const same = remembered.find((entry) => isSame(entry.target, target));
+  const failures = (same?.failures ?? 0) + 1;
+  const entry: AvoidEntry = { target, failures, reason, until: now + avoidSpanMs(target.type, failures) };
+  const others = remembered.filter((other) => other !== same);
+  return [...others, entry].sort((a, b) => b.until - a.until).slice(0, MOST_ENTRIES);
+}
+
+/** Entries that still matter: those in force, and those whose repetition would double. */
+export function remembered(entries: readonly AvoidEntry[], now: number): readonly AvoidEntry[] {
+  return entries.filter((entry) => isRemembered(entry, now));
+}
+
+/** What is in force at `now`. */
+export function avoidedAt(entries: readonly AvoidEntry[], now: number): Avoided {
+  const idsOf = (type: AvoidTarget['type']) =>
+    new Set(
+      entries
+        .filter((entry) => entry.target.type === type && entry.until > now)
+        .map(({ target }) => target.id),
+    );
+  return { offers: idsOf('offer'), machines: idsOf('machine'), hosts: idsOf('host') };
+}
+
+/** Both lists, the longer time of each target winning: what memory knows and what the status says. */
+export function mergeAvoided(a: readonly AvoidEntry[], b: readonly AvoidEntry[]): readonly AvoidEntry[] {
+  const byTarget = new Map<string, AvoidEntry>();
+  for (const entry of [...a, ...b]) {
+    const key = `${entry.target.type}/${entry.target.id}`;
+    const known = byTarget.get(key);
+    if (!known || entry.until > known.until) byTarget.set(key, entry);
+  }
+  return [...byTarget.values()];
+}
+
+function isSame(a: AvoidTarget, b: AvoidTarget): boolean {
+  return a.type === b.type && a.id === b.id;
+}
+
+function isRemembered(entry: AvoidEntry, now: number): boolean {
+  return entry.until + avoidSpanMs(entry.target.type, entry.failures) > now;
+}

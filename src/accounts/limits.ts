@@ -1,4 +1,5 @@
-import type { MicroDollars } from '../lib/money.ts';
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import { type MicroDollars, parseDollars } from '../lib/money.ts';
 
 /**
  * What an account allows in sum. Limits stop new rentals and starts, never a machine that runs. An absent
@@ -14,4 +15,14 @@ export interface AccountLimits {
   readonly maxSpendPerMonth?: MicroDollars;
   /** Credit below which nothing new is rented. */
   readonly minCredit?: MicroDollars;
+}
+
+/** The limits that an account's spec sets. */
+export function limitsOf(account: MarketplaceAccount): AccountLimits {
+  const { maxInstances, ...amounts } = account.spec.limits;
+  const entries = Object.entries(amounts).flatMap(([name, text]) => {
+    const amount = text === undefined ? undefined : parseDollars(text);
+    return amount === undefined ? [] : [[name, amount] as const];
+  });
+  return { ...(maxInstances === undefined ? {} : { maxInstances }), ...Object.fromEntries(entries) };
 }

@@ -1,0 +1,105 @@
+import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
+import { annotations } from '../api/v1alpha1/names.ts';
+import { costOver, type MicroDollars, parseDollars } from '../lib/money.ts';
+
+/** One object of an account, as far as limits, breaker and deletion are concerned. */
+export interface AccountObject {
+  readonly uid: string;
+  /** namespace/name. */
+  readonly key: string;
+  readonly deleting: boolean;
+  /** Recorded in status, with a claim beside it. */
+  readonly instanceId: number | undefined;
+  /** Its machine is being destroyed by us, so that its end is no news. */
+  readonly leaving: boolean;
+  /** Watched only: never ours to count as unhealthy or to pay for. */
+  readonly observed: boolean;
+  /** A rental was written down and its result is not recorded yet. */
+  readonly hasOpenIntent: boolean;
+  /** Of its machine now; 0 where none is rented. */
+  readonly pricePerHour: MicroDollars;
+  /** Epoch milliseconds of the rentals it remembers. */
+  readonly rentals: readonly number[];
+  /** In the UTC month of `now`. */
+  readonly spentThisMonth: MicroDollars;
+  /** Epoch milliseconds of the newest rental it has a record of, intents included. */
+  readonly newestRentalAt: number | undefined;
+}
+
+const LEAVING: ReadonlySet<string> = new Set(['Replacing', 'Destroying']);
+
+/** What an account needs to know of a GpuInstance at `now` (epoch milliseconds). */
+export function accountObject(instance: GpuInstance, now: number): AccountObject {
+  const { metadata, spec, status } = instance;
+  const intent = intentTimes(metadata.annotations?.[annotations.rentalIntent]);
+  const rentals = (status?.rentals ?? []).map((text) => Date.parse(text)).filter(Number.isFinite);
+  const newest = Math.max(intent?.issuedAt ?? 0, ...rentals);
+  return {
+    uid: metadata.uid ?? '',
+    key: `${metadata.namespace ?? ''}/${metadata.name}`,
+    deleting: metadata.deletionTimestamp !== undefined,
+    instanceId: status?.instanceId,
+    leaving: (status?.conditions ?? []).some(({ reason }) => LEAVING.has(reason)),
+    observed: spec.adopt?.policy === 'Observe',
+    hasOpenIntent: intent !== undefined && intent.attempt > (status?.attempt ?? 0),
+    pricePerHour: status?.instanceId === undefined ? 0 : (dollarsOf(status.cost?.pricePerHour) ?? 0),
+    rentals,
+    spentThisMonth: spentThisMonth(instance, now),
+    newestRentalAt: newest > 0 ? newest : undefined,
+  };
+}
+
+/** Epoch milliseconds of the first moment of the UTC month that contains `now`. */
+export function monthStart(now: number): number {
+  const date = new Date(now);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
+}
+
+/** `2026-11` for the UTC month that contains `now`. */
+export function monthName(now: number): string {
+  return new Date(now).toISOString().slice(0, 7);
+}
+
+/**
+ * Everything the object cost in this month, never less: what accrued before the month began cannot be told
+ * apart once it is one sum, so it is capped by what its price could have made since then.
+ */
+function spentThisMonth(instance: GpuInstance, now: number): MicroDollars {
+  const cost = instance.status?.cost;
+  const price = dollarsOf(cost?.pricePerHour) ?? 0;
+  const since = cost?.since === undefined ? now : Date.parse(cost.since);
+  const start = monthStart(now);
+  const running = costOver(price, Math.max(0, now - Math.max(since, start)));
+  const accrued = dollarsOf(cost?.accrued) ?? 0;
+  const created = Date.parse(instance.metadata.creationTimestamp ?? '');
+  if (Number.isFinite(created) && created >= start) return accrued + running;
+  return (
+    Math.min(
+      accrued,
+      endedThisMonth(instance, start) + costOver(price, Math.max(0, Math.min(since, now) - start)),
+    ) + running
+  );
+}
+
+function endedThisMonth(instance: GpuInstance, start: number): MicroDollars {
+  return (instance.status?.history ?? [])
+    .filter((machine) => Date.parse(machine.endedAt) >= start)
+    .reduce((sum, machine) => sum + (dollarsOf(machine.cost) ?? 0), 0);
+}
+
+function dollarsOf(text: string | undefined): MicroDollars | undefined {
+  return text === undefined ? undefined : parseDollars(text);
+}
+
+/** The two figures of an intent that sums need. Whether it is genuine is the purchase's question, not theirs. */
+function intentTimes(annotation: string | undefined): { attempt: number; issuedAt: number } | undefined {
+  if (annotation === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(annotation);
+    if (typeof value !== 'object' || value === null) return undefined;
+    const { attempt, issuedAt } = value as { attempt?: unknown; issuedAt?: unknown };
+    return typeof attempt === 'number' && typeof issuedAt === 'number' ? { attempt, issuedAt } : undefined;
+  } catch {
+    return undefined;
+  }
+}

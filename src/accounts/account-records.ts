@@ -1,0 +1,140 @@
+import type { MarketplaceAccount, MarketplaceAccountStatus } from '../api/v1alpha1/marketplace-account.ts';
+import { marketplaceAccountResource } from '../api/v1alpha1/names.ts';
+import { type Clock, sleep } from '../lib/clock.ts';
+import { formatDollars, parseDollars } from '../lib/money.ts';
+import type { KubeClient } from '../runtime/kube-client.ts';
+import { isKubeError } from '../runtime/kube-error.ts';
+import { monthName } from './account-object.ts';
+import type { DepartedObject, RetainedMachine } from './account-session.ts';
+
+/** A change of an account's status that must not be lost: from the newest status to the one to write. */
+type StatusChange = (status: MarketplaceAccountStatus) => MarketplaceAccountStatus;
+
+interface Waiting {
+  readonly change: StatusChange;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const ATTEMPTS = 8;
+const HOUR_MS = 3_600_000;
+const MOST_RENTALS = 1000;
+const MOST_RETAINED = 256;
+
+/**
+ * Makes records of one account durable. What arrives while a write is under way goes into the next one
+ * together, so that a thousand deletions are a few writes.
+ */
+export class AccountRecords {
+  readonly #client: KubeClient;
+  readonly #clock: Clock;
+  readonly #ref: { readonly namespace: string; readonly name: string; readonly uid: string };
+  readonly #onWritten: (account: MarketplaceAccount) => void;
+  #waiting: Waiting[] = [];
+  #writing = false;
+
+  constructor(options: {
+    readonly client: KubeClient;
+    readonly clock: Clock;
+    readonly ref: { readonly namespace: string; readonly name: string; readonly uid: string };
+    /** Told of each write, so that caches know that they are behind. */
+    readonly onWritten: (account: MarketplaceAccount) => void;
+  }) {
+    this.#client = options.client;
+    this.#clock = options.clock;
+    this.#ref = options.ref;
+    this.#onWritten = options.onWritten;
+  }
+
+  /** Resolves when the change is written, or when the account is gone, since then nobody asks any more. */
+  write(change: StatusChange): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ change, resolve, reject });
+      if (!this.#writing) void this.#drain();
+    });
+  }
+
+  async #drain(): Promise<void> {
+    this.#writing = true;
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting;
+      this.#waiting = [];
+      try {
+        await this.#writeAll(batch.map((waiting) => waiting.change));
+        for (const waiting of batch) waiting.resolve();
+      } catch (error) {
+        for (const waiting of batch) waiting.reject(error);
+      }
+    }
+    this.#writing = false;
+  }
+
+  async #writeAll(changes: readonly StatusChange[]): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const account = await this.#client.get<MarketplaceAccount>(marketplaceAccountResource, this.#ref);
+      if (account?.metadata.uid !== this.#ref.uid) return;
+      const status = changes.reduce((before, change) => change(before), account.status ?? {});
+      try {
+        const written = await this.#client.replace<MarketplaceAccount>(
+          marketplaceAccountResource,
+          { ...account, status },
+          { subresource: 'status' },
+        );
+        return this.#onWritten(written);
+      } catch (error) {
+        if (attempt >= ATTEMPTS || !isKubeError(error, 'conflict')) throw error;
+        await sleep(this.#clock, 20 * attempt);
+      }
+    }
+  }
+}
+
+/** Folds what a deleted object leaves into the sums of its account. */
+export function withDeparted(departed: DepartedObject, now: number): StatusChange {
+  return (status) => {
+    const month = monthName(now);
+    const before = status.deletedObjects;
+    const spentBefore = before?.month === month ? (parseDollars(before.spent) ?? 0) : 0;
+    const rentals = [...(before?.rentals ?? []).map((text) => Date.parse(text)), ...departed.rentals]
+      .filter((at) => at > now - HOUR_MS)
+      .sort((a, b) => a - b)
+      .slice(-MOST_RENTALS);
+    const newest = Math.max(Date.parse(status.lastRentalAt ?? '') || 0, departed.newestRentalAt ?? 0);
+    return {
+      ...status,
+      deletedObjects: {
+        month,
+        spent: formatDollars(spentBefore + departed.spentThisMonth),
+        rentals: rentals.map(timestamp),
+      },
+      ...(newest > 0 ? { lastRentalAt: timestamp(newest) } : {}),
+    };
+  };
+}
+
+/** Lists a machine as kept on purpose. */
+export function withRetained(machine: RetainedMachine, now: number): StatusChange {
+  return (status) => {
+    const others = (status.retained ?? []).filter((entry) => entry.instanceId !== machine.instanceId);
+    if (others.length >= MOST_RETAINED) {
+      throw new RangeError(
+        `the account already lists ${others.length} retained machines; destroy some of them at the marketplace first`,
+      );
+    }
+    const { instanceId, owner, policy, pricePerHour } = machine;
+    const entry = {
+      instanceId,
+      owner,
+      ownerUid: machine.objectUid,
+      since: timestamp(now),
+      policy,
+      ...(pricePerHour === undefined ? {} : { pricePerHour: formatDollars(pricePerHour) }),
+    };
+    return { ...status, retained: [...others, entry] };
+  };
+}
+
+/** RFC 3339 with whole seconds, as Kubernetes writes times. */
+export function timestamp(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,203 @@
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Secret } from '../lib/secret.ts';
+import type { Login } from '../ownership/login.ts';
+import type { KubeClient } from '../runtime/kube-client.ts';
+import type { AccountDirectory, AccountLookup } from './account-directory.ts';
+import type { AccountObject } from './account-object.ts';
+import { AccountRecords } from './account-records.ts';
+import type { AccountRef, AccountSession } from './account-session.ts';
+import type { Installation } from './installation.ts';
+import type { LoginConnections } from './login-connection.ts';
+import { ProvenAccount, pollIntervalOf, type UserFacts } from './proven-account.ts';
+import type { BrakeSettings } from './spend-brake.ts';
+
+/** What accounts need of the process around them. */
+export interface AccountRegistryOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly connections: LoginConnections;
+  readonly installation: Installation;
+  readonly brake: BrakeSettings;
+  readonly paced: boolean;
+  readonly minPollIntervalMs: number;
+  /** GpuInstances that name this account, as the cache has them. */
+  readonly objectsOf: (ref: AccountRef) => readonly AccountObject[];
+  readonly namespaceAllowed: (account: MarketplaceAccount, namespace: string) => boolean;
+  /** A status was written outside the account's own controller. */
+  readonly onWritten: (account: MarketplaceAccount) => void;
+}
+
+/** What a key proved, and what it may do. */
+export interface ProvenKey {
+  readonly login: Login;
+  readonly key: Secret;
+  /** `teardown` for a kept key. */
+  readonly use: 'full' | 'teardown';
+  readonly user: UserFacts;
+}
+
+interface NotReady {
+  readonly reason: string;
+  readonly message: string;
+}
+
+interface Known {
+  readonly uid: string;
+  session: ProvenAccount | undefined;
+  notReady: NotReady | undefined;
+}
+
+const CONNECTING: NotReady = {
+  reason: 'Connecting',
+  message: 'The key is being checked and the machines of the login are being listed.',
+};
+
+/**
+ * The accounts of this process. The account controller moves it on; everyone else only looks
+ * ({@link AccountDirectory}).
+ */
+export class AccountRegistry implements AccountDirectory {
+  readonly #options: AccountRegistryOptions;
+  readonly #byKey = new Map<string, Known>();
+  readonly #listeners = new Set<(ref: AccountRef) => void>();
+
+  constructor(options: AccountRegistryOptions) {
+    this.#options = options;
+    options.installation.onChange(() => this.#announceAll());
+  }
+
+  get(ref: AccountRef): AccountLookup {
+    const known = this.#byKey.get(keyOf(ref));
+    if (!known) return { type: 'missing' };
+    const installation = this.#options.installation.state();
+    if (installation.type !== 'known') {
+      return { type: 'notReady', ...installation.why, session: undefined };
+    }
+    const { session, notReady } = known;
+    if (session?.connected() && !notReady) return { type: 'ready', session };
+    const why = notReady ?? CONNECTING;
+    return { type: 'notReady', ...why, session: session?.usable() ? session : undefined };
+  }
+
+  sessions(): readonly AccountSession[] {
+    if (this.#options.installation.state().type !== 'known') return [];
+    return this.#proven();
+  }
+
+  onChange(listener: (ref: AccountRef) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** The session behind an account for its own controller, whatever its state. */
+  session(ref: AccountRef): ProvenAccount | undefined {
+    return this.#byKey.get(keyOf(ref))?.session;
+  }
+
+  /** A key has proved the account's login: opens or continues its session. */
+  connect(account: MarketplaceAccount, proven: ProvenKey): ProvenAccount {
+    const known = this.#known(account);
+    const pollIntervalMs = pollIntervalOf(account, this.#options.minPollIntervalMs);
+    const connection = this.#options.connections.open(proven.login, proven.key, {
+      accountUid: known.uid,
+      pollIntervalMs,
+    });
+    const session = known.session ?? this.#createSession(account, connection);
+    connection.keys.set(proven.key, proven.use);
+    session.proved(proven.user);
+    session.update(account);
+    if (known.session === undefined) {
+      known.session = session;
+      this.announce(refOf(account));
+    }
+    return session;
+  }
+
+  /** Says why the account may not be used for new rentals; undefined where it may. */
+  setNotReady(account: MarketplaceAccount, why: NotReady | undefined): void {
+    const known = this.#known(account);
+    const changed = known.notReady?.reason !== why?.reason;
+    known.notReady = why;
+    known.session?.refuse(why && { reason: 'AccountNotReady', message: why.message });
+    if (changed) this.announce(refOf(account));
+  }
+
+  /** Ends the session: the key was refused or proves another login. Nothing is sent for the account any more. */
+  disconnect(ref: AccountRef): void {
+    const known = this.#byKey.get(keyOf(ref));
+    if (!known?.session) return;
+    known.session.close();
+    this.#options.connections.close(known.session.login, known.uid);
+    known.session = undefined;
+    this.announce(ref);
+  }
+
+  /** The account is gone. */
+  forget(ref: AccountRef): void {
+    this.disconnect(ref);
+    if (this.#byKey.delete(keyOf(ref))) this.announce(ref);
+  }
+
+  announce(ref: AccountRef): void {
+    for (const listener of this.#listeners) listener(ref);
+  }
+
+  #proven(): readonly ProvenAccount[] {
+    return [...this.#byKey.values()].flatMap(({ session }) => (session ? [session] : []));
+  }
+
+  #announceAll(): void {
+    for (const { session } of this.#byKey.values()) {
+      if (session) this.announce(session.ref);
+    }
+  }
+
+  /** What is known of an account; nothing where another object of that name took its place. */
+  #known(account: MarketplaceAccount): Known {
+    const ref = refOf(account);
+    const uid = account.metadata.uid ?? '';
+    const before = this.#byKey.get(keyOf(ref));
+    if (before?.uid === uid) return before;
+    this.forget(ref);
+    const known: Known = { uid, session: undefined, notReady: undefined };
+    this.#byKey.set(keyOf(ref), known);
+    return known;
+  }
+
+  #createSession(
+    account: MarketplaceAccount,
+    connection: ReturnType<LoginConnections['open']>,
+  ): ProvenAccount {
+    const { client, clock, brake, paced, minPollIntervalMs, namespaceAllowed, onWritten } = this.#options;
+    const ref = refOf(account);
+    return new ProvenAccount({
+      account,
+      connection,
+      clock,
+      brake,
+      paced,
+      minPollIntervalMs,
+      namespaceAllowed,
+      identity: () => this.#options.installation.identity(),
+      records: new AccountRecords({
+        client,
+        clock,
+        ref: { ...ref, uid: account.metadata.uid ?? '' },
+        onWritten,
+      }),
+      objects: () => this.#options.objectsOf(ref),
+      onChange: () => this.announce(ref),
+    });
+  }
+}
+
+/** namespace/name, as caches and queues have it. */
+export function keyOf(ref: AccountRef): string {
+  return `${ref.namespace}/${ref.name}`;
+}
+
+/** The name of an account. */
+export function refOf(account: MarketplaceAccount): AccountRef {
+  return { namespace: account.metadata.namespace ?? '', name: account.metadata.name };
+}

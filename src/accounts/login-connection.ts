@@ -1,0 +1,132 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Random } from '../lib/random.ts';
+import { Secret } from '../lib/secret.ts';
+import type { Transport } from '../lib/transport.ts';
+import { createMarketplaceClient, type MarketplaceClient } from '../marketplace/client.ts';
+import { createFeed, type Feed } from '../marketplace/feed.ts';
+import { createPacer, type Pacer } from '../marketplace/pacing.ts';
+import { type Login, loginText } from '../ownership/login.ts';
+import { KeyHolder, keyTransport } from './key-transport.ts';
+import { OfferReservations } from './offer-reservations.ts';
+import { SearchCache } from './search-cache.ts';
+
+/** What every marketplace connection of this process is made of. */
+export interface MarketplaceAccess {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** False with a simulator: no pauses between requests. */
+  readonly paced: boolean;
+}
+
+/** One login of one marketplace, shared by every account object that proved it: one list, one limiter. */
+export interface LoginConnection {
+  readonly login: Login;
+  readonly keys: KeyHolder;
+  readonly client: MarketplaceClient;
+  readonly feed: Feed;
+  readonly pacer: Pacer;
+  readonly searches: SearchCache;
+  readonly reservations: OfferReservations;
+}
+
+interface Shared {
+  readonly connection: LoginConnection;
+  /** Poll interval by account uid; the shortest counts. */
+  readonly users: Map<string, number>;
+  pollIntervalMs: number;
+}
+
+/** The connections of this process, by login. A connection ends with the last account that uses it. */
+export class LoginConnections {
+  readonly #access: MarketplaceAccess;
+  readonly #byLogin = new Map<string, Shared>();
+  readonly #reservationsByUrl = new Map<string, OfferReservations>();
+
+  constructor(access: MarketplaceAccess) {
+    this.#access = access;
+  }
+
+  /** Joins or opens the connection of a login that `key` has just proved, and starts its feed. */
+  open(
+    login: Login,
+    key: Secret,
+    user: { readonly accountUid: string; readonly pollIntervalMs: number },
+  ): LoginConnection {
+    const shared = this.#byLogin.get(loginText(login)) ?? this.#create(login, key);
+    shared.users.set(user.accountUid, user.pollIntervalMs);
+    this.#adoptShortestInterval(shared);
+    shared.connection.feed.start();
+    return shared.connection;
+  }
+
+  /** The account uses it no more; the last one stops the feed. */
+  close(login: Login, accountUid: string): void {
+    const shared = this.#byLogin.get(loginText(login));
+    if (!shared?.users.delete(accountUid)) return;
+    this.#adoptShortestInterval(shared);
+    if (shared.users.size > 0) return;
+    this.#byLogin.delete(loginText(login));
+    shared.connection.feed.stop();
+    shared.connection.pacer.stop();
+  }
+
+  closeAll(): void {
+    for (const { connection } of this.#byLogin.values()) {
+      connection.feed.stop();
+      connection.pacer.stop();
+    }
+    this.#byLogin.clear();
+  }
+
+  #create(login: Login, key: Secret): Shared {
+    const { clock, random, log, transport } = this.#access;
+    const pacer = createPacer({ clock, scale: this.#access.paced ? 1 : 0 });
+    const keys = new KeyHolder(key, 'full');
+    const client = createMarketplaceClient({
+      baseUrl: login.url,
+      // The key in force is put in by the transport, so that the client outlives a change of it.
+      apiKey: new Secret('unset'),
+      transport: keyTransport(transport, keys),
+      clock,
+      random,
+      log,
+      pacer,
+    });
+    const shared: Shared = {
+      connection: {
+        login,
+        keys,
+        client,
+        pacer,
+        feed: createFeed({
+          client,
+          pollIntervalMs: () => shared.pollIntervalMs,
+          clock,
+          random,
+          log: log.child({ login: loginText(login) }),
+        }),
+        searches: new SearchCache(clock, (query) => client.offers.search(query)),
+        reservations: this.#reservationsOf(login.url),
+      },
+      users: new Map(),
+      pollIntervalMs: Number.POSITIVE_INFINITY,
+    };
+    this.#byLogin.set(loginText(login), shared);
+    return shared;
+  }
+
+  #reservationsOf(url: string): OfferReservations {
+    const known = this.#reservationsByUrl.get(url);
+    if (known) return known;
+    const reservations = new OfferReservations(this.#access.clock);
+    this.#reservationsByUrl.set(url, reservations);
+    return reservations;
+  }
+
+  #adoptShortestInterval(shared: Shared): void {
+    shared.pollIntervalMs = Math.min(...shared.users.values());
+  }
+}

@@ -1,0 +1,291 @@
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import type { Clock } from '../lib/clock.ts';
+import { parseDuration } from '../lib/duration.ts';
+import { type MicroDollars, parseDollars } from '../lib/money.ts';
+import type { MarketplaceClient } from '../marketplace/client.ts';
+import type { Feed, FeedEvent } from '../marketplace/feed.ts';
+import type { Offer, OfferQuery } from '../marketplace/offers.ts';
+import type { Identity } from '../ownership/identity.ts';
+import type { Login } from '../ownership/login.ts';
+import { AccountAvoidList } from './account-avoid-list.ts';
+import type { AccountObject } from './account-object.ts';
+import { monthName } from './account-object.ts';
+import { type AccountRecords, withDeparted, withRetained } from './account-records.ts';
+import type { AccountRef, AccountSession, DepartedObject, RetainedMachine } from './account-session.ts';
+import type { AvoidEntry } from './avoid-list.ts';
+import { afterPoll, type BreakerMemory, type BreakerState, breakerAtStart, closeByHand } from './breaker.ts';
+import { echoOf, echoOfRows, type LabelEcho } from './label-echo.ts';
+import type { AccountLimits } from './limits.ts';
+import { limitsOf } from './limits.ts';
+import type { LoginConnection } from './login-connection.ts';
+import { type AccountSums, type BrakeSettings, type DepartedSums, sumAccount } from './spend-brake.ts';
+import { type AccountRefusal, TicketOffice } from './ticket-office.ts';
+import type { Tickets } from './tickets.ts';
+
+/** What the latest proof of the key said of its user. */
+export interface UserFacts {
+  /** Undefined where the key may not read it. */
+  readonly credit: MicroDollars | undefined;
+  readonly sshKeyRegistered: boolean | undefined;
+  /** False where the key may not list or not destroy: then nothing is rented. */
+  readonly mayTearDown: boolean;
+}
+
+/** What a session needs of the process around it. */
+export interface ProvenAccountOptions {
+  readonly account: MarketplaceAccount;
+  readonly connection: LoginConnection;
+  /** Undefined until the installation knows who it is; no session is given out before. */
+  readonly identity: () => Identity | undefined;
+  readonly records: AccountRecords;
+  readonly clock: Clock;
+  readonly brake: BrakeSettings;
+  readonly paced: boolean;
+  readonly minPollIntervalMs: number;
+  /** GpuInstances that name this account, as the cache has them. */
+  readonly objects: () => readonly AccountObject[];
+  readonly namespaceAllowed: (account: MarketplaceAccount, namespace: string) => boolean;
+  /** Something that status or other objects should know has changed. */
+  readonly onChange: () => void;
+}
+
+/** One account whose login was proven: the state behind its session, moved on by the account's controller. */
+export class ProvenAccount implements AccountSession {
+  readonly ref: AccountRef;
+  readonly uid: string;
+  readonly login: Login;
+  readonly client: MarketplaceClient;
+  readonly feed: Feed;
+  readonly tickets: Tickets;
+  readonly avoid: AccountAvoidList;
+  readonly #options: ProvenAccountOptions;
+  readonly #office: TicketOffice;
+  readonly #unsubscribe: () => void;
+  readonly #departed = new Set<string>();
+  #account: MarketplaceAccount;
+  #user: UserFacts = { credit: undefined, sshKeyRegistered: undefined, mayTearDown: true };
+  #refusal: AccountRefusal | undefined;
+  #breaker: BreakerMemory;
+  #labelEcho: LabelEcho;
+
+  constructor(options: ProvenAccountOptions) {
+    const { account, connection, clock } = options;
+    this.#options = options;
+    this.#account = account;
+    this.ref = { namespace: account.metadata.namespace ?? '', name: account.metadata.name };
+    this.uid = account.metadata.uid ?? '';
+    this.login = connection.login;
+    this.client = connection.client;
+    this.feed = connection.feed;
+    this.avoid = new AccountAvoidList(clock, avoidOf(account), options.onChange);
+    this.#breaker = breakerAtStart(breakerOf(account));
+    this.#labelEcho = echoOf(account.status?.labelsEchoed);
+    this.#office = this.#createOffice();
+    this.tickets = this.#office;
+    this.#unsubscribe = this.feed.subscribe((event) => this.#onFeed(event));
+  }
+
+  get identity(): Identity {
+    const identity = this.#options.identity();
+    if (!identity) throw new Error('a session was used before the identity of this installation is known');
+    return identity;
+  }
+
+  limits(): AccountLimits {
+    return limitsOf(this.#account);
+  }
+
+  pollIntervalMs(): number {
+    return pollIntervalOf(this.#account, this.#options.minPollIntervalMs);
+  }
+
+  breaker(): BreakerState {
+    return this.#breaker.state;
+  }
+
+  labelEcho(): LabelEcho {
+    return this.#labelEcho;
+  }
+
+  labelReadBack(sent: string, shown: string | null | undefined): void {
+    if (this.#labelEcho !== 'unknown') return;
+    this.#labelEcho = sent === shown ? 'echoed' : 'notEchoed';
+    this.#options.onChange();
+  }
+
+  permits(namespace: string): boolean {
+    return this.#options.namespaceAllowed(this.#account, namespace);
+  }
+
+  adoption(): 'None' | 'Unlabelled' {
+    return this.#account.spec.adoption;
+  }
+
+  sshKeyRegistered(): boolean | undefined {
+    return this.#user.sshKeyRegistered;
+  }
+
+  /** As the latest proof said. */
+  user(): UserFacts {
+    return this.#user;
+  }
+
+  async proveLogin(): Promise<boolean> {
+    try {
+      return (await this.client.users.current()).id === this.login.userId;
+    } catch {
+      return false;
+    }
+  }
+
+  searchOffers(query: OfferQuery): Promise<readonly Offer[]> {
+    return this.#options.connection.searches.offers(query);
+  }
+
+  async foldDeparted(departed: DepartedObject): Promise<void> {
+    if (this.#departed.has(departed.uid)) return;
+    await this.#options.records.write(withDeparted(departed, this.#options.clock.now()));
+    this.#departed.add(departed.uid);
+  }
+
+  recordRetained(machine: RetainedMachine): Promise<void> {
+    return this.#options.records.write(withRetained(machine, this.#options.clock.now()));
+  }
+
+  /** Whether a complete list was seen, so that what is missing from it means something. */
+  connected(): boolean {
+    return this.feed.latest() !== undefined;
+  }
+
+  /** Whether anything may be sent with the key in force. */
+  usable(): boolean {
+    return this.#options.connection.keys.use() !== 'none';
+  }
+
+  /** Sums with the rentals under way. */
+  sums(): AccountSums {
+    return this.#office.sums();
+  }
+
+  /** The controller saw a newer object. */
+  update(account: MarketplaceAccount): void {
+    this.#account = account;
+    this.avoid.merge(avoidOf(account));
+  }
+
+  /** The controller proved the key again. */
+  proved(user: UserFacts): void {
+    this.#user = user;
+  }
+
+  /** From now on no ticket is given, or (undefined) they are again. */
+  refuse(refusal: AccountRefusal | undefined): void {
+    this.#refusal = refusal;
+  }
+
+  closeBreaker(): void {
+    this.#breaker = closeByHand(this.#breaker);
+    this.#options.onChange();
+  }
+
+  /** Listens to the feed no more. */
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  #createOffice(): TicketOffice {
+    const { clock, connection, brake, paced, objects } = this.#options;
+    return new TicketOffice({
+      clock,
+      paced,
+      objects,
+      pacer: connection.pacer,
+      reservations: connection.reservations,
+      settings: brake,
+      limits: () => this.limits(),
+      refusal: () => this.#refusal ?? this.#narrowKey(),
+      labelEcho: () => this.#labelEcho,
+      sums: (items, pending) => {
+        const now = clock.now();
+        const credit = this.#user.credit;
+        const departed = departedOf(this.#account);
+        return sumAccount({ objects: items, pending, departed, credit, now, month: monthName(now) });
+      },
+    });
+  }
+
+  #narrowKey(): AccountRefusal | undefined {
+    if (this.#user.mayTearDown) return undefined;
+    const message =
+      'The key may not list or destroy machines; nothing is rented that could not be destroyed.';
+    return { reason: 'KeyTooNarrow', message };
+  }
+
+  #onFeed(event: FeedEvent): void {
+    switch (event.type) {
+      case 'row':
+        return;
+      case 'failed':
+        this.#moveBreaker({ type: 'failed', at: this.#options.clock.now() });
+        return;
+      case 'list': {
+        const { rows, endedAt } = event.list;
+        this.#learnEcho(rows.values());
+        this.#moveBreaker({ type: 'complete', at: endedAt, rows, expected: this.#expected() });
+      }
+    }
+  }
+
+  #learnEcho(rows: Iterable<Parameters<typeof echoOfRows>[0][number]>): void {
+    const identity = this.#options.identity();
+    if (this.#labelEcho !== 'unknown' || !identity) return;
+    const recorded = new Set(this.#options.objects().map((object) => object.instanceId));
+    this.#labelEcho = echoOfRows([...rows], recorded, identity);
+    if (this.#labelEcho !== 'unknown') this.#options.onChange();
+  }
+
+  #expected(): ReadonlySet<number> {
+    const living = this.#options.objects().filter((object) => !object.deleting && !object.leaving);
+    return new Set(living.flatMap(({ instanceId }) => (instanceId === undefined ? [] : [instanceId])));
+  }
+
+  #moveBreaker(poll: Parameters<typeof afterPoll>[1]): void {
+    const before = this.#breaker.state.type;
+    this.#breaker = afterPoll(this.#breaker, poll, this.#account.spec.maxUnhealthy);
+    if (this.#breaker.state.type !== before) this.#options.onChange();
+  }
+}
+
+/** Milliseconds between two polls of an account: what it asks for, not below the operator's floor. */
+export function pollIntervalOf(account: MarketplaceAccount, floorMs: number): number {
+  return Math.max(floorMs, parseDuration(account.spec.pollInterval) ?? 10_000);
+}
+
+function avoidOf(account: MarketplaceAccount): readonly AvoidEntry[] {
+  return (account.status?.avoid ?? []).map(({ kind, id, until, failures, reason }) => ({
+    target: { type: kind === 'Host' ? 'host' : 'machine', id },
+    until: Date.parse(until),
+    failures,
+    reason,
+  }));
+}
+
+function breakerOf(account: MarketplaceAccount): BreakerState {
+  const breaker = account.status?.breaker;
+  if (!breaker?.open) return { type: 'closed' };
+  const message = 'The breaker was open when the operator started; nothing is replaced or swept.';
+  return {
+    type: 'open',
+    since: Date.parse(breaker.since),
+    cause: 'massFailure',
+    newlyBad: breaker.newlyBad,
+    message,
+  };
+}
+
+function departedOf(account: MarketplaceAccount): DepartedSums | undefined {
+  const departed = account.status?.deletedObjects;
+  if (!departed) return undefined;
+  const rentals = departed.rentals.map((text) => Date.parse(text));
+  return { month: departed.month, spent: parseDollars(departed.spent) ?? 0, rentals };
+}
