@@ -100,7 +100,7 @@ const renting = {
     'Too many machines of the account turned bad at once; nothing is replaced or swept.',
     'Check the marketplace; it closes by itself, or by the annotation gpurental.dev/close-breaker.',
   ),
-  Paused: progress('spec.paused is true.', 'Set it to false to go on.'),
+  Paused: progress('The object is paused by spec.paused.', 'Set it to false to go on.'),
   Held: progress(
     'The annotation gpurental.dev/hold keeps the machine from being replaced.',
     'Remove it to go on.',
@@ -310,7 +310,7 @@ const group = {
   RollingUpdate: progress('Workers of an old template are being replaced.'),
   Draining: progress('Workers finish their work before they go.'),
   NoReadyWorkers: progress('No worker is ready.'),
-  ScalingPaused: progress('spec.pause keeps the number of workers.', 'Set it to false to go on.'),
+  ScalingPaused: progress('The number of workers is kept by spec.pause.', 'Set it to false to go on.'),
   AtMaxWorkers: retryable('The load needs more workers than maxWorkers.', 'Raise maxWorkers.'),
   AtSpendCeiling: retryable(
     'The load needs more workers than maxSpendPerHour pays for.',

@@ -1,0 +1,25 @@
+import { describe, expect, test } from 'vitest';
+import { isTerminal, type ReasonEntry, reasons } from './reasons.ts';
+
+const entries = Object.entries<ReasonEntry>(reasons);
+
+describe('the catalogue of reasons', () => {
+  test.each(entries)('%s is a word that Kubernetes takes, with a sentence', (name, { sentence }) => {
+    expect(name).toMatch(/^[A-Z][A-Za-z0-9]{2,63}$/);
+    expect(sentence).toMatch(/^[A-Z'].*\.$/);
+  });
+
+  test('says what to do wherever a person has to act, and nowhere that all is well', () => {
+    for (const [name, { kind, remedy }] of entries) {
+      if (kind === 'terminal' || kind === 'retryable') expect(remedy, name).toMatch(/\.$/);
+      if (kind === 'good') expect(remedy, name).toBeUndefined();
+    }
+  });
+
+  test('stalls what only a person can end, and nothing else', () => {
+    expect(isTerminal('IdentityLost')).toBe(true);
+    expect(isTerminal('NoPriceLimit')).toBe(true);
+    expect(isTerminal('NoOffers')).toBe(false);
+    expect(isTerminal('Ready')).toBe(false);
+  });
+});
