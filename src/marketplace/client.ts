@@ -3,10 +3,11 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { Transport } from '../lib/transport.ts';
-import type { InstancesResource } from './instances.ts';
-import type { OffersResource } from './offers.ts';
+import { createInstances, type InstancesResource } from './instances.ts';
+import { createOffers, type OffersResource } from './offers.ts';
 import type { Pacer } from './pacing.ts';
-import type { UsersResource } from './users.ts';
+import { createRequester } from './request.ts';
+import { createUsers, type UsersResource } from './users.ts';
 
 /** Bounds of one client's requests. */
 export interface ClientLimits {
@@ -37,4 +38,14 @@ export interface MarketplaceClient {
   readonly offers: OffersResource;
   readonly instances: InstancesResource;
   readonly users: UsersResource;
+}
+
+/** A client of one login. Throws a MarketplaceError where the base URL is none. */
+export function createMarketplaceClient(options: MarketplaceClientOptions): MarketplaceClient {
+  const requester = createRequester({ ...options, ...options.limits });
+  return {
+    offers: createOffers(requester),
+    instances: createInstances(requester),
+    users: createUsers(requester),
+  };
 }

@@ -1,66 +1,19 @@
 import type { MicroDollars } from '../lib/money.ts';
 import type { Secret } from '../lib/secret.ts';
+import type { ChangeAnswer } from './change.ts';
 import type { Instance, InstanceList } from './instance.ts';
+import { createInstanceChanges } from './instance-changes.ts';
+import { createInstanceReads } from './instance-reads.ts';
+import { createRentals } from './instance-rentals.ts';
 import type { CallOptions } from './offers.ts';
 import type { Slot } from './pacing.ts';
+import type { RentRequest } from './rent-request.ts';
+import type { Requester } from './request.ts';
 
+export type { ChangeAnswer } from './change.ts';
 export type { ActualStatus, Instance, InstanceList } from './instance.ts';
+export type { ContainerPort, RentRequest, VolumeRequest } from './rent-request.ts';
 export type { KnownStatus } from './wire/instance-status.ts';
-
-/** A port that the container opens. */
-export interface ContainerPort {
-  readonly port: number;
-  readonly protocol: 'tcp' | 'udp';
-}
-
-/** A disk that is attached on renting. */
-export type VolumeRequest =
-  | { readonly type: 'existing'; readonly volumeId: number; readonly mountPath: string }
-  | {
-      readonly type: 'new';
-      readonly volumeOfferId: number;
-      readonly mountPath: string;
-      readonly sizeGB?: number;
-      readonly name?: string;
-    };
-
-/** What a rent asks for (specification 4.5 and the fields that services add). Only what is set is sent. */
-export interface RentRequest {
-  /** Left out only with a template. */
-  readonly image?: string;
-  readonly diskGB?: number;
-  readonly label?: string;
-  /** At most 4048 characters; pack longer ones first (`packOnStart`). */
-  readonly onStart?: string;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly ports?: readonly ContainerPort[];
-  /** Makes the rent interruptible at this bid per machine and hour. */
-  readonly bidPerHour?: MicroDollars;
-  /** How the machine is reached, e.g. `ssh_direc ssh_proxy`, or `args`. */
-  readonly runType?: string;
-  readonly args?: readonly string[];
-  /** Registry login flags: `-u bob -p pw registry.example`. */
-  readonly imageLogin?: Secret;
-  readonly templateHashId?: string;
-  readonly templateId?: number;
-  readonly volume?: VolumeRequest;
-  /** true: a machine that cannot start is not made at all, instead of made stopped. */
-  readonly cancelUnavailable?: boolean;
-  readonly force?: boolean;
-  readonly virtualMachine?: boolean;
-  readonly containerUser?: string;
-  /** Extra container options, as text. */
-  readonly extra?: string;
-  readonly targetState?: 'running' | 'stopped';
-}
-
-/** What every change answers. */
-export interface ChangeAnswer {
-  /** Epoch milliseconds of the reply's `Date`, on the service's clock. */
-  readonly answeredAt: number | undefined;
-  /** The service's own text, for a person at the command line only. */
-  readonly message: string | undefined;
-}
 
 /** A machine was rented. */
 export interface RentAnswer {
@@ -137,4 +90,13 @@ export interface LogQuery {
 /** Where a log can be read. */
 export interface LogAnswer extends ChangeAnswer {
   readonly resultUrl: string | undefined;
+}
+
+/** Instances over one requester. */
+export function createInstances(requester: Requester): InstancesResource {
+  return {
+    ...createInstanceReads(requester),
+    ...createRentals(requester),
+    ...createInstanceChanges(requester),
+  };
 }

@@ -1,5 +1,7 @@
 import type { CallOptions } from './offers.ts';
+import type { Requester } from './request.ts';
 import type { User } from './user.ts';
+import { toUser, userReply } from './wire/user.ts';
 
 export type { TwoFactorStatus, User } from './user.ts';
 
@@ -7,4 +9,23 @@ export type { TwoFactorStatus, User } from './user.ts';
 export interface UsersResource {
   /** Proves the key and says whose it is. A read: may be repeated. */
   current(options?: CallOptions): Promise<User>;
+}
+
+/** The account over one requester. */
+export function createUsers(requester: Requester): UsersResource {
+  return {
+    async current(options) {
+      const { value } = await requester.send({
+        operation: 'read the current user',
+        endpointClass: 'account',
+        area: 'account',
+        effect: 'read',
+        method: 'GET',
+        path: '/api/v0/users/current/',
+        reply: userReply,
+        bounds: options,
+      });
+      return toUser(value);
+    },
+  };
 }

@@ -21,4 +21,7 @@ export const failureBody = z.object({
 export type WireFailure = z.infer<typeof failureBody>;
 
 /** Reply of a change that says nothing but how it went. */
-export const changeReply = z.object({ success: looseBoolean, msg: looseText });
+export const changeReply = z
+  .object({ success: looseBoolean, msg: looseText })
+  // Some services answer a bare string, a list or nothing.
+  .catch({ success: undefined, msg: undefined });

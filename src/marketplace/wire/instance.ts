@@ -55,6 +55,9 @@ export const instancesPageReply = z.object({
 /** Reply of reading one instance: null where it is absent. */
 export const instanceReply = z.object({ instances: instanceRow.nullable() });
 
+/** Reply of asking for logs: where they can be read, or a message while there is nothing. */
+export const logsReply = z.object({ result_url: looseText, msg: looseText });
+
 function toStatus(word: string | null): ActualStatus {
   if (word === null) return null;
   return isKnownStatus(word) ? word : 'unrecognized';

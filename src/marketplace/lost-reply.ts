@@ -1,0 +1,51 @@
+import { TransportError } from '../lib/transport.ts';
+import { describe } from './classify-failure.ts';
+import { DeadlineExceeded } from './deadline.ts';
+import { MarketplaceError, type MarketplaceErrorKind, type Outcome } from './errors.ts';
+import { UnreadableBody } from './read-body.ts';
+
+/** Why our own rules refused to connect; the cause of a TransportError with `sent` false. */
+export class BlockedAddress extends Error {}
+
+/** A failure before the request left: certainly without effect. */
+export function notSent(operation: string, cause: unknown): MarketplaceError {
+  if (cause instanceof MarketplaceError) return cause;
+  return failure(operation, { kind: 'aborted', outcome: 'refused' }, cause);
+}
+
+/** The call that was lost. */
+export interface LostCall {
+  readonly operation: string;
+  readonly effect: 'read' | 'write';
+  readonly bounds?: { readonly signal?: AbortSignal | undefined } | undefined;
+}
+
+/**
+ * The error of a request to which no whole reply arrived. A write's effect is certain to be missing only
+ * where not one byte left.
+ */
+export function lostReply({ operation, effect, bounds }: LostCall, cause: unknown): MarketplaceError {
+  const left = !(cause instanceof TransportError) || cause.sent;
+  const outcome: Outcome = effect === 'write' && left ? 'unknown' : 'refused';
+  const kind = bounds?.signal?.aborted ? 'aborted' : kindOf(cause);
+  return failure(operation, { kind, outcome }, cause);
+}
+
+function kindOf(cause: unknown): MarketplaceErrorKind {
+  if (cause instanceof DeadlineExceeded) return 'timeout';
+  if (cause instanceof UnreadableBody) return 'malformedReply';
+  if (cause instanceof TransportError) {
+    if (cause.cause instanceof BlockedAddress) return 'blockedAddress';
+    if (cause.cause instanceof DeadlineExceeded) return 'timeout';
+    return 'unavailable';
+  }
+  return 'unavailable';
+}
+
+function failure(
+  operation: string,
+  { kind, outcome }: { kind: MarketplaceErrorKind; outcome: Outcome },
+  cause: unknown,
+): MarketplaceError {
+  return new MarketplaceError(describe(operation, kind), { kind, outcome, cause });
+}
