@@ -4,7 +4,8 @@ import {
   gpuInstanceConditions,
   marketplaceAccountConditions,
 } from '../../src/api/v1alpha1/conditions.ts';
-import { type ReasonEntry, reasons } from '../../src/api/v1alpha1/reasons.ts';
+import type { ReasonEntry } from '../../src/api/v1alpha1/reason-entry.ts';
+import { reasons } from '../../src/api/v1alpha1/reasons.ts';
 import type { Artifact } from './artifact.ts';
 
 const KINDS: Readonly<Record<string, Readonly<Record<string, ConditionType>>>> = {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { isTerminal, type ReasonEntry, reasons } from './reasons.ts';
+import type { ReasonEntry } from './reason-entry.ts';
+import { isTerminal, reasons } from './reasons.ts';
 
 const entries = Object.entries<ReasonEntry>(reasons);
 
