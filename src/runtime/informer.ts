@@ -1,15 +1,13 @@
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, sleep } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
+import { CacheAudit } from './cache-audit.ts';
 import type { KubeStream } from './kube-client.ts';
-import type { KubeObject, Resource } from './kube-object.ts';
-import type { InformerMetrics } from './metrics-ports.ts';
-
-/** What happened to one key. An object that was replaced under its name comes as `deleted`, then `added`. */
-export type Change<T> =
-  | { readonly type: 'added'; readonly key: string; readonly object: T }
-  | { readonly type: 'updated'; readonly key: string; readonly object: T; readonly previous: T }
-  | { readonly type: 'deleted'; readonly key: string; readonly object: T };
+import { type KubeObject, objectKey, type Resource } from './kube-object.ts';
+import { type InformerMetrics, silentMetrics } from './metrics-ports.ts';
+import { type Change, type Indexes, ObjectStore, type Seen } from './object-store.ts';
+import { ProgressGate } from './progress-gate.ts';
+import { Reflector } from './reflector.ts';
 
 /** The state of list-watch, for health checks and for whoever must know how fresh the cache is. */
 export interface InformerHealth {
@@ -57,7 +55,7 @@ export interface InformerOptions<T> {
   /** Keeps of an object what is read later, before it is stored. managedFields are dropped in any case. */
   readonly project?: ((object: KubeObject) => T) | undefined;
   /** Values under which an object can be found by {@link Informer.byIndex}. */
-  readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>> | undefined;
+  readonly indexes?: Indexes<T> | undefined;
   /** `auto` (default) streams the first state where the server offers it and lists pages where not. */
   readonly initialState?: 'auto' | 'paged' | undefined;
   /** How often the copy is compared with a fresh list; 10 min by default, 0 for never. */
@@ -66,4 +64,167 @@ export interface InformerOptions<T> {
   readonly random: Random;
   readonly log: Logger;
   readonly metrics?: InformerMetrics | undefined;
+}
+
+const AUDIT_INTERVAL_MS = 600_000;
+/** Changes told before other work gets a turn. */
+const SLICE = 500;
+
+/** `T` without a projection is the caller's promise about the shape of `resource`, as with the client. */
+export function createInformer<T = KubeObject>(options: InformerOptions<T>): Informer<T> {
+  return new ListWatchInformer(options);
+}
+
+interface Run {
+  readonly abort: AbortController;
+  readonly ended: Promise<void>;
+}
+
+class ListWatchInformer<T> implements Informer<T> {
+  readonly synced: Promise<void>;
+  readonly #options: InformerOptions<T>;
+  readonly #log: Logger;
+  readonly #metrics: InformerMetrics;
+  readonly #store: ObjectStore<T>;
+  readonly #gate = new ProgressGate();
+  readonly #reflector: Reflector<Seen<T>>;
+  readonly #audit: CacheAudit<T>;
+  readonly #listeners = new Set<(change: Change<T>) => void>();
+  #run: Run | undefined;
+  #lastRun: Promise<void> = Promise.resolve();
+  #hasSynced = false;
+  #resolveSynced: () => void = () => {};
+
+  constructor(options: InformerOptions<T>) {
+    this.#options = options;
+    this.#log = options.log.child({ informer: options.resource.plural });
+    this.#metrics = options.metrics ?? silentMetrics;
+    this.synced = new Promise((resolve) => {
+      this.#resolveSynced = resolve;
+    });
+    this.#store = new ObjectStore(options.indexes ?? {}, (change) => this.#publish(change));
+    const shared = { ...options, log: this.#log, metrics: this.#metrics };
+    this.#reflector = new Reflector({
+      ...shared,
+      streaming: options.initialState !== 'paged',
+      sink: this.#sink(),
+    });
+    this.#audit = new CacheAudit({
+      ...shared,
+      store: this.#store,
+      gate: this.#gate,
+      intervalMs: options.auditIntervalMs ?? AUDIT_INTERVAL_MS,
+      relist: () => this.#reflector.relist(),
+    });
+  }
+
+  start(): void {
+    if (this.#run) return;
+    const abort = new AbortController();
+    const ended = this.#lastRun.then(async () => {
+      await Promise.all([this.#reflector.run(abort.signal), this.#audit.run(abort.signal)]);
+    });
+    this.#lastRun = ended;
+    this.#run = { abort, ended };
+  }
+
+  async stop(): Promise<void> {
+    const run = this.#run;
+    this.#run = undefined;
+    run?.abort.abort(new Error('The informer was stopped'));
+    await this.#lastRun;
+  }
+
+  hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  get(key: string): T | undefined {
+    return this.#store.get(key);
+  }
+
+  list(): readonly T[] {
+    return this.#store.list();
+  }
+
+  byIndex(index: string, value: string): readonly T[] {
+    return this.#store.byIndex(index, value);
+  }
+
+  onChange(listener: (change: Change<T>) => void): () => void {
+    // A wrapper, so that the same function given twice is called twice.
+    const entry = (change: Change<T>) => listener(change);
+    this.#listeners.add(entry);
+    return () => void this.#listeners.delete(entry);
+  }
+
+  wrote(object: KubeObject): void {
+    const { resourceVersion } = object.metadata;
+    if (resourceVersion !== undefined) this.#gate.wrote(objectKey(object.metadata), resourceVersion);
+  }
+
+  isCurrent(key: string): boolean {
+    return this.#gate.isCurrent(key);
+  }
+
+  health(): InformerHealth {
+    const { lastContactAt, failure } = this.#reflector;
+    return { lastContactAt, failure, divergences: this.#audit.divergences };
+  }
+
+  #sink() {
+    return {
+      keep: (object: KubeObject) => this.#keep(object),
+      replace: (items: readonly Seen<T>[], signal: AbortSignal) => this.#replace(items, signal),
+      upsert: (item: Seen<T>) => this.#store.upsert(item),
+      remove: (item: Seen<T>) => this.#store.remove(item),
+      reached: (resourceVersion: string) => this.#gate.reached(resourceVersion),
+    };
+  }
+
+  async #replace(items: readonly Seen<T>[], signal: AbortSignal): Promise<void> {
+    const listed = new Set(items.map((item) => item.key));
+    const vanished = this.#store.keys().filter((key) => !listed.has(key));
+    const steps = [
+      ...items.map((item) => () => this.#store.upsert(item)),
+      ...vanished.map((key) => () => this.#store.forget(key)),
+    ];
+    for (const [at, step] of steps.entries()) {
+      if (at > 0 && at % SLICE === 0) await sleep(this.#options.clock, 0, signal);
+      step();
+    }
+    this.#hasSynced = true;
+    this.#resolveSynced();
+  }
+
+  #keep(object: KubeObject): Seen<T> | undefined {
+    const { uid, resourceVersion } = object.metadata;
+    const key = objectKey(object.metadata);
+    if (uid === undefined || resourceVersion === undefined) return undefined;
+    try {
+      return { key, uid, resourceVersion, object: this.#project(object) };
+    } catch (error) {
+      this.#metrics.failed(this.#options.resource.kind, 'projection');
+      this.#log.error('Object cannot be kept', { key, error });
+      return undefined;
+    }
+  }
+
+  #project(object: KubeObject): T {
+    const { managedFields: _dropped, ...metadata } = object.metadata as KubeObject['metadata'] & {
+      managedFields?: unknown;
+    };
+    const kept = { ...object, metadata };
+    return this.#options.project ? this.#options.project(kept) : (kept as T);
+  }
+
+  #publish(change: Change<T>): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(change);
+      } catch (error) {
+        this.#log.error('Listener failed', { key: change.key, change: change.type, error });
+      }
+    }
+  }
 }

@@ -1,0 +1,134 @@
+import { compareResourceVersions } from './resource-version.ts';
+
+/** One state of one object, as list or watch told it. */
+export interface Seen<T> {
+  readonly key: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly object: T;
+}
+
+/** What happened to one key. An object that was replaced under its name comes as `deleted`, then `added`. */
+export type Change<T> =
+  | { readonly type: 'added'; readonly key: string; readonly object: T }
+  | { readonly type: 'updated'; readonly key: string; readonly object: T; readonly previous: T }
+  | { readonly type: 'deleted'; readonly key: string; readonly object: T };
+
+export type Indexes<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
+
+/**
+ * The newest known state of each object. A state that is older than the one it holds, or the same, changes nothing,
+ * so late and repeated news are harmless; each real change is given to `onChange` once, after it is in the store.
+ */
+export class ObjectStore<T> {
+  readonly #entries = new Map<string, Seen<T>>();
+  readonly #indexes: Indexes<T>;
+  readonly #buckets = new Map<string, Set<string>>();
+  readonly #onChange: (change: Change<T>) => void;
+  readonly #touchListeners = new Set<(key: string) => void>();
+  #listed: readonly T[] | undefined;
+
+  constructor(indexes: Indexes<T>, onChange: (change: Change<T>) => void) {
+    this.#indexes = indexes;
+    this.#onChange = onChange;
+  }
+
+  get(key: string): T | undefined {
+    return this.#entries.get(key)?.object;
+  }
+
+  entry(key: string): Seen<T> | undefined {
+    return this.#entries.get(key);
+  }
+
+  keys(): readonly string[] {
+    return [...this.#entries.keys()];
+  }
+
+  list(): readonly T[] {
+    this.#listed ??= [...this.#entries.values()].map((entry) => entry.object);
+    return this.#listed;
+  }
+
+  byIndex(index: string, value: string): readonly T[] {
+    if (!(index in this.#indexes)) throw new TypeError(`There is no index named ${index}`);
+    const keys = this.#buckets.get(bucketName(index, value)) ?? [];
+    return [...keys].flatMap((key) => this.#entries.get(key)?.object ?? []);
+  }
+
+  /** Calls `listener` with the key of each later change. Returns the way out. */
+  onTouch(listener: (key: string) => void): () => void {
+    this.#touchListeners.add(listener);
+    return () => void this.#touchListeners.delete(listener);
+  }
+
+  upsert(seen: Seen<T>): void {
+    const known = this.#entries.get(seen.key);
+    if (known && compareResourceVersions(seen.resourceVersion, known.resourceVersion) <= 0) return;
+    if (known && known.uid !== seen.uid) {
+      this.#drop(known, known.object);
+      this.#put(seen, undefined);
+      return;
+    }
+    this.#put(seen, known);
+  }
+
+  /** The object is gone; `seen` is its last state. */
+  remove(seen: Seen<T>): void {
+    const known = this.#entries.get(seen.key);
+    if (!known || known.uid !== seen.uid) return;
+    if (compareResourceVersions(seen.resourceVersion, known.resourceVersion) < 0) return;
+    this.#drop(known, seen.object);
+  }
+
+  /** The object is gone and nobody saw its last state. */
+  forget(key: string): void {
+    const known = this.#entries.get(key);
+    if (known) this.#drop(known, known.object);
+  }
+
+  #put(seen: Seen<T>, known: Seen<T> | undefined): void {
+    if (known) this.#unindex(known);
+    this.#entries.set(seen.key, seen);
+    for (const bucket of this.#bucketsOf(seen.object)) {
+      const keys = this.#buckets.get(bucket) ?? new Set();
+      this.#buckets.set(bucket, keys.add(seen.key));
+    }
+    this.#listed = undefined;
+    const { key, object } = seen;
+    this.#tell(
+      known ? { type: 'updated', key, object, previous: known.object } : { type: 'added', key, object },
+    );
+  }
+
+  #drop(known: Seen<T>, lastState: T): void {
+    this.#unindex(known);
+    this.#entries.delete(known.key);
+    this.#listed = undefined;
+    this.#tell({ type: 'deleted', key: known.key, object: lastState });
+  }
+
+  #tell(change: Change<T>): void {
+    for (const listener of this.#touchListeners) listener(change.key);
+    this.#onChange(change);
+  }
+
+  #unindex(entry: Seen<T>): void {
+    for (const bucket of this.#bucketsOf(entry.object)) {
+      const keys = this.#buckets.get(bucket);
+      keys?.delete(entry.key);
+      if (keys?.size === 0) this.#buckets.delete(bucket);
+    }
+  }
+
+  #bucketsOf(object: T): readonly string[] {
+    return Object.entries(this.#indexes).flatMap(([index, valuesOf]) =>
+      valuesOf(object).map((value) => bucketName(index, value)),
+    );
+  }
+}
+
+/** Neither index names nor values hold a zero byte. */
+function bucketName(index: string, value: string): string {
+  return `${index}\0${value}`;
+}
