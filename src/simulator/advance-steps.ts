@@ -1,4 +1,16 @@
 import type { AdvanceStep } from './advance.ts';
+import { bidPricesStep, outbidStep } from './steps/bids.ts';
+import { creditStep } from './steps/credit.ts';
+import { outagesStep } from './steps/outages.ts';
+import { priceIncreasesStep } from './steps/price-increases.ts';
+import { transitionsStep } from './steps/transitions.ts';
 
 /** All that happens by itself, in this order within one instant. */
-export const advanceSteps: readonly AdvanceStep[] = [];
+export const advanceSteps: readonly AdvanceStep[] = [
+  transitionsStep,
+  outagesStep,
+  priceIncreasesStep,
+  bidPricesStep,
+  outbidStep,
+  creditStep,
+];

@@ -1,6 +1,7 @@
 import type { Random } from '../lib/random.ts';
+import type { FaultName, FaultTarget } from './faults.ts';
 import type { Settings } from './settings.ts';
-import type { ApiKey, Json, JsonObject, User, World } from './world.ts';
+import type { ActiveFault, ApiKey, Json, JsonObject, User, World } from './world.ts';
 import type { WorldWriter } from './world-store.ts';
 
 /** `specification`: exactly what is written there. `public`: as the public service answers. */
@@ -40,6 +41,8 @@ export interface RouteContext {
   readonly query: URLSearchParams;
   readonly body: JsonObject;
   readonly random: Random;
+  /** The fault of that name that strikes this call, used up by asking; undefined where none does. */
+  readonly fault: (name: FaultName, target?: FaultTarget) => ActiveFault | undefined;
   /** Scheme, host and port under which this simulator is reached. */
   readonly origin: string;
 }

@@ -1,3 +1,5 @@
+import { defaultTfaSettings, type TfaSettings } from './tfa/settings.ts';
+
 /**
  * Every limit and figure that the specification leaves open, by name, with its default. A setting is part
  * of the world, so `PUT /sim/world` and `createSimulator({settings})` change it. Times are seconds of
@@ -84,8 +86,8 @@ export interface Settings {
     /** First of the ports handed to running machines, and how many there are. */
     readonly portBase: number;
     readonly portCount: number;
-    /** Host that `ssh_host` names for machines without a direct port. */
-    readonly sshProxyHost: string;
+    /** What `ssh_host` names; null is the machine's own address. */
+    readonly sshProxyHost: string | null;
   };
   readonly market: {
     /** Seconds between two changes of bid prices; 0 keeps them. */
@@ -97,6 +99,7 @@ export interface Settings {
     /** How an absent instance reads: `{"instances": null}` or 404. */
     readonly absentRead: 'null' | '404';
   };
+  readonly tfa: TfaSettings;
 }
 
 /** Defaults of the standalone process. In-process users usually pass `boot.scale` and `pauses.scale` too. */
@@ -153,8 +156,9 @@ export const defaultSettings: Settings = {
     body: 'text',
     searchesPerDay: 0,
   },
-  addresses: { portBase: 20_000, portCount: 12_000, sshProxyHost: 'ssh1.example.net' },
+  addresses: { portBase: 20_000, portCount: 40_000, sshProxyHost: null },
   market: { bidChangeSeconds: 0, bidVolatility: 0.1, keepLabels: true, absentRead: 'null' },
+  tfa: defaultTfaSettings,
 };
 
 /** Some settings, group by group; the rest keeps its default. */

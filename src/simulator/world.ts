@@ -1,5 +1,8 @@
 import type { MicroDollars } from '../lib/money.ts';
+import type { SshKey, Variable, Volume, VolumeListing } from './account-rows.ts';
+import type { EndpointGroupRow, WorkerGroupRow, WorkerRow } from './scaling/rows.ts';
 import { defaultSettings, type Settings } from './settings.ts';
+import type { SentCode, TfaAccount } from './tfa/state.ts';
 
 /*
  * The whole market as one plain value: no class, no function, no reference cycle, so that it can be
@@ -120,6 +123,7 @@ export interface Contract {
   readonly gpuPricePerHour: MicroDollars;
   readonly diskPricePerHour: MicroDollars;
   readonly createdAt: number;
+  /** What it would show if its machine were up; {@link shownStatus} adds the machine's own state. */
   readonly actualStatus: string | null;
   readonly intendedStatus: 'running' | 'stopped' | 'frozen';
   readonly statusMessage: string | null;
@@ -132,6 +136,9 @@ export interface Contract {
   readonly ports: Readonly<Record<string, number>>;
   readonly sshPort: number;
   readonly jupyterToken: string;
+  /** Why it stands still although its user wants it to run. */
+  readonly heldBy: 'outbid' | 'credit' | 'cannot-start' | null;
+  readonly prepaidMicros: MicroDollars;
   readonly volumes: readonly JsonObject[];
   /** Free-form notes of other parts, such as the worker group that owns it. */
   readonly notes: JsonObject;
@@ -148,6 +155,8 @@ export interface EndedContract {
   readonly createdAt: number;
   readonly endedAt: number;
   readonly dollarsMicros: MicroDollars;
+  /** The contract as it was when it ended, for lists that still show it. */
+  readonly last: Contract;
 }
 
 /** A template that a rental may name. */
@@ -181,6 +190,10 @@ export interface ActiveFault {
   readonly instance: number | null;
   readonly host: number | null;
   readonly createdAt: number;
+  /** When it goes away by itself; null where count or deletion ends it. */
+  readonly expiresAt: number | null;
+  /** Contracts as they were when a `stale-list` was set. */
+  readonly snapshot?: readonly Contract[];
 }
 
 type Table<Row> = Readonly<Record<number, Row>>;
@@ -195,6 +208,15 @@ export interface Tables {
   readonly templates: Table<Template>;
   readonly priceIncreases: Table<PriceIncrease>;
   readonly faults: Table<ActiveFault>;
+  readonly tfaAccounts: Table<TfaAccount>;
+  readonly sentCodes: Table<SentCode>;
+  readonly sshKeys: Table<SshKey>;
+  readonly variables: Table<Variable>;
+  readonly volumeListings: Table<VolumeListing>;
+  readonly volumes: Table<Volume>;
+  readonly endpointGroups: Table<EndpointGroupRow>;
+  readonly workerGroups: Table<WorkerGroupRow>;
+  readonly workers: Table<WorkerRow>;
 }
 
 export type TableName = keyof Tables;
@@ -225,6 +247,15 @@ export function emptyTables(): Tables {
     templates: {},
     priceIncreases: {},
     faults: {},
+    tfaAccounts: {},
+    sentCodes: {},
+    sshKeys: {},
+    variables: {},
+    volumeListings: {},
+    volumes: {},
+    endpointGroups: {},
+    workerGroups: {},
+    workers: {},
   };
 }
 

@@ -6,6 +6,15 @@
  * Rights of keys: ../permissions.ts. Open limits: a group in ../settings.ts.
  */
 import type { Route } from '../route.ts';
+import { instanceChangeRoutes } from './instances-change.ts';
+import { instanceReadRoutes } from './instances-read.ts';
+import { offerRoutes } from './offers.ts';
+import { userRoutes } from './users.ts';
 
 /** Every endpoint of the marketplace, in both profiles. */
-export const routes: readonly Route[] = [];
+export const routes: readonly Route[] = [
+  ...userRoutes,
+  ...offerRoutes,
+  ...instanceReadRoutes,
+  ...instanceChangeRoutes,
+];

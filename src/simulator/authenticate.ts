@@ -1,0 +1,26 @@
+import type { SimRequest } from './answer.ts';
+import { Refusal } from './refusal.ts';
+import type { Caller } from './route.ts';
+import type { JsonObject } from './world.ts';
+import type { WorldStore } from './world-store.ts';
+
+/** 401 with the text on which public clients act. */
+export const invalidKey = (): Refusal => new Refusal(401, 'auth_error', 'Invalid user key');
+
+/** The key as sent: the header decides, then the query, then the body. Empty counts as absent. */
+export function sentKey(request: SimRequest, query: URLSearchParams, body: JsonObject): string | undefined {
+  const header = request.headers.authorization;
+  const bearer = typeof header === 'string' ? /^Bearer\s+(\S+)\s*$/i.exec(header)?.[1] : undefined;
+  if (bearer) return bearer;
+  const inQuery = query.get('api_key');
+  if (inQuery) return inQuery;
+  return typeof body.api_key === 'string' && body.api_key !== '' ? body.api_key : undefined;
+}
+
+/** Who holds that key; undefined where it is unknown, revoked or expired. */
+export function callerWith(store: WorldStore, secret: string | undefined, now: number): Caller | undefined {
+  const key = secret === undefined ? undefined : store.keyBySecret(secret);
+  if (!key || key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) return undefined;
+  const user = store.current().tables.users[key.userId];
+  return user && { key, user };
+}

@@ -1,0 +1,19 @@
+/**
+ * A number in [0, 1) that depends on its arguments alone: the same world shows the same figures on every
+ * machine, and nothing has to be remembered between two looks. PURE.
+ */
+export function chance(seed: number, ...parts: readonly number[]): number {
+  let hash = (seed ^ 0x9e3779b9) >>> 0;
+  for (const part of parts) {
+    hash = Math.imul(hash ^ (part >>> 0), 0x85ebca6b) >>> 0;
+    hash = (hash ^ (hash >>> 13) ^ Math.imul(Math.floor(part / 2 ** 32), 0xc2b2ae35)) >>> 0;
+  }
+  hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d) >>> 0;
+  hash = Math.imul(hash ^ (hash >>> 15), 0x846ca68b) >>> 0;
+  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
+}
+
+/** A number between two bounds, by {@link chance}. */
+export function between(low: number, high: number, share: number): number {
+  return low + (high - low) * share;
+}

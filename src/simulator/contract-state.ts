@@ -1,0 +1,112 @@
+import { bootTimeline, passTransitions, rebootTimeline, startTimeline } from './boot.ts';
+import { contractMicros, rebill, stopBilling } from './ledger.ts';
+import type { Settings } from './settings.ts';
+import type { Contract, EndedContract, Machine } from './world.ts';
+
+/* What happens to one contract: each function takes the contract and gives the contract after it. PURE. */
+
+/** Compute halts, the disk goes on costing (specification 4.7); the user wants it stopped. */
+export function stopContract(contract: Contract, now: number, settings: Settings): Contract {
+  const at = now + settings.boot.stopSeconds * settings.boot.scale * 1000;
+  const stopping: Contract = {
+    ...diskOnly(contract, now),
+    intendedStatus: 'stopped',
+    heldBy: null,
+    timeline: [{ at, status: 'stopped' }],
+  };
+  return passTransitions(stopping, now);
+}
+
+/** The service stops it against the wish of its user: outbid, or no credit. */
+export function holdContract(
+  contract: Contract,
+  now: number,
+  heldBy: NonNullable<Contract['heldBy']>,
+): Contract {
+  return {
+    ...diskOnly(contract, now),
+    actualStatus: 'stopped',
+    statusMessage: null,
+    statusSince: now,
+    timeline: [],
+    heldBy,
+  };
+}
+
+/** It comes up again and compute is billed from this moment. */
+export function startContract(contract: Contract, now: number, settings: Settings): Contract {
+  const starting: Contract = {
+    ...withCompute(contract, now),
+    intendedStatus: 'running',
+    heldBy: null,
+    timeline: startTimeline(settings, now),
+  };
+  return passTransitions(starting, now);
+}
+
+/** Restarts the container in place. */
+export function rebootContract(contract: Contract, now: number, settings: Settings): Contract {
+  const rebooting: Contract = { ...contract, timeline: rebootTimeline(settings, now) };
+  return passTransitions(rebooting, now);
+}
+
+/** Destroys the container and pulls the image anew, on the same machine and under the same id. */
+export function recycleContract(
+  contract: Contract,
+  options: { now: number; settings: Settings; seed: number; machine: Machine },
+): Contract {
+  const booting: Contract = {
+    ...withCompute(contract, options.now),
+    intendedStatus: 'running',
+    heldBy: null,
+    actualStatus: 'loading',
+    statusMessage: null,
+    statusSince: options.now,
+    timeline: bootTimeline(options).filter((transition) => transition.status === 'running'),
+  };
+  return booting;
+}
+
+/** All billing stops (specification 4.6). */
+export function endContract(contract: Contract, now: number): EndedContract {
+  const last = stopBilling({ ...contract, timeline: [] }, now);
+  return {
+    id: contract.id,
+    userId: contract.userId,
+    offerId: contract.offerId,
+    machineId: contract.machineId,
+    hostId: contract.hostId,
+    label: contract.label,
+    createdAt: contract.createdAt,
+    endedAt: now,
+    dollarsMicros: contractMicros(last, now),
+    last,
+  };
+}
+
+/** A status that a fault puts there; with `until` it goes back to what was shown before. */
+export function forceStatus(
+  contract: Contract,
+  now: number,
+  forced: { status: string | null; message?: string; until: number | null },
+): Contract {
+  const back = forced.until === null ? [] : [{ at: forced.until, status: contract.actualStatus }];
+  return {
+    ...contract,
+    actualStatus: forced.status,
+    statusMessage: forced.message ?? null,
+    statusSince: now,
+    timeline: back,
+  };
+}
+
+function diskOnly(contract: Contract, now: number): Contract {
+  return rebill(contract, now, { gpuPerHour: 0, diskPerHour: contract.diskPricePerHour });
+}
+
+function withCompute(contract: Contract, now: number): Contract {
+  return rebill(contract, now, {
+    gpuPerHour: contract.bidPerHour ?? contract.gpuPricePerHour,
+    diskPerHour: contract.diskPricePerHour,
+  });
+}

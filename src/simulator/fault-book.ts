@@ -1,0 +1,128 @@
+import type { Random } from '../lib/random.ts';
+import { type FaultName, type FaultTarget, faultEntry } from './faults.ts';
+import { badRequest } from './refusal.ts';
+import { integerField, numberField, requiredString, stringField } from './request-body.ts';
+import type { Route } from './route.ts';
+import type { ActiveFault, JsonObject, World } from './world.ts';
+import type { WorldStore } from './world-store.ts';
+
+/* Which faults are in force, and whether one strikes a call. They are rows of the world. */
+
+/** A call as faults see it. */
+export interface FaultScope {
+  readonly route: Route;
+  /** Path as sent, without query. */
+  readonly path: string;
+}
+
+/**
+ * The fault of that name that strikes, used up by asking. `target` undefined means that the asker looks at
+ * instance and host itself.
+ */
+export function takeFault(
+  book: { store: WorldStore; random: Random },
+  name: FaultName,
+  call: { scope: FaultScope; target: FaultTarget | undefined },
+): ActiveFault | undefined {
+  const world = book.store.current();
+  for (const fault of Object.values(world.tables.faults)) {
+    if (fault.name !== name || !concerns(fault, call, world.now)) continue;
+    if (fault.probability !== null && book.random.next() >= fault.probability) continue;
+    useUp(book.store, fault);
+    return fault;
+  }
+  return undefined;
+}
+
+function concerns(
+  fault: ActiveFault,
+  call: { scope: FaultScope; target: FaultTarget | undefined },
+  now: number,
+): boolean {
+  if (fault.expiresAt !== null && fault.expiresAt <= now) return false;
+  if (fault.endpoint !== null && !matchesEndpoint(fault.endpoint, call.scope)) return false;
+  if (!call.target) return true;
+  if (fault.instance !== null && fault.instance !== call.target.instance) return false;
+  return fault.host === null || fault.host === call.target.host;
+}
+
+function useUp(store: WorldStore, fault: ActiveFault): void {
+  if (fault.remaining === null) return;
+  if (fault.remaining <= 1) store.remove('faults', fault.id);
+  else store.put('faults', { ...fault, remaining: fault.remaining - 1 });
+}
+
+/**
+ * An endpoint is named by its class (`rent`, `list`, `search` …), by method and path template
+ * (`PUT /api/v0/asks/:id`, also with `{id}`, without prefix or with a final slash), by path alone, or by
+ * the path as sent.
+ */
+export function matchesEndpoint(endpoint: string, scope: FaultScope): boolean {
+  const [first = '', second] = endpoint.trim().split(/\s+/);
+  if (second === undefined && first === scope.route.pause) return true;
+  const path = second ?? first;
+  if (second !== undefined && first.toUpperCase() !== scope.route.method) return false;
+  if (second === undefined && !first.startsWith('/')) return first.toUpperCase() === scope.route.method;
+  return plain(path) === plain(scope.route.path) || bare(path) === bare(scope.path);
+}
+
+const bare = (path: string): string =>
+  path
+    .replace(/^\/+/, '/')
+    .replace(/^\/api\/v0(?=\/)/, '')
+    .replace(/\/+$/, '');
+const plain = (path: string): string => bare(path).replace(/\{[^}]*\}|:[A-Za-z_]+/g, ':');
+
+/** Reads `{"name","endpoint"?,"count"?,"probability"?,"seconds"?,"instance"?,"host"?}`. */
+export function readFault(world: World, id: number, body: JsonObject): ActiveFault {
+  const name = requiredString(body, 'name');
+  const entry = faultEntry(name);
+  if (!entry)
+    throw badRequest(`There is no fault "${name}". GET /sim/faults lists their names under "catalogue".`);
+  const seconds = positive(body, 'seconds') ?? null;
+  const probability = share(body);
+  const lasts = seconds !== null && entry.seconds === undefined;
+  const once = !lasts && probability === null && entry.stays !== true;
+  const fault: ActiveFault = {
+    id,
+    name,
+    endpoint: stringField(body, 'endpoint') ?? null,
+    remaining: positive(body, 'count') ?? (once ? 1 : null),
+    probability: entry.stage === 'world' ? null : probability,
+    seconds,
+    instance: integerField(body, 'instance') ?? null,
+    host: integerField(body, 'host') ?? null,
+    createdAt: world.now,
+    expiresAt: lasts ? world.now + seconds * 1000 : null,
+  };
+  if (name !== 'stale-list') return fault;
+  return { ...fault, snapshot: Object.values(world.tables.contracts) };
+}
+
+function positive(body: JsonObject, name: string): number | undefined {
+  const value = numberField(body, name);
+  if (value !== undefined && value < 0) throw badRequest(`${name} must not be negative.`);
+  return value;
+}
+
+function share(body: JsonObject): number | null {
+  const value = numberField(body, 'probability');
+  if (value !== undefined && (value < 0 || value > 1))
+    throw badRequest('probability must lie between 0 and 1.');
+  return value ?? null;
+}
+
+/** The fault as `/sim/faults` shows it. */
+export function faultRow(fault: ActiveFault): JsonObject {
+  return {
+    id: fault.id,
+    name: fault.name,
+    endpoint: fault.endpoint,
+    count: fault.remaining,
+    probability: fault.probability,
+    seconds: fault.seconds,
+    instance: fault.instance,
+    host: fault.host,
+    at: fault.createdAt / 1000,
+  };
+}

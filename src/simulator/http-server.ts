@@ -1,0 +1,159 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import type { Answer, SimRequest } from './answer.ts';
+import type { Service } from './service.ts';
+
+/** Where a listening simulator is reached. */
+export interface Listening {
+  readonly url: string;
+  readonly port: number;
+  /** Stops listening and breaks what is still open. */
+  close(): Promise<void>;
+}
+
+export interface HttpOptions {
+  readonly port: number;
+  /** Bytes of a body that are read before it is refused, and seconds that it may take. */
+  readonly bodyBytes: number;
+  readonly bodyTimeoutSeconds: number;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Serves a service on loopback: HTTP/1.1 with keep-alive, no redirects, a deadline on every body. */
+export async function listen(service: Service, options: HttpOptions): Promise<Listening> {
+  const server = createServer(
+    { keepAliveTimeout: 60_000, requestTimeout: options.bodyTimeoutSeconds * 1000, headersTimeout: 10_000 },
+    (request, response) => serve({ service, options, server }, request, response),
+  );
+  server.listen(options.port, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    async close() {
+      server.closeAllConnections();
+      if (server.listening) await new Promise((done) => server.close(done));
+    },
+  };
+}
+
+interface Parts {
+  readonly service: Service;
+  readonly options: HttpOptions;
+  readonly server: Server;
+}
+
+function serve(parts: Parts, request: IncomingMessage, response: ServerResponse): void {
+  if (hasNoBody(request)) {
+    reply(parts, { request, response, body: undefined });
+    return;
+  }
+  readBody(request, parts.options, (outcome) => {
+    if (outcome.type === 'body') reply(parts, { request, response, body: outcome.text });
+    else if (outcome.type === 'too-slow') refuse(request, response, 408, 'The body came too slowly.');
+    else if (outcome.type === 'too-large') refuse(request, response, 413, tooLarge(parts.options));
+  });
+}
+
+const hasNoBody = (request: IncomingMessage): boolean =>
+  request.headers['transfer-encoding'] === undefined && (request.headers['content-length'] ?? '0') === '0';
+
+const tooLarge = (options: HttpOptions): string => `The body is larger than ${options.bodyBytes} bytes.`;
+
+type BodyOutcome =
+  | { readonly type: 'body'; readonly text: string }
+  | { readonly type: 'too-large' }
+  | { readonly type: 'too-slow' }
+  | { readonly type: 'broken' };
+
+/** Reads a body to its end, its limit or its deadline; calls back once. */
+function readBody(
+  request: IncomingMessage,
+  options: HttpOptions,
+  done: (outcome: BodyOutcome) => void,
+): void {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let finished = false;
+  const finish = (outcome: BodyOutcome): void => {
+    if (finished) return;
+    finished = true;
+    clearTimeout(timer);
+    done(outcome);
+  };
+  const timer = setTimeout(() => finish({ type: 'too-slow' }), options.bodyTimeoutSeconds * 1000);
+  request.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > options.bodyBytes) finish({ type: 'too-large' });
+    else chunks.push(chunk);
+  });
+  request.on('end', () => finish({ type: 'body', text: Buffer.concat(chunks).toString('utf8') }));
+  request.on('error', () => finish({ type: 'broken' }));
+  request.on('close', () => finish({ type: 'broken' }));
+}
+
+/** Answers a body that was not read to its end, and gives the connection up. */
+function refuse(request: IncomingMessage, response: ServerResponse, status: number, msg: string): void {
+  response.writeHead(status, { 'content-type': 'application/json', connection: 'close' });
+  response.end(JSON.stringify({ success: false, error: 'bad_request', msg }), () => request.destroy());
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly body: string | undefined;
+}
+
+function reply(parts: Parts, exchange: Exchange): void {
+  const { service, options } = parts;
+  const { request, response } = exchange;
+  const failed = (error: unknown): void => {
+    options.onError(error);
+    response.socket?.destroy();
+  };
+  try {
+    const answer = service.answer(simRequest(exchange));
+    if (answer instanceof Promise) answer.then((late) => send(late, request, response)).catch(failed);
+    else if (answer.type === 'reply') sendReply(answer, response);
+    else send(answer, request, response).catch(failed);
+  } catch (error) {
+    failed(error);
+  }
+}
+
+function simRequest({ request, body }: Exchange): SimRequest {
+  return {
+    method: request.method ?? 'GET',
+    url: request.url ?? '/',
+    headers: request.headers,
+    body,
+    address: request.socket.remoteAddress ?? 'unknown',
+    origin: `http://${request.headers.host ?? '127.0.0.1'}`,
+  };
+}
+
+async function send(answer: Answer, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  switch (answer.type) {
+    case 'reply':
+      sendReply(answer, response);
+      return;
+    case 'reset':
+      request.socket.resetAndDestroy();
+      return;
+    case 'stream':
+      response.writeHead(answer.status, answer.headers);
+      await pipeline(answer.chunks, response).catch(() => response.destroy());
+      return;
+    default:
+      answer satisfies never;
+  }
+}
+
+function sendReply(answer: Extract<Answer, { type: 'reply' }>, response: ServerResponse): void {
+  const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body;
+  response.writeHead(answer.status, { ...answer.headers, 'content-length': body.length });
+  response.end(body);
+}

@@ -1,0 +1,114 @@
+import type { MicroDollars } from '../lib/money.ts';
+import type { BillingSpan, Contract, User, World } from './world.ts';
+
+/*
+ * What contracts cost. Money is counted in whole seconds of simulated time, span by span; spans of one
+ * contract touch and never overlap, so no second is billed twice. PURE.
+ */
+
+const SECONDS_PER_HOUR = 3600;
+
+/** The whole second that a time lies in. */
+export const secondOf = (time: number): number => Math.floor(time / 1000);
+
+/** Cost of one span up to `now`. */
+export function spanMicros(span: BillingSpan, now: number): MicroDollars {
+  const end = span.until === null ? now : Math.min(span.until, now);
+  const seconds = Math.max(0, secondOf(end) - secondOf(span.from));
+  return Math.round(((span.gpuPerHour + span.diskPerHour) * seconds) / SECONDS_PER_HOUR);
+}
+
+/** What a contract has cost until `now`. */
+export function contractMicros(contract: Contract, now: number): MicroDollars {
+  let sum = 0;
+  for (const span of contract.spans) sum += spanMicros(span, now);
+  return sum;
+}
+
+/** Dollars an hour that a contract costs at this moment. */
+export function ratePerHour(contract: Contract): MicroDollars {
+  const open = contract.spans.at(-1);
+  return open && open.until === null ? open.gpuPerHour + open.diskPerHour : 0;
+}
+
+/** Ends the running span at `now` and begins one at the new prices; the same prices change nothing. */
+export function rebill(
+  contract: Contract,
+  now: number,
+  rates: { gpuPerHour: MicroDollars; diskPerHour: MicroDollars },
+): Contract {
+  const open = contract.spans.at(-1);
+  if (
+    open?.until === null &&
+    open.gpuPerHour === rates.gpuPerHour &&
+    open.diskPerHour === rates.diskPerHour
+  ) {
+    return contract;
+  }
+  return { ...contract, spans: [...closed(contract.spans, now), { from: now, until: null, ...rates }] };
+}
+
+/** Ends all billing at `now`. */
+export function stopBilling(contract: Contract, now: number): Contract {
+  return { ...contract, spans: closed(contract.spans, now) };
+}
+
+function closed(spans: readonly BillingSpan[], now: number): readonly BillingSpan[] {
+  return spans.map((span) => (span.until === null ? { ...span, until: Math.max(now, span.from) } : span));
+}
+
+/** Contracts of one user that have not been destroyed. */
+export function contractsOf(world: World, userId: number): Contract[] {
+  return Object.values(world.tables.contracts).filter((contract) => contract.userId === userId);
+}
+
+/** Credit left: paid in, less everything charged until `now`. May be negative: disks go on costing. */
+export function creditMicros(world: World, user: User, now: number): MicroDollars {
+  let spent = user.settledMicros;
+  for (const contract of Object.values(world.tables.contracts)) {
+    if (contract.userId === user.id) spent += contractMicros(contract, now);
+  }
+  return user.depositedMicros - spent;
+}
+
+/** One row of `GET /sim/ledger`; times are epoch seconds, money is dollars. */
+export interface LedgerRow {
+  readonly id: number;
+  readonly label: string | null;
+  readonly start: number;
+  readonly end: number | null;
+  readonly dollars: number;
+}
+
+/** All contracts ever, oldest first, what they cost together, and how many still bill. */
+export function ledger(world: World): {
+  readonly now: number;
+  readonly dollars: number;
+  readonly billing: number;
+  readonly contracts: readonly LedgerRow[];
+} {
+  const live = Object.values(world.tables.contracts);
+  const ended = Object.values(world.tables.endedContracts);
+  const rows = [
+    ...ended.map((row) => ledgerRow(row, row.endedAt, row.dollarsMicros)),
+    ...live.map((row) => ledgerRow(row, null, contractMicros(row, world.now))),
+  ].sort((left, right) => left.id - right.id);
+  const micros =
+    ended.reduce((sum, row) => sum + row.dollarsMicros, 0) +
+    live.reduce((sum, row) => sum + contractMicros(row, world.now), 0);
+  return { now: world.now / 1000, dollars: micros / 1e6, billing: live.length, contracts: rows };
+}
+
+function ledgerRow(
+  row: { id: number; label: string | null; createdAt: number },
+  endedAt: number | null,
+  micros: MicroDollars,
+): LedgerRow {
+  return {
+    id: row.id,
+    label: row.label,
+    start: secondOf(row.createdAt),
+    end: endedAt === null ? null : secondOf(endedAt),
+    dollars: micros / 1e6,
+  };
+}

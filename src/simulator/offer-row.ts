@@ -1,0 +1,108 @@
+import type { Settings } from './settings.ts';
+import type { Column, Json, JsonObject, Offer, World } from './world.ts';
+
+/*
+ * An offer as a reply shows it: its own columns and those that depend on the time, on the storage asked
+ * for, on the pricing type and on who asks. PURE.
+ */
+
+export type PricingType = 'on-demand' | 'bid' | 'reserved';
+
+/** What a row depends on beside the offer itself. */
+export interface OfferView {
+  readonly world: World;
+  readonly now: number;
+  readonly callerId: number | undefined;
+  readonly pricing: PricingType;
+  /** GB whose price is part of `dph_total`. */
+  readonly storageGB: number;
+}
+
+const dollars = (micros: number): number => Math.round(micros) / 1e6;
+
+/** Dollars an hour for a disk of that size. */
+export function diskMicrosPerHour(offer: Offer, diskGB: number, settings: Settings): number {
+  return Math.round((offer.diskPricePerGBMonth * diskGB) / settings.billing.hoursPerMonth);
+}
+
+const gpuMicros = (offer: Offer, view: OfferView): number =>
+  view.pricing === 'bid' ? offer.minBidPerHour : offer.gpuPricePerHour;
+
+const totalMicros = (offer: Offer, view: OfferView): number =>
+  gpuMicros(offer, view) + diskMicrosPerHour(offer, view.storageGB, view.world.settings);
+
+const number = (offer: Offer, name: string): number => {
+  const value = offer.columns[name];
+  return typeof value === 'number' ? value : 0;
+};
+
+const perDollar = (offer: Offer, view: OfferView, name: string): number =>
+  Math.round((number(offer, name) / Math.max(1e-6, totalMicros(offer, view) / 1e6)) * 1000) / 1000;
+
+const reservedMicros = (offer: Offer, view: OfferView): number =>
+  totalMicros(offer, view) - gpuMicros(offer, view) * number(offer, 'discount_rate');
+
+const secondsLeft = (offer: Offer, view: OfferView): number =>
+  Math.max(0, number(offer, 'end_date') - Math.floor(view.now / 1000));
+
+function isRentable(offer: Offer, view: OfferView): boolean {
+  const machine = view.world.tables.machines[offer.machineId];
+  return offer.rentedBy === null && machine?.state === 'up' && machine.listed && secondsLeft(offer, view) > 0;
+}
+
+function isRentedByCaller(offer: Offer, view: OfferView): boolean {
+  const contract = offer.rentedBy === null ? undefined : view.world.tables.contracts[offer.rentedBy];
+  return contract !== undefined && contract.userId === view.callerId;
+}
+
+/** Columns that are computed; the name is the wire's. */
+export const COMPUTED: Readonly<Record<string, (offer: Offer, view: OfferView) => Column>> = {
+  id: (offer) => offer.id,
+  ask_contract_id: (offer) => offer.id,
+  machine_id: (offer) => offer.machineId,
+  host_id: (offer) => offer.hostId,
+  dph_base: (offer, view) => dollars(gpuMicros(offer, view)),
+  dph_total: (offer, view) =>
+    dollars(view.pricing === 'reserved' ? reservedMicros(offer, view) : totalMicros(offer, view)),
+  dph_total_adj: (offer, view) => dollars(totalMicros(offer, view)),
+  discounted_dph_total: (offer, view) => dollars(reservedMicros(offer, view)),
+  discounted_hourly: (offer, view) => dollars(gpuMicros(offer, view) * number(offer, 'discount_rate')),
+  min_bid: (offer) => dollars(offer.minBidPerHour),
+  storage_total_cost: (offer, view) => dollars(diskMicrosPerHour(offer, view.storageGB, view.world.settings)),
+  flops_per_dphtotal: (offer, view) => perDollar(offer, view, 'total_flops'),
+  dlperf_per_dphtotal: (offer, view) => perDollar(offer, view, 'dlperf'),
+  score: (offer, view) =>
+    Math.round(perDollar(offer, view, 'dlperf') * number(offer, 'reliability_mult') * 100) / 100,
+  duration: secondsLeft,
+  time_remaining: (offer, view) => `${Math.floor(secondsLeft(offer, view) / 86_400)} days`,
+  rentable: isRentable,
+  rented: isRentedByCaller,
+  is_bid: (_offer, view) => view.pricing === 'bid',
+};
+
+const COMPUTED_NAMES = Object.keys(COMPUTED);
+
+/** The value of any column; undefined where there is no such column. */
+export function columnOf(offer: Offer, name: string, view: OfferView): Column | undefined {
+  const computed = COMPUTED[name];
+  return computed ? computed(offer, view) : offer.columns[name];
+}
+
+/** The complete row of a reply. */
+export function offerRow(offer: Offer, view: OfferView): JsonObject {
+  const row: Record<string, Json> = { ...offer.columns };
+  for (const name of COMPUTED_NAMES) row[name] = COMPUTED[name]?.(offer, view) ?? null;
+  const disk = dollars(diskMicrosPerHour(offer, view.storageGB, view.world.settings));
+  const gpu = dollars(gpuMicros(offer, view));
+  const prices = {
+    gpuCostPerHour: gpu,
+    diskHour: disk,
+    totalHour: dollars(totalMicros(offer, view)),
+    discountTotalHour: dollars(gpuMicros(offer, view) * number(offer, 'discount_rate')),
+    discountedTotalPerHour: dollars(reservedMicros(offer, view)),
+  };
+  row.search = prices;
+  row.instance = prices;
+  row.bundled_results = 1;
+  return row;
+}

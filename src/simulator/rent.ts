@@ -1,0 +1,287 @@
+import { microDollars } from '../lib/money.ts';
+import { bootTimeline } from './boot.ts';
+import { readEnv } from './container-options.ts';
+import { holdContract } from './contract-state.ts';
+import { creditMicros } from './ledger.ts';
+import { diskMicrosPerHour } from './offer-row.ts';
+import { assignPorts, containerPorts } from './ports.ts';
+import { Refusal } from './refusal.ts';
+import { booleanField, integerField, isObject, listField, numberField, stringField } from './request-body.ts';
+import { callerOf, type RouteContext } from './route.ts';
+import { findTemplate, mergeTemplate } from './templates.ts';
+import type { ApiKey, Contract, Json, JsonObject, Machine, Offer, Template, Transition } from './world.ts';
+
+/* Renting one offer (specification 4.5): every check first, then contract, key and listing together. */
+
+/** What a rental gives back. */
+export interface Rental {
+  readonly contract: Contract;
+  readonly instanceKey: ApiKey;
+}
+
+/** A rental after its body was read and checked. */
+interface Order {
+  readonly image: string;
+  readonly diskGB: number;
+  readonly env: Readonly<Record<string, string>>;
+  readonly label: string | null;
+  readonly onstart: string | null;
+  readonly args: readonly string[];
+  readonly runtype: string;
+  readonly bidPerHour: number | null;
+  readonly imageLogin: string | null;
+  readonly template: Template | undefined;
+  readonly cancelUnavailable: boolean;
+  readonly targetStopped: boolean;
+  readonly volume: JsonObject | undefined;
+}
+
+/** Rents the offer for the caller, or throws the refusal; nothing has changed then. */
+export function rentOffer(ctx: RouteContext, offerId: number, body: JsonObject): Rental {
+  const order = readOrder(ctx, body);
+  const offer = rentableOffer(ctx, offerId, order);
+  checkDisk(ctx, order, offer);
+  checkCredit(ctx);
+  const machine = ctx.world.tables.machines[offer.machineId];
+  if (!machine) throw noSuchAsk(offerId, false);
+  if (machine.state !== 'up' && order.cancelUnavailable) throw noSuchAsk(offerId, true);
+  const contract = makeContract(ctx, { order, offer, machine });
+  const instanceKey = makeInstanceKey(ctx, contract);
+  ctx.write.put('contracts', contract);
+  ctx.write.put('offers', { ...offer, rentedBy: contract.id });
+  ctx.write.put('apiKeys', instanceKey);
+  return { contract, instanceKey };
+}
+
+const invalidArgs = (msg: string): Refusal => new Refusal(400, 'invalid_args', msg);
+
+/** The refusal of an offer that is gone: 410 where the caller asked to cancel, else 404. */
+function noSuchAsk(offerId: number, cancel: boolean): Refusal {
+  const msg = `no_such_ask Instance type by id ${offerId} is not available.`;
+  return cancel
+    ? new Refusal(410, 'no_such_ask', msg, { ask_id: offerId })
+    : new Refusal(404, 'invalid_args', msg, { ask_id: offerId });
+}
+
+function rentableOffer(ctx: RouteContext, offerId: number, order: Order): Offer {
+  const offer = ctx.world.tables.offers[offerId];
+  const gone = ctx.fault('offer-gone', offer ? { host: offer.hostId } : {}) !== undefined;
+  if (!offer || gone || offer.rentedBy !== null) throw noSuchAsk(offerId, order.cancelUnavailable);
+  const machine = ctx.world.tables.machines[offer.machineId];
+  if (machine?.state === 'dead' || machine?.listed === false)
+    throw noSuchAsk(offerId, order.cancelUnavailable);
+  return offer;
+}
+
+function checkDisk(ctx: RouteContext, order: Order, offer: Offer): void {
+  if (order.diskGB < ctx.settings.limits.minDiskGB) {
+    throw invalidArgs(`disk must be at least ${ctx.settings.limits.minDiskGB} GB.`);
+  }
+  const space = Number(offer.columns.disk_space ?? 0);
+  if (order.diskGB > space)
+    throw invalidArgs(`disk: ${order.diskGB} GB are more than the ${space} GB offered.`);
+}
+
+function checkCredit(ctx: RouteContext): void {
+  const { user } = callerOf(ctx);
+  const credit = creditMicros(ctx.world, user, ctx.now) / 1e6;
+  if (credit <= 0 || credit < ctx.settings.billing.minCreditToRent) {
+    throw new Refusal(
+      400,
+      'insufficient_credit',
+      'Your credit does not cover this rental. Add credit first.',
+    );
+  }
+}
+
+function readOrder(ctx: RouteContext, given: JsonObject): Order {
+  const template = findTemplate(ctx.world, given);
+  const body = template ? mergeTemplate(template, given) : given;
+  const image = stringField(body, 'image');
+  if (!image) throw invalidArgs('image is required unless a template names one.');
+  const volume = body.volume_info;
+  const order: Order = {
+    image,
+    diskGB: numberField(body, 'disk') ?? ctx.settings.limits.defaultDiskGB,
+    env: readEnv(body.env),
+    label: keptLabel(ctx, stringField(body, 'label')),
+    onstart: stringField(body, 'onstart') ?? stringField(body, 'onstart_cmd') ?? null,
+    args: readArgs(body),
+    runtype: stringField(body, 'runtype') ?? 'ssh',
+    bidPerHour: readBid(ctx, body),
+    imageLogin: stringField(body, 'image_login') ?? null,
+    template,
+    cancelUnavailable: booleanField(body, 'cancel_unavail') ?? false,
+    targetStopped: stringField(body, 'target_state') === 'stopped',
+    volume: isObject(volume) ? volume : undefined,
+  };
+  checkLengths(ctx, order, body);
+  checkVm(ctx, body);
+  return order;
+}
+
+function readArgs(body: JsonObject): readonly string[] {
+  const list = listField(body, 'args');
+  if (list) return list.map((item) => (typeof item === 'string' ? item : JSON.stringify(item)));
+  const text = stringField(body, 'args_str');
+  return text ? text.split(/\s+/) : [];
+}
+
+function readBid(ctx: RouteContext, body: JsonObject): number | null {
+  const price = numberField(body, 'price');
+  if (price === undefined) return null;
+  const { minBid, maxBid } = ctx.settings.limits;
+  if (price < minBid || price > maxBid) {
+    throw new Refusal(
+      400,
+      'invalid_price',
+      `price must lie between ${minBid} and ${maxBid} dollars an hour.`,
+    );
+  }
+  return microDollars(price) ?? null;
+}
+
+function checkLengths(ctx: RouteContext, order: Order, body: JsonObject): void {
+  const { limits } = ctx.settings;
+  const onstart = order.onstart?.length ?? 0;
+  if (onstart > limits.onstart) {
+    throw invalidArgs(
+      `onstart has ${onstart} characters; ${limits.onstart} are allowed. Compress it (gzip, base64).`,
+    );
+  }
+  const both = onstart + order.args.join(' ').length;
+  if (both > limits.onstartAndArgs) {
+    throw invalidArgs(
+      `onstart and args have ${both} characters together; ${limits.onstartAndArgs} are allowed.`,
+    );
+  }
+  const label = stringField(body, 'label')?.length ?? 0;
+  if (label > limits.labelAtRent) {
+    throw invalidArgs(`label has ${label} characters; ${limits.labelAtRent} are allowed.`);
+  }
+  const env = JSON.stringify(order.env).length;
+  if (env > limits.env) throw invalidArgs(`env has ${env} characters; ${limits.env} are allowed.`);
+}
+
+/** A VM whose user has no key registered could never be reached (specification 4.5). */
+function checkVm(ctx: RouteContext, body: JsonObject): void {
+  if (booleanField(body, 'vm') !== true) return;
+  const hasKey = callerOf(ctx).user.sshKey !== '';
+  if (!hasKey) throw new Refusal(400, 'no_ssh_key_for_vm', 'Register an SSH key before you rent a VM.');
+}
+
+/** The label as this service keeps it; faults lose, cut or change it. */
+function keptLabel(ctx: RouteContext, label: string | undefined): string | null {
+  if (label === undefined || label === '') return null;
+  if (!ctx.settings.market.keepLabels || ctx.fault('label-dropped')) return null;
+  if (ctx.fault('label-cut')) return label.slice(0, 20);
+  if (ctx.fault('label-lower-cased')) return label.toLowerCase().replaceAll(':', '');
+  return label;
+}
+
+function makeContract(ctx: RouteContext, given: { order: Order; offer: Offer; machine: Machine }): Contract {
+  const { order, offer, machine } = given;
+  const { settings, now } = ctx;
+  const diskPerHour = diskMicrosPerHour(offer, order.diskGB, settings);
+  const gpuPerHour = order.bidPerHour ?? offer.gpuPricePerHour;
+  const contract: Contract = {
+    id: ctx.write.nextId('contract'),
+    userId: callerOf(ctx).user.id,
+    offerId: offer.id,
+    machineId: machine.id,
+    hostId: machine.hostId,
+    label: order.label,
+    image: order.image,
+    runtype: order.runtype,
+    onstart: order.onstart,
+    args: order.args,
+    env: order.env,
+    imageLogin: order.imageLogin,
+    templateId: order.template?.id ?? null,
+    templateHash: order.template?.hashId ?? null,
+    diskGB: order.diskGB,
+    isBid: order.bidPerHour !== null,
+    bidPerHour: order.bidPerHour,
+    gpuPricePerHour: offer.gpuPricePerHour,
+    diskPricePerHour: diskPerHour,
+    createdAt: now,
+    actualStatus: null,
+    intendedStatus: 'running',
+    statusMessage: null,
+    statusSince: now,
+    timeline: plannedBoot(ctx, machine),
+    spans: [{ from: now, until: null, gpuPerHour, diskPerHour }],
+    ...assignPorts(ctx.world, containerPorts(order.runtype, order.env), offer),
+    jupyterToken: Buffer.from(ctx.random.bytes(16)).toString('hex'),
+    heldBy: null,
+    prepaidMicros: 0,
+    volumes: order.volume ? [order.volume] : [],
+    notes: {},
+  };
+  return asCreated(ctx, contract, { order, machine });
+}
+
+/** Some rentals begin stopped: asked for, by a fault, or because the machine cannot start. */
+function asCreated(
+  ctx: RouteContext,
+  contract: Contract,
+  given: { order: Order; machine: Machine },
+): Contract {
+  const fault = ctx.fault('create-stopped', { instance: contract.id, host: contract.hostId });
+  if (given.order.targetStopped)
+    return { ...holdContract(contract, ctx.now, 'cannot-start'), heldBy: null, intendedStatus: 'stopped' };
+  if (fault || given.machine.state !== 'up') return holdContract(contract, ctx.now, 'cannot-start');
+  return contract;
+}
+
+/** The boot of this rental, bent by the faults that concern it. */
+function plannedBoot(ctx: RouteContext, machine: Machine): readonly Transition[] {
+  const target = { host: machine.hostId };
+  const timeline = bootTimeline({ settings: ctx.settings, seed: ctx.world.seed, machine, now: ctx.now });
+  if (ctx.fault('stuck-loading', target)) return timeline.filter(({ status }) => status !== 'running');
+  const slow = ctx.fault('slow-pull', target);
+  const extraMs = slow ? (slow.seconds ?? 600) * 1000 : 0;
+  const shifted = timeline.map((step) =>
+    step.status === 'running' ? { ...step, at: step.at + extraMs } : step,
+  );
+  if (!ctx.fault('crash-image', target)) return shifted;
+  const runsAt = shifted.at(-1)?.at ?? ctx.now;
+  return [...shifted, { at: runsAt + 1000, status: 'exited', message: 'container exited with code 1' }];
+}
+
+function makeInstanceKey(ctx: RouteContext, contract: Contract): ApiKey {
+  return {
+    id: ctx.write.nextId('apiKey'),
+    userId: contract.userId,
+    name: `instance ${contract.id}`,
+    secret: Buffer.from(ctx.random.bytes(32)).toString('hex'),
+    permissions: null,
+    keyParams: null,
+    instanceId: contract.id,
+    session: false,
+    createdAt: ctx.now,
+    expiresAt: null,
+    revokedAt: null,
+  };
+}
+
+/** The good reply of a rental. */
+export function rentalReply(rental: Rental): Record<string, Json> {
+  return {
+    success: true,
+    new_contract: rental.contract.id,
+    instance_api_key: rental.instanceKey.secret,
+  };
+}
+
+/** Offer ids of a bulk rental: a list of whole numbers, at most `limits.bulkRent`. */
+export function bulkIds(ctx: RouteContext): readonly number[] {
+  const ids = listField(ctx.body, 'ids') ?? [];
+  if (ids.length === 0) throw invalidArgs('ids must name at least one offer.');
+  if (ids.length > ctx.settings.limits.bulkRent) {
+    throw invalidArgs(
+      `ids names ${ids.length} offers; ${ctx.settings.limits.bulkRent} are allowed in one call.`,
+    );
+  }
+  return ids.map((id) => integerField({ id }, 'id') ?? 0);
+}

@@ -1,0 +1,107 @@
+import { gzipSync } from 'node:zlib';
+import { type Clock, sleep } from '../lib/clock.ts';
+import { type Answer, JSON_TYPE } from './answer.ts';
+import type { Draft } from './call-faults.ts';
+import type { ReplyFaultName } from './faults.ts';
+import { isObject } from './request-body.ts';
+import type { ActiveFault, Json, JsonObject } from './world.ts';
+
+/* What faults do to a finished reply; its effect has happened. */
+
+const MEGABYTE = 1_000_000;
+const HUGE_BYTES = 100 * MEGABYTE;
+const SLOW_SECONDS = 600;
+
+type Bend = (draft: Draft, fault: ActiveFault, clock: Clock) => Answer;
+
+const BEND: Readonly<Record<ReplyFaultName, Bend>> = {
+  'rubbish-reply': (draft) => ({
+    ...draft,
+    body: Uint8Array.from([0x7b, 0xff, 0xfe, 0x00, 0x9c, 0x22, 0x3a, 0x3c]),
+  }),
+  'huge-reply': (draft) => streamed(draft, hugeBody()),
+  'slow-loris': (draft, fault, clock) =>
+    streamed(draft, slowBody(draft, clock, fault.seconds ?? SLOW_SECONDS)),
+  'gzip-bomb': (draft) => ({
+    ...draft,
+    headers: { ...draft.headers, 'content-encoding': 'gzip' },
+    body: gzipSync(Buffer.alloc(HUGE_BYTES, ' ')),
+  }),
+  'empty-list': (draft) => edited(draft, (body, list) => ({ ...withCounts(body, 0), [list]: [] })),
+  'truncated-list': (draft) =>
+    edited(draft, (body, list, rows) => ({ ...body, [list]: rows.slice(0, Math.floor(rows.length / 2)) })),
+  'next-token-loop': (draft) => edited(draft, (body) => ({ ...body, next_token: 'WzBd' })),
+  'price-missing': (draft) =>
+    edited(draft, (body, list, rows) => ({ ...body, [list]: rows.map(withoutPrice) })),
+};
+
+/** The answer that such a fault makes of a reply. */
+export function bendReply(
+  draft: Draft,
+  fault: ActiveFault & { readonly name: ReplyFaultName },
+  clock: Clock,
+): Answer {
+  return BEND[fault.name](draft, fault, clock);
+}
+
+function streamed(draft: Draft, chunks: AsyncIterable<Uint8Array>): Answer {
+  return { type: 'stream', status: draft.status, headers: draft.headers, chunks };
+}
+
+async function* hugeBody(): AsyncIterable<Uint8Array> {
+  const filler = Buffer.alloc(MEGABYTE, 'x');
+  yield Buffer.from('{"instances":[],"msg":"');
+  for (let sent = 0; sent < HUGE_BYTES; sent += MEGABYTE) yield filler;
+  yield Buffer.from('"}');
+}
+
+async function* slowBody(draft: Draft, clock: Clock, seconds: number): AsyncIterable<Uint8Array> {
+  const body = Buffer.from(draft.body);
+  for (let second = 0; second < Math.min(seconds, body.length); second += 1) {
+    yield body.subarray(second, second + 1);
+    await sleep(clock, 1000);
+  }
+}
+
+const LIST_KEYS = ['instances', 'offers', 'volumes', 'results', 'apikeys', 'templates'] as const;
+type Edit = (body: JsonObject, list: string, rows: readonly Json[]) => JsonObject;
+
+/** Replies without a list stay as they are; one instance counts as a list of one where rows are edited. */
+function edited(draft: Draft, edit: Edit): Answer {
+  if (typeof draft.body !== 'string' || draft.headers['content-type'] !== JSON_TYPE) return draft;
+  const body = JSON.parse(draft.body) as Json;
+  if (!isObject(body)) return draft;
+  const list = LIST_KEYS.find((key) => body[key] !== undefined && body[key] !== null);
+  if (!list) return draft;
+  const rows = body[list];
+  if (Array.isArray(rows))
+    return { ...draft, body: JSON.stringify(edit(body, list, rows as readonly Json[])) };
+  const single = edit(body, list, [rows ?? null])[list];
+  const [row = rows] = Array.isArray(single) ? (single as readonly Json[]) : [];
+  return { ...draft, body: JSON.stringify({ ...body, [list]: row ?? null }) };
+}
+
+function withCounts(body: JsonObject, count: number): JsonObject {
+  const counts = ['instances_found', 'total_instances', 'count', 'total'].filter((key) => key in body);
+  return {
+    ...body,
+    ...Object.fromEntries(counts.map((key) => [key, count])),
+    ...('next_token' in body ? { next_token: null } : {}),
+  };
+}
+
+const PRICES = [
+  'dph_total',
+  'dph_base',
+  'min_bid',
+  'discounted_dph_total',
+  'storage_cost',
+  'storage_total_cost',
+  'search',
+  'instance',
+];
+
+function withoutPrice(row: Json): Json {
+  if (!isObject(row)) return row;
+  return Object.fromEntries(Object.entries(row).filter(([name]) => !PRICES.includes(name)));
+}

@@ -1,0 +1,100 @@
+import { faultRow, readFault } from '../fault-book.ts';
+import { FAULTS, faultEntry, isWorldFault } from '../faults.ts';
+import { ledger } from '../ledger.ts';
+import { badRequest, Refusal } from '../refusal.ts';
+import { isObject, numberField } from '../request-body.ts';
+import { BOTH, json, type Reply, type Route, type RouteContext } from '../route.ts';
+import type { SimulatedTime } from '../simulated-time.ts';
+import { readWorld } from '../world-document.ts';
+import { applyWorldFault, endOutage } from '../world-faults.ts';
+import type { WorldStore } from '../world-store.ts';
+
+/* The hand behind the curtain: time, ledger, faults and the world itself. Served only with --control. */
+
+const SUCCESS = json({ success: true });
+
+/** What the control endpoints need beside the context of a call. */
+export interface ControlParts {
+  readonly store: WorldStore;
+  readonly time: SimulatedTime;
+  /** Brings the world up to the simulated time. */
+  readonly catchUp: () => void;
+}
+
+/** The endpoints under `/sim/`. */
+export function controlRoutes(parts: ControlParts): readonly Route[] {
+  const control = { category: null, access: 'open', profiles: BOTH } as const;
+  return [
+    { ...control, method: 'POST', path: '/sim/clock', handler: (ctx) => pushClock(ctx, parts) },
+    { ...control, method: 'GET', path: '/sim/clock', handler: (ctx) => json({ now: ctx.now / 1000 }) },
+    { ...control, method: 'GET', path: '/sim/ledger', handler: showLedger },
+    { ...control, method: 'GET', path: '/sim/faults', handler: listFaults },
+    { ...control, method: 'POST', path: '/sim/faults', handler: (ctx) => setFault(ctx, parts.store) },
+    {
+      ...control,
+      method: 'DELETE',
+      path: '/sim/faults/:id',
+      handler: (ctx) => deleteFault(ctx, parts.store),
+    },
+    { ...control, method: 'DELETE', path: '/sim/faults', handler: deleteFaults },
+    {
+      ...control,
+      method: 'GET',
+      path: '/sim/world',
+      handler: (ctx) => json(JSON.parse(JSON.stringify(ctx.world))),
+    },
+    { ...control, method: 'PUT', path: '/sim/world', handler: (ctx) => putWorld(ctx, parts.store) },
+  ];
+}
+
+function pushClock(ctx: RouteContext, parts: ControlParts): Reply {
+  const seconds = numberField(ctx.body, 'advanceSeconds');
+  if (seconds === undefined || seconds < 0)
+    throw badRequest('advanceSeconds must be a number of seconds, 0 or more.');
+  parts.time.advance(seconds * 1000);
+  parts.catchUp();
+  return json({ now: ctx.world.now / 1000 });
+}
+
+function showLedger(ctx: RouteContext): Reply {
+  const { now, dollars, billing, contracts } = ledger(ctx.world);
+  return json({ now, dollars, billing, contracts: contracts.map((row) => ({ ...row })) });
+}
+
+function listFaults(ctx: RouteContext): Reply {
+  const faults = Object.values(ctx.world.tables.faults).map(faultRow);
+  const catalogue = Object.keys(FAULTS).map((name) => ({ name, ...faultEntry(name) }));
+  return json({ faults, catalogue });
+}
+
+function setFault(ctx: RouteContext, store: WorldStore): Reply {
+  const fault = readFault(ctx.world, ctx.write.nextId('fault'), ctx.body);
+  const { name } = fault;
+  if (isWorldFault(name)) {
+    const probability = numberField(ctx.body, 'probability') ?? null;
+    store.replace({ ...applyWorldFault(ctx.world, { ...fault, name }, probability), nextEventAt: 0 });
+  }
+  ctx.write.put('faults', fault);
+  return json({ id: fault.id });
+}
+
+function deleteFault(ctx: RouteContext, store: WorldStore): Reply {
+  const id = Number(ctx.params.id);
+  const fault = ctx.world.tables.faults[id];
+  if (!fault) throw new Refusal(404, 'not_found', `There is no fault ${ctx.params.id} in force.`);
+  store.replace({ ...endOutage(ctx.world, fault), nextEventAt: 0 });
+  ctx.write.remove('faults', id);
+  return SUCCESS;
+}
+
+function deleteFaults(ctx: RouteContext): Reply {
+  for (const fault of Object.values(ctx.world.tables.faults)) ctx.write.remove('faults', fault.id);
+  return SUCCESS;
+}
+
+/** Tables and settings of the document take the place of those of the world; what it leaves out stays. */
+function putWorld(ctx: RouteContext, store: WorldStore): Reply {
+  if (!isObject(ctx.body)) throw badRequest('The world must be a JSON object.');
+  store.replace(readWorld(ctx.world, ctx.body));
+  return SUCCESS;
+}

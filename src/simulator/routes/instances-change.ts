@@ -1,0 +1,179 @@
+import {
+  endContract,
+  rebootContract,
+  recycleContract,
+  startContract,
+  stopContract,
+} from '../contract-state.ts';
+import { creditMicros } from '../ledger.ts';
+import { badRequest, Refusal } from '../refusal.ts';
+import { integerField, listField, stringField } from '../request-body.ts';
+import { BOTH, callerOf, json, PUBLIC, type Reply, type Route, type RouteContext } from '../route.ts';
+import type { Contract, Json } from '../world.ts';
+import { ownContract } from './instances-read.ts';
+
+/* Stop, start, label, reboot, recycle and destroy (specification 4.6 and 4.7). */
+
+const SUCCESS = json({ success: true });
+
+/** The caller's contract, or 404 `no_such_instance`. */
+export function requireContract(ctx: RouteContext, id: number): Contract {
+  const contract = ownContract(ctx, id);
+  if (!contract)
+    throw new Refusal(404, 'no_such_instance', `Instance ${Number.isNaN(id) ? 'id' : id} not found.`);
+  return contract;
+}
+
+/** One path stops, starts and labels; the key of the body tells which. */
+function change(ctx: RouteContext): Reply {
+  const contract = requireContract(ctx, Number(ctx.params.id));
+  const label = ctx.profile === 'public' ? stringField(ctx.body, 'label') : undefined;
+  const state = stringField(ctx.body, 'state');
+  if (state === undefined && label === undefined) throw badRequest(changeHint(ctx));
+  if (label !== undefined) relabel(ctx, contract, label);
+  if (state !== undefined) setState(ctx, requireContract(ctx, contract.id), state);
+  return SUCCESS;
+}
+
+const changeHint = (ctx: RouteContext): string =>
+  ctx.profile === 'public'
+    ? 'The body must hold state ("running" or "stopped") or label.'
+    : 'state must be "stopped".';
+
+function relabel(ctx: RouteContext, contract: Contract, label: string): void {
+  if (label.length > ctx.settings.limits.label) {
+    throw new Refusal(
+      400,
+      'label_too_long',
+      `label has ${label.length} characters; ${ctx.settings.limits.label} are allowed.`,
+    );
+  }
+  const kept = ctx.settings.market.keepLabels && label !== '' ? label : null;
+  ctx.write.put('contracts', { ...contract, label: kept });
+}
+
+/** The specification knows no start request: only the public profile takes `running`. */
+function setState(ctx: RouteContext, contract: Contract, state: string): void {
+  if (state === 'stopped') {
+    ctx.write.put('contracts', stopContract(contract, ctx.now, ctx.settings));
+  } else if (state === 'running' && ctx.profile === 'public') {
+    start(ctx, contract);
+  } else {
+    throw badRequest(
+      ctx.profile === 'public' ? 'state must be "running" or "stopped".' : 'state must be "stopped".',
+    );
+  }
+}
+
+function start(ctx: RouteContext, contract: Contract): void {
+  if (creditMicros(ctx.world, callerOf(ctx).user, ctx.now) <= 0) {
+    throw new Refusal(400, 'missing_billing', 'Your credit is used up. Add credit to start this instance.');
+  }
+  if (contract.intendedStatus === 'running' && contract.heldBy === null && contract.actualStatus !== 'exited')
+    return;
+  if (ctx.fault('cannot-start', { instance: contract.id, host: contract.hostId })) {
+    ctx.write.put('contracts', { ...contract, intendedStatus: 'running', heldBy: 'cannot-start' });
+    return;
+  }
+  ctx.write.put('contracts', startContract(contract, ctx.now, ctx.settings));
+}
+
+function changeMany(ctx: RouteContext): Reply {
+  const ids = idsOf(ctx, 'ids');
+  const state = stringField(ctx.body, 'state');
+  if (state === undefined) throw badRequest('state must be "running" or "stopped".');
+  for (const contract of ids.map((id) => requireContract(ctx, id))) setState(ctx, contract, state);
+  return SUCCESS;
+}
+
+function idsOf(ctx: RouteContext, name: string): readonly number[] {
+  const list = listField(ctx.body, name);
+  if (!list || list.length === 0) throw badRequest(`${name} must name at least one instance.`);
+  return list.map((id: Json) => integerField({ [name]: id }, name) ?? Number.NaN);
+}
+
+/** Ends the contract, frees its offer and its restricted key. */
+export function destroy(ctx: RouteContext, contract: Contract): void {
+  if (ctx.fault('delete-ignored', { instance: contract.id, host: contract.hostId })) return;
+  const user = ctx.world.tables.users[contract.userId];
+  const ended = endContract(contract, ctx.now);
+  ctx.write.remove('contracts', contract.id);
+  ctx.write.put('endedContracts', ended);
+  if (user) ctx.write.put('users', { ...user, settledMicros: user.settledMicros + ended.dollarsMicros });
+  const offer = ctx.world.tables.offers[contract.offerId];
+  if (offer?.rentedBy === contract.id) ctx.write.put('offers', { ...offer, rentedBy: null });
+  const keys = Object.values(ctx.world.tables.apiKeys).filter((key) => key.instanceId === contract.id);
+  for (const key of keys) ctx.write.remove('apiKeys', key.id);
+}
+
+function destroyOne(ctx: RouteContext): Reply {
+  destroy(ctx, requireContract(ctx, Number(ctx.params.id)));
+  return ctx.profile === 'public'
+    ? json({ success: true, msg: `destroying instance ${ctx.params.id}.` })
+    : SUCCESS;
+}
+
+function destroyMany(ctx: RouteContext): Reply {
+  const ids = new Set(idsOf(ctx, 'instance_ids'));
+  const contracts = [...ids].map((id) => requireContract(ctx, id));
+  for (const contract of contracts) destroy(ctx, contract);
+  return json({ success: true, msg: `destroying ${contracts.length} instances.` });
+}
+
+function reboot(ctx: RouteContext): Reply {
+  const contract = requireContract(ctx, Number(ctx.params.id));
+  if (contract.intendedStatus !== 'running' || contract.heldBy !== null) {
+    return json({ success: false, error: 'not_running', msg: `Instance ${contract.id} does not run.` });
+  }
+  ctx.write.put('contracts', rebootContract(contract, ctx.now, ctx.settings));
+  return SUCCESS;
+}
+
+function recycle(ctx: RouteContext): Reply {
+  const contract = requireContract(ctx, Number(ctx.params.id));
+  const machine = ctx.world.tables.machines[contract.machineId];
+  if (!machine)
+    throw new Refusal(404, 'no_such_instance', `Instance ${contract.id} has no machine any more.`);
+  const options = { now: ctx.now, settings: ctx.settings, seed: ctx.world.seed, machine };
+  ctx.write.put('contracts', recycleContract(contract, options));
+  return SUCCESS;
+}
+
+const write = { category: 'instance_write', access: 'key' } as const;
+
+export const instanceChangeRoutes: readonly Route[] = [
+  {
+    ...write,
+    method: 'PUT',
+    path: '/api/v0/instances/:id',
+    pause: 'change',
+    profiles: BOTH,
+    handler: change,
+  },
+  {
+    ...write,
+    method: 'PUT',
+    path: '/api/v0/instances',
+    pause: 'change',
+    profiles: PUBLIC,
+    handler: changeMany,
+  },
+  {
+    ...write,
+    method: 'DELETE',
+    path: '/api/v0/instances/:id',
+    pause: 'destroy',
+    profiles: BOTH,
+    handler: destroyOne,
+  },
+  {
+    ...write,
+    method: 'DELETE',
+    path: '/api/v0/instances',
+    pause: 'destroy',
+    profiles: PUBLIC,
+    handler: destroyMany,
+  },
+  { ...write, method: 'PUT', path: '/api/v0/instances/reboot/:id', profiles: PUBLIC, handler: reboot },
+  { ...write, method: 'PUT', path: '/api/v0/instances/recycle/:id', profiles: PUBLIC, handler: recycle },
+];

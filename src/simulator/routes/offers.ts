@@ -1,0 +1,128 @@
+import { badRequest, Refusal } from '../refusal.ts';
+import { bulkIds, type Rental, rentalReply, rentOffer } from '../rent.ts';
+import { integerField, isObject } from '../request-body.ts';
+import { BOTH, json, type Profile, PUBLIC, type Reply, type Route, type RouteContext } from '../route.ts';
+import { findOffers, matching } from '../search.ts';
+import { readSearch } from '../search-query.ts';
+import type { Json, JsonObject } from '../world.ts';
+
+/* Searching offers (specification 4.4) and renting them (4.5). */
+
+function search(ctx: RouteContext, filters: JsonObject): Reply {
+  const query = readSearch(filters, ctx.settings);
+  return json({ offers: findOffers(ctx.world, query, ctx.caller?.user.id) });
+}
+
+/** `{"select_cols": […], "q": {…}}`; the filters may also stand side by side. */
+function searchAsks(ctx: RouteContext): Reply {
+  const inner = ctx.body.q;
+  if (inner !== undefined && inner !== null && !isObject(inner))
+    throw badRequest('q must be an object of filters.');
+  const query = readSearch(isObject(inner) ? inner : ctx.body, ctx.settings);
+  const offers = findOffers(ctx.world, query, ctx.caller?.user.id);
+  return json({ offers: selectColumns(offers, ctx.body.select_cols) });
+}
+
+function selectColumns(offers: readonly JsonObject[], columns: Json | undefined): readonly JsonObject[] {
+  if (!Array.isArray(columns) || columns.includes('*') || columns.length === 0) return offers;
+  const names = (columns as readonly Json[]).map(String);
+  return offers.map((offer) => Object.fromEntries(names.map((name) => [name, offer[name] ?? null])));
+}
+
+/** GET carries its filters in the query as JSON text. */
+function searchByQuery(ctx: RouteContext): Reply {
+  const text = ctx.query.get('q');
+  if (text === null) return search(ctx, ctx.body);
+  try {
+    const filters = JSON.parse(text) as Json;
+    if (isObject(filters)) return search(ctx, filters);
+  } catch {
+    // Refused below like every other text that is no object.
+  }
+  throw badRequest('q must be a JSON object of filters.');
+}
+
+function rent(ctx: RouteContext): Reply {
+  const offerId = integerField({ id: ctx.params.id ?? null }, 'id') ?? 0;
+  const rental = rentOffer(ctx, offerId, ctx.body);
+  const reply = rentalReply(rental);
+  return json(ctx.profile === 'public' ? { ...reply, ask_id: offerId } : reply);
+}
+
+/** Many offers with one body: each is rented or refused by itself. */
+function rentBulk(ctx: RouteContext): Reply {
+  const results = bulkIds(ctx).map((id) => attempt(ctx, id));
+  const rented = results.filter((result) => result.success === true);
+  return json({
+    success: rented.length === results.length,
+    results,
+    new_contracts: rented.map((result) => result.new_contract ?? null),
+    ...(rented.length === results.length
+      ? {}
+      : { msg: `${results.length - rented.length} offers could not be rented.` }),
+  });
+}
+
+function attempt(ctx: RouteContext, id: number): Record<string, Json> {
+  try {
+    return { ask_id: id, ...rentalReply(rentOffer(ctx, id, ctx.body)) };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return { ask_id: id, success: false, error: error.code, msg: error.message };
+  }
+}
+
+/** Searches and rents the first offer that can still be had. */
+function launch(ctx: RouteContext): Reply {
+  const filters = isObject(ctx.body.q) ? ctx.body.q : ctx.body;
+  const query = readSearch(filters, ctx.settings);
+  const view = {
+    world: ctx.world,
+    now: ctx.now,
+    callerId: ctx.caller?.user.id,
+    pricing: query.pricing,
+    storageGB: query.storageGB,
+  };
+  for (const offer of matching(ctx.world, query, view)) {
+    const rental = rentIfThere(ctx, offer.id);
+    if (rental) return json(rentalReply(rental));
+  }
+  throw new Refusal(404, 'no_such_ask', 'No offer matches these filters.');
+}
+
+function rentIfThere(ctx: RouteContext, offerId: number): Rental | undefined {
+  try {
+    return rentOffer(ctx, offerId, ctx.body);
+  } catch (error) {
+    if (error instanceof Refusal && (error.status === 404 || error.status === 410)) return undefined;
+    throw error;
+  }
+}
+
+const SPECIFICATION: readonly Profile[] = ['specification'];
+const misc = { category: 'misc', access: 'key', pause: 'search' } as const;
+const renting = { category: 'instance_write', access: 'key', pause: 'rent' } as const;
+
+export const offerRoutes: readonly Route[] = [
+  {
+    ...misc,
+    method: 'POST',
+    path: '/api/v0/bundles',
+    profiles: BOTH,
+    handler: (ctx) => search(ctx, ctx.body),
+  },
+  { ...misc, method: 'GET', path: '/api/v0/bundles', profiles: PUBLIC, handler: searchByQuery },
+  { ...misc, method: 'PUT', path: '/api/v0/search/asks', profiles: PUBLIC, handler: searchAsks },
+  { ...misc, method: 'GET', path: '/api/v0/search/asks', profiles: PUBLIC, handler: searchByQuery },
+  { ...renting, method: 'PUT', path: '/api/v0/asks/:id', profiles: BOTH, handler: rent },
+  { ...renting, method: 'POST', path: '/api/v0/asks/:id', profiles: SPECIFICATION, handler: rent },
+  { ...renting, method: 'POST', path: '/api/v0/asks/bulk', profiles: PUBLIC, handler: rentBulk },
+  {
+    ...renting,
+    category: 'misc',
+    method: 'PUT',
+    path: '/api/v0/launch_instance',
+    profiles: PUBLIC,
+    handler: launch,
+  },
+];

@@ -1,0 +1,78 @@
+import { creditMicros } from '../ledger.ts';
+import { badRequest } from '../refusal.ts';
+import { stringField } from '../request-body.ts';
+import {
+  BOTH,
+  callerOf,
+  json,
+  type Profile,
+  PUBLIC,
+  type Reply,
+  type Route,
+  type RouteContext,
+} from '../route.ts';
+import type { JsonObject, User, World } from '../world.ts';
+
+/* The current user (specification 4.2) and its profile. */
+
+/** The user object as the profile shows it; a 2FA login answers with it as well. */
+export function userRow(world: World, user: User, profile: Profile): JsonObject {
+  const specified = {
+    id: user.id,
+    email: user.email,
+    credit: creditMicros(world, user, world.now) / 1e6,
+    ssh_key: user.sshKey,
+    full_name: user.fullName,
+    tfa_status: user.tfaStatus,
+  };
+  if (profile === 'specification') return specified;
+  return {
+    ...specified,
+    fullname: user.fullName,
+    username: user.username,
+    balance: 0,
+    has_billing: user.hasBilling,
+    can_pay: user.hasBilling,
+    host_agreement_accepted: false,
+    tfa_enabled: user.tfaStatus !== 'disabled',
+    email_verified_at: user.emailVerifiedAt === null ? null : user.emailVerifiedAt / 1000,
+    phone_number: user.phoneNumber === null ? null : `******${user.phoneNumber.slice(-4)}`,
+    billing_creditonly: 0,
+    is_admin: user.isAdmin,
+  };
+}
+
+function current(ctx: RouteContext): Reply {
+  return json(userRow(ctx.world, callerOf(ctx).user, ctx.profile));
+}
+
+/** Any object is taken; the fields that a user owns are kept. */
+function update(ctx: RouteContext): Reply {
+  const { user } = callerOf(ctx);
+  const fullName = stringField(ctx.body, 'fullname') ?? stringField(ctx.body, 'full_name') ?? user.fullName;
+  const username = stringField(ctx.body, 'username') ?? user.username;
+  if (username === '') throw badRequest('username must not be empty.');
+  const sshKey = stringField(ctx.body, 'ssh_key') ?? user.sshKey;
+  const changed: User = { ...user, fullName, username, sshKey };
+  ctx.write.put('users', changed);
+  return json({ success: true, ...userRow(ctx.world, changed, ctx.profile) });
+}
+
+export const userRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/api/v0/users/current',
+    category: 'user_read',
+    access: 'key',
+    profiles: BOTH,
+    handler: current,
+  },
+  {
+    method: 'PUT',
+    path: '/api/v0/users',
+    category: 'user_write',
+    access: 'key',
+    profiles: PUBLIC,
+    handler: update,
+  },
+];

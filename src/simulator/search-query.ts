@@ -1,0 +1,229 @@
+import { driverNumber } from './catalog.ts';
+import { COMPUTED, type PricingType } from './offer-row.ts';
+import { countryCode } from './places.ts';
+import { badRequest, Refusal } from './refusal.ts';
+import { isObject, numberField } from './request-body.ts';
+import type { Settings } from './settings.ts';
+import type { Column, Json, JsonObject } from './world.ts';
+
+/*
+ * The body of an offer search, read into tests and an order. Values are coerced by the type of their
+ * column; unknown keys are passed over; a wrong operator is refused with 400 `invalid_request`. PURE.
+ */
+
+const OPERATORS = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'notin'] as const;
+export type Operator = (typeof OPERATORS)[number];
+
+/** One test that an offer has to pass. */
+export interface Condition {
+  readonly column: string;
+  readonly operator: Operator;
+  readonly operand: Column | readonly Column[];
+}
+
+export interface SearchQuery {
+  readonly conditions: readonly Condition[];
+  readonly order: readonly { readonly column: string; readonly descending: boolean }[];
+  readonly pricing: PricingType;
+  readonly limit: number;
+  readonly storageGB: number;
+}
+
+/** Keys that steer the search and are no columns. */
+const CONTROL_KEYS: ReadonlySet<string> = new Set([
+  'order',
+  'type',
+  'limit',
+  'allocated_storage',
+  'disable_bundling',
+  'extra_ids',
+  'gpu_option',
+  'show_incompatible',
+  'sort_option',
+  'template_id',
+  'select_cols',
+  'q',
+  'api_key',
+  'client_id',
+  'owner',
+]);
+
+const PRICING: Readonly<Record<string, PricingType>> = {
+  'on-demand': 'on-demand',
+  ondemand: 'on-demand',
+  'on demand': 'on-demand',
+  bid: 'bid',
+  interruptible: 'bid',
+  reserved: 'reserved',
+};
+
+/** Columns whose filter names another column, or means it in another unit. */
+const RENAMED: Readonly<Record<string, string>> = {
+  reliability2: 'reliability',
+  dphtotal: 'dph_total',
+  dph: 'dph_total',
+  gpu_totalram: 'gpu_total_ram',
+  gpu_ram_GB: 'gpu_ram',
+  cpu_ram_GB: 'cpu_ram',
+  gpu_totalram_GB: 'gpu_total_ram',
+  ubuntu_version: 'os_version',
+  cuda_vers: 'cuda_max_good',
+  display_active: 'gpu_display_active',
+  dlperf_usd: 'dlperf_per_dphtotal',
+  flops_usd: 'flops_per_dphtotal',
+  driver_version: 'driver_vers',
+  verified: 'vericode',
+  datacenter: 'hosting_type',
+  geolocation: 'geolocode',
+  target_reliability: 'expected_reliability',
+};
+
+const THOUSANDS: ReadonlySet<string> = new Set(['gpu_ram_GB', 'cpu_ram_GB', 'gpu_totalram_GB']);
+const FLAGS: ReadonlySet<string> = new Set(['verified', 'datacenter']);
+const BOOLEANS: ReadonlySet<string> = new Set([
+  'rentable',
+  'rented',
+  'external',
+  'is_bid',
+  'vms_enabled',
+  'is_vm_deverified',
+  'gpu_display_active',
+  'static_ip',
+]);
+const TEXTS: ReadonlySet<string> = new Set([
+  'gpu_name',
+  'gpu_arch',
+  'gpu_ids',
+  'cpu_name',
+  'cpu_arch',
+  'mobo_name',
+  'os_version',
+  'disk_name',
+  'hostname',
+  'logo',
+  'public_ipaddr',
+  'resource_type',
+  'webpage',
+  'verification',
+  'time_remaining',
+]);
+
+/** Reads the body of a search. */
+export function readSearch(body: JsonObject, settings: Settings): SearchQuery {
+  const conditions: Condition[] = [];
+  for (const [key, value] of Object.entries(body)) {
+    if (!CONTROL_KEYS.has(key) && value !== null && value !== undefined) {
+      conditions.push(...readFilter(key, value));
+    }
+  }
+  const storageGB = readStorage(body);
+  if (isObject(body.allocated_storage) || numberFrom(body.allocated_storage) !== undefined) {
+    conditions.push({ column: 'disk_space', operator: 'gte', operand: storageGB });
+  }
+  return {
+    conditions,
+    order: readOrder(body.order),
+    pricing: readPricing(body.type),
+    limit: readLimit(body, settings),
+    storageGB,
+  };
+}
+
+function readFilter(key: string, value: Json): Condition[] {
+  const column = RENAMED[key] ?? key;
+  if (!isObject(value)) {
+    const operator = key === 'target_reliability' ? 'gte' : 'eq';
+    return [{ column, operator, operand: coerce(key, value) }];
+  }
+  return Object.entries(value).map(([operator, operand]) => {
+    if (!isOperator(operator)) {
+      throw new Refusal(
+        400,
+        'invalid_request',
+        `${key}: "${operator}" is no operator; use one of ${OPERATORS.join(', ')}.`,
+      );
+    }
+    return { column, operator, operand: readOperand(key, operator, operand) };
+  });
+}
+
+const isOperator = (word: string): word is Operator => (OPERATORS as readonly string[]).includes(word);
+
+function readOperand(key: string, operator: Operator, operand: Json): Column | readonly Column[] {
+  if (operator !== 'in' && operator !== 'notin') {
+    if (Array.isArray(operand)) throw invalid(key, `${operator} takes one value, not a list`);
+    return coerce(key, operand);
+  }
+  if (!Array.isArray(operand)) throw invalid(key, `${operator} takes a list`);
+  return (operand as readonly Json[]).map((item) => coerce(key, item));
+}
+
+const invalid = (key: string, why: string): Refusal => new Refusal(400, 'invalid_request', `${key}: ${why}.`);
+
+/** The value as its column has it: numbers from text, flags as their codes, places as theirs. */
+function coerce(key: string, value: Json): Column {
+  if (value === null) return null;
+  if (typeof value === 'object')
+    throw invalid(key, 'a filter value is a number, a text, true, false or null');
+  if (FLAGS.has(key)) return truth(key, value) ? 1 : 0;
+  if (key === 'geolocation') return countryCode(String(value));
+  if (key === 'driver_version' && typeof value === 'string' && /^\d+\.\d+\.\d+$/.test(value))
+    return driverNumber(value);
+  const column = RENAMED[key] ?? key;
+  if (TEXTS.has(column)) return String(value);
+  if (BOOLEANS.has(column)) return truth(key, value);
+  const number = numberFrom(value);
+  if (number === undefined) return value;
+  return THOUSANDS.has(key) ? number * 1000 : number;
+}
+
+function truth(key: string, value: Json): boolean {
+  if (value === true || value === 'true' || value === 'True' || value === 1 || value === '1') return true;
+  if (value === false || value === 'false' || value === 'False' || value === 0 || value === '0') return false;
+  throw invalid(key, 'this column is true or false');
+}
+
+function numberFrom(value: Json | undefined): number | undefined {
+  if (typeof value === 'number') return value;
+  if (typeof value !== 'string' || value.trim() === '') return undefined;
+  const number = Number(value);
+  return Number.isFinite(number) ? number : undefined;
+}
+
+function readOrder(order: Json | undefined): SearchQuery['order'] {
+  if (order === undefined || order === null) return [{ column: 'score', descending: true }];
+  if (!Array.isArray(order)) throw badRequest('order must be a list of [field, "asc" or "desc"].');
+  return (order as readonly Json[]).map((entry) => {
+    const [field, direction = 'asc'] = Array.isArray(entry) ? (entry as readonly Json[]) : [entry];
+    if (typeof field !== 'string' || typeof direction !== 'string') {
+      throw badRequest('order must be a list of [field, "asc" or "desc"].');
+    }
+    return { column: orderColumn(field), descending: direction.toLowerCase() === 'desc' };
+  });
+}
+
+/** What a field is sorted by: places by name, flags by their codes. */
+function orderColumn(field: string): string {
+  if (field === 'geolocation' || field in COMPUTED) return field;
+  return RENAMED[field] ?? field;
+}
+
+function readPricing(type: Json | undefined): PricingType {
+  if (type === undefined || type === null) return 'on-demand';
+  const pricing = typeof type === 'string' ? PRICING[type] : undefined;
+  if (!pricing) throw badRequest('type must be on-demand, bid or reserved.');
+  return pricing;
+}
+
+function readLimit(body: JsonObject, settings: Settings): number {
+  const limit = numberField(body, 'limit');
+  if (limit === undefined || limit <= 0) return settings.lists.searchDefault;
+  return Math.min(Math.floor(limit), settings.lists.searchMax);
+}
+
+function readStorage(body: JsonObject): number {
+  const given = body.allocated_storage;
+  const value = isObject(given) ? (given.eq ?? given.gte ?? null) : given;
+  const number = numberFrom(value);
+  return number === undefined || number < 0 ? 5 : number;
+}

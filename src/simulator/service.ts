@@ -1,0 +1,261 @@
+import { type Clock, sleep } from '../lib/clock.ts';
+import type { Random } from '../lib/random.ts';
+import { advance } from './advance.ts';
+import { advanceSteps } from './advance-steps.ts';
+import { type Answer, JSON_TYPE, type SimRequest } from './answer.ts';
+import { callerWith, invalidKey, sentKey } from './authenticate.ts';
+import { type CallPlan, type Draft, PLAIN_PLAN, planOf } from './call-faults.ts';
+import { type FaultScope, takeFault } from './fault-book.ts';
+import { CALL_FAULTS, type FaultName, type FaultTarget, REPLY_FAULTS } from './faults.ts';
+import { httpDate } from './http-date.ts';
+import { parseBody } from './json-body.ts';
+import { permits } from './permissions.ts';
+import { createRateLimit, type RateRefusal } from './rate-limit.ts';
+import { Refusal } from './refusal.ts';
+import { bendReply } from './reply-faults.ts';
+import type { Caller, Profile, Reply, Route, RouteContext } from './route.ts';
+import { createRouter, type Router } from './router.ts';
+import type { SimulatedTime } from './simulated-time.ts';
+import type { WorldStore } from './world-store.ts';
+
+/*
+ * The life of a request: time is brought up to now, the route is found, faults are asked, the key is
+ * checked, the body is read, rights and pace are checked, the endpoint runs, the reply is written.
+ */
+
+export interface ServiceOptions {
+  readonly store: WorldStore;
+  readonly time: SimulatedTime;
+  /** For delays of faults, which count in the caller's time. */
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly profile: Profile;
+  readonly routes: readonly Route[];
+  /** Called after each change of the world, before its reply leaves. */
+  readonly saved: () => void;
+}
+
+/** Answers requests; synchronous unless a fault delays. Rejects never: every failure is an answer. */
+export interface Service {
+  answer(request: SimRequest): Answer | Promise<Answer>;
+}
+
+/** A request that has found its route. */
+interface Visit {
+  readonly request: SimRequest;
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string | undefined>>;
+  readonly scope: FaultScope;
+}
+
+export function createService(options: ServiceOptions): Service {
+  const router = createRouter(options.routes, options.profile);
+  const rates = createRateLimit(() => options.store.current().settings);
+  const visitor = createVisitor(options, rates);
+  return { answer: (request) => answerRequest({ options, router, visitor }, request) };
+}
+
+interface Parts {
+  readonly options: ServiceOptions;
+  readonly router: Router;
+  readonly visitor: (visit: Visit) => Draft;
+}
+
+function answerRequest(parts: Parts, request: SimRequest): Answer | Promise<Answer> {
+  const { options, router, visitor } = parts;
+  bringUpToNow(options);
+  const path = pathOf(request.url);
+  const found = router.find(request.method, path);
+  if (found.type === 'refused') return refusalDraft(options, found.refusal);
+  const visit: Visit = { request, ...found, scope: { route: found.route, path } };
+  const plan = planFor(options, visit);
+  if (plan === PLAIN_PLAN) return bend(options, visit, visitor(visit));
+  return carryOut(options, plan, () => visitor(visit)).then((answer) =>
+    answer.type === 'reply' ? bend(options, visit, stamped(options, answer)) : answer,
+  );
+}
+
+/** Runs the endpoint as a fault wants it: not at all, late, twice. */
+async function carryOut(options: ServiceOptions, plan: CallPlan, run: () => Draft): Promise<Answer> {
+  if (plan.delayBeforeMs > 0) {
+    await sleep(options.clock, plan.delayBeforeMs);
+    bringUpToNow(options);
+  }
+  const draft = plan.runs > 0 ? run() : undefined;
+  if (plan.runs > 1) run();
+  if (plan.delayAfterMs > 0) await sleep(options.clock, plan.delayAfterMs);
+  return plan.answer(draft);
+}
+
+function bringUpToNow({ store, time }: ServiceOptions): void {
+  store.replace(advance(store.current(), time.now(), advanceSteps));
+}
+
+const pathOf = (url: string): string => {
+  const mark = url.indexOf('?');
+  return mark === -1 ? url : url.slice(0, mark);
+};
+
+/** The plan of the first fault that strikes this call. */
+function planFor(options: ServiceOptions, visit: Visit): CallPlan {
+  if (!hasFaults(options)) return PLAIN_PLAN;
+  const target = targetOf(options, visit);
+  for (const name of CALL_FAULTS) {
+    const fault = takeFault(options, name, { scope: visit.scope, target });
+    if (fault) return planOf({ ...fault, name });
+  }
+  return PLAIN_PLAN;
+}
+
+function bend(options: ServiceOptions, visit: Visit, draft: Draft): Answer {
+  if (!hasFaults(options)) return draft;
+  const target = targetOf(options, visit);
+  for (const name of REPLY_FAULTS) {
+    const fault = takeFault(options, name, { scope: visit.scope, target });
+    if (fault) return bendReply(draft, { ...fault, name }, options.clock);
+  }
+  return draft;
+}
+
+function hasFaults({ store }: ServiceOptions): boolean {
+  for (const _id in store.current().tables.faults) return true;
+  return false;
+}
+
+/** The instance or host that a call is about, by its path. */
+function targetOf({ store }: ServiceOptions, visit: Visit): FaultTarget {
+  const id = Number(visit.params.id);
+  if (!Number.isInteger(id)) return {};
+  const { tables } = store.current();
+  if (visit.route.path.includes('/instances/')) {
+    const host = tables.contracts[id]?.hostId;
+    return host === undefined ? { instance: id } : { instance: id, host };
+  }
+  const host = visit.route.path.includes('/asks/') ? tables.offers[id]?.hostId : undefined;
+  return host === undefined ? {} : { host };
+}
+
+/** Everything between a found route and its reply; never throws. */
+function createVisitor(options: ServiceOptions, rates: ReturnType<typeof createRateLimit>) {
+  const visitOnce = (visit: Visit): Draft => {
+    const query = queryOf(visit.request.url);
+    const body = parseWhenAllowed(options, visit, query);
+    const secret = sentKey(visit.request, query, body.value);
+    const now = options.store.current().now;
+    const caller = visit.route.access === 'open' ? undefined : callerWith(options.store, secret, now);
+    if (visit.route.access === 'key' && !caller) throw invalidKey();
+    if (body.refusal) throw body.refusal;
+    checkRights(caller, { ...visit, query, body: body.value });
+    const refused = rates.check({ route: visit.route, identity: secret ?? visit.request.address, now });
+    if (refused) return rateDraft(options, refused);
+    return replyDraft(
+      options,
+      visit.route.handler(contextOf(options, visit, { query, body: body.value, caller })),
+    );
+  };
+  return (visit: Visit): Draft => {
+    try {
+      const draft = visitOnce(visit);
+      options.saved();
+      return draft;
+    } catch (error) {
+      if (error instanceof Refusal) return refusalDraft(options, error);
+      throw error;
+    }
+  };
+}
+
+/** A key in the body may prove who asks, so a bad body is refused only after the key was looked at. */
+function parseWhenAllowed(
+  options: ServiceOptions,
+  visit: Visit,
+  _query: URLSearchParams,
+): { value: ReturnType<typeof parseBody>; refusal: Refusal | undefined } {
+  const limit = options.store.current().settings.limits.bodyBytes;
+  const text = visit.request.body;
+  if (text !== undefined && Buffer.byteLength(text) > limit) {
+    return {
+      value: {},
+      refusal: new Refusal(413, 'body_too_large', `The body is larger than ${limit} bytes.`),
+    };
+  }
+  try {
+    return { value: parseBody(text), refusal: undefined };
+  } catch (error) {
+    if (error instanceof Refusal) return { value: {}, refusal: error };
+    throw error;
+  }
+}
+
+const EMPTY_QUERY = new URLSearchParams();
+
+function queryOf(url: string): URLSearchParams {
+  const mark = url.indexOf('?');
+  return mark === -1 ? EMPTY_QUERY : new URLSearchParams(url.slice(mark + 1));
+}
+
+function checkRights(caller: Caller | undefined, call: Parameters<typeof permits>[1]): void {
+  if (!caller || permits(caller.key, call)) return;
+  const needed = call.route.category ?? 'full access';
+  throw new Refusal(403, 'forbidden', `This API key lacks the permission ${needed}.`);
+}
+
+function contextOf(
+  options: ServiceOptions,
+  visit: Visit,
+  read: Pick<RouteContext, 'query' | 'body' | 'caller'>,
+): RouteContext {
+  const { store, random, profile } = options;
+  return {
+    get world() {
+      return store.current();
+    },
+    write: store,
+    now: store.current().now,
+    settings: store.current().settings,
+    profile,
+    params: visit.params,
+    random,
+    fault: (name: FaultName, target?: FaultTarget) =>
+      hasFaults(options) ? takeFault(options, name, { scope: visit.scope, target }) : undefined,
+    origin: visit.request.origin,
+    ...read,
+  };
+}
+
+function replyDraft(options: ServiceOptions, reply: Reply): Draft {
+  const date = httpDate(options.store.current().now);
+  if (reply.type === 'text') {
+    return {
+      type: 'reply',
+      status: reply.status,
+      headers: { 'content-type': reply.contentType, date },
+      body: reply.body,
+    };
+  }
+  const headers = { 'content-type': JSON_TYPE, date, ...reply.headers };
+  return { type: 'reply', status: reply.status, headers, body: JSON.stringify(reply.body) };
+}
+
+function refusalDraft(options: ServiceOptions, refusal: Refusal): Draft {
+  const body = { success: false, error: refusal.code, msg: refusal.message, ...refusal.extra };
+  return replyDraft(options, { type: 'json', status: refusal.status, body });
+}
+
+function rateDraft(options: ServiceOptions, refused: RateRefusal): Draft {
+  if (refused.type === 'quota') {
+    const body = { success: false, error: 'search_quota_exceeded', msg: 'Daily search quota exceeded.' };
+    const headers = { 'x-ratelimit-reset': String(refused.resetsAt) };
+    return replyDraft(options, { type: 'json', status: 429, body, headers });
+  }
+  if (options.store.current().settings.pauses.body === 'json') {
+    const body = { success: false, detail: refused.text, msg: refused.text };
+    return replyDraft(options, { type: 'json', status: 429, body });
+  }
+  return replyDraft(options, { type: 'text', status: 429, body: refused.text, contentType: 'text/plain' });
+}
+
+/** An answer of a fault with the service's own date. */
+function stamped(options: ServiceOptions, draft: Draft): Draft {
+  return { ...draft, headers: { date: httpDate(options.store.current().now), ...draft.headers } };
+}

@@ -1,0 +1,21 @@
+import type { AdvanceStep } from '../advance.ts';
+import { withRows } from '../rows.ts';
+import type { Machine } from '../world.ts';
+
+/** Machines come back when their outage is over; a dead one never does. PURE. */
+export const outagesStep: AdvanceStep = {
+  name: 'outages',
+  nextAt(world) {
+    let next = Number.POSITIVE_INFINITY;
+    for (const machine of Object.values(world.tables.machines)) {
+      if (machine.stateUntil !== null && machine.stateUntil < next) next = machine.stateUntil;
+    }
+    return next;
+  },
+  run(world) {
+    const back = Object.values(world.tables.machines)
+      .filter((machine) => machine.stateUntil !== null && machine.stateUntil <= world.now)
+      .map((machine): Machine => ({ ...machine, state: 'up', stateUntil: null }));
+    return withRows(world, 'machines', back);
+  },
+};
