@@ -62,7 +62,7 @@ export function annotatedSchema(type: z.ZodType): JsonSchema {
     reused: 'inline',
     override: ({ jsonSchema }) => makeStructural(jsonSchema as JsonSchema & Record<string, unknown>),
   });
-  return ordered(schema as JsonSchema);
+  return ordered(withWholeDefaults(schema as JsonSchema));
 }
 
 /** The same without what only the reference reads. */
@@ -99,6 +99,21 @@ export function mapChildren(schema: JsonSchema, change: (child: JsonSchema) => J
       ),
     }),
   };
+}
+
+/**
+ * The default of an object, with those of its fields filled in: the API server judges a default by the
+ * rules as it stands, before nested defaults reach it.
+ */
+function withWholeDefaults(schema: JsonSchema): JsonSchema {
+  const whole = mapChildren(schema, withWholeDefaults);
+  if (!isEmptyObject(whole.default)) return whole;
+  const defaults = Object.entries(whole.properties ?? {}).filter(([, child]) => child.default !== undefined);
+  return { ...whole, default: Object.fromEntries(defaults.map(([name, child]) => [name, child.default])) };
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
 function withoutExamples(schema: JsonSchema): JsonSchema {

@@ -109,11 +109,12 @@ const portReference = z.union([z.int(), z.string()]).meta({
     example: 'http',
     rules: [
       {
-        rule: `type(self) == int ? (int(self) >= 1 && int(self) <= 65535) : string(self).matches('^[a-z0-9]([-a-z0-9]{0,13}[a-z0-9])?$')`,
+        rule: `type(self) == int ? (self >= 1 && self <= 65535) : self.matches('^[a-z0-9]([-a-z0-9]{0,13}[a-z0-9])?$')`,
         message: 'write a port number between 1 and 65535, or the name of a port',
       },
     ],
   }),
+  maxLength: 15,
   'x-kubernetes-int-or-string': true,
 });
 

@@ -66,14 +66,14 @@ const rules: readonly CelRule[] = [
     rule: 'self.coldWorkers <= self.maxWorkers',
     message: 'write coldWorkers that are not above maxWorkers',
     messageExpression:
-      "'coldWorkers ' + string(self.coldWorkers) + ' is above maxWorkers ' + string(self.maxWorkers) + ': lower the one or raise the other'",
+      "'coldWorkers %d is above maxWorkers %d: lower the one or raise the other'.format([self.coldWorkers, self.maxWorkers])",
     fieldPath: '.coldWorkers',
   },
   {
     rule: '!has(self.replicas) || self.replicas <= self.maxWorkers',
     message: 'write replicas that are not above maxWorkers',
     messageExpression:
-      "'replicas ' + string(self.replicas) + ' is above maxWorkers ' + string(self.maxWorkers) + ': lower the one or raise the other'",
+      "'replicas %d is above maxWorkers %d: lower the one or raise the other'.format([self.replicas, self.maxWorkers])",
     fieldPath: '.replicas',
   },
   {

@@ -130,8 +130,9 @@ export const offerRequirements = z
         write: 'write the two-letter code of a country in capitals, such as US',
       }),
       {
-        description: 'Countries that will do, as two-letter codes. Any when left out.',
-        example: '[SE, NO, FI]',
+        description:
+          'Countries that will do, as two-letter codes in quotes (YAML takes a bare NO for false). Any when left out.',
+        example: '["SE", "NO", "FI"]',
         max: 64,
         list: { type: 'set' },
       },

@@ -138,11 +138,12 @@ export function flag(field: FieldNotes): z.ZodBoolean {
 /** A count or a share, as Kubernetes writes them: `3` or `20%`. */
 export function countOrShare(field: FieldNotes) {
   const form: CelRule = {
-    rule: `type(self) == int ? int(self) >= 0 : string(self).matches('^(100|[0-9]{1,2})%$')`,
+    rule: `type(self) == int ? self >= 0 : self.matches('^(100|[0-9]{1,2})%$')`,
     message: 'write a count such as 3, or a share between 0% and 100% such as 20%',
   };
   return z.union([z.int(), z.string()]).meta({
     ...notes({ ...field, rules: [form, ...(field.rules ?? [])] }),
+    maxLength: 4,
     'x-kubernetes-int-or-string': true,
   });
 }
