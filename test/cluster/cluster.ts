@@ -1,0 +1,123 @@
+import { type ClusterAccess, connectTo } from './connect.ts';
+import type { ClusterConnection, ClusterSource } from './connection.ts';
+import { existingCluster } from './existing-cluster.ts';
+import { goToolchain } from './go-toolchain.ts';
+import { k3s } from './k3s.ts';
+import { kubebuilderAssets } from './kubebuilder-assets.ts';
+import type { AuditOptions } from './site.ts';
+import type { ApiServerSwitch, StartedCluster, StartOptions, Way } from './way.ts';
+
+export type { AuditEvent } from './audit-log.ts';
+export { readAuditLog } from './audit-log.ts';
+export { type ClusterAccess, connectTo, type Identity, type IdentityAccess } from './connect.ts';
+export type { ClusterConnection, ClusterSource } from './connection.ts';
+export type { AuditOptions } from './site.ts';
+export type { ApiServerSwitch } from './way.ts';
+
+/** What somebody asked for comes before what happens to be there, and what is fast before what is slow. */
+const WAYS: readonly Way[] = [existingCluster, kubebuilderAssets, k3s, goToolchain];
+
+export interface ClusterOptions {
+  /** Default: this process's. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** Asks for an audit log; `auditLogPath` says whether there is one. */
+  readonly audit?: AuditOptions;
+  /** Only this way. Default: the first of the four that works. */
+  readonly only?: ClusterSource;
+  /** Receives lines about what is going on. Default: stderr. */
+  readonly report?: (line: string) => void;
+}
+
+/** A running cluster and the means to end it. */
+export interface Cluster extends ClusterAccess {
+  /** What another process needs for `connectTo`. */
+  readonly connection: ClusterConnection;
+  /** Undefined where the API server is not ours to stop: in an existing cluster and in K3s. */
+  readonly apiServer: ApiServerSwitch | undefined;
+  processIds(): Readonly<Record<string, number>>;
+  /** The API server first, then etcd; nothing is left behind, in this machine or in an existing cluster. */
+  stop(): Promise<void>;
+}
+
+interface Refusal {
+  readonly way: Way;
+  readonly why: string;
+}
+
+function noWay(refusals: readonly Refusal[]): Error {
+  const lines = refusals.map(({ way, why }, index) => `  ${index + 1}. ${way.needs}\n     now: ${why}`);
+  return new Error(`No Kubernetes API can be had here. Provide one of these:\n${lines.join('\n')}`);
+}
+
+/** Goes the first way that can be gone, to the end of `go`. */
+async function takeFirstWay<Result>(
+  ways: readonly Way[],
+  options: StartOptions,
+  go: (way: Way) => Promise<Result>,
+): Promise<Result> {
+  const refusals: Refusal[] = [];
+  for (const way of ways) {
+    const usability = await way.check(options.env);
+    if (usability.type === 'unusable') {
+      refusals.push({ way, why: usability.why });
+      continue;
+    }
+    if (usability.type === 'asked') return go(way);
+    try {
+      return await go(way);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      options.report(`${way.source} did not work: ${why}`);
+      refusals.push({ way, why });
+    }
+  }
+  throw noWay(refusals);
+}
+
+function complete({ env, audit, report, only }: ClusterOptions): {
+  ways: readonly Way[];
+  options: StartOptions;
+} {
+  return {
+    ways: WAYS.filter((way) => only === undefined || way.source === only),
+    options: {
+      env: env ?? process.env,
+      audit,
+      report: report ?? ((line) => process.stderr.write(`${line}\n`)),
+    },
+  };
+}
+
+function hold(started: StartedCluster): Cluster {
+  const { connection, apiServer, processIds } = started;
+  const access = connectTo(connection);
+  return {
+    ...access,
+    connection,
+    apiServer,
+    processIds,
+    async stop() {
+      await access.disconnect();
+      await started.stop();
+    },
+  };
+}
+
+/**
+ * Starts a Kubernetes API for tests or the demo. Tried in this order: an existing cluster and KUBEBUILDER_ASSETS where
+ * the environment asks for them, K3s where a Docker engine answers, a build from Go modules. Where none works, one
+ * error names all four.
+ */
+export async function startCluster(given: ClusterOptions = {}): Promise<Cluster> {
+  const { ways, options } = complete(given);
+  return hold(await takeFirstWay(ways, options, (way) => way.start(options)));
+}
+
+/** Does what takes long the first time, such as the build, for the way that {@link startCluster} will go. */
+export async function prepareCluster(given: ClusterOptions = {}): Promise<ClusterSource> {
+  const { ways, options } = complete(given);
+  return takeFirstWay(ways, options, async (way) => {
+    await way.prepare(options);
+    return way.source;
+  });
+}

@@ -1,0 +1,99 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import {
+  MADE_BY_TESTS,
+  mintImpersonatorToken,
+  requestToken,
+  type ServiceAccountName,
+} from './access-objects.ts';
+import { type AdminClient, openAdminClient } from './admin-client.ts';
+import { type ClusterConnection, type Impersonation, writeKubeconfig } from './connection.ts';
+import { runKubectl } from './kubectl.ts';
+import { resetCluster } from './reset.ts';
+
+/** Who a kubeconfig is for: a person, impersonated, or a ServiceAccount that exists, with a token of its own. */
+export type Identity =
+  | { readonly user: string; readonly groups?: readonly string[] }
+  | { readonly serviceAccount: ServiceAccountName };
+
+/** What somebody needs to be that identity. */
+export interface IdentityAccess {
+  readonly kubeconfigPath: string;
+  readonly token: string;
+  /** To be sent with the token; without it the token of a person may do nothing. */
+  readonly as: Impersonation | undefined;
+}
+
+export interface KubectlOptions {
+  readonly stdin?: string;
+  /** Default: the administrator's. */
+  readonly kubeconfigPath?: string;
+}
+
+/** What anybody with the connection can do; the life of the cluster stays with who started it. */
+export interface ClusterAccess extends ClusterConnection {
+  readonly admin: AdminClient;
+  /** Runs kubectl and gives back its stdout; rejects with its stderr. */
+  kubectl(args: readonly string[], options?: KubectlOptions): Promise<string>;
+  /** Its RBAC is the cluster's own: nothing is granted here. */
+  kubeconfigFor(identity: Identity): Promise<IdentityAccess>;
+  /** A namespace of that prefix and a random end, labelled so that {@link reset} knows it. */
+  createNamespace(prefix: string, labels?: Readonly<Record<string, string>>): Promise<string>;
+  /** Takes away our objects and the tests' namespaces, those of other suites too. */
+  reset(): Promise<void>;
+  /** Closes the connections of this access; the cluster goes on. */
+  disconnect(): Promise<void>;
+}
+
+const created = z.object({ metadata: z.object({ name: z.string() }) });
+
+function fileNameOf(identity: Identity): string {
+  const parts =
+    'user' in identity
+      ? [identity.user, ...(identity.groups ?? [])]
+      : [identity.serviceAccount.namespace, identity.serviceAccount.name];
+  return `${parts.map(encodeURIComponent).join('+')}.kubeconfig`;
+}
+
+async function giveAccess(
+  admin: AdminClient,
+  connection: ClusterConnection,
+  identity: Identity,
+): Promise<IdentityAccess> {
+  const kubeconfigPath = join(connection.folder, fileNameOf(identity));
+  if ('user' in identity) {
+    const token = await mintImpersonatorToken(admin, connection.id);
+    const as = { user: identity.user, groups: identity.groups ?? [] };
+    writeKubeconfig(kubeconfigPath, { ...connection, name: identity.user, token, as });
+    return { kubeconfigPath, token, as };
+  }
+  const token = await requestToken(admin, identity.serviceAccount);
+  writeKubeconfig(kubeconfigPath, { ...connection, name: identity.serviceAccount.name, token });
+  return { kubeconfigPath, token, as: undefined };
+}
+
+/** Access to a running cluster from its connection, in whichever process. */
+export function connectTo(connection: ClusterConnection): ClusterAccess {
+  const credential = { type: 'token', token: connection.adminToken } as const;
+  const admin = openAdminClient({ ...connection, credential });
+  return {
+    ...connection,
+    admin,
+    kubectl: (args, { stdin, kubeconfigPath = connection.kubeconfigPath } = {}) =>
+      runKubectl({
+        kubectlPath: connection.kubectlPath,
+        cacheFolder: join(connection.folder, 'kubectl-cache'),
+        kubeconfigPath,
+        args,
+        stdin,
+      }),
+    kubeconfigFor: (identity) => giveAccess(admin, connection, identity),
+    async createNamespace(prefix, labels = {}) {
+      const metadata = { generateName: `${prefix}-`, labels: { ...labels, [MADE_BY_TESTS]: connection.id } };
+      const reply = await admin.request({ method: 'POST', path: '/api/v1/namespaces', body: { metadata } });
+      return created.parse(reply.body).metadata.name;
+    },
+    reset: () => resetCluster(admin, connection),
+    disconnect: () => admin.close(),
+  };
+}

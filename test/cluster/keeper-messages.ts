@@ -1,0 +1,33 @@
+import type { ControlPlanePlan } from './site.ts';
+
+/** What the tests or the demo tell the keeper. Every command gets one reply with its id. */
+export type KeeperCommand = { readonly id: number } & (
+  | { readonly type: 'start'; readonly plan: ControlPlanePlan }
+  | { readonly type: 'startApiServer' }
+  | { readonly type: 'stopApiServer' }
+  | { readonly type: 'stop' }
+);
+
+export type KeeperEvent =
+  | { readonly type: 'done'; readonly id: number; readonly state: KeeperState }
+  | { readonly type: 'failed'; readonly id: number; readonly why: string }
+  /** A server ended without being told to. */
+  | { readonly type: 'lost'; readonly how: string };
+
+export interface KeeperState {
+  /** By the server's name. */
+  readonly processIds: Readonly<Record<string, number>>;
+  /** From the first start on. */
+  readonly site: KeptSite | undefined;
+}
+
+/** Where a kept control plane is reached. */
+export interface KeptSite {
+  readonly url: string;
+  readonly etcdUrl: string;
+  readonly caPem: string;
+  readonly adminToken: string;
+  readonly kubeconfigPath: string;
+  readonly folder: string;
+  readonly auditLogPath: string | undefined;
+}

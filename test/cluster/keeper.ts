@@ -1,0 +1,83 @@
+/**
+ * The process that owns a control plane. It runs beside the tests or the demo, in a process group of its own, and
+ * hears through its channel when they end: however that happens, it stops the servers and removes their folder.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { writeKubeconfig } from './connection.ts';
+import { ControlPlane } from './control-plane.ts';
+import type { KeeperCommand, KeeperEvent, KeptSite } from './keeper-messages.ts';
+import { type ControlPlanePlan, prepareSite, readCaPem, type Site } from './site.ts';
+
+/** A free port may be taken by another program before the server has it. */
+const ATTEMPTS = 3;
+
+const folder = mkdtempSync(join(tmpdir(), 'gpu-rental-cluster-'));
+let plane: ControlPlane | undefined;
+let site: KeptSite | undefined;
+let closing: Promise<void> | undefined;
+
+function tell(event: KeeperEvent): void {
+  if (process.connected) process.send?.(event);
+}
+
+function describe(prepared: Site): KeptSite {
+  const { url, etcdUrl, adminToken } = prepared;
+  const caPem = readCaPem(prepared);
+  const kubeconfigPath = join(folder, 'admin.kubeconfig');
+  writeKubeconfig(kubeconfigPath, { url, caPem, token: adminToken, name: 'gpu-rental-test' });
+  return { url, etcdUrl, caPem, adminToken, kubeconfigPath, folder, auditLogPath: prepared.audit?.logPath };
+}
+
+async function start(plan: ControlPlanePlan, attempt = 1): Promise<void> {
+  const prepared = await prepareSite(plan, folder);
+  plane = new ControlPlane(prepared, (how) => tell({ type: 'lost', how }));
+  try {
+    await plane.start();
+    site = describe(prepared);
+  } catch (error) {
+    await plane.stop();
+    const portTaken = String(error).includes('address already in use');
+    if (!portTaken || attempt === ATTEMPTS || closing !== undefined) throw error;
+    rmSync(join(folder, 'etcd'), { recursive: true, force: true });
+    await start(plan, attempt + 1);
+  }
+}
+
+function close(): Promise<void> {
+  closing ??= (async () => {
+    await plane?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  })();
+  return closing;
+}
+
+function obey(command: KeeperCommand): Promise<void> | undefined {
+  switch (command.type) {
+    case 'start':
+      return start(command.plan);
+    case 'startApiServer':
+      return plane?.startApiServer();
+    case 'stopApiServer':
+      return plane?.stopApiServer();
+    case 'stop':
+      return close();
+  }
+}
+
+async function answer(command: KeeperCommand): Promise<void> {
+  try {
+    await obey(command);
+    const processIds = { keeper: process.pid, ...plane?.processIds() };
+    tell({ type: 'done', id: command.id, state: { processIds, site } });
+  } catch (error) {
+    tell({ type: 'failed', id: command.id, why: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+// Only the process that forked this one can write here, and it sends nothing else.
+process.on('message', (command: KeeperCommand) => void answer(command));
+for (const end of ['disconnect', 'SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+  process.on(end, () => void close().then(() => process.exit(0)));
+}

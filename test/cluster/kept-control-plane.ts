@@ -1,0 +1,90 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { KeeperCommand, KeeperEvent, KeeperState, KeptSite } from './keeper-messages.ts';
+import type { ControlPlanePlan } from './site.ts';
+
+type WithoutId<Command> = Command extends unknown ? Omit<Command, 'id'> : never;
+
+/** A control plane that outlives nothing: it goes when this process goes, whatever ends it. */
+export interface KeptControlPlane {
+  readonly site: KeptSite;
+  processIds(): Readonly<Record<string, number>>;
+  startApiServer(): Promise<void>;
+  stopApiServer(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Commands to a keeper and its replies, matched by id. */
+class KeeperChannel {
+  state: KeeperState = { processIds: {}, site: undefined };
+  readonly #keeper: ChildProcess;
+  readonly #waiting = new Map<number, PromiseWithResolvers<void>>();
+  #lastId = 0;
+
+  constructor(keeper: ChildProcess, onLoss: (how: string) => void) {
+    this.#keeper = keeper;
+    keeper.on('message', (event: KeeperEvent) => {
+      if (event.type === 'lost') onLoss(event.how);
+      else this.#settle(event);
+    });
+    keeper.once('exit', (code, signal) => {
+      const gone = new Error(`The process that keeps the control plane ended (${signal ?? code}).`);
+      for (const waiting of this.#waiting.values()) waiting.reject(gone);
+      this.#waiting.clear();
+    });
+  }
+
+  send(command: WithoutId<KeeperCommand>): Promise<void> {
+    const id = ++this.#lastId;
+    const waiting = Promise.withResolvers<void>();
+    this.#waiting.set(id, waiting);
+    this.#keeper.send({ ...command, id }, (error) => {
+      if (error !== null) waiting.reject(error);
+    });
+    return waiting.promise;
+  }
+
+  #settle(event: Exclude<KeeperEvent, { type: 'lost' }>): void {
+    const waiting = this.#waiting.get(event.id);
+    this.#waiting.delete(event.id);
+    if (event.type === 'failed') {
+      waiting?.reject(new Error(event.why));
+      return;
+    }
+    this.state = event.state;
+    waiting?.resolve();
+  }
+}
+
+async function dismiss(keeper: ChildProcess): Promise<void> {
+  if (keeper.exitCode !== null || keeper.signalCode !== null) return;
+  const ended = once(keeper, 'exit');
+  if (keeper.connected) keeper.disconnect();
+  await ended;
+}
+
+/** Starts a keeper and lets it start the control plane; resolves when the API is ready. */
+export async function keepControlPlane(
+  plan: ControlPlanePlan,
+  onLoss: (how: string) => void,
+): Promise<KeptControlPlane> {
+  // Detached: a Ctrl-C meant for the tests must not reach the servers before the keeper has put them in order.
+  const keeper = fork(join(import.meta.dirname, 'keeper.ts'), { detached: true, execArgv: [] });
+  const channel = new KeeperChannel(keeper, onLoss);
+  try {
+    await channel.send({ type: 'start', plan });
+  } catch (error) {
+    await dismiss(keeper);
+    throw error;
+  }
+  const { site } = channel.state;
+  if (site === undefined) throw new Error('The keeper reported a start without saying where.');
+  return {
+    site,
+    processIds: () => channel.state.processIds,
+    startApiServer: () => channel.send({ type: 'startApiServer' }),
+    stopApiServer: () => channel.send({ type: 'stopApiServer' }),
+    stop: () => dismiss(keeper),
+  };
+}

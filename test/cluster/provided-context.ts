@@ -1,0 +1,8 @@
+import type { ClusterConnection } from './connection.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The cluster that the integration project's global set-up started. */
+    cluster: ClusterConnection;
+  }
+}

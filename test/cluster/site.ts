@@ -1,0 +1,81 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AUDIT_POLICY } from './audit-policy.ts';
+import { findFreePort } from './free-port.ts';
+
+/** Which programs make up a control plane. */
+export interface ControlPlanePlan {
+  readonly etcd: string;
+  readonly kubeApiserver: string;
+  /** Garbage collector, namespace controller and what else there is; called with `--kubeconfig` added. */
+  readonly controllers: { readonly path: string; readonly args: readonly string[] } | undefined;
+  readonly audit: AuditOptions | undefined;
+}
+
+/** Both have defaults: a policy that logs the metadata of every request, and a log that goes with the cluster. */
+export interface AuditOptions {
+  readonly policyPath?: string;
+  readonly logPath?: string;
+}
+
+/** Where one control plane lives, and the secrets only it has. */
+export interface Site {
+  readonly plan: ControlPlanePlan;
+  readonly folder: string;
+  readonly url: string;
+  readonly port: number;
+  readonly etcdUrl: string;
+  readonly adminToken: string;
+  readonly controllersToken: string;
+  readonly audit: { readonly policyPath: string; readonly logPath: string } | undefined;
+}
+
+function makeToken(): string {
+  return randomBytes(24).toString('hex');
+}
+
+function writeSecrets(folder: string, tokens: readonly string[]): void {
+  const key = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  });
+  writeFileSync(join(folder, 'service-account.key'), key.privateKey, { mode: 0o600 });
+  writeFileSync(join(folder, 'service-account.pub'), key.publicKey);
+  writeFileSync(join(folder, 'tokens.csv'), `${tokens.join('\n')}\n`, { mode: 0o600 });
+}
+
+/** Chooses ports and makes keys and tokens; starts nothing. */
+export async function prepareSite(plan: ControlPlanePlan, folder: string): Promise<Site> {
+  const [port, etcdPort] = await Promise.all([findFreePort(), findFreePort()]);
+  const adminToken = makeToken();
+  const controllersToken = makeToken();
+  mkdirSync(join(folder, 'certificates'), { recursive: true });
+  writeSecrets(folder, [
+    `${adminToken},admin,admin,"system:masters"`,
+    `${controllersToken},test-controllers,test-controllers,"system:masters"`,
+  ]);
+  const policyPath = plan.audit?.policyPath ?? join(folder, 'audit-policy.yaml');
+  const logPath = plan.audit?.logPath ?? join(folder, 'audit.log');
+  if (plan.audit?.policyPath === undefined) writeFileSync(policyPath, AUDIT_POLICY);
+  return {
+    plan,
+    folder,
+    url: `https://127.0.0.1:${port}`,
+    port,
+    etcdUrl: `http://127.0.0.1:${etcdPort}`,
+    adminToken,
+    controllersToken,
+    audit: plan.audit === undefined ? undefined : { policyPath, logPath },
+  };
+}
+
+/** Written by the API server at its first start: its certificate, then the authority that signed it. */
+export function certificatePath(site: Site): string {
+  return join(site.folder, 'certificates', 'apiserver.crt');
+}
+
+export function readCaPem(site: Site): string {
+  return readFileSync(certificatePath(site), 'utf8');
+}
