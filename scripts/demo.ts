@@ -1,0 +1,82 @@
+/** `make demo`: the whole job on a real Kubernetes API with a simulated marketplace. */
+import { formatDollars } from '../src/lib/money.ts';
+import { plainView, terminalView, type View } from './demo/live-view.ts';
+import { readLedger } from './demo/simulator-control.ts';
+import { DEMO_DURATIONS, type Stage, setStage } from './demo/stage.ts';
+import { type Outcome, Story } from './demo/story.ts';
+
+const isInteractive = process.stdout.isTTY === true && process.env['CI'] !== 'true';
+const interrupted = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => interrupted.abort(new Error(`stopped by ${signal}`)));
+}
+
+const view: View = isInteractive ? terminalView(process.stdout) : plainView(process.stdout);
+
+const FAILED: Outcome = {
+  result: '',
+  rented: 0,
+  replaced: 0,
+  destroyed: 0,
+  billing: 0,
+  operatorDollars: '0.00',
+  ledgerDollars: '0.00',
+  secondsToFirstRunning: null,
+};
+
+function tellHowToLook({ cluster, logFolder }: Stage): void {
+  view.say(`Durations: ${Object.entries(DEMO_DURATIONS).flat().join(' ')}`);
+  view.say('Look around from another terminal:');
+  view.say(`  export KUBECONFIG=${cluster.kubeconfigPath}`);
+  view.say(`  ${cluster.kubectlPath} get gpurental -A`);
+  view.say(`  ${cluster.kubectlPath} get events.events.k8s.io`);
+  view.say(`  ${cluster.kubectlPath} describe gpui trainer`);
+  view.say(`Logs of the operator and the simulator: ${logFolder}`);
+}
+
+async function tell(story: Story): Promise<Outcome> {
+  await story.rent();
+  await story.replace();
+  await story.tearDown();
+  const outcome = await story.settle();
+  view.say(`Rented ${outcome.rented}, replaced ${outcome.replaced}, destroyed ${outcome.destroyed}.`);
+  view.say(`Cost by the operator $${outcome.operatorDollars}, by the simulator $${outcome.ledgerDollars}.`);
+  if (isInteractive) {
+    view.heading('All of it stays up for you to try: apply a sample in another terminal. Ctrl-C ends it');
+    await story.stayUp();
+  }
+  return outcome;
+}
+
+async function failureOf(stage: Stage | undefined, error: unknown): Promise<Outcome> {
+  const result = error instanceof Error ? error.message : String(error);
+  const ledger = stage && (await readLedger(stage.controlUrl).catch(() => undefined));
+  if (!ledger) return { ...FAILED, result };
+  const ended = ledger.contracts.filter((contract) => contract.end !== null).length;
+  return {
+    ...FAILED,
+    result,
+    rented: ledger.contracts.length,
+    destroyed: ended,
+    billing: ledger.billing,
+    ledgerDollars: formatDollars(Math.round(ledger.dollars * 1_000_000)),
+  };
+}
+
+async function main(): Promise<Outcome> {
+  view.heading('Setting up: Kubernetes API, simulated marketplace, operator');
+  let stage: Stage | undefined;
+  try {
+    stage = await setStage(view.say);
+    tellHowToLook(stage);
+    return await tell(new Story(stage, view, interrupted.signal));
+  } catch (error) {
+    return await failureOf(stage, error);
+  } finally {
+    await stage?.dismantle();
+  }
+}
+
+const outcome = await main();
+process.exitCode = outcome.result === 'ok' ? 0 : 1;
+process.stdout.write(`${JSON.stringify(outcome)}\n`);

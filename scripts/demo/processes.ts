@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createWriteStream } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const CLI = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
+
+/** A `gpu-rent` process of the demo; all it prints goes to its log file. */
+export interface RunningProcess {
+  readonly name: string;
+  readonly logPath: string;
+  /** The first line on stdout that is JSON. */
+  readonly ready: Promise<Record<string, unknown>>;
+  /** Resolves with a sentence as soon as it has ended. */
+  readonly ended: Promise<string>;
+  /** Asks it to end and resolves when it has; kills it after ten seconds. */
+  stop(): Promise<void>;
+}
+
+function endOf(child: ChildProcess, name: string, logPath: string): Promise<string> {
+  return new Promise((resolve) => {
+    child.on('error', (error) => resolve(`${name} could not be started: ${error.message}`));
+    child.on('exit', (code, signal) =>
+      resolve(`${name} ended (${signal ?? `exit code ${code}`}); see ${logPath}`),
+    );
+  });
+}
+
+/** Starts `gpu-rent <args>` under the Node that runs this script. */
+export function startGpuRent(options: {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly logFolder: string;
+  readonly env?: Readonly<Record<string, string>>;
+}): RunningProcess {
+  const { name } = options;
+  const logPath = join(options.logFolder, `${name}.log`);
+  const log = createWriteStream(logPath);
+  const child = spawn(process.execPath, [CLI, ...options.args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...options.env },
+    // Ctrl-C reaches this script alone, which then ends its processes in the right order.
+    detached: true,
+  });
+  const ended = endOf(child, name, logPath);
+  child.stderr.pipe(log, { end: false });
+  const ready = new Promise<Record<string, unknown>>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      log.write(`${line}\n`);
+      if (line.startsWith('{')) resolve(JSON.parse(line));
+    });
+    void ended.then((why) => reject(new Error(why)));
+  });
+  ready.catch(() => {});
+  return { name, logPath, ready, ended, stop: () => stopChild(child, ended) };
+}
+
+async function stopChild(child: ChildProcess, ended: Promise<string>): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
+  await ended;
+  clearTimeout(timer);
+}

@@ -1,0 +1,141 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { Secret } from '../../src/lib/secret.ts';
+import { tokenCredentials } from '../../src/runtime/credentials.ts';
+import { createKubeClient, type KubeClient } from '../../src/runtime/kube-client.ts';
+import type { KubeObject, Resource } from '../../src/runtime/kube-object.ts';
+import { createTransport } from '../../src/runtime/undici-transport.ts';
+import { type Cluster, startCluster } from '../../test/cluster/cluster.ts';
+import { type RunningProcess, startGpuRent } from './processes.ts';
+
+const REPOSITORY = join(import.meta.dirname, '..', '..');
+
+/** The short durations of a demo; each is a flag of the operator. */
+export const DEMO_DURATIONS: Readonly<Record<string, string>> = {
+  '--late-call': '5s',
+  '--list-lag': '2s',
+  '--gone-spacing': '1s',
+  '--orphan-age': '5s',
+  '--min-poll-interval': '1s',
+};
+
+const SYSTEM_NAMESPACE = 'gpu-rental-system';
+const OPERATOR_ACCOUNT = 'gpu-rental-operator';
+/** Where the demo's objects live. */
+export const DEMO_NAMESPACE = 'default';
+
+const secretResource: Resource = {
+  group: '',
+  version: 'v1',
+  plural: 'secrets',
+  kind: 'Secret',
+  namespaced: true,
+};
+
+/** Everything the demo plays on: a real API server, a simulated marketplace, the operator. */
+export interface Stage {
+  readonly cluster: Cluster;
+  readonly client: KubeClient;
+  readonly simulator: RunningProcess;
+  readonly operator: RunningProcess;
+  readonly controlUrl: string;
+  readonly logFolder: string;
+  /** Ends the operator, the simulator, then the API server. */
+  dismantle(): Promise<void>;
+}
+
+function clientOf(cluster: Cluster): { client: KubeClient; close: () => Promise<void> } {
+  const transport = createTransport({ ca: cluster.caPem, connections: 4 });
+  const client = createKubeClient({
+    transport,
+    origin: cluster.url,
+    credentials: tokenCredentials(new Secret(cluster.adminToken)),
+    clock: systemClock,
+    random: systemRandom,
+    log: silentLogger,
+  });
+  return { client, close: () => transport.close() };
+}
+
+/** The key that the simulator made up, as a user would put it into the cluster. */
+async function createKeySecret(client: KubeClient, apiKey: string): Promise<void> {
+  const secret: KubeObject & { stringData: Record<string, string> } = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'marketplace-key', namespace: DEMO_NAMESPACE },
+    stringData: { 'api-key': apiKey },
+  };
+  await client.create(secretResource, secret);
+}
+
+/** A sample as people name it, from the repository. */
+export const samplePath = (name: string): string => join('deploy', 'samples', name);
+
+/** Applies a sample to the demo's namespace. */
+export function applySample(cluster: Cluster, name: string): Promise<string> {
+  const file = join(REPOSITORY, samplePath(name));
+  return cluster.kubectl(['apply', '--server-side', '--namespace', DEMO_NAMESPACE, '-f', file]);
+}
+
+async function startOperator(cluster: Cluster, url: string, logFolder: string): Promise<RunningProcess> {
+  const { kubeconfigPath } = await cluster.kubeconfigFor({
+    serviceAccount: { namespace: SYSTEM_NAMESPACE, name: OPERATOR_ACCOUNT },
+  });
+  const durations = Object.entries(DEMO_DURATIONS).flat();
+  return startGpuRent({
+    name: 'operator',
+    logFolder,
+    args: [
+      'operator',
+      ...['--kubeconfig', kubeconfigPath, '--namespace', SYSTEM_NAMESPACE],
+      ...['--marketplace-url', url, '--address-map', '203.0.113.0/24=127.0.0.1'],
+      ...['--metrics-bind-address', '0', '--health-probe-bind-address', '0'],
+      ...durations,
+    ],
+  });
+}
+
+/** Sets everything up; what was begun is taken down again where a later step fails. */
+export async function setStage(tell: (line: string) => void): Promise<Stage> {
+  const undo: (() => Promise<void>)[] = [];
+  const dismantle = async (): Promise<void> => {
+    for (const step of undo.splice(0).reverse()) await step();
+  };
+  try {
+    return { ...(await build(tell, undo)), dismantle };
+  } catch (error) {
+    await dismantle();
+    throw error;
+  }
+}
+
+async function build(
+  tell: (line: string) => void,
+  undo: (() => Promise<void>)[],
+): Promise<Omit<Stage, 'dismantle'>> {
+  const cluster = await startCluster({ report: tell });
+  undo.push(() => cluster.stop());
+  tell(`Kubernetes API ready (${cluster.source}).`);
+  const { client, close } = clientOf(cluster);
+  undo.push(close);
+  const logFolder = join(cluster.folder, 'logs');
+  mkdirSync(logFolder, { recursive: true });
+  const simulator = startGpuRent({
+    name: 'simulator',
+    logFolder,
+    args: ['simulator', '--port', '0', '--control', '--seed', '42', '--boot-scale', '0.02'],
+  });
+  undo.push(() => simulator.stop());
+  const { url, apiKey, control } = (await simulator.ready) as Record<'url' | 'apiKey' | 'control', string>;
+  tell(`Simulated marketplace at ${url}.`);
+  for (const part of ['crds', 'namespace.yaml', 'service-account.yaml', 'rbac.yaml']) {
+    await cluster.kubectl(['apply', '--server-side', '-f', join(REPOSITORY, 'deploy', 'base', part)]);
+  }
+  await createKeySecret(client, apiKey);
+  const operator = await startOperator(cluster, url, logFolder);
+  undo.push(() => operator.stop());
+  return { cluster, client, simulator, operator, controlUrl: control, logFolder };
+}

@@ -1,0 +1,79 @@
+import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
+import { gpuInstanceResource } from '../../src/api/v1alpha1/names.ts';
+import type { KubeClient } from '../../src/runtime/kube-client.ts';
+import type { KubeObject, Resource } from '../../src/runtime/kube-object.ts';
+
+/** What an observer of the cluster sees of one object at one time. */
+export interface Sighting {
+  readonly name: string;
+  readonly phase: string;
+  readonly word: string;
+  readonly instanceId: number | undefined;
+  readonly hostId: number | undefined;
+  readonly pricePerHour: string;
+  readonly isReady: boolean;
+  readonly endpoint: string;
+  readonly message: string;
+}
+
+function sightingOf(object: GpuInstance): Sighting {
+  const { status } = object;
+  const ready = status?.conditions?.find((condition) => condition.type === 'Ready');
+  return {
+    name: object.metadata.name,
+    phase: status?.phase ?? 'Pending',
+    word: status?.instanceId === undefined ? '-' : (status.actualStatus ?? 'null'),
+    instanceId: status?.instanceId,
+    hostId: status?.hostId,
+    pricePerHour: status?.cost?.pricePerHour ?? '-',
+    isReady: ready?.status === 'True',
+    endpoint: status?.ssh ? `${status.ssh.host}:${status.ssh.port}` : '-',
+    message: ready?.message ?? '',
+  };
+}
+
+/** The instances of a namespace as they are now, by name. */
+export async function lookAtInstances(
+  client: KubeClient,
+  namespace: string,
+): Promise<ReadonlyMap<string, Sighting>> {
+  const { items } = await client.list<GpuInstance>(gpuInstanceResource, { namespace });
+  return new Map(items.map((object) => [object.metadata.name, sightingOf(object)]));
+}
+
+const eventResource: Resource = {
+  group: 'events.k8s.io',
+  version: 'v1',
+  plural: 'events',
+  kind: 'Event',
+  namespaced: true,
+};
+
+interface EventObject extends KubeObject {
+  readonly type?: string;
+  readonly reason?: string;
+  readonly note?: string;
+  readonly regarding?: { readonly kind?: string; readonly name?: string };
+}
+
+/** Tells each event of a namespace once. */
+export class EventReader {
+  readonly #client: KubeClient;
+  readonly #namespace: string;
+  readonly #told = new Set<string>();
+
+  constructor(client: KubeClient, namespace: string) {
+    this.#client = client;
+    this.#namespace = namespace;
+  }
+
+  /** The events that came since the last call, oldest first. */
+  async newLines(): Promise<readonly string[]> {
+    const { items } = await this.#client.list<EventObject>(eventResource, { namespace: this.#namespace });
+    const fresh = items.filter((event) => !this.#told.has(event.metadata.uid ?? ''));
+    for (const event of fresh) this.#told.add(event.metadata.uid ?? '');
+    return fresh.map(({ type, reason, note, regarding }) =>
+      `  event ${type === 'Warning' ? 'Warning ' : ''}${reason} ${regarding?.name}: ${note}`.trimEnd(),
+    );
+  }
+}
