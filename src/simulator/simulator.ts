@@ -6,14 +6,15 @@ import { advanceSteps } from './advance-steps.ts';
 import type { OfferSketch } from './catalog.ts';
 import { type Listening, listen } from './http-server.ts';
 import { inProcessTransport } from './in-process.ts';
-import { newWorld } from './new-world.ts';
+import { makeKey, newWorld } from './new-world.ts';
 import type { Profile } from './route.ts';
 import { controlRoutes } from './routes/control.ts';
 import { routes } from './routes/registry.ts';
 import { createService } from './service.ts';
-import type { SettingsOverride } from './settings.ts';
-import { createSimulatedTime } from './simulated-time.ts';
+import { type SettingsOverride, withSettings } from './settings.ts';
+import { createSimulatedTime, type SimulatedTime } from './simulated-time.ts';
 import type { World } from './world.ts';
+import type { WorldFile } from './world-file.ts';
 import { createWorldStore, type WorldStore } from './world-store.ts';
 
 /** How a simulator is made. Everything has a default; a seeded simulation gives clock and random. */
@@ -33,6 +34,8 @@ export interface SimulatorOptions {
   readonly catalog?: number | readonly OfferSketch[];
   /** A world to go on from, instead of a fresh one. */
   readonly world?: World;
+  /** Keeps the world on disk; a world found there goes on as if it had never stopped. */
+  readonly file?: WorldFile;
   /** Told of a bug: a request that ended in an exception. */
   readonly onError?: (error: unknown) => void;
 }
@@ -45,6 +48,7 @@ export interface Simulator {
   listen(port?: number): Promise<Listening>;
   /** The world brought up to now. */
   world(): World;
+  /** For tests that set up what no call can. */
   readonly store: WorldStore;
   /** Key of the first user. */
   readonly apiKey: string;
@@ -58,11 +62,18 @@ export interface Simulator {
 export function createSimulator(options: SimulatorOptions = {}): Simulator {
   const clock = options.clock ?? systemClock;
   const random = options.random ?? systemRandom;
-  const time = createSimulatedTime({ clock, scale: options.timeScale ?? 1 });
-  const initial = options.world
-    ? structuredClone(options.world)
-    : newWorld({ ...options, now: time.now(), seed: options.seed ?? 1, random });
-  const store = createWorldStore(initial, { trackChanges: false });
+  const kept = options.file?.load();
+  const time = createSimulatedTime({
+    clock,
+    scale: options.timeScale ?? 1,
+    ...(kept ? { anchor: kept.anchor } : {}),
+  });
+  const initial = kept ? resumed(kept.world, options) : firstWorld(options, time, random);
+  const store = createWorldStore(initial, {
+    trackChanges: options.file !== undefined,
+  });
+  const apiKey = ensureKey(store, options.apiKey);
+  const saved = keeper({ file: options.file, fresh: kept === undefined, store, time });
   const catchUp = (): void => store.replace(advance(store.current(), time.now(), advanceSteps));
   const service = createService({
     store,
@@ -71,27 +82,64 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     random,
     profile: options.profile ?? 'public',
     routes: options.control ? [...routes, ...controlRoutes({ store, time, catchUp })] : routes,
-    saved: () => undefined,
+    saved,
   });
+  const { limits } = store.current().settings;
   return {
     handle: inProcessTransport(service),
-    listen: (port = 0) =>
-      listen(service, {
-        port,
-        bodyBytes: initial.settings.limits.bodyBytes,
-        bodyTimeoutSeconds: initial.settings.limits.bodyTimeoutSeconds,
-        onError: options.onError ?? (() => undefined),
-      }),
+    listen: (port = 0) => listen(service, { port, ...limits, onError: options.onError ?? (() => undefined) }),
     world() {
       catchUp();
       return store.current();
     },
     store,
-    apiKey: Object.values(initial.tables.apiKeys)[0]?.secret ?? '',
+    apiKey,
     now: () => time.now(),
     advance(seconds) {
       time.advance(seconds * 1000);
       catchUp();
     },
   };
+}
+
+function firstWorld(options: SimulatorOptions, time: SimulatedTime, random: Random): World {
+  if (options.world) return structuredClone(options.world);
+  return newWorld({ ...options, now: time.now(), seed: options.seed ?? 1, random });
+}
+
+/** A kept world under the settings that were asked for this time. */
+function resumed(world: World, options: SimulatorOptions): World {
+  return { ...world, nextEventAt: 0, settings: withSettings(world.settings, options.settings) };
+}
+
+/** The key that callers are told; one that was asked for is added where a kept world lacks it. */
+function ensureKey(store: WorldStore, wanted: string | undefined): string {
+  const { users, apiKeys } = store.current().tables;
+  const first = Object.values(apiKeys).find((key) => key.instanceId === null && key.revokedAt === null);
+  if (wanted === undefined || store.keyBySecret(wanted)) return wanted ?? first?.secret ?? '';
+  const user = Object.values(users)[0];
+  if (user)
+    store.put(
+      'apiKeys',
+      makeKey({ id: store.nextId('apiKey'), user, secret: wanted, now: store.current().now }),
+    );
+  return wanted;
+}
+
+/** Saves what changed after each call; all of a world that the file did not hold yet. */
+function keeper(parts: {
+  file: WorldFile | undefined;
+  fresh: boolean;
+  store: WorldStore;
+  time: SimulatedTime;
+}): () => void {
+  const { file, fresh, store, time } = parts;
+  if (!file) return () => undefined;
+  const save = (): void => {
+    const changes = store.takeChanges();
+    if (changes.length > 0) file.save(store.current(), changes, time.anchor());
+  };
+  if (fresh) file.saveAll(store.current(), time.anchor());
+  else save();
+  return save;
 }

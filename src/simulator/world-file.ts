@@ -1,0 +1,85 @@
+import { DatabaseSync } from 'node:sqlite';
+import type { TimeAnchor } from './simulated-time.ts';
+import { emptyTables, type TableName, type World } from './world.ts';
+import type { Change } from './world-store.ts';
+
+/** A world kept on disk. What `save` returned from survives the death of the process. */
+export interface WorldFile {
+  /** The world as last saved, and where its time stood; undefined in a fresh file. */
+  load(): { readonly world: World; readonly anchor: TimeAnchor } | undefined;
+  /** Writes the head of the world and the rows that changed, all or nothing. */
+  save(world: World, changes: readonly Change[], anchor: TimeAnchor): void;
+  /** Writes every row. */
+  saveAll(world: World, anchor: TimeAnchor): void;
+  close(): void;
+}
+
+type Head = Omit<World, 'tables'> & { readonly anchor: TimeAnchor };
+
+const SCHEMA = `
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = NORMAL;
+  CREATE TABLE IF NOT EXISTS head (id INTEGER PRIMARY KEY CHECK (id = 1), json TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS row (kind TEXT NOT NULL, id INTEGER NOT NULL, json TEXT NOT NULL, PRIMARY KEY (kind, id)) WITHOUT ROWID;
+`;
+
+/** Opens or makes the file. One row of SQLite per row of the world, so a change costs what it changes. */
+export function openWorldFile(path: string): WorldFile {
+  const database = new DatabaseSync(path);
+  database.exec(SCHEMA);
+  const putHead = database.prepare('INSERT OR REPLACE INTO head (id, json) VALUES (1, ?)');
+  const putRow = database.prepare('INSERT OR REPLACE INTO row (kind, id, json) VALUES (?, ?, ?)');
+  const dropRow = database.prepare('DELETE FROM row WHERE kind = ? AND id = ?');
+
+  const writeHead = (world: World, anchor: TimeAnchor): void => {
+    const { tables: _tables, ...rest } = world;
+    putHead.run(JSON.stringify({ ...rest, anchor } satisfies Head));
+  };
+  const inTransaction = (write: () => void): void => {
+    database.exec('BEGIN IMMEDIATE');
+    try {
+      write();
+      database.exec('COMMIT');
+    } catch (error) {
+      database.exec('ROLLBACK');
+      throw error;
+    }
+  };
+
+  return {
+    load: () => readWorld(database),
+    save(world, changes, anchor) {
+      inTransaction(() => {
+        writeHead(world, anchor);
+        for (const { table, id } of changes) {
+          const row = world.tables[table][id];
+          if (row === undefined) dropRow.run(table, id);
+          else putRow.run(table, id, JSON.stringify(row));
+        }
+      });
+    },
+    saveAll(world, anchor) {
+      inTransaction(() => {
+        database.exec('DELETE FROM row');
+        writeHead(world, anchor);
+        for (const [table, rows] of Object.entries(world.tables)) {
+          for (const [id, row] of Object.entries(rows)) putRow.run(table, Number(id), JSON.stringify(row));
+        }
+      });
+    },
+    close: () => database.close(),
+  };
+}
+
+function readWorld(database: DatabaseSync): { world: World; anchor: TimeAnchor } | undefined {
+  const found = database.prepare('SELECT json FROM head WHERE id = 1').get();
+  if (!found) return undefined;
+  const { anchor, ...rest } = JSON.parse(String(found.json)) as Head;
+  const tables: Record<string, Record<number, unknown>> = { ...emptyTables() };
+  for (const { kind, id, json } of database.prepare('SELECT kind, id, json FROM row').iterate()) {
+    const rows = tables[String(kind) as TableName];
+    if (rows) rows[Number(id)] = JSON.parse(String(json));
+  }
+  // Rows were written by `save` from rows of these very tables.
+  return { world: { ...rest, tables: tables as unknown as World['tables'] }, anchor };
+}
