@@ -69,9 +69,14 @@ export async function runSuites(suites: readonly Suite[]): Promise<Tally> {
     const tally =
       suite.counts === 'vitest'
         ? await runVitest(suite)
-        : await run(suite.command).then((code) => ({ passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1 }));
+        : await run(suite.command).then((code) => ({
+            passed: code === 0 ? 1 : 0,
+            failed: code === 0 ? 0 : 1,
+          }));
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-    process.stderr.write(`== ${suite.name}: ${tally.passed} passed, ${tally.failed} failed in ${seconds} s\n`);
+    process.stderr.write(
+      `== ${suite.name}: ${tally.passed} passed, ${tally.failed} failed in ${seconds} s\n`,
+    );
     total = { passed: total.passed + tally.passed, failed: total.failed + tally.failed };
   }
   return total;

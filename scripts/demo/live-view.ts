@@ -46,7 +46,7 @@ function changesOf(before: Instances, now: Instances): readonly string[] {
 }
 
 /** Lines only: for logs and pipes. */
-export function plainView(out: NodeJS.WritableStream): View {
+export function plainView(out: { write(text: string): unknown }): View {
   const startedAt = performance.now();
   const stamp = (): string => `${((performance.now() - startedAt) / 1000).toFixed(1).padStart(5)}s`;
   return {
@@ -63,7 +63,7 @@ const up = (lines: number): string => (lines > 0 ? `\u001b[${lines}A\r` : '');
 
 /** Lines above, and below them a table that is drawn anew in place: for terminals. */
 export function terminalView(out: NodeJS.WritableStream & { readonly columns?: number }): View {
-  const lines = plainView({ write: (text: string) => (above(text), true) } as NodeJS.WritableStream);
+  const lines = plainView({ write: (text) => above(text) });
   let table: readonly string[] = [];
   const draw = (): void => {
     const width = out.columns ?? 120;

@@ -107,7 +107,7 @@ export class Story {
   async #operatorDollars(): Promise<number> {
     const ref = { namespace: DEMO_NAMESPACE, name: 'default' };
     const account = await this.#stage.client.get<MarketplaceAccount>(marketplaceAccountResource, ref);
-    return parseDollars(account?.status?.deleted?.spent ?? '0') ?? 0;
+    return parseDollars(account?.status?.deletedObjects?.spent ?? '0') ?? 0;
   }
 
   async #showConnection(name: string): Promise<void> {

@@ -1,0 +1,50 @@
+/** JSON as the API server holds it. Objects are never changed in place once they are stored. */
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+export interface JsonObject {
+  [key: string]: Json | undefined;
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The object at that key, or an empty one that is not attached. */
+export function objectAt(parent: JsonObject, key: string): JsonObject {
+  const value = parent[key];
+  return isObject(value) ? value : {};
+}
+
+export function textAt(parent: JsonObject, key: string): string | undefined {
+  const value = parent[key];
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function listAt(parent: JsonObject, key: string): Json[] {
+  const value = parent[key];
+  return Array.isArray(value) ? value : [];
+}
+
+/** The objects of a list, others left out. */
+export function objectsAt(parent: JsonObject, key: string): JsonObject[] {
+  return listAt(parent, key).filter(isObject);
+}
+
+export function metadataOf(object: JsonObject): JsonObject {
+  return objectAt(object, 'metadata');
+}
+
+/** A deep copy without undefined members. */
+export function copyOf(object: JsonObject): JsonObject {
+  return JSON.parse(JSON.stringify(object)) as JsonObject;
+}
+
+/** Whether both are the same JSON; the order of keys does not count. */
+export function equalJson(a: Json | undefined, b: Json | undefined): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((item, index) => equalJson(item, b[index]));
+  }
+  if (!isObject(a) || !isObject(b)) return false;
+  const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...keys].every((key) => equalJson(a[key], b[key]));
+}

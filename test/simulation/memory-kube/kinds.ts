@@ -1,0 +1,73 @@
+import { isObject, type Json, type JsonObject, listAt, objectAt, objectsAt, textAt } from './json.ts';
+
+/** A kind as this server serves it. */
+export interface Kind {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  /** With a status subresource the main resource ignores `status`, and the subresource all else. */
+  readonly hasStatus: boolean;
+  /** A structural schema; without one everything is kept as it came. */
+  readonly schema: JsonObject | undefined;
+  /** Whether `metadata.generation` is kept. */
+  readonly countsGenerations: boolean;
+}
+
+const builtIn = (
+  group: string,
+  version: string,
+  plural: string,
+  kind: string,
+  more?: Partial<Kind>,
+): Kind => ({
+  group,
+  version,
+  plural,
+  kind,
+  namespaced: true,
+  hasStatus: false,
+  schema: undefined,
+  countsGenerations: false,
+  ...more,
+});
+
+/** What the operator touches besides its own kinds. */
+export const BUILT_IN_KINDS: readonly Kind[] = [
+  builtIn('', 'v1', 'namespaces', 'Namespace', { namespaced: false, hasStatus: true }),
+  builtIn('', 'v1', 'secrets', 'Secret'),
+  builtIn('', 'v1', 'configmaps', 'ConfigMap'),
+  builtIn('', 'v1', 'services', 'Service', { hasStatus: true }),
+  builtIn('discovery.k8s.io', 'v1', 'endpointslices', 'EndpointSlice', { countsGenerations: true }),
+  builtIn('events.k8s.io', 'v1', 'events', 'Event'),
+  builtIn('coordination.k8s.io', 'v1', 'leases', 'Lease'),
+];
+
+/** Reads a CustomResourceDefinition into the kinds of its served versions. */
+export function kindsOfDefinition(definition: JsonObject): readonly Kind[] {
+  const spec = objectAt(definition, 'spec');
+  const names = objectAt(spec, 'names');
+  return objectsAt(spec, 'versions').map((version) => ({
+    group: textAt(spec, 'group') ?? '',
+    version: textAt(version, 'name') ?? '',
+    plural: textAt(names, 'plural') ?? '',
+    kind: textAt(names, 'kind') ?? '',
+    namespaced: spec['scope'] === 'Namespaced',
+    hasStatus: isObject(objectAt(version, 'subresources')['status']),
+    schema: objectAt(objectAt(version, 'schema'), 'openAPIV3Schema'),
+    countsGenerations: true,
+  }));
+}
+
+export const apiVersionOf = (kind: Kind): string =>
+  kind.group === '' ? kind.version : `${kind.group}/${kind.version}`;
+
+export const hasFinalizers = (metadata: JsonObject): boolean => listAt(metadata, 'finalizers').length > 0;
+
+/** A field selector's path, `metadata.name` or one of the status. */
+export function valueAtPath(object: JsonObject, path: string): Json | undefined {
+  let value: Json | undefined = object;
+  for (const key of path.split('.')) value = isObject(value) ? value[key] : undefined;
+  return value;
+}

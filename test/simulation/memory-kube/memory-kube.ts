@@ -1,0 +1,282 @@
+import type { Clock } from '../../../src/lib/clock.ts';
+import type { Random } from '../../../src/lib/random.ts';
+import type { Transport, TransportRequest, TransportResponse } from '../../../src/lib/transport.ts';
+import { Failure, failures } from './failure.ts';
+import { isObject, type JsonObject, metadataOf, objectAt, textAt } from './json.ts';
+import { apiVersionOf, BUILT_IN_KINDS, type Kind, kindsOfDefinition } from './kinds.ts';
+import { jsonPatch, mergePatch, PatchTestFailed } from './patch.ts';
+import { Reapers } from './reapers.ts';
+import { fieldSelector, labelSelector } from './selectors.ts';
+import { Store } from './store.ts';
+import { Watch } from './watch.ts';
+import { type Address, targetOf, Writes } from './writes.ts';
+
+export interface MemoryKubeOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** CustomResourceDefinitions as parsed YAML. */
+  readonly definitions: readonly JsonObject[];
+}
+
+/** A Kubernetes API in memory, reached at HTTP level. For seeded simulation only. */
+export interface MemoryKube {
+  readonly transport: Transport;
+  readonly store: Store;
+  readonly writes: Writes;
+  /** The kind served at that plural name. */
+  kind(plural: string): Kind;
+  /** Closes every open watch, as a restart of the API server does. */
+  closeWatches(): void;
+}
+
+interface Call {
+  readonly request: TransportRequest;
+  readonly kind: Kind;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+  readonly subresource: string | undefined;
+  readonly query: URLSearchParams;
+}
+
+const PATH =
+  /^\/(?:api|apis\/(?<group>[^/]+))\/(?<version>[^/]+)(?:\/namespaces\/(?<namespace>[^/]+)(?=\/[^/]+))?\/(?<plural>[^/]+)(?:\/(?<name>[^/]+))?(?:\/(?<subresource>[^/]+))?$/;
+
+export function createMemoryKube(options: MemoryKubeOptions): MemoryKube {
+  const kinds = [...BUILT_IN_KINDS, ...options.definitions.flatMap(kindsOfDefinition)];
+  const kindOf = (plural: string, group?: string): Kind | undefined =>
+    kinds.find((kind) => kind.plural === plural && (group === undefined || kind.group === group));
+  const kind = (plural: string): Kind => {
+    const found = kindOf(plural);
+    if (!found) throw new Error(`no kind is served at ${plural}`);
+    return found;
+  };
+  const store = new Store();
+  const namespaceKind = kind('namespaces');
+  const writes = new Writes({ store, clock: options.clock, random: options.random, namespaceKind });
+  new Reapers({ store, writes, clock: options.clock, kinds: () => kinds, namespaceKind });
+  const watches = new Set<Watch>();
+  for (const name of ['default', 'kube-system']) {
+    writes.create(
+      { kind: namespaceKind, namespace: undefined, name },
+      { metadata: { name }, status: { phase: 'Active' } },
+    );
+  }
+  const server = new Server({ store, writes, clock: options.clock, kindOf, watches });
+  return {
+    transport: (request) => server.answer(request),
+    store,
+    writes,
+    kind,
+    closeWatches: () => {
+      for (const watch of watches) watch.end();
+    },
+  };
+}
+
+interface ServerOptions {
+  readonly store: Store;
+  readonly writes: Writes;
+  readonly clock: Clock;
+  readonly kindOf: (plural: string, group: string) => Kind | undefined;
+  readonly watches: Set<Watch>;
+}
+
+class Server {
+  readonly #options: ServerOptions;
+  constructor(options: ServerOptions) {
+    this.#options = options;
+  }
+
+  async answer(request: TransportRequest): Promise<TransportResponse> {
+    try {
+      const url = new URL(request.path, 'https://memory');
+      if (url.pathname.endsWith('/selfsubjectaccessreviews')) return reply(201, allowed(bodyOf(request)));
+      return this.#route(this.#callOf(request, url));
+    } catch (failure) {
+      if (failure instanceof Failure) return reply(failure.code, failure.status());
+      throw failure;
+    }
+  }
+
+  #callOf(request: TransportRequest, url: URL): Call {
+    const groups = PATH.exec(url.pathname)?.groups;
+    const kind = groups && this.#options.kindOf(groups['plural'] ?? '', groups['group'] ?? '');
+    if (!kind || kind.version !== groups['version']) throw failures.noSuchPath();
+    const { namespace, name, subresource } = groups;
+    return { request, kind, namespace, name, subresource, query: url.searchParams };
+  }
+
+  #route(call: Call): TransportResponse {
+    switch (call.request.method) {
+      case 'GET':
+        if (call.name !== undefined) return reply(200, this.#get(addressOf(call)));
+        return call.query.get('watch') === 'true' || call.query.get('watch') === '1'
+          ? this.#watch(call)
+          : reply(200, this.#list(call));
+      case 'POST':
+        return reply(
+          201,
+          this.#options.writes.create({ ...addressOf(call), name: '' }, bodyOf(call.request)),
+        );
+      case 'PUT':
+        return reply(
+          200,
+          this.#options.writes.replace(addressOf(call), bodyOf(call.request), call.subresource),
+        );
+      case 'PATCH':
+        return reply(200, this.#patch(call));
+      case 'DELETE':
+        return reply(200, this.#delete(call));
+      default:
+        throw failures.noSuchPath();
+    }
+  }
+
+  #get(address: Address): JsonObject {
+    const object = this.#options.writes.read(address);
+    if (!object) throw failures.notFound(targetOf(address));
+    return object;
+  }
+
+  #list(call: Call): JsonObject {
+    const { store } = this.#options;
+    const token = call.query.get('continue');
+    const page = token ? store.page(token) : { revision: store.revision, items: this.#selected(call) };
+    const limit = Number(call.query.get('limit') ?? 0) || page.items.length;
+    const rest = page.items.slice(limit);
+    const next = rest.length > 0 ? store.keepPage({ revision: page.revision, items: rest }) : undefined;
+    return {
+      kind: `${call.kind.kind}List`,
+      apiVersion: apiVersionOf(call.kind),
+      metadata: {
+        resourceVersion: String(page.revision),
+        ...(next ? { continue: next, remainingItemCount: rest.length } : {}),
+      },
+      items: page.items.slice(0, limit),
+    };
+  }
+
+  #selected(call: Call): JsonObject[] {
+    const selects = selectsOf(call);
+    return this.#options.store
+      .all(call.kind)
+      .filter((object) => call.namespace === undefined || metadataOf(object)['namespace'] === call.namespace)
+      .filter(selects);
+  }
+
+  #watch(call: Call): TransportResponse {
+    const { store, clock, watches } = this.#options;
+    const given = call.query.get('resourceVersion');
+    const sendInitialEvents = call.query.get('sendInitialEvents') === 'true' || !given || given === '0';
+    const watch = new Watch(store, clock, {
+      kind: call.kind,
+      namespace: call.namespace,
+      selects: selectsOf(call),
+      from: sendInitialEvents ? store.revision : Number(given),
+      bookmarks: call.query.get('allowWatchBookmarks') === 'true',
+      sendInitialEvents,
+      timeoutMs: Number(call.query.get('timeoutSeconds') ?? 1800) * 1000,
+    });
+    watches.add(watch);
+    const close = (): void => {
+      watches.delete(watch);
+      watch.end();
+    };
+    call.request.signal?.addEventListener('abort', close, { once: true });
+    return {
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: watch.lines(),
+      destroy: close,
+    };
+  }
+
+  #patch(call: Call): JsonObject {
+    const address = addressOf(call);
+    const patch = JSON.parse(call.request.body ?? 'null');
+    const type = call.request.headers['content-type'] ?? '';
+    if (type.startsWith('application/merge-patch+json')) {
+      return this.#options.writes.update(
+        address,
+        (current) => asObject(mergePatch(current, patch)),
+        call.subresource,
+      );
+    }
+    if (type.startsWith('application/json-patch+json'))
+      return this.#jsonPatch(address, patch, call.subresource);
+    if (type.startsWith('application/apply-patch')) return this.#apply(call, address, patch);
+    throw failures.unsupportedMedia();
+  }
+
+  #jsonPatch(address: Address, patch: JsonObject, subresource: string | undefined): JsonObject {
+    try {
+      return this.#options.writes.update(
+        address,
+        (current) => jsonPatch(current, patch as never),
+        subresource,
+      );
+    } catch (error) {
+      if (!(error instanceof PatchTestFailed)) throw error;
+      throw failures.invalid(targetOf(address), [
+        'the server rejected our request due to an error in our request',
+      ]);
+    }
+  }
+
+  /** Server-side apply as far as one manager per field goes: merges, and creates what is not there. */
+  #apply(call: Call, address: Address, patch: JsonObject): JsonObject {
+    const { writes } = this.#options;
+    if (!call.query.get('fieldManager'))
+      throw failures.badRequest(
+        'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
+      );
+    if (!writes.read(address)) return writes.create(address, patch);
+    return writes.update(address, (current) => asObject(mergePatch(current, patch)), call.subresource);
+  }
+
+  #delete(call: Call): JsonObject {
+    const body = call.request.body ? bodyOf(call.request) : {};
+    const preconditions = objectAt(body, 'preconditions');
+    return this.#options.writes.delete(addressOf(call), {
+      uid: textAt(preconditions, 'uid'),
+      resourceVersion: textAt(preconditions, 'resourceVersion'),
+      propagation: textAt(body, 'propagationPolicy'),
+    });
+  }
+}
+
+const addressOf = ({ kind, namespace, name }: Call): Address => ({ kind, namespace, name: name ?? '' });
+
+const selectsOf = ({ query }: Call) => {
+  const labels = labelSelector(query.get('labelSelector') ?? undefined);
+  const fields = fieldSelector(query.get('fieldSelector') ?? undefined);
+  return (object: JsonObject): boolean => labels(object) && fields(object);
+};
+
+function asObject(value: unknown): JsonObject {
+  if (!isObject(value)) throw failures.badRequest('an object is wanted');
+  return value;
+}
+
+function bodyOf(request: TransportRequest): JsonObject {
+  try {
+    return asObject(JSON.parse(request.body ?? ''));
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    throw failures.badRequest(`the object provided is unrecognized: ${String(error)}`);
+  }
+}
+
+const allowed = (review: JsonObject): JsonObject => ({ ...review, status: { allowed: true } });
+
+function reply(status: number, body: JsonObject): TransportResponse {
+  const bytes = Buffer.from(JSON.stringify(body));
+  return {
+    status,
+    headers: { 'content-type': 'application/json' },
+    body: (async function* () {
+      yield bytes;
+    })(),
+    destroy() {},
+  };
+}

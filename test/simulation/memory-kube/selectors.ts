@@ -1,0 +1,51 @@
+import { failures } from './failure.ts';
+import { type JsonObject, metadataOf, objectAt } from './json.ts';
+import { valueAtPath } from './kinds.ts';
+
+export type Selects = (object: JsonObject) => boolean;
+
+const everything: Selects = () => true;
+
+function labelTerm(term: string): Selects {
+  const labels = (object: JsonObject) => objectAt(metadataOf(object), 'labels');
+  const set = /^(\S+)\s+(in|notin)\s+\(([^)]*)\)$/.exec(term);
+  if (set) {
+    const [, key = '', operator, values = ''] = set;
+    const wanted = values.split(',').map((value) => value.trim());
+    return (object) => wanted.includes(String(labels(object)[key] ?? '')) === (operator === 'in');
+  }
+  const equality = /^([^=!\s]+)\s*(==|=|!=)\s*(\S*)$/.exec(term);
+  if (equality) {
+    const [, key = '', operator, value] = equality;
+    return (object) => (labels(object)[key] === value) === (operator !== '!=');
+  }
+  if (term.startsWith('!')) return (object) => labels(object)[term.slice(1)] === undefined;
+  return (object) => labels(object)[term] !== undefined;
+}
+
+/** Splits at commas outside brackets. */
+function terms(selector: string): string[] {
+  return selector
+    .split(/,(?![^(]*\))/)
+    .map((term) => term.trim())
+    .filter((term) => term !== '');
+}
+
+/** A predicate for `labelSelector`. */
+export function labelSelector(selector: string | undefined): Selects {
+  if (!selector) return everything;
+  const all = terms(selector).map(labelTerm);
+  return (object) => all.every((selects) => selects(object));
+}
+
+/** A predicate for `fieldSelector`: equality on any path, which is more than the API server allows. */
+export function fieldSelector(selector: string | undefined): Selects {
+  if (!selector) return everything;
+  const all = terms(selector).map((term): Selects => {
+    const match = /^([^=!]+)(==|=|!=)(.*)$/.exec(term);
+    if (!match) throw failures.badRequest(`invalid field selector: ${term}`);
+    const [, path = '', operator, value] = match;
+    return (object) => (String(valueAtPath(object, path) ?? '') === value) === (operator !== '!=');
+  });
+  return (object) => all.every((selects) => selects(object));
+}

@@ -1,0 +1,129 @@
+import type { Clock, Timer } from '../../../src/lib/clock.ts';
+import { type JsonObject, metadataOf } from './json.ts';
+import { apiVersionOf, type Kind } from './kinds.ts';
+import type { Selects } from './selectors.ts';
+import type { Commit, Store } from './store.ts';
+
+export interface WatchRequest {
+  readonly kind: Kind;
+  readonly namespace: string | undefined;
+  readonly selects: Selects;
+  /** Exclusive. */
+  readonly from: number;
+  readonly bookmarks: boolean;
+  /** Tells the present state first, then a marked bookmark. */
+  readonly sendInitialEvents: boolean;
+  readonly timeoutMs: number;
+}
+
+const BOOKMARK_EVERY_MS = 60_000;
+
+interface WatchEvent {
+  readonly type: string;
+  readonly object: JsonObject;
+}
+
+/** What one watcher sees of a commit: a change of the selection counts as coming or going. */
+function seenOf(commit: Commit, request: WatchRequest): WatchEvent | undefined {
+  const inNamespace = (object: JsonObject) =>
+    request.namespace === undefined || metadataOf(object)['namespace'] === request.namespace;
+  const selected = (object: JsonObject | undefined) =>
+    object !== undefined && inNamespace(object) && request.selects(object);
+  if (commit.kind.plural !== request.kind.plural || commit.kind.group !== request.kind.group)
+    return undefined;
+  const was = selected(commit.previous);
+  const is = commit.type !== 'DELETED' && selected(commit.object);
+  if (was && !is) return { type: 'DELETED', object: commit.object };
+  if (!is) return undefined;
+  return { type: was ? 'MODIFIED' : 'ADDED', object: commit.object };
+}
+
+/** One open watch: a queue of lines that its reader takes as they come. */
+export class Watch {
+  readonly #request: WatchRequest;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #lines: Uint8Array[] = [];
+  readonly #timers: Timer[] = [];
+  readonly #unsubscribe: () => void;
+  #wake: (() => void) | undefined;
+  #ended = false;
+
+  constructor(store: Store, clock: Clock, request: WatchRequest) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#request = request;
+    if (request.sendInitialEvents) this.#sendState();
+    for (const commit of store.since(request.from)) this.#send(seenOf(commit, request));
+    this.#unsubscribe = store.onCommit((commit) => this.#send(seenOf(commit, request)));
+    this.#timers.push(clock.setTimer(request.timeoutMs, () => this.end(), { background: true }));
+    if (request.bookmarks) this.#scheduleBookmark();
+  }
+
+  /** Ends the stream after what was queued, as a server that closes the connection. */
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#unsubscribe();
+    for (const timer of this.#timers) timer.cancel();
+    this.#wake?.();
+  }
+
+  /** Sends any event, such as the ERROR of an expired version. */
+  send(event: WatchEvent): void {
+    this.#send(event);
+  }
+
+  async *lines(): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) {
+        const line = this.#lines.shift();
+        if (line) yield line;
+        else if (this.#ended) return;
+        else await new Promise<void>((resolve) => (this.#wake = resolve));
+      }
+    } finally {
+      this.end();
+    }
+  }
+
+  #send(event: WatchEvent | undefined): void {
+    if (!event || this.#ended) return;
+    this.#lines.push(Buffer.from(`${JSON.stringify(event)}\n`));
+    this.#wake?.();
+    this.#wake = undefined;
+  }
+
+  #sendState(): void {
+    const { kind, namespace, selects } = this.#request;
+    for (const object of this.#store.all(kind)) {
+      if (namespace !== undefined && metadataOf(object)['namespace'] !== namespace) continue;
+      if (selects(object)) this.#send({ type: 'ADDED', object });
+    }
+    this.#send(this.#bookmark({ annotations: { 'k8s.io/initial-events-end': 'true' } }));
+  }
+
+  #bookmark(metadata: JsonObject): WatchEvent {
+    const { kind } = this.#request;
+    return {
+      type: 'BOOKMARK',
+      object: {
+        kind: kind.kind,
+        apiVersion: apiVersionOf(kind),
+        metadata: { resourceVersion: String(this.#store.revision), ...metadata },
+      },
+    };
+  }
+
+  #scheduleBookmark(): void {
+    const timer = this.#clock.setTimer(
+      BOOKMARK_EVERY_MS,
+      () => {
+        this.#send(this.#bookmark({}));
+        if (!this.#ended) this.#scheduleBookmark();
+      },
+      { background: true },
+    );
+    this.#timers[1] = timer;
+  }
+}

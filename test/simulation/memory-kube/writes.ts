@@ -1,0 +1,299 @@
+import type { Clock } from '../../../src/lib/clock.ts';
+import type { Random } from '../../../src/lib/random.ts';
+import { failures, STALE, type Target } from './failure.ts';
+import {
+  copyOf,
+  equalJson,
+  isObject,
+  type Json,
+  type JsonObject,
+  listAt,
+  metadataOf,
+  objectAt,
+  objectsAt,
+  textAt,
+} from './json.ts';
+import { apiVersionOf, hasFinalizers, type Kind } from './kinds.ts';
+import { randomSuffix } from './names.ts';
+import { applyDefaults, problemsOf, prune } from './schema.ts';
+import type { Store } from './store.ts';
+
+export interface WritesOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly namespaceKind: Kind;
+}
+
+export interface Address {
+  readonly kind: Kind;
+  readonly namespace: string | undefined;
+  readonly name: string;
+}
+
+export interface Preconditions {
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+  readonly propagation?: string | undefined;
+}
+
+/** Computes the next state of an object from the one that stands; throws a `Failure` to refuse. */
+export type Change = (current: JsonObject) => JsonObject;
+
+const SERVER_METADATA = [
+  'uid',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'generation',
+];
+
+export const targetOf = ({ kind, name }: Address): Target => ({
+  group: kind.group,
+  plural: kind.plural,
+  kind: kind.kind,
+  name,
+});
+
+/** Creates, updates and deletes with the API server's rules about versions, generations and finalizers. */
+export class Writes {
+  readonly #options: WritesOptions;
+  constructor(options: WritesOptions) {
+    this.#options = options;
+  }
+
+  read(address: Address): JsonObject | undefined {
+    return this.#options.store.get(address.kind, `${address.namespace ?? ''}/${address.name}`);
+  }
+
+  create(address: Address, body: JsonObject): JsonObject {
+    const { store } = this.#options;
+    const metadata = metadataOf(body);
+    const name = textAt(metadata, 'name') ?? this.#generateName(address.kind, metadata);
+    const target = { ...address, name };
+    this.#requireNamespace(target);
+    if (this.read(target)) throw failures.alreadyExists(targetOf(target));
+    const fresh = this.#fresh(target, body);
+    return store.commit('ADDED', address.kind, this.#validated(target, fresh));
+  }
+
+  /** A full replacement: under the resource version it carries, or, for a built-in kind, unconditional. */
+  replace(address: Address, body: JsonObject, subresource: string | undefined): JsonObject {
+    const given = textAt(metadataOf(body), 'resourceVersion');
+    if (!given && address.kind.schema) {
+      throw failures.invalid(targetOf(address), [
+        'metadata.resourceVersion: Invalid value: 0: must be specified for an update',
+      ]);
+    }
+    return this.update(address, () => body, subresource);
+  }
+
+  update(address: Address, change: Change, subresource: string | undefined): JsonObject {
+    const current = this.read(address);
+    if (!current) throw failures.notFound(targetOf(address));
+    const wanted = change(copyOf(current));
+    requireSameIncarnation(address, current, wanted);
+    const merged = this.#merge({ address, current, wanted, subresource });
+    const next = this.#validated(address, merged);
+    return this.#commitUpdate(address, current, next);
+  }
+
+  delete(address: Address, preconditions: Preconditions): JsonObject {
+    const current = this.read(address);
+    if (!current) throw failures.notFound(targetOf(address));
+    requirePreconditions(address, current, preconditions);
+    const metadata = metadataOf(current);
+    const finalizers = listAt(metadata, 'finalizers').map(String);
+    const holds =
+      preconditions.propagation === 'Foreground' ? [...finalizers, 'foregroundDeletion'] : finalizers;
+    const isNamespace = address.kind === this.#options.namespaceKind;
+    if (holds.length === 0 && !isNamespace) return this.#remove(address, current);
+    if (metadata['deletionTimestamp']) return current;
+    return this.#markDeleted(address, current, holds);
+  }
+
+  #markDeleted(address: Address, current: JsonObject, finalizers: readonly string[]): JsonObject {
+    const { store, clock, namespaceKind } = this.#options;
+    const metadata = metadataOf(current);
+    const generation = metadata['generation'];
+    const marked: JsonObject = {
+      ...current,
+      metadata: {
+        ...metadata,
+        ...(finalizers.length > 0 ? { finalizers: [...finalizers] } : {}),
+        deletionTimestamp: timestamp(clock.now()),
+        ...(address.kind.schema ? { deletionGracePeriodSeconds: 0 } : {}),
+        ...(typeof generation === 'number' ? { generation: generation + 1 } : {}),
+      },
+      ...(address.kind === namespaceKind ? { status: { phase: 'Terminating' } } : {}),
+    };
+    return store.commit('MODIFIED', address.kind, marked);
+  }
+
+  #remove(address: Address, current: JsonObject): JsonObject {
+    return this.#options.store.commit('DELETED', address.kind, current);
+  }
+
+  #commitUpdate(address: Address, current: JsonObject, next: JsonObject): JsonObject {
+    const metadata = metadataOf(next);
+    if (
+      metadata['deletionTimestamp'] &&
+      !hasFinalizers(metadata) &&
+      address.kind !== this.#options.namespaceKind
+    ) {
+      return this.#remove(address, next);
+    }
+    if (equalJson(current, next)) return current;
+    return this.#options.store.commit('MODIFIED', address.kind, next);
+  }
+
+  #generateName(kind: Kind, metadata: JsonObject): string {
+    const prefix = textAt(metadata, 'generateName');
+    if (prefix) return `${prefix}${randomSuffix(this.#options.random)}`;
+    throw failures.invalid({ ...kind, name: '' }, [
+      'metadata.name: Required value: name or generateName is required',
+    ]);
+  }
+
+  #requireNamespace(address: Address): void {
+    const { store, namespaceKind } = this.#options;
+    if (!address.kind.namespaced) return;
+    const name = address.namespace ?? '';
+    const namespace = store.get(namespaceKind, `/${name}`);
+    if (!namespace) {
+      throw failures.notFound({ group: '', plural: 'namespaces', kind: 'Namespace', name });
+    }
+    if (metadataOf(namespace)['deletionTimestamp']) throw failures.terminating(targetOf(address), name);
+  }
+
+  #fresh(address: Address, body: JsonObject): JsonObject {
+    const { kind, namespace, name } = address;
+    const { clock, random } = this.#options;
+    const given = { ...metadataOf(body) };
+    for (const field of [...SERVER_METADATA, 'resourceVersion', 'managedFields', 'selfLink'])
+      delete given[field];
+    const { status: _status, ...rest } = body;
+    return {
+      ...(kind.hasStatus && kind.schema ? rest : body),
+      apiVersion: apiVersionOf(kind),
+      kind: kind.kind,
+      metadata: {
+        ...given,
+        name,
+        ...(kind.namespaced ? { namespace: namespace ?? '' } : {}),
+        uid: random.uuid(),
+        creationTimestamp: timestamp(clock.now()),
+        ...(kind.countsGenerations ? { generation: 1 } : {}),
+      },
+    };
+  }
+
+  /** The part of `wanted` that this subresource may change, on what stands. */
+  #merge(request: {
+    readonly address: Address;
+    readonly current: JsonObject;
+    readonly wanted: JsonObject;
+    readonly subresource: string | undefined;
+  }): JsonObject {
+    const { address, current, wanted, subresource } = request;
+    const { kind } = address;
+    if (subresource === 'status') {
+      return withMember(current, 'status', wanted['status']);
+    }
+    const kept = kind.hasStatus && kind.schema ? withMember(wanted, 'status', current['status']) : wanted;
+    const merged: JsonObject = { ...kept, apiVersion: apiVersionOf(kind), kind: kind.kind };
+    merged['metadata'] = mergedMetadata(metadataOf(current), metadataOf(wanted));
+    refuseNewFinalizers(address, current, merged);
+    return merged;
+  }
+
+  #validated(address: Address, object: JsonObject): JsonObject {
+    const { schema } = address.kind;
+    if (!schema) return object;
+    const shaped = applyDefaults(prune(object, schema, true), schema);
+    if (!isObject(shaped)) throw failures.badRequest('an object is wanted');
+    const problems = problemsOf(shaped, schema);
+    if (problems.length > 0) throw failures.invalid(targetOf(address), problems);
+    return this.#withGeneration(address, shaped);
+  }
+
+  #withGeneration(address: Address, next: JsonObject): JsonObject {
+    const current = this.read(address);
+    if (!current || !address.kind.countsGenerations) return next;
+    const content = ({ metadata: _metadata, status: _status, ...rest }: JsonObject) => rest;
+    if (equalJson(content(current), content(next))) return next;
+    const generation = Number(metadataOf(current)['generation'] ?? 0) + 1;
+    return { ...next, metadata: { ...metadataOf(next), generation } };
+  }
+}
+
+/** RFC 3339 in whole seconds, as metadata times are. */
+export function timestamp(milliseconds: number): string {
+  return new Date(Math.floor(milliseconds / 1000) * 1000).toISOString().replace('.000Z', 'Z');
+}
+
+function withMember(object: JsonObject, key: string, value: Json | undefined): JsonObject {
+  const { [key]: _old, ...rest } = object;
+  return value === undefined ? rest : { ...rest, [key]: value };
+}
+
+function mergedMetadata(current: JsonObject, wanted: JsonObject): JsonObject {
+  const merged: JsonObject = { ...wanted };
+  for (const field of ['name', 'namespace', ...SERVER_METADATA, 'resourceVersion', 'managedFields']) {
+    if (current[field] === undefined) delete merged[field];
+    else merged[field] = current[field];
+  }
+  for (const field of ['labels', 'annotations']) {
+    if (Object.keys(objectAt(merged, field)).length === 0) delete merged[field];
+  }
+  for (const field of ['finalizers', 'ownerReferences']) {
+    if (listAt(merged, field).length === 0) delete merged[field];
+  }
+  return merged;
+}
+
+function refuseNewFinalizers(address: Address, current: JsonObject, next: JsonObject): void {
+  if (!metadataOf(current)['deletionTimestamp']) return;
+  const before = listAt(metadataOf(current), 'finalizers');
+  const added = listAt(metadataOf(next), 'finalizers').filter((finalizer) => !before.includes(finalizer));
+  if (added.length === 0) return;
+  throw failures.invalid(targetOf(address), [
+    `metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{${added
+      .map((finalizer) => JSON.stringify(finalizer))
+      .join(', ')}}`,
+  ]);
+}
+
+function requireSameIncarnation(address: Address, current: JsonObject, wanted: JsonObject): void {
+  const now = metadataOf(current);
+  const given = metadataOf(wanted);
+  const version = textAt(given, 'resourceVersion');
+  if (version && version !== now['resourceVersion']) throw failures.conflict(targetOf(address), STALE);
+  const uid = textAt(given, 'uid');
+  if (uid && uid !== now['uid']) {
+    throw failures.conflict(
+      targetOf(address),
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${String(now['uid'])}`,
+    );
+  }
+}
+
+function requirePreconditions(address: Address, current: JsonObject, preconditions: Preconditions): void {
+  const now = metadataOf(current);
+  const checks = [
+    { label: 'UID', given: preconditions.uid, is: now['uid'] },
+    { label: 'ResourceVersion', given: preconditions.resourceVersion, is: now['resourceVersion'] },
+  ];
+  for (const { label, given, is } of checks) {
+    if (given === undefined || given === is) continue;
+    throw failures.conflict(
+      targetOf(address),
+      `the ${label} in the precondition (${given}) does not match the ${label} in record (${String(is)}). The object might have been deleted and then recreated`,
+    );
+  }
+}
+
+/** Owner references of an object, by uid. */
+export function ownerUids(object: JsonObject): readonly string[] {
+  return objectsAt(metadataOf(object), 'ownerReferences').map((owner) => String(owner['uid'] ?? ''));
+}

@@ -1,0 +1,168 @@
+import type { Random } from '../../src/lib/random.ts';
+import {
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from '../../src/lib/transport.ts';
+import type { Machine } from './machine.ts';
+import type { Scheduler } from './scheduler.ts';
+
+/** What happens to one call. Delays are milliseconds of each leg. */
+export interface Fate {
+  readonly requestMs: number;
+  readonly responseMs: number;
+  /** The request never arrives; its caller sees a broken connection. */
+  readonly loseRequest?: boolean;
+  /** The server acts, but its answer never arrives. */
+  readonly loseResponse?: boolean;
+  /** The server acts a second time, that much later. */
+  readonly duplicateAfterMs?: number;
+  /** The caller's connection breaks at once, the server acts that much later. */
+  readonly lateMs?: number;
+  /** The process dies at that point. */
+  readonly crash?: 'before' | 'after';
+  /** Answered in the server's place, without any effect. */
+  readonly refusal?: {
+    readonly status: number;
+    readonly body: string;
+    readonly headers?: Record<string, string>;
+  };
+  /** Bytes of a stream reach the reader that much later each time. */
+  readonly chunkDelayMs?: () => number;
+  /** The stream is cut after so many chunks. */
+  readonly cutAfterChunks?: number;
+  /** Chunks that are dropped without a trace. */
+  readonly dropChunk?: () => boolean;
+}
+
+export interface NetworkOptions {
+  readonly scheduler: Scheduler;
+  readonly machine: Machine;
+  readonly random: Random;
+  readonly server: Transport;
+  /** Decides each call's fate. */
+  readonly fate: (request: TransportRequest) => Fate;
+  readonly onCrash: (machine: Machine) => void;
+}
+
+/** A server as one process reaches it: two legs that take time and may fail, and a death at either end. */
+export function networkTo(options: NetworkOptions): Transport {
+  const { machine } = options;
+  return (request) =>
+    new Promise<TransportResponse>((resolve, reject) => {
+      if (!machine.alive) return;
+      const fate = options.fate(request);
+      if (fate.crash === 'before') return options.onCrash(machine);
+      const call = new OneCall(options, request, fate);
+      call.begin(resolve, reject);
+    });
+}
+
+const broken = (sent: boolean): TransportError =>
+  new TransportError(sent ? 'the connection was reset' : 'the connection was refused', { sent });
+
+class OneCall {
+  readonly #options: NetworkOptions;
+  readonly #request: TransportRequest;
+  readonly #fate: Fate;
+
+  constructor(options: NetworkOptions, request: TransportRequest, fate: Fate) {
+    this.#options = options;
+    this.#request = request;
+    this.#fate = fate;
+  }
+
+  begin(resolve: (response: TransportResponse) => void, reject: (error: unknown) => void): void {
+    const { scheduler, machine, server } = this.#options;
+    const { signal } = this.#request;
+    const fate = this.#fate;
+    const fail = (error: unknown) => machine.deliver(() => reject(error));
+    if (signal?.aborted) {
+      fail(signal.reason);
+      return;
+    }
+    signal?.addEventListener('abort', () => fail(signal.reason), { once: true });
+    if (fate.loseRequest) {
+      scheduler.after(fate.requestMs, () => fail(broken(true)));
+      return;
+    }
+    if (fate.lateMs !== undefined) scheduler.after(fate.requestMs, () => fail(broken(true)));
+    scheduler.after(fate.lateMs ?? fate.requestMs, () => {
+      void this.#arrive(server).then((response) => this.#answer(response, resolve, fail), fail);
+    });
+    const { duplicateAfterMs } = fate;
+    if (duplicateAfterMs !== undefined) {
+      scheduler.after(
+        fate.requestMs + duplicateAfterMs,
+        () => void this.#arrive(server).then(drop, () => {}),
+      );
+    }
+  }
+
+  #arrive(server: Transport): Promise<TransportResponse> {
+    const { refusal } = this.#fate;
+    if (refusal) return Promise.resolve(textResponse(refusal));
+    const { signal: _signal, ...request } = this.#request;
+    return server({ ...request, signal: this.#request.signal ?? new AbortController().signal });
+  }
+
+  #answer(
+    response: TransportResponse,
+    resolve: (response: TransportResponse) => void,
+    fail: (error: unknown) => void,
+  ): void {
+    const { scheduler, machine, onCrash } = this.#options;
+    const fate = this.#fate;
+    if (fate.crash === 'after') {
+      response.destroy();
+      onCrash(machine);
+      return;
+    }
+    if (fate.lateMs !== undefined) {
+      response.destroy();
+      return;
+    }
+    scheduler.after(fate.responseMs, () => {
+      if (fate.loseResponse) {
+        response.destroy();
+        fail(broken(true));
+        return;
+      }
+      machine.deliver(() => resolve({ ...response, body: this.#legs(response) }));
+    });
+  }
+
+  /** The body as this process reads it: chunks late, lost or cut, and none once it is dead. */
+  async *#legs(response: TransportResponse): AsyncGenerator<Uint8Array> {
+    const { scheduler, machine } = this.#options;
+    const { chunkDelayMs, cutAfterChunks, dropChunk } = this.#fate;
+    let chunks = 0;
+    for await (const chunk of response.body) {
+      if (cutAfterChunks !== undefined && chunks >= cutAfterChunks) {
+        response.destroy();
+        throw broken(true);
+      }
+      chunks += 1;
+      if (chunkDelayMs) await scheduler.pause(chunkDelayMs());
+      if (dropChunk?.()) continue;
+      await new Promise<void>((resolve) => machine.deliver(resolve));
+      yield chunk;
+    }
+  }
+}
+
+function drop(response: TransportResponse): void {
+  response.destroy();
+}
+
+function textResponse(refusal: NonNullable<Fate['refusal']>): TransportResponse {
+  return {
+    status: refusal.status,
+    headers: { 'content-type': 'application/json', ...refusal.headers },
+    body: (async function* () {
+      yield Buffer.from(refusal.body);
+    })(),
+    destroy() {},
+  };
+}
