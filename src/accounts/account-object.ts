@@ -1,6 +1,7 @@
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../api/v1alpha1/names.ts';
 import { costOver, type MicroDollars, parseDollars } from '../lib/money.ts';
+import type { RecordedClaim } from '../ownership/ours.ts';
 
 /** One object of an account, as far as limits, breaker and deletion are concerned. */
 export interface AccountObject {
@@ -10,6 +11,8 @@ export interface AccountObject {
   readonly deleting: boolean;
   /** Recorded in status, with a claim beside it. */
   readonly instanceId: number | undefined;
+  /** What it recorded about its machine; whether that verifies is for ownership to say. */
+  readonly claim: RecordedClaim | undefined;
   /** Its machine is being destroyed by us, so that its end is no news. */
   readonly leaving: boolean;
   /** Watched only: never ours to count as unhealthy or to pay for. */
@@ -39,6 +42,7 @@ export function accountObject(instance: GpuInstance, now: number): AccountObject
     key: `${metadata.namespace ?? ''}/${metadata.name}`,
     deleting: metadata.deletionTimestamp !== undefined,
     instanceId: status?.instanceId,
+    claim: recordedClaim(instance),
     leaving: (status?.conditions ?? []).some(({ reason }) => LEAVING.has(reason)),
     observed: spec.adopt?.policy === 'Observe',
     hasOpenIntent: intent !== undefined && intent.attempt > (status?.attempt ?? 0),
@@ -47,6 +51,12 @@ export function accountObject(instance: GpuInstance, now: number): AccountObject
     spentThisMonth: spentThisMonth(instance, now),
     newestRentalAt: newest > 0 ? newest : undefined,
   };
+}
+
+function recordedClaim({ metadata, status }: GpuInstance): RecordedClaim | undefined {
+  const { instanceId, claim, attempt } = status ?? {};
+  if (metadata.uid === undefined || instanceId === undefined || claim === undefined) return undefined;
+  return { uid: metadata.uid, attempt: attempt ?? 0, instanceId, claim };
 }
 
 /** Epoch milliseconds of the first moment of the UTC month that contains `now`. */

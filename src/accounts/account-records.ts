@@ -3,7 +3,8 @@ import { marketplaceAccountResource } from '../api/v1alpha1/names.ts';
 import { type Clock, sleep } from '../lib/clock.ts';
 import { formatDollars, parseDollars } from '../lib/money.ts';
 import type { KubeClient } from '../runtime/kube-client.ts';
-import { isKubeError } from '../runtime/kube-error.ts';
+import { recordStatus } from '../runtime/record-status.ts';
+import { timestampOf } from '../runtime/timestamp.ts';
 import { monthName } from './account-object.ts';
 import type { DepartedObject, RetainedMachine } from './account-session.ts';
 
@@ -74,17 +75,12 @@ export class AccountRecords {
       const account = await this.#client.get<MarketplaceAccount>(marketplaceAccountResource, this.#ref);
       if (account?.metadata.uid !== this.#ref.uid) return;
       const status = changes.reduce((before, change) => change(before), account.status ?? {});
-      try {
-        const written = await this.#client.replace<MarketplaceAccount>(
-          marketplaceAccountResource,
-          { ...account, status },
-          { subresource: 'status' },
-        );
-        return this.#onWritten(written);
-      } catch (error) {
-        if (attempt >= ATTEMPTS || !isKubeError(error, 'conflict')) throw error;
-        await sleep(this.#clock, 20 * attempt);
-      }
+      const resource = marketplaceAccountResource;
+      const write = await recordStatus({ client: this.#client, resource, object: account, status });
+      if (write.type === 'written') this.#onWritten(write.object);
+      if (write.type !== 'conflict') return;
+      if (attempt >= ATTEMPTS) throw write.error;
+      await sleep(this.#clock, 20 * attempt);
     }
   }
 }
@@ -105,9 +101,9 @@ export function withDeparted(departed: DepartedObject, now: number): StatusChang
       deletedObjects: {
         month,
         spent: formatDollars(spentBefore + departed.spentThisMonth),
-        rentals: rentals.map(timestamp),
+        rentals: rentals.map(timestampOf),
       },
-      ...(newest > 0 ? { lastRentalAt: timestamp(newest) } : {}),
+      ...(newest > 0 ? { lastRentalAt: timestampOf(newest) } : {}),
     };
   };
 }
@@ -126,15 +122,10 @@ export function withRetained(machine: RetainedMachine, now: number): StatusChang
       instanceId,
       owner,
       ownerUid: machine.objectUid,
-      since: timestamp(now),
+      since: timestampOf(now),
       policy,
       ...(pricePerHour === undefined ? {} : { pricePerHour: formatDollars(pricePerHour) }),
     };
     return { ...status, retained: [...others, entry] };
   };
-}
-
-/** RFC 3339 with whole seconds, as Kubernetes writes times. */
-export function timestamp(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }

@@ -1,6 +1,7 @@
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Secret } from '../lib/secret.ts';
+import type { FeedEvent } from '../marketplace/feed.ts';
 import type { Login } from '../ownership/login.ts';
 import type { KubeClient } from '../runtime/kube-client.ts';
 import type { AccountDirectory, AccountLookup } from './account-directory.ts';
@@ -61,6 +62,7 @@ export class AccountRegistry implements AccountDirectory {
   readonly #options: AccountRegistryOptions;
   readonly #byKey = new Map<string, Known>();
   readonly #listeners = new Set<(ref: AccountRef) => void>();
+  readonly #lookListeners = new Set<(ref: AccountRef, event: FeedEvent) => void>();
 
   constructor(options: AccountRegistryOptions) {
     this.#options = options;
@@ -77,7 +79,7 @@ export class AccountRegistry implements AccountDirectory {
     const { session, notReady } = known;
     if (session?.connected() && !notReady) return { type: 'ready', session };
     const why = notReady ?? CONNECTING;
-    return { type: 'notReady', ...why, session: session?.usable() ? session : undefined };
+    return { type: 'notReady', ...why, session };
   }
 
   sessions(): readonly AccountSession[] {
@@ -90,6 +92,12 @@ export class AccountRegistry implements AccountDirectory {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Called after each complete or failed list of an account's login. */
+  onLook(listener: (ref: AccountRef, event: FeedEvent) => void): () => void {
+    this.#lookListeners.add(listener);
+    return () => this.#lookListeners.delete(listener);
+  }
+
   /** The session behind an account for its own controller, whatever its state. */
   session(ref: AccountRef): ProvenAccount | undefined {
     return this.#byKey.get(keyOf(ref))?.session;
@@ -99,12 +107,11 @@ export class AccountRegistry implements AccountDirectory {
   connect(account: MarketplaceAccount, proven: ProvenKey): ProvenAccount {
     const known = this.#known(account);
     const pollIntervalMs = pollIntervalOf(account, this.#options.minPollIntervalMs);
-    const connection = this.#options.connections.open(proven.login, proven.key, {
-      accountUid: known.uid,
-      pollIntervalMs,
-    });
+    const user = { accountUid: known.uid, pollIntervalMs };
+    const connection = this.#options.connections.open(proven.login, user);
+    connection.keys.set(known.uid, proven.key, proven.use);
+    connection.feed.start();
     const session = known.session ?? this.#createSession(account, connection);
-    connection.keys.set(proven.key, proven.use);
     session.proved(proven.user);
     session.update(account);
     if (known.session === undefined) {
@@ -188,6 +195,9 @@ export class AccountRegistry implements AccountDirectory {
       }),
       objects: () => this.#options.objectsOf(ref),
       onChange: () => this.announce(ref),
+      onLook: (event) => {
+        for (const listener of this.#lookListeners) listener(ref, event);
+      },
     });
   }
 }

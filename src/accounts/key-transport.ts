@@ -1,35 +1,33 @@
-import type { Secret } from '../lib/secret.ts';
+import { Secret } from '../lib/secret.ts';
 import { type Transport, TransportError } from '../lib/transport.ts';
 
 /** What a key may be used for. `teardown`: the user's Secret is gone, so nothing but reading and destroying. */
-export type KeyUse = 'full' | 'teardown' | 'none';
+export type KeyUse = 'full' | 'teardown';
 
-/** The key in force, and what it may do. It changes while requests run; each takes what holds when it leaves. */
+interface HeldKey {
+  readonly key: Secret;
+  readonly use: KeyUse;
+}
+
+/**
+ * The proven keys of one login, by account. Requests take one that holds when they leave, the most capable
+ * first; without any nothing leaves.
+ */
 export class KeyHolder {
-  #key: Secret;
-  #use: KeyUse;
+  readonly #byAccount = new Map<string, HeldKey>();
 
-  constructor(key: Secret, use: KeyUse) {
-    this.#key = key;
-    this.#use = use;
+  set(accountUid: string, key: Secret, use: KeyUse): void {
+    this.#byAccount.set(accountUid, { key, use });
   }
 
-  set(key: Secret, use: KeyUse): void {
-    this.#key = key;
-    this.#use = use;
+  remove(accountUid: string): void {
+    this.#byAccount.delete(accountUid);
   }
 
-  /** Nothing leaves any more until {@link set}: the key was refused, or proves another login. */
-  suspend(): void {
-    this.#use = 'none';
-  }
-
-  key(): Secret {
-    return this.#key;
-  }
-
-  use(): KeyUse {
-    return this.#use;
+  /** Undefined where no key is in force. */
+  inForce(): HeldKey | undefined {
+    const held = [...this.#byAccount.values()];
+    return held.find((entry) => entry.use === 'full') ?? held[0];
   }
 }
 
@@ -39,26 +37,18 @@ export class KeyHolder {
  */
 export function keyTransport(transport: Transport, holder: KeyHolder): Transport {
   return async (request) => {
-    if (!isAllowed(holder.use(), request.method)) {
-      throw new TransportError(`the key in force may not be used for ${request.method}`, { sent: false });
+    const held = holder.inForce();
+    if (!held) throw new TransportError('no proven key is in force for this login', { sent: false });
+    if (held.use === 'teardown' && request.method !== 'GET' && request.method !== 'DELETE') {
+      throw new TransportError('a kept key is for listing and destroying only', { sent: false });
     }
     const headers = Object.entries(request.headers).filter(
       ([name]) => name.toLowerCase() !== 'authorization',
     );
-    return transport({
-      ...request,
-      headers: { ...Object.fromEntries(headers), authorization: `Bearer ${holder.key().reveal()}` },
-    });
+    const authorization = `Bearer ${held.key.reveal()}`;
+    return transport({ ...request, headers: { ...Object.fromEntries(headers), authorization } });
   };
 }
 
-function isAllowed(use: KeyUse, method: string): boolean {
-  switch (use) {
-    case 'full':
-      return true;
-    case 'teardown':
-      return method === 'GET' || method === 'DELETE';
-    case 'none':
-      return false;
-  }
-}
+/** Where a client wants a key of its own although its transport puts one in. */
+export const NO_KEY = new Secret('unset');

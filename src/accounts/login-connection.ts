@@ -1,13 +1,12 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import { Secret } from '../lib/secret.ts';
 import type { Transport } from '../lib/transport.ts';
 import { createMarketplaceClient, type MarketplaceClient } from '../marketplace/client.ts';
 import { createFeed, type Feed } from '../marketplace/feed.ts';
 import { createPacer, type Pacer } from '../marketplace/pacing.ts';
 import { type Login, loginText } from '../ownership/login.ts';
-import { KeyHolder, keyTransport } from './key-transport.ts';
+import { KeyHolder, keyTransport, NO_KEY } from './key-transport.ts';
 import { OfferReservations } from './offer-reservations.ts';
 import { SearchCache } from './search-cache.ts';
 
@@ -49,16 +48,14 @@ export class LoginConnections {
     this.#access = access;
   }
 
-  /** Joins or opens the connection of a login that `key` has just proved, and starts its feed. */
+  /** Joins or opens the connection of a login that has just been proved; {@link LoginConnection.feed} is not started. */
   open(
     login: Login,
-    key: Secret,
     user: { readonly accountUid: string; readonly pollIntervalMs: number },
   ): LoginConnection {
-    const shared = this.#byLogin.get(loginText(login)) ?? this.#create(login, key);
+    const shared = this.#byLogin.get(loginText(login)) ?? this.#create(login);
     shared.users.set(user.accountUid, user.pollIntervalMs);
     this.#adoptShortestInterval(shared);
-    shared.connection.feed.start();
     return shared.connection;
   }
 
@@ -66,6 +63,7 @@ export class LoginConnections {
   close(login: Login, accountUid: string): void {
     const shared = this.#byLogin.get(loginText(login));
     if (!shared?.users.delete(accountUid)) return;
+    shared.connection.keys.remove(accountUid);
     this.#adoptShortestInterval(shared);
     if (shared.users.size > 0) return;
     this.#byLogin.delete(loginText(login));
@@ -81,14 +79,14 @@ export class LoginConnections {
     this.#byLogin.clear();
   }
 
-  #create(login: Login, key: Secret): Shared {
+  #create(login: Login): Shared {
     const { clock, random, log, transport } = this.#access;
     const pacer = createPacer({ clock, scale: this.#access.paced ? 1 : 0 });
-    const keys = new KeyHolder(key, 'full');
+    const keys = new KeyHolder();
     const client = createMarketplaceClient({
       baseUrl: login.url,
-      // The key in force is put in by the transport, so that the client outlives a change of it.
-      apiKey: new Secret('unset'),
+      // The transport puts in the key in force, so that the client outlives a change of it.
+      apiKey: NO_KEY,
       transport: keyTransport(transport, keys),
       clock,
       random,
@@ -102,7 +100,7 @@ export class LoginConnections {
         client,
         pacer,
         feed: createFeed({
-          client,
+          instances: () => client.instances,
           pollIntervalMs: () => shared.pollIntervalMs,
           clock,
           random,

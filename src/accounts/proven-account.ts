@@ -31,6 +31,14 @@ export interface UserFacts {
   readonly mayTearDown: boolean;
 }
 
+/** What a sweep of the login's machines found. */
+export interface SweepFindings {
+  /** Ids of machines of ours that no object claims. */
+  readonly orphans: readonly number[];
+  /** Ids of those that are younger than every rental on record. */
+  readonly rolledBack: readonly number[];
+}
+
 /** What a session needs of the process around it. */
 export interface ProvenAccountOptions {
   readonly account: MarketplaceAccount;
@@ -47,6 +55,8 @@ export interface ProvenAccountOptions {
   readonly namespaceAllowed: (account: MarketplaceAccount, namespace: string) => boolean;
   /** Something that status or other objects should know has changed. */
   readonly onChange: () => void;
+  /** A look at the marketplace ended, whatever it showed: for the account's own controller. */
+  readonly onLook: (event: FeedEvent) => void;
 }
 
 /** One account whose login was proven: the state behind its session, moved on by the account's controller. */
@@ -65,6 +75,8 @@ export class ProvenAccount implements AccountSession {
   #account: MarketplaceAccount;
   #user: UserFacts = { credit: undefined, sshKeyRegistered: undefined, mayTearDown: true };
   #refusal: AccountRefusal | undefined;
+  #findings: SweepFindings = { orphans: [], rolledBack: [] };
+  #listedBefore = false;
   #breaker: BreakerMemory;
   #labelEcho: LabelEcho;
 
@@ -157,9 +169,16 @@ export class ProvenAccount implements AccountSession {
     return this.feed.latest() !== undefined;
   }
 
-  /** Whether anything may be sent with the key in force. */
-  usable(): boolean {
-    return this.#options.connection.keys.use() !== 'none';
+  /** What the latest sweep found. */
+  findings(): SweepFindings {
+    return this.#findings;
+  }
+
+  /** The orphan sweep looked at this login's machines. */
+  swept(findings: SweepFindings): void {
+    const changed = JSON.stringify(findings) !== JSON.stringify(this.#findings);
+    this.#findings = findings;
+    if (changed) this.#options.onChange();
   }
 
   /** Sums with the rentals under way. */
@@ -227,11 +246,15 @@ export class ProvenAccount implements AccountSession {
         return;
       case 'failed':
         this.#moveBreaker({ type: 'failed', at: this.#options.clock.now() });
+        this.#options.onLook(event);
         return;
       case 'list': {
         const { rows, endedAt } = event.list;
         this.#learnEcho(rows.values());
         this.#moveBreaker({ type: 'complete', at: endedAt, rows, expected: this.#expected() });
+        if (!this.#listedBefore) this.#options.onChange();
+        this.#listedBefore = true;
+        this.#options.onLook(event);
       }
     }
   }

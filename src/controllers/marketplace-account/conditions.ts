@@ -1,0 +1,213 @@
+import { isTerminal, type Reason } from '../../api/v1alpha1/reasons.ts';
+import { formatDollars, parseDollars } from '../../lib/money.ts';
+import type { MarketplaceErrorKind } from '../../marketplace/errors.ts';
+import { sameLogin } from './pinned-login.ts';
+import type { Failure, Observed, Unreadiness } from './types.ts';
+
+/** A condition as decided; when it came about is added on writing. */
+export interface Verdict {
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+const holds = (reason: Reason, message: string): Verdict => ({ status: 'True', reason, message });
+const fails = (reason: Reason, message: string): Verdict => ({ status: 'False', reason, message });
+const unsure = (reason: Reason, message: string): Verdict => ({ status: 'Unknown', reason, message });
+
+/** Lists in a row that may fail before it is worth a condition. */
+const TOLERATED_FAILURES = 1;
+
+/** Whether the key proves the pinned login, and may do what a rental needs. */
+export function authenticated(observed: Observed): Verdict {
+  const { url, proof } = observed;
+  if (url.type === 'refused') return fails('URLNotAllowed', urlMessage(url));
+  if (proof.type === 'proven' && proof.source === 'kept') return usingKeptKey(observed);
+  if (proof.type === 'none') return noKey(observed) ?? unsure('Pending', 'The key has not been tried yet.');
+  if (proof.type === 'failed') return keyFailed(observed, proof.failure);
+  const pinned = observed.account.status?.login;
+  if (pinned && !sameLogin(pinned, proof.login)) {
+    const { userId } = proof.login;
+    return fails(
+      'LoginChanged',
+      `The key proves user ${userId}, the account is pinned to user ${pinned.userId}; nothing is changed or destroyed with it. Put a key of user ${pinned.userId} back, and make another MarketplaceAccount for user ${userId}.`,
+    );
+  }
+  if (!proof.mayDestroy) return fails('KeyTooNarrow', TOO_NARROW);
+  return holds('Authenticated', `The key proves user ${proof.login.userId}.`);
+}
+
+const TOO_NARROW =
+  'The key may not destroy machines, so none is rented with it. Use a key with the categories user_read, instance_read, instance_write and misc.';
+
+function urlMessage(url: Extract<Observed['url'], { type: 'refused' }>): string {
+  return `spec.url ${url.url} is not in the operator's list (${url.allowed.join(', ')}); choose one of them, or add it by --marketplace-url.`;
+}
+
+function usingKeptKey(observed: Observed): Verdict {
+  const cause = noKey(observed)?.message ?? 'The key in the Secret is not accepted.';
+  return fails('UsingKeptKey', `${cause} The kept key is used to list and destroy only; restore the Secret.`);
+}
+
+/** What is wrong with the Secret; undefined where it holds a key. */
+function noKey({ reading, account }: Observed): Verdict | undefined {
+  const namespace = account.metadata.namespace ?? '';
+  switch (reading.type) {
+    case 'key':
+      return undefined;
+    case 'secretMissing':
+      return fails('SecretMissing', `Secret ${namespace}/${reading.secret} does not exist.`);
+    case 'keyMissing':
+      return fails(
+        'SecretKeyMissing',
+        `Secret ${namespace}/${reading.secret} has no key ${reading.key}; it has ${reading.present.join(', ') || 'none'}. Set spec.apiKeySecretRef.key to one of them.`,
+      );
+    case 'invalid':
+      return fails(
+        'SecretInvalid',
+        `Key ${reading.key} of Secret ${namespace}/${reading.secret} is no API key: ${reading.problem}.`,
+      );
+    case 'forbidden':
+      return fails(
+        'NotPermitted',
+        `The operator may not get Secret ${namespace}/${reading.secret}; grant it the verb get.`,
+      );
+  }
+}
+
+const REJECTED: Partial<Readonly<Record<MarketplaceErrorKind, Verdict>>> = {
+  unauthorized: fails(
+    'KeyRejected',
+    'The marketplace does not accept the key. Put a valid key into the Secret.',
+  ),
+  sessionExpired: fails('KeyRejected', 'The key is of a session that ended. Put an API key into the Secret.'),
+  twoFactorRequired: fails(
+    'TwoFactorRequired',
+    'The marketplace wants a two-factor login for this key. Use an API key instead of a session key.',
+  ),
+  forbidden: fails(
+    'KeyTooNarrow',
+    'The key may not read its own user. Use a key with the categories user_read, instance_read, instance_write and misc.',
+  ),
+};
+
+function keyFailed(observed: Observed, failure: Failure): Verdict {
+  const rejected = REJECTED[failure.kind];
+  if (rejected) return rejected;
+  const { reason } = unreachable(failure);
+  return observed.account.status?.login
+    ? unsure(reason, 'The key could not be checked again.')
+    : unsure(reason, 'The key could not be checked yet.');
+}
+
+/** Whether the marketplace answers with complete lists. */
+export function reachable({ url, session, proof }: Observed): Verdict {
+  if (url.type === 'refused')
+    return unsure('URLNotAllowed', 'Nothing is asked at an address that is not allowed.');
+  if (proof.type === 'failed' && !REJECTED[proof.failure.kind] && !session) return unreachable(proof.failure);
+  if (!session) return unsure('Pending', 'The machines of the login have not been listed yet.');
+  const { state, lastError, consecutiveFailures, lastCompleteAt } = session.health;
+  if (lastError && consecutiveFailures > (lastCompleteAt === undefined ? 0 : TOLERATED_FAILURES)) {
+    return unreachable(lastError);
+  }
+  if (state === 'starting' || lastCompleteAt === undefined) {
+    return unsure('Pending', 'The machines of the login are being listed.');
+  }
+  return holds('ListComplete', 'The marketplace answers with complete lists.');
+}
+
+function unreachable({ kind }: { readonly kind: MarketplaceErrorKind }): Verdict {
+  switch (kind) {
+    case 'throttled':
+    case 'quotaExceeded':
+      return fails('Throttled', 'The marketplace limits the requests; they are spaced further apart.');
+    case 'malformedReply':
+      return fails(
+        'MalformedReply',
+        'The marketplace answers something that cannot be read or is incomplete; it is not believed.',
+      );
+    case 'blockedAddress':
+      return fails(
+        'AddressRefused',
+        'The URL leads to an address that the operator may not call; correct it, or use --allow-private-addresses.',
+      );
+    case 'redirected':
+      return fails('Unreachable', 'The marketplace redirects, which is never followed; correct spec.url.');
+    case 'forbidden':
+      return fails('KeyTooNarrow', 'The key may not list machines; use one with the category instance_read.');
+    default:
+      return fails('Unreachable', 'The marketplace does not answer as it should; it is asked again.');
+  }
+}
+
+/** Whether credit and spending leave room for rentals. Figures that move stay out of the text. */
+export function funded({ account, proof, session }: Observed): Verdict {
+  const { limits } = account.spec;
+  const user = proof.type === 'proven' ? proof.user : undefined;
+  const credit = user ? user.credit : session?.sums.credit;
+  const monthly = limits.maxSpendPerMonth === undefined ? undefined : parseDollars(limits.maxSpendPerMonth);
+  const hourly = limits.maxSpendPerHour === undefined ? undefined : parseDollars(limits.maxSpendPerHour);
+  const least = parseDollars(limits.minCredit ?? '0') ?? 0;
+  if (monthly !== undefined && (session?.sums.spentThisMonth ?? 0) >= monthly) {
+    return fails('SpendLimitReached', `limits.maxSpendPerMonth of $${formatDollars(monthly)} is reached.`);
+  }
+  if (hourly !== undefined && (session?.sums.dollarsPerHour ?? 0) >= hourly) {
+    return fails('SpendLimitReached', `limits.maxSpendPerHour of $${formatDollars(hourly)} is reached.`);
+  }
+  if (credit === undefined) return unsure('CreditUnknown', 'The credit is not known.');
+  if (credit > least) return holds('Funded', 'Credit and spending leave room for rentals.');
+  return fails(
+    'LowCredit',
+    `The credit is not above $${formatDollars(least)}. Add credit at the marketplace.`,
+  );
+}
+
+/** The first reason why the account gives no tickets, in the order in which a person should mend them. */
+export function unreadiness(observed: Observed): Unreadiness | undefined {
+  const { account, installation, blockers } = observed;
+  if (account.metadata.deletionTimestamp !== undefined) return deleting(blockers);
+  const auth = authenticated(observed);
+  if (auth.status !== 'True') return auth;
+  if (installation.type === 'lost') return { reason: 'IdentityLost', message: installation.why.message };
+  const reach = reachable(observed);
+  if (reach.status !== 'True') return reach;
+  if (installation.type === 'pending') return { reason: 'Pending', message: installation.why.message };
+  return undefined;
+}
+
+function deleting(blockers: readonly string[]): Unreadiness {
+  if (blockers.length === 0) return { reason: 'Deleting', message: 'The account is being removed.' };
+  const named = blockers.slice(0, 10).join(', ');
+  const more = blockers.length > 10 ? ` and ${blockers.length - 10} more` : '';
+  return {
+    reason: 'MachinesRemain',
+    message: `GpuInstances still have machines of this account: ${named}${more}. Delete them, and the account goes too.`,
+  };
+}
+
+/** The summary: everything that is wanted holds. */
+export function ready(observed: Observed): Verdict {
+  const why = unreadiness(observed);
+  if (why) return fails(why.reason, why.message);
+  const money = funded(observed);
+  if (money.status === 'False') return money;
+  return holds('Ready', 'Machines can be rented with this account.');
+}
+
+/** Why it will not go on before a person acts; undefined where it will. */
+export function stalled(observed: Observed): Unreadiness | undefined {
+  const { installation, session } = observed;
+  const summary = ready(observed);
+  if (summary.status === 'False' && isTerminal(summary.reason)) return summary;
+  if (installation.type === 'known' && installation.sweep === 'clusterChanged') {
+    const message =
+      'The identity of this installation belongs to another cluster, so nothing unclaimed is swept. If this cluster is a copy, delete the Secret gpu-rental-operator-identity here.';
+    return { reason: 'ClusterChanged', message };
+  }
+  const rolledBack = session?.findings.rolledBack ?? [];
+  if (rolledBack.length === 0) return undefined;
+  return {
+    reason: 'MemoryRolledBack',
+    message: `Machines ${rolledBack.join(', ')} are ours and younger than every rental on record: the cluster was restored from a backup. Look at them, then set the annotation gpurental.dev/confirm-rollback; until then no unclaimed machine is destroyed.`,
+  };
+}

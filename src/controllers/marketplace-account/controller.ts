@@ -1,0 +1,83 @@
+import { keyOf } from '../../accounts/account-registry.ts';
+import type { AccountRef } from '../../accounts/account-session.ts';
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import type { ControllerOptions } from '../../runtime/controller.ts';
+import {
+  type Controller,
+  createController,
+  done,
+  type Result,
+  requeueAfter,
+} from '../../runtime/controller.ts';
+import type { Informer } from '../../runtime/informer.ts';
+import { refOfKey } from '../../runtime/kube-object.ts';
+import { type AccountEffects, act } from './act.ts';
+import { decide } from './decide.ts';
+import { type AccountSources, observe } from './observe.ts';
+import { record } from './record.ts';
+import type { Observed } from './types.ts';
+
+export interface MarketplaceAccountControllerOptions
+  extends AccountEffects,
+    Omit<AccountSources, 'figuresWrittenAt'>,
+    Pick<ControllerOptions, 'random' | 'log' | 'metrics' | 'workers'> {
+  readonly accounts: Informer<MarketplaceAccount>;
+}
+
+/** Keeps one session per account in step with its key, its marketplace and what it has spent. */
+export function createMarketplaceAccountController(options: MarketplaceAccountControllerOptions): Controller {
+  const { accounts, clock } = options;
+  const figuresWrittenAt = new Map<string, number>();
+  const sources: AccountSources = { ...options, figuresWrittenAt: (uid) => figuresWrittenAt.get(uid) };
+
+  const reconcile = async (key: string): Promise<Result> => {
+    const account = accounts.get(key);
+    if (!account) {
+      options.registry.forget(refFromKey(key));
+      return done;
+    }
+    if (!accounts.isCurrent(key)) return requeueAfter(CACHE_BEHIND_MS);
+    const observed = await observe(account, sources);
+    const decision = decide(observed);
+    const receipt = await record(account, decision, {
+      client: options.kube,
+      onWritten: (written) => accounts.wrote(written),
+    });
+    if (!receipt) return requeueAfter(CACHE_BEHIND_MS);
+    noteFigures(observed, receipt.account);
+    for (const action of decision.actions) await act(action, receipt, options);
+    return requeueAfter(decision.requeueAfterMs);
+  };
+
+  const noteFigures = ({ account }: Observed, written: MarketplaceAccount): void => {
+    if (account.status?.credit === written.status?.credit) return;
+    figuresWrittenAt.set(account.metadata.uid ?? '', clock.now());
+  };
+
+  const controller = createController({ ...options, name: 'marketplaceaccount', reconcile });
+  accounts.onChange((change) => controller.queue.add(change.key));
+  options.registry.onChange((ref) => controller.queue.add(keyOf(ref)));
+  options.registry.onLook((ref, event) => {
+    const uid = accounts.get(keyOf(ref))?.metadata.uid;
+    if (uid !== undefined && event.type === 'failed' && REFUSALS.has(event.error.kind))
+      options.keyChecks.refused(uid);
+    controller.queue.add(keyOf(ref));
+  });
+  return controller;
+}
+
+/** What makes a key worth reading again at once. */
+const REFUSALS: ReadonlySet<MarketplaceErrorKind> = new Set<MarketplaceErrorKind>([
+  'unauthorized',
+  'forbidden',
+  'sessionExpired',
+  'twoFactorRequired',
+]);
+
+/** The cache is told of our own writes within milliseconds; until then a pass would judge the past. */
+const CACHE_BEHIND_MS = 20;
+
+function refFromKey(key: string): AccountRef {
+  const { namespace = '', name } = refOfKey(key);
+  return { namespace, name };
+}

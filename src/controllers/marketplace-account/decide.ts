@@ -1,0 +1,91 @@
+import { ACCOUNT_FINALIZER, annotations } from '../../api/v1alpha1/names.ts';
+import { stalled, unreadiness } from './conditions.ts';
+import { provesPinned } from './pinned-login.ts';
+import { statusOf } from './status.ts';
+import type { Action, Decision, Observed } from './types.ts';
+
+/** What to write and do about an account, and when to look again. */
+export function decide(observed: Observed): Decision {
+  const status = statusOf(observed);
+  const { account } = observed;
+  const deleting = account.metadata.deletionTimestamp !== undefined;
+  const guarded = account.metadata.finalizers?.includes(ACCOUNT_FINALIZER) ?? false;
+  return {
+    status,
+    needsFinalizer: !deleting && !guarded && provesPinned(observed.proof, account.status?.login),
+    actions: deleting ? teardown(observed, guarded) : upkeep(observed),
+    requeueAfterMs: observed.keyCheckIntervalMs,
+  };
+}
+
+/** While the account is wanted: its session follows its key. */
+function upkeep(observed: Observed): readonly Action[] {
+  return [
+    ...session(observed),
+    ...identity(observed),
+    ...breaker(observed),
+    readiness(observed),
+    ...events(observed),
+  ];
+}
+
+/** While it is being deleted: its session serves until the last machine is gone, then everything goes. */
+function teardown(observed: Observed, guarded: boolean): readonly Action[] {
+  if (observed.blockers.length > 0) return [...session(observed), readiness(observed)];
+  if (!guarded) return [{ type: 'disconnect' }];
+  return [{ type: 'disconnect' }, { type: 'dropKeptKey' }, { type: 'removeFinalizer' }];
+}
+
+function session(observed: Observed): readonly Action[] {
+  const { proof, account, keyKept } = observed;
+  if (provesPinned(proof, account.status?.login)) {
+    const connect: Action = { type: 'connect', proof };
+    const keep: Action = { type: 'keepKey', key: proof.key };
+    return proof.source === 'user' && !keyKept ? [keep, connect] : [connect];
+  }
+  return isStillTrusted(observed) ? [] : [{ type: 'disconnect' }];
+}
+
+/** A proof that only failed to arrive says nothing about the key: what was proven before still holds. */
+function isStillTrusted({ proof }: Observed): boolean {
+  if (proof.type !== 'failed') return false;
+  const { kind } = proof.failure;
+  return (
+    kind !== 'unauthorized' &&
+    kind !== 'sessionExpired' &&
+    kind !== 'twoFactorRequired' &&
+    kind !== 'forbidden'
+  );
+}
+
+function identity({ installation }: Observed): readonly Action[] {
+  return installation.type === 'known' ? [] : [{ type: 'resolveIdentity' }];
+}
+
+function breaker({ account, session: facts }: Observed): readonly Action[] {
+  const wanted = account.metadata.annotations?.[annotations.closeBreaker];
+  const handled = account.status?.breaker?.closedBy;
+  return facts?.breaker.type === 'open' && wanted !== undefined && wanted !== handled
+    ? [{ type: 'closeBreaker' }]
+    : [];
+}
+
+function readiness(observed: Observed): Action {
+  return { type: 'setReadiness', why: unreadiness(observed) };
+}
+
+/** One event when the account stalls or its breaker opens; conditions tell the rest. */
+function events(observed: Observed): readonly Action[] {
+  const { account, session: facts } = observed;
+  const why = stalled(observed);
+  const before = account.status?.conditions?.find(({ type }) => type === 'Stalled');
+  const list: Action[] = [];
+  if (why && before?.reason !== why.reason) {
+    list.push({ type: 'event', severity: 'Warning', reason: why.reason, note: why.message });
+  }
+  const opened = facts?.breaker.type === 'open' && facts.breaker.cause === 'massFailure';
+  if (opened && !account.status?.breaker?.open && facts.breaker.type === 'open') {
+    list.push({ type: 'event', severity: 'Warning', reason: 'BreakerOpened', note: facts.breaker.message });
+  }
+  return list;
+}

@@ -1,0 +1,146 @@
+import type { KeptKeys } from '../../accounts/kept-key.ts';
+import { type KeyReading, readKeySecret } from '../../accounts/key-secret.ts';
+import { NO_KEY } from '../../accounts/key-transport.ts';
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { annotations } from '../../api/v1alpha1/names.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Secret } from '../../lib/secret.ts';
+import type { MarketplaceClient } from '../../marketplace/client.ts';
+import { MarketplaceError } from '../../marketplace/errors.ts';
+import type { KubeClient } from '../../runtime/kube-client.ts';
+import type { KeyProof, KeySource } from './types.ts';
+
+/** What the latest check of an account's key found. */
+export interface KeyCheck {
+  readonly reading: KeyReading;
+  readonly proof: KeyProof;
+  /** The proven key is also the one that is kept. */
+  readonly keyKept: boolean;
+}
+
+interface Remembered extends KeyCheck {
+  /** On `clock.monotonic()`. */
+  readonly at: number;
+  /** What the check depended on: another value makes it stale at once. */
+  readonly cause: string;
+}
+
+export interface KeyChecksOptions {
+  readonly kube: KubeClient;
+  readonly kept: KeptKeys;
+  readonly clock: Clock;
+  readonly intervalMs: number;
+  /** A client for one key whose login is not known yet. */
+  readonly clientFor: (url: string, key: Secret) => MarketplaceClient;
+}
+
+/** A refused key is tried again no sooner than this, however often someone asks. */
+const LEAST_PAUSE_MS = 1_000;
+/** No machine ever has it: destroying it only shows whether the key may destroy. */
+const NO_INSTANCE = 0;
+
+/** Reads and proves keys: every minute, when the spec or a request changes, and when the marketplace refused one. */
+export class KeyChecks {
+  readonly #options: KeyChecksOptions;
+  readonly #byUid = new Map<string, Remembered>();
+  readonly #keptKeys = new Map<string, Secret>();
+  readonly #refused = new Set<string>();
+
+  constructor(options: KeyChecksOptions) {
+    this.#options = options;
+  }
+
+  /** The marketplace refused the key in use: the next pass reads it again. */
+  refused(uid: string): void {
+    this.#refused.add(uid);
+  }
+
+  /** The key that was just put into the kept Secret. */
+  nowKept(uid: string, key: Secret): void {
+    this.#keptKeys.set(uid, key);
+  }
+
+  forget(uid: string): void {
+    this.#byUid.delete(uid);
+    this.#keptKeys.delete(uid);
+    this.#refused.delete(uid);
+  }
+
+  /** The latest check, made again where it is due. Rejects where the API server does not answer. */
+  async check(account: MarketplaceAccount, url: string): Promise<KeyCheck> {
+    const uid = account.metadata.uid ?? '';
+    const before = this.#byUid.get(uid);
+    const cause = causeOf(account);
+    const check =
+      before && !this.#isDue(uid, before, cause) ? before : await this.#make(account, url, before);
+    if (check !== before) {
+      this.#refused.delete(uid);
+      this.#byUid.set(uid, { ...check, cause, at: this.#options.clock.monotonic() });
+    }
+    return { ...check, keyKept: this.#isKept(uid, check.proof) };
+  }
+
+  #isDue(uid: string, before: Remembered, cause: string): boolean {
+    if (before.cause !== cause) return true;
+    const age = this.#options.clock.monotonic() - before.at;
+    if (age >= this.#options.intervalMs) return true;
+    return this.#refused.has(uid) && age >= LEAST_PAUSE_MS;
+  }
+
+  async #make(account: MarketplaceAccount, url: string, before: KeyCheck | undefined): Promise<KeyCheck> {
+    const { name, key: keyName } = account.spec.apiKeySecretRef;
+    const ref = { namespace: account.metadata.namespace, name };
+    const reading = await readKeySecret(this.#options.kube, ref, keyName);
+    if (reading.type === 'key') {
+      const proof = await this.#prove({ url, key: reading.key, source: 'user', before: before?.proof });
+      return { reading, proof, keyKept: false };
+    }
+    const kept = account.status?.login && (await this.#options.kept.read(account.metadata.uid ?? ''));
+    if (!kept) return { reading, proof: { type: 'none' }, keyKept: false };
+    const proof = await this.#prove({ url, key: kept, source: 'kept', before: before?.proof });
+    return { reading, proof, keyKept: true };
+  }
+
+  /** Asks whose the key is, and, for a key not seen before, whether it may destroy. */
+  async #prove(input: {
+    readonly url: string;
+    readonly key: Secret;
+    readonly source: KeySource;
+    readonly before: KeyProof | undefined;
+  }): Promise<KeyProof> {
+    const { url, key, source, before } = input;
+    const client = this.#options.clientFor(url, key);
+    try {
+      const user = await client.users.current();
+      const known = before?.type === 'proven' && before.key.equals(key) && before.mayDestroy;
+      const mayDestroy = known || (await mayDestroyWith(client));
+      return { type: 'proven', source, key, login: { url, userId: user.id }, user, mayDestroy };
+    } catch (error) {
+      if (!(error instanceof MarketplaceError)) throw error;
+      return { type: 'failed', source, failure: { kind: error.kind, message: error.message } };
+    }
+  }
+
+  #isKept(uid: string, proof: KeyProof): boolean {
+    const kept = this.#keptKeys.get(uid) ?? NO_KEY;
+    return proof.type === 'proven' && (proof.source === 'kept' || kept.equals(proof.key));
+  }
+}
+
+/** Permission is checked before existence, so `notFound` shows that the key may destroy. */
+async function mayDestroyWith(client: MarketplaceClient): Promise<boolean> {
+  try {
+    await client.instances.destroy(NO_INSTANCE);
+    return true;
+  } catch (error) {
+    if (!(error instanceof MarketplaceError)) throw error;
+    if (error.kind === 'forbidden' || error.kind === 'unauthorized') return false;
+    if (error.kind === 'notFound' || error.kind === 'invalidRequest' || error.kind === 'refused') return true;
+    throw error;
+  }
+}
+
+function causeOf(account: MarketplaceAccount): string {
+  const { name, key } = account.spec.apiKeySecretRef;
+  return JSON.stringify([name, key, account.metadata.annotations?.[annotations.requestedAt] ?? '']);
+}

@@ -1,0 +1,124 @@
+import type { AccountObject } from '../../accounts/account-object.ts';
+import type { AccountRegistry } from '../../accounts/account-registry.ts';
+import { refOf } from '../../accounts/account-registry.ts';
+import type { AccountRef } from '../../accounts/account-session.ts';
+import type { Installation } from '../../accounts/installation.ts';
+import { takeCensus } from '../../accounts/machine-census.ts';
+import { type ProvenAccount, pollIntervalOf } from '../../accounts/proven-account.ts';
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { PurchaseConstants } from '../../ownership/constants.ts';
+import type { KeyCheck, KeyChecks } from './key-checks.ts';
+import type { MachineCounts, Observed, SessionFacts, UrlCheck } from './types.ts';
+
+/** Where an account's pass looks. */
+export interface AccountSources {
+  readonly registry: AccountRegistry;
+  readonly installation: Installation;
+  readonly keyChecks: KeyChecks;
+  readonly clock: Clock;
+  readonly constants: PurchaseConstants;
+  readonly allowedUrls: readonly string[];
+  readonly minPollIntervalMs: number;
+  readonly keyCheckIntervalMs: number;
+  readonly objectsOf: (ref: AccountRef) => readonly AccountObject[];
+  /** Uids of every GpuInstance in the cache, whatever account it names. */
+  readonly allUids: () => ReadonlySet<string>;
+  readonly figuresWrittenAt: (uid: string) => number | undefined;
+}
+
+/** Gathers everything one pass needs. The Secret and the marketplace are asked only where a check is due. */
+export async function observe(account: MarketplaceAccount, sources: AccountSources): Promise<Observed> {
+  const { registry, clock } = sources;
+  const ref = refOf(account);
+  const url = checkUrl(account, sources.allowedUrls);
+  const check = url.type === 'allowed' ? await sources.keyChecks.check(account, url.url) : NOT_TRIED;
+  const objects = sources.objectsOf(ref);
+  const session = registry.session(ref);
+  return Object.freeze({
+    account,
+    now: clock.now(),
+    url,
+    ...check,
+    session: session && sessionFacts(session, { account, objects, sources }),
+    installation: sources.installation.state(),
+    blockers: objects.filter(isBlocking).map((object) => object.key),
+    newestRentalAt: newestOf(objects),
+    figuresWrittenAt: sources.figuresWrittenAt(account.metadata.uid ?? ''),
+    pollIntervalMs: pollIntervalOf(account, sources.minPollIntervalMs),
+    keyCheckIntervalMs: sources.keyCheckIntervalMs,
+  });
+}
+
+const NOT_TRIED: KeyCheck = {
+  reading: { type: 'secretMissing', secret: '' },
+  proof: { type: 'none' },
+  keyKept: false,
+};
+
+/** The account's URL, where the operator allows it. The first of the list is the default. */
+export function checkUrl(account: MarketplaceAccount, allowed: readonly string[]): UrlCheck {
+  const wanted = account.spec.url?.replace(/\/+$/, '') ?? allowed[0] ?? '';
+  const url = URL.canParse(wanted) && new URL(wanted).pathname === '/' ? new URL(wanted).origin : wanted;
+  return allowed.includes(url) ? { type: 'allowed', url } : { type: 'refused', url, allowed };
+}
+
+function isBlocking(object: AccountObject): boolean {
+  return object.instanceId !== undefined || object.hasOpenIntent;
+}
+
+function newestOf(objects: readonly AccountObject[]): number | undefined {
+  const times = objects.flatMap(({ newestRentalAt }) =>
+    newestRentalAt === undefined ? [] : [newestRentalAt],
+  );
+  return times.length === 0 ? undefined : times.reduce((a, b) => Math.max(a, b));
+}
+
+interface SessionContext {
+  readonly account: MarketplaceAccount;
+  readonly objects: readonly AccountObject[];
+  readonly sources: AccountSources;
+}
+
+function sessionFacts(session: ProvenAccount, context: SessionContext): SessionFacts {
+  const list = session.feed.latest();
+  return {
+    login: session.login,
+    health: session.feed.health(),
+    counts: machineCounts(session, context),
+    listed: list && new Set(list.rows.keys()),
+    sums: session.sums(),
+    breaker: session.breaker(),
+    labelEcho: session.labelEcho(),
+    avoid: session.avoid.durable(),
+    findings: session.findings(),
+  };
+}
+
+function machineCounts(
+  session: ProvenAccount,
+  { account, objects, sources }: SessionContext,
+): MachineCounts | undefined {
+  const list = session.feed.latest();
+  const identity = sources.installation.identity();
+  if (!list || !identity) return undefined;
+  const census = takeCensus({
+    rows: list.rows.values(),
+    identity,
+    login: session.login,
+    constants: sources.constants,
+    uids: sources.allUids(),
+    claims: objects.flatMap(({ claim }) => (claim ? [claim] : [])),
+    retained: new Set((account.status?.retained ?? []).map(({ instanceId }) => instanceId)),
+  });
+  const count = (...types: readonly (typeof census)[number]['type'][]) =>
+    census.filter(({ type }) => types.includes(type)).length;
+  return {
+    objects: objects.length,
+    rented: count('claimed'),
+    billing: count('claimed', 'unclaimed', 'retained'),
+    retained: count('retained'),
+    orphaned: session.findings().orphans.length,
+    foreign: count('foreign', 'copied'),
+  };
+}

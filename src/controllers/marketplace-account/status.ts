@@ -1,0 +1,185 @@
+import type { AvoidEntry } from '../../accounts/avoid-list.ts';
+import type { MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
+import { annotations } from '../../api/v1alpha1/names.ts';
+import { setConditions } from '../../runtime/conditions.ts';
+import { timestampOf } from '../../runtime/timestamp.ts';
+import { authenticated, funded, reachable, ready, stalled, type Verdict } from './conditions.ts';
+import { type Figures, figuresOf, figuresToWrite } from './figures.ts';
+import { provesPinned } from './pinned-login.ts';
+import type { Observed } from './types.ts';
+
+type Status = MarketplaceAccountStatus;
+
+/** The whole status that this pass wants, made from the one that stands, so that nothing recorded is lost. */
+export function statusOf(observed: Observed): Status {
+  const { credit, pricePerHour, runway, ...before } = observed.account.status ?? {};
+  const conditions = conditionsOf(observed);
+  return {
+    ...before,
+    observedGeneration: observed.account.metadata.generation ?? 0,
+    conditions,
+    ...pinnedLogin(observed),
+    ...userFacts(observed),
+    ...sessionRecords(observed),
+    ...figures(observed, conditions, standing({ credit, pricePerHour, runway })),
+    ...requested(observed),
+  };
+}
+
+function conditionsOf(observed: Observed): NonNullable<Status['conditions']> {
+  const summary = ready(observed);
+  const stall = stalled(observed);
+  const working = summary.status !== 'True' && !stall;
+  const all: Record<string, Verdict | undefined> = {
+    Ready: summary,
+    Authenticated: authenticated(observed),
+    Funded: funded(observed),
+    Reachable: reachable(observed),
+    Stalled: stall && { status: 'True', ...stall },
+    Reconciling: working ? { status: 'True', reason: summary.reason, message: summary.message } : undefined,
+  };
+  const wanted = Object.entries(all).flatMap(([type, verdict]) =>
+    verdict ? [{ type, ...pick(verdict) }] : [],
+  );
+  const absent = Object.keys(all).filter((type) => all[type] === undefined);
+  return [
+    ...setConditions({
+      previous: observed.account.status?.conditions as Parameters<typeof setConditions>[0]['previous'],
+      wanted,
+      absent,
+      generation: observed.account.metadata.generation,
+      now: timestampOf(observed.now),
+    }),
+  ] as NonNullable<Status['conditions']>;
+}
+
+function pick({ status, reason, message }: Verdict): Verdict {
+  return { status, reason, message };
+}
+
+/** Pinned at the first proof by the user's own key, and never moved. */
+function pinnedLogin({ account, proof, now }: Observed): Pick<Status, 'login'> {
+  if (account.status?.login || !provesPinned(proof, undefined) || proof.source !== 'user') return {};
+  return { login: { ...proof.login, provenAt: timestampOf(now) } };
+}
+
+const TWO_FACTOR = { enabled: 'Enabled', disabled: 'Disabled', legacy: 'Legacy' } as const;
+
+function userFacts({ account, proof }: Observed): Pick<Status, 'twoFactor' | 'sshKeyRegistered'> {
+  if (!provesPinned(proof, account.status?.login)) return {};
+  const { twoFactor, sshKey } = proof.user;
+  const known = twoFactor === undefined || twoFactor === 'unrecognized' ? undefined : TWO_FACTOR[twoFactor];
+  return { ...(known && { twoFactor: known }), sshKeyRegistered: sshKey !== undefined && sshKey !== '' };
+}
+
+function sessionRecords(observed: Observed): Partial<Status> {
+  const { session, account } = observed;
+  if (!session) return {};
+  const { counts, labelEcho } = session;
+  const before = account.status ?? {};
+  return {
+    ...(counts && { machines: counts }),
+    ...(labelEcho === 'unknown' ? {} : { labelsEchoed: labelEcho === 'echoed' }),
+    ...optional('avoid', session.avoid.map(avoidEntry), before.avoid),
+    ...retained(observed),
+    ...breakerRecord(observed),
+    ...rollback(observed),
+  };
+}
+
+/** A list that is empty is left out, unless it has to replace one that is there. */
+function optional<Name extends string, Item>(
+  name: Name,
+  items: readonly Item[],
+  before: readonly Item[] | undefined,
+): Partial<Record<Name, Item[]>> {
+  if (items.length === 0 && before === undefined) return {};
+  return { [name]: [...items] } as Partial<Record<Name, Item[]>>;
+}
+
+function avoidEntry({ target, until, failures, reason }: AvoidEntry): NonNullable<Status['avoid']>[number] {
+  const kind = target.type === 'host' ? 'Host' : 'Machine';
+  return { kind, id: target.id, until: timestampOf(until), failures, reason };
+}
+
+/** A retained machine that is listed no more is destroyed by now: it needs no entry. */
+function retained({ session, account, now }: Observed): Pick<Status, 'retained'> {
+  const before = account.status?.retained;
+  const listed = session?.listed;
+  if (!before || !listed) return {};
+  const settled = (since: string) => Date.parse(since) < now - 120_000;
+  return { retained: before.filter((entry) => listed.has(entry.instanceId) || !settled(entry.since)) };
+}
+
+/** Only a mass failure is worth remembering: a failed list closes by itself. */
+function breakerRecord({ session, account, now }: Observed): Pick<Status, 'breaker'> {
+  const before = account.status?.breaker;
+  const wanted = account.metadata.annotations?.[annotations.closeBreaker];
+  const state = session?.breaker;
+  const massFailure = state?.type === 'open' && state.cause === 'massFailure' ? state : undefined;
+  const closesByHand = massFailure !== undefined && wanted !== undefined && wanted !== before?.closedBy;
+  const open = massFailure !== undefined && !closesByHand;
+  if (!before && !massFailure) return {};
+  const closedBy = closesByHand ? wanted : before?.closedBy;
+  const since = before?.open === open ? before.since : timestampOf(massFailure?.since ?? now);
+  const newlyBad = massFailure?.newlyBad ?? before?.newlyBad ?? 0;
+  return { breaker: { open, since, newlyBad, ...(closedBy === undefined ? {} : { closedBy }) } };
+}
+
+/** The newest rental on record; a person's word that a rollback was looked at moves it to now. */
+function rollback({
+  account,
+  newestRentalAt,
+  now,
+}: Observed): Pick<Status, 'lastRentalAt' | 'rollbackConfirmed'> {
+  const before = account.status ?? {};
+  const wanted = account.metadata.annotations?.[annotations.confirmRollback];
+  const confirms = wanted !== undefined && wanted !== before.rollbackConfirmed;
+  const newest = Math.max(
+    Date.parse(before.lastRentalAt ?? '') || 0,
+    newestRentalAt ?? 0,
+    confirms ? now : 0,
+  );
+  return {
+    ...(newest > 0 && { lastRentalAt: timestampOf(newest) }),
+    ...(confirms && { rollbackConfirmed: wanted }),
+  };
+}
+
+/** The figures that were written last. */
+function standing({
+  credit,
+  pricePerHour,
+  runway,
+}: { [Name in keyof Figures]: Figures[Name] | undefined }): Figures {
+  return {
+    ...(credit !== undefined && { credit }),
+    ...(pricePerHour !== undefined && { pricePerHour }),
+    ...(runway !== undefined && { runway }),
+  };
+}
+
+function figures(
+  observed: Observed,
+  conditions: NonNullable<Status['conditions']>,
+  before: Figures,
+): Figures {
+  const { account, session, proof, now, figuresWrittenAt } = observed;
+  if (!session) return before;
+  const credit = proof.type === 'proven' ? proof.user.credit : session.sums.credit;
+  return figuresToWrite({
+    before,
+    now: figuresOf({ credit, pricePerHour: session.sums.dollarsPerHour }),
+    conditionChanged: summaryOf(conditions) !== summaryOf(account.status?.conditions ?? []),
+    sinceLastWriteMs: now - (figuresWrittenAt ?? 0),
+  });
+}
+
+function summaryOf(conditions: NonNullable<Status['conditions']>): string {
+  return conditions.map(({ type, status, reason }) => `${type}=${status}/${reason}`).join();
+}
+
+function requested({ account }: Observed): Pick<Status, 'requestedAt'> {
+  const requestedAt = account.metadata.annotations?.[annotations.requestedAt];
+  return requestedAt === undefined ? {} : { requestedAt };
+}

@@ -1,0 +1,114 @@
+import type { AvoidEntry } from '../../accounts/avoid-list.ts';
+import type { BreakerState } from '../../accounts/breaker.ts';
+import type { InstallationState } from '../../accounts/installation.ts';
+import type { KeyReading } from '../../accounts/key-secret.ts';
+import type { LabelEcho } from '../../accounts/label-echo.ts';
+import type { SweepFindings } from '../../accounts/proven-account.ts';
+import type { AccountSums } from '../../accounts/spend-brake.ts';
+import type { MarketplaceAccount, MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
+import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import type { Secret } from '../../lib/secret.ts';
+import type { MarketplaceErrorKind } from '../../marketplace/errors.ts';
+import type { FeedHealth } from '../../marketplace/feed.ts';
+import type { User } from '../../marketplace/user.ts';
+import type { Login } from '../../ownership/login.ts';
+
+/** Which key was tried: the one in the user's Secret, or the one kept from an earlier proof. */
+export type KeySource = 'user' | 'kept';
+
+/** A failure, reduced to what a decision reads and a person may be shown. */
+export interface Failure {
+  readonly kind: MarketplaceErrorKind;
+  /** Of our own words. */
+  readonly message: string;
+}
+
+/** What is known of the account's key. */
+export type KeyProof =
+  | {
+      readonly type: 'proven';
+      readonly source: KeySource;
+      readonly key: Secret;
+      readonly login: Login;
+      readonly user: User;
+      /** False where the key may not destroy. */
+      readonly mayDestroy: boolean;
+    }
+  | { readonly type: 'failed'; readonly source: KeySource; readonly failure: Failure }
+  /** There is no key to try. */
+  | { readonly type: 'none' };
+
+/** Whether the account's URL may be used at all. */
+export type UrlCheck =
+  | { readonly type: 'allowed'; readonly url: string }
+  | { readonly type: 'refused'; readonly url: string; readonly allowed: readonly string[] };
+
+/** Machines of the login by whose they are. */
+export type MachineCounts = NonNullable<MarketplaceAccountStatus['machines']>;
+
+/** What the session of a proven login tells; absent before the first proof. */
+export interface SessionFacts {
+  readonly login: Login;
+  readonly health: FeedHealth;
+  /** Undefined before the first complete list. */
+  readonly counts: MachineCounts | undefined;
+  /** Ids of every machine in the latest complete list. */
+  readonly listed: ReadonlySet<number> | undefined;
+  readonly sums: AccountSums;
+  readonly breaker: BreakerState;
+  readonly labelEcho: LabelEcho;
+  readonly avoid: readonly AvoidEntry[];
+  readonly findings: SweepFindings;
+}
+
+/** Everything one pass needs, in one frozen value. */
+export interface Observed {
+  readonly account: MarketplaceAccount;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  readonly url: UrlCheck;
+  readonly reading: KeyReading;
+  readonly proof: KeyProof;
+  readonly session: SessionFacts | undefined;
+  readonly installation: InstallationState;
+  /** namespace/name of objects that keep the account from going. */
+  readonly blockers: readonly string[];
+  /** Epoch milliseconds of the newest rental that any object has on record. */
+  readonly newestRentalAt: number | undefined;
+  /** The kept key is this very key already. */
+  readonly keyKept: boolean;
+  /** Epoch milliseconds at which credit and runway were last written; undefined where not by this process. */
+  readonly figuresWrittenAt: number | undefined;
+  readonly pollIntervalMs: number;
+  readonly keyCheckIntervalMs: number;
+}
+
+/** Why the account gives no tickets. */
+export interface Unreadiness {
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+export type Action =
+  | { readonly type: 'resolveIdentity' }
+  | { readonly type: 'keepKey'; readonly key: Secret }
+  | { readonly type: 'connect'; readonly proof: Extract<KeyProof, { type: 'proven' }> }
+  | { readonly type: 'disconnect' }
+  | { readonly type: 'setReadiness'; readonly why: Unreadiness | undefined }
+  | { readonly type: 'closeBreaker' }
+  | { readonly type: 'dropKeptKey' }
+  | { readonly type: 'removeFinalizer' }
+  | {
+      readonly type: 'event';
+      readonly severity: 'Normal' | 'Warning';
+      readonly reason: string;
+      readonly note: string;
+    };
+
+export interface Decision {
+  /** Written before any action, where it differs. */
+  readonly status: MarketplaceAccountStatus;
+  readonly needsFinalizer: boolean;
+  readonly actions: readonly Action[];
+  readonly requeueAfterMs: number;
+}
