@@ -134,7 +134,7 @@ function retryAfter(
   kind: MarketplaceErrorKind,
   now: number,
 ): number | undefined {
-  const servedAt = parseHttpDate(headers['date']) ?? now;
+  const servedAt = parseHttpDate(headers.date) ?? now;
   if (kind === 'quotaExceeded')
     return until(Number(headers['x-ratelimit-reset'] ?? Number.NaN) * 1000, servedAt);
   const value = headers['retry-after'];

@@ -187,7 +187,7 @@ class PacedRequester implements Requester {
   #understand<Schema extends z.ZodType>(call: Call<Schema>, reply: FailedReply): Answer<z.infer<Schema>> {
     const parsed = parseReply(reply, call.reply);
     if (parsed.type === 'understood') {
-      return { value: parsed.value, answeredAt: parseHttpDate(reply.headers['date']) };
+      return { value: parsed.value, answeredAt: parseHttpDate(reply.headers.date) };
     }
     if (parsed.type === 'unreadable') throw malformed(call, reply.status, parsed.reason);
     const error = classifyFailure(reply, { ...call, now: this.#options.clock.now() });

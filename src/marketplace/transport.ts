@@ -1,5 +1,5 @@
 import type { LookupFunction } from 'node:net';
-import { Agent, type Dispatcher, interceptors, request as send } from 'undici';
+import { Agent, type Dispatcher, request as send } from 'undici';
 import {
   type Transport,
   TransportError,
@@ -9,6 +9,7 @@ import {
 import { type AddressRules, createAddressRules } from './address-rules.ts';
 import { guardedConnector } from './guarded-connector.ts';
 import { BlockedAddress } from './lost-reply.ts';
+import { unpackBody } from './unpack-body.ts';
 
 /** How marketplaces are reached. */
 export interface MarketplaceTransportOptions {
@@ -18,8 +19,6 @@ export interface MarketplaceTransportOptions {
   readonly connections?: number;
   /** Default 10,000. */
   readonly connectTimeoutMs?: number;
-  /** Bytes of one reply, after decompression. Default 67,108,864; clients set their own, lower cap. */
-  readonly maxReplyBytes?: number;
   /** PEM of the authorities to trust instead of the machine's. */
   readonly ca?: string;
   /** How names are resolved; the machine's own way by default. */
@@ -29,12 +28,10 @@ export interface MarketplaceTransportOptions {
 /** A transport that can be closed: requests under way end in an error. */
 export type MarketplaceTransport = Transport & { close(): Promise<void> };
 
-const MAX_REPLY_BYTES = 64 * 1024 * 1024;
-
 /**
  * The door to marketplaces: https only outside loopback, no redirects, no private or link-local address
  * unless allowed (checked on the address that is really connected to), certificates verified, gzip and
- * deflate unpacked up to a cap. Nothing is retried. Deadlines are the caller's, by signal.
+ * deflate unpacked as they are read. Nothing is retried. Deadline and byte cap are the caller's.
  */
 export function createMarketplaceTransport(options: MarketplaceTransportOptions = {}): MarketplaceTransport {
   const rules = createAddressRules(options.allowedNetworks);
@@ -50,30 +47,22 @@ export function createMarketplaceTransport(options: MarketplaceTransportOptions 
       lookup: options.lookup,
     }),
   });
-  const unpack = interceptors.decompress({
-    maxSize: options.maxReplyBytes ?? MAX_REPLY_BYTES,
-    skipErrorResponses: false,
-  });
-  const transport: Transport = (request) => exchange({ agent, unpack, rules }, request);
+  const transport: Transport = (request) => exchange({ agent, rules }, request);
   return Object.assign(transport, { close: () => agent.destroy() });
 }
 
 interface Door {
   readonly agent: Agent;
-  readonly unpack: Dispatcher.DispatcherComposeInterceptor;
   readonly rules: AddressRules;
 }
 
-async function exchange(
-  { agent, unpack, rules }: Door,
-  request: TransportRequest,
-): Promise<TransportResponse> {
+async function exchange({ agent, rules }: Door, request: TransportRequest): Promise<TransportResponse> {
   const mark = { sent: false };
   try {
     request.signal?.throwIfAborted();
     refuseForbidden(rules, request.origin);
     const reply = await send(request.origin + request.path, {
-      dispatcher: agent.compose(marking(mark), unpack),
+      dispatcher: agent.compose(marking(mark)),
       method: request.method,
       headers: { 'accept-encoding': 'gzip, deflate', ...request.headers },
       ...(request.body === undefined ? {} : { body: request.body }),
@@ -108,11 +97,14 @@ function marking(mark: { sent: boolean }): Dispatcher.DispatcherComposeIntercept
 }
 
 function responseOf(reply: Dispatcher.ResponseData): TransportResponse {
+  const headers = flatHeaders(reply.headers);
+  const body = unpackBody(reply.body, headers['content-encoding']);
   return {
     status: reply.statusCode,
-    headers: flatHeaders(reply.headers),
-    body: readChunks(reply.body),
+    headers,
+    body: readChunks(body),
     destroy() {
+      body.on('error', () => {}).destroy();
       reply.body.on('error', () => {}).destroy();
     },
   };

@@ -1,0 +1,57 @@
+import type { Transport, TransportRequest, TransportResponse } from '../../src/lib/transport.ts';
+
+/** What a scripted service does with one request. */
+export type Script = (request: TransportRequest) => TransportResponse | Promise<TransportResponse>;
+
+/** A transport that answers by script and remembers what it was asked. */
+export interface AnsweringTransport {
+  readonly transport: Transport;
+  readonly requests: TransportRequest[];
+  /** Answers for later requests, in order; the last one stays. */
+  answer(...scripts: Script[]): void;
+}
+
+/** Answers each request by the next script; the last one answers all that follow. */
+export function answeringTransport(...scripts: Script[]): AnsweringTransport {
+  const requests: TransportRequest[] = [];
+  let waiting = scripts;
+  return {
+    requests,
+    answer(...next) {
+      waiting = next;
+    },
+    transport: async (request) => {
+      requests.push(request);
+      const script = waiting.length > 1 ? waiting.shift() : waiting[0];
+      if (!script) throw new Error(`nothing is scripted for ${request.method} ${request.path}`);
+      return script(request);
+    },
+  };
+}
+
+/** A reply with that body: text as it is, anything else as JSON. */
+export function reply(body: unknown, status = 200, headers: Record<string, string> = {}): Script {
+  return () => response(body, status, headers);
+}
+
+/** The same as a response. */
+export function response(
+  body: unknown,
+  status = 200,
+  headers: Record<string, string> = {},
+): TransportResponse {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return {
+    status,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: chunks(Buffer.from(text)),
+    destroy() {},
+  };
+}
+
+/** A request that is never answered, and never notices that its caller gave up. */
+export const silence: Script = () => new Promise(() => {});
+
+async function* chunks(...parts: Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* parts;
+}
