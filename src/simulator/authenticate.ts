@@ -7,14 +7,35 @@ import type { WorldStore } from './world-store.ts';
 /** 401 with the text on which public clients act. */
 export const invalidKey = (): Refusal => new Refusal(401, 'auth_error', 'Invalid user key');
 
-/** The key as sent: the header decides, then the query, then the body. Empty counts as absent. */
+/** The refusal of a call that needs a key: a session of a 2FA login that has run out says so. */
+export function refusedKey(store: WorldStore, secret: string | undefined): Refusal {
+  const key = secret === undefined ? undefined : store.keyBySecret(secret);
+  if (!key?.session) return invalidKey();
+  return new Refusal(401, 'auth_error', 'Session expired. Please log in again.');
+}
+
+/**
+ * The key as sent: the header decides, then the session that a 2FA login gave (header or cookie), then the
+ * query, then the body. Empty counts as absent.
+ */
 export function sentKey(request: SimRequest, query: URLSearchParams, body: JsonObject): string | undefined {
   const header = request.headers.authorization;
   const bearer = typeof header === 'string' ? /^Bearer\s+(\S+)\s*$/i.exec(header)?.[1] : undefined;
   if (bearer) return bearer;
+  const session = sentSession(request);
+  if (session) return session;
   const inQuery = query.get('api_key');
   if (inQuery) return inQuery;
   return typeof body.api_key === 'string' && body.api_key !== '' ? body.api_key : undefined;
+}
+
+/** The session of a caller that logged in without a key (specification 4.8, 5.6). */
+function sentSession({ headers }: SimRequest): string | undefined {
+  const header = headers['x-session-key'];
+  if (typeof header === 'string' && header !== '') return header;
+  return typeof headers.cookie === 'string'
+    ? /(?:^|;\s*)session=([^;\s]+)/.exec(headers.cookie)?.[1]
+    : undefined;
 }
 
 /** Who holds that key; undefined where it is unknown, revoked or expired. */

@@ -1,3 +1,4 @@
+import { scopeAllows } from './key-scope.ts';
 import { isObject } from './request-body.ts';
 import type { Route } from './route.ts';
 import type { ApiKey, JsonObject } from './world.ts';
@@ -18,15 +19,16 @@ export interface Call {
 export function permits(key: ApiKey, call: Call): boolean {
   if (key.instanceId !== null) return permitsInstance(key.instanceId, call);
   if (key.permissions === null) return true;
-  const api = key.permissions['api'];
+  const api = key.permissions.api;
   if (call.route.category === null) return true;
-  return isObject(api) && isObject(api[call.route.category]);
+  const scope = isObject(api) ? api[call.route.category] : undefined;
+  return isObject(scope) && scopeAllows(scope, call, key.keyParams);
 }
 
 /** The restricted key starts, stops or destroys its own instance and nothing else (specification 5.5). */
 function permitsInstance(instanceId: number, call: Call): boolean {
   if (call.route.path !== '/api/v0/instances/:id') return false;
-  if (Number(call.params['id']) !== instanceId) return false;
+  if (Number(call.params.id) !== instanceId) return false;
   if (call.route.method === 'DELETE') return true;
-  return call.route.method === 'PUT' && typeof call.body['state'] === 'string';
+  return call.route.method === 'PUT' && typeof call.body.state === 'string';
 }

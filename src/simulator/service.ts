@@ -3,7 +3,7 @@ import type { Random } from '../lib/random.ts';
 import { advance } from './advance.ts';
 import { advanceSteps } from './advance-steps.ts';
 import { type Answer, JSON_TYPE, type SimRequest } from './answer.ts';
-import { callerWith, invalidKey, sentKey } from './authenticate.ts';
+import { callerWith, refusedKey, sentKey } from './authenticate.ts';
 import { type CallPlan, type Draft, PLAIN_PLAN, planOf } from './call-faults.ts';
 import { type FaultScope, takeFault } from './fault-book.ts';
 import { CALL_FAULTS, type FaultName, type FaultTarget, REPLY_FAULTS } from './faults.ts';
@@ -143,7 +143,7 @@ function createVisitor(options: ServiceOptions, rates: ReturnType<typeof createR
     const secret = sentKey(visit.request, query, body.value);
     const now = options.store.current().now;
     const caller = visit.route.access === 'open' ? undefined : callerWith(options.store, secret, now);
-    if (visit.route.access === 'key' && !caller) throw invalidKey();
+    if (visit.route.access === 'key' && !caller) throw refusedKey(options.store, secret);
     if (body.refusal) throw body.refusal;
     checkRights(caller, { ...visit, query, body: body.value });
     const refused = rates.check({ route: visit.route, identity: secret ?? visit.request.address, now });
@@ -233,8 +233,14 @@ function replyDraft(options: ServiceOptions, reply: Reply): Draft {
       body: reply.body,
     };
   }
-  const headers = { 'content-type': JSON_TYPE, date, ...reply.headers };
-  return { type: 'reply', status: reply.status, headers, body: JSON.stringify(reply.body) };
+  const headers = { 'content-type': JSON_TYPE, date };
+  if (reply.type === 'json-text') return { type: 'reply', status: reply.status, headers, body: reply.body };
+  return {
+    type: 'reply',
+    status: reply.status,
+    headers: { ...headers, ...reply.headers },
+    body: JSON.stringify(reply.body),
+  };
 }
 
 function refusalDraft(options: ServiceOptions, refusal: Refusal): Draft {

@@ -8,6 +8,7 @@ import type { SimulatedTime } from '../simulated-time.ts';
 import { readWorld } from '../world-document.ts';
 import { applyWorldFault, endOutage } from '../world-faults.ts';
 import type { WorldStore } from '../world-store.ts';
+import { tfaControlRoutes } from './tfa-control.ts';
 
 /* The hand behind the curtain: time, ledger, faults and the world itself. Served only with --control. */
 
@@ -44,6 +45,7 @@ export function controlRoutes(parts: ControlParts): readonly Route[] {
       handler: (ctx) => json(JSON.parse(JSON.stringify(ctx.world))),
     },
     { ...control, method: 'PUT', path: '/sim/world', handler: (ctx) => putWorld(ctx, parts.store) },
+    ...tfaControlRoutes,
   ];
 }
 

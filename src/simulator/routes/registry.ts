@@ -6,10 +6,17 @@
  * Rights of keys: ../permissions.ts. Open limits: a group in ../settings.ts.
  */
 import type { Route } from '../route.ts';
+import { apiKeyRoutes } from './api-keys.ts';
 import { instanceChangeRoutes } from './instances-change.ts';
 import { instanceReadRoutes } from './instances-read.ts';
 import { offerRoutes } from './offers.ts';
+import { secretRoutes } from './secrets.ts';
+import { sshKeyRoutes } from './ssh-keys.ts';
+import { tfaCodeRoutes } from './tfa-codes.ts';
+import { tfaLoginRoutes } from './tfa-login.ts';
+import { tfaMethodRoutes } from './tfa-methods.ts';
 import { userRoutes } from './users.ts';
+import { volumeRoutes } from './volumes.ts';
 
 /** Every endpoint of the marketplace, in both profiles. */
 export const routes: readonly Route[] = [
@@ -17,4 +24,11 @@ export const routes: readonly Route[] = [
   ...offerRoutes,
   ...instanceReadRoutes,
   ...instanceChangeRoutes,
+  ...tfaLoginRoutes,
+  ...tfaCodeRoutes,
+  ...tfaMethodRoutes,
+  ...apiKeyRoutes,
+  ...sshKeyRoutes,
+  ...secretRoutes,
+  ...volumeRoutes,
 ];

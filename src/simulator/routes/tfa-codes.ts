@@ -2,6 +2,7 @@ import { BOTH, json, type Reply, type Route, type RouteContext } from '../route.
 import { sendEmailCode } from '../tfa/email.ts';
 import { resendSmsCode, type SmsCall, sendSmsCode } from '../tfa/sms.ts';
 import type { Challenge, TfaStep } from '../tfa/state.ts';
+import { endpoint } from './endpoint.ts';
 import { bearerOrSecretCaller, moveTfa, noAuthentication } from './tfa-access.ts';
 import { methodIdField, optionalText, phoneField } from './tfa-body.ts';
 
@@ -27,20 +28,13 @@ function smsHandler(send: (step: TfaStep, call: SmsCall) => Challenge): (ctx: Ro
   };
 }
 
-const post = (path: string, handler: Route['handler']): Route => ({
-  method: 'POST',
-  path,
-  category: 'user_write',
-  access: 'optional',
-  profiles: BOTH,
-  handler,
-});
+const OPTIONAL = { access: 'optional', profiles: BOTH } as const;
 
 /** The endpoints that send codes, two of them also under their deprecated paths (specification 9). */
 export const tfaCodeRoutes: readonly Route[] = [
-  post('/api/v0/tfa/email', sendEmail),
-  post('/api/v0/tfa/sms', smsHandler(sendSmsCode)),
-  post('/api/v0/tfa/test', smsHandler(sendSmsCode)),
-  post('/api/v0/tfa/sms/resend', smsHandler(resendSmsCode)),
-  post('/api/v0/tfa/resend', smsHandler(resendSmsCode)),
+  endpoint('POST /api/v0/tfa/email', 'user_write', sendEmail, OPTIONAL),
+  endpoint('POST /api/v0/tfa/sms', 'user_write', smsHandler(sendSmsCode), OPTIONAL),
+  endpoint('POST /api/v0/tfa/test', 'user_write', smsHandler(sendSmsCode), OPTIONAL),
+  endpoint('POST /api/v0/tfa/sms/resend', 'user_write', smsHandler(resendSmsCode), OPTIONAL),
+  endpoint('POST /api/v0/tfa/resend', 'user_write', smsHandler(resendSmsCode), OPTIONAL),
 ];

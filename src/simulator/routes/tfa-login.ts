@@ -2,6 +2,7 @@ import { BOTH, json, type Reply, type Route, type RouteContext } from '../route.
 import { challengeSecret } from '../tfa/codes.ts';
 import { completeLogin } from '../tfa/login.ts';
 import type { User } from '../world.ts';
+import { endpoint } from './endpoint.ts';
 import { bearerOrSecretCaller, moveTfa, noAuthValue } from './tfa-access.ts';
 import { loginFields } from './tfa-body.ts';
 import { userRow } from './users.ts';
@@ -47,12 +48,5 @@ function openSession(ctx: RouteContext, user: User, admin: boolean): string {
 }
 
 export const tfaLoginRoutes: readonly Route[] = [
-  {
-    method: 'POST',
-    path: '/api/v0/tfa',
-    category: 'user_write',
-    access: 'optional',
-    profiles: BOTH,
-    handler: login,
-  },
+  endpoint('POST /api/v0/tfa', 'user_write', login, { access: 'optional', profiles: BOTH }),
 ];

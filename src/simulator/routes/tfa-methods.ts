@@ -1,6 +1,6 @@
 import { badRequest } from '../refusal.ts';
 import { booleanField, stringField } from '../request-body.ts';
-import { BOTH, type Category, json, type Reply, type Route, type RouteContext } from '../route.ts';
+import { BOTH, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import { AUTHORIZED, completeAuthorization, requestAuthorization } from '../tfa/authorize.ts';
 import { totpSecret } from '../tfa/codes.ts';
 import { confirmNewMethod } from '../tfa/confirm.ts';
@@ -9,6 +9,7 @@ import { regenerateBackupCodes } from '../tfa/regenerate.ts';
 import { tfaRefusal } from '../tfa/tfa-refusal.ts';
 import { provisioningUri } from '../tfa/totp.ts';
 import { methodView, statusView } from '../tfa/view.ts';
+import { endpoint } from './endpoint.ts';
 import { bearerCaller, moveTfa, tfaAccountOf } from './tfa-access.ts';
 import {
   codeField,
@@ -122,20 +123,17 @@ function regenerate(ctx: RouteContext): Reply {
 }
 
 /** `optional`, because a missing key is `auth_error` (403) here and not the general 401. */
-const route = (spec: string, handler: Route['handler'], category: Category = 'user_write'): Route => {
-  const [method, path] = spec.split(' ') as [Route['method'], string];
-  return { method, path, category, access: 'optional', profiles: BOTH, handler };
-};
+const OPTIONAL = { access: 'optional', profiles: BOTH } as const;
 
 /** The endpoints that only a Bearer token opens. */
 export const tfaMethodRoutes: readonly Route[] = [
-  route('GET /api/v0/tfa/status', status, 'user_read'),
-  route('POST /api/v0/tfa/authorize-new-method', requestRight),
-  route('PUT /api/v0/tfa/authorize-new-method', completeRight),
-  route('POST /api/v0/tfa/totp-setup', setUpTotp),
-  route('POST /api/v0/tfa/confirm-new', confirmNew),
-  route('POST /api/v0/tfa/test-submit', submitTest),
-  route('DELETE /api/v0/tfa', remove),
-  route('PUT /api/v0/tfa/update', update),
-  route('PUT /api/v0/tfa/regen-backup-codes', regenerate),
+  endpoint('GET /api/v0/tfa/status', 'user_read', status, OPTIONAL),
+  endpoint('POST /api/v0/tfa/authorize-new-method', 'user_write', requestRight, OPTIONAL),
+  endpoint('PUT /api/v0/tfa/authorize-new-method', 'user_write', completeRight, OPTIONAL),
+  endpoint('POST /api/v0/tfa/totp-setup', 'user_write', setUpTotp, OPTIONAL),
+  endpoint('POST /api/v0/tfa/confirm-new', 'user_write', confirmNew, OPTIONAL),
+  endpoint('POST /api/v0/tfa/test-submit', 'user_write', submitTest, OPTIONAL),
+  endpoint('DELETE /api/v0/tfa', 'user_write', remove, OPTIONAL),
+  endpoint('PUT /api/v0/tfa/update', 'user_write', update, OPTIONAL),
+  endpoint('PUT /api/v0/tfa/regen-backup-codes', 'user_write', regenerate, OPTIONAL),
 ];

@@ -1,0 +1,88 @@
+import type { Call } from './permissions.ts';
+import { isObject } from './request-body.ts';
+import type { Route } from './route.ts';
+import type { Json, JsonObject } from './world.ts';
+
+/*
+ * What a category of a scoped key lets through (specification 5.3). `{}` is the whole category; names of
+ * endpoints in it narrow it to those, each with or without constraints:
+ * `{"api.instance.request_logs": {"constraints": {"id": {"eq": 1227}}}}`. `constraints` may also stand at
+ * the category itself. PURE.
+ */
+
+/** Names that are no endpoint. */
+const RESERVED: ReadonlySet<string> = new Set(['constraints', 'params']);
+
+/** Whether the category lets the call through; `keyParams` fills values such as `$id`. */
+export function scopeAllows(category: JsonObject, call: Call, keyParams: string | null): boolean {
+  const params = readKeyParams(keyParams);
+  if (!meets(category.constraints, call, params)) return false;
+  const endpoints = Object.keys(category).filter((name) => !RESERVED.has(name));
+  if (endpoints.length === 0) return true;
+  const own = category[endpointName(call.route)];
+  return isObject(own) && meets(own.constraints, call, params);
+}
+
+/**
+ * The name of an endpoint in a permissions object: `api.`, the resource in the singular, and the rest of
+ * the path, or a verb where nothing is left (`api.instance.request_logs`, `api.instance.show`).
+ */
+export function endpointName(route: Pick<Route, 'method' | 'path'>): string {
+  const parts = route.path
+    .replace(/^\/api\/v\d+/, '')
+    .split('/')
+    .filter((part) => part !== '');
+  const words = parts.filter((part) => !part.startsWith(':'));
+  const [resource = '', ...rest] = words;
+  const action = rest.length > 0 ? rest.join('.') : verbOf(route.method, words.length < parts.length);
+  return `api.${resource.replace(/s$/, '')}.${action}`;
+}
+
+function verbOf(method: Route['method'], single: boolean): string {
+  const verbs = { GET: single ? 'show' : 'index', POST: 'create', PUT: 'update', DELETE: 'destroy' };
+  return verbs[method];
+}
+
+/** Whether every constrained parameter of path, body or query has an allowed value. None given: yes. */
+function meets(constraints: Json | undefined, call: Call, params: JsonObject): boolean {
+  if (constraints === undefined || constraints === null) return true;
+  if (!isObject(constraints)) return false;
+  return Object.entries(constraints).every(([name, rule]) => {
+    if (!isObject(rule)) return false;
+    const value = parameter(call, name);
+    return Object.entries(rule).every(([operator, bound]) => compare(value, operator, filled(bound, params)));
+  });
+}
+
+function parameter(call: Call, name: string): Json | undefined {
+  return call.params[name] ?? call.body[name] ?? call.query.get(name) ?? undefined;
+}
+
+/** An unknown operator lets nothing through. */
+function compare(value: Json | undefined, operator: string, bound: Json | undefined): boolean {
+  if (value === undefined || value === null || bound === undefined) return false;
+  switch (operator) {
+    case 'eq':
+      return String(value) === String(bound);
+    case 'lte':
+      return Number(value) <= Number(bound);
+    case 'gte':
+      return Number(value) >= Number(bound);
+    default:
+      return false;
+  }
+}
+
+function filled(bound: Json, params: JsonObject): Json | undefined {
+  return typeof bound === 'string' && bound.startsWith('$') ? params[bound.slice(1)] : bound;
+}
+
+function readKeyParams(keyParams: string | null): JsonObject {
+  if (!keyParams) return {};
+  try {
+    const parsed: Json = JSON.parse(keyParams);
+    return isObject(parsed) ? parsed : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,122 @@
+import { Refusal } from '../refusal.ts';
+import { isObject, requiredString, stringField } from '../request-body.ts';
+import { type Caller, callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
+import type { ApiKey, Json, JsonObject } from '../world.ts';
+import { endpoint } from './endpoint.ts';
+
+/* API keys (specification 2.5, 5): the secret is shown once, at creation. */
+
+const noSuchKey = (id: string): Refusal => new Refusal(404, 'not_found', `There is no API key ${id}.`);
+
+function create(ctx: RouteContext): Reply {
+  const caller = callerOf(ctx);
+  const permissions = readPermissions(ctx.body.permissions);
+  refuseWider(caller, permissions);
+  const key = newKey(ctx, {
+    userId: caller.user.id,
+    name: requiredString(ctx.body, 'name'),
+    permissions,
+    keyParams: readKeyParams(ctx.body),
+  });
+  ctx.write.put('apiKeys', key);
+  return json({ success: true, id: key.id, key: key.secret, name: key.name, permissions: key.permissions });
+}
+
+/** Absent is full access (specification 5.3); anything else has named categories under `api`. */
+function readPermissions(value: Json | undefined): JsonObject | null {
+  if (value === undefined || value === null) return null;
+  if (!isObject(value)) throw new Refusal(400, 'invalid_permissions', 'permissions must be an object.');
+  if (value.api === undefined) {
+    throw new Refusal(400, 'missing_permissions', 'permissions must name its categories under "api".');
+  }
+  const { api } = value;
+  const categories = isObject(api) ? Object.values(api) : [];
+  if (categories.length === 0 || !categories.every(isObject)) {
+    throw new Refusal(400, 'invalid_permissions', 'Each category under "api" must be an object.');
+  }
+  return value;
+}
+
+/** A scoped key hands out at most the categories it has itself. */
+function refuseWider({ key }: Caller, permissions: JsonObject | null): void {
+  if (key.permissions === null) return;
+  const held = isObject(key.permissions.api) ? key.permissions.api : {};
+  const wanted = permissions && isObject(permissions.api) ? Object.keys(permissions.api) : undefined;
+  const isWithin = wanted?.every((category) => JSON.stringify(held[category]) === JSON.stringify({}));
+  if (isWithin) return;
+  throw new Refusal(403, 'invalid_permissions', 'A scoped key cannot create a key that may do more.');
+}
+
+/** `key_params` is JSON text in public clients; an object is taken as well. */
+function readKeyParams(body: JsonObject): string | null {
+  if (isObject(body.key_params)) return JSON.stringify(body.key_params);
+  return stringField(body, 'key_params') ?? null;
+}
+
+function newKey(
+  ctx: RouteContext,
+  given: Pick<ApiKey, 'userId' | 'name' | 'permissions' | 'keyParams'>,
+): ApiKey {
+  return {
+    id: ctx.write.nextId('apiKey'),
+    ...given,
+    secret: Buffer.from(ctx.random.bytes(32)).toString('hex'),
+    instanceId: null,
+    session: false,
+    createdAt: ctx.now,
+    expiresAt: null,
+    revokedAt: null,
+  };
+}
+
+/** Keys that a person made: neither sessions nor the restricted keys of instances. */
+function listed(ctx: RouteContext): readonly ApiKey[] {
+  const { user } = callerOf(ctx);
+  return Object.values(ctx.world.tables.apiKeys).filter(
+    (key) => key.userId === user.id && key.revokedAt === null && !key.session && key.instanceId === null,
+  );
+}
+
+function ownKey(ctx: RouteContext): ApiKey {
+  const key = listed(ctx).find(({ id }) => String(id) === ctx.params.id);
+  if (!key) throw noSuchKey(ctx.params.id ?? '');
+  return key;
+}
+
+function keyRow(key: ApiKey): JsonObject {
+  return {
+    id: key.id,
+    user_id: key.userId,
+    name: key.name,
+    rights: key.permissions ?? { api: 'full' },
+    permissions: key.permissions,
+    key_params: key.keyParams,
+    team_id: null,
+    team_name: null,
+    created_at: key.createdAt / 1000,
+  };
+}
+
+function remove(ctx: RouteContext): Reply {
+  ctx.write.put('apiKeys', { ...ownKey(ctx), revokedAt: ctx.now });
+  return json('Successfully Deleted API Key');
+}
+
+/** Replaces the key of the caller, or the oldest full one where a session calls, by a new secret. */
+function reset(ctx: RouteContext): Reply {
+  const { key } = callerOf(ctx);
+  const old = key.session ? listed(ctx).find(({ permissions }) => permissions === null) : key;
+  if (!old) throw noSuchKey('of full access');
+  const next = newKey(ctx, old);
+  ctx.write.put('apiKeys', { ...old, revokedAt: ctx.now });
+  ctx.write.put('apiKeys', next);
+  return json({ success: true, new_api_key: next.secret });
+}
+
+export const apiKeyRoutes: readonly Route[] = [
+  endpoint('POST /api/v0/auth/apikeys', 'user_write', create),
+  endpoint('GET /api/v0/auth/apikeys', 'user_read', (ctx) => json({ apikeys: listed(ctx).map(keyRow) })),
+  endpoint('GET /api/v0/auth/apikeys/:id', 'user_read', (ctx) => json(keyRow(ownKey(ctx)))),
+  endpoint('DELETE /api/v0/auth/apikeys/:id', 'user_write', remove),
+  endpoint('PUT /api/v0/commands/reset_apikey', 'user_write', reset),
+];

@@ -1,0 +1,50 @@
+import type { Variable } from '../account-rows.ts';
+import { badRequest, Refusal } from '../refusal.ts';
+import { requiredString, stringField } from '../request-body.ts';
+import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
+import { endpoint } from './endpoint.ts';
+
+/* Environment variables of the account, whose values are never shown again. */
+
+const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
+
+function ownVariables(ctx: RouteContext): readonly Variable[] {
+  const { user } = callerOf(ctx);
+  return Object.values(ctx.world.tables.variables).filter(({ userId }) => userId === user.id);
+}
+
+function readName(ctx: RouteContext): string {
+  const name = requiredString(ctx.body, 'key');
+  if (!NAME.test(name)) throw badRequest('key must be letters, digits and underscores, no digit first.');
+  return name;
+}
+
+function list(ctx: RouteContext): Reply {
+  const secrets = Object.fromEntries(ownVariables(ctx).map(({ name }) => [name, '*****']));
+  return json({ success: true, secrets });
+}
+
+/** POST and PUT both set: public clients use the one for new and the other for known names. */
+function set(ctx: RouteContext): Reply {
+  const name = readName(ctx);
+  const value = stringField(ctx.body, 'value');
+  if (value === undefined) throw badRequest('value is required.');
+  const id = ownVariables(ctx).find((row) => row.name === name)?.id ?? ctx.write.nextId('variable');
+  ctx.write.put('variables', { id, userId: callerOf(ctx).user.id, name, value, updatedAt: ctx.now });
+  return json({ success: true, msg: `Environment variable ${name} is set.` });
+}
+
+function remove(ctx: RouteContext): Reply {
+  const name = readName(ctx);
+  const row = ownVariables(ctx).find((candidate) => candidate.name === name);
+  if (!row) throw new Refusal(404, 'not_found', `There is no environment variable ${name}.`);
+  ctx.write.remove('variables', row.id);
+  return json({ success: true, msg: `Environment variable ${name} is deleted.` });
+}
+
+export const secretRoutes: readonly Route[] = [
+  endpoint('GET /api/v0/secrets', 'user_read', list),
+  endpoint('POST /api/v0/secrets', 'user_write', set),
+  endpoint('PUT /api/v0/secrets', 'user_write', set),
+  endpoint('DELETE /api/v0/secrets', 'user_write', remove),
+];

@@ -1,0 +1,82 @@
+import type { SshKey } from '../account-rows.ts';
+import { Refusal } from '../refusal.ts';
+import { requiredString } from '../request-body.ts';
+import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
+import type { JsonObject } from '../world.ts';
+import { endpoint } from './endpoint.ts';
+
+/* Public keys of the account. The newest one is what the user object shows as `ssh_key`. */
+
+const PUBLIC_KEY = /^(ssh-(rsa|dss|ed25519)|ecdsa-sha2-\S+|sk-\S+) [A-Za-z0-9+/=]{16,}/;
+
+const noSshKey = (msg: string): Refusal => new Refusal(400, 'no_ssh_key', msg);
+
+function readKey(ctx: RouteContext): string {
+  const key = requiredString(ctx.body, 'ssh_key').trim();
+  if (!PUBLIC_KEY.test(key)) {
+    throw noSshKey('ssh_key must be a public key in OpenSSH form, such as "ssh-ed25519 AAAA… name".');
+  }
+  return key;
+}
+
+function ownKeys(ctx: RouteContext): readonly SshKey[] {
+  const { user } = callerOf(ctx);
+  return Object.values(ctx.world.tables.sshKeys).filter(
+    (key) => key.userId === user.id && key.deletedAt === null,
+  );
+}
+
+function ownKey(ctx: RouteContext): SshKey {
+  const key = ownKeys(ctx).find(({ id }) => String(id) === ctx.params.id);
+  if (!key) throw new Refusal(404, 'not_found', `There is no SSH key ${ctx.params.id}.`);
+  return key;
+}
+
+function view(key: SshKey): JsonObject {
+  return {
+    id: key.id,
+    user_id: key.userId,
+    key: key.key,
+    public_key: key.key,
+    created_at: key.createdAt / 1000,
+    deleted_at: key.deletedAt === null ? null : key.deletedAt / 1000,
+  };
+}
+
+function create(ctx: RouteContext): Reply {
+  const text = readKey(ctx);
+  const known = ownKeys(ctx).find(({ key }) => key === text);
+  const row = known ?? {
+    id: ctx.write.nextId('sshKey'),
+    userId: callerOf(ctx).user.id,
+    key: text,
+    createdAt: ctx.now,
+    deletedAt: null,
+  };
+  store(ctx, row);
+  return json({ success: true, key: view(row) });
+}
+
+function update(ctx: RouteContext): Reply {
+  const row = { ...ownKey(ctx), key: readKey(ctx) };
+  store(ctx, row);
+  return json({ success: true, key: view(row) });
+}
+
+function remove(ctx: RouteContext): Reply {
+  store(ctx, { ...ownKey(ctx), deletedAt: ctx.now });
+  return json({ success: true });
+}
+
+function store(ctx: RouteContext, row: SshKey): void {
+  ctx.write.put('sshKeys', row);
+  const { user } = callerOf(ctx);
+  ctx.write.put('users', { ...user, sshKey: ownKeys(ctx).at(-1)?.key ?? '' });
+}
+
+export const sshKeyRoutes: readonly Route[] = [
+  endpoint('GET /api/v0/ssh', 'user_read', (ctx) => json(ownKeys(ctx).map(view))),
+  endpoint('POST /api/v0/ssh', 'user_write', create),
+  endpoint('PUT /api/v0/ssh/:id', 'user_write', update),
+  endpoint('DELETE /api/v0/ssh/:id', 'user_write', remove),
+];

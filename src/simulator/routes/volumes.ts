@@ -1,0 +1,186 @@
+import type { Volume, VolumeKind, VolumeListing } from '../account-rows.ts';
+import { badRequest, Refusal } from '../refusal.ts';
+import { integerField, numberField, requiredInteger, stringField } from '../request-body.ts';
+import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
+import { readSearch } from '../search-query.ts';
+import { attachedTo, findListings, freeGB, listingToUnlist } from '../volumes.ts';
+import type { Json, JsonObject } from '../world.ts';
+import { endpoint } from './endpoint.ts';
+
+/* Volumes: hosts list and unlist disk, users rent, clone and delete volumes (specification 4.1). */
+
+const noSuchVolume = (msg: string): Refusal => new Refusal(404, 'no_such_volume', msg);
+
+/** `POST /volumes/unlist` (specification 4.1). */
+function unlist(kind: VolumeKind): (ctx: RouteContext) => Reply {
+  return (ctx) => {
+    const id = integerField(ctx.body, 'id');
+    if (id === undefined) {
+      throw new Refusal(400, 'invalid_args', 'id must be passed in the request body');
+    }
+    const listing = listingToUnlist(ctx.world, { id, kind, userId: callerOf(ctx).user.id });
+    ctx.write.remove('volumeListings', listing.id);
+    return json({ success: true, msg: `Unlisted Volume ${listing.id}.` });
+  };
+}
+
+function search(kind: VolumeKind): (ctx: RouteContext) => Reply {
+  return (ctx) => json({ offers: findListings(ctx.world, readSearch(ctx.body, ctx.settings), kind) });
+}
+
+function rent(kind: VolumeKind): (ctx: RouteContext) => Reply {
+  return (ctx) => {
+    const listing = rentableListing(ctx, requiredInteger(ctx.body, 'id'), kind);
+    const volume = makeVolume(ctx, listing, numberField(ctx.body, 'size') ?? 15);
+    return json({ success: true, id: volume.id, volume_name: volume.name });
+  };
+}
+
+function rentableListing(ctx: RouteContext, id: number, kind: VolumeKind): VolumeListing {
+  const listing = ctx.world.tables.volumeListings[id];
+  if (!listing || listing.kind !== kind) throw noSuchVolume(`There is no volume offer ${id}.`);
+  return listing;
+}
+
+function makeVolume(ctx: RouteContext, listing: VolumeListing, sizeGB: number): Volume {
+  if (sizeGB < 1) throw badRequest('size must be at least 1 GB.');
+  const free = freeGB(ctx.world, listing);
+  if (sizeGB > free) throw new Refusal(400, 'invalid_args', `size: only ${free} GB of this offer are free.`);
+  const id = ctx.write.nextId('volume');
+  const volume: Volume = {
+    id,
+    userId: callerOf(ctx).user.id,
+    listingId: listing.id,
+    kind: listing.kind,
+    machineId: listing.machineId,
+    sizeGB,
+    name: stringField(ctx.body, 'name') || `V.${id}`,
+    createdAt: ctx.now,
+  };
+  ctx.write.put('volumes', volume);
+  return volume;
+}
+
+const KINDS: Readonly<Record<string, readonly VolumeKind[]>> = {
+  all_volume: ['local', 'network'],
+  local_volume: ['local'],
+  network_volume: ['network'],
+};
+
+function list(ctx: RouteContext): Reply {
+  const type = ctx.query.get('type') ?? 'all_volume';
+  const kinds = KINDS[type];
+  if (!kinds) throw badRequest('type must be all_volume, local_volume or network_volume.');
+  const own = Object.values(ctx.world.tables.volumes).filter(
+    (volume) => volume.userId === callerOf(ctx).user.id && kinds.includes(volume.kind),
+  );
+  return json({ volumes: own.map((volume) => volumeRow(ctx, volume)) });
+}
+
+function volumeRow(ctx: RouteContext, volume: Volume): JsonObject {
+  const instances: Json = attachedTo(ctx.world, volume).map(({ id }) => id);
+  return {
+    id: volume.id,
+    label: volume.name,
+    start_date: volume.createdAt / 1000,
+    disk_space: volume.sizeGB,
+    status: instances.length > 0 ? 'attached' : 'created',
+    disk_name: 'nvme',
+    machine_id: volume.machineId,
+    type: volume.kind,
+    instances,
+  };
+}
+
+function ownVolume(ctx: RouteContext, id: number): Volume {
+  const volume = ctx.world.tables.volumes[id];
+  if (!volume || volume.userId !== callerOf(ctx).user.id) throw noSuchVolume(`There is no volume ${id}.`);
+  return volume;
+}
+
+/** The id comes in the query from public clients and in the body in the documentation. */
+function remove(ctx: RouteContext): Reply {
+  const id = integerField({ id: ctx.query.get('id') }, 'id') ?? requiredInteger(ctx.body, 'id');
+  const volume = ownVolume(ctx, id);
+  const [user] = attachedTo(ctx.world, volume);
+  if (user) {
+    throw new Refusal(400, 'volume_in_use', `Instance ${user.id} uses volume ${id}: destroy it first.`);
+  }
+  ctx.write.remove('volumes', volume.id);
+  return json({ success: true, msg: `Deleted volume ${volume.id}.` });
+}
+
+/** Copies an owned volume onto a volume offer. */
+function clone(ctx: RouteContext): Reply {
+  const source = ownVolume(ctx, requiredInteger(ctx.body, 'src_id'));
+  const target = rentableListing(ctx, requiredInteger(ctx.body, 'dst_id'), source.kind);
+  const sizeGB = numberField(ctx.body, 'size') ?? source.sizeGB;
+  if (sizeGB < source.sizeGB)
+    throw badRequest(`size must be at least the ${source.sizeGB} GB of the source.`);
+  const volume = makeVolume(ctx, target, sizeGB);
+  return json({ success: true, id: volume.id, volume_name: volume.name });
+}
+
+/** A host offers disk on one or several machines. */
+function listForRent(kind: VolumeKind): (ctx: RouteContext) => Reply {
+  return (ctx) => {
+    const sizeGB = numberField(ctx.body, 'size') ?? 15;
+    const price = numberField(ctx.body, 'price_disk') ?? 0.15;
+    if (sizeGB < 1 || price < 0) throw badRequest('size must be at least 1 and price_disk at least 0.');
+    const endsAt = numberField(ctx.body, 'end_date');
+    const rows = machinesNamed(ctx, kind).map(
+      (machineId): VolumeListing => ({
+        id: ctx.write.nextId('volumeListing'),
+        userId: callerOf(ctx).user.id,
+        kind,
+        machineId,
+        sizeGB,
+        dollarsPerGBMonth: price,
+        endsAt: endsAt === undefined ? null : endsAt * 1000,
+        undeletable: false,
+        createdAt: ctx.now,
+      }),
+    );
+    for (const row of rows) ctx.write.put('volumeListings', row);
+    return json({ success: true, ids: rows.map(({ id }) => id), id: rows[0]?.id ?? null });
+  };
+}
+
+function machinesNamed(ctx: RouteContext, kind: VolumeKind): readonly (number | null)[] {
+  const named = ctx.body.machine ?? ctx.body.machines;
+  if (named === undefined || named === null) {
+    if (kind === 'network') return [null];
+    throw badRequest('machine is required.');
+  }
+  const ids = Array.isArray(named) ? (named as readonly Json[]) : [named];
+  return ids.map((value) => {
+    const id = requiredInteger({ machine: value }, 'machine');
+    if (ctx.world.tables.machines[id]) return id;
+    throw new Refusal(400, 'invalid_args', `There is no machine ${id}.`);
+  });
+}
+
+/** Registers a network disk on machines of a host; volumes are then listed from it. */
+function addNetworkDisk(ctx: RouteContext): Reply {
+  const machines = machinesNamed(ctx, 'network');
+  const mount = stringField(ctx.body, 'mount_point') ?? stringField(ctx.body, 'mount_path') ?? null;
+  const diskId = integerField(ctx.body, 'disk_id') ?? ctx.write.nextId('networkDisk');
+  return json({ success: true, disk_id: diskId, mount_point: mount, machines });
+}
+
+const VOLUME = { pause: 'volume' } as const;
+
+export const volumeRoutes: readonly Route[] = [
+  endpoint('POST /api/v0/volumes/unlist', 'machine_write', unlist('local'), { profiles: BOTH, ...VOLUME }),
+  endpoint('POST /api/v0/volumes/search', 'misc', search('local'), { pause: 'search' }),
+  endpoint('PUT /api/v0/volumes', 'instance_write', rent('local'), VOLUME),
+  endpoint('GET /api/v0/volumes', 'instance_read', list, { pause: 'list' }),
+  endpoint('POST /api/v0/volumes', 'instance_write', listForRent('local'), VOLUME),
+  endpoint('DELETE /api/v0/volumes', 'instance_write', remove, VOLUME),
+  endpoint('POST /api/v0/volumes/copy', 'instance_write', clone, VOLUME),
+  endpoint('POST /api/v0/network_volumes/unlist', 'machine_write', unlist('network'), VOLUME),
+  endpoint('POST /api/v0/network_volumes/search', 'misc', search('network'), { pause: 'search' }),
+  endpoint('PUT /api/v0/network_volumes', 'instance_write', rent('network'), VOLUME),
+  endpoint('POST /api/v0/network_volumes', 'instance_write', listForRent('network'), VOLUME),
+  endpoint('POST /api/v0/network_disk', 'machine_write', addNetworkDisk, VOLUME),
+];

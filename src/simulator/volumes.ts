@@ -1,0 +1,119 @@
+import type { Volume, VolumeKind, VolumeListing } from './account-rows.ts';
+import { between, chance } from './chance.ts';
+import { Refusal } from './refusal.ts';
+import { compareColumns, comparison } from './search.ts';
+import type { SearchQuery } from './search-query.ts';
+import type { Column, Contract, JsonObject, Machine, Offer, World } from './world.ts';
+
+/* Disk volumes and the hosts' ask listings they are rented from (specification 2.1, 3.2, 4.1). PURE. */
+
+/** A listing is active while a volume rented from it exists. */
+export function isActive(world: World, listingId: number): boolean {
+  return Object.values(world.tables.volumes).some((volume) => volume.listingId === listingId);
+}
+
+/** GB of a listing that nobody rents. */
+export function freeGB(world: World, listing: VolumeListing): number {
+  const rented = Object.values(world.tables.volumes).filter(({ listingId }) => listingId === listing.id);
+  return listing.sizeGB - rented.reduce((sum, { sizeGB }) => sum + sizeGB, 0);
+}
+
+/** The listing that its host may unlist now, or the refusal in the words of specification 4.1. */
+export function listingToUnlist(
+  world: World,
+  wanted: { id: number; userId: number; kind: VolumeKind },
+): VolumeListing {
+  const listing = world.tables.volumeListings[wanted.id];
+  if (!listing || listing.userId !== wanted.userId || listing.kind !== wanted.kind) {
+    throw new Refusal(400, 'no_such_volume', 'Volume listing does not exist');
+  }
+  if (isActive(world, listing.id)) {
+    throw new Refusal(400, 'volume_listing_active', 'Unable to delete active volume listing');
+  }
+  if (listing.undeletable) {
+    throw new Refusal(400, 'volume_deletion_failed', 'Unable to delete volume listing.');
+  }
+  return listing;
+}
+
+/** Instances that a volume is attached to. */
+export function attachedTo(world: World, volume: Volume): readonly Contract[] {
+  return Object.values(world.tables.contracts).filter(({ volumes }) =>
+    volumes.some((info) => Number(info.volume_id ?? info.id) === volume.id && info.create_new !== true),
+  );
+}
+
+/** The listings that a search finds, in its order and within its limit, as rows of the wire. */
+export function findListings(world: World, query: SearchQuery, kind: VolumeKind): readonly JsonObject[] {
+  const boards = boardsByMachine(world);
+  const rows = Object.values(world.tables.volumeListings)
+    .filter((listing) => listing.kind === kind && freeGB(world, listing) > 0)
+    .map((listing) => listingRow(world, listing, boards.get(listing.machineId ?? -1)))
+    .filter((row) => passes(row, query));
+  return sorted(rows, query).slice(0, query.limit);
+}
+
+type Row = Readonly<Record<string, Column>>;
+
+/** One offer of each machine: its board, network and place are those of the volume. */
+function boardsByMachine(world: World): ReadonlyMap<number, Offer> {
+  return new Map(Object.values(world.tables.offers).map((offer) => [offer.machineId, offer]));
+}
+
+function listingRow(world: World, listing: VolumeListing, board: Offer | undefined): Row {
+  const endsAt = Math.floor((listing.endsAt ?? world.now + 30 * 86_400_000) / 1000);
+  return {
+    ...board?.columns,
+    id: listing.id,
+    ask_contract_id: listing.id,
+    machine_id: listing.machineId,
+    host_id: board?.hostId ?? listing.userId,
+    disk_space: freeGB(world, listing),
+    storage_cost: listing.dollarsPerGBMonth,
+    end_date: endsAt,
+    duration: Math.max(0, endsAt - Math.floor(world.now / 1000)),
+    score: board?.columns.dlperf ?? 0,
+    resource_type: 'volume',
+  };
+}
+
+function passes(row: Row, query: SearchQuery): boolean {
+  return query.conditions.every(({ column, operator, operand }) => {
+    const value = row[column];
+    return value === undefined || comparison(operator, operand)(value);
+  });
+}
+
+function sorted(rows: readonly Row[], query: SearchQuery): readonly Row[] {
+  return rows.toSorted((left, right) => {
+    for (const { column, descending } of query.order) {
+      const difference = compareColumns(left[column] ?? null, right[column] ?? null);
+      if (difference !== 0) return descending ? -difference : difference;
+    }
+    return Number(left.id) - Number(right.id);
+  });
+}
+
+/** Listings of a seeded market begin here. */
+const FIRST_LISTING = 6_000_001;
+
+/** Every fourth machine lists disk, every sixteenth of these over the network; the same for the same seed. */
+export function seededListings(
+  seed: number,
+  machines: readonly Machine[],
+  now: number,
+): readonly VolumeListing[] {
+  return machines
+    .filter((_, index) => index % 4 === 0)
+    .map((machine, index) => ({
+      id: FIRST_LISTING + index,
+      userId: machine.hostId,
+      kind: index % 16 === 0 ? 'network' : 'local',
+      machineId: machine.id,
+      sizeGB: Math.round(between(50, 2000, chance(seed, machine.id, 71))),
+      dollarsPerGBMonth: Math.round(between(0.05, 0.25, chance(seed, machine.id, 72)) * 1000) / 1000,
+      endsAt: now + Math.round(between(10, 300, chance(seed, machine.id, 73))) * 86_400_000,
+      undeletable: false,
+      createdAt: now,
+    }));
+}
