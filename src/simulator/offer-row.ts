@@ -90,15 +90,31 @@ export function columnOf(offer: Offer, name: string, view: OfferView): Column | 
 
 /** The complete row of a reply. */
 export function offerRow(offer: Offer, view: OfferView): JsonObject {
-  const row: Record<string, Json> = { ...offer.columns };
+  return { ...offer.columns, ...computedColumns(offer, view) };
+}
+
+/** JSON of columns that do not change, by the object that holds them: most of a reply is the same each time. */
+const fixedJson = new WeakMap<Offer['columns'], string>();
+
+/** The JSON text of {@link offerRow}. */
+export function offerJson(offer: Offer, view: OfferView): string {
+  let fixed = fixedJson.get(offer.columns);
+  if (fixed === undefined) {
+    fixed = JSON.stringify(offer.columns).slice(0, -1);
+    fixedJson.set(offer.columns, fixed);
+  }
+  return `${fixed},${JSON.stringify(computedColumns(offer, view)).slice(1)}`;
+}
+
+function computedColumns(offer: Offer, view: OfferView): Record<string, Json> {
+  const row: Record<string, Json> = {};
   for (const name of COMPUTED_NAMES) row[name] = COMPUTED[name]?.(offer, view) ?? null;
-  const disk = dollars(diskMicrosPerHour(offer, view.storageGB, view.world.settings));
-  const gpu = dollars(gpuMicros(offer, view));
+  const gpu = gpuMicros(offer, view);
   const prices = {
-    gpuCostPerHour: gpu,
-    diskHour: disk,
+    gpuCostPerHour: dollars(gpu),
+    diskHour: dollars(diskMicrosPerHour(offer, view.storageGB, view.world.settings)),
     totalHour: dollars(totalMicros(offer, view)),
-    discountTotalHour: dollars(gpuMicros(offer, view) * number(offer, 'discount_rate')),
+    discountTotalHour: dollars(gpu * number(offer, 'discount_rate')),
     discountedTotalPerHour: dollars(reservedMicros(offer, view)),
   };
   row.search = prices;

@@ -47,7 +47,7 @@ export interface RouteContext {
   readonly origin: string;
 }
 
-/** A JSON reply; `raw` where the body is not JSON. Errors are thrown as `Refusal`. */
+/** A JSON reply, also as ready text; `text` where the body is not JSON. Errors are thrown as `Refusal`. */
 export type Reply =
   | {
       readonly type: 'json';
@@ -55,6 +55,7 @@ export type Reply =
       readonly body: Json;
       readonly headers?: Readonly<Record<string, string>>;
     }
+  | { readonly type: 'json-text'; readonly status: number; readonly body: string }
   | { readonly type: 'text'; readonly status: number; readonly body: string; readonly contentType: string };
 
 /**

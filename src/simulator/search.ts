@@ -1,38 +1,42 @@
-import { COMPUTED, columnOf, type OfferView, offerRow } from './offer-row.ts';
+import { COMPUTED, columnOf, type OfferView } from './offer-row.ts';
 import type { Condition, Operator, SearchQuery } from './search-query.ts';
-import type { Column, JsonObject, Offer, World } from './world.ts';
+import type { Column, Offer, World } from './world.ts';
 
 /*
- * Runs a search over all offers: conditions first, then the order, then rows for those that are shown.
- * Ties are broken by offer id. PURE.
+ * Runs a search over all offers: conditions first, then the order, as far as the limit goes. Ties are
+ * broken by offer id. PURE.
  */
 
 type Test = (offer: Offer, view: OfferView) => boolean;
 
-/** Ids in order and the view to render rows with. */
-export function findOffers(
-  world: World,
-  query: SearchQuery,
-  callerId: number | undefined,
-): readonly JsonObject[] {
-  const view: OfferView = {
-    world,
-    now: world.now,
-    callerId,
-    pricing: query.pricing,
-    storageGB: query.storageGB,
-  };
-  return matching(world, query, view).map((offer) => offerRow(offer, view));
+/** What rows of this search depend on. */
+export function viewOf(world: World, query: SearchQuery, callerId: number | undefined): OfferView {
+  return { world, now: world.now, callerId, pricing: query.pricing, storageGB: query.storageGB };
+}
+
+/** The offers of a table as a list; remembered by the table, which each write replaces. */
+const lists = new WeakMap<World['tables']['offers'], readonly Offer[]>();
+
+function allOffers(world: World): readonly Offer[] {
+  const { offers } = world.tables;
+  let list = lists.get(offers);
+  if (!list) {
+    list = Object.values(offers);
+    lists.set(offers, list);
+  }
+  return list;
 }
 
 /** The offers that a query finds, in its order and within its limit. */
-export function matching(world: World, query: SearchQuery, view: OfferView): readonly Offer[] {
+export function matching(query: SearchQuery, view: OfferView): readonly Offer[] {
   const tests = query.conditions.map(testOf).filter((test) => test !== undefined);
-  const found: Offer[] = [];
-  for (const offer of Object.values(world.tables.offers)) {
-    if (tests.every((test) => test(offer, view))) found.push(offer);
-  }
-  return sorted(found, query, view).slice(0, query.limit);
+  const found = allOffers(view.world).filter((offer) => passes(tests, offer, view));
+  return firstInOrder(found, query, view);
+}
+
+function passes(tests: readonly Test[], offer: Offer, view: OfferView): boolean {
+  for (const test of tests) if (!test(offer, view)) return false;
+  return true;
 }
 
 /** Undefined for columns that no offer has: clients pass unknown fields on, and none is refused. */
@@ -85,19 +89,43 @@ function relation(value: Column, bound: Column): number {
   return value > bound ? 1 : -1;
 }
 
-function sorted(offers: readonly Offer[], query: SearchQuery, view: OfferView): readonly Offer[] {
-  const keyed = offers.map((offer) => ({
-    offer,
-    keys: query.order.map(({ column }) => columnOf(offer, column, view) ?? null),
-  }));
-  keyed.sort((left, right) => {
-    for (const [index, { descending }] of query.order.entries()) {
-      const difference = compareColumns(left.keys[index] ?? null, right.keys[index] ?? null);
-      if (difference !== 0) return descending ? -difference : difference;
-    }
-    return left.offer.id - right.offer.id;
-  });
-  return keyed.map(({ offer }) => offer);
+interface Keyed {
+  readonly offer: Offer;
+  readonly keys: readonly Column[];
+}
+
+/** The first `limit` offers in order; only those that can be among them are ever moved. */
+function firstInOrder(offers: readonly Offer[], query: SearchQuery, view: OfferView): readonly Offer[] {
+  const { order, limit } = query;
+  const best: Keyed[] = [];
+  for (const offer of offers) {
+    const keyed = { offer, keys: order.map(({ column }) => columnOf(offer, column, view) ?? null) };
+    const last = best.at(-1);
+    if (best.length >= limit && last && compareKeyed(keyed, last, order) >= 0) continue;
+    best.splice(placeOf(best, keyed, order), 0, keyed);
+    if (best.length > limit) best.pop();
+  }
+  return best.map(({ offer }) => offer);
+}
+
+/** Where a row belongs among rows in order. */
+function placeOf(rows: readonly Keyed[], row: Keyed, order: SearchQuery['order']): number {
+  let [low, high] = [0, rows.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const other = rows[middle];
+    if (other && compareKeyed(other, row, order) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function compareKeyed(left: Keyed, right: Keyed, order: SearchQuery['order']): number {
+  for (let index = 0; index < order.length; index += 1) {
+    const difference = compareColumns(left.keys[index] ?? null, right.keys[index] ?? null);
+    if (difference !== 0) return order[index]?.descending ? -difference : difference;
+  }
+  return left.offer.id - right.offer.id;
 }
 
 /** Null sorts below everything. */

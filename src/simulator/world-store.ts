@@ -28,6 +28,9 @@ export interface WorldStore extends WorldWriter {
 
 type Rows = Record<number, { readonly id: number }>;
 
+/** Tables that are searched far more often than written: each write makes a new one, so that what was derived from a table can be remembered by it. */
+const COPIED: ReadonlySet<TableName> = new Set(['offers']);
+
 /**
  * Takes ownership of `initial`: its tables are written in place, so that one write costs the same in a
  * world of ten rows and of ten thousand. Rows themselves are never changed.
@@ -48,16 +51,23 @@ export function createWorldStore(initial: World, options: { trackChanges: boolea
     if (world.nextEventAt !== 0) world = { ...world, nextEventAt: 0 };
   };
 
+  const rowsToWrite = (table: TableName): Rows => {
+    if (!COPIED.has(table)) return world.tables[table] as Rows;
+    const rows: Rows = { ...(world.tables[table] as Rows) };
+    world = { ...world, tables: { ...world.tables, [table]: rows } };
+    return rows;
+  };
+
   return {
     current: () => world,
     put(table, row) {
-      (world.tables[table] as Rows)[row.id] = row;
+      rowsToWrite(table)[row.id] = row;
       if (table === 'apiKeys') keys.set((row as ApiKey).secret, row.id);
       touch(table, row.id);
     },
     remove(table, id) {
       if (table === 'apiKeys') keys.delete(world.tables.apiKeys[id]?.secret ?? '');
-      delete (world.tables[table] as Rows)[id];
+      delete rowsToWrite(table)[id];
       touch(table, id);
     },
     nextId(kind) {

@@ -1,16 +1,19 @@
+import { columnOf, offerJson } from '../offer-row.ts';
 import { badRequest, Refusal } from '../refusal.ts';
 import { bulkIds, type Rental, rentalReply, rentOffer } from '../rent.ts';
 import { integerField, isObject } from '../request-body.ts';
 import { BOTH, json, type Profile, PUBLIC, type Reply, type Route, type RouteContext } from '../route.ts';
-import { findOffers, matching } from '../search.ts';
+import { matching, viewOf } from '../search.ts';
 import { readSearch } from '../search-query.ts';
-import type { Json, JsonObject } from '../world.ts';
+import type { Json, JsonObject, Offer } from '../world.ts';
 
 /* Searching offers (specification 4.4) and renting them (4.5). */
 
 function search(ctx: RouteContext, filters: JsonObject): Reply {
   const query = readSearch(filters, ctx.settings);
-  return json({ offers: findOffers(ctx.world, query, ctx.caller?.user.id) });
+  const view = viewOf(ctx.world, query, ctx.caller?.user.id);
+  const rows = matching(query, view).map((offer) => offerJson(offer, view));
+  return { type: 'json-text', status: 200, body: `{"offers":[${rows.join(',')}]}` };
 }
 
 /** `{"select_cols": […], "q": {…}}`; the filters may also stand side by side. */
@@ -18,15 +21,15 @@ function searchAsks(ctx: RouteContext): Reply {
   const inner = ctx.body.q;
   if (inner !== undefined && inner !== null && !isObject(inner))
     throw badRequest('q must be an object of filters.');
-  const query = readSearch(isObject(inner) ? inner : ctx.body, ctx.settings);
-  const offers = findOffers(ctx.world, query, ctx.caller?.user.id);
-  return json({ offers: selectColumns(offers, ctx.body.select_cols) });
-}
-
-function selectColumns(offers: readonly JsonObject[], columns: Json | undefined): readonly JsonObject[] {
-  if (!Array.isArray(columns) || columns.includes('*') || columns.length === 0) return offers;
+  const filters = isObject(inner) ? inner : ctx.body;
+  const columns = ctx.body.select_cols;
+  if (!Array.isArray(columns) || columns.includes('*') || columns.length === 0) return search(ctx, filters);
   const names = (columns as readonly Json[]).map(String);
-  return offers.map((offer) => Object.fromEntries(names.map((name) => [name, offer[name] ?? null])));
+  const query = readSearch(filters, ctx.settings);
+  const view = viewOf(ctx.world, query, ctx.caller?.user.id);
+  const row = (offer: Offer): JsonObject =>
+    Object.fromEntries(names.map((name) => [name, columnOf(offer, name, view) ?? null]));
+  return json({ offers: matching(query, view).map(row) });
 }
 
 /** GET carries its filters in the query as JSON text. */
@@ -76,14 +79,7 @@ function attempt(ctx: RouteContext, id: number): Record<string, Json> {
 function launch(ctx: RouteContext): Reply {
   const filters = isObject(ctx.body.q) ? ctx.body.q : ctx.body;
   const query = readSearch(filters, ctx.settings);
-  const view = {
-    world: ctx.world,
-    now: ctx.now,
-    callerId: ctx.caller?.user.id,
-    pricing: query.pricing,
-    storageGB: query.storageGB,
-  };
-  for (const offer of matching(ctx.world, query, view)) {
+  for (const offer of matching(query, viewOf(ctx.world, query, ctx.caller?.user.id))) {
     const rental = rentIfThere(ctx, offer.id);
     if (rental) return json(rentalReply(rental));
   }
