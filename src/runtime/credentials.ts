@@ -18,19 +18,20 @@ export function tokenCredentials(token: Secret): Credentials {
 const TOKEN_MAX_AGE_MS = 60_000;
 
 /**
- * Credentials that `load` gives and that are loaded again when older than 60 s, or when `fresh` is asked for.
+ * Credentials that `load` gives and that are loaded again when older than 60 s, or when `fresh` is asked for (then
+ * `load` must not answer from a memory of its own).
  * Callers that ask at the same time share one load; a load that fails while an older answer is at hand is
  * forgiven, since that answer may still be good.
  */
 export function refreshedCredentials(
   clock: Clock,
-  load: () => Promise<Readonly<Record<string, string>>>,
+  load: (fresh: boolean) => Promise<Readonly<Record<string, string>>>,
 ): Credentials {
   let known: { headers: Readonly<Record<string, string>>; at: number } | undefined;
   let loading: Promise<Readonly<Record<string, string>>> | undefined;
 
-  const reload = async () => {
-    const headers = await load();
+  const reload = async (fresh: boolean) => {
+    const headers = await load(fresh);
     known = { headers, at: clock.monotonic() };
     return headers;
   };
@@ -38,7 +39,7 @@ export function refreshedCredentials(
   return {
     async headers(options) {
       if (known && !options?.fresh && clock.monotonic() - known.at < TOKEN_MAX_AGE_MS) return known.headers;
-      loading ??= reload().finally(() => {
+      loading ??= reload(options?.fresh ?? false).finally(() => {
         loading = undefined;
       });
       try {

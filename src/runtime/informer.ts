@@ -25,6 +25,8 @@ export interface InformerHealth {
  * the copy is told to the listeners once. Intermediate states may be skipped.
  */
 export interface Informer<T> {
+  /** For logs and errors: the plural, with the namespace where it is limited to one. */
+  readonly name: string;
   /** Begins list-watch; a second call changes nothing. */
   start(): void;
   /** Ends it: when this resolves no listener is called any more, whatever was under way. The copy stays. */
@@ -81,6 +83,7 @@ interface Run {
 }
 
 class ListWatchInformer<T> implements Informer<T> {
+  readonly name: string;
   readonly synced: Promise<void>;
   readonly #options: InformerOptions<T>;
   readonly #log: Logger;
@@ -97,7 +100,9 @@ class ListWatchInformer<T> implements Informer<T> {
 
   constructor(options: InformerOptions<T>) {
     this.#options = options;
-    this.#log = options.log.child({ informer: options.resource.plural });
+    const { plural } = options.resource;
+    this.name = options.namespace === undefined ? plural : `${plural} in ${options.namespace}`;
+    this.#log = options.log.child({ informer: this.name });
     this.#metrics = options.metrics ?? silentMetrics;
     this.synced = new Promise((resolve) => {
       this.#resolveSynced = resolve;

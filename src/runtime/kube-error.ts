@@ -87,15 +87,18 @@ const KIND_BY_REASON: Readonly<Record<string, KubeErrorKind>> = {
 
 /** The error that a Status tells of, whether it came as a reply or as an ERROR event of a watch. */
 export function kubeErrorOf(status: number, reply: StatusReply, retryAfterMs?: number): KubeError {
-  const reason = reply.reason ?? '';
-  const terminating = reply.details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating');
-  const kind = terminating ? 'terminating' : (KIND_BY_REASON[reason] ?? KIND_BY_CODE[status] ?? 'unknown');
   const seconds = reply.details?.retryAfterSeconds;
   return new KubeError(reply.message ?? `Kubernetes API answered ${status}`, {
-    kind,
+    kind: kindOf(status, reply),
     status,
-    reason,
+    reason: reply.reason ?? '',
     outcome: status >= 400 && status < 500 ? 'refused' : 'unknown',
-    retryAfterMs: retryAfterMs ?? (seconds === undefined ? undefined : seconds * 1000),
+    retryAfterMs: retryAfterMs ?? (seconds && seconds * 1000),
   });
+}
+
+function kindOf(status: number, { reason = '', details }: StatusReply): KubeErrorKind {
+  const terminating = details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating') ?? false;
+  if (terminating) return 'terminating';
+  return KIND_BY_REASON[reason] ?? KIND_BY_CODE[status] ?? 'unknown';
 }

@@ -11,64 +11,61 @@ export interface WaitingKey {
 /** Every so many turns go to whoever waits longest, so that a flood of urgent keys starves nobody. */
 const FAIR_TURN = 8;
 
-/** Distinct keys in the order in which they are to be taken. */
-export interface PriorityLanes {
-  push(key: string, priority: number, now: number): void;
-  /** Moves a waiting key to a higher priority; a lower one changes nothing. */
-  raise(key: string, priority: number): void;
-  take(): WaitingKey | undefined;
-  clear(): void;
-  size(): number;
-  depth(priority: number): number;
-}
-
 type Lane = Map<string, WaitingKey>;
 
-export function createPriorityLanes(): PriorityLanes {
-  const lanes = new Map<number, Lane>();
-  const priorities = new Map<string, number>();
-  let arrivals = 0;
-  let turns = 0;
+/** Distinct keys in the order in which they are to be taken. */
+export class PriorityLanes {
+  readonly #lanes = new Map<number, Lane>();
+  readonly #priorities = new Map<string, number>();
+  #arrivals = 0;
+  #turns = 0;
 
-  const laneOf = (priority: number): Lane => {
-    const lane = lanes.get(priority) ?? new Map();
-    lanes.set(priority, lane);
-    return lane;
-  };
-  const insert = (waiting: WaitingKey) => {
-    laneOf(waiting.priority).set(waiting.key, waiting);
-    priorities.set(waiting.key, waiting.priority);
-  };
-  const remove = (key: string): WaitingKey | undefined => {
-    const lane = lanes.get(priorities.get(key) ?? Number.NaN);
+  push(key: string, priority: number, now: number): void {
+    this.#insert({ key, priority, order: this.#arrivals++, since: now });
+  }
+
+  /** Moves a waiting key to a higher priority; a lower one changes nothing. */
+  raise(key: string, priority: number): void {
+    const current = this.#priorities.get(key);
+    if (current === undefined || current >= priority) return;
+    const waiting = this.#remove(key);
+    if (waiting) this.#insert({ ...waiting, priority });
+  }
+
+  take(): WaitingKey | undefined {
+    this.#turns++;
+    const heads = [...this.#lanes.values()].flatMap((lane) => lane.values().take(1).toArray());
+    const better = this.#turns % FAIR_TURN === 0 ? arrivedEarlier : moreUrgent;
+    const best = heads.reduce<WaitingKey | undefined>((a, b) => (a && !better(b, a) ? a : b), undefined);
+    return best && this.#remove(best.key);
+  }
+
+  clear(): void {
+    this.#lanes.clear();
+    this.#priorities.clear();
+  }
+
+  size(): number {
+    return this.#priorities.size;
+  }
+
+  depth(priority: number): number {
+    return this.#lanes.get(priority)?.size ?? 0;
+  }
+
+  #insert(waiting: WaitingKey): void {
+    const lane: Lane = this.#lanes.get(waiting.priority) ?? new Map();
+    this.#lanes.set(waiting.priority, lane.set(waiting.key, waiting));
+    this.#priorities.set(waiting.key, waiting.priority);
+  }
+
+  #remove(key: string): WaitingKey | undefined {
+    const lane = this.#lanes.get(this.#priorities.get(key) ?? Number.NaN);
     const waiting = lane?.get(key);
     lane?.delete(key);
-    priorities.delete(key);
+    this.#priorities.delete(key);
     return waiting;
-  };
-
-  return {
-    push: (key, priority, now) => insert({ key, priority, order: arrivals++, since: now }),
-    raise(key, priority) {
-      const current = priorities.get(key);
-      if (current === undefined || current >= priority) return;
-      const waiting = remove(key);
-      if (waiting) insert({ ...waiting, priority });
-    },
-    take() {
-      turns++;
-      const heads = [...lanes.values()].flatMap((lane) => lane.values().take(1).toArray());
-      const better = turns % FAIR_TURN === 0 ? arrivedEarlier : moreUrgent;
-      const best = heads.reduce<WaitingKey | undefined>((a, b) => (a && !better(b, a) ? a : b), undefined);
-      return best && remove(best.key);
-    },
-    clear() {
-      lanes.clear();
-      priorities.clear();
-    },
-    size: () => priorities.size,
-    depth: (priority) => lanes.get(priority)?.size ?? 0,
-  };
+  }
 }
 
 const moreUrgent = (a: WaitingKey, b: WaitingKey): boolean => a.priority > b.priority;

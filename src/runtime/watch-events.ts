@@ -3,7 +3,7 @@ import { DeadlineError } from './deadline.ts';
 import { breathing, MalformedReplyError, parseJson, splitLines } from './json-stream.ts';
 import type { KubeStream } from './kube-client.ts';
 import { kubeErrorOf, type StatusReply } from './kube-error.ts';
-import type { KubeObject, Resource } from './kube-object.ts';
+import type { KubeObject, ObjectMeta, Resource } from './kube-object.ts';
 
 /** One line of a watch. An ERROR line is thrown as a KubeError instead. */
 export type WatchEvent =
@@ -77,26 +77,27 @@ async function* eventsOf(body: AsyncIterable<Uint8Array>, clock: Clock): AsyncGe
 
 function eventOf(line: unknown): WatchEvent {
   const { type, object } = (line ?? {}) as { type?: unknown; object?: KubeObject };
-  if (type === 'ERROR') {
-    const status = (object ?? {}) as StatusReply;
-    throw kubeErrorOf(status.code ?? 0, status);
-  }
-  const resourceVersion = object?.metadata?.resourceVersion;
-  if (!object || !resourceVersion)
+  if (type === 'ERROR') throw errorOf(object);
+  if (!object?.metadata?.resourceVersion) {
     throw new MalformedReplyError('The API server sent a watch event without an object');
-  switch (type) {
-    case 'ADDED':
-    case 'MODIFIED':
-      return { type: 'upserted', object };
-    case 'DELETED':
-      return { type: 'deleted', object };
-    case 'BOOKMARK': {
-      const initialStateEnds = object.metadata.annotations?.[END_OF_INITIAL_STATE] === 'true';
-      return { type: 'bookmark', resourceVersion, initialStateEnds };
-    }
-    default:
-      throw new MalformedReplyError('The API server sent a watch event of an unknown type');
   }
+  if (type === 'ADDED' || type === 'MODIFIED') return { type: 'upserted', object };
+  if (type === 'DELETED') return { type: 'deleted', object };
+  if (type === 'BOOKMARK') return bookmarkOf(object.metadata, object.metadata.resourceVersion);
+  throw new MalformedReplyError('The API server sent a watch event of an unknown type');
+}
+
+function errorOf(object: unknown): Error {
+  const status = (object ?? {}) as StatusReply;
+  return kubeErrorOf(status.code ?? 0, status);
+}
+
+function bookmarkOf({ annotations }: ObjectMeta, resourceVersion: string): WatchEvent {
+  return {
+    type: 'bookmark',
+    resourceVersion,
+    initialStateEnds: annotations?.[END_OF_INITIAL_STATE] === 'true',
+  };
 }
 
 /** Calls `heard` per chunk, and ends with the signal's reason even where the stream ignores the signal. */

@@ -1,8 +1,8 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
-import { createDelayedKeys, type DelayedKeys } from './delayed-keys.ts';
+import { DelayedKeys } from './delayed-keys.ts';
 import { type QueueMetrics, silentMetrics } from './metrics-ports.ts';
-import { createPriorityLanes } from './priority-lanes.ts';
+import { PriorityLanes } from './priority-lanes.ts';
 
 export interface RateLimitedOptions {
   readonly priority?: number | undefined;
@@ -66,7 +66,7 @@ type Taker = (key: string | undefined) => void;
 class KeyedQueue implements WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #metrics: QueueMetrics;
-  readonly #ready = createPriorityLanes();
+  readonly #ready = new PriorityLanes();
   readonly #delayed: DelayedKeys;
   /** Keys added since they were last taken, with their priority. */
   readonly #dirty = new Map<string, number>();
@@ -80,7 +80,7 @@ class KeyedQueue implements WorkQueue {
   constructor(options: WorkQueueOptions) {
     this.#options = options;
     this.#metrics = options.metrics ?? silentMetrics;
-    this.#delayed = createDelayedKeys(options.clock, (key, priority) => this.add(key, priority));
+    this.#delayed = new DelayedKeys(options.clock, (key, priority) => this.add(key, priority));
   }
 
   add(key: string, priority = 0): void {

@@ -1,0 +1,145 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { withDeadline } from './deadline.ts';
+import type { LeaderElection } from './leader-election.ts';
+
+/** A local copy that must be complete before anything decides by it. */
+export interface SyncedSource {
+  readonly name: string;
+  start(): void;
+  stop(): Promise<void>;
+  readonly synced: Promise<void>;
+}
+
+/** Something that runs only while this process leads: controllers, feeds, sweeps. */
+export interface LeaderTask {
+  readonly name: string;
+  start(): void | Promise<void>;
+  stop(): void | Promise<void>;
+}
+
+export interface ManagerOptions {
+  readonly sources: readonly SyncedSource[];
+  /** Started in this order, stopped in the reverse one. */
+  readonly tasks: readonly LeaderTask[];
+  /** Absent: this process leads without asking. */
+  readonly election?: LeaderElection | undefined;
+  /** How long sources may take to be complete. Default 2 min. */
+  readonly syncTimeoutMs?: number | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Why {@link Manager.run} ended. `lost`: another process may lead now, so this one should end. */
+export type ManagerEnd = 'stopped' | 'lost';
+
+/**
+ * The order in which a controller process lives: sources are started and complete, the lease is held, tasks run; and
+ * in the reverse order it ends, so that the lease is given up only when nothing acts any more.
+ */
+export interface Manager {
+  /** Runs until {@link stop} or until the lease is lost; everything has ended when it resolves. Rejects where a source or task cannot start. */
+  run(): Promise<ManagerEnd>;
+  /** Ends {@link run} and waits for it. */
+  stop(): Promise<void>;
+  /** Whether all sources are complete: a follower is ready too. */
+  isReady(): boolean;
+  isLeading(): boolean;
+}
+
+const SYNC_TIMEOUT_MS = 120_000;
+
+export function createManager(options: ManagerOptions): Manager {
+  return new OrderedManager(options);
+}
+
+class OrderedManager implements Manager {
+  readonly #options: ManagerOptions;
+  readonly #stopping = new AbortController();
+  #running: Promise<ManagerEnd> | undefined;
+  #ready = false;
+  #leading = false;
+
+  constructor(options: ManagerOptions) {
+    this.#options = options;
+  }
+
+  run(): Promise<ManagerEnd> {
+    this.#running ??= this.#live();
+    return this.#running;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('The manager was stopped'));
+    await this.#running?.catch(() => {});
+  }
+
+  isReady(): boolean {
+    return this.#ready;
+  }
+
+  isLeading(): boolean {
+    return this.#leading;
+  }
+
+  async #live(): Promise<ManagerEnd> {
+    const { election, sources, log } = this.#options;
+    const lost = election?.lost ?? new AbortController().signal;
+    const ending = AbortSignal.any([this.#stopping.signal, lost]);
+    const started: LeaderTask[] = [];
+    try {
+      await this.#syncSources();
+      this.#ready = true;
+      await election?.acquire(this.#stopping.signal);
+      this.#leading = true;
+      await this.#startTasks(started, ending);
+      await untilAborted(ending);
+    } catch (error) {
+      if (!this.#stopping.signal.aborted) throw error;
+    } finally {
+      this.#leading = false;
+      await this.#endAll(started.toReversed().map((task) => () => task.stop()));
+      await election?.release();
+      await this.#endAll(sources.map((source) => () => source.stop()));
+      log.info('Manager ended');
+    }
+    return this.#stopping.signal.aborted ? 'stopped' : 'lost';
+  }
+
+  async #syncSources(): Promise<void> {
+    const { sources, clock, syncTimeoutMs: limitMs = SYNC_TIMEOUT_MS } = this.#options;
+    const limit = { clock, limitMs, signal: this.#stopping.signal };
+    for (const source of sources) source.start();
+    const waiting = new Set(sources.map((source) => source.name));
+    const syncs = sources.map((source) => source.synced.then(() => waiting.delete(source.name)));
+    try {
+      await withDeadline(limit, () => Promise.all(syncs));
+    } catch (cause) {
+      throw new Error(`No complete list of ${[...waiting].join(', ')} within ${limitMs} ms`, { cause });
+    }
+  }
+
+  async #startTasks(started: LeaderTask[], ending: AbortSignal): Promise<void> {
+    for (const task of this.#options.tasks) {
+      if (ending.aborted) return;
+      started.push(task);
+      await task.start();
+    }
+  }
+
+  /** One that cannot end keeps none of the others from ending. */
+  async #endAll(stops: readonly (() => void | Promise<void>)[]): Promise<void> {
+    for (const stop of stops) {
+      try {
+        await stop();
+      } catch (error) {
+        this.#options.log.error('Could not be stopped', { error });
+      }
+    }
+  }
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
