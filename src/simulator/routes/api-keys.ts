@@ -114,9 +114,11 @@ function reset(ctx: RouteContext): Reply {
 }
 
 export const apiKeyRoutes: readonly Route[] = [
-  endpoint('POST /api/v0/auth/apikeys', 'user_write', create),
-  endpoint('GET /api/v0/auth/apikeys', 'user_read', (ctx) => json({ apikeys: listed(ctx).map(keyRow) })),
+  endpoint('POST /api/v0/auth/apikeys', { category: 'user_write' }, create),
+  endpoint('GET /api/v0/auth/apikeys', { category: 'user_read' }, (ctx) =>
+    json({ apikeys: listed(ctx).map(keyRow) }),
+  ),
   endpoint('GET /api/v0/auth/apikeys/:id', 'user_read', (ctx) => json(keyRow(ownKey(ctx)))),
-  endpoint('DELETE /api/v0/auth/apikeys/:id', 'user_write', remove),
-  endpoint('PUT /api/v0/commands/reset_apikey', 'user_write', reset),
+  endpoint('DELETE /api/v0/auth/apikeys/:id', { category: 'user_write' }, remove),
+  endpoint('PUT /api/v0/commands/reset_apikey', { category: 'user_write' }, reset),
 ];

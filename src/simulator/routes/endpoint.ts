@@ -1,12 +1,16 @@
 import { type Category, PUBLIC, type Route } from '../route.ts';
 
-/** An endpoint of account, volumes or groups, in one line: `endpoint('GET /api/v0/ssh', 'user_read', list)`. */
+/** What an endpoint is beside its path: `access` is `key` and `profiles` public only unless said otherwise. */
+export interface EndpointRule extends Partial<Pick<Route, 'access' | 'profiles' | 'pause'>> {
+  readonly category: Category | null;
+}
+
+/** An endpoint in one line: `endpoint('GET /api/v0/ssh', { category: 'user_read' }, list)`. */
 export function endpoint(
   spec: `${Route['method']} /${string}`,
-  category: Category | null,
+  rule: EndpointRule,
   handler: Route['handler'],
-  options: Partial<Pick<Route, 'access' | 'profiles' | 'pause'>> = {},
 ): Route {
   const [method, path] = spec.split(' ') as [Route['method'], string];
-  return { method, path, category, access: 'key', profiles: PUBLIC, handler, ...options };
+  return { method, path, access: 'key', profiles: PUBLIC, ...rule, handler };
 }

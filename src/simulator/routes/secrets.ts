@@ -43,8 +43,8 @@ function remove(ctx: RouteContext): Reply {
 }
 
 export const secretRoutes: readonly Route[] = [
-  endpoint('GET /api/v0/secrets', 'user_read', list),
-  endpoint('POST /api/v0/secrets', 'user_write', set),
-  endpoint('PUT /api/v0/secrets', 'user_write', set),
-  endpoint('DELETE /api/v0/secrets', 'user_write', remove),
+  endpoint('GET /api/v0/secrets', { category: 'user_read' }, list),
+  endpoint('POST /api/v0/secrets', { category: 'user_write' }, set),
+  endpoint('PUT /api/v0/secrets', { category: 'user_write' }, set),
+  endpoint('DELETE /api/v0/secrets', { category: 'user_write' }, remove),
 ];

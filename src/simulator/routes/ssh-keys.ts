@@ -75,8 +75,8 @@ function store(ctx: RouteContext, row: SshKey): void {
 }
 
 export const sshKeyRoutes: readonly Route[] = [
-  endpoint('GET /api/v0/ssh', 'user_read', (ctx) => json(ownKeys(ctx).map(view))),
-  endpoint('POST /api/v0/ssh', 'user_write', create),
-  endpoint('PUT /api/v0/ssh/:id', 'user_write', update),
-  endpoint('DELETE /api/v0/ssh/:id', 'user_write', remove),
+  endpoint('GET /api/v0/ssh', { category: 'user_read' }, (ctx) => json(ownKeys(ctx).map(view))),
+  endpoint('POST /api/v0/ssh', { category: 'user_write' }, create),
+  endpoint('PUT /api/v0/ssh/:id', { category: 'user_write' }, update),
+  endpoint('DELETE /api/v0/ssh/:id', { category: 'user_write' }, remove),
 ];

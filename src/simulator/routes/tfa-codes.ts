@@ -28,13 +28,13 @@ function smsHandler(send: (step: TfaStep, call: SmsCall) => Challenge): (ctx: Ro
   };
 }
 
-const OPTIONAL = { access: 'optional', profiles: BOTH } as const;
+const WRITE = { category: 'user_write', access: 'optional', profiles: BOTH } as const;
 
 /** The endpoints that send codes, two of them also under their deprecated paths (specification 9). */
 export const tfaCodeRoutes: readonly Route[] = [
-  endpoint('POST /api/v0/tfa/email', 'user_write', sendEmail, OPTIONAL),
-  endpoint('POST /api/v0/tfa/sms', 'user_write', smsHandler(sendSmsCode), OPTIONAL),
-  endpoint('POST /api/v0/tfa/test', 'user_write', smsHandler(sendSmsCode), OPTIONAL),
-  endpoint('POST /api/v0/tfa/sms/resend', 'user_write', smsHandler(resendSmsCode), OPTIONAL),
-  endpoint('POST /api/v0/tfa/resend', 'user_write', smsHandler(resendSmsCode), OPTIONAL),
+  endpoint('POST /api/v0/tfa/email', WRITE, sendEmail),
+  endpoint('POST /api/v0/tfa/sms', WRITE, smsHandler(sendSmsCode)),
+  endpoint('POST /api/v0/tfa/test', WRITE, smsHandler(sendSmsCode)),
+  endpoint('POST /api/v0/tfa/sms/resend', WRITE, smsHandler(resendSmsCode)),
+  endpoint('POST /api/v0/tfa/resend', WRITE, smsHandler(resendSmsCode)),
 ];

@@ -24,10 +24,10 @@ function passwordStep(ctx: RouteContext): Reply {
   return json(moveTfa(ctx, user, beginLogin));
 }
 
-const CONTROL = { access: 'open', profiles: BOTH } as const;
+const CONTROL = { category: null, access: 'open', profiles: BOTH } as const;
 
 /** The part of `/sim/` that belongs to 2FA. */
 export const tfaControlRoutes: readonly Route[] = [
-  endpoint('GET /sim/outbox', null, outbox, CONTROL),
-  endpoint('POST /sim/login', null, passwordStep, CONTROL),
+  endpoint('GET /sim/outbox', CONTROL, outbox),
+  endpoint('POST /sim/login', CONTROL, passwordStep),
 ];

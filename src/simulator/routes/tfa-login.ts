@@ -48,5 +48,5 @@ function openSession(ctx: RouteContext, user: User, admin: boolean): string {
 }
 
 export const tfaLoginRoutes: readonly Route[] = [
-  endpoint('POST /api/v0/tfa', 'user_write', login, { access: 'optional', profiles: BOTH }),
+  endpoint('POST /api/v0/tfa', { category: 'user_write', access: 'optional', profiles: BOTH }, login),
 ];

@@ -123,17 +123,18 @@ function regenerate(ctx: RouteContext): Reply {
 }
 
 /** `optional`, because a missing key is `auth_error` (403) here and not the general 401. */
-const OPTIONAL = { access: 'optional', profiles: BOTH } as const;
+const WRITE = { category: 'user_write', access: 'optional', profiles: BOTH } as const;
+const READ = { ...WRITE, category: 'user_read' } as const;
 
 /** The endpoints that only a Bearer token opens. */
 export const tfaMethodRoutes: readonly Route[] = [
-  endpoint('GET /api/v0/tfa/status', 'user_read', status, OPTIONAL),
-  endpoint('POST /api/v0/tfa/authorize-new-method', 'user_write', requestRight, OPTIONAL),
-  endpoint('PUT /api/v0/tfa/authorize-new-method', 'user_write', completeRight, OPTIONAL),
-  endpoint('POST /api/v0/tfa/totp-setup', 'user_write', setUpTotp, OPTIONAL),
-  endpoint('POST /api/v0/tfa/confirm-new', 'user_write', confirmNew, OPTIONAL),
-  endpoint('POST /api/v0/tfa/test-submit', 'user_write', submitTest, OPTIONAL),
-  endpoint('DELETE /api/v0/tfa', 'user_write', remove, OPTIONAL),
-  endpoint('PUT /api/v0/tfa/update', 'user_write', update, OPTIONAL),
-  endpoint('PUT /api/v0/tfa/regen-backup-codes', 'user_write', regenerate, OPTIONAL),
+  endpoint('GET /api/v0/tfa/status', READ, status),
+  endpoint('POST /api/v0/tfa/authorize-new-method', WRITE, requestRight),
+  endpoint('PUT /api/v0/tfa/authorize-new-method', WRITE, completeRight),
+  endpoint('POST /api/v0/tfa/totp-setup', WRITE, setUpTotp),
+  endpoint('POST /api/v0/tfa/confirm-new', WRITE, confirmNew),
+  endpoint('POST /api/v0/tfa/test-submit', WRITE, submitTest),
+  endpoint('DELETE /api/v0/tfa', WRITE, remove),
+  endpoint('PUT /api/v0/tfa/update', WRITE, update),
+  endpoint('PUT /api/v0/tfa/regen-backup-codes', WRITE, regenerate),
 ];

@@ -171,16 +171,24 @@ function addNetworkDisk(ctx: RouteContext): Reply {
 const VOLUME = { pause: 'volume' } as const;
 
 export const volumeRoutes: readonly Route[] = [
-  endpoint('POST /api/v0/volumes/unlist', 'machine_write', unlist('local'), { profiles: BOTH, ...VOLUME }),
-  endpoint('POST /api/v0/volumes/search', 'misc', search('local'), { pause: 'search' }),
-  endpoint('PUT /api/v0/volumes', 'instance_write', rent('local'), VOLUME),
-  endpoint('GET /api/v0/volumes', 'instance_read', list, { pause: 'list' }),
-  endpoint('POST /api/v0/volumes', 'instance_write', listForRent('local'), VOLUME),
-  endpoint('DELETE /api/v0/volumes', 'instance_write', remove, VOLUME),
-  endpoint('POST /api/v0/volumes/copy', 'instance_write', clone, VOLUME),
-  endpoint('POST /api/v0/network_volumes/unlist', 'machine_write', unlist('network'), VOLUME),
-  endpoint('POST /api/v0/network_volumes/search', 'misc', search('network'), { pause: 'search' }),
-  endpoint('PUT /api/v0/network_volumes', 'instance_write', rent('network'), VOLUME),
-  endpoint('POST /api/v0/network_volumes', 'instance_write', listForRent('network'), VOLUME),
-  endpoint('POST /api/v0/network_disk', 'machine_write', addNetworkDisk, VOLUME),
+  endpoint(
+    'POST /api/v0/volumes/unlist',
+    { category: 'machine_write', profiles: BOTH, ...VOLUME },
+    unlist('local'),
+  ),
+  endpoint('POST /api/v0/volumes/search', { category: 'misc', pause: 'search' }, search('local')),
+  endpoint('PUT /api/v0/volumes', { category: 'instance_write', ...VOLUME }, rent('local')),
+  endpoint('GET /api/v0/volumes', { category: 'instance_read', pause: 'list' }, list),
+  endpoint('POST /api/v0/volumes', { category: 'instance_write', ...VOLUME }, listForRent('local')),
+  endpoint('DELETE /api/v0/volumes', { category: 'instance_write', ...VOLUME }, remove),
+  endpoint('POST /api/v0/volumes/copy', { category: 'instance_write', ...VOLUME }, clone),
+  endpoint(
+    'POST /api/v0/network_volumes/unlist',
+    { category: 'machine_write', ...VOLUME },
+    unlist('network'),
+  ),
+  endpoint('POST /api/v0/network_volumes/search', { category: 'misc', pause: 'search' }, search('network')),
+  endpoint('PUT /api/v0/network_volumes', { category: 'instance_write', ...VOLUME }, rent('network')),
+  endpoint('POST /api/v0/network_volumes', { category: 'instance_write', ...VOLUME }, listForRent('network')),
+  endpoint('POST /api/v0/network_disk', { category: 'machine_write', ...VOLUME }, addNetworkDisk),
 ];
