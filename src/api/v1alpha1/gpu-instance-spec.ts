@@ -163,7 +163,6 @@ const specRules: readonly CelRule[] = [
     rule: '!has(self.ports) || self.ports.all(p, !has(p.name) || self.ports.exists_one(q, has(q.name) && q.name == p.name))',
     message: 'give each port a name of its own',
     fieldPath: '.ports',
-    reason: 'FieldValueDuplicate',
   },
   {
     rule: PROBE_PORT_DECLARED('httpGet'),

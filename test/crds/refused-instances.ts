@@ -1,0 +1,393 @@
+import type { Refused } from './refused.ts';
+
+const base = { offers: [{}], image: 'registry.example/team/image:tag' };
+const offer = (change: object) => ({ ...base, offers: [change] });
+
+const offers: readonly Refused[] = [
+  {
+    given: 'GPU memory in binary units',
+    spec: offer({ minGpuMemory: '24Gi' }),
+    covers: 'write 24G: the marketplace counts GPU memory in decimal GB',
+    says: [
+      'spec.offers[0].minGpuMemory: Invalid value: "24Gi": write 24G: the marketplace counts GPU memory in decimal GB',
+    ],
+  },
+  {
+    given: 'GPU memory in binary units, another size',
+    spec: offer({ minGpuMemory: '40960Mi' }),
+    says: [
+      'spec.offers[0].minGpuMemory: Invalid value: "40960Mi": write 40960M: the marketplace counts GPU memory in decimal GB',
+    ],
+  },
+  {
+    given: 'GPU memory without a unit',
+    spec: offer({ minGpuMemory: '24' }),
+    says: [
+      'spec.offers[0].minGpuMemory: Invalid value: "24": write the memory of one GPU with its unit, such as 24G or 24000M',
+    ],
+  },
+  {
+    given: 'an interruptible rental without a bid',
+    spec: offer({ pricing: 'Interruptible' }),
+    says: [
+      'spec.offers[0].bid: Required value: an Interruptible rental needs a bid: write the dollars per hour, such as "0.25"',
+    ],
+  },
+  {
+    given: 'a bid for a fixed price',
+    spec: offer({ bid: '0.25' }),
+    says: [
+      'spec.offers[0].bid: Forbidden: a bid belongs to pricing: Interruptible: write that, or leave bid out',
+    ],
+  },
+  {
+    given: 'a bid below what the marketplace takes',
+    spec: offer({ pricing: 'Interruptible', bid: '0.0005' }),
+    says: [
+      'spec.offers[0].bid: Invalid value: write a bid of at least "0.001": the marketplace takes no lower one',
+    ],
+  },
+  {
+    given: 'a bid above the maximum price',
+    spec: offer({ pricing: 'Interruptible', bid: '0.50', maxPricePerHour: '0.40' }),
+    covers: 'write a bid that is not above maxPricePerHour',
+    says: [
+      'spec.offers[0].bid: Invalid value: bid 0.50 is above maxPricePerHour 0.40: lower the bid or raise the maximum',
+    ],
+  },
+  {
+    given: 'a price with seven digits behind the point',
+    spec: offer({ maxPricePerHour: '0.1234567' }),
+    says: [
+      'spec.offers[0].maxPricePerHour: Invalid value: "0.1234567": write dollars as a decimal in quotes with at most six digits behind the point, such as "0.80"',
+    ],
+  },
+  {
+    given: 'a price without quotes',
+    spec: offer({ maxPricePerHour: 0.8 }),
+    says: [
+      'spec.offers[0].maxPricePerHour: Invalid value: "number": spec.offers[0].maxPricePerHour in body must be of type string: "number"',
+      '<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+    ],
+  },
+  {
+    given: 'a country that YAML took for false',
+    spec: offer({ regions: [false] }),
+    says: [
+      'spec.offers[0].regions[0]: Invalid value: "boolean": spec.offers[0].regions[0] in body must be of type string: "boolean"',
+      '<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+    ],
+  },
+  {
+    given: 'a country in small letters',
+    spec: offer({ regions: ['se'] }),
+    says: [
+      'spec.offers[0].regions[0]: Invalid value: "se": write the two-letter code of a country in capitals, such as US',
+    ],
+  },
+  {
+    given: 'the same GPU model twice',
+    spec: offer({ gpuNames: ['RTX 4090', 'RTX 4090'] }),
+    says: ['spec.offers[0].gpuNames[1]: Duplicate value: "RTX 4090"'],
+  },
+  {
+    given: 'a filter on a field that has its own place',
+    spec: offer({ filters: [{ field: 'gpu_name', operator: 'Eq', value: 'RTX 4090' }] }),
+    covers: 'this field has its own place: use it instead of a filter',
+    says: [
+      'spec.offers[0].filters[0].field: Forbidden: gpu_name has its own place: write gpuNames instead of a filter',
+    ],
+  },
+  {
+    given: 'a filter on what the operator sets',
+    spec: offer({ filters: [{ field: 'rentable', operator: 'Eq', value: 'false' }] }),
+    says: [
+      'spec.offers[0].filters[0].field: Forbidden: leave it out: the operator sets rentable, rented, limit and id itself',
+    ],
+  },
+  {
+    given: 'a list operator with a single value',
+    spec: offer({ filters: [{ field: 'cpu_arch', operator: 'In', value: 'amd64' }] }),
+    says: [
+      'spec.offers[0].filters[0]: Invalid value: write values (a list) with In and NotIn, and value with every other operator',
+    ],
+  },
+  {
+    given: 'a comparison without a value',
+    spec: offer({ filters: [{ field: 'inet_down', operator: 'Gt' }] }),
+    says: [
+      'spec.offers[0].filters[0]: Invalid value: write values (a list) with In and NotIn, and value with every other operator',
+    ],
+  },
+];
+
+const container: readonly Refused[] = [
+  {
+    given: 'an image with a scheme',
+    spec: { ...base, image: 'docker://registry.example/image' },
+    says: [
+      'spec.image: Invalid value: "docker://registry.example/image": write the image without a scheme: registry.example/team/image:tag',
+    ],
+  },
+  {
+    given: 'a disk without meaning',
+    spec: { ...base, disk: 'big' },
+    says: ['spec.disk: Invalid value: "big": write a size with its unit, such as 32G or 32Gi'],
+  },
+  {
+    given: 'a disk that is too small',
+    spec: { ...base, disk: '4G' },
+    says: ['spec.disk: Invalid value: "4G": write a size between 8G and 100T'],
+  },
+  { given: 'a disk in binary units', spec: { ...base, disk: '32Gi' }, says: [] },
+  {
+    given: 'a script twice',
+    spec: { ...base, onStart: 'true', onStartFrom: { secretKeyRef: { name: 'a', key: 'b' } } },
+    says: ['spec.onStartFrom: Forbidden: write onStart or onStartFrom, not both'],
+  },
+  {
+    given: 'a value twice',
+    spec: {
+      ...base,
+      env: [{ name: 'A', value: 'b', valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } }],
+    },
+    says: ['spec.env[0].valueFrom: Forbidden: write value or valueFrom, not both'],
+  },
+  {
+    given: 'a variable that the operator sets',
+    spec: { ...base, env: [{ name: 'GPURENTAL_WORKER_TOKEN', value: 'mine' }] },
+    says: [
+      'spec.env[0].name: Forbidden: choose another name: GPURENTAL_* and CONTAINER_API_KEY are set for you',
+    ],
+  },
+  {
+    given: 'the same variable twice',
+    spec: { ...base, env: [{ name: 'A' }, { name: 'A' }] },
+    says: ['spec.env[1]: Duplicate value: {"name":"A"}'],
+  },
+  {
+    given: 'a variable out of a ConfigMap',
+    spec: { ...base, env: [{ name: 'A', valueFrom: { configMapKeyRef: { name: 'a', key: 'b' } } }] },
+    strict: 'unknown field "spec.env[0].valueFrom.configMapKeyRef"',
+    says: [],
+  },
+  {
+    given: 'two ports of one name',
+    spec: {
+      ...base,
+      ports: [
+        { name: 'http', containerPort: 80 },
+        { name: 'http', containerPort: 81 },
+      ],
+    },
+    says: ['spec.ports: Invalid value: give each port a name of its own'],
+  },
+  {
+    given: 'a probe of a port that is not mapped',
+    spec: { ...base, readinessProbe: { httpGet: { port: 8080 } } },
+    says: [
+      'spec.readinessProbe.httpGet.port: Invalid value: readinessProbe.httpGet.port must be a name or number under ports: only those are mapped to a public port',
+    ],
+  },
+  {
+    given: 'a probe of SSH where none is wanted',
+    spec: { ...base, readinessProbe: { tcpSocket: { port: 22 } } },
+    says: [
+      'spec.readinessProbe.tcpSocket.port: Invalid value: readinessProbe.tcpSocket.port must be a name or number under ports, or 22 with ssh: true',
+    ],
+  },
+  {
+    given: 'a probe of SSH',
+    spec: { ...base, ssh: true, readinessProbe: { tcpSocket: { port: 22 } } },
+    says: [],
+  },
+  {
+    given: 'a probe by the name of a port',
+    spec: {
+      ...base,
+      ports: [{ name: 'http', containerPort: 80 }],
+      readinessProbe: { httpGet: { port: 'http' } },
+    },
+    says: [],
+  },
+  {
+    given: 'a probe that asks nothing',
+    spec: { ...base, readinessProbe: {} },
+    says: ['spec.readinessProbe: Invalid value: write exactly one of httpGet and tcpSocket'],
+  },
+  {
+    given: 'a probe that asks twice',
+    spec: {
+      ...base,
+      ports: [{ containerPort: 80 }],
+      readinessProbe: { httpGet: { port: 80 }, tcpSocket: { port: 80 } },
+    },
+    says: ['spec.readinessProbe: Invalid value: write exactly one of httpGet and tcpSocket'],
+  },
+  {
+    given: 'a probe that may take longer than its period',
+    spec: {
+      ...base,
+      ports: [{ containerPort: 80 }],
+      readinessProbe: { tcpSocket: { port: 80 }, periodSeconds: 5, timeoutSeconds: 6 },
+    },
+    says: [
+      'spec.readinessProbe.timeoutSeconds: Invalid value: write a timeoutSeconds that is not above periodSeconds',
+    ],
+  },
+  {
+    given: 'a port name that cannot be one',
+    spec: { ...base, readinessProbe: { httpGet: { port: 'Web Port' } } },
+    says: [
+      'spec.readinessProbe.httpGet.port: Invalid value: "Web Port": write a port number between 1 and 65535, or the name of a port',
+      'spec.readinessProbe.httpGet.port: Invalid value: readinessProbe.httpGet.port must be a name or number under ports: only those are mapped to a public port',
+    ],
+  },
+  {
+    given: 'a port number out of range in a probe',
+    spec: { ...base, readinessProbe: { tcpSocket: { port: 70_000 } } },
+    says: [
+      'spec.readinessProbe.tcpSocket.port: Invalid value: 70000: write a port number between 1 and 65535, or the name of a port',
+      'spec.readinessProbe.tcpSocket.port: Invalid value: readinessProbe.tcpSocket.port must be a name or number under ports, or 22 with ssh: true',
+    ],
+  },
+];
+
+const NO_OFFERS =
+  'spec.offers: Required value: write at least one alternative under offers; it may be left out only for an adopted machine that is never replaced';
+const NO_IMAGE =
+  'spec.image: Required value: write an image; it may be left out only for an adopted machine that is never replaced';
+const ADOPT_CHANGED = 'spec.adopt: Forbidden: adopt cannot change: another machine is another object';
+const ACCOUNT_CHANGED =
+  'spec.accountRef: Forbidden: accountRef cannot change: delete this object and make another for the other account';
+
+const life: readonly Refused[] = [
+  { given: 'nothing to rent', spec: {}, says: [NO_OFFERS, NO_IMAGE] },
+  { given: 'an empty list of alternatives', spec: { ...base, offers: [] }, says: [NO_OFFERS] },
+  {
+    given: 'a machine that is only observed',
+    spec: { adopt: { instanceId: 7, policy: 'Observe' } },
+    says: [],
+  },
+  {
+    given: 'an adopted machine that nothing could replace',
+    spec: { adopt: { instanceId: 7 } },
+    says: [NO_OFFERS, NO_IMAGE],
+  },
+  {
+    given: 'an adopted machine that is never replaced',
+    spec: { adopt: { instanceId: 7 }, replacement: { policy: 'Never' } },
+    says: [],
+  },
+  {
+    given: 'more time for loading than the hard cap',
+    spec: { ...base, timeouts: { loading: '90m' } },
+    says: ['spec.timeouts.loading: Invalid value: "90m": write at most 60m'],
+  },
+  {
+    given: 'no time for a start',
+    spec: { ...base, timeouts: { start: '0s' } },
+    says: ['spec.timeouts.start: Invalid value: "0s": write at least 1s'],
+  },
+  {
+    given: 'no time for provisioning',
+    spec: { ...base, timeouts: { provisioning: '10ms' } },
+    says: ['spec.timeouts.provisioning: Invalid value: "10ms": write at least 1s'],
+  },
+  {
+    given: 'days for provisioning and a start',
+    spec: { ...base, timeouts: { provisioning: '25h', start: '48h' } },
+    says: [
+      'spec.timeouts.provisioning: Invalid value: "25h": write at most 24h',
+      'spec.timeouts.start: Invalid value: "48h": write at most 24h',
+    ],
+  },
+  {
+    given: 'no time for loading',
+    spec: { ...base, timeouts: { loading: '0s' } },
+    says: ['spec.timeouts.loading: Invalid value: "0s": write at least 1s'],
+  },
+  {
+    given: 'a week of patience',
+    spec: { ...base, replacement: { tolerance: { offline: '168h', unknown: '168h' } } },
+    says: [
+      'spec.replacement.tolerance.offline: Invalid value: "168h": write at most 24h',
+      'spec.replacement.tolerance.unknown: Invalid value: "168h": write at most 24h',
+    ],
+  },
+  {
+    given: 'a life of seconds',
+    spec: { ...base, maxLifetime: '5s' },
+    says: ['spec.maxLifetime: Invalid value: "5s": write at least 1m'],
+  },
+  {
+    given: 'a name that no Service takes',
+    name: '4090',
+    spec: base,
+    says: [
+      'metadata.name: Invalid value: write a name of lower case letters, digits and "-" that begins with a letter, since the Service takes it; or set service.enabled: false',
+    ],
+  },
+  {
+    given: 'that name without a Service',
+    name: '4090',
+    spec: { ...base, service: { enabled: false } },
+    says: [],
+  },
+  {
+    given: 'a name too long for labels',
+    name: 'a'.repeat(64),
+    spec: base,
+    says: [
+      'metadata.name: Invalid value: write a name of at most 63 characters: children carry it in names and labels',
+    ],
+  },
+];
+
+const changes: readonly Refused[] = [
+  {
+    given: 'another account',
+    was: base,
+    spec: { ...base, accountRef: { name: 'b' } },
+    says: [ACCOUNT_CHANGED],
+  },
+  {
+    given: "another account's namespace",
+    was: base,
+    spec: { ...base, accountRef: { name: 'default', namespace: 'b' } },
+    says: [ACCOUNT_CHANGED],
+  },
+  {
+    given: 'adoption by an object that rents',
+    was: base,
+    spec: { ...base, adopt: { instanceId: 7 } },
+    says: [ADOPT_CHANGED],
+  },
+  {
+    given: 'another machine to adopt',
+    was: { ...base, adopt: { instanceId: 7 } },
+    spec: { ...base, adopt: { instanceId: 8 } },
+    says: [ADOPT_CHANGED],
+  },
+  {
+    given: 'a rental by an object that adopted',
+    was: { ...base, adopt: { instanceId: 7 } },
+    spec: base,
+    says: [ADOPT_CHANGED],
+  },
+  {
+    given: 'a new image, price and power state',
+    was: base,
+    spec: { ...base, image: 'b', offers: [{ maxPricePerHour: '1' }], powerState: 'Stopped' },
+    says: [],
+  },
+  {
+    given: 'a change to Retain',
+    was: base,
+    spec: { ...base, deletionPolicy: 'Retain' },
+    says: [],
+  },
+];
+
+/** What the API server refuses of a GpuInstance, and the lines that a user reads. */
+export const refusedInstances: readonly Refused[] = [...offers, ...container, ...life, ...changes];
