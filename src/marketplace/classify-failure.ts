@@ -1,4 +1,4 @@
-import { ADVICE_BY_KIND, type ErrorArea, type ErrorCodeRow, findErrorCode } from './error-catalogue.ts';
+import { ADVICE_BY_KIND, type ErrorArea, findErrorCode } from './error-catalogue.ts';
 import { MarketplaceError, type MarketplaceErrorKind, type Outcome } from './errors.ts';
 import { parseHttpDate } from './http-date.ts';
 import { failureBody, type WireFailure } from './wire/failure-body.ts';
@@ -59,33 +59,45 @@ const KIND_BY_STATUS: ReadonlyMap<number, MarketplaceErrorKind> = new Map([
 /** The error that a reply with a failing status, or with `success: false`, stands for. */
 export function classifyFailure(reply: FailedReply, context: CallContext): MarketplaceError {
   const body = readFailure(reply.body);
-  const text = body.msg ?? body.detail ?? body.error_msg ?? body.error ?? '';
-  const code = body.error !== undefined && SAFE_CODE.test(body.error) ? body.error : undefined;
-  const row = findErrorCode({ area: context.area, code: body.error, status: reply.status, text });
-  const { kind, outcome } = judge(reply.status, text, row, context);
+  const { kind, outcome } = judge(reply.status, body, context);
   const instanceId = context.area === 'rent' ? body.new_contract : undefined;
-  return new MarketplaceError(describe(context.operation, kind, reply.status, code), {
+  const code = safeCode(body);
+  return new MarketplaceError(describe(context.operation, { kind, status: reply.status, code }), {
     kind,
     outcome: instanceId === undefined ? outcome : 'unknown',
     code,
     status: reply.status,
     retryAfterMs: retryAfter(reply.headers, kind, context.now),
-    upstreamMessage: text || reply.body.slice(0, 300) || undefined,
+    upstreamMessage: textOf(body) || undefined,
     instanceId,
     failCount: body.fail_count,
-    lockedUntil: body.locked_until === undefined ? undefined : Math.round(body.locked_until * 1000),
+    lockedUntil: toMilliseconds(body.locked_until),
   });
 }
 
+/** What a line about a failure is made of. */
+export interface FailureEvidence {
+  readonly kind: MarketplaceErrorKind;
+  readonly status?: number;
+  readonly code?: string | undefined;
+}
+
 /** One line of our own words: what was tried, what it means, status and code. */
-export function describe(
-  operation: string,
-  kind: MarketplaceErrorKind,
-  status?: number,
-  code?: string,
-): string {
+export function describe(operation: string, { kind, status, code }: FailureEvidence): string {
   const evidence = [status === undefined ? undefined : `HTTP ${status}`, code].filter(Boolean).join(', ');
   return `${operation}: ${kind}${evidence ? ` (${evidence})` : ''}. ${ADVICE_BY_KIND[kind]}`;
+}
+
+function textOf(body: WireFailure): string {
+  return body.msg ?? body.detail ?? body.error_msg ?? body.error ?? '';
+}
+
+function safeCode({ error }: WireFailure): string | undefined {
+  return error !== undefined && SAFE_CODE.test(error) ? error : undefined;
+}
+
+function toMilliseconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : Math.round(seconds * 1000);
 }
 
 /** A body that is no JSON object is its own message: services send plain text too. */
@@ -99,12 +111,9 @@ function readFailure(text: string): WireFailure {
   return failureBody.parse({ msg: text.slice(0, 300) });
 }
 
-function judge(
-  status: number,
-  text: string,
-  row: ErrorCodeRow | undefined,
-  { area, effect }: CallContext,
-): Judgement {
+function judge(status: number, body: WireFailure, { area, effect }: CallContext): Judgement {
+  const text = textOf(body);
+  const row = findErrorCode({ area, code: body.error, status, text });
   const kind = authenticationKind(status, text) ?? row?.kind ?? kindOfStatus(status);
   if (effect === 'read') return { kind, outcome: 'refused' };
   if (area === 'rent') return { kind, outcome: CERTAIN_FOR_RENT.has(kind) ? 'refused' : 'unknown' };

@@ -1,7 +1,8 @@
 import { pathId } from './change.ts';
 import { MarketplaceError } from './errors.ts';
-import type { Instance } from './instance.ts';
-import type { InstancePage, InstancesResource } from './instances.ts';
+import type { Instance, InstanceList } from './instance.ts';
+import type { InstancePage, InstancesResource, PageQuery } from './instances.ts';
+import type { CallOptions } from './offers.ts';
 import type { Requester } from './request.ts';
 import { instanceReply, instancesPageReply, instancesReply, toInstance } from './wire/instance.ts';
 
@@ -13,61 +14,73 @@ const PAGE_LIMIT = 25;
 /** Reading instances over one requester. */
 export function createInstanceReads(requester: Requester): Pick<InstancesResource, 'list' | 'page' | 'get'> {
   return {
-    async list(options) {
-      const { value } = await requester.send({
-        ...READ,
-        operation: 'list instances',
-        endpointClass: 'list',
-        path: '/api/v0/instances/',
-        reply: instancesReply,
-        bounds: options,
-      });
-      const instances = value.instances.map(toInstance);
-      return { instances: complete(instances, value.instances_found) };
-    },
-
-    async page(query = {}, options) {
-      const { value } = await requester.send({
-        ...READ,
-        operation: 'list a page of instances',
-        endpointClass: 'list',
-        path: '/api/v1/instances/',
-        query: {
-          limit: PAGE_LIMIT,
-          order_by: [{ col: 'id', dir: 'asc' }],
-          select_filters: query.filters,
-          after_token: query.afterToken,
-        },
-        reply: instancesPageReply,
-        bounds: options,
-      });
-      return {
-        instances: value.instances.map(toInstance),
-        nextToken: value.next_token === '' ? null : value.next_token,
-        found: value.instances_found,
-        total: value.total_instances,
-      } satisfies InstancePage;
-    },
-
-    async get(id, options) {
-      try {
-        const { value } = await requester.send({
-          ...READ,
-          operation: 'read an instance',
-          endpointClass: 'get',
-          path: `/api/v0/instances/${pathId(id)}/`,
-          query: { owner: 'me' },
-          reply: instanceReply,
-          bounds: options,
-        });
-        return value.instances === null ? null : toInstance(value.instances);
-      } catch (error) {
-        // Wrong keys answer 404 with an authentication text, which is another kind.
-        if (error instanceof MarketplaceError && error.kind === 'notFound') return null;
-        throw error;
-      }
-    },
+    list: (options) => list(requester, options),
+    page: (query, options) => page(requester, query, options),
+    get: (id, options) => get(requester, id, options),
   };
+}
+
+async function list(requester: Requester, bounds: CallOptions | undefined): Promise<InstanceList> {
+  const { value } = await requester.send({
+    ...READ,
+    operation: 'list instances',
+    endpointClass: 'list',
+    path: '/api/v0/instances/',
+    reply: instancesReply,
+    bounds,
+  });
+  const instances = value.instances.map(toInstance);
+  return { instances: complete(instances, value.instances_found) };
+}
+
+async function page(
+  requester: Requester,
+  query: PageQuery | undefined,
+  bounds: CallOptions | undefined,
+): Promise<InstancePage> {
+  const { value } = await requester.send({
+    ...READ,
+    operation: 'list a page of instances',
+    endpointClass: 'list',
+    path: '/api/v1/instances/',
+    query: {
+      limit: PAGE_LIMIT,
+      order_by: [{ col: 'id', dir: 'asc' }],
+      select_filters: query?.filters,
+      after_token: query?.afterToken,
+    },
+    reply: instancesPageReply,
+    bounds,
+  });
+  return {
+    instances: value.instances.map(toInstance),
+    nextToken: value.next_token === '' ? null : value.next_token,
+    found: value.instances_found,
+    total: value.total_instances,
+  };
+}
+
+async function get(
+  requester: Requester,
+  id: number,
+  bounds: CallOptions | undefined,
+): Promise<Instance | null> {
+  try {
+    const { value } = await requester.send({
+      ...READ,
+      operation: 'read an instance',
+      endpointClass: 'get',
+      path: `/api/v0/instances/${pathId(id)}/`,
+      query: { owner: 'me' },
+      reply: instanceReply,
+      bounds,
+    });
+    return value.instances === null ? null : toInstance(value.instances);
+  } catch (error) {
+    // A wrong key that answers 404 says so in its text and is of another kind.
+    if (error instanceof MarketplaceError && error.kind === 'notFound') return null;
+    throw error;
+  }
 }
 
 /** The rows, where they are as many as the service counted and each machine stands there once. */

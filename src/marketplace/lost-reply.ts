@@ -47,5 +47,5 @@ function failure(
   { kind, outcome }: { kind: MarketplaceErrorKind; outcome: Outcome },
   cause: unknown,
 ): MarketplaceError {
-  return new MarketplaceError(describe(operation, kind), { kind, outcome, cause });
+  return new MarketplaceError(describe(operation, { kind }), { kind, outcome, cause });
 }

@@ -1,0 +1,130 @@
+import type { z } from 'zod';
+import { Secret } from '../lib/secret.ts';
+import { type ChangeAnswer, pathId, sendChange } from './change.ts';
+import type { CallOptions } from './offers.ts';
+import type { Requester } from './request.ts';
+import {
+  apiKeyReply,
+  type apiKeyRow,
+  apiKeysReply,
+  newApiKeyReply,
+  resetApiKeyReply,
+} from './wire/account.ts';
+
+/** What a key may do: `{api: {<category>: {<constraints>}}}` (specification 5). */
+export interface KeyPermissions {
+  readonly api: Readonly<Record<string, unknown>>;
+}
+
+/** A key without its secret. */
+export interface ApiKey {
+  readonly id: number;
+  readonly name: string | undefined;
+  readonly userId: number | undefined;
+  readonly teamId: number | undefined;
+  readonly teamName: string | undefined;
+  /** undefined: full access, or not said. */
+  readonly permissions: KeyPermissions | undefined;
+}
+
+/** A key just made. Its secret is shown this once. */
+export interface NewApiKey {
+  readonly id: number | undefined;
+  readonly key: Secret;
+  readonly permissions: KeyPermissions | undefined;
+}
+
+/** What a new key shall be. */
+export interface NewKeyRequest {
+  readonly name?: string;
+  readonly permissions: KeyPermissions;
+  /** Fills wildcards of the permissions. */
+  readonly keyParams?: string;
+}
+
+/** API keys of the account (specification 5). */
+export interface ApiKeysResource {
+  list(options?: CallOptions): Promise<ApiKey[]>;
+  get(id: number, options?: CallOptions): Promise<ApiKey>;
+  create(request: NewKeyRequest, options?: CallOptions): Promise<NewApiKey>;
+  delete(id: number, options?: CallOptions): Promise<ChangeAnswer>;
+  /** Replaces the key in use; the old one stops working. */
+  reset(options?: CallOptions): Promise<Secret>;
+}
+
+const KEYS = '/api/v0/auth/apikeys/';
+const ACCOUNT = { area: 'account', endpointClass: 'account' } as const;
+const READ = { ...ACCOUNT, effect: 'read', method: 'GET' } as const;
+
+/** API keys over one requester. */
+export function createApiKeys(requester: Requester): ApiKeysResource {
+  return {
+    async list(bounds) {
+      const call = { ...READ, operation: 'list API keys', path: KEYS, reply: apiKeysReply, bounds };
+      return (await requester.send(call)).value.apikeys.map(toApiKey);
+    },
+    async get(id, bounds) {
+      const path = `${KEYS}${pathId(id)}/`;
+      const { value } = await requester.send({
+        ...READ,
+        operation: 'read an API key',
+        path,
+        reply: apiKeyReply,
+        bounds,
+      });
+      return toApiKey(value);
+    },
+    create: (request, options) => createKey(requester, request, options),
+    delete: async (id, bounds) =>
+      sendChange(requester, {
+        ...ACCOUNT,
+        operation: 'delete an API key',
+        method: 'DELETE',
+        path: `${KEYS}${pathId(id)}/`,
+        body: {},
+        bounds,
+      }),
+    async reset(bounds) {
+      const { value } = await requester.send({
+        ...ACCOUNT,
+        operation: 'reset the API key',
+        effect: 'write',
+        method: 'PUT',
+        path: '/api/v0/commands/reset_apikey/',
+        body: { client_id: 'me' },
+        reply: resetApiKeyReply,
+        bounds,
+      });
+      return new Secret(value.new_api_key);
+    },
+  };
+}
+
+async function createKey(
+  requester: Requester,
+  request: NewKeyRequest,
+  bounds: CallOptions | undefined,
+): Promise<NewApiKey> {
+  const { value } = await requester.send({
+    ...ACCOUNT,
+    operation: 'create an API key',
+    effect: 'write',
+    method: 'POST',
+    path: KEYS,
+    body: { name: request.name, permissions: request.permissions, key_params: request.keyParams },
+    reply: newApiKeyReply,
+    bounds,
+  });
+  return { id: value.id, key: new Secret(value.key), permissions: value.permissions };
+}
+
+function toApiKey(row: z.infer<typeof apiKeyRow>): ApiKey {
+  return {
+    id: row.id,
+    name: row.name,
+    userId: row.user_id,
+    teamId: row.team_id,
+    teamName: row.team_name,
+    permissions: row.permissions ?? row.rights,
+  };
+}
