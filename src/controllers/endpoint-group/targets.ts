@@ -1,0 +1,67 @@
+/** The options of a group that its targets follow. Loads are work units per second. */
+export interface ScalingOptions {
+  readonly minLoad: number;
+  readonly minColdLoad: number;
+  /** Above 0, at most 1. */
+  readonly targetUtilization: number;
+  readonly coldMultiplier: number;
+  readonly coldWorkers: number;
+  readonly maxWorkers: number;
+  readonly maxQueueSeconds: number;
+  readonly targetQueueSeconds: number;
+  /** `never` keeps at least one hot; `load` lets the load alone decide; a number is idle milliseconds. */
+  readonly idle:
+    | { readonly type: 'never' }
+    | { readonly type: 'load' }
+    | { readonly type: 'after'; readonly ms: number };
+}
+
+/** What is measured now. */
+export interface Demand {
+  /** The load that decides: over 60 s, or the larger of that and over 10 s in panic. */
+  readonly load: number;
+  /** The largest load of the last hour. */
+  readonly longLoad: number;
+  /** Work that waits, in units. */
+  readonly waiting: number;
+}
+
+/** Capacities in work units per second. */
+export interface Capacities {
+  readonly rate: number;
+  readonly queue: number;
+  readonly hot: number;
+  readonly total: number;
+}
+
+/** Against 3.0000000000000004: ratios that are whole up to rounding count as whole. */
+const ROUNDING = 1e-9;
+
+/**
+ * The capacities that a demand asks for. The floor applies to the load before utilisation; the multiplier and
+ * the cold floor describe hot and cold together; a queue asks for as much as clears it in the target time.
+ */
+export function capacitiesFor(options: ScalingOptions, demand: Demand): Capacities {
+  const { targetUtilization, minLoad, minColdLoad } = options;
+  const rate = Math.max(demand.load, minLoad) / targetUtilization;
+  const queue = demand.waiting / options.targetQueueSeconds;
+  const hot = Math.max(rate, queue);
+  const multiplier = Math.max(1, options.coldMultiplier);
+  const pooled = (multiplier * Math.max(demand.longLoad, minLoad)) / targetUtilization;
+  return { rate, queue, hot, total: Math.max(pooled, minColdLoad / targetUtilization, hot) };
+}
+
+/** How many workers of one performance give that capacity. */
+export function workersFor(capacity: number, perf: number): number {
+  return capacity <= 0 ? 0 : Math.ceil(capacity / perf - ROUNDING);
+}
+
+/** Whether a worker takes one more request: it does while the wait before it is at most the maximum. */
+export function takesRequest(curLoad: number, perf: number, maxQueueSeconds: number): boolean {
+  return curLoad / perf <= maxQueueSeconds;
+}
+
+/** Whether a worker counts as full for the panic rule: at exactly the maximum it still takes one and is full. */
+export function isFull(curLoad: number, perf: number, maxQueueSeconds: number): boolean {
+  return curLoad / perf >= maxQueueSeconds;
+}
