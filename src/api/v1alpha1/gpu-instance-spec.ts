@@ -177,6 +177,113 @@ const specRules: readonly CelRule[] = [
   },
 ];
 
+/** What is rented, and with which account. */
+const rentingFields = {
+  accountRef: accountRef.prefault({}),
+  offers: list(offerRequirements, {
+    description: 'Alternatives of what may be rented, tried in this order.',
+    max: 8,
+    list: { type: 'atomic' },
+  }).optional(),
+  disk: disk.default('10G'),
+  adopt: adopt.optional(),
+};
+
+/** What runs on it. */
+const containerFields = {
+  image: image.optional(),
+  imagePullSecretRef: z
+    .object({
+      name: objectName('A Secret of type kubernetes.io/dockerconfigjson in the namespace of this object.'),
+    })
+    .meta(
+      notes({
+        description: 'Credentials for a private image. A changed Secret is used at the next rental.',
+      }),
+    )
+    .optional(),
+  onStart: text({
+    description:
+      'A script that runs when the container starts. The marketplace takes 4048 characters; a longer one is packed (gzip, base64) and refused if it is still too long.',
+    example: '"nvidia-smi && ./train.sh"',
+    maxLength: 65_536,
+  }).optional(),
+  onStartFrom: secretSource
+    .meta(
+      notes({
+        description: 'The same script out of a Secret. A changed Secret is used at the next rental.',
+      }),
+    )
+    .optional(),
+  env: list(envVar, {
+    description: 'Environment variables of the container. A changed Secret is used at the next rental.',
+    max: 128,
+    list: { type: 'map', keys: ['name'] },
+  }).optional(),
+  ports: list(containerPort, {
+    description: 'Ports of the container that are to be reachable from outside.',
+    example: '[{name: http, containerPort: 8080}]',
+    max: 32,
+    list: { type: 'map', keys: ['containerPort', 'protocol'] },
+  }).optional(),
+  ssh: flag({
+    description: 'Whether SSH is wanted. Then nothing is rented before the login has an SSH key registered.',
+  }).default(false),
+  readinessProbe: readinessProbe.optional(),
+};
+
+/** How long, and what follows when something changes. */
+const lifeFields = {
+  powerState: choice(['Running', 'Stopped'], {
+    description: 'Stopped: the machine keeps its disk, which bills, and no GPU.',
+  }).default('Running'),
+  paused: flag({
+    description: 'Nothing is rented or replaced. It is still watched, and still deleted.',
+  }).default(false),
+  timeouts: timeouts.prefault({}),
+  replacement: replacement.prefault({}),
+  onVanish: choice(['Recreate', 'Hold'], {
+    description: 'What follows when someone else destroyed the machine.',
+  }).default('Recreate'),
+  onPriceAbove: choice(['Report', 'Replace'], {
+    description:
+      'What follows when the real price is more than 5 % over that of the offer, or over the maximum.',
+  }).default('Report'),
+  updateStrategy: z
+    .object({
+      type: choice(['Replace', 'OnDelete'], {
+        description:
+          'Replace: a changed spec replaces the machine. OnDelete: it is used by the next machine.',
+      }).default('Replace'),
+    })
+    .meta(notes({ description: 'What a change of the spec does to the machine that runs.' }))
+    .prefault({}),
+  deletionPolicy: choice(['Destroy', 'Stop', 'Retain'], {
+    description:
+      'What deletion of this object does to the machine. Stop and Retain leave one that bills. It may be changed to Retain while deleting, when a key is gone for ever.',
+  }).default('Destroy'),
+  maxLifetime: duration({
+    description: 'How long the object may hold machines; then the deletion policy is applied to the machine.',
+    example: '8h',
+    min: '1m',
+  }).optional(),
+  maxTotalCost: dollars({
+    description:
+      'What all its machines may cost together; then the deletion policy is applied to the machine.',
+    example: '"25"',
+  }).optional(),
+};
+
+const serviceField = (byDefault: boolean) =>
+  z
+    .object({
+      enabled: flag({ description: 'Whether a Service of the same name leads to the machine.' }).default(
+        byDefault,
+      ),
+    })
+    .meta(notes({ description: 'How the machine is reached inside the cluster.' }))
+    .prefault({});
+
 /**
  * The spec of a GpuInstance. Inside the template of a group only the default of the Service differs:
  * a group publishes its workers itself.
@@ -184,103 +291,10 @@ const specRules: readonly CelRule[] = [
 export function gpuInstanceSpecSchema(options: { readonly serviceByDefault: boolean }) {
   return z
     .object({
-      accountRef: accountRef.prefault({}),
-      offers: list(offerRequirements, {
-        description: 'Alternatives of what may be rented, tried in this order.',
-        max: 8,
-        list: { type: 'atomic' },
-      }).optional(),
-      image: image.optional(),
-      imagePullSecretRef: z
-        .object({
-          name: objectName(
-            'A Secret of type kubernetes.io/dockerconfigjson in the namespace of this object.',
-          ),
-        })
-        .meta(
-          notes({
-            description: 'Credentials for a private image. A changed Secret is used at the next rental.',
-          }),
-        )
-        .optional(),
-      disk: disk.default('10G'),
-      onStart: text({
-        description:
-          'A script that runs when the container starts. The marketplace takes 4048 characters; a longer one is packed (gzip, base64) and refused if it is still too long.',
-        example: '"nvidia-smi && ./train.sh"',
-        maxLength: 65_536,
-      }).optional(),
-      onStartFrom: secretSource
-        .meta(
-          notes({
-            description: 'The same script out of a Secret. A changed Secret is used at the next rental.',
-          }),
-        )
-        .optional(),
-      env: list(envVar, {
-        description: 'Environment variables of the container. A changed Secret is used at the next rental.',
-        max: 128,
-        list: { type: 'map', keys: ['name'] },
-      }).optional(),
-      ports: list(containerPort, {
-        description: 'Ports of the container that are to be reachable from outside.',
-        example: '[{name: http, containerPort: 8080}]',
-        max: 32,
-        list: { type: 'map', keys: ['containerPort', 'protocol'] },
-      }).optional(),
-      ssh: flag({
-        description:
-          'Whether SSH is wanted. Then nothing is rented before the login has an SSH key registered.',
-      }).default(false),
-      powerState: choice(['Running', 'Stopped'], {
-        description: 'Stopped: the machine keeps its disk, which bills, and no GPU.',
-      }).default('Running'),
-      paused: flag({
-        description: 'Nothing is rented or replaced. It is still watched, and still deleted.',
-      }).default(false),
-      timeouts: timeouts.prefault({}),
-      readinessProbe: readinessProbe.optional(),
-      replacement: replacement.prefault({}),
-      onVanish: choice(['Recreate', 'Hold'], {
-        description: 'What follows when someone else destroyed the machine.',
-      }).default('Recreate'),
-      onPriceAbove: choice(['Report', 'Replace'], {
-        description:
-          'What follows when the real price is more than 5 % over that of the offer, or over the maximum.',
-      }).default('Report'),
-      updateStrategy: z
-        .object({
-          type: choice(['Replace', 'OnDelete'], {
-            description:
-              'Replace: a changed spec replaces the machine. OnDelete: it is used by the next machine.',
-          }).default('Replace'),
-        })
-        .meta(notes({ description: 'What a change of the spec does to the machine that runs.' }))
-        .prefault({}),
-      deletionPolicy: choice(['Destroy', 'Stop', 'Retain'], {
-        description:
-          'What deletion of this object does to the machine. Stop and Retain leave one that bills. It may be changed to Retain while deleting, when a key is gone for ever.',
-      }).default('Destroy'),
-      maxLifetime: duration({
-        description:
-          'How long the object may hold machines; then the deletion policy is applied to the machine.',
-        example: '8h',
-        min: '1m',
-      }).optional(),
-      maxTotalCost: dollars({
-        description:
-          'What all its machines may cost together; then the deletion policy is applied to the machine.',
-        example: '"25"',
-      }).optional(),
-      adopt: adopt.optional(),
-      service: z
-        .object({
-          enabled: flag({ description: 'Whether a Service of the same name leads to the machine.' }).default(
-            options.serviceByDefault,
-          ),
-        })
-        .meta(notes({ description: 'How the machine is reached inside the cluster.' }))
-        .prefault({}),
+      ...rentingFields,
+      ...containerFields,
+      ...lifeFields,
+      service: serviceField(options.serviceByDefault),
     })
     .meta(notes({ description: 'What is wanted.', rules: specRules }));
 }
