@@ -8,8 +8,9 @@ import {
 import { creditMicros } from '../ledger.ts';
 import { badRequest, Refusal } from '../refusal.ts';
 import { integerField, listField, stringField } from '../request-body.ts';
-import { BOTH, callerOf, json, PUBLIC, type Reply, type Route, type RouteContext } from '../route.ts';
+import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import type { Contract, Json } from '../world.ts';
+import { endpoint } from './endpoint.ts';
 import { ownContract } from './instances-read.ts';
 
 /* Stop, start, label, reboot, recycle and destroy (specification 4.6 and 4.7). */
@@ -139,41 +140,14 @@ function recycle(ctx: RouteContext): Reply {
   return SUCCESS;
 }
 
-const write = { category: 'instance_write', access: 'key' } as const;
+const changes = { category: 'instance_write', pause: 'change' } as const;
+const destroys = { category: 'instance_write', pause: 'destroy' } as const;
 
 export const instanceChangeRoutes: readonly Route[] = [
-  {
-    ...write,
-    method: 'PUT',
-    path: '/api/v0/instances/:id',
-    pause: 'change',
-    profiles: BOTH,
-    handler: change,
-  },
-  {
-    ...write,
-    method: 'PUT',
-    path: '/api/v0/instances',
-    pause: 'change',
-    profiles: PUBLIC,
-    handler: changeMany,
-  },
-  {
-    ...write,
-    method: 'DELETE',
-    path: '/api/v0/instances/:id',
-    pause: 'destroy',
-    profiles: BOTH,
-    handler: destroyOne,
-  },
-  {
-    ...write,
-    method: 'DELETE',
-    path: '/api/v0/instances',
-    pause: 'destroy',
-    profiles: PUBLIC,
-    handler: destroyMany,
-  },
-  { ...write, method: 'PUT', path: '/api/v0/instances/reboot/:id', profiles: PUBLIC, handler: reboot },
-  { ...write, method: 'PUT', path: '/api/v0/instances/recycle/:id', profiles: PUBLIC, handler: recycle },
+  endpoint('PUT /api/v0/instances/:id', { ...changes, profiles: BOTH }, change),
+  endpoint('PUT /api/v0/instances', changes, changeMany),
+  endpoint('DELETE /api/v0/instances/:id', { ...destroys, profiles: BOTH }, destroyOne),
+  endpoint('DELETE /api/v0/instances', destroys, destroyMany),
+  endpoint('PUT /api/v0/instances/reboot/:id', { category: 'instance_write' }, reboot),
+  endpoint('PUT /api/v0/instances/recycle/:id', { category: 'instance_write' }, recycle),
 ];

@@ -10,8 +10,9 @@ import {
 } from '../listing.ts';
 import { pageOf } from '../paging.ts';
 import { Refusal } from '../refusal.ts';
-import { BOTH, callerOf, json, PUBLIC, type Reply, type Route, type RouteContext } from '../route.ts';
+import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import type { Contract, Json, JsonObject } from '../world.ts';
+import { endpoint } from './endpoint.ts';
 
 /* Reading instances (specification 4.3 and 4.6), and the lists of the public service. */
 
@@ -116,27 +117,15 @@ function balance(ctx: RouteContext): Reply {
   });
 }
 
-const read = { category: 'instance_read', access: 'key' } as const;
+const lists = { category: 'instance_read', pause: 'list' } as const;
 
 export const instanceReadRoutes: readonly Route[] = [
-  { ...read, method: 'GET', path: '/api/v0/instances', pause: 'list', profiles: BOTH, handler: listAll },
-  { ...read, method: 'GET', path: '/api/v1/instances', pause: 'list', profiles: PUBLIC, handler: listPage },
-  {
-    ...read,
-    method: 'GET',
-    path: '/api/v0/instances/filters',
-    pause: 'list',
-    profiles: PUBLIC,
-    handler: filterValues,
-  },
-  {
-    ...read,
-    method: 'GET',
-    path: '/api/v0/instances/count',
-    pause: 'list',
-    profiles: PUBLIC,
-    handler: (ctx) => json({ success: true, count: listedContracts(ctx).length }),
-  },
-  { ...read, method: 'GET', path: '/api/v0/instances/:id', pause: 'get', profiles: BOTH, handler: readOne },
-  { ...read, method: 'GET', path: '/api/v0/instances/balance/:id', profiles: PUBLIC, handler: balance },
+  endpoint('GET /api/v0/instances', { ...lists, profiles: BOTH }, listAll),
+  endpoint('GET /api/v1/instances', lists, listPage),
+  endpoint('GET /api/v0/instances/filters', lists, filterValues),
+  endpoint('GET /api/v0/instances/count', lists, (ctx) =>
+    json({ success: true, count: listedContracts(ctx).length }),
+  ),
+  endpoint('GET /api/v0/instances/:id', { category: 'instance_read', pause: 'get', profiles: BOTH }, readOne),
+  endpoint('GET /api/v0/instances/balance/:id', { category: 'instance_read' }, balance),
 ];

@@ -2,10 +2,11 @@ import { columnOf, offerJson } from '../offer-row.ts';
 import { badRequest, Refusal } from '../refusal.ts';
 import { bulkIds, type Rental, rentalReply, rentOffer } from '../rent.ts';
 import { integerField, isObject } from '../request-body.ts';
-import { BOTH, json, type Profile, PUBLIC, type Reply, type Route, type RouteContext } from '../route.ts';
+import { BOTH, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import { matching, viewOf } from '../search.ts';
 import { readSearch } from '../search-query.ts';
 import type { Json, JsonObject, Offer } from '../world.ts';
+import { endpoint } from './endpoint.ts';
 
 /* Searching offers (specification 4.4) and renting them (4.5). */
 
@@ -95,30 +96,16 @@ function rentIfThere(ctx: RouteContext, offerId: number): Rental | undefined {
   }
 }
 
-const SPECIFICATION: readonly Profile[] = ['specification'];
-const misc = { category: 'misc', access: 'key', pause: 'search' } as const;
-const renting = { category: 'instance_write', access: 'key', pause: 'rent' } as const;
+const searches = { category: 'misc', pause: 'search' } as const;
+const rents = { category: 'instance_write', pause: 'rent' } as const;
 
 export const offerRoutes: readonly Route[] = [
-  {
-    ...misc,
-    method: 'POST',
-    path: '/api/v0/bundles',
-    profiles: BOTH,
-    handler: (ctx) => search(ctx, ctx.body),
-  },
-  { ...misc, method: 'GET', path: '/api/v0/bundles', profiles: PUBLIC, handler: searchByQuery },
-  { ...misc, method: 'PUT', path: '/api/v0/search/asks', profiles: PUBLIC, handler: searchAsks },
-  { ...misc, method: 'GET', path: '/api/v0/search/asks', profiles: PUBLIC, handler: searchByQuery },
-  { ...renting, method: 'PUT', path: '/api/v0/asks/:id', profiles: BOTH, handler: rent },
-  { ...renting, method: 'POST', path: '/api/v0/asks/:id', profiles: SPECIFICATION, handler: rent },
-  { ...renting, method: 'POST', path: '/api/v0/asks/bulk', profiles: PUBLIC, handler: rentBulk },
-  {
-    ...renting,
-    category: 'misc',
-    method: 'PUT',
-    path: '/api/v0/launch_instance',
-    profiles: PUBLIC,
-    handler: launch,
-  },
+  endpoint('POST /api/v0/bundles', { ...searches, profiles: BOTH }, (ctx) => search(ctx, ctx.body)),
+  endpoint('GET /api/v0/bundles', searches, searchByQuery),
+  endpoint('PUT /api/v0/search/asks', searches, searchAsks),
+  endpoint('GET /api/v0/search/asks', searches, searchByQuery),
+  endpoint('PUT /api/v0/asks/:id', { ...rents, profiles: BOTH }, rent),
+  endpoint('POST /api/v0/asks/:id', { ...rents, profiles: ['specification'] }, rent),
+  endpoint('POST /api/v0/asks/bulk', rents, rentBulk),
+  endpoint('PUT /api/v0/launch_instance', { category: 'misc', pause: 'rent' }, launch),
 ];

@@ -7,11 +7,15 @@
  */
 import type { Route } from '../route.ts';
 import { apiKeyRoutes } from './api-keys.ts';
+import { billingRoutes } from './billing.ts';
 import { instanceChangeRoutes } from './instances-change.ts';
+import { instanceMoreRoutes } from './instances-more.ts';
 import { instanceReadRoutes } from './instances-read.ts';
+import { marketRoutes } from './market.ts';
 import { offerRoutes } from './offers.ts';
 import { secretRoutes } from './secrets.ts';
 import { sshKeyRoutes } from './ssh-keys.ts';
+import { templateRoutes } from './templates.ts';
 import { tfaCodeRoutes } from './tfa-codes.ts';
 import { tfaLoginRoutes } from './tfa-login.ts';
 import { tfaMethodRoutes } from './tfa-methods.ts';
@@ -24,6 +28,10 @@ export const routes: readonly Route[] = [
   ...offerRoutes,
   ...instanceReadRoutes,
   ...instanceChangeRoutes,
+  ...templateRoutes,
+  ...marketRoutes,
+  ...instanceMoreRoutes,
+  ...billingRoutes,
   ...tfaLoginRoutes,
   ...tfaCodeRoutes,
   ...tfaMethodRoutes,

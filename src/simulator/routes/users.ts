@@ -1,17 +1,9 @@
 import { creditMicros } from '../ledger.ts';
 import { badRequest } from '../refusal.ts';
 import { stringField } from '../request-body.ts';
-import {
-  BOTH,
-  callerOf,
-  json,
-  type Profile,
-  PUBLIC,
-  type Reply,
-  type Route,
-  type RouteContext,
-} from '../route.ts';
+import { BOTH, callerOf, json, type Profile, type Reply, type Route, type RouteContext } from '../route.ts';
 import type { JsonObject, User, World } from '../world.ts';
+import { endpoint } from './endpoint.ts';
 
 /* The current user (specification 4.2) and its profile. */
 
@@ -59,20 +51,6 @@ function update(ctx: RouteContext): Reply {
 }
 
 export const userRoutes: readonly Route[] = [
-  {
-    method: 'GET',
-    path: '/api/v0/users/current',
-    category: 'user_read',
-    access: 'key',
-    profiles: BOTH,
-    handler: current,
-  },
-  {
-    method: 'PUT',
-    path: '/api/v0/users',
-    category: 'user_write',
-    access: 'key',
-    profiles: PUBLIC,
-    handler: update,
-  },
+  endpoint('GET /api/v0/users/current', { category: 'user_read', profiles: BOTH }, current),
+  endpoint('PUT /api/v0/users', { category: 'user_write' }, update),
 ];

@@ -1,0 +1,195 @@
+import { microDollars } from '../../lib/money.ts';
+import { readEnv } from '../container-options.ts';
+import { recycleContract } from '../contract-state.ts';
+import { creditMicros, ratePerHour, rebill } from '../ledger.ts';
+import { badRequest, Refusal } from '../refusal.ts';
+import { listField, numberField, requiredInteger, requiredString, stringField } from '../request-body.ts';
+import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
+import { atNewPrice } from '../steps/price-increases.ts';
+import { findTemplate } from '../templates.ts';
+import type { Contract, PriceIncrease } from '../world.ts';
+import { endpoint } from './endpoint.ts';
+import { requireContract } from './instances-change.ts';
+
+/* What the public service can do to an instance beside starting, stopping and destroying it. */
+
+const SUCCESS = json({ success: true });
+const ofPath = (ctx: RouteContext): Contract => requireContract(ctx, Number(ctx.params.id));
+
+/** A new bid; null is the price that wins now. */
+function changeBid(ctx: RouteContext): Reply {
+  const contract = ofPath(ctx);
+  if (!contract.isBid)
+    throw new Refusal(400, 'invalid_args', `Instance ${contract.id} was not rented with a bid.`);
+  const price = numberField(ctx.body, 'price') ?? winningPrice(ctx, contract);
+  const { minBid, maxBid } = ctx.settings.limits;
+  if (price < minBid || price > maxBid) {
+    throw new Refusal(400, 'invalid_args', `price must lie between ${minBid} and ${maxBid} dollars an hour.`);
+  }
+  const bidPerHour = microDollars(price) ?? 0;
+  const computes = ratePerHour(contract) > contract.diskPricePerHour;
+  const bid = { ...contract, bidPerHour };
+  const rates = { gpuPerHour: bidPerHour, diskPerHour: contract.diskPricePerHour };
+  ctx.write.put('contracts', computes ? rebill(bid, ctx.now, rates) : bid);
+  return SUCCESS;
+}
+
+function winningPrice(ctx: RouteContext, contract: Contract): number {
+  return (ctx.world.tables.offers[contract.offerId]?.minBidPerHour ?? 0) / 1e6;
+}
+
+/** Sets credit aside for one instance; a discount is told, prices stay as they are. */
+function prepay(ctx: RouteContext): Reply {
+  const contract = ofPath(ctx);
+  const amount = numberField(ctx.body, 'amount');
+  if (amount === undefined || amount <= 0)
+    throw new Refusal(400, 'invalid_args', 'amount must be a number of dollars above 0.');
+  if (amount * 1e6 > creditMicros(ctx.world, callerOf(ctx).user, ctx.now)) {
+    throw new Refusal(400, 'insufficient_credit', `Your credit does not cover ${amount} dollars.`);
+  }
+  ctx.write.put('contracts', {
+    ...contract,
+    prepaidMicros: contract.prepaidMicros + Math.round(amount * 1e6),
+  });
+  const hours = (amount * 1e6) / Math.max(1, ratePerHour(contract));
+  return json({ success: true, timescale: Math.round(hours * 100) / 100, discount_rate: 0.1 });
+}
+
+/** New image, environment or script; the container is made anew with them. */
+function updateTemplate(ctx: RouteContext): Reply {
+  const contract = ofPath(ctx);
+  const template = findTemplate(ctx.world, ctx.body);
+  const body = { ...template?.body, ...withoutNulls(ctx.body) };
+  const machine = ctx.world.tables.machines[contract.machineId];
+  if (!machine)
+    throw new Refusal(404, 'no_such_instance', `Instance ${contract.id} has no machine any more.`);
+  const changed: Contract = {
+    ...contract,
+    image: stringField(body, 'image') ?? contract.image,
+    onstart: stringField(body, 'onstart') ?? contract.onstart,
+    env: body.env === undefined ? contract.env : readEnv(body.env),
+    args: listField(body, 'args')?.map(String) ?? contract.args,
+    templateId: template?.id ?? contract.templateId,
+    templateHash: template?.hashId ?? contract.templateHash,
+  };
+  const options = { now: ctx.now, settings: ctx.settings, seed: ctx.world.seed, machine };
+  ctx.write.put('contracts', recycleContract(changed, options));
+  return json({ success: true, updated_instance: contract.id });
+}
+
+function withoutNulls(body: RouteContext['body']): RouteContext['body'] {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+}
+
+function takeSnapshot(ctx: RouteContext): Reply {
+  const contract = ofPath(ctx);
+  requiredString(ctx.body, 'container_registry');
+  requiredString(ctx.body, 'personal_repo');
+  return json({ success: true, msg: `Snapshot of instance ${contract.id} started.` });
+}
+
+function requestLogs(ctx: RouteContext): Reply {
+  const contract = ofPath(ctx);
+  const query = new URLSearchParams({
+    kind: stringField(ctx.body, 'daemon_logs') === 'true' ? 'daemon' : 'container',
+  });
+  const tail = numberField(ctx.body, 'tail');
+  if (tail !== undefined) query.set('tail', String(Math.max(0, Math.floor(tail))));
+  const filter = stringField(ctx.body, 'filter');
+  if (filter) query.set('filter', filter);
+  const url = `${ctx.origin}/results/logs/${contract.id}?${query}`;
+  return json({ success: true, result_url: url, msg: `Logs of instance ${contract.id} are at ${url}` });
+}
+
+/** Only what the public service lets run on a stopped or running instance: `ls`, `rm` and `du`. */
+function execute(ctx: RouteContext): Reply {
+  const contract = ofPath(ctx);
+  const command = requiredString(ctx.body, 'command');
+  if (!/^(ls|rm|du)\b/.test(command)) throw badRequest('command must begin with ls, rm or du.');
+  const url = `${ctx.origin}/results/command/${contract.id}?${new URLSearchParams({ command })}`;
+  return json({ success: true, result_url: url, writeable_path: `/var/lib/simulated/C.${contract.id}/` });
+}
+
+/** The text behind a result address. Whoever has the address may read it, as with a signed link. */
+function showResult(ctx: RouteContext): Reply {
+  const contract = ctx.world.tables.contracts[Number(ctx.params.id)];
+  if (!contract) throw new Refusal(404, 'not_found', 'This result is no longer there.');
+  const lines = ctx.params.kind === 'logs' ? logLines(ctx, contract) : commandLines(ctx);
+  return { type: 'text', status: 200, contentType: 'text/plain', body: `${lines.join('\n')}\n` };
+}
+
+function logLines(ctx: RouteContext, contract: Contract): readonly string[] {
+  const at = (time: number): string => new Date(time).toISOString();
+  const lines = [
+    `${at(contract.createdAt)} creating container C.${contract.id} from ${contract.image}`,
+    `${at(contract.statusSince)} state ${contract.actualStatus ?? 'provisioning'}`,
+  ];
+  if (contract.onstart)
+    lines.push(`${at(contract.statusSince)} running onstart (${contract.onstart.length} characters)`);
+  if (contract.actualStatus === 'running') lines.push(`${at(ctx.now)} simulated container is up`);
+  const filter = ctx.query.get('filter');
+  const shown = filter ? lines.filter((line) => line.includes(filter)) : lines;
+  const tail = Number(ctx.query.get('tail') ?? Number.NaN);
+  return Number.isFinite(tail) && tail > 0 ? shown.slice(-tail) : shown;
+}
+
+function commandLines(ctx: RouteContext): readonly string[] {
+  const command = ctx.query.get('command') ?? '';
+  if (command.startsWith('ls'))
+    return ['total 12', 'drwxr-xr-x 2 root root 4096 workspace', '-rw-r--r-- 1 root root 120 onstart.sh'];
+  if (command.startsWith('du')) return ['12\t./workspace', '16\t.'];
+  return ['removed'];
+}
+
+function ownIncreases(ctx: RouteContext): readonly PriceIncrease[] {
+  const { id } = callerOf(ctx).user;
+  return Object.values(ctx.world.tables.priceIncreases).filter((increase) => increase.userId === id);
+}
+
+function pendingIncreases(ctx: RouteContext): Reply {
+  const rows = ownIncreases(ctx).map((increase) => ({
+    id: increase.id,
+    pending_price_increase_id: increase.id,
+    instance_id: increase.contractId,
+    contract_id: increase.contractId,
+    old_dph_base: (ctx.world.tables.contracts[increase.contractId]?.gpuPricePerHour ?? 0) / 1e6,
+    new_dph_base: increase.gpuPricePerHour / 1e6,
+    created_at: increase.announcedAt / 1000,
+    effective_at: increase.dueAt / 1000,
+  }));
+  return json({ success: true, pending_price_increases: rows });
+}
+
+function answeredIncrease(ctx: RouteContext): PriceIncrease {
+  const id = requiredInteger(ctx.body, 'pending_price_increase_id');
+  const increase = ownIncreases(ctx).find((row) => row.id === id);
+  if (!increase)
+    throw new Refusal(404, 'no_pending_price_increase', `There is no pending price increase ${id}.`);
+  return increase;
+}
+
+function acceptIncrease(ctx: RouteContext): Reply {
+  const increase = answeredIncrease(ctx);
+  const contract = ctx.world.tables.contracts[increase.contractId];
+  if (contract) ctx.write.put('contracts', atNewPrice(contract, increase, ctx.now));
+  ctx.write.remove('priceIncreases', increase.id);
+  return SUCCESS;
+}
+
+function rejectIncrease(ctx: RouteContext): Reply {
+  ctx.write.remove('priceIncreases', answeredIncrease(ctx).id);
+  return SUCCESS;
+}
+
+export const instanceMoreRoutes: readonly Route[] = [
+  endpoint('PUT /api/v0/instances/bid_price/:id', { category: 'instance_write' }, changeBid),
+  endpoint('PUT /api/v0/instances/prepay/:id', { category: 'instance_write' }, prepay),
+  endpoint('PUT /api/v0/instances/update_template/:id', { category: 'instance_write' }, updateTemplate),
+  endpoint('POST /api/v0/instances/take_snapshot/:id', { category: 'instance_write' }, takeSnapshot),
+  endpoint('PUT /api/v0/instances/request_logs/:id', { category: 'instance_read' }, requestLogs),
+  endpoint('PUT /api/v0/instances/command/:id', { category: 'instance_write' }, execute),
+  endpoint('GET /results/:kind/:id', { category: null, access: 'open' }, showResult),
+  endpoint('GET /api/v0/instances/pending-price-increases', { category: 'instance_read' }, pendingIncreases),
+  endpoint('PUT /api/v0/instances/accept-price-increase', { category: 'instance_write' }, acceptIncrease),
+  endpoint('PUT /api/v0/instances/reject-price-increase', { category: 'instance_write' }, rejectIncrease),
+];

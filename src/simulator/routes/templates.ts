@@ -1,0 +1,88 @@
+import { Refusal } from '../refusal.ts';
+import { stringField } from '../request-body.ts';
+import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
+import { findTemplate } from '../templates.ts';
+import type { JsonObject, Template } from '../world.ts';
+import { endpoint } from './endpoint.ts';
+
+/* Templates: named bodies of rentals. Reading shows all, writing touches one's own. */
+
+function templateRow(template: Template): JsonObject {
+  return {
+    ...template.body,
+    id: template.id,
+    hash_id: template.hashId,
+    name: template.name,
+    creator_id: template.userId,
+    created_at: template.createdAt / 1000,
+  };
+}
+
+function list(ctx: RouteContext): Reply {
+  const templates = Object.values(ctx.world.tables.templates).map(templateRow);
+  return json({ success: true, templates_found: templates.length, templates });
+}
+
+/** The parts of a body that a rental takes from a template. */
+function bodyOf(body: JsonObject): JsonObject {
+  const {
+    id: _id,
+    hash_id: _hash,
+    template_id: _template,
+    name: _name,
+    api_key: _key,
+    client_id: _client,
+    ...rest
+  } = body;
+  return rest;
+}
+
+function create(ctx: RouteContext): Reply {
+  if (!stringField(ctx.body, 'image')) throw new Refusal(400, 'invalid_args', 'image is required.');
+  const template: Template = {
+    id: ctx.write.nextId('template'),
+    userId: callerOf(ctx).user.id,
+    hashId: newHash(ctx),
+    name: stringField(ctx.body, 'name') ?? 'unnamed',
+    body: bodyOf(ctx.body),
+    createdAt: ctx.now,
+  };
+  ctx.write.put('templates', template);
+  return json({ success: true, msg: 'Template created.', template: templateRow(template) });
+}
+
+const newHash = (ctx: RouteContext): string => Buffer.from(ctx.random.bytes(16)).toString('hex');
+
+function own(ctx: RouteContext): Template {
+  const hash = stringField(ctx.body, 'hash_id') ?? stringField(ctx.body, 'template_hash_id');
+  const id = ctx.body.template_id ?? ctx.body.id ?? null;
+  const template = findTemplate(ctx.world, hash ? { template_hash_id: hash } : { template_id: id });
+  if (template?.userId === callerOf(ctx).user.id) return template;
+  throw new Refusal(404, 'no_such_template', 'Name one of your templates by hash_id or template_id.');
+}
+
+/** A changed template gets a new hash: rentals that named the old one keep what they got. */
+function update(ctx: RouteContext): Reply {
+  const template = own(ctx);
+  const changed: Template = {
+    ...template,
+    name: stringField(ctx.body, 'name') ?? template.name,
+    body: { ...template.body, ...bodyOf(ctx.body) },
+    hashId: newHash(ctx),
+  };
+  ctx.write.put('templates', changed);
+  return json({ success: true, msg: 'Template updated.', template: templateRow(changed) });
+}
+
+function remove(ctx: RouteContext): Reply {
+  ctx.write.remove('templates', own(ctx).id);
+  return json({ success: true, msg: 'Template deleted.' });
+}
+
+export const templateRoutes: readonly Route[] = [
+  endpoint('GET /api/v0/template', { category: 'user_read' }, list),
+  endpoint('POST /api/v0/template', { category: 'user_write' }, create),
+  endpoint('PUT /api/v0/template', { category: 'user_write' }, update),
+  endpoint('PUT /api/v1/template', { category: 'user_write' }, update),
+  endpoint('DELETE /api/v0/template', { category: 'user_write' }, remove),
+];
