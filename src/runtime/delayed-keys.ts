@@ -7,6 +7,9 @@ interface DelayedKey {
   readonly priority: number;
 }
 
+/** Replaced entries that may lie in the heap beside as many as there are keys. */
+const SLACK = 64;
+
 /** Keys that become due later, each at most once, in order of their times. Uses one timer. */
 export class DelayedKeys {
   readonly #clock: Clock;
@@ -32,6 +35,7 @@ export class DelayedKeys {
     };
     this.#byKey.set(key, entry);
     this.#heap.push(entry);
+    if (this.#heap.size() > SLACK + 2 * this.#byKey.size) this.#dropReplaced();
     if (this.#heap.peek() === entry) this.#arm();
   }
 
@@ -41,20 +45,32 @@ export class DelayedKeys {
     this.#arm();
   }
 
+  #dropReplaced(): void {
+    this.#heap.clear();
+    for (const entry of this.#byKey.values()) this.#heap.push(entry);
+  }
+
   #arm(): void {
     this.#timer?.cancel();
-    const head = this.#heap.peek();
+    const head = this.#earliest();
     this.#timer = head && this.#clock.setTimer(head.at - this.#clock.monotonic(), () => this.#fire());
   }
 
   #fire(): void {
-    for (let head = this.#heap.peek(); head && head.at <= this.#clock.monotonic(); head = this.#heap.peek()) {
+    for (let head = this.#earliest(); head && head.at <= this.#clock.monotonic(); head = this.#earliest()) {
       this.#heap.pop();
-      // Entries that an earlier time replaced stay in the heap until their own time and are passed over then.
-      if (this.#byKey.get(head.key) !== head) continue;
       this.#byKey.delete(head.key);
       this.#onDue(head.key, head.priority);
     }
     this.#arm();
+  }
+
+  /** Entries that an earlier time replaced lie in the heap until they come up, and are passed over then. */
+  #earliest(): DelayedKey | undefined {
+    for (let head = this.#heap.peek(); head; head = this.#heap.peek()) {
+      if (this.#byKey.get(head.key) === head) return head;
+      this.#heap.pop();
+    }
+    return undefined;
   }
 }

@@ -10,6 +10,10 @@ export class MinHeap<T extends Timed> {
     return this.#entries[0];
   }
 
+  size(): number {
+    return this.#entries.length;
+  }
+
   clear(): void {
     this.#entries.length = 0;
   }
