@@ -66,7 +66,7 @@ export class AccountRegistry implements AccountDirectory {
 
   constructor(options: AccountRegistryOptions) {
     this.#options = options;
-    options.installation.onChange(() => this.#announceAll());
+    options.installation.onChange(() => this.announceAll());
   }
 
   get(ref: AccountRef): AccountLookup {
@@ -146,6 +146,12 @@ export class AccountRegistry implements AccountDirectory {
     if (this.#byKey.delete(keyOf(ref))) this.announce(ref);
   }
 
+  /** Whether the account's key was tried and opened no session. */
+  wasTried(ref: AccountRef): boolean {
+    const known = this.#byKey.get(keyOf(ref));
+    return known?.notReady !== undefined && known.session === undefined;
+  }
+
   announce(ref: AccountRef): void {
     for (const listener of this.#listeners) listener(ref);
   }
@@ -154,7 +160,8 @@ export class AccountRegistry implements AccountDirectory {
     return [...this.#byKey.values()].flatMap(({ session }) => (session ? [session] : []));
   }
 
-  #announceAll(): void {
+  /** Something that all accounts depend on has changed. */
+  announceAll(): void {
     for (const { session } of this.#byKey.values()) {
       if (session) this.announce(session.ref);
     }

@@ -11,16 +11,9 @@ import {
 } from '../ownership/identity.ts';
 import type { KubeClient } from '../runtime/kube-client.ts';
 import { isKubeError } from '../runtime/kube-error.ts';
-import type { KubeObject, Resource } from '../runtime/kube-object.ts';
+import type { KubeObject } from '../runtime/kube-object.ts';
 import { type SecretObject, secretResource } from './key-secret.ts';
-
-const namespaceResource: Resource = {
-  group: '',
-  version: 'v1',
-  plural: 'namespaces',
-  kind: 'Namespace',
-  namespaced: false,
-};
+import { namespaceResource } from './namespace-labels.ts';
 
 /** What speaks for or against drawing a new identity. */
 export interface RentalTraces {

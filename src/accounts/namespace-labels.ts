@@ -1,0 +1,112 @@
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { KubeClient } from '../runtime/kube-client.ts';
+import type { KubeObject, Resource } from '../runtime/kube-object.ts';
+
+export const namespaceResource: Resource = {
+  group: '',
+  version: 'v1',
+  plural: 'namespaces',
+  kind: 'Namespace',
+  namespaced: false,
+};
+
+type Labels = Readonly<Record<string, string>>;
+type AllowedNamespaces = MarketplaceAccount['spec']['allowedNamespaces'];
+type Selector = NonNullable<AllowedNamespaces['selector']>;
+
+interface Known {
+  readonly labels: Labels;
+  /** On `clock.monotonic()`. */
+  readonly until: number;
+}
+
+/** Labels are read again after this: a namespace that was let in or out is noticed within a minute. */
+const KEPT_MS = 60_000;
+
+/**
+ * Labels of namespaces, read one by one since the operator may not list them. A namespace that was not read
+ * yet is unknown at first, and announced when it has been.
+ */
+export class NamespaceLabels {
+  readonly #options: {
+    readonly client: KubeClient;
+    readonly clock: Clock;
+    readonly log: Logger;
+    readonly onChange: () => void;
+  };
+  readonly #byName = new Map<string, Known>();
+  readonly #reading = new Set<string>();
+
+  constructor(options: {
+    readonly client: KubeClient;
+    readonly clock: Clock;
+    readonly log: Logger;
+    /** Labels of some namespace are known that were not, or changed. */
+    readonly onChange: () => void;
+  }) {
+    this.#options = options;
+  }
+
+  /** Undefined while they are not known. */
+  labelsOf(namespace: string): Labels | undefined {
+    const known = this.#byName.get(namespace);
+    if (!known || known.until <= this.#options.clock.monotonic()) void this.#read(namespace);
+    return known?.labels;
+  }
+
+  async #read(namespace: string): Promise<void> {
+    if (this.#reading.has(namespace)) return;
+    this.#reading.add(namespace);
+    const { client, clock, log, onChange } = this.#options;
+    const before = this.#byName.get(namespace);
+    try {
+      const found = await client.get<KubeObject>(namespaceResource, { name: namespace });
+      const labels = found?.metadata.labels ?? {};
+      this.#byName.set(namespace, { labels, until: clock.monotonic() + KEPT_MS });
+      if (JSON.stringify(before?.labels) !== JSON.stringify(labels)) onChange();
+    } catch (error) {
+      this.#byName.set(namespace, { labels: before?.labels ?? {}, until: clock.monotonic() + KEPT_MS });
+      log.warn('namespace could not be read', { namespace, error });
+    } finally {
+      this.#reading.delete(namespace);
+    }
+  }
+}
+
+/** Whether an account may be used from a namespace. In namespaced mode only from its own. */
+export function isNamespaceAllowed(
+  account: MarketplaceAccount,
+  namespace: string,
+  cluster: { readonly namespaced: boolean; readonly labelsOf: (namespace: string) => Labels | undefined },
+): boolean {
+  if (namespace === account.metadata.namespace) return true;
+  const { from, selector } = account.spec.allowedNamespaces;
+  if (from === 'Same' || cluster.namespaced) return false;
+  if (from === 'All') return true;
+  const labels = cluster.labelsOf(namespace);
+  return selector !== undefined && labels !== undefined && matches(selector, labels);
+}
+
+/** As a label selector of Kubernetes is matched: everything must hold; an empty one matches all. */
+export function matches(selector: Selector, labels: Labels): boolean {
+  const equal = Object.entries(selector.matchLabels ?? {}).every(([name, value]) => labels[name] === value);
+  return equal && (selector.matchExpressions ?? []).every((expression) => holds(expression, labels));
+}
+
+type Expression = NonNullable<Selector['matchExpressions']>[number];
+
+function holds({ key, operator, values = [] }: Expression, labels: Labels): boolean {
+  const value = labels[key];
+  switch (operator) {
+    case 'In':
+      return value !== undefined && values.includes(value);
+    case 'NotIn':
+      return value === undefined || !values.includes(value);
+    case 'Exists':
+      return value !== undefined;
+    case 'DoesNotExist':
+      return value === undefined;
+  }
+}

@@ -1,0 +1,60 @@
+import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import { gpuInstanceResource, marketplaceAccountResource } from '../api/v1alpha1/names.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Random } from '../lib/random.ts';
+import { createInformer, type Informer } from '../runtime/informer.ts';
+import type { KubeClient } from '../runtime/kube-client.ts';
+import type { KubeObject, Resource } from '../runtime/kube-object.ts';
+import type { InformerMetrics } from '../runtime/metrics-ports.ts';
+import { combineInformers } from './combined-informer.ts';
+
+/** What caches are made of. */
+export interface CacheOptions {
+  readonly client: KubeClient;
+  /** Empty: all. */
+  readonly namespaces: readonly string[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics: InformerMetrics;
+}
+
+/** Local copies of the kinds that this operator serves. */
+export interface Caches {
+  readonly accounts: Informer<MarketplaceAccount>;
+  readonly instances: Informer<GpuInstance>;
+}
+
+/** GpuInstances by the account that they name (namespace/name). */
+export const BY_ACCOUNT = 'account';
+
+export function createCaches(options: CacheOptions): Caches {
+  return {
+    accounts: cacheOf<MarketplaceAccount>(options, marketplaceAccountResource, {}),
+    instances: cacheOf<GpuInstance>(options, gpuInstanceResource, { [BY_ACCOUNT]: accountOf }),
+  };
+}
+
+/** namespace/name of the account that an object names. */
+export function accountKeyOf({ metadata, spec }: GpuInstance): string {
+  return `${spec.accountRef.namespace ?? metadata.namespace ?? ''}/${spec.accountRef.name}`;
+}
+
+const accountOf = (instance: GpuInstance): readonly string[] => [accountKeyOf(instance)];
+
+/** One informer for all namespaces, or one each for those that are named. */
+export function cacheOf<T>(
+  options: CacheOptions,
+  resource: Resource,
+  indexes: Readonly<Record<string, (object: T) => readonly string[]>>,
+): Informer<T> {
+  const { namespaces, ...common } = options;
+  // The CRD's schema has checked what the API server hands out.
+  const project = (object: KubeObject) => object as T;
+  const create = (namespace: string | undefined) =>
+    createInformer<T>({ ...common, resource, namespace, project, indexes });
+  if (namespaces.length === 0) return create(undefined);
+  return combineInformers(new Map(namespaces.map((namespace) => [namespace, create(namespace)])));
+}

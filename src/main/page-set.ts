@@ -1,0 +1,88 @@
+import type { Config } from '../config.ts';
+import type { BindAddress } from '../config-values.ts';
+import type { Clock } from '../lib/clock.ts';
+import { type HealthCheck, healthPage } from '../server/health.ts';
+import { type Pages, type RunningServer, servePages } from '../server/http-server.ts';
+import type { MetricRegistry } from '../server/metric-registry.ts';
+import type { Operator } from './operator.ts';
+
+export interface PageSetOptions {
+  readonly config: Config;
+  readonly operator: Operator;
+  readonly registry: MetricRegistry;
+  readonly clock: Clock;
+}
+
+/** The pages of one process. */
+export interface PageSet {
+  /** Where they are served, by purpose. */
+  readonly urls: Readonly<Record<string, string>>;
+  close(): Promise<void>;
+}
+
+/** List-watch that is silent for longer is broken: bookmarks come every minute. */
+const SILENCE_MS = 10 * 60_000;
+
+/** Serves health and metrics; both on one server where their addresses are the same. */
+export async function servePageSet(options: PageSetOptions): Promise<PageSet> {
+  const { config, registry } = options;
+  const health: Pages = {
+    '/healthz': () => healthPage(liveness(options)),
+    '/readyz': () => healthPage(readiness(options)),
+  };
+  const metrics: Pages = {
+    '/metrics': async () => ({
+      status: 200,
+      contentType: registry.contentType,
+      body: await registry.expose(),
+    }),
+  };
+  const shared = sameAddress(config.metricsBindAddress, config.healthProbeBindAddress);
+  const servers = new Map<string, RunningServer>();
+  const open = async (name: string, address: BindAddress, pages: Pages) => {
+    if (address.type === 'on') servers.set(name, await servePages(pages, address));
+  };
+  await open('health', config.healthProbeBindAddress, shared ? { ...health, ...metrics } : health);
+  if (!shared) await open('metrics', config.metricsBindAddress, metrics);
+  return {
+    urls: Object.fromEntries([...servers].map(([name, server]) => [name, server.url])),
+    close: async () => {
+      await Promise.all([...servers.values()].map((server) => server.close()));
+    },
+  };
+}
+
+function sameAddress(a: BindAddress, b: BindAddress): boolean {
+  return a.type === 'on' && b.type === 'on' && a.host === b.host && a.port === b.port && a.port !== 0;
+}
+
+/** What only a restart would mend. */
+function liveness({ operator, clock }: PageSetOptions): readonly HealthCheck[] {
+  return Object.entries(operator.caches).map(([name, cache]) => ({
+    name: `watch-${name}`,
+    problem: () => {
+      const { lastContactAt, failure } = cache.health();
+      const silentMs = lastContactAt === undefined ? 0 : clock.now() - lastContactAt;
+      if (silentMs < SILENCE_MS || failure !== undefined) return undefined;
+      return `the API server has said nothing for ${Math.round(silentMs / 1000)} s`;
+    },
+  }));
+}
+
+/** What must hold before this process counts as in service. A replica that waits for the lease is ready too. */
+function readiness({ operator }: PageSetOptions): readonly HealthCheck[] {
+  const { manager, installation } = operator;
+  return [
+    {
+      name: 'caches',
+      problem: () => (manager.isReady() ? undefined : 'the first lists are not complete yet'),
+    },
+    {
+      name: 'identity',
+      problem: () => {
+        const state = installation.state();
+        return manager.isLeading() && state.type === 'lost' ? state.why.message : undefined;
+      },
+    },
+  ];
+}

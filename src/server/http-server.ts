@@ -1,0 +1,78 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What a path answers. */
+export interface Page {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** Pages by path; each is made anew for every request. */
+export type Pages = Readonly<Record<string, () => Page | Promise<Page>>>;
+
+export interface RunningServer {
+  /** With the port that was really taken. */
+  readonly url: string;
+  /** Takes no new connection and ends the idle ones. */
+  close(): Promise<void>;
+}
+
+const REQUEST_TIMEOUT_MS = 10_000;
+
+/** Plain text. */
+export function textPage(status: number, body: string): Page {
+  return { status, contentType: 'text/plain; charset=utf-8', body };
+}
+
+/** Serves GET and HEAD of these pages and nothing else. Rejects where the address cannot be taken. */
+export async function servePages(
+  pages: Pages,
+  address: { readonly host: string; readonly port: number },
+): Promise<RunningServer> {
+  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
+    void answer(pages, request, response);
+  });
+  await listen(server, address);
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${address.host === '' ? '127.0.0.1' : address.host}:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeIdleConnections();
+      }),
+  };
+}
+
+async function answer(pages: Pages, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const page = await pageFor(pages, request);
+  response.writeHead(page.status, {
+    'content-type': page.contentType,
+    'content-length': Buffer.byteLength(page.body),
+    ...(page.status === 405 ? { allow: 'GET, HEAD' } : {}),
+  });
+  response.end(request.method === 'HEAD' ? undefined : page.body);
+}
+
+async function pageFor(pages: Pages, request: IncomingMessage): Promise<Page> {
+  if (request.method !== 'GET' && request.method !== 'HEAD') return textPage(405, 'only GET and HEAD\n');
+  const path = (request.url ?? '/').split('?')[0] ?? '/';
+  const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
+  if (!page) return textPage(404, `no such page; there are: ${Object.keys(pages).join(' ')}\n`);
+  try {
+    return await page();
+  } catch {
+    return textPage(500, 'the page could not be made\n');
+  }
+}
+
+function listen(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host === '' ? undefined : host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,45 @@
+import { type LoggerOptions, pino } from 'pino';
+import type { LogFields, Logger } from '../lib/logger.ts';
+
+export interface LogOptions {
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  /** Where the lines go; stdout where absent. */
+  readonly destination?: { write(line: string): void };
+}
+
+/**
+ * JSON lines with time, level name and a constant message. Secrets are safe in fields since their class prints
+ * `[redacted]`; headers are cut out in case an error carries its request.
+ */
+export function createLogger(options: LogOptions): Logger {
+  const settings: LoggerOptions = {
+    level: options.level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+    redact: { paths: ['headers', '*.headers', 'authorization', '*.authorization'], censor: '[redacted]' },
+    serializers: { error: pino.stdSerializers.err },
+  };
+  return adapt(options.destination ? pino(settings, options.destination) : pino(settings));
+}
+
+/** What is used of pino, so that children fit the same adapter. */
+interface PinoLike {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+  child(fields: object): PinoLike;
+}
+
+function adapt(line: PinoLike): Logger {
+  const at = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, fields?: LogFields) =>
+    line[level](fields ?? {}, message);
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (fields) => adapt(line.child(fields)),
+  };
+}
