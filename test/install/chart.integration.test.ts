@@ -1,0 +1,156 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { customResourceDefinition } from '../../scripts/generate/custom-resource-definition.ts';
+import { clusterGrants, type Grant, ownGrants, selfGrants, watchedGrants } from '../../src/api/access.ts';
+import { definitions } from '../../src/api/v1alpha1/definitions.ts';
+import type { ClusterAccess } from '../cluster/connect.ts';
+import { findOnPath } from '../cluster/kubectl.ts';
+import { sharedCluster } from '../cluster/shared-cluster.ts';
+import { goToolPath, HELM } from '../tools/go-tool.ts';
+import { CHART, type Helm, type Manifest, openHelm } from './helm.ts';
+
+const canRun = existsSync(goToolPath(HELM, process.env)) || findOnPath('go', process.env.PATH) !== undefined;
+if (!canRun) process.stderr.write('The chart is not tested: Helm is built with Go, and go is not on PATH.\n');
+
+/** A build of Helm takes minutes; in a cache it takes none. */
+const BUILD_TIMEOUT_MS = 15 * 60_000;
+
+const rolesOf = (objects: readonly Manifest[], kind: string) =>
+  objects.filter((object) => object.kind === kind);
+const rulesOf = (grants: readonly Grant[]) =>
+  grants.map(({ group, resources, names, verbs }) => ({
+    apiGroups: [group],
+    resources,
+    ...(names && { resourceNames: names }),
+    verbs,
+  }));
+const deploymentShape = z.looseObject({
+  spec: z.looseObject({
+    template: z.looseObject({
+      spec: z.looseObject({
+        containers: z.array(z.looseObject({ args: z.array(z.string()), image: z.string() })),
+      }),
+    }),
+  }),
+});
+
+function containerOf(objects: readonly Manifest[]) {
+  const [deployment] = rolesOf(objects, 'Deployment');
+  const [container] = deploymentShape.parse(deployment).spec.template.spec.containers;
+  if (container === undefined) throw new Error('the Deployment has no container');
+  return container;
+}
+
+describe.skipIf(!canRun)('the chart', () => {
+  let helm: Helm;
+  let cluster: ClusterAccess;
+  let namespace = '';
+  let home = '';
+
+  beforeAll(async () => {
+    home = mkdtempSync(join(tmpdir(), 'helm-'));
+    helm = await openHelm(home);
+    cluster = sharedCluster();
+    namespace = await cluster.createNamespace('chart');
+  }, BUILD_TIMEOUT_MS);
+  afterAll(async () => {
+    rmSync(home, { recursive: true, force: true });
+    await cluster.kubectl(['delete', 'namespace', namespace, '--wait=false']);
+    await cluster.disconnect();
+  });
+
+  test('passes the strict linter', async () => {
+    expect(await helm.run(['lint', '--strict', CHART])).toContain('0 chart(s) failed');
+  });
+
+  test('brings the definitions that the sources say, kept at uninstall', async () => {
+    const rendered = rolesOf(await helm.template([]), 'CustomResourceDefinition');
+    const byName = new Map(rendered.map((object) => [object.metadata.name, object]));
+    for (const kind of definitions) {
+      const wanted = customResourceDefinition(kind);
+      const found = byName.get(wanted.metadata.name);
+      expect(found?.spec).toEqual(JSON.parse(JSON.stringify(wanted.spec)));
+      expect(found?.metadata.annotations).toEqual({ 'helm.sh/resource-policy': 'keep' });
+      expect(found?.metadata.labels).toMatchObject(kind.labels ?? {});
+    }
+    expect(byName.size).toBe(definitions.length);
+  });
+
+  test('leaves the definitions out, or unkept, when told to', async () => {
+    expect(rolesOf(await helm.template(['--set=crds.enabled=false']), 'CustomResourceDefinition')).toEqual(
+      [],
+    );
+    const unkept = rolesOf(await helm.template(['--set=crds.keep=false']), 'CustomResourceDefinition');
+    expect(unkept.map(({ metadata }) => metadata.annotations)).toEqual(unkept.map(() => undefined));
+  });
+
+  test('grants exactly the rights that deploy/ grants', async () => {
+    const objects = await helm.template([]);
+    const [clusterRole] = rolesOf(objects, 'ClusterRole');
+    const [role] = rolesOf(objects, 'Role');
+    expect(clusterRole?.rules).toEqual(rulesOf([...watchedGrants, ...clusterGrants, ...selfGrants]));
+    expect(role?.rules).toEqual(rulesOf(ownGrants));
+  });
+
+  test('needs Roles only where namespaces are named', async () => {
+    const objects = await helm.template(['--set=watchNamespaces={team-a,team-b}']);
+    expect(objects.filter(({ kind }) => kind.startsWith('ClusterRole'))).toEqual([]);
+    const watched = rolesOf(objects, 'Role').filter(({ metadata }) => metadata.name.endsWith('-watched'));
+    expect(watched.map(({ metadata }) => metadata.namespace)).toEqual(['team-a', 'team-b']);
+    for (const role of watched) expect(role.rules).toEqual(rulesOf(watchedGrants));
+    expect(containerOf(objects).args).toEqual(
+      expect.arrayContaining(['--watch-namespace=team-a', '--watch-namespace=team-b']),
+    );
+  });
+
+  test('hands marketplaces and more flags to the operator', async () => {
+    const urls = '--set=marketplace.urls={https://one.example,https://two.example}';
+    const { args } = containerOf(await helm.template([urls, '--set=extraArgs={--late-call=90s}']));
+    expect(args.filter((flag) => flag.startsWith('--marketplace-url'))).toEqual([
+      '--marketplace-url=https://one.example',
+      '--marketplace-url=https://two.example',
+    ]);
+    expect(args).toContain('--late-call=90s');
+  });
+
+  test('names the image by digest before tag', async () => {
+    const digest = `sha256:${'0'.repeat(64)}`;
+    const { image } = containerOf(await helm.template(['--set=image.tag=x', `--set=image.digest=${digest}`]));
+    expect(image).toBe(`ghcr.io/gpu-rental-operator/gpu-rental-operator@${digest}`);
+  });
+
+  test('keeps a replica through disruptions only where there is more than one', async () => {
+    expect(rolesOf(await helm.template([]), 'PodDisruptionBudget')).toEqual([]);
+    expect(rolesOf(await helm.template(['--set=replicas=2']), 'PodDisruptionBudget')).toHaveLength(1);
+  });
+
+  test.each([
+    ['a typing error', '--set=replcas=2', /replcas/],
+    ['a marketplace with a path', '--set=marketplace.urls={https://one.example/api}', /urls/],
+    ['a digest that is none', '--set=image.digest=latest', /digest/],
+    ['a flag without dashes', '--set=extraArgs={late-call=90s}', /extraArgs/],
+    ['no marketplace', '--set-json=marketplace.urls=[]', /urls/],
+    ['an account without a name', '--set=serviceAccount.create=false', /serviceAccount\.name is required/],
+  ])('refuses %s', async (_given, value, message) => {
+    await expect(helm.template([value])).rejects.toThrow(message);
+  });
+
+  test('is installed, upgraded and taken away again, and leaves the definitions', async () => {
+    const common = ['operator', CHART, '--namespace', namespace, '--take-ownership', '--force-conflicts'];
+    await helm.run(['install', ...common], cluster.kubeconfigPath);
+    await helm.run(
+      ['upgrade', ...common, '--set=replicas=2', '--set=logLevel=debug'],
+      cluster.kubeconfigPath,
+    );
+    const shown = await cluster.kubectl(['get', 'deployments,pdb', '-n', namespace, '-o', 'name']);
+    expect(shown).toContain('deployment.apps/operator-gpu-rental-operator');
+    expect(shown).toContain('poddisruptionbudget.policy/operator-gpu-rental-operator');
+    await helm.run(['uninstall', 'operator', '--namespace', namespace], cluster.kubeconfigPath);
+    expect(await cluster.kubectl(['get', 'deployments', '-n', namespace, '-o', 'name'])).toBe('');
+    const crds = await cluster.kubectl(['get', 'customresourcedefinitions', '-o', 'name']);
+    for (const { names } of definitions) expect(crds).toContain(`${names.plural}.${names.group}`);
+  });
+});
