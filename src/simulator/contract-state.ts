@@ -9,7 +9,7 @@ import type { Contract, EndedContract, Machine } from './world.ts';
 export function stopContract(contract: Contract, now: number, settings: Settings): Contract {
   const at = now + settings.boot.stopSeconds * settings.boot.scale * 1000;
   const stopping: Contract = {
-    ...diskOnly(contract, now),
+    ...withDiskOnly(contract, now),
     intendedStatus: 'stopped',
     heldBy: null,
     timeline: [{ at, status: 'stopped' }],
@@ -24,7 +24,7 @@ export function holdContract(
   heldBy: NonNullable<Contract['heldBy']>,
 ): Contract {
   return {
-    ...diskOnly(contract, now),
+    ...withDiskOnly(contract, now),
     actualStatus: 'stopped',
     statusMessage: null,
     statusSince: now,
@@ -100,11 +100,13 @@ export function forceStatus(
   };
 }
 
-function diskOnly(contract: Contract, now: number): Contract {
+/** Only the disk is billed from `now`. */
+export function withDiskOnly(contract: Contract, now: number): Contract {
   return rebill(contract, now, { gpuPerHour: 0, diskPerHour: contract.diskPricePerHour });
 }
 
-function withCompute(contract: Contract, now: number): Contract {
+/** Disk and compute are billed from `now`, at the bid where there is one. */
+export function withCompute(contract: Contract, now: number): Contract {
   return rebill(contract, now, {
     gpuPerHour: contract.bidPerHour ?? contract.gpuPricePerHour,
     diskPerHour: contract.diskPricePerHour,

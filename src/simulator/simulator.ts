@@ -6,11 +6,12 @@ import { advanceSteps } from './advance-steps.ts';
 import type { OfferSketch } from './catalog.ts';
 import { type Listening, listen } from './http-server.ts';
 import { inProcessTransport } from './in-process.ts';
+import { type MachineHttp, serveMachines } from './machine-servers.ts';
 import { makeKey, newWorld } from './new-world.ts';
 import type { Profile } from './route.ts';
 import { controlRoutes } from './routes/control.ts';
 import { routes } from './routes/registry.ts';
-import { createService } from './service.ts';
+import { createService, type Service } from './service.ts';
 import { type SettingsOverride, withSettings } from './settings.ts';
 import { createSimulatedTime, type SimulatedTime } from './simulated-time.ts';
 import type { World } from './world.ts';
@@ -36,6 +37,8 @@ export interface SimulatorOptions {
   readonly world?: World;
   /** Keeps the world on disk; a world found there goes on as if it had never stopped. */
   readonly file?: WorldFile;
+  /** Serves the ports of running machines on loopback while the simulator listens; true for a default answer. */
+  readonly machineServer?: boolean | MachineHttp;
   /** Told of a bug: a request that ended in an exception. */
   readonly onError?: (error: unknown) => void;
 }
@@ -84,20 +87,44 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     routes: options.control ? [...routes, ...controlRoutes({ store, time, catchUp })] : routes,
     saved,
   });
-  const { limits } = store.current().settings;
+  const world = (): World => {
+    catchUp();
+    return store.current();
+  };
   return {
     handle: inProcessTransport(service),
-    listen: (port = 0) => listen(service, { port, ...limits, onError: options.onError ?? (() => undefined) }),
-    world() {
-      catchUp();
-      return store.current();
-    },
+    listen: (port = 0) => listenWithMachines({ options, service, store, clock, world }, port),
+    world,
     store,
     apiKey,
     now: () => time.now(),
     advance(seconds) {
       time.advance(seconds * 1000);
       catchUp();
+    },
+  };
+}
+
+interface ListenParts {
+  readonly options: SimulatorOptions;
+  readonly service: Service;
+  readonly store: WorldStore;
+  readonly clock: Clock;
+  readonly world: () => World;
+}
+
+async function listenWithMachines(parts: ListenParts, port: number): Promise<Listening> {
+  const { options, service, store, clock, world } = parts;
+  const onError = options.onError ?? (() => undefined);
+  const listening = await listen(service, { port, ...store.current().settings.limits, onError });
+  if (!options.machineServer) return listening;
+  const http: MachineHttp = options.machineServer === true ? () => undefined : options.machineServer;
+  const machines = serveMachines({ store, clock, world, http });
+  return {
+    ...listening,
+    async close() {
+      machines.close();
+      await listening.close();
     },
   };
 }

@@ -13,6 +13,8 @@ export interface SimulatorFlags {
   readonly bootScale?: number;
   readonly listLag?: number;
   readonly offers?: number;
+  /** Listen on loopback for the ports of running machines. */
+  readonly serveMachines?: boolean;
   /** False switches rate limits off. */
   readonly rateLimits: boolean;
 }
@@ -48,6 +50,10 @@ export const simulatorCommand: Command = {
     { flags: '--boot-scale <factor>', description: 'Multiplies boot times; 0.01 boots in seconds.' },
     { flags: '--list-lag <seconds>', description: 'Seconds for which lists do not show a new contract.' },
     { flags: '--offers <count>', description: 'Number of offers in the catalog.' },
+    {
+      flags: '--serve-machines',
+      description: 'Answer on 127.0.0.1 at the ports of running machines (map 203.0.113.0/24 to it).',
+    },
     { flags: '--no-rate-limits', description: 'Do not refuse calls that come too quickly.' },
   ],
   run: (input, context) => runSimulator(readFlags(input.options), context),
@@ -93,6 +99,7 @@ function optionsOf(flags: SimulatorFlags): SimulatorOptions {
     seed: flags.seed,
     timeScale: flags.timeScale,
     control: flags.control,
+    machineServer: flags.serveMachines === true,
     ...(flags.apiKey === undefined ? {} : { apiKey: flags.apiKey }),
     ...(flags.offers === undefined ? {} : { catalog: flags.offers }),
     settings: {
@@ -129,6 +136,7 @@ export function readFlags(options: OptionValues): SimulatorFlags {
     bootScale: number('bootScale', '--boot-scale'),
     listLag: number('listLag', '--list-lag'),
     offers: number('offers', '--offers'),
+    serveMachines: options.serveMachines === true,
     rateLimits: options.rateLimits !== false,
   }) as unknown as SimulatorFlags;
 }

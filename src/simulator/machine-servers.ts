@@ -1,0 +1,128 @@
+import { createServer as createHttpServer, type RequestListener } from 'node:http';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { Clock, Timer } from '../lib/clock.ts';
+import { shownStatus } from './boot.ts';
+import type { Contract, World } from './world.ts';
+import type { WorldStore } from './world-store.ts';
+
+/*
+ * Running machines that answer: a listener on 127.0.0.1 for each port that the market says a machine has.
+ * Machines have documentation addresses; whoever tests against them maps 203.0.113.0/24 to 127.0.0.1.
+ */
+
+/** One port of a machine that runs. */
+export interface MachinePort {
+  readonly contract: Contract;
+  /** As in the port map: `8080/tcp`. */
+  readonly containerPort: string;
+  readonly hostPort: number;
+}
+
+/** What answers HTTP on a port; undefined leaves it to the default. */
+export type MachineHttp = (port: MachinePort) => RequestListener | undefined;
+
+export interface MachineServers {
+  /** Breaks all connections and stops looking. */
+  close(): void;
+}
+
+const LOOK_EVERY_MS = 100;
+const SSH_GREETING = 'SSH-2.0-simulated_machine\r\n';
+
+interface Options {
+  readonly store: WorldStore;
+  readonly clock: Clock;
+  /** The world brought up to now. */
+  readonly world: () => World;
+  readonly http: MachineHttp;
+}
+
+/** Opens and closes ports as machines come and go, looking ten times a second. */
+export function serveMachines(options: Options): MachineServers {
+  const open = new Map<string, Listener>();
+  let timer: Timer | undefined;
+  const look = (): void => {
+    syncPorts(options, open);
+    timer = options.clock.setTimer(LOOK_EVERY_MS, look, { background: true });
+  };
+  look();
+  return {
+    close() {
+      timer?.cancel();
+      for (const listener of open.values()) listener.close();
+      open.clear();
+    },
+  };
+}
+
+function syncPorts(options: Options, open: Map<string, Listener>): void {
+  const wanted = new Map(runningPorts(options.world()).map((port) => [keyOf(port), port]));
+  for (const [key, listener] of open) {
+    if (wanted.has(key)) continue;
+    listener.close();
+    open.delete(key);
+  }
+  for (const [key, port] of wanted) if (!open.has(key)) open.set(key, listenOn(options, port));
+}
+
+const keyOf = ({ contract, containerPort }: MachinePort): string => `${contract.id} ${containerPort}`;
+
+/** TCP ports of machines that run and are reached directly. */
+export function runningPorts(world: World): readonly MachinePort[] {
+  return Object.values(world.tables.contracts)
+    .filter((contract) => shownStatus(contract, world.tables.machines[contract.machineId]) === 'running')
+    .flatMap((contract) =>
+      Object.entries(contract.ports)
+        .filter(([containerPort]) => containerPort.endsWith('/tcp'))
+        .map(([containerPort, hostPort]) => ({ contract, containerPort, hostPort })),
+    );
+}
+
+interface Listener {
+  close(): void;
+}
+
+/** A port that another process holds is exchanged for a free one, which the port map then shows. */
+function listenOn(options: Options, port: MachinePort): Listener {
+  const server =
+    port.containerPort === '22/tcp' ? sshServer() : createHttpServer(options.http(port) ?? greet(port));
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+  });
+  server.once('error', () => listenElsewhere(options, server, port));
+  server.listen(port.hostPort, '127.0.0.1');
+  server.unref();
+  return {
+    close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+function listenElsewhere(options: Options, server: Server, port: MachinePort): void {
+  server.listen(0, '127.0.0.1', () => {
+    const free = (server.address() as AddressInfo).port;
+    const contract = options.store.current().tables.contracts[port.contract.id];
+    if (!contract) return;
+    const ports = { ...contract.ports, [port.containerPort]: free };
+    const sshPort = port.containerPort === '22/tcp' ? free : contract.sshPort;
+    options.store.put('contracts', { ...contract, ports, sshPort });
+  });
+}
+
+function sshServer(): Server {
+  return createServer((socket) => socket.write(SSH_GREETING));
+}
+
+/** The default answer: 200 and who it is, whatever is asked. */
+function greet(port: MachinePort): RequestListener {
+  return (request, response) => {
+    request.resume();
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ instance: port.contract.id, port: port.containerPort, path: request.url }));
+  };
+}

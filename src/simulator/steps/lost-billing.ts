@@ -1,0 +1,37 @@
+import type { AdvanceStep } from '../advance.ts';
+import { shownStatus } from '../boot.ts';
+import { withCompute, withDiskOnly } from '../contract-state.ts';
+import { ratePerHour } from '../ledger.ts';
+import { withRows } from '../rows.ts';
+import type { Contract, World } from '../world.ts';
+
+const LOST: ReadonlySet<string | null> = new Set(['exited', 'unknown', 'offline']);
+
+/** The contract billed as its status asks for; the same contract where that is so already. */
+function rebilled(world: World, contract: Contract): Contract {
+  if (contract.intendedStatus !== 'running' || contract.heldBy !== null) return contract;
+  const isLost = LOST.has(shownStatus(contract, world.tables.machines[contract.machineId]));
+  const computes = ratePerHour(contract) > contract.diskPricePerHour;
+  if (isLost === !computes) return contract;
+  return isLost ? withDiskOnly(contract, world.now) : withCompute(contract, world.now);
+}
+
+function due(world: World): readonly Contract[] {
+  return Object.values(world.tables.contracts).flatMap((contract) => {
+    const after = rebilled(world, contract);
+    return after === contract ? [] : [after];
+  });
+}
+
+/**
+ * Where `billing.computeWhileLost` is off, a lost machine costs its disk alone until it runs again.
+ * PURE.
+ */
+export const lostBillingStep: AdvanceStep = {
+  name: 'lost billing',
+  nextAt(world) {
+    if (world.settings.billing.computeWhileLost) return Number.POSITIVE_INFINITY;
+    return due(world).length > 0 ? world.now : Number.POSITIVE_INFINITY;
+  },
+  run: (world) => withRows(world, 'contracts', due(world)),
+};
