@@ -1,0 +1,100 @@
+import type { AccountLimits } from '../../accounts/limits.ts';
+import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
+import type { MicroDollars } from '../../lib/money.ts';
+import type { Offer, OfferScalar } from '../../marketplace/offers.ts';
+import { type OfferCheck, offerChecks } from './offer-checks.ts';
+import { totalPrice } from './offer-price.ts';
+
+/** What besides the requirements rules an offer out for now. */
+export interface Exclusions {
+  readonly offers: ReadonlySet<number>;
+  readonly machines: ReadonlySet<number>;
+  readonly hosts: ReadonlySet<number>;
+}
+
+export interface ChoiceInput {
+  readonly requirements: OfferRequirements;
+  readonly limits: AccountLimits;
+  readonly diskGB: number;
+  readonly offers: readonly Offer[];
+  readonly excluded: Exclusions;
+}
+
+/** The offer to rent, or why none of those found will do. */
+export type Choice =
+  | { readonly type: 'chosen'; readonly offer: Offer; readonly pricePerHour: MicroDollars | undefined }
+  | { readonly type: 'none'; readonly reason: 'NoOffers' | 'NoOfferWithinPrice' | 'PriceUnknown' };
+
+/** The first offer by the wanted order that passes every check and is not excluded. Ties go to the lowest id. */
+export function chooseOffer(input: ChoiceInput): Choice {
+  const checks = offerChecks(input.requirements, input);
+  const matching = input.offers.filter((offer) => passes(checks, offer, new Set(['price', 'knownPrice'])));
+  const affordable = matching.filter((offer) => passes(checks, offer, new Set()));
+  const free = affordable.filter((offer) => !isExcluded(offer, input.excluded));
+  const [offer] = free.sort(byOrder(input.requirements.order));
+  if (offer) return { type: 'chosen', offer, pricePerHour: totalPrice(offer, input.requirements) };
+  return { type: 'none', reason: refusal(checks, matching, affordable) };
+}
+
+/**
+ * How many offers would do with each single requirement dropped, most helpful first. Requirements that change
+ * nothing are left out.
+ */
+export function wouldMatchWithout(
+  input: ChoiceInput,
+): readonly { readonly name: string; readonly count: number }[] {
+  const checks = offerChecks(input.requirements, input);
+  return checks
+    .map(({ name, label }) => ({
+      name: label,
+      count: input.offers.filter((offer) => passes(checks, offer, new Set([name]))).length,
+    }))
+    .filter(({ count }) => count > 0)
+    .sort((left, right) => right.count - left.count || (left.name < right.name ? -1 : 1));
+}
+
+function passes(checks: readonly OfferCheck[], offer: Offer, dropped: ReadonlySet<string>): boolean {
+  return checks.every((check) => dropped.has(check.name) || check.passes(offer));
+}
+
+function isExcluded(offer: Offer, excluded: Exclusions): boolean {
+  return (
+    excluded.offers.has(offer.id) ||
+    (offer.machineId !== undefined && excluded.machines.has(offer.machineId)) ||
+    (offer.hostId !== undefined && excluded.hosts.has(offer.hostId))
+  );
+}
+
+function refusal(
+  checks: readonly OfferCheck[],
+  matching: readonly Offer[],
+  affordable: readonly Offer[],
+): 'NoOffers' | 'NoOfferWithinPrice' | 'PriceUnknown' {
+  if (matching.length === 0 || affordable.length > 0) return 'NoOffers';
+  const priced = matching.filter((offer) => passes(checks, offer, new Set(['price'])));
+  return priced.length > 0 ? 'NoOfferWithinPrice' : 'PriceUnknown';
+}
+
+function byOrder(order: OfferRequirements['order']): (left: Offer, right: Offer) => number {
+  return (left, right) => {
+    for (const { field, direction } of order) {
+      const difference = compare(left.fields[field], right.fields[field]);
+      if (difference !== 0)
+        return direction === 'Desc' && !isOneMissing(left, right, field) ? -difference : difference;
+    }
+    return left.id - right.id;
+  };
+}
+
+/** Whatever is not known comes last, in either direction. */
+function compare(left: OfferScalar | undefined, right: OfferScalar | undefined): number {
+  const leftKnown = left !== undefined && left !== null;
+  const rightKnown = right !== undefined && right !== null;
+  if (!leftKnown || !rightKnown) return Number(rightKnown) - Number(leftKnown);
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}
+
+function isOneMissing(left: Offer, right: Offer, field: string): boolean {
+  return (left.fields[field] ?? undefined) === undefined || (right.fields[field] ?? undefined) === undefined;
+}

@@ -1,0 +1,87 @@
+import type { GpuInstancePhase } from '../../api/v1alpha1/gpu-instance.ts';
+import { type Reason, reasons } from '../../api/v1alpha1/reasons.ts';
+import type { Says, Verdict } from './types.ts';
+
+/** What a rule found, in as few words as it takes; {@link verdict} makes the conditions of it. */
+export interface Finding {
+  readonly phase: GpuInstancePhase;
+  /** Why the object is as it is. */
+  readonly reason: Reason;
+  /** Instead of the catalogue's sentence. Never a figure that moves by itself. */
+  readonly detail?: string | undefined;
+  readonly machine: MachineFinding;
+  /** Whether everything that is wanted holds. */
+  readonly ready?: boolean;
+  /** Set where price, lifetime or total cost are not within their limits. */
+  readonly budget?: { readonly reason: Reason; readonly detail: string } | undefined;
+  /** Said beside Ready while it holds: something goes on although all is well. */
+  readonly alsoAtWork?: { readonly reason: Reason; readonly detail: string } | undefined;
+}
+
+/** What is known of the machine. */
+export type MachineFinding =
+  | { readonly type: 'none' }
+  | {
+      readonly type: 'booting' | 'failing' | 'stopped' | 'silent';
+      readonly held: Reason;
+      readonly reason: Reason;
+    }
+  | { readonly type: 'running'; readonly held: Reason; readonly reachable: Says };
+
+/** One statement: the given detail or the catalogue's sentence, and what a person can do. */
+export function say(status: Says['status'], reason: Reason, detail?: string): Says {
+  const entry: { sentence: string; remedy?: string } = reasons[reason];
+  const sentence = detail ?? entry.sentence;
+  return { status, reason, message: entry.remedy === undefined ? sentence : `${sentence} ${entry.remedy}` };
+}
+
+/** The conditions that follow from a finding. Reconciling and Stalled stand only while they are true. */
+export function verdict(finding: Finding): Verdict {
+  const { phase, reason, detail, budget } = finding;
+  const ready = finding.ready ?? false;
+  const stalled = !ready && reasons[reason].kind === 'terminal';
+  const atWork = ready ? finding.alsoAtWork : { reason, detail };
+  return {
+    phase,
+    Ready: say(ready ? 'True' : 'False', reason, detail),
+    ...machineConditions(finding),
+    WithinBudget: budget ? say('False', budget.reason, budget.detail) : say('True', 'WithinLimits'),
+    ...(atWork && !stalled ? { Reconciling: say('True', atWork.reason, atWork.detail) } : {}),
+    ...(stalled ? { Stalled: say('True', reason, detail) } : {}),
+  };
+}
+
+function machineConditions({
+  machine,
+  reason,
+  detail,
+}: Finding): Pick<Verdict, 'Rented' | 'Booted' | 'Reachable'> {
+  switch (machine.type) {
+    case 'none':
+      return {
+        Rented: say('False', reason, detail),
+        Booted: say('False', 'NotRented'),
+        Reachable: say('False', 'NotRented'),
+      };
+    case 'running':
+      return {
+        Rented: say('True', machine.held),
+        Booted: say('True', 'Running'),
+        Reachable: machine.reachable,
+      };
+    case 'silent':
+      return {
+        Rented: say('True', machine.held),
+        Booted: say('Unknown', machine.reason),
+        Reachable: say('False', 'NotRunning'),
+      };
+    case 'booting':
+    case 'failing':
+    case 'stopped':
+      return {
+        Rented: say('True', machine.held),
+        Booted: say('False', machine.reason),
+        Reachable: say('False', 'NotRunning'),
+      };
+  }
+}

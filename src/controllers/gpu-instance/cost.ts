@@ -1,0 +1,75 @@
+import type { GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
+import { costOver, formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
+import { formatTime, parseTime } from '../../lib/rfc3339.ts';
+
+export type Cost = NonNullable<GpuInstanceStatus['cost']>;
+
+/** Services bill whole seconds. */
+function billedMs(from: number, to: number): number {
+  return Math.max(0, Math.floor(to / 1000) - Math.floor(from / 1000)) * 1000;
+}
+
+/** What the object has cost until `at`, all machines together. */
+export function totalCost(cost: Cost | undefined, at: number): MicroDollars {
+  if (!cost) return 0;
+  const accrued = dollars(cost.accrued) ?? 0;
+  const since = parseTime(cost.since);
+  if (since === undefined) return accrued;
+  return accrued + costOver(dollars(cost.pricePerHour) ?? 0, billedMs(since, at));
+}
+
+/** As many ended machines as a status remembers. */
+export const HISTORY_LENGTH = 5;
+
+/**
+ * What the present machine has cost until `at`. Exact while all ended machines are remembered; afterwards an
+ * earlier price of the same machine is not told apart.
+ */
+export function machineCost(status: GpuInstanceStatus | undefined, at: number): MicroDollars {
+  const history = status?.history ?? [];
+  if (history.length < HISTORY_LENGTH) {
+    const ended = history.reduce((sum, machine) => sum + (dollars(machine.cost) ?? 0), 0);
+    return Math.max(0, totalCost(status?.cost, at) - ended);
+  }
+  const from = parseTime(status?.rentedAt) ?? parseTime(status?.cost?.since) ?? at;
+  return costOver(dollars(status?.cost?.pricePerHour) ?? 0, billedMs(from, at));
+}
+
+/** A machine begins to bill. */
+export function beginCost(cost: Cost | undefined, at: number, price: MicroDollars | undefined): Cost {
+  return {
+    ...(price === undefined ? {} : { pricePerHour: formatDollars(price) }),
+    accrued: cost?.accrued ?? '0.00',
+    since: formatTime(at),
+  };
+}
+
+/** The same machine costs something else from `at` on; an equal price changes nothing. */
+export function repriced(cost: Cost, at: number, price: MicroDollars): Cost {
+  if (dollars(cost.pricePerHour) === price) return cost;
+  if (cost.pricePerHour === undefined) return { ...cost, pricePerHour: formatDollars(price) };
+  return {
+    ...cost,
+    accrued: formatDollars(totalCost(cost, at)),
+    pricePerHour: formatDollars(price),
+    since: formatTime(at),
+  };
+}
+
+/** The service says since when it bills, and at which price: what was assumed until now is corrected. */
+export function corrected(cost: Cost, since: number, price: MicroDollars | undefined): Cost {
+  return {
+    ...cost,
+    ...(price === undefined ? {} : { pricePerHour: formatDollars(price) }),
+    since: formatTime(since),
+  };
+}
+
+/** Billing ended at `at`. */
+export function endCost(cost: Cost | undefined, at: number): Cost | undefined {
+  return cost && { accrued: formatDollars(totalCost(cost, at)) };
+}
+
+function dollars(text: string | undefined): MicroDollars | undefined {
+  return text === undefined ? undefined : parseDollars(text);
+}

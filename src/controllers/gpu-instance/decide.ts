@@ -1,0 +1,75 @@
+import { publishFirst } from './publication.ts';
+import { whileAbsent } from './rules/absent.ts';
+import { adopt, observeOnly } from './rules/adopting.ts';
+import { whileBooting } from './rules/booting.ts';
+import { whileDeleting } from './rules/deleting.ts';
+import { whileFailing } from './rules/failing.ts';
+import { hold, waitForAccount } from './rules/held.ts';
+import { awaitSettlement } from './rules/pending.ts';
+import { saveFound, saveRented } from './rules/rented.ts';
+import { whileRunning } from './rules/running.ts';
+import { whileStopped } from './rules/stopped.ts';
+import { destroySurplus } from './rules/surplus.ts';
+import { whileUnrecognized } from './rules/unrecognized.ts';
+import { whileUnrented } from './rules/unrented.ts';
+import { classify, type Stage } from './stage.ts';
+import type { Observed, Step } from './types.ts';
+
+/**
+ * The next step for one object, from what was seen alone. Every choice is made here: which offer, which
+ * machine, when to look again. Where a rule needs to see more, the step says what, and is asked again with it.
+ */
+export function decide(observed: Observed): Step {
+  const stage = classify(observed);
+  if (stage.type === 'deleting') return whileDeleting(observed);
+  if (mayHaveSurplus(stage)) {
+    const surplus = destroySurplus(observed);
+    if (surplus) return surplus;
+  }
+  return publishFirst(observed, byStage(observed, stage));
+}
+
+/** A result that is not yet saved, or a record in doubt, comes before any tidying up. */
+function mayHaveSurplus(stage: Stage): boolean {
+  return stage.type === 'machine' || stage.type === 'pending' || stage.type === 'unrented';
+}
+
+function byStage(observed: Observed, stage: Exclude<Stage, { type: 'deleting' }>): Step {
+  switch (stage.type) {
+    case 'held':
+      return hold(observed, stage);
+    case 'withoutAccount':
+      return waitForAccount(observed);
+    case 'observing':
+      return observeOnly(observed);
+    case 'adopting':
+      return adopt(observed);
+    case 'rented':
+      return saveRented(observed, stage.rented);
+    case 'found':
+      return saveFound(observed, stage);
+    case 'pending':
+      return awaitSettlement(observed, stage);
+    case 'unrented':
+      return whileUnrented(observed, stage);
+    case 'machine':
+      return byMachine(observed, stage);
+  }
+}
+
+function byMachine(observed: Observed, { machine, state }: Extract<Stage, { type: 'machine' }>): Step {
+  switch (state.type) {
+    case 'absent':
+      return whileAbsent(observed, { machine, state });
+    case 'booting':
+      return whileBooting(observed, { machine, state });
+    case 'running':
+      return whileRunning(observed, { machine, state });
+    case 'stopped':
+      return whileStopped(observed, { machine, state });
+    case 'failing':
+      return whileFailing(observed, { machine, state });
+    case 'unrecognized':
+      return whileUnrecognized(observed, { machine, state });
+  }
+}

@@ -1,0 +1,57 @@
+import { type Finding, verdict } from './conditions.ts';
+import type { Decision, Look, Observed, Recording, StatusFields, Step } from './types.ts';
+
+/** One rule of a stage: what it looks for, and why it stands where it stands. */
+export interface Rule<S> {
+  readonly name: string;
+  readonly because: string;
+  /** undefined: it does not apply, the next rule is asked. */
+  readonly decide: (observed: Observed, stage: S) => Step | undefined;
+}
+
+/** The step of the first rule that applies, under that rule's name. */
+export function firstOf<S>(rules: readonly Rule<S>[], observed: Observed, stage: S): Step | undefined {
+  for (const rule of rules) {
+    const step = rule.decide(observed, stage);
+    if (step) return step.type === 'decision' ? { ...step, rule: rule.name } : step;
+  }
+  return undefined;
+}
+
+type Parts = Partial<Omit<Decision, 'type' | 'status'>> & {
+  readonly fields?: StatusFields;
+  readonly finding?: Finding;
+};
+
+/** A decision that does nothing but what is given. Actions without a word on recording record the status first. */
+export function decision({ fields, finding, ...parts }: Parts): Decision {
+  const actions = parts.actions ?? [];
+  const record: Recording =
+    actions.length > 0 ? { type: 'status' } : { type: 'nothing', because: 'noAction' };
+  return {
+    type: 'decision',
+    rule: '',
+    record,
+    events: [],
+    avoid: [],
+    settled: [],
+    look: {},
+    ...(fields && finding ? { status: { fields, verdict: verdict(finding) } } : {}),
+    ...parts,
+    actions,
+  };
+}
+
+/** A decision that changes nothing at all. */
+export function nothing(look: Look = {}): Decision {
+  return decision({ look });
+}
+
+const BACKOFF_BASE_MS = 5_000;
+const BACKOFF_MOST_MS = 300_000;
+
+/** How long to wait after so many failures in a row: 5 s doubling to 5 min, spread by up to a fifth. */
+export function backoffMs(failures: number, jitter: number): number {
+  const plain = Math.min(BACKOFF_MOST_MS, BACKOFF_BASE_MS * 2 ** Math.min(10, Math.max(0, failures - 1)));
+  return Math.round(plain * (0.9 + 0.2 * jitter));
+}

@@ -1,0 +1,58 @@
+import type { AbsenceView, DestroyMark, Observed } from './types.ts';
+
+/** How far the proof stands that a machine no longer exists. */
+export type GoneProof =
+  /** Still listed, or seen again by its single read. */
+  | { readonly type: 'present' }
+  | { readonly type: 'waiting' }
+  /** The lists agree; its single read is missing. */
+  | { readonly type: 'needsRead' }
+  /** Lists and read agree; without our own destroy the key must prove its login, too. */
+  | { readonly type: 'needsLogin' }
+  | { readonly type: 'gone' };
+
+const NOTHING_SEEN: AbsenceView = { lists: [], read: undefined };
+
+/**
+ * Whether a machine is gone. After our own destroy: two complete lists begun after its answer and far enough
+ * apart, and a read that says absent. Without one: lists further apart, and a key that has just proved its
+ * login, since a service may answer a wrong key as if nothing were there.
+ */
+export function goneProof(observed: Observed, instanceId: number): GoneProof {
+  const mark = observed.memory.destroys.find((candidate) => candidate.instanceId === instanceId);
+  const absence = observed.absences.get(instanceId) ?? NOTHING_SEEN;
+  if (absence.read === 'present') return { type: 'present' };
+  if (absence.lists.length === 0) return { type: observed.list ? 'present' : 'waiting' };
+  if (!farApart(countingLists(observed, absence.lists, mark), spacing(observed, mark)))
+    return { type: 'waiting' };
+  if (absence.read === undefined) return { type: 'needsRead' };
+  if (absence.read === 'failed') return { type: 'waiting' };
+  if (mark || observed.loginProven === true) return { type: 'gone' };
+  return { type: observed.loginProven === undefined ? 'needsLogin' : 'waiting' };
+}
+
+/** Lists begun before a new machine had to be visible say nothing about it. */
+function countingLists(
+  observed: Observed,
+  lists: readonly number[],
+  mark: DestroyMark | undefined,
+): readonly number[] {
+  if (mark) return lists.filter((begun) => begun > mark.answeredAt);
+  const from = visibleFrom(observed);
+  return lists.filter((begun) => begun >= from);
+}
+
+function visibleFrom({ intent, constants, object, memory }: Observed): number {
+  if (intent.type !== 'intent' || intent.intent.attempt !== object.status?.attempt) return 0;
+  return intent.intent.deadline + constants.listLagMs + memory.forwardJumpMs;
+}
+
+function spacing({ constants }: Observed, mark: DestroyMark | undefined): number {
+  return mark ? constants.goneSpacingMs : constants.listLagMs;
+}
+
+function farApart(begun: readonly number[], spacingMs: number): boolean {
+  const first = begun[0];
+  const last = begun.at(-1);
+  return begun.length >= 2 && first !== undefined && last !== undefined && last - first >= spacingMs;
+}

@@ -1,0 +1,79 @@
+import type { AvoidTarget } from '../../accounts/avoid-list.ts';
+import type { GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
+import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import { formatDollars } from '../../lib/money.ts';
+import { formatTime, parseTime } from '../../lib/rfc3339.ts';
+import { endCost, HISTORY_LENGTH, machineCost } from './cost.ts';
+import { carriedFields, withoutMachine } from './machine-fields.ts';
+import type { Recorded } from './recorded.ts';
+import type { Observed, StatusFields } from './types.ts';
+
+/** How a machine came to its end. */
+export interface Ending {
+  readonly machine: Recorded;
+  readonly reason: Reason;
+  /** The service's clock where billing ended. */
+  readonly endedAt: number;
+}
+
+const AVOID_KIND: Partial<Readonly<Record<Reason, 'machine' | 'host'>>> = {
+  HostOffline: 'host',
+  HostSilent: 'host',
+  Exited: 'machine',
+  ProvisioningTimedOut: 'machine',
+  LoadingTimedOut: 'machine',
+  CannotStart: 'machine',
+  Outbid: 'machine',
+};
+
+const AVOID_MS = { machine: 3_600_000, host: 24 * 3_600_000 } as const;
+const MOST_AVOIDED = 64;
+
+/** What the account should keep off after such an end; undefined where the machine is not to blame. */
+export function avoidTarget(status: GpuInstanceStatus | undefined, reason: Reason): AvoidTarget | undefined {
+  const kind = AVOID_KIND[reason];
+  if (kind === 'host' && status?.hostId !== undefined) return { type: 'host', id: status.hostId };
+  if (kind !== undefined && status?.machineId !== undefined) return { type: 'machine', id: status.machineId };
+  return undefined;
+}
+
+/** The fields after a machine has ended: it moves into the history, its money into what has accrued. */
+export function endedFields(observed: Observed, ending: Ending): StatusFields {
+  const { status } = observed.object;
+  const fields = withoutMachine(carriedFields(observed));
+  const cost = endCost(status?.cost, ending.endedAt);
+  return {
+    ...fields,
+    attempt: ending.machine.attempt,
+    ...(cost === undefined ? {} : { cost }),
+    history: [...(fields.history ?? []), pastMachine(status, ending)].slice(-HISTORY_LENGTH),
+    ...avoidField(observed, ending.reason),
+  };
+}
+
+type PastMachine = NonNullable<GpuInstanceStatus['history']>[number];
+
+function pastMachine(status: GpuInstanceStatus | undefined, ending: Ending): PastMachine {
+  const begun = parseTime(status?.rentedAt) ?? parseTime(status?.cost?.since) ?? ending.endedAt;
+  return {
+    attempt: ending.machine.attempt,
+    instanceId: ending.machine.instanceId,
+    ...(status?.machineId === undefined ? {} : { machineId: status.machineId }),
+    ...(status?.hostId === undefined ? {} : { hostId: status.hostId }),
+    ...(status?.gpu?.name === undefined ? {} : { gpuName: status.gpu.name }),
+    reason: ending.reason,
+    endedAt: formatTime(ending.endedAt),
+    minutes: Math.max(0, Math.round((ending.endedAt - begun) / 60_000)),
+    cost: formatDollars(machineCost(status, ending.endedAt)),
+  };
+}
+
+function avoidField({ object, now }: Observed, reason: Reason): Pick<StatusFields, 'avoid'> {
+  const target = avoidTarget(object.status, reason);
+  const live = (object.status?.avoid ?? []).filter((entry) => (parseTime(entry.until) ?? 0) > now);
+  if (!target || target.type === 'offer') return live.length === 0 ? {} : { avoid: live };
+  const kind = target.type === 'host' ? ('Host' as const) : ('Machine' as const);
+  const others = live.filter((entry) => entry.kind !== kind || entry.id !== target.id);
+  const entry = { kind, id: target.id, until: formatTime(now + AVOID_MS[target.type]) };
+  return { avoid: [...others, entry].slice(-MOST_AVOIDED) };
+}

@@ -1,0 +1,56 @@
+import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
+import { WORKER_TOKEN_ENV } from '../../api/v1alpha1/names.ts';
+import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
+import { parseDollars } from '../../lib/money.ts';
+import { wholeGigabytes } from '../../lib/quantity.ts';
+import type { RentRequest } from '../../marketplace/instances.ts';
+import { packOnStart } from './on-start.ts';
+import type { InputsView } from './types.ts';
+
+export interface RentInput {
+  readonly spec: GpuInstanceSpec;
+  readonly requirements: OfferRequirements;
+  readonly inputs: Extract<InputsView, { type: 'ready' }>;
+  readonly label: string;
+  /** Shown by the worker to the operator and the other way round. */
+  readonly workerToken: string;
+}
+
+/** What is sent, or how long the packed script still is. */
+export type RentRequestResult =
+  | { readonly type: 'ready'; readonly request: RentRequest }
+  | { readonly type: 'onStartTooLong'; readonly bytes: number; readonly packedBytes: number };
+
+/** The marketplace's least disk is 8 GB; the CRD refuses less. */
+const DEFAULT_DISK_GB = 10;
+
+/** Disk to rent, in whole decimal GB, rounded up. */
+export function diskGB(spec: GpuInstanceSpec): number {
+  return wholeGigabytes(spec.disk) ?? DEFAULT_DISK_GB;
+}
+
+/** The rent call's body in our names (specification 4.5 and what the public service adds). */
+export function rentRequest(input: RentInput): RentRequestResult {
+  const { spec, requirements, inputs } = input;
+  const script = inputs.onStart === undefined ? undefined : packOnStart(inputs.onStart);
+  if (script?.type === 'tooLong') return { ...script, type: 'onStartTooLong' };
+  const bid = requirements.bid === undefined ? undefined : parseDollars(requirements.bid);
+  return {
+    type: 'ready',
+    request: {
+      ...(spec.image === undefined ? {} : { image: spec.image }),
+      diskGB: diskGB(spec),
+      label: input.label,
+      env: { ...inputs.env, [WORKER_TOKEN_ENV]: input.workerToken },
+      ports: (spec.ports ?? []).map(({ containerPort, protocol }) => ({
+        port: containerPort,
+        protocol: protocol === 'UDP' ? 'udp' : 'tcp',
+      })),
+      ...(script === undefined ? {} : { onStart: script.text }),
+      ...(bid === undefined ? {} : { bidPerHour: bid }),
+      ...(spec.ssh ? { runType: 'ssh_direc ssh_proxy' } : {}),
+      ...(inputs.imageLogin === undefined ? {} : { imageLogin: inputs.imageLogin }),
+      cancelUnavailable: true,
+    },
+  };
+}

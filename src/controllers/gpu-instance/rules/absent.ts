@@ -1,0 +1,108 @@
+import type { Reason } from '../../../api/v1alpha1/reasons.ts';
+import { reasons } from '../../../api/v1alpha1/reasons.ts';
+import { parseDuration } from '../../../lib/duration.ts';
+import { parseTime } from '../../../lib/rfc3339.ts';
+import { decision } from '../decision.ts';
+import { goneProof } from '../gone.ts';
+import { carriedFields } from '../machine-fields.ts';
+import type { Observed, Step } from '../types.ts';
+import { ended, endMachine } from './ending.ts';
+import { machineFinding } from './machine-finding.ts';
+import type { Held, StateNamed } from './running.ts';
+
+/** A recorded machine that the latest complete list does not show. */
+export function whileAbsent(observed: Observed, held: Held<StateNamed<'absent'>>): Step {
+  const { machine, state } = held;
+  const finding = machineFinding(observed, state);
+  const begun = endingReason(observed);
+  const mark = observed.memory.destroys.find((each) => each.instanceId === machine.instanceId);
+  if (mark) return endMachine(observed, { machine, reason: begun ?? 'Destroyed', kind: 'lost', finding });
+  if (observed.list === undefined) return decision({ look: { onList: true, afterMs: 5_000 } });
+  if (isFrozen(observed) && !begun) return decision({ look: { onList: true, afterMs: 60_000 } });
+  const proof = goneProof(observed, machine.instanceId);
+  switch (proof.type) {
+    case 'gone':
+      return ended(
+        observed,
+        { machine, reason: begun ?? 'Vanished', kind: 'lost' },
+        lastSeenBefore(observed, machine.instanceId),
+      );
+    case 'needsRead':
+      return { type: 'look', need: { type: 'read', instanceId: machine.instanceId } };
+    case 'needsLogin':
+      return { type: 'look', need: { type: 'loginProof' } };
+    case 'present':
+    case 'waiting':
+      return neverSeen(observed, held) ?? missing(observed, held);
+  }
+}
+
+/**
+ * Why this object itself began to end the machine, by what it recorded before the destroy. The answer to that
+ * destroy was lost with the process; that it was decided was not.
+ */
+function endingReason({ object }: Observed): Reason | undefined {
+  const working = object.status?.conditions?.find((each) => each.type === 'Reconciling');
+  if (
+    working?.reason !== 'Replacing' &&
+    working?.reason !== 'OldMachineNotGone' &&
+    working?.reason !== 'DestroyFailing'
+  ) {
+    return undefined;
+  }
+  const reason = object.status?.conditions?.find((each) => each.type === 'Booted')?.reason;
+  return isReason(reason) && reasons[reason].kind === 'retryable' ? reason : 'Destroyed';
+}
+
+function isReason(text: string | undefined): text is Reason {
+  return text !== undefined && Object.hasOwn(reasons, text);
+}
+
+/** While the breaker is open, or the login is in doubt, nothing counts as vanished. */
+function isFrozen({ account }: Observed): boolean {
+  return account.state !== 'ready' || account.facts.breaker.type === 'open';
+}
+
+/** A machine that was rented a moment ago is not listed at once. */
+function neverSeen(observed: Observed, held: Held<StateNamed<'absent'>>): Step | undefined {
+  const { status, spec } = observed.object;
+  if (status?.actualStatus !== undefined) return undefined;
+  const since = parseTime(status?.cost?.since) ?? observed.now;
+  const deadline = since + (parseDuration(spec.timeouts.provisioning) ?? 0);
+  const finding = { type: 'booting', held: 'Rented', reason: 'Provisioning' } as const;
+  if (observed.now >= deadline) {
+    return endMachine(observed, {
+      machine: held.machine,
+      reason: 'ProvisioningTimedOut',
+      kind: 'lost',
+      finding,
+    });
+  }
+  return decision({
+    fields: carriedFields(observed),
+    finding: { phase: 'Provisioning', reason: 'Provisioning', machine: finding },
+    look: { onList: true, afterMs: Math.max(1000, deadline - observed.now) },
+  });
+}
+
+/** Two lists in a row without it are said; whether it is gone is another question. */
+function missing(observed: Observed, held: Held<StateNamed<'absent'>>): Step {
+  const lists = observed.absences.get(held.machine.instanceId)?.lists ?? [];
+  const look = { onList: true, afterMs: observed.constants.listLagMs };
+  if (lists.length < 2) return decision({ look });
+  return decision({
+    fields: carriedFields(observed),
+    finding: {
+      phase: 'Lost',
+      reason: 'NotRunning',
+      detail: `Machine ${held.machine.instanceId} is missing from the lists of the marketplace.`,
+      machine: machineFinding(observed, held.state),
+    },
+    look,
+  });
+}
+
+/** Billing of a vanished machine ended between the last list that showed it and the first that did not. */
+function lastSeenBefore(observed: Observed, instanceId: number): number {
+  return observed.absences.get(instanceId)?.lists[0] ?? observed.now;
+}

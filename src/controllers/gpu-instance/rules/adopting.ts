@@ -1,0 +1,114 @@
+import { MACHINE_FINALIZER } from '../../../api/v1alpha1/names.ts';
+import type { Reason } from '../../../api/v1alpha1/reasons.ts';
+import { formatDollars } from '../../../lib/money.ts';
+import { makeLabel } from '../../../ownership/label.ts';
+import { beginCost } from '../cost.ts';
+import { decision } from '../decision.ts';
+import { carriedFields, withRow } from '../machine-fields.ts';
+import { factsOf } from '../recorded.ts';
+import { specHash } from '../spec-hash.ts';
+import { stateOf } from '../stage.ts';
+import type { Decision, ListedMachine, Observed, Step } from '../types.ts';
+import { machineFinding } from './machine-finding.ts';
+import { rentedFields } from './rented.ts';
+
+/** Shows a machine that is never touched. */
+export function observeOnly(observed: Observed): Step {
+  const checked = adoptable(observed);
+  if (checked.type === 'wait')
+    return decision({ rule: 'wait-for-list', look: { onList: true, afterMs: 5_000 } });
+  if (checked.type === 'refused') return refuse(observed, checked.reason);
+  const { row } = checked.machine;
+  const state = stateOf(row);
+  const finding = machineFinding(observed, state);
+  return decision({
+    rule: 'observe',
+    fields: { ...withRow(observed, row), instanceId: row.id },
+    finding: {
+      phase: 'Observed',
+      reason: state.type === 'running' ? 'Observed' : 'NotRunning',
+      ready: state.type === 'running',
+      machine: finding.type === 'none' ? finding : { ...finding, held: 'Observed' },
+    },
+  });
+}
+
+/** Takes over an existing machine: guard, claim and label, in this order. */
+export function adopt(observed: Observed): Step {
+  const { object } = observed;
+  if (object.spec.paused) {
+    return decision({
+      rule: 'paused',
+      fields: carriedFields(observed),
+      finding: { phase: 'Paused', reason: 'Paused', machine: { type: 'none' } },
+    });
+  }
+  const checked = adoptable(observed);
+  if (checked.type === 'wait')
+    return decision({ rule: 'wait-for-list', look: { onList: true, afterMs: 5_000 } });
+  if (checked.type === 'refused') return refuse(observed, checked.reason);
+  if (!object.metadata.finalizers?.includes(MACHINE_FINALIZER)) {
+    return decision({ rule: 'guard-before-adopting', record: { type: 'finalizer' }, look: { afterMs: 0 } });
+  }
+  return claim(observed, checked.machine);
+}
+
+function claim(observed: Observed, { row }: ListedMachine): Decision {
+  const from = row.startedAt ?? observed.now;
+  const machine = { instanceId: row.id, attempt: 1 };
+  const fields = rentedFields(observed, machine, from);
+  const label = makeLabel(observed.identity, { uid: observed.uid, attempt: 1, issuedAt: from });
+  return decision({
+    rule: 'adopt',
+    record: { type: 'status' },
+    fields: {
+      ...fields,
+      rentals: observed.object.status?.rentals ?? [],
+      specHash: specHash(observed.object.spec),
+      cost: beginCost(fields.cost, observed.now, row.pricePerHour),
+      ...(row.pricePerHour === undefined ? {} : { offerPricePerHour: formatDollars(row.pricePerHour) }),
+    },
+    finding: {
+      phase: 'Provisioning',
+      reason: 'Adopted',
+      machine: { type: 'booting', held: 'Adopted', reason: 'Provisioning' },
+    },
+    actions: [{ type: 'relabel', instanceId: row.id, label }],
+    events: [
+      {
+        type: 'Normal',
+        reason: 'InstanceAdopted',
+        action: 'Adopting',
+        note: `Machine ${row.id} was taken over.`,
+      },
+    ],
+    look: { afterMs: 0 },
+  });
+}
+
+type Adoptable =
+  | { readonly type: 'wait' }
+  | { readonly type: 'refused'; readonly reason: Reason }
+  | { readonly type: 'machine'; readonly machine: ListedMachine };
+
+/** Only a machine that is nobody's, and only where the account allows it; of two claimants the older object wins. */
+function adoptable(observed: Observed): Adoptable {
+  const facts = factsOf(observed);
+  if (!facts || !observed.list) return { type: 'wait' };
+  if (!facts.permitted) return { type: 'refused', reason: 'NamespaceNotAllowed' };
+  if (facts.adoption === 'None') return { type: 'refused', reason: 'AdoptionNotAllowed' };
+  const machine = observed.list.adoptTarget;
+  if (!machine) return { type: 'refused', reason: 'AdoptionTargetMissing' };
+  if (observed.olderClaimant || machine.ownership.type !== 'unlabelled')
+    return { type: 'refused', reason: 'AlreadyOwned' };
+  return { type: 'machine', machine };
+}
+
+function refuse(observed: Observed, reason: Reason): Decision {
+  return decision({
+    rule: 'refuse-adoption',
+    fields: carriedFields(observed),
+    finding: { phase: 'Failed', reason, machine: { type: 'none' } },
+    look: { onList: true },
+  });
+}

@@ -1,0 +1,104 @@
+import { LOADING_HARD_CAP } from '../../../api/v1alpha1/gpu-instance-spec.ts';
+import { parseDuration } from '../../../lib/duration.ts';
+import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
+import type { Instance } from '../../../marketplace/instances.ts';
+import { decision, firstOf, type Rule } from '../decision.ts';
+import { carriedFields, withRow, wordOf, wordSince } from '../machine-fields.ts';
+import type { Decision, Observed, Step } from '../types.ts';
+import { endMachine } from './ending.ts';
+import { bootReason, machineFinding } from './machine-finding.ts';
+import { type Held, type StateNamed, UNWANTED_RULES } from './running.ts';
+
+const RULES: readonly Rule<Held<StateNamed<'booting'>>>[] = [
+  ...UNWANTED_RULES,
+  {
+    name: 'stop-while-booting',
+    because: 'powerState is Stopped, and a booting machine bills like a running one.',
+    decide: stopWhileBooting,
+  },
+  { name: 'boot-timed-out', because: 'A machine that never comes up bills for nothing.', decide: timedOut },
+  { name: 'boot', because: 'Booting takes its time.', decide: wait },
+];
+
+export function whileBooting(observed: Observed, held: Held<StateNamed<'booting'>>): Step {
+  return firstOf(RULES, observed, held) ?? decision({});
+}
+
+function stopWhileBooting(observed: Observed, held: Held<StateNamed<'booting'>>): Decision | undefined {
+  if (observed.object.spec.powerState !== 'Stopped') return undefined;
+  const asked = observed.memory.stopAskedAt;
+  const asks = asked === undefined || asked + 30_000 <= observed.now;
+  return decision({
+    fields: withRow(observed, held.state.row),
+    finding: { phase: 'Stopping', reason: 'Stopping', machine: machineFinding(observed, held.state) },
+    actions: asks ? [{ type: 'stop', instanceId: held.machine.instanceId }] : [],
+    record: { type: 'status' },
+    look: { afterMs: 30_000 },
+  });
+}
+
+interface Deadline {
+  readonly at: number;
+  readonly reason: 'ProvisioningTimedOut' | 'LoadingTimedOut';
+}
+
+/** When this step of the boot is over at the latest. Progress moves it, up to the hard cap. */
+export function bootDeadline(observed: Observed, row: Instance): Deadline {
+  const { timeouts } = observed.object.spec;
+  const word = wordOf(row);
+  if (bootReason(word) === 'Provisioning') {
+    const rentedAt = row.startedAt ?? parseTime(observed.object.status?.cost?.since) ?? observed.now;
+    return { at: rentedAt + durationMs(timeouts.provisioning), reason: 'ProvisioningTimedOut' };
+  }
+  const since = wordSince(observed, row);
+  const progressAt = Math.max(
+    since,
+    observed.memory.progress?.at ?? 0,
+    parseTime(observed.object.status?.progressAt) ?? 0,
+  );
+  const at = Math.min(progressAt + durationMs(timeouts.loading), since + durationMs(LOADING_HARD_CAP));
+  return { at, reason: 'LoadingTimedOut' };
+}
+
+function timedOut(observed: Observed, held: Held<StateNamed<'booting'>>): Step | undefined {
+  const deadline = bootDeadline(observed, held.state.row);
+  if (observed.now < deadline.at) return undefined;
+  return endMachine(observed, {
+    ...held,
+    reason: deadline.reason,
+    kind: 'lost',
+    finding: machineFinding(observed, held.state),
+  });
+}
+
+/** Waits. Only a step of the boot is worth a write, not each look at it. */
+function wait(observed: Observed, held: Held<StateNamed<'booting'>>): Decision {
+  const { row } = held.state;
+  const reason = bootReason(wordOf(row));
+  const fields = reason === 'Provisioning' ? carriedFields(observed) : loadingFields(observed, row);
+  return decision({
+    fields,
+    finding: {
+      phase: reason === 'Provisioning' ? 'Provisioning' : 'Loading',
+      reason,
+      machine: machineFinding(observed, held.state),
+    },
+    look: { afterMs: Math.max(1000, bootDeadline(observed, row).at - observed.now) },
+  });
+}
+
+/** Progress is made durable when a quarter of the patience has passed since it last was, not at each sight of it. */
+function loadingFields(observed: Observed, row: Instance): ReturnType<typeof withRow> {
+  const fields = withRow(observed, row);
+  const seen = observed.memory.progress?.at;
+  const written = parseTime(fields.progressAt) ?? wordSince(observed, row);
+  const patience = durationMs(observed.object.spec.timeouts.loading);
+  return seen !== undefined && seen > written + patience / 4
+    ? { ...fields, progressAt: formatTime(seen) }
+    : fields;
+}
+
+/** A duration of the spec; the CRD lets no other text through. */
+function durationMs(text: string): number {
+  return parseDuration(text) ?? 0;
+}

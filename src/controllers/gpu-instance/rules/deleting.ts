@@ -1,0 +1,281 @@
+import { MACHINE_FINALIZER } from '../../../api/v1alpha1/names.ts';
+import { formatDollars, parseDollars } from '../../../lib/money.ts';
+import { parseTime } from '../../../lib/rfc3339.ts';
+import { makeRetainedLabel } from '../../../ownership/label.ts';
+import { totalCost } from '../cost.ts';
+import { decision, firstOf, type Rule } from '../decision.ts';
+import { goneProof } from '../gone.ts';
+import { carriedFields } from '../machine-fields.ts';
+import { factsOf, type Recorded, recordedMachine } from '../recorded.ts';
+import { settlement } from '../settle.ts';
+import { heldByRecord } from '../stage.ts';
+import type { Action, Decision, EventNote, Observed, Step } from '../types.ts';
+import { destroyRetryMs, FAILURES_WORTH_SAYING, failingDetail } from './ending.ts';
+
+/**
+ * Teardown: what this object may still bill for goes first, then the guard. It never gives up; only a person
+ * lets go of a machine, by `deletionPolicy: Retain`.
+ */
+const RULES: readonly Rule<undefined>[] = [
+  { name: 'not-guarded', because: 'Without our finalizer there is nothing left to do.', decide: notGuarded },
+  {
+    name: 'observed-only',
+    because: 'A machine that was only watched is not ours to end.',
+    decide: observedOnly,
+  },
+  { name: 'never-rented', because: 'No intent and no claim: no money was spent.', decide: neverRented },
+  {
+    name: 'give-up-machine',
+    because: 'A person decided to keep the machine, and no key may be left to ask.',
+    decide: retain,
+  },
+  {
+    name: 'hands-off',
+    because: 'A newer version wrote the record; only it knows what stands behind it.',
+    decide: handsOff,
+  },
+  { name: 'wait-for-account', because: 'Only a proven key can destroy.', decide: waitForKey },
+  {
+    name: 'wait-for-list',
+    because: 'Only a complete list names all machines of this object.',
+    decide: waitForList,
+  },
+  {
+    name: 'settle-first',
+    because: 'A rental of unknown outcome may still make a machine.',
+    decide: settleFirst,
+  },
+  { name: 'stop-machine', because: 'deletionPolicy is Stop: the disk stays.', decide: stopFirst },
+  { name: 'destroy-machines', because: 'Nothing may bill that nobody asked for.', decide: destroyAll },
+  { name: 'confirm-gone', because: 'The answer to a destroy is no proof.', decide: confirmGone },
+  { name: 'let-go', because: 'Nothing of this object bills any more.', decide: letGo },
+];
+
+export function whileDeleting(observed: Observed): Step {
+  return firstOf(RULES, observed, undefined) ?? decision({});
+}
+
+function notGuarded({ object }: Observed): Step | undefined {
+  return object.metadata.finalizers?.includes(MACHINE_FINALIZER) ? undefined : decision({});
+}
+
+function observedOnly(observed: Observed): Step | undefined {
+  return observed.object.spec.adopt?.policy === 'Observe'
+    ? release(noteGone(observed, 'The machine was only watched and stays as it is.'))
+    : undefined;
+}
+
+function neverRented(observed: Observed): Step | undefined {
+  const { object, intent, memory, list } = observed;
+  const untouched =
+    intent.type === 'none' && object.status?.instanceId === undefined && object.status?.claim === undefined;
+  if (!untouched || memory.intent || memory.rented || (list?.labelled.length ?? 0) > 0) return undefined;
+  return release(noteGone(observed, 'Nothing was rented.'));
+}
+
+/** Stop and Retain keep the recorded machine; with Retain no key is needed, since there may be none any more. */
+function retain(observed: Observed): Step | undefined {
+  const { deletionPolicy } = observed.object.spec;
+  if (deletionPolicy === 'Destroy') return undefined;
+  const { status } = observed.object;
+  const facts = factsOf(observed);
+  if (deletionPolicy === 'Retain' && facts === undefined) return release(noteRetained(observed));
+  const machine = recordedMachine(observed);
+  if (!machine || !observed.list) return undefined;
+  const stopped =
+    observed.list.recorded?.actualStatus === 'stopped' || observed.list.recorded?.actualStatus === 'frozen';
+  if (deletionPolicy === 'Stop' && !stopped) return undefined;
+  if (settlement(observed).type === 'unknown' && facts !== undefined && observed.account.state === 'ready')
+    return undefined;
+  const issuedAt = parseTime(status?.rentedAt) ?? observed.now;
+  const label = makeRetainedLabel(observed.identity, {
+    uid: observed.uid,
+    attempt: machine.attempt,
+    issuedAt,
+  });
+  return decision({
+    record: { type: 'nothing', because: 'deleting' },
+    actions: [
+      { type: 'retain', instanceId: machine.instanceId, policy: deletionPolicy, label },
+      { type: 'release', note: noteRetained(observed) },
+    ],
+  });
+}
+
+function handsOff(observed: Observed): Step | undefined {
+  const held = heldByRecord(observed);
+  if (held?.reason !== 'IntentUnknown' && held?.reason !== 'LoginChanged') return undefined;
+  return waiting(observed, held.reason, held.detail);
+}
+
+function waitForKey(observed: Observed): Step | undefined {
+  if (factsOf(observed)) return undefined;
+  const { name, namespace = observed.object.metadata.namespace } = observed.object.spec.accountRef;
+  const reason = observed.account.state === 'missing' ? 'AccountMissing' : 'AccountNotReady';
+  return waiting(
+    observed,
+    reason,
+    `MarketplaceAccount ${namespace}/${name} cannot be used, so the machine cannot be destroyed.`,
+  );
+}
+
+function waitForList(observed: Observed): Step | undefined {
+  return observed.list ? undefined : decision({ look: { onList: true, afterMs: 5_000 } });
+}
+
+function settleFirst(observed: Observed): Step | undefined {
+  const at = unsettledUntil(observed);
+  if (at === undefined || machinesToDestroy(observed).length > 0) return undefined;
+  return waiting(
+    observed,
+    'RentalUncertain',
+    'A rental of this object is of unknown outcome; it settles by the lists.',
+    {
+      onList: true,
+      afterMs: Math.max(1000, at - observed.now + 1),
+    },
+  );
+}
+
+/** Until when a machine of this object may still appear; undefined when none can. */
+function unsettledUntil(observed: Observed): number | undefined {
+  if (observed.intent.type === 'tampered') return untrustedUntil(observed);
+  const outcome = settlement(observed);
+  if (outcome.type === 'unknown') return outcome.settlesAt;
+  return outcome.type === 'ambiguous' ? observed.now + 60_000 : undefined;
+}
+
+/** An intent that cannot be read may have been written a moment before the deletion. */
+function untrustedUntil({ object, constants, listsBegun }: Observed): number | undefined {
+  const deletedAt = parseTime(object.metadata.deletionTimestamp) ?? 0;
+  const at = deletedAt + constants.rentCallMs + constants.lateCallMs + constants.listLagMs;
+  return listsBegun.some((begun) => begun > at) ? undefined : at;
+}
+
+function stopFirst(observed: Observed): Step | undefined {
+  const machine = recordedMachine(observed);
+  const row = observed.list?.recorded;
+  if (observed.object.spec.deletionPolicy !== 'Stop' || !machine || !row) return undefined;
+  const asked = observed.memory.stopAskedAt;
+  const asks = asked === undefined || asked + 30_000 <= observed.now;
+  return decision({
+    record: { type: 'nothing', because: 'deleting' },
+    actions: asks ? [{ type: 'stop', instanceId: machine.instanceId }] : [],
+    look: { onList: true, afterMs: 30_000 },
+  });
+}
+
+/** Listed machines of this object: the recorded one, and every one that carries its label inside its window. */
+function machinesToDestroy(observed: Observed): readonly number[] {
+  const { list, memory, constants } = observed;
+  if (!list) return [];
+  const recorded = machineToEnd(observed);
+  const labelled = list.labelled.filter(
+    ({ ownership }) => ownership.type === 'labelled' || ownership.type === 'undated',
+  );
+  const found = settlement(observed);
+  const ids = new Set([
+    ...(recorded && list.recorded ? [recorded.instanceId] : []),
+    ...labelled.map(({ row }) => row.id),
+    ...(found.type === 'found' ? [found.instanceId] : []),
+  ]);
+  const kept = observed.object.spec.deletionPolicy === 'Destroy' ? undefined : recordedMachine(observed)?.instanceId;
+  return [...ids].filter((id) => {
+    if (id === kept) return false;
+    const mark = memory.destroys.find((each) => each.instanceId === id);
+    return mark === undefined || list.begunAt > mark.answeredAt + constants.listLagMs;
+  });
+}
+
+/** The recorded machine, unless the deletion policy keeps it. */
+function machineToEnd(observed: Observed): Recorded | undefined {
+  return observed.object.spec.deletionPolicy === 'Destroy' ? recordedMachine(observed) : undefined;
+}
+
+function destroyAll(observed: Observed): Step | undefined {
+  const ids = machinesToDestroy(observed);
+  if (ids.length === 0) return undefined;
+  const wait = observed.memory.notBefore - observed.now;
+  if (wait > 0) {
+    if (observed.memory.destroyFailures < FAILURES_WORTH_SAYING) return decision({ look: { afterMs: wait } });
+    return waiting(observed, 'DestroyFailing', failingDetail(observed, ids[0] ?? 0), { afterMs: wait });
+  }
+  const destroys = ids.map((instanceId): Action => ({ type: 'destroy', instanceId, reason: 'Destroying' }));
+  return decision({
+    record: { type: 'nothing', because: 'deleting' },
+    actions: destroys,
+    look: { onList: true, afterMs: destroyRetryMs(observed) },
+  });
+}
+
+/** Every machine that this object held or that this process destroyed for it must be proven gone. */
+function confirmGone(observed: Observed): Step | undefined {
+  const isKept = observed.object.spec.deletionPolicy === 'Retain';
+  const recorded = isKept ? undefined : recordedMachine(observed);
+  const ids = new Set([
+    ...(recorded ? [recorded.instanceId] : []),
+    ...observed.memory.destroys.map((mark) => mark.instanceId),
+  ]);
+  for (const instanceId of ids) {
+    const proof = goneProof(observed, instanceId);
+    if (proof.type === 'needsRead') return { type: 'look', need: { type: 'read', instanceId } };
+    if (proof.type === 'needsLogin') return { type: 'look', need: { type: 'loginProof' } };
+    if (proof.type !== 'gone') return decision({ look: { onList: true, afterMs: 30_000 } });
+  }
+  return undefined;
+}
+
+function letGo(observed: Observed): Step {
+  const mark = observed.memory.destroys.at(-1);
+  const cost = totalCost(observed.object.status?.cost, mark?.endedAt ?? observed.now);
+  return release(
+    noteGone(observed, `Nothing is left; all machines of this object cost $${formatDollars(cost)}.`),
+  );
+}
+
+function release(note: EventNote): Decision {
+  return decision({ record: { type: 'nothing', because: 'deleting' }, actions: [{ type: 'release', note }] });
+}
+
+function noteGone(_observed: Observed, note: string): EventNote {
+  return { type: 'Normal', reason: 'InstanceDestroyed', action: 'Deleting', note };
+}
+
+function noteRetained({ object }: Observed): EventNote {
+  const { instanceId, cost } = object.status ?? {};
+  const price = parseDollars(cost?.pricePerHour ?? '');
+  const bills = price === undefined ? '' : ` and bills $${formatDollars(price)}/h`;
+  return {
+    type: 'Warning',
+    reason: 'Released',
+    action: 'Deleting',
+    note:
+      instanceId === undefined ? 'No machine was on record.' : `Machine ${instanceId} was given up${bills}.`,
+  };
+}
+
+/** Says what the deletion waits for. */
+function waiting(
+  observed: Observed,
+  reason:
+    | 'AccountMissing'
+    | 'AccountNotReady'
+    | 'RentalUncertain'
+    | 'DestroyFailing'
+    | 'IntentUnknown'
+    | 'LoginChanged',
+  detail: string,
+  look: Decision['look'] = {},
+): Decision {
+  const held = observed.object.status?.instanceId !== undefined;
+  return decision({
+    fields: carriedFields(observed),
+    finding: {
+      phase: 'Deleting',
+      reason,
+      detail,
+      machine: held ? { type: 'silent', held: 'Rented', reason: 'Deleting' } : { type: 'none' },
+    },
+    look: { ...look },
+  });
+}

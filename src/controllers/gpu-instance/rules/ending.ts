@@ -1,0 +1,174 @@
+import { annotations } from '../../../api/v1alpha1/names.ts';
+import type { Reason } from '../../../api/v1alpha1/reasons.ts';
+import { formatDollars } from '../../../lib/money.ts';
+import type { MachineFinding } from '../conditions.ts';
+import { machineCost } from '../cost.ts';
+import { backoffMs, decision } from '../decision.ts';
+import { goneProof } from '../gone.ts';
+import { avoidTarget, endedFields } from '../history.ts';
+import { carriedFields } from '../machine-fields.ts';
+import type { Recorded } from '../recorded.ts';
+import type { Decision, DestroyMark, Observed, Step } from '../types.ts';
+
+/** Why and how firmly a machine is to end. */
+export interface EndWish {
+  readonly machine: Recorded;
+  readonly reason: Reason;
+  readonly detail?: string | undefined;
+  /**
+   * `lost`: it is of no use any more. `unwanted`: it works, and another is wanted. `limit`: the object may
+   * have none any more. What may hold each of them back differs.
+   */
+  readonly kind: 'lost' | 'unwanted' | 'limit';
+  readonly finding: MachineFinding;
+}
+
+/**
+ * Ends a recorded machine: destroy, prove gone, then let go of it. Nothing of it begins while something holds
+ * it back; once the destroy was answered it is carried through.
+ */
+export function endMachine(observed: Observed, wish: EndWish): Step {
+  const mark = observed.memory.destroys.find((each) => each.instanceId === wish.machine.instanceId);
+  if (mark) return awaitGone(observed, wish, mark);
+  return heldBack(observed, wish) ?? destroy(observed, wish, 'Replacing');
+}
+
+/** The first thing that forbids to end this machine now. */
+function heldBack(observed: Observed, wish: EndWish): Decision | undefined {
+  const { object, account } = observed;
+  const says = (reason: Reason, detail?: string) => holding(observed, wish, reason, detail);
+  if (object.metadata.annotations?.[annotations.hold] !== undefined) return says('Held');
+  if (wish.kind === 'limit') return undefined;
+  if (object.spec.paused) return says('Paused');
+  if (wish.kind === 'lost' && object.spec.replacement.policy === 'Never')
+    return says('ReplacementOff', wish.detail);
+  if (account.state !== 'ready') return says('AccountNotReady');
+  if (account.facts.breaker.type === 'open') return says('BreakerOpen', account.facts.breaker.message);
+  return undefined;
+}
+
+function holding(observed: Observed, wish: EndWish, reason: Reason, detail?: string): Decision {
+  const phase = wish.kind === 'lost' ? 'Lost' : 'Running';
+  const ready = wish.kind === 'unwanted' && wish.finding.type === 'running';
+  return decision({
+    fields: carriedFields(observed),
+    finding: ready
+      ? {
+          phase,
+          reason: 'Ready',
+          machine: wish.finding,
+          ready,
+          alsoAtWork: { reason, detail: `${wish.detail ?? wish.reason} ${detail ?? ''}`.trim() },
+        }
+      : { phase, reason, detail, machine: wish.finding },
+    look: { afterMs: 60_000 },
+  });
+}
+
+function destroy(observed: Observed, wish: EndWish, reason: 'Replacing' | 'OldMachineNotGone'): Decision {
+  const { machine } = wish;
+  const wait = observed.memory.notBefore - observed.now;
+  const failing = observed.memory.destroyFailures >= FAILURES_WORTH_SAYING;
+  const said = failing ? 'DestroyFailing' : reason;
+  const detail = failing
+    ? failingDetail(observed, machine.instanceId)
+    : `${wish.detail ?? ''} Machine ${machine.instanceId} goes first.`.trim();
+  return decision({
+    fields: carriedFields(observed),
+    finding: { phase: 'Replacing', reason: said, detail, machine: wish.finding },
+    actions: wait > 0 ? [] : [{ type: 'destroy', instanceId: machine.instanceId, reason: wish.reason }],
+    record: { type: 'status' },
+    events:
+      wait > 0 || observed.memory.destroyFailures > 0
+        ? []
+        : [
+            {
+              type: wish.kind === 'lost' ? 'Warning' : 'Normal',
+              reason: wish.reason,
+              action: 'Replacing',
+              note: `${detail}`,
+            },
+          ],
+    look: { afterMs: wait > 0 ? wait : 1000 },
+  });
+}
+
+/** How many refused destroys in a row are no longer a hiccup. */
+export const FAILURES_WORTH_SAYING = 3;
+
+/** One destroy that does not succeed, with what it costs. */
+export function failingDetail(observed: Observed, instanceId: number): string {
+  const price = observed.object.status?.cost?.pricePerHour;
+  return `Machine ${instanceId} cannot be destroyed${price === undefined ? '' : ` and costs $${price}/h`}.`;
+}
+
+function awaitGone(observed: Observed, wish: EndWish, mark: DestroyMark): Step {
+  const { machine } = wish;
+  const proof = goneProof(observed, machine.instanceId);
+  switch (proof.type) {
+    case 'gone':
+      return ended(observed, wish, mark.endedAt);
+    case 'needsRead':
+      return { type: 'look', need: { type: 'read', instanceId: machine.instanceId } };
+    case 'needsLogin':
+      return { type: 'look', need: { type: 'loginProof' } };
+    case 'present':
+    case 'waiting':
+      return stillThere(observed, wish, mark);
+  }
+}
+
+/** A destroyed machine may be listed for a while; after that the destroy is repeated, and said to fail. */
+function stillThere(observed: Observed, wish: EndWish, mark: DestroyMark): Decision {
+  const overdueAt = mark.answeredAt + observed.constants.listLagMs;
+  const isListed =
+    observed.list !== undefined &&
+    observed.list.begunAt > overdueAt &&
+    observed.list.ids.includes(wish.machine.instanceId);
+  if (isListed) return destroy(observed, wish, 'OldMachineNotGone');
+  return decision({
+    fields: carriedFields(observed),
+    finding: {
+      phase: 'Replacing',
+      reason: observed.object.status?.conditions?.some((each) => each.reason === 'OldMachineNotGone')
+        ? 'OldMachineNotGone'
+        : 'Replacing',
+      detail: `${wish.detail ?? ''} Machine ${wish.machine.instanceId} goes first.`.trim(),
+      machine: wish.finding,
+    },
+    look: { onList: true, afterMs: Math.max(1000, overdueAt - observed.now) },
+  });
+}
+
+/** The machine is gone for certain: into the history with it. */
+export function ended(observed: Observed, wish: Omit<EndWish, 'finding'>, endedAt: number): Decision {
+  const { machine, reason } = wish;
+  const target = avoidTarget(observed.object.status, reason);
+  const cost = machineCost(observed.object.status, endedAt);
+  return decision({
+    fields: endedFields(observed, { machine, reason, endedAt }),
+    finding: {
+      phase: wish.kind === 'limit' ? 'Failed' : 'Replacing',
+      reason,
+      detail: wish.detail,
+      machine: { type: 'none' },
+    },
+    record: { type: 'status' },
+    events: [
+      {
+        type: 'Normal',
+        reason: 'InstanceDestroyed',
+        action: 'Destroying',
+        note: `Machine ${machine.instanceId} is gone (${reason}); it cost $${formatDollars(cost)}.`,
+      },
+    ],
+    avoid: target ? [{ target, reason }] : [],
+    settled: [machine.instanceId],
+    look: { afterMs: 0 },
+  });
+}
+
+/** When a failed destroy is tried again. */
+export function destroyRetryMs(observed: Observed): number {
+  return Math.min(60_000, backoffMs(observed.memory.destroyFailures, observed.jitter));
+}

@@ -1,0 +1,83 @@
+import { parseDuration } from '../../../lib/duration.ts';
+import { decision, firstOf, type Rule } from '../decision.ts';
+import { carriedFields, withRow, wordSince } from '../machine-fields.ts';
+import type { Decision, Observed, Step } from '../types.ts';
+import { endMachine } from './ending.ts';
+import { machineFinding } from './machine-finding.ts';
+import { type Held, type StateNamed, UNWANTED_RULES } from './running.ts';
+import { asWanted } from './stopped.ts';
+
+const RULES: readonly Rule<Held<StateNamed<'failing'>>>[] = [
+  ...UNWANTED_RULES,
+  {
+    name: 'ended-while-stopped-wanted',
+    because: 'A container that ended runs as little as a stopped one.',
+    decide: (observed, held) =>
+      observed.object.spec.powerState === 'Stopped' && held.state.reason === 'Exited'
+        ? asWanted(observed, held)
+        : undefined,
+  },
+  {
+    name: 'unseen-while-stopped-wanted',
+    because: 'A machine that should be stopped is not replaced by one that runs.',
+    decide: (observed, held) =>
+      observed.object.spec.powerState === 'Stopped' ? say(observed, held) : undefined,
+  },
+  { name: 'lost', because: 'The tolerance is over.', decide: lost },
+  { name: 'tolerate', because: 'A single look, or a short silence, proves nothing.', decide: tolerate },
+];
+
+export function whileFailing(observed: Observed, held: Held<StateNamed<'failing'>>): Step {
+  return firstOf(RULES, observed, held) ?? decision({});
+}
+
+/** Whether what was tolerated is over: looks for `exited`, time for a silent or disconnected host. */
+export function isPastTolerance(observed: Observed, { state }: Held<StateNamed<'failing'>>): boolean {
+  const { tolerance } = observed.object.spec.replacement;
+  const since = wordSince(observed, state.row);
+  if (state.reason === 'Exited') {
+    return (
+      observed.listsBegun.filter((begun) => Math.floor(begun / 1000) >= Math.floor(since / 1000)).length >=
+      tolerance.exitedSeen
+    );
+  }
+  const patience = state.reason === 'HostOffline' ? tolerance.offline : tolerance.unknown;
+  return observed.now - since >= (parseDuration(patience) ?? 0);
+}
+
+function lost(observed: Observed, held: Held<StateNamed<'failing'>>): Step | undefined {
+  if (!isPastTolerance(observed, held)) return undefined;
+  return endMachine(observed, {
+    ...held,
+    reason: held.state.reason,
+    kind: 'lost',
+    finding: machineFinding(observed, held.state),
+  });
+}
+
+function tolerate(observed: Observed, held: Held<StateNamed<'failing'>>): Decision {
+  const { tolerance } = observed.object.spec.replacement;
+  const patience = held.state.reason === 'HostOffline' ? tolerance.offline : tolerance.unknown;
+  const left = wordSince(observed, held.state.row) + (parseDuration(patience) ?? 0) - observed.now;
+  const look = held.state.reason === 'Exited' ? { onList: true } : { afterMs: Math.max(1000, left) };
+  if (isFlapping(observed))
+    return decision({ fields: carriedFields(observed), look: { ...look, onList: true } });
+  return { ...say(observed, held), look };
+}
+
+function say(observed: Observed, held: Held<StateNamed<'failing'>>): Decision {
+  return decision({
+    fields: withRow(observed, held.state.row),
+    finding: { phase: 'Lost', reason: held.state.reason, machine: machineFinding(observed, held.state) },
+  });
+}
+
+/** How long after a bad spell the next one must last for two lists before it is written down. */
+const FLAP_WINDOW_MS = 300_000;
+
+/** A machine that was bad a moment ago and came back: a single further look is not worth two writes. */
+function isFlapping({ memory, listsBegun, now }: Observed): boolean {
+  if (memory.badEndedAt === undefined || now - memory.badEndedAt > FLAP_WINDOW_MS) return false;
+  const since = memory.seenWord?.since ?? now;
+  return listsBegun.filter((begun) => begun >= since).length < 2;
+}

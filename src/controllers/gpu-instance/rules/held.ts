@@ -1,0 +1,45 @@
+import { decision } from '../decision.ts';
+import { carriedFields } from '../machine-fields.ts';
+import type { Stage } from '../stage.ts';
+import type { Observed, Step } from '../types.ts';
+
+/** Says why nothing may be done before a person has looked, and does nothing. */
+export function hold(observed: Observed, stage: Extract<Stage, { type: 'held' }>): Step {
+  const { status } = observed.object;
+  return decision({
+    rule: 'hold-for-a-person',
+    fields: carriedFields(observed),
+    finding: {
+      phase: 'Failed',
+      reason: stage.reason,
+      detail: stage.detail,
+      machine:
+        status?.instanceId === undefined
+          ? { type: 'none' }
+          : { type: 'silent', held: 'Rented', reason: stage.reason },
+    },
+    events: [{ type: 'Warning', reason: stage.reason, action: 'Holding', note: stage.detail }],
+    look: { onList: stage.reason === 'RestoredElsewhere' },
+  });
+}
+
+/** The account is missing or was never proven: nothing can be known, and nothing is done. */
+export function waitForAccount(observed: Observed): Step {
+  const { account, object } = observed;
+  const isMissing = account.state === 'missing';
+  const { name, namespace = object.metadata.namespace } = object.spec.accountRef;
+  if (object.status?.instanceId !== undefined) return decision({ rule: 'keep-until-account-known' });
+  return decision({
+    rule: 'wait-for-account',
+    fields: carriedFields(observed),
+    finding: {
+      phase: 'Pending',
+      reason: isMissing ? 'AccountMissing' : 'AccountNotReady',
+      detail:
+        account.state === 'notReady'
+          ? `MarketplaceAccount ${namespace}/${name} is not ready: ${account.reason}.`
+          : `MarketplaceAccount ${namespace}/${name} does not exist.`,
+      machine: { type: 'none' },
+    },
+  });
+}

@@ -1,0 +1,43 @@
+import type { Reason } from '../../../api/v1alpha1/reasons.ts';
+import { type MachineFinding, say } from '../conditions.ts';
+import { wordOf } from '../machine-fields.ts';
+import type { MachineState } from '../stage.ts';
+import type { Observed, Says } from '../types.ts';
+
+/** Whether the object's machine was rented, or taken over. */
+export function heldAs(observed: Observed): Reason {
+  return observed.object.spec.adopt === undefined || (observed.object.status?.attempt ?? 0) > 1
+    ? 'Rented'
+    : 'Adopted';
+}
+
+/** What a machine's state means for the conditions. */
+export function machineFinding(observed: Observed, state: MachineState): MachineFinding {
+  const held = heldAs(observed);
+  switch (state.type) {
+    case 'absent':
+      return { type: 'silent', held, reason: 'NotRunning' };
+    case 'booting':
+      return { type: 'booting', held, reason: bootReason(wordOf(state.row)) };
+    case 'running':
+      return { type: 'running', held, reachable: reachable(observed) };
+    case 'stopped':
+      return { type: 'stopped', held, reason: 'Stopped' };
+    case 'failing':
+      return { type: 'failing', held, reason: state.reason };
+    case 'unrecognized':
+      return { type: 'silent', held, reason: 'StatusUnrecognized' };
+  }
+}
+
+/** Which step of the boot a word stands for. */
+export function bootReason(word: string): Reason {
+  return word === 'provisioning' || word === 'created' ? 'Provisioning' : 'Loading';
+}
+
+/** Whether the machine answers: by its probe where it has one, by running where it has none. */
+export function reachable({ object, probe }: Observed): Says {
+  if (object.spec.readinessProbe === undefined) return say('True', 'Running');
+  if (probe === undefined) return say('False', 'ProbeFailing', 'The readiness probe has not answered yet.');
+  return probe.ready ? say('True', 'ProbeSucceeded') : say('False', 'ProbeFailing', probe.detail);
+}

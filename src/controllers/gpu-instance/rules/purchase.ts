@@ -1,0 +1,185 @@
+import type { GpuInstanceSpec } from '../../../api/v1alpha1/gpu-instance.ts';
+import type { Reason } from '../../../api/v1alpha1/reasons.ts';
+import { parseTime } from '../../../lib/rfc3339.ts';
+import { makeLabel } from '../../../ownership/label.ts';
+import { workerToken } from '../../../ownership/worker-token.ts';
+import { type ChoiceInput, chooseOffer, type Exclusions, wouldMatchWithout } from '../choose-offer.ts';
+import { backoffMs, decision } from '../decision.ts';
+import { offerQuery } from '../offer-checks.ts';
+import { priceCap } from '../offer-price.ts';
+import { diskGB, rentRequest } from '../rent-request.ts';
+import { specHash } from '../spec-hash.ts';
+import type { Stage } from '../stage.ts';
+import type { AccountFacts, Decision, InputsView, Observed, OffersView, Step } from '../types.ts';
+import { idle } from './idle.ts';
+
+type Unrented = Extract<Stage, { type: 'unrented' }>;
+type Requirements = NonNullable<GpuInstanceSpec['offers']>[number];
+
+/** Reads what a rental needs, one thing after another, and then names the offer. */
+export function purchase(observed: Observed, stage: Unrented): Step | undefined {
+  if (observed.account.state !== 'ready') return undefined;
+  if (observed.inputs === undefined) return { type: 'look', need: { type: 'inputs' } };
+  if (observed.inputs.type === 'problem') {
+    return idle(observed, stage, observed.inputs.reason, observed.inputs.detail, { afterMs: 60_000 });
+  }
+  const { facts } = observed.account;
+  const alternatives = observed.object.spec.offers ?? [];
+  if (alternatives.every((requirements) => !hasPriceRule(requirements, facts))) {
+    return idle(observed, stage, 'NoPriceLimit');
+  }
+  return firstChoice(observed, stage, { facts, inputs: observed.inputs });
+}
+
+interface Means {
+  readonly facts: AccountFacts;
+  readonly inputs: Extract<InputsView, { type: 'ready' }>;
+}
+
+/** The alternatives in their order; the broad search that says why comes only after all of them gave nothing. */
+function firstChoice(observed: Observed, stage: Unrented, means: Means): Step {
+  const alternatives = observed.object.spec.offers ?? [];
+  for (const [index, requirements] of alternatives.entries()) {
+    if (!hasPriceRule(requirements, means.facts)) continue;
+    const found = observed.offers.get(index);
+    if (found === undefined) return search(observed, index, requirements, means.facts);
+    if (found.type === 'failed') return searchFailed(observed, stage, found);
+    const choice = chooseOffer(choiceInput(observed, requirements, means.facts, found.offers));
+    if (choice.type === 'chosen') return rent(observed, stage, { ...means, ...choice, index, requirements });
+  }
+  return explain(observed, stage, means.facts);
+}
+
+function hasPriceRule(requirements: Requirements, facts: AccountFacts): boolean {
+  return requirements.allowUnknownPrice || priceCap(requirements, facts.limits) !== undefined;
+}
+
+function search(observed: Observed, index: number, requirements: Requirements, facts: AccountFacts): Step {
+  const context = { limits: facts.limits, diskGB: diskGB(observed.object.spec) };
+  return { type: 'look', need: { type: 'offers', index, query: offerQuery(requirements, context, 'exact') } };
+}
+
+/** Key of the broad search for an alternative, beside the exact one's index. */
+const broadIndex = (index: number): number => -1 - index;
+
+function explain(observed: Observed, stage: Unrented, facts: AccountFacts): Step {
+  const alternatives = observed.object.spec.offers ?? [];
+  const index = alternatives.findIndex((requirements) => hasPriceRule(requirements, facts));
+  const requirements = alternatives[index];
+  if (requirements === undefined) return idle(observed, stage, 'NoPriceLimit');
+  const broad = observed.offers.get(broadIndex(index));
+  if (broad === undefined) {
+    const context = { limits: facts.limits, diskGB: diskGB(observed.object.spec) };
+    return {
+      type: 'look',
+      need: { type: 'offers', index: broadIndex(index), query: offerQuery(requirements, context, 'broad') },
+    };
+  }
+  if (broad.type === 'failed') return searchFailed(observed, stage, broad);
+  return nothingMatches(observed, stage, choiceInput(observed, requirements, facts, broad.offers));
+}
+
+function nothingMatches(observed: Observed, stage: Unrented, input: ChoiceInput): Decision {
+  const choice = chooseOffer({ ...input, excluded: NOTHING_EXCLUDED });
+  const without = wouldMatchWithout(input).slice(0, 6);
+  const counts = without.map(({ name, count }) => `${count} without ${name}`).join(', ');
+  const afterMs = backoffMs(observed.memory.failures + 1, observed.jitter);
+  if (choice.type === 'chosen') {
+    return idle(
+      observed,
+      stage,
+      'NoOffers',
+      'Every offer that matches is taken by others or avoided for now.',
+      { afterMs },
+    );
+  }
+  const detail =
+    counts === ''
+      ? 'No offer matches, and none would with any single requirement dropped.'
+      : `No offer matches; dropping one requirement would leave: ${counts}.`;
+  return idle(observed, stage, choice.reason, detail, { afterMs });
+}
+
+const NOTHING_EXCLUDED: Exclusions = { offers: new Set(), machines: new Set(), hosts: new Set() };
+
+function choiceInput(
+  observed: Observed,
+  requirements: Requirements,
+  facts: AccountFacts,
+  offers: ChoiceInput['offers'],
+): ChoiceInput {
+  return {
+    requirements,
+    limits: facts.limits,
+    diskGB: diskGB(observed.object.spec),
+    offers,
+    excluded: exclusions(observed, facts),
+  };
+}
+
+/** What failed for this object or its account, and what others are about to rent. */
+function exclusions({ object, now }: Observed, facts: AccountFacts): Exclusions {
+  const own = (object.status?.avoid ?? []).filter((entry) => (parseTime(entry.until) ?? 0) > now);
+  const ids = (kind: 'Offer' | 'Machine' | 'Host') =>
+    own.filter((entry) => entry.kind === kind).map((entry) => entry.id);
+  return {
+    offers: new Set([...facts.avoided.offers, ...facts.reserved, ...ids('Offer')]),
+    machines: new Set([...facts.avoided.machines, ...ids('Machine')]),
+    hosts: new Set([...facts.avoided.hosts, ...ids('Host')]),
+  };
+}
+
+function searchFailed(
+  observed: Observed,
+  stage: Unrented,
+  failed: Extract<OffersView, { type: 'failed' }>,
+): Decision {
+  const reason: Reason =
+    failed.kind === 'invalidRequest'
+      ? 'InvalidFilter'
+      : failed.kind === 'throttled'
+        ? 'Throttled'
+        : 'Unreachable';
+  const afterMs = Math.max(
+    failed.retryAfterMs ?? 0,
+    backoffMs(observed.memory.failures + 1, observed.jitter),
+  );
+  return idle(observed, stage, reason, failed.detail, { afterMs });
+}
+
+interface Chosen extends Means {
+  readonly offer: ChoiceInput['offers'][number];
+  readonly pricePerHour: number | undefined;
+  readonly index: number;
+  readonly requirements: Requirements;
+}
+
+function rent(observed: Observed, stage: Unrented, chosen: Chosen): Step {
+  const { object, uid, identity, now } = observed;
+  const attempt = stage.attempt + 1;
+  const facts = { uid, attempt, issuedAt: now };
+  const built = rentRequest({
+    spec: object.spec,
+    requirements: chosen.requirements,
+    inputs: chosen.inputs,
+    label: makeLabel(identity, facts),
+    workerToken: workerToken(identity.keys, { uid, attempt }),
+  });
+  if (built.type === 'onStartTooLong') {
+    const detail = `The script has ${built.bytes} bytes and still ${built.packedBytes} when packed; the marketplace takes 4048.`;
+    return idle(observed, stage, 'OnStartTooLong', detail);
+  }
+  const bought = {
+    attempt,
+    offer: chosen.offer,
+    offerIndex: chosen.index,
+    pricePerHour: chosen.pricePerHour,
+    request: built.request,
+    specHash: specHash(object.spec),
+    knownIds: chosen.facts.labelEcho === 'echoed' ? undefined : (observed.list?.ids ?? []),
+  };
+  return decision({
+    record: { type: 'intent', purchase: bought },
+    actions: [{ type: 'rent', purchase: bought }],
+  });
+}

@@ -1,0 +1,192 @@
+import { annotations } from '../../../api/v1alpha1/names.ts';
+import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
+import { decision, firstOf, type Rule } from '../decision.ts';
+import { limitState, priceRise } from '../limits.ts';
+import { carriedFields, withRow } from '../machine-fields.ts';
+import { priceCap } from '../offer-price.ts';
+import { factsOf, type Recorded } from '../recorded.ts';
+import { hasDrifted } from '../spec-hash.ts';
+import type { MachineState } from '../stage.ts';
+import type { Decision, Observed, StatusFields, Step } from '../types.ts';
+import { endMachine } from './ending.ts';
+import { machineFinding, reachable } from './machine-finding.ts';
+
+/** A recorded machine and what it is doing. */
+export interface Held<S extends MachineState = MachineState> {
+  readonly machine: Recorded;
+  readonly state: S;
+}
+
+/** A machine's state by its name. */
+export type StateNamed<T extends MachineState['type']> = Extract<MachineState, { type: T }>;
+
+/** Reasons to give up a machine that works. Asked of a running and of a stopped one alike. */
+export const UNWANTED_RULES: readonly Rule<Held>[] = [
+  {
+    name: 'limit-reached',
+    because: 'No money is spent beyond what a person allowed.',
+    decide: (observed, held) => {
+      const state = limitState(observed);
+      return state.type === 'reached' ? applyLimit(observed, held, state.detail) : undefined;
+    },
+  },
+  {
+    name: 'replace-requested',
+    because: 'A person asked for another machine.',
+    decide: (observed, held) =>
+      replaceIsDue(observed)
+        ? endMachine(observed, {
+            ...held,
+            reason: 'ReplaceRequested',
+            kind: 'unwanted',
+            finding: machineFinding(observed, held.state),
+          })
+        : undefined,
+  },
+  {
+    name: 'spec-changed',
+    because: 'The machine is of an old spec, and the update strategy is Replace.',
+    decide: (observed, held) =>
+      isOutdated(observed) && observed.object.spec.updateStrategy.type === 'Replace'
+        ? endMachine(observed, {
+            ...held,
+            reason: 'SpecChanged',
+            kind: 'unwanted',
+            finding: machineFinding(observed, held.state),
+          })
+        : undefined,
+  },
+  {
+    name: 'price-raised',
+    because: 'The machine costs more than was agreed, and onPriceAbove is Replace.',
+    decide: (observed, held) => {
+      const detail = risenPrice(observed, held);
+      if (detail === undefined || observed.object.spec.onPriceAbove !== 'Replace') return undefined;
+      return endMachine(observed, {
+        ...held,
+        reason: 'PriceRaised',
+        detail,
+        kind: 'unwanted',
+        finding: machineFinding(observed, held.state),
+      });
+    },
+  },
+];
+
+const RULES: readonly Rule<Held<StateNamed<'running'>>>[] = [
+  ...UNWANTED_RULES,
+  {
+    name: 'stop',
+    because: 'powerState is Stopped.',
+    decide: (observed, held) =>
+      observed.object.spec.powerState === 'Stopped' ? stop(observed, held) : undefined,
+  },
+  { name: 'run', because: 'It is what is wanted.', decide: healthy },
+];
+
+export function whileRunning(observed: Observed, held: Held<StateNamed<'running'>>): Step {
+  return firstOf(RULES, observed, held) ?? decision({});
+}
+
+function healthy(observed: Observed, held: Held<StateNamed<'running'>>): Decision {
+  const answers = reachable(observed);
+  const ready = answers.status === 'True';
+  const detail = risenPrice(observed, held);
+  const limits = limitState(observed);
+  return decision({
+    fields: runningFields(observed, held),
+    finding: {
+      phase: 'Running',
+      reason: ready ? 'Ready' : answers.reason,
+      ...(ready ? {} : { detail: observed.probe?.detail }),
+      ready,
+      machine: machineFinding(observed, held.state),
+      ...(detail === undefined ? {} : { budget: { reason: 'PriceRaised', detail } }),
+      ...(isOutdated(observed) ? { alsoAtWork: undefined } : {}),
+    },
+    look: limits.type === 'within' && limits.reachedInMs !== undefined ? { afterMs: limits.reachedInMs } : {},
+  });
+}
+
+/** Everything the row tells, and the first sight of it running. A start that worked is forgotten. */
+function runningFields(observed: Observed, { state }: Held<StateNamed<'running'>>): StatusFields {
+  const { startRequestedAt: _worked, progressAt: _loaded, ...fields } = withRow(observed, state.row);
+  const seenAt = formatTime(observed.list?.begunAt ?? observed.now);
+  const annotation = observed.object.metadata.annotations?.[annotations.replaceAt];
+  return {
+    ...fields,
+    runningAt: fields.runningAt ?? seenAt,
+    ...(annotation !== undefined && replaceIsHandled(observed, annotation)
+      ? { replacedAt: annotation.slice(0, 253) }
+      : {}),
+  };
+}
+
+function stop(observed: Observed, held: Held<StateNamed<'running'>>): Decision {
+  const askedAt = observed.memory.stopAskedAt;
+  const wait = askedAt === undefined ? 0 : askedAt + STOP_AGAIN_MS - observed.now;
+  return decision({
+    fields: withRow(observed, held.state.row),
+    finding: { phase: 'Stopping', reason: 'Stopping', machine: machineFinding(observed, held.state) },
+    actions: wait > 0 ? [] : [{ type: 'stop', instanceId: held.machine.instanceId }],
+    record: { type: 'status' },
+    look: { afterMs: wait > 0 ? wait : STOP_AGAIN_MS },
+  });
+}
+
+/** A machine that runs on although it was asked to stop is asked again. */
+const STOP_AGAIN_MS = 30_000;
+
+/** What happens to the machine when a limit is reached: what the deletion policy says. */
+function applyLimit(observed: Observed, held: Held, detail: string): Step {
+  const { spec } = observed.object;
+  const finding = machineFinding(observed, held.state);
+  if (spec.deletionPolicy === 'Destroy') {
+    return endMachine(observed, { ...held, reason: 'LimitReached', detail, kind: 'limit', finding });
+  }
+  const running = held.state.type === 'running' && spec.deletionPolicy === 'Stop';
+  const askedAt = observed.memory.stopAskedAt;
+  const asks = running && (askedAt === undefined || askedAt + STOP_AGAIN_MS <= observed.now);
+  return decision({
+    fields: held.state.type === 'absent' ? carriedFields(observed) : withRow(observed, held.state.row),
+    finding: {
+      phase: 'Failed',
+      reason: 'LimitReached',
+      detail,
+      machine: finding,
+      budget: { reason: 'LimitReached', detail },
+    },
+    actions: asks ? [{ type: 'stop', instanceId: held.machine.instanceId }] : [],
+    record: { type: 'status' },
+    look: running ? { afterMs: STOP_AGAIN_MS } : {},
+  });
+}
+
+/** Whether the machine was rented by another spec than the present one. */
+export function isOutdated({ object }: Observed): boolean {
+  const { status } = object;
+  if (status?.specHash?.startsWith('generation:')) return true;
+  return hasDrifted(status?.specHash, object.spec);
+}
+
+function risenPrice(observed: Observed, held: Held): string | undefined {
+  if (held.state.type !== 'running' && held.state.type !== 'booting') return undefined;
+  const requirements = observed.object.spec.offers?.[observed.object.status?.offerIndex ?? 0];
+  const limits = factsOf(observed)?.limits ?? {};
+  const cap = requirements === undefined ? limits.maxPricePerHour : priceCap(requirements, limits);
+  return priceRise(observed, held.state.row.pricePerHour, cap);
+}
+
+/** The annotation names a time that has come, and the machine is older than it. */
+export function replaceIsDue({ object, now }: Observed): boolean {
+  const annotation = object.metadata.annotations?.[annotations.replaceAt];
+  const at = parseTime(annotation);
+  if (at === undefined || at > now || object.status?.replacedAt === annotation) return false;
+  const rentedAt = parseTime(object.status?.rentedAt);
+  return rentedAt !== undefined && rentedAt < at;
+}
+
+function replaceIsHandled(observed: Observed, annotation: string): boolean {
+  const at = parseTime(annotation);
+  return at !== undefined && at <= observed.now && !replaceIsDue(observed);
+}

@@ -1,0 +1,26 @@
+import { decision, firstOf, type Rule } from '../decision.ts';
+import { withRow } from '../machine-fields.ts';
+import type { Decision, Observed, Step } from '../types.ts';
+import { machineFinding } from './machine-finding.ts';
+import { type Held, type StateNamed, UNWANTED_RULES } from './running.ts';
+
+const RULES: readonly Rule<Held<StateNamed<'unrecognized'>>>[] = [
+  ...UNWANTED_RULES,
+  { name: 'show-word', because: 'A word that is not known here is said and never judged.', decide: show },
+];
+
+export function whileUnrecognized(observed: Observed, held: Held<StateNamed<'unrecognized'>>): Step {
+  return firstOf(RULES, observed, held) ?? decision({});
+}
+
+function show(observed: Observed, held: Held<StateNamed<'unrecognized'>>): Decision {
+  const fields = withRow(observed, held.state.row);
+  return decision({
+    fields,
+    finding: {
+      phase: 'Loading',
+      reason: 'StatusUnrecognized',
+      machine: machineFinding(observed, held.state),
+    },
+  });
+}

@@ -1,0 +1,172 @@
+import { parseTime } from '../../../lib/rfc3339.ts';
+import { decision, firstOf, type Rule } from '../decision.ts';
+import { limitState } from '../limits.ts';
+import { carriedFields } from '../machine-fields.ts';
+import { factsOf } from '../recorded.ts';
+import type { Stage } from '../stage.ts';
+import type { Decision, Observed, Step } from '../types.ts';
+import { idle } from './idle.ts';
+import { purchase } from './purchase.ts';
+
+type Unrented = Extract<Stage, { type: 'unrented' }>;
+
+const HOUR_MS = 3_600_000;
+
+/** Nothing is rented: the first reason why it stays so, else a purchase. */
+const RULES: readonly Rule<Unrented>[] = [
+  {
+    name: 'limit-reached',
+    because: 'What may hold no machine any more needs none, whatever else is wanted.',
+    decide: (observed, stage) => {
+      const state = limitState(observed);
+      return state.type === 'reached' ? idle(observed, stage, 'LimitReached', state.detail) : undefined;
+    },
+  },
+  {
+    name: 'stopped-and-unrented',
+    because: 'A machine that should be stopped is not rented to be stopped.',
+    decide: (observed, stage) =>
+      observed.object.spec.powerState === 'Stopped' ? stoppedWithout(observed, stage) : undefined,
+  },
+  {
+    name: 'paused',
+    because: 'A person asked for quiet.',
+    decide: (observed, stage) => (observed.object.spec.paused ? idle(observed, stage, 'Paused') : undefined),
+  },
+  {
+    name: 'ended-for-good',
+    because: 'What a machine ended with may forbid the next one.',
+    decide: endedForGood,
+  },
+  {
+    name: 'account-not-ready',
+    because: 'Only a proven key that may destroy may rent.',
+    decide: (observed, stage) =>
+      observed.account.state === 'notReady'
+        ? idle(observed, stage, 'AccountNotReady', `The account is not ready: ${observed.account.reason}.`)
+        : undefined,
+  },
+  {
+    name: 'namespace-not-allowed',
+    because: 'The account decides who may spend its money.',
+    decide: (observed, stage) =>
+      factsOf(observed)?.permitted === false ? idle(observed, stage, 'NamespaceNotAllowed') : undefined,
+  },
+  {
+    name: 'wait-for-list',
+    because: 'A machine of this object may exist already; only a complete list says that none does.',
+    decide: (observed) => (observed.list ? undefined : decision({ look: { onList: true, afterMs: 5_000 } })),
+  },
+  {
+    name: 'old-machine-listed',
+    because: 'The old machine goes before the next is bought.',
+    decide: oldMachineListed,
+  },
+  {
+    name: 'too-many-rentals',
+    because: 'A loop that succeeds each time costs as much as one that fails.',
+    decide: tooManyRentals,
+  },
+  {
+    name: 'ssh-key-missing',
+    because: 'For some machines a missing key cannot be added later (specification 4.5).',
+    decide: (observed, stage) =>
+      observed.object.spec.ssh && factsOf(observed)?.sshKeyRegistered === false
+        ? idle(observed, stage, 'SSHKeyMissing', undefined, { afterMs: 60_000 })
+        : undefined,
+  },
+  {
+    name: 'backing-off',
+    because: 'What failed a moment ago fails again.',
+    decide: backingOff,
+  },
+  { name: 'purchase', because: 'A machine is wanted and nothing speaks against it.', decide: purchase },
+];
+
+export function whileUnrented(observed: Observed, stage: Unrented): Step {
+  return firstOf(RULES, observed, stage) ?? decision({});
+}
+
+function stoppedWithout(observed: Observed, stage: Unrented): Decision {
+  const fields = carriedFields(observed);
+  return decision({
+    fields: stage.attempt > 0 ? { ...fields, attempt: stage.attempt } : fields,
+    finding: {
+      phase: 'Stopped',
+      reason: 'Stopped',
+      detail: 'No machine is rented, and none is wanted while powerState is Stopped.',
+      ready: true,
+      machine: { type: 'none' },
+    },
+  });
+}
+
+/** Ends that a policy makes final, until the spec changes it. */
+function endedForGood(observed: Observed, stage: Unrented): Decision | undefined {
+  const { spec, status } = observed.object;
+  const last = status?.history?.at(-1);
+  if (!last) return undefined;
+  if (last.reason === 'Vanished' && spec.onVanish === 'Hold') {
+    return idle(
+      observed,
+      stage,
+      'VanishedHeld',
+      `Machine ${last.instanceId} was destroyed by someone else, and onVanish is Hold.`,
+    );
+  }
+  const lost = !CHOSEN_ENDS.has(last.reason);
+  return lost && spec.replacement.policy === 'Never'
+    ? idle(
+        observed,
+        stage,
+        'ReplacementOff',
+        `Machine ${last.instanceId} ended (${last.reason}), and replacement.policy is Never.`,
+      )
+    : undefined;
+}
+
+/** Machines that were given up since another was wanted, not because they were lost. */
+const CHOSEN_ENDS: ReadonlySet<string> = new Set([
+  'SpecChanged',
+  'ReplaceRequested',
+  'PriceRaised',
+  'LimitReached',
+]);
+
+function oldMachineListed(observed: Observed, stage: Unrented): Decision | undefined {
+  const old = observed.list?.labelled.find(
+    ({ ownership }) => ownership.type === 'labelled' || ownership.type === 'undated',
+  );
+  return (
+    old &&
+    idle(observed, stage, 'OldMachineNotGone', `Machine ${old.row.id} of this object is still listed.`, {
+      onList: true,
+    })
+  );
+}
+
+function tooManyRentals(observed: Observed, stage: Unrented): Decision | undefined {
+  const { spec, status } = observed.object;
+  const recent = (status?.rentals ?? [])
+    .map((time) => parseTime(time) ?? 0)
+    .filter((time) => time > observed.now - HOUR_MS);
+  const oldest = recent.at(-spec.replacement.maxPerHour);
+  if (recent.length < spec.replacement.maxPerHour || oldest === undefined) return undefined;
+  return idle(
+    observed,
+    stage,
+    'TooManyRentals',
+    `${spec.replacement.maxPerHour} machines were rented within the hour.`,
+    {
+      afterMs: Math.max(1000, oldest + HOUR_MS - observed.now),
+    },
+  );
+}
+
+function backingOff(observed: Observed, stage: Unrented): Decision | undefined {
+  const { refusal, notBefore } = observed.memory;
+  const left = notBefore - observed.now;
+  if (left <= 0) return undefined;
+  if (!refusal) return decision({ look: { afterMs: left } });
+  return idle(observed, stage, refusal.reason, refusal.detail, { afterMs: left });
+}

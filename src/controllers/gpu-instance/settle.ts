@@ -1,0 +1,72 @@
+import { isForLogin, type RentalIntent } from '../../ownership/intent.ts';
+import { factsOf, settledAttempt } from './recorded.ts';
+import type { ListedMachine, Observed } from './types.ts';
+
+/** How the outcome of an open intent stands. */
+export type Settlement =
+  | { readonly type: 'none' }
+  /** It carries the label of exactly this purchase. */
+  | { readonly type: 'found'; readonly intent: RentalIntent; readonly instanceId: number }
+  /** The service said no, or no machine can appear any more. */
+  | { readonly type: 'nothingCame'; readonly intent: RentalIntent }
+  | { readonly type: 'unknown'; readonly intent: RentalIntent; readonly settlesAt: number }
+  /** Labels are not echoed and more than one new machine could be it. */
+  | { readonly type: 'ambiguous'; readonly intent: RentalIntent; readonly candidates: readonly number[] };
+
+/**
+ * The newest intent of this object whose result is not recorded. The annotation counts, and what this process
+ * wrote last where someone took the annotation away.
+ */
+export function openIntent(observed: Observed): RentalIntent | undefined {
+  const { intent, memory, uid } = observed;
+  const written = intent.type === 'intent' && intent.intent.uid === uid ? intent.intent : undefined;
+  const newest = [written, memory.intent]
+    .filter((candidate) => candidate !== undefined)
+    .reduce<RentalIntent | undefined>(
+      (best, next) => (next.attempt > (best?.attempt ?? 0) ? next : best),
+      undefined,
+    );
+  return newest && newest.attempt > settledAttempt(observed) ? newest : undefined;
+}
+
+/** From when on a complete list that does not show the machine proves that none will come. */
+export function settlesAt(intent: RentalIntent, observed: Observed): number {
+  const { lateCallMs, listLagMs } = observed.constants;
+  return intent.deadline + lateCallMs + listLagMs + observed.memory.forwardJumpMs;
+}
+
+/** What is known about the open intent (never from one answer alone, unless it was a definite refusal). */
+export function settlement(observed: Observed): Settlement {
+  const intent = openIntent(observed);
+  if (!intent) return { type: 'none' };
+  const found = intent.knownIds ? foundWithoutLabel(observed, intent) : foundByLabel(observed, intent);
+  if (found) return found;
+  if (observed.memory.refusedAttempt === intent.attempt) return { type: 'nothingCame', intent };
+  const at = settlesAt(intent, observed);
+  const facts = factsOf(observed);
+  const countable = facts !== undefined && isForLogin(intent, facts.login);
+  if (countable && observed.listsBegun.some((begun) => begun > at)) return { type: 'nothingCame', intent };
+  return { type: 'unknown', intent, settlesAt: at };
+}
+
+function foundByLabel(observed: Observed, intent: RentalIntent): Settlement | undefined {
+  const machine = observed.list?.labelled.find(({ ownership }) => attemptOf(ownership) === intent.attempt);
+  return machine && { type: 'found', intent, instanceId: machine.row.id };
+}
+
+/** Exactly one machine that is new, unlabelled and nobody's: anything else is a person's question. */
+function foundWithoutLabel(observed: Observed, intent: RentalIntent): Settlement | undefined {
+  const labelled = foundByLabel(observed, intent);
+  if (labelled) return labelled;
+  const known = new Set(intent.knownIds);
+  const fresh = (observed.list?.unowned ?? []).filter((row) => !known.has(row.id));
+  const [only] = fresh;
+  if (only === undefined) return undefined;
+  if (fresh.length === 1) return { type: 'found', intent, instanceId: only.id };
+  return { type: 'ambiguous', intent, candidates: fresh.map((row) => row.id) };
+}
+
+/** The attempt that a row's label names, where the label is ours and fits the machine. */
+export function attemptOf(ownership: ListedMachine['ownership']): number | undefined {
+  return ownership.type === 'labelled' || ownership.type === 'undated' ? ownership.facts.attempt : undefined;
+}

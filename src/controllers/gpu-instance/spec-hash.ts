@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
+
+/** Raised when the set of fields below changes: a hash of another version says nothing about drift. */
+const VERSION = 'v1';
+
+/**
+ * The hash of what a machine is rented with. Prices, order, bids, timeouts and policies are not in it, since
+ * changing them makes no machine wrong; a changed Secret is not either, since it is used at the next rental.
+ */
+export function specHash(spec: GpuInstanceSpec): string {
+  const machines = (spec.offers ?? []).map(
+    ({ maxPricePerHour: _price, bid: _bid, order: _order, ...shape }) => ({
+      ...shape,
+      allowUnknownPrice: undefined,
+    }),
+  );
+  const rented = {
+    machines,
+    image: spec.image,
+    imagePullSecretRef: spec.imagePullSecretRef,
+    disk: spec.disk,
+    onStart: spec.onStart,
+    onStartFrom: spec.onStartFrom,
+    env: spec.env,
+    ports: spec.ports,
+    ssh: spec.ssh,
+  };
+  return `${VERSION}:${createHash('sha256').update(canonical(rented)).digest('hex').slice(0, 16)}`;
+}
+
+/** Whether a machine was rented by another spec. A missing hash, or one of another version, is no drift. */
+export function hasDrifted(recorded: string | undefined, spec: GpuInstanceSpec): boolean {
+  if (!recorded?.startsWith(`${VERSION}:`)) return false;
+  return recorded !== specHash(spec);
+}
+
+/** JSON with sorted keys, so that the order in which a manifest was written means nothing. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const entries = Object.entries(value).filter(([, entry]) => entry !== undefined);
+  entries.sort(([left], [right]) => (left < right ? -1 : 1));
+  return `{${entries.map(([key, entry]) => `${JSON.stringify(key)}:${canonical(entry)}`).join(',')}}`;
+}

@@ -1,0 +1,136 @@
+import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import type { Instance } from '../../marketplace/instances.ts';
+import { isForLogin } from '../../ownership/intent.ts';
+import { endedIds, factsOf, isDeleting, type Recorded, recordedMachine, settledAttempt } from './recorded.ts';
+import { attemptOf, openIntent, type Settlement, settlement } from './settle.ts';
+import type { Observed, RentedFacts } from './types.ts';
+
+/** What a recorded machine is doing, as far as rules care. */
+export type MachineState =
+  | { readonly type: 'absent' }
+  | { readonly type: 'booting'; readonly row: Instance }
+  | { readonly type: 'running'; readonly row: Instance }
+  | { readonly type: 'stopped'; readonly row: Instance }
+  | {
+      readonly type: 'failing';
+      readonly row: Instance;
+      readonly reason: 'Exited' | 'HostSilent' | 'HostOffline';
+    }
+  | { readonly type: 'unrecognized'; readonly row: Instance };
+
+/**
+ * Where an object stands. Derived on every pass from what is seen; nothing of it is stored to be acted on.
+ */
+export type Stage =
+  | { readonly type: 'deleting' }
+  /** Nothing may be done before a person has looked. */
+  | { readonly type: 'held'; readonly reason: Reason; readonly detail: string }
+  /** The account's login is not known, so nothing can be proven about any machine. */
+  | { readonly type: 'withoutAccount' }
+  | { readonly type: 'observing' }
+  | { readonly type: 'adopting' }
+  /** A rental was answered, and its result is to be saved. */
+  | { readonly type: 'rented'; readonly rented: RentedFacts }
+  /** A machine of this object was found by its label (or as the only new one), and is to be recorded. */
+  | { readonly type: 'found'; readonly instanceId: number; readonly attempt: number }
+  | { readonly type: 'pending'; readonly settlement: Extract<Settlement, { type: 'unknown' | 'ambiguous' }> }
+  | { readonly type: 'machine'; readonly machine: Recorded; readonly state: MachineState }
+  /** `attempt`: the number of the last purchase, which came to nothing or is over. */
+  | { readonly type: 'unrented'; readonly attempt: number };
+
+/** Where the object stands. The order matters: what is certain comes before what is only absent. */
+export function classify(observed: Observed): Stage {
+  if (isDeleting(observed)) return { type: 'deleting' };
+  return heldByRecord(observed) ?? (factsOf(observed) ? byOwnership(observed) : { type: 'withoutAccount' });
+}
+
+/** The record itself forbids going on. */
+export function heldByRecord(observed: Observed): Extract<Stage, { type: 'held' }> | undefined {
+  const { intent, uid, list } = observed;
+  const held = (reason: Reason, detail: string) => ({ type: 'held', reason, detail }) as const;
+  if (intent.type === 'tampered')
+    return held('IntentTampered', 'The annotation gpurental.dev/rental-intent is not as it was written.');
+  if (intent.type === 'unknownVersion') {
+    return held(
+      'IntentUnknown',
+      `The annotation gpurental.dev/rental-intent is of version ${intent.version}.`,
+    );
+  }
+  if (intent.type === 'none') return undefined;
+  if (intent.intent.uid !== uid) {
+    const former = list?.formerSelf;
+    if (former)
+      return held(
+        'RestoredElsewhere',
+        `Machine ${former.id} of its former self (uid ${intent.intent.uid}) is still listed.`,
+      );
+    return undefined;
+  }
+  const facts = factsOf(observed);
+  if (facts && !isForLogin(intent.intent, facts.login)) {
+    return held('LoginChanged', `Its machine was rented by the login ${intent.intent.login}.`);
+  }
+  return undefined;
+}
+
+function byOwnership(observed: Observed): Stage {
+  const { adopt } = observed.object.spec;
+  if (adopt?.policy === 'Observe') return { type: 'observing' };
+  const { rented } = observed.memory;
+  if (rented && rented.attempt > settledAttempt(observed)) return { type: 'rented', rented };
+  const newer = newestLabelled(observed, settledAttempt(observed) + 1);
+  if (newer) return newer;
+  const outcome = settlement(observed);
+  if (outcome.type === 'found')
+    return { type: 'found', instanceId: outcome.instanceId, attempt: outcome.intent.attempt };
+  if (outcome.type === 'unknown' || outcome.type === 'ambiguous')
+    return { type: 'pending', settlement: outcome };
+  const machine = recordedMachine(observed);
+  if (machine) return { type: 'machine', machine, state: machineState(observed) };
+  const same = newestLabelled(observed, settledAttempt(observed));
+  if (same) return same;
+  if (adopt && settledAttempt(observed) === 0) return { type: 'adopting' };
+  return { type: 'unrented', attempt: openIntent(observed)?.attempt ?? settledAttempt(observed) };
+}
+
+/** The machine of the newest purchase from `least` on that this object did not already let go of; of equals the lowest id. */
+function newestLabelled(observed: Observed, least: number): Extract<Stage, { type: 'found' }> | undefined {
+  const ended = endedIds(observed);
+  let best: Extract<Stage, { type: 'found' }> | undefined;
+  for (const { row, ownership } of observed.list?.labelled ?? []) {
+    const attempt = attemptOf(ownership);
+    if (attempt === undefined || attempt < least || ended.has(row.id)) continue;
+    if (!best || attempt > best.attempt) best = { type: 'found', instanceId: row.id, attempt };
+  }
+  return best;
+}
+
+function machineState(observed: Observed): MachineState {
+  const row = observed.list?.recorded;
+  return row ? stateOf(row) : { type: 'absent' };
+}
+
+/** What a row's word means (specification 3.1 and the words that the public service adds). */
+export function stateOf(row: Instance): Exclude<MachineState, { type: 'absent' }> {
+  switch (row.actualStatus) {
+    case 'running':
+      return { type: 'running', row };
+    case 'stopped':
+    case 'frozen':
+      return { type: 'stopped', row };
+    case 'exited':
+      return { type: 'failing', row, reason: 'Exited' };
+    case 'unknown':
+      return { type: 'failing', row, reason: 'HostSilent' };
+    case 'offline':
+      return { type: 'failing', row, reason: 'HostOffline' };
+    case null:
+    case 'created':
+    case 'loading':
+    case 'rebooting':
+      return { type: 'booting', row };
+    case 'destroyed':
+    case 'unrecognized':
+      return { type: 'unrecognized', row };
+  }
+}

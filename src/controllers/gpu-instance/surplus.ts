@@ -1,0 +1,21 @@
+import { recordedMachine, settledAttempt } from './recorded.ts';
+import { openIntent } from './settle.ts';
+import type { ListedMachine, Observed } from './types.ts';
+
+/**
+ * Machines of this object that are one too many, lowest id first. A recorded machine with a valid claim always
+ * wins over another of the same purchase; an older purchase always loses; a newer one never does: it raises
+ * the object's attempt instead. Only a machine whose label fits its start date is ever named here.
+ */
+export function surplusMachines(observed: Observed): readonly ListedMachine[] {
+  const recorded = recordedMachine(observed);
+  const winnerIsListed = recorded !== undefined && observed.list?.recorded !== undefined;
+  const newest = Math.max(settledAttempt(observed), openIntent(observed)?.attempt ?? 0);
+  return (observed.list?.labelled ?? []).filter(({ row, ownership }) => {
+    if (row.id === recorded?.instanceId || ownership.type !== 'labelled') return false;
+    const { attempt } = ownership.facts;
+    if (attempt < settledAttempt(observed)) return true;
+    if (attempt === settledAttempt(observed)) return winnerIsListed && newest === attempt;
+    return false;
+  });
+}

@@ -1,0 +1,310 @@
+import type { Avoided, AvoidTarget } from '../../accounts/avoid-list.ts';
+import type { BreakerState } from '../../accounts/breaker.ts';
+import type { LabelEcho } from '../../accounts/label-echo.ts';
+import type { AccountLimits } from '../../accounts/limits.ts';
+import type { GpuInstance, GpuInstancePhase, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
+import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import type { Secret } from '../../lib/secret.ts';
+import type { MarketplaceErrorKind } from '../../marketplace/errors.ts';
+import type { Instance, RentRequest } from '../../marketplace/instances.ts';
+import type { Offer, OfferQuery } from '../../marketplace/offers.ts';
+import type { PurchaseConstants } from '../../ownership/constants.ts';
+import type { IntentReading, RentalIntent } from '../../ownership/intent.ts';
+import type { LabelIdentity } from '../../ownership/label.ts';
+import type { Login } from '../../ownership/login.ts';
+import type { Ownership } from '../../ownership/ours.ts';
+
+/** A proven login as far as one object's decisions need it. */
+export interface AccountFacts {
+  readonly login: Login;
+  readonly limits: AccountLimits;
+  readonly breaker: BreakerState;
+  readonly labelEcho: LabelEcho;
+  /** Whether the account may be used from the object's namespace. */
+  readonly permitted: boolean;
+  readonly adoption: 'None' | 'Unlabelled';
+  readonly sshKeyRegistered: boolean | undefined;
+  readonly avoided: Avoided;
+  /** Offers that other objects are about to rent. */
+  readonly reserved: ReadonlySet<number>;
+  readonly pollIntervalMs: number;
+  /** A stopped machine of this login was asked to start and the service knows no such request. */
+  readonly startUnsupported: boolean;
+}
+
+/** The account an object names. `notReady` has facts where its login was proven before: then teardown works. */
+export type AccountView =
+  | { readonly state: 'missing' }
+  | {
+      readonly state: 'notReady';
+      readonly reason: string;
+      readonly message: string;
+      readonly facts: AccountFacts | undefined;
+    }
+  | { readonly state: 'ready'; readonly facts: AccountFacts };
+
+/** A listed machine and whose it is. */
+export interface ListedMachine {
+  readonly row: Instance;
+  readonly ownership: Ownership;
+}
+
+/** What the latest complete list says about one object. */
+export interface ListView {
+  /** Milliseconds since the epoch at which that list was begun. */
+  readonly begunAt: number;
+  /** The machine that `status.instanceId` names, where it is listed. */
+  readonly recorded: Instance | undefined;
+  /** Rows that carry this object's uid in a label of ours, lowest id first. */
+  readonly labelled: readonly ListedMachine[];
+  /** A machine of the uid that the intent names, where that is another object's. */
+  readonly formerSelf: Instance | undefined;
+  /** The machine that `adopt` names. */
+  readonly adoptTarget: ListedMachine | undefined;
+  /** Rows that carry no label and that no object records: candidates where labels are not echoed. */
+  readonly unowned: readonly Instance[];
+  /** Every listed id. */
+  readonly ids: readonly number[];
+}
+
+/** When a machine was missing from complete lists, and what its own read said. */
+export interface AbsenceView {
+  /** Begin times of the complete lists since which it is missing, oldest first. */
+  readonly lists: readonly number[];
+  /** Its single read in this pass; undefined where it was not asked. */
+  readonly read: 'absent' | 'present' | 'failed' | undefined;
+}
+
+/** A destroy that the service answered with success, remembered by this process. */
+export interface DestroyMark {
+  readonly instanceId: number;
+  /** Our clock when the answer came: lists begun after it count. */
+  readonly answeredAt: number;
+  /** The service's clock in that answer: where billing ends. */
+  readonly endedAt: number;
+}
+
+/** What this process remembers of an object. All of it may be lost without harm: it only saves time. */
+export interface MemoryView {
+  /** A rental that was answered and whose result is not yet saved. */
+  readonly rented: RentedFacts | undefined;
+  /** The newest intent that this process wrote, in case the annotation is taken away. */
+  readonly intent: RentalIntent | undefined;
+  /** The attempt that was certainly refused: nothing came of it. */
+  readonly refusedAttempt: number | undefined;
+  /** Why the last rental was refused, for people. */
+  readonly refusal: { readonly reason: Reason; readonly detail: string } | undefined;
+  readonly destroys: readonly DestroyMark[];
+  /** By how far the wall clock has run ahead of the monotonic one since the open intent was first seen. */
+  readonly forwardJumpMs: number;
+  /** Failures in a row of what is tried now, for backoff. */
+  readonly failures: number;
+  /** Epoch milliseconds before which nothing is tried again. */
+  readonly notBefore: number;
+  /** When the machine was last asked to stop. */
+  readonly stopAskedAt: number | undefined;
+  /** When a destroy was last asked for, and how often it failed in a row. */
+  readonly destroyAskedAt: number | undefined;
+  readonly destroyFailures: number;
+  /** When the machine's last bad spell ended, so that flapping is not written down at each turn. */
+  readonly badEndedAt: number | undefined;
+  /** The word that the latest list shows while the status says another, and since when. */
+  readonly seenWord: { readonly word: string; readonly since: number } | undefined;
+  /** Last text of the host about loading, and since when it is that. */
+  readonly progress: { readonly text: string | undefined; readonly at: number } | undefined;
+}
+
+/** What the readiness probe said last; undefined while it has not been asked. */
+export interface ProbeView {
+  readonly ready: boolean;
+  readonly detail: string;
+}
+
+/** What Secrets gave for the rental. */
+export type InputsView =
+  | {
+      readonly type: 'ready';
+      readonly env: Readonly<Record<string, string>>;
+      readonly onStart: string | undefined;
+      readonly imageLogin: Secret | undefined;
+    }
+  | { readonly type: 'problem'; readonly reason: Reason; readonly detail: string };
+
+/** What one search answered. */
+export type OffersView =
+  | { readonly type: 'found'; readonly offers: readonly Offer[] }
+  | {
+      readonly type: 'failed';
+      readonly kind: MarketplaceErrorKind;
+      readonly detail: string;
+      readonly retryAfterMs: number | undefined;
+    };
+
+/** Everything one pass needs, in one frozen value. */
+export interface Observed {
+  /** Milliseconds since the epoch by our clock. */
+  readonly now: number;
+  readonly object: GpuInstance;
+  readonly uid: string;
+  readonly identity: LabelIdentity;
+  readonly constants: PurchaseConstants;
+  readonly account: AccountView;
+  readonly intent: IntentReading;
+  /** undefined: no complete list has been seen yet. */
+  readonly list: ListView | undefined;
+  /** By machine id; every machine of this object that matters has an entry. */
+  readonly absences: ReadonlyMap<number, AbsenceView>;
+  /** Begin times of the remembered complete lists, oldest first. */
+  readonly listsBegun: readonly number[];
+  readonly memory: MemoryView;
+  /** By index of `spec.offers`; asked for one after another. */
+  readonly offers: ReadonlyMap<number, OffersView>;
+  readonly inputs: InputsView | undefined;
+  /** Whether the key has just proved its login in this pass; undefined where it was not asked. */
+  readonly loginProven: boolean | undefined;
+  readonly probe: ProbeView | undefined;
+  /** How writing the children went in this pass; undefined where it was not tried. */
+  readonly published: Published | undefined;
+  /** Whether an older object names the same machine to adopt. */
+  readonly olderClaimant: boolean;
+  /** How long the lease still lasts. */
+  readonly leaseRemainingMs: number;
+  /** In [0, 1): spreads retries. */
+  readonly jitter: number;
+}
+
+/** Something only worth reading when a rule asks for it. */
+export type Need =
+  | { readonly type: 'offers'; readonly index: number; readonly query: OfferQuery }
+  | { readonly type: 'inputs' }
+  | { readonly type: 'read'; readonly instanceId: number }
+  | { readonly type: 'loginProof' };
+
+/** A rental as decided: recorded as an intent first, then sent. */
+export interface Purchase {
+  readonly attempt: number;
+  readonly offer: Offer;
+  readonly offerIndex: number;
+  /** Total of the offer, disk included. */
+  readonly pricePerHour: number | undefined;
+  readonly request: RentRequest;
+  /** Longest time the call may take, before the lease shortens it. */
+  readonly specHash: string;
+  /** Where labels are not known to come back: every id listed before. */
+  readonly knownIds: readonly number[] | undefined;
+}
+
+/** What the service answered to a rental that worked. */
+export interface RentedFacts {
+  readonly attempt: number;
+  readonly instanceId: number;
+  readonly instanceApiKey: Secret | undefined;
+  /** Service clock of the answer, or ours where it named none. */
+  readonly answeredAt: number;
+  readonly offer: Offer | undefined;
+  readonly offerIndex: number | undefined;
+  readonly pricePerHour: number | undefined;
+  readonly specHash: string | undefined;
+  readonly image: string | undefined;
+}
+
+/** An effect outside the cluster, or the removal of the guard that remembers one. */
+export type Action =
+  | { readonly type: 'rent'; readonly purchase: Purchase }
+  | { readonly type: 'destroy'; readonly instanceId: number; readonly reason: Reason }
+  | { readonly type: 'stop'; readonly instanceId: number }
+  | { readonly type: 'start'; readonly instanceId: number; readonly pricePerHour: number | undefined }
+  | { readonly type: 'relabel'; readonly instanceId: number; readonly label: string }
+  | {
+      readonly type: 'retain';
+      readonly instanceId: number;
+      readonly policy: 'Stop' | 'Retain';
+      readonly label: string | undefined;
+    }
+  | { readonly type: 'release'; readonly note: EventNote };
+
+/** What stands beside conditions and phase in a status. */
+export type StatusFields = Omit<GpuInstanceStatus, 'conditions' | 'observedGeneration' | 'phase'>;
+
+/** One statement about an object. */
+export interface Says {
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/** What a rule says to people. Conditions that are left out are not there. */
+export interface Verdict {
+  readonly phase: GpuInstancePhase;
+  readonly Ready: Says;
+  readonly Rented: Says;
+  readonly Booted: Says;
+  readonly Reachable: Says;
+  readonly WithinBudget: Says;
+  readonly Reconciling?: Says;
+  readonly Stalled?: Says;
+}
+
+/** An event to be shown beside the object. */
+export interface EventNote {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly action: string;
+  readonly note: string;
+}
+
+/** When to look again. Changes of the object, the account and its rows come by themselves. */
+export interface Look {
+  /** At the latest after this time. */
+  readonly afterMs?: number;
+  /** After the next complete list. */
+  readonly onList?: boolean;
+}
+
+/** What has to stand on the object before the actions may be carried out. */
+export type Recording =
+  /** The object says it already: it is being deleted, its power state or its attempt names what is wanted. */
+  | { readonly type: 'nothing'; readonly because: 'deleting' | 'powerState' | 'attempt' | 'noAction' }
+  | { readonly type: 'status' }
+  | { readonly type: 'intent'; readonly purchase: Purchase }
+  /** The guard alone, before an existing machine is taken over. */
+  | { readonly type: 'finalizer' };
+
+/** A whole decision: what to record, what to do, what to say and when to look again. */
+export interface Decision {
+  readonly type: 'decision';
+  /** The rule that decided, as logs and `explain` name it. */
+  readonly rule: string;
+  readonly record: Recording;
+  /** The status wanted before the actions; left out where it stays. */
+  readonly status?: { readonly fields: StatusFields; readonly verdict: Verdict };
+  readonly actions: readonly Action[];
+  readonly events: readonly EventNote[];
+  readonly avoid: readonly { readonly target: AvoidTarget; readonly reason: Reason }[];
+  /** Destroy marks that are proven and need not be remembered any more. */
+  readonly settled: readonly number[];
+  readonly look: Look;
+}
+
+/** What the children in the cluster are to say about the machine. */
+export interface Publication {
+  /** Fields of the status that goes with it. */
+  readonly fields: StatusFields;
+  /** Whether anything answers there. */
+  readonly serving: boolean;
+}
+
+/** How writing the children went. */
+export type Published =
+  | { readonly type: 'done'; readonly bindingName: string }
+  | { readonly type: 'nameTaken'; readonly detail: string }
+  | { readonly type: 'failed'; readonly detail: string };
+
+/**
+ * The next step of a pass: look closer, write the children before the status says that they are there, or
+ * decide.
+ */
+export type Step =
+  | { readonly type: 'look'; readonly need: Need }
+  | { readonly type: 'publish'; readonly publication: Publication }
+  | Decision;

@@ -1,0 +1,16 @@
+/** Milliseconds since the epoch as a Kubernetes timestamp in whole seconds: `2026-11-20T10:00:00Z`. */
+export function formatTime(epochMs: number): string {
+  return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+}
+
+/** The same with milliseconds, where a second is too coarse: money is counted from these. */
+export function formatExactTime(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
+
+/** Milliseconds since the epoch of an RFC 3339 time; undefined where there is none or it is not one. */
+export function parseTime(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const parsed = Date.parse(text);
+  return Number.isNaN(parsed) ? undefined : parsed;
+}
