@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** A JSON schema as this project writes it: structural, plus `x-example` for the reference. */
+/** A JSON schema as this project writes it: structural, plus `x-example` and `x-form` for the reference. */
 export interface JsonSchema {
   type?: string;
   format?: string;
@@ -18,6 +18,7 @@ export interface JsonSchema {
   required?: string[];
   anyOf?: unknown;
   'x-example'?: string;
+  'x-form'?: string;
   'x-kubernetes-int-or-string'?: boolean;
   'x-kubernetes-list-type'?: string;
   'x-kubernetes-list-map-keys'?: readonly string[];
@@ -53,7 +54,7 @@ const KEY_ORDER = [
 
 /**
  * The schema of a zod type as the API server takes it (it must be structural): unions only as int-or-string,
- * no bounds that merely say "a safe integer", no key of another dialect. Keeps `x-example`.
+ * no bounds that merely say "a safe integer", no key of another dialect. Keeps `x-example` and `x-form`.
  */
 export function annotatedSchema(type: z.ZodType): JsonSchema {
   const schema = z.toJSONSchema(type, {
@@ -67,7 +68,7 @@ export function annotatedSchema(type: z.ZodType): JsonSchema {
 
 /** The same without what only the reference reads. */
 export function structuralSchema(type: z.ZodType): JsonSchema {
-  return withoutExamples(annotatedSchema(type));
+  return withoutNotes(annotatedSchema(type));
 }
 
 function makeStructural(schema: JsonSchema & Record<string, unknown>): void {
@@ -116,9 +117,9 @@ function isEmptyObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
-function withoutExamples(schema: JsonSchema): JsonSchema {
-  const { 'x-example': _example, ...rest } = schema;
-  return mapChildren(rest, withoutExamples);
+function withoutNotes(schema: JsonSchema): JsonSchema {
+  const { 'x-example': _example, 'x-form': _form, ...rest } = schema;
+  return mapChildren(rest, withoutNotes);
 }
 
 function ordered(schema: JsonSchema): JsonSchema {

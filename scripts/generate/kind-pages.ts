@@ -25,6 +25,7 @@ function typeOf(schema: JsonSchema): string {
   if (schema.type === 'array') return `list of ${schema.items ? typeOf(schema.items) : 'values'}`;
   if (schema.additionalProperties) return 'map of strings';
   if (schema.format === 'date-time') return 'time';
+  if (schema['x-form']) return schema['x-form'];
   return schema.type ?? 'object';
 }
 

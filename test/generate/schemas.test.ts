@@ -44,6 +44,16 @@ describe('every schema', () => {
     expect(paths(silent)).toEqual([]);
   });
 
+  test('shows each field of a spec by an example, a default or its words', () => {
+    const unclear = all.filter(({ path, schema }) => {
+      const isLeaf = !schema.properties && !path.endsWith('[]') && /^[A-Za-z]+[.]spec[.]/.test(path);
+      const shown =
+        schema['x-example'] !== undefined || schema.default !== undefined || schema.enum !== undefined;
+      return isLeaf && !shown && !path.includes('.template.spec.');
+    });
+    expect(paths(unclear)).toEqual([]);
+  });
+
   test('bounds each list and says how it merges', () => {
     const open = all.filter(
       ({ schema }) => schema.type === 'array' && !(schema.maxItems && schema['x-kubernetes-list-type']),

@@ -8,6 +8,7 @@ const DNS_SUBDOMAIN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z
 export function objectName(description: string): z.ZodString {
   return text({
     description,
+    example: 'my-secret',
     maxLength: 253,
     pattern: DNS_SUBDOMAIN,
     write: 'write the name of an object: lower case letters, digits, "-" and "."',
@@ -18,6 +19,7 @@ export function objectName(description: string): z.ZodString {
 export function namespaceName(description: string): z.ZodString {
   return text({
     description,
+    example: 'team-a',
     maxLength: 63,
     pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
     write: 'write the name of a namespace: lower case letters, digits and "-"',
@@ -28,6 +30,7 @@ export function namespaceName(description: string): z.ZodString {
 export function secretKey(description: string): z.ZodString {
   return text({
     description,
+    example: 'token',
     maxLength: 253,
     pattern: '^[-._a-zA-Z0-9]+$',
     write: 'write a key of the Secret: letters, digits, "-", "_" and "."',
@@ -37,7 +40,10 @@ export function secretKey(description: string): z.ZodString {
 const secretKeySelector = z.object({
   name: objectName('The Secret, in the namespace of this object.'),
   key: secretKey('The key in the Secret.'),
-  optional: flag({ description: 'Whether the Secret or its key may be missing.' }).optional(),
+  optional: flag({
+    description: 'Whether the Secret or its key may be missing.',
+    example: 'true',
+  }).optional(),
 });
 
 /** One value out of a Secret of the object's own namespace; never of another one. */
@@ -66,7 +72,7 @@ export const envVar = z
     value: z
       .string()
       .max(32_768)
-      .meta(notes({ description: 'The value itself.' }))
+      .meta(notes({ description: 'The value itself.', example: '"1"' }))
       .optional(),
     valueFrom: secretSource.optional(),
   })
@@ -121,6 +127,7 @@ const portReference = z.union([z.int(), z.string()]).meta({
 const httpHeader = z.object({
   name: text({
     description: 'The header.',
+    example: 'X-Probe',
     maxLength: 128,
     pattern: '^[-A-Za-z0-9]+$',
     write: 'write a header name: letters, digits and "-"',
@@ -128,7 +135,7 @@ const httpHeader = z.object({
   value: z
     .string()
     .max(1024)
-    .meta(notes({ description: 'Its value.' })),
+    .meta(notes({ description: 'Its value.', example: 'ready' })),
 });
 
 const httpGet = z
@@ -146,6 +153,7 @@ const httpGet = z
     }).default('HTTP'),
     httpHeaders: list(httpHeader, {
       description: 'Headers to send.',
+      example: '[{name: X-Probe, value: ready}]',
       max: 16,
       list: { type: 'atomic' },
     }).optional(),
@@ -198,10 +206,11 @@ export const readinessProbe = z
 export const workerPort = portReference;
 
 const labelRequirement = z.object({
-  key: text({ description: 'The label.', maxLength: 317 }),
+  key: text({ description: 'The label.', example: 'team', maxLength: 317 }),
   operator: choice(['In', 'NotIn', 'Exists', 'DoesNotExist'], { description: 'How it is compared.' }),
   values: list(z.string().max(63), {
     description: 'The values; none for Exists and DoesNotExist.',
+    example: '[research]',
     max: 32,
     list: { type: 'atomic' },
   }).optional(),
@@ -211,10 +220,13 @@ export const labelSelector = z
   .object({
     matchLabels: z
       .record(z.string(), z.string())
-      .meta(notes({ description: 'Labels that must be present with these values.' }))
+      .meta(
+        notes({ description: 'Labels that must be present with these values.', example: '{team: research}' }),
+      )
       .optional(),
     matchExpressions: list(labelRequirement, {
       description: 'Requirements that must all hold.',
+      example: '[{key: team, operator: In, values: [research]}]',
       max: 16,
       list: { type: 'atomic' },
     }).optional(),

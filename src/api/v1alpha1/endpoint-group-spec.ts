@@ -19,8 +19,11 @@ const template = z
   .object({
     metadata: z
       .object({
-        labels: stringMap({ description: 'Labels of each worker.' }).optional(),
-        annotations: stringMap({ description: 'Annotations of each worker.' }).optional(),
+        labels: stringMap({ description: 'Labels of each worker.', example: '{app: llm}' }).optional(),
+        annotations: stringMap({
+          description: 'Annotations of each worker.',
+          example: '{owner: team-a}',
+        }).optional(),
       })
       .meta(notes({ description: 'What each worker carries.' }))
       .optional(),
@@ -109,6 +112,7 @@ export const endpointGroupSpec = z
     endpointName: text({
       description:
         "The name of the Service; the object's own name when left out. Groups of a namespace with the same one share the Service.",
+      example: 'llm',
       maxLength: 63,
       pattern: '^[a-z]([-a-z0-9]*[a-z0-9])?$',
       write: 'write the name of a Service: lower case letters, digits and "-", beginning with a letter',
@@ -192,6 +196,7 @@ export const endpointGroupSpec = z
     replicas: integer({
       description:
         'Hot workers, set by hand or through the scale subresource; then the load is not used. Windows and limits still apply. Leave it out of Git.',
+      example: '3',
       min: 0,
       max: 1000,
     }).optional(),

@@ -50,6 +50,7 @@ const disk = text({
   description:
     'Disk of the machine; rounded up to whole decimal GB. It bills while the machine is stopped, too.',
   example: '64G',
+  form: 'quantity',
   maxLength: 16,
   rules: [
     { rule: 'isQuantity(self)', message: 'write a size with its unit, such as 32G or 32Gi' },
@@ -116,6 +117,7 @@ const adopt = z
   .object({
     instanceId: integer({
       description: 'The id of the machine at the marketplace.',
+      example: '4711',
       min: 1,
       max: Number.MAX_SAFE_INTEGER,
     }),
@@ -182,6 +184,7 @@ const rentingFields = {
   accountRef: accountRef.prefault({}),
   offers: list(offerRequirements, {
     description: 'Alternatives of what may be rented, tried in this order.',
+    example: '[{gpuNames: [RTX 4090], maxPricePerHour: "0.80"}]',
     max: 8,
     list: { type: 'atomic' },
   }).optional(),
@@ -217,6 +220,7 @@ const containerFields = {
     .optional(),
   env: list(envVar, {
     description: 'Environment variables of the container. A changed Secret is used at the next rental.',
+    example: '[{name: MODEL, value: llama}]',
     max: 128,
     list: { type: 'map', keys: ['name'] },
   }).optional(),

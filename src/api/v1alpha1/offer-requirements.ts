@@ -59,6 +59,7 @@ const offerFilter = z
     }).optional(),
     values: list(text({ description: 'One value.', maxLength: 256 }), {
       description: 'The values for In and NotIn.',
+      example: '[amd64, arm64]',
       max: 64,
       list: { type: 'atomic' },
     }).optional(),
@@ -87,6 +88,7 @@ const orderKey = z
 const minGpuMemory = text({
   description: 'The least memory of one GPU. The marketplace counts decimal GB: 24G is 24,000 MB.',
   example: '24G',
+  form: 'quantity',
   maxLength: 16,
   rules: [
     {
@@ -156,6 +158,7 @@ export const offerRequirements = z
     }).default(false),
     filters: list(offerFilter, {
       description: 'Requirements on any other field of an offer.',
+      example: '[{field: inet_down, operator: Gt, value: "500"}]',
       max: 32,
       list: { type: 'atomic' },
     }).optional(),

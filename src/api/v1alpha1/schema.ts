@@ -28,17 +28,20 @@ export interface FieldNotes {
   readonly description: string;
   /** Shown in the reference; YAML, as one would write it behind the field's name. */
   readonly example?: string;
+  /** What the reference calls the type of a string that has a form. */
+  readonly form?: 'dollars' | 'decimal' | 'share' | 'duration' | 'quantity';
   readonly rules?: readonly CelRule[];
   readonly list?: ListType;
   /** A map or object that is replaced as a whole. */
   readonly atomic?: boolean;
 }
 
-/** The JSON-schema annotations of those notes. `x-example` is for the reference and stays out of the CRD. */
+/** The JSON-schema annotations of those notes. `x-example` and `x-form` are for the reference and stay out of the CRD. */
 export function notes(field: FieldNotes): Record<string, unknown> {
   return {
     description: field.description,
     ...(field.example !== undefined && { 'x-example': field.example }),
+    ...(field.form && { 'x-form': field.form }),
     ...(field.rules?.length && { 'x-kubernetes-validations': field.rules }),
     ...(field.list && { 'x-kubernetes-list-type': field.list.type }),
     ...(field.list?.type === 'map' && { 'x-kubernetes-list-map-keys': field.list.keys }),
@@ -74,6 +77,7 @@ const DOLLARS = '^[0-9]{1,9}([.][0-9]{1,6})?$';
 export function dollars(field: FieldNotes): z.ZodString {
   return text({
     example: '"0.80"',
+    form: 'dollars',
     ...field,
     maxLength: 16,
     pattern: DOLLARS,
@@ -85,6 +89,7 @@ export function dollars(field: FieldNotes): z.ZodString {
 export function decimal(field: FieldNotes): z.ZodString {
   return text({
     example: '"2.5"',
+    form: 'decimal',
     ...field,
     maxLength: 20,
     pattern: '^[0-9]{1,12}([.][0-9]{1,6})?$',
@@ -96,6 +101,7 @@ export function decimal(field: FieldNotes): z.ZodString {
 export function percentage(field: FieldNotes): z.ZodString {
   return text({
     example: '99.5%',
+    form: 'share',
     ...field,
     maxLength: 8,
     pattern: '^(100|[0-9]{1,2}([.][0-9]{1,3})?)%$',
@@ -118,6 +124,8 @@ export function duration(field: FieldNotes & { readonly min?: string; readonly m
       message: `write at most ${field.max}`,
     });
   return text({
+    example: '90s',
+    form: 'duration',
     ...field,
     maxLength: 32,
     pattern: DURATION_PATTERN,
