@@ -3,11 +3,19 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { Transport } from '../lib/transport.ts';
+import { type ApiKeysResource, createApiKeys } from './api-keys.ts';
+import { type AutoscalerResource, createAutoscaler } from './autoscaler.ts';
+import { createEndpointGroups, type EndpointGroupsResource } from './endpoint-groups.ts';
 import { createInstances, type InstancesResource } from './instances.ts';
 import { createOffers, type OffersResource } from './offers.ts';
 import type { Pacer } from './pacing.ts';
 import { createRequester } from './request.ts';
+import { createSecrets, type SecretsResource } from './secrets.ts';
+import { createSshKeys, type SshKeysResource } from './ssh-keys.ts';
+import { type BearerTfa, createBearerTfa, createLoggedOutTfa, type LoggedOutTfa } from './tfa/tfa.ts';
 import { createUsers, type UsersResource } from './users.ts';
+import { createVolumes, type VolumesResource } from './volumes.ts';
+import { createWorkerGroups, type WorkerGroupsResource } from './worker-groups.ts';
 
 /** Bounds of one client's requests. */
 export interface ClientLimits {
@@ -31,6 +39,8 @@ export interface MarketplaceClientOptions {
   /** Shared by every client of the same login. */
   readonly pacer: Pacer;
   readonly limits?: ClientLimits;
+  /** Where the autoscaler is, if not at the base address (the public service has its own). */
+  readonly autoscalerUrl?: string;
 }
 
 /** One login's typed access to a marketplace. Every failure is a `MarketplaceError`. */
@@ -38,6 +48,14 @@ export interface MarketplaceClient {
   readonly offers: OffersResource;
   readonly instances: InstancesResource;
   readonly users: UsersResource;
+  readonly apiKeys: ApiKeysResource;
+  readonly sshKeys: SshKeysResource;
+  readonly secrets: SecretsResource;
+  readonly volumes: VolumesResource;
+  readonly endpointGroups: EndpointGroupsResource;
+  readonly workerGroups: WorkerGroupsResource;
+  readonly autoscaler: AutoscalerResource;
+  readonly tfa: BearerTfa;
 }
 
 /** A client of one login. Throws a MarketplaceError where the base URL is none. */
@@ -47,5 +65,21 @@ export function createMarketplaceClient(options: MarketplaceClientOptions): Mark
     offers: createOffers(requester),
     instances: createInstances(requester),
     users: createUsers(requester),
+    apiKeys: createApiKeys(requester),
+    sshKeys: createSshKeys(requester),
+    secrets: createSecrets(requester),
+    volumes: createVolumes(requester),
+    endpointGroups: createEndpointGroups(requester),
+    workerGroups: createWorkerGroups(requester),
+    autoscaler: createAutoscaler(requester, options),
+    tfa: createBearerTfa(requester),
   };
+}
+
+/** The 2FA calls of someone who has no key yet, only the secret of a login. */
+export function createLoggedOutClient(
+  options: Omit<MarketplaceClientOptions, 'apiKey'> & { readonly secret: Secret },
+): LoggedOutTfa {
+  const requester = createRequester({ ...options, ...options.limits, apiKey: undefined });
+  return createLoggedOutTfa(requester, options.secret);
 }

@@ -51,6 +51,7 @@ export interface Answer<T> {
   readonly value: T;
   /** Epoch milliseconds of the reply's `Date`, on the service's clock. */
   readonly answeredAt: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** Sends calls. Every failure is a MarketplaceError. */
@@ -187,11 +188,13 @@ class PacedRequester implements Requester {
   #understand<Schema extends z.ZodType>(call: Call<Schema>, reply: FailedReply): Answer<z.infer<Schema>> {
     const parsed = parseReply(reply, call.reply);
     if (parsed.type === 'understood') {
-      return { value: parsed.value, answeredAt: parseHttpDate(reply.headers.date) };
+      const { headers } = reply;
+      return { value: parsed.value, answeredAt: parseHttpDate(headers.date), headers };
     }
     if (parsed.type === 'unreadable') throw malformed(call, reply.status, parsed.reason);
     const error = classifyFailure(reply, { ...call, now: this.#options.clock.now() });
-    if (reply.status === 429 && error.kind !== 'locked') {
+    // 2FA has limits of its own (a locked method, too many SMS), which say nothing about the pace of calls.
+    if (reply.status === 429 && !(call.area === 'tfa' && error.code !== undefined)) {
       this.#options.pacer.slowDown(call.endpointClass, error.retryAfterMs);
     }
     throw error;

@@ -1,0 +1,188 @@
+import type { Secret } from '../lib/secret.ts';
+import { type BaseUrl, parseBaseUrl } from './base-url.ts';
+import { type ChangeAnswer, sendChange } from './change.ts';
+import type { CallOptions } from './offers.ts';
+import type { Call, Requester } from './request.ts';
+import {
+  groupLogsReply,
+  routeReply,
+  toGroupLogs,
+  toRoute,
+  toWorkers,
+  updateWorkersReply,
+  workersReply,
+} from './wire/autoscaler.ts';
+
+/** A worker of an endpoint. Times are epoch milliseconds. */
+export interface Worker {
+  readonly id: number;
+  /** In lower case; `idle` is ready. */
+  readonly status: string | undefined;
+  readonly load: number | undefined;
+  /** Performance units per second. */
+  readonly performance: number | undefined;
+  readonly requestsWorking: number | undefined;
+  readonly diskUsageGB: number | undefined;
+  readonly loadedAt: number | undefined;
+  readonly startedAt: number | undefined;
+  readonly url: string | undefined;
+}
+
+export type WorkersReply =
+  | { readonly type: 'ready'; readonly workers: readonly Worker[] }
+  | { readonly type: 'notReady'; readonly message: string };
+
+export type RouteReply =
+  /** Call the worker with the whole of `authData`. */
+  | {
+      readonly type: 'ready';
+      readonly url: string;
+      readonly requestIndex: number | undefined;
+      readonly authData: Readonly<Record<string, unknown>>;
+    }
+  /** Ask again with `requestIndex`. */
+  | {
+      readonly type: 'waiting';
+      readonly requestIndex: number | undefined;
+      readonly status: string | undefined;
+    };
+
+/** What a request that wants a worker says. */
+export interface RouteRequest {
+  readonly endpointName: string;
+  readonly endpointKey: Secret;
+  /** In performance units. */
+  readonly cost: number;
+  /** 0 at first, then what came back. */
+  readonly requestIndex: number;
+  readonly replayTimeoutSeconds?: number;
+}
+
+export interface GroupLogs {
+  readonly info0: string;
+  readonly info1: string;
+  readonly trace: string;
+  readonly debug: string;
+  readonly error: string | undefined;
+}
+
+/** Which log is read. */
+export interface GroupLogQuery {
+  readonly of: 'endpoint' | 'workerGroup';
+  readonly id: number;
+  readonly tailLines?: number;
+}
+
+/** Calls of the autoscaler, which may stand at another address than the service. */
+export interface AutoscalerResource {
+  workers(endpointId: number, options?: CallOptions): Promise<WorkersReply>;
+  logs(query: GroupLogQuery, options?: CallOptions): Promise<GroupLogs>;
+  /** Begins, or cancels, a rolling update and answers how many workers it concerns. */
+  updateWorkers(
+    request: { workerGroupId: number; cancel?: boolean },
+    options?: CallOptions,
+  ): Promise<{ workers: number | undefined; message: string | undefined }>;
+  /** One attempt: the caller asks again while it waits. */
+  route(request: RouteRequest, options?: CallOptions): Promise<RouteReply>;
+  /** What a worker reports of itself, under its wire names. Carries no key. */
+  reportWorkerStatus(status: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<ChangeAnswer>;
+}
+
+/** Where the public service keeps its autoscaler; any other service has it at its own address. */
+const PUBLIC_SERVICE = 'https://console.vast.ai';
+const PUBLIC_AUTOSCALER = 'https://run.vast.ai';
+
+const CALL = { area: 'groups', endpointClass: 'other', method: 'POST' } as const;
+
+/** How the autoscaler is reached. */
+export interface AutoscalerOptions {
+  readonly baseUrl: string;
+  readonly autoscalerUrl?: string | undefined;
+  readonly apiKey: Secret;
+}
+
+/** The autoscaler over one requester. */
+export function createAutoscaler(requester: Requester, options: AutoscalerOptions): AutoscalerResource {
+  const base = autoscalerBase(options);
+  const apiKey = options.apiKey;
+  return {
+    async workers(id, bounds) {
+      const call = {
+        ...CALL,
+        base,
+        operation: 'list workers',
+        path: '/get_endpoint_workers/',
+        bounds,
+      } as const;
+      return toWorkers(
+        (await requester.send({ ...call, effect: 'read', body: { id }, reply: workersReply })).value,
+      );
+    },
+    async logs(query, bounds) {
+      const path = query.of === 'endpoint' ? '/get_endpoint_logs/' : '/get_autogroup_logs/';
+      const body = { id: query.id, api_key: apiKey.reveal(), tail: query.tailLines };
+      const call = { ...CALL, base, operation: 'read logs of a group', path, body, bounds } as const;
+      return toGroupLogs((await requester.send({ ...call, effect: 'read', reply: groupLogsReply })).value);
+    },
+    async updateWorkers({ workerGroupId, cancel }, bounds) {
+      const body = {
+        workergroup_id: workerGroupId,
+        api_key: apiKey.reveal(),
+        ...(cancel ? { cancel_update: true } : {}),
+      };
+      const call = {
+        ...CALL,
+        base,
+        operation: 'update workers',
+        path: '/update_workers/',
+        body,
+        bounds,
+      } as const;
+      const { value } = await requester.send({ ...call, effect: 'write', reply: updateWorkersReply });
+      return { workers: value.workers_to_update, message: value.error_msg };
+    },
+    async route(request, bounds) {
+      return toRoute((await requester.send(routeCall(request, { base, bounds }))).value);
+    },
+    reportWorkerStatus: (status, bounds) =>
+      sendChange(requester, {
+        ...CALL,
+        base,
+        operation: 'report a worker',
+        path: '/worker_status/',
+        credential: null,
+        body: status,
+        bounds,
+      }),
+  };
+}
+
+function autoscalerBase({ baseUrl, autoscalerUrl }: AutoscalerOptions): BaseUrl {
+  const base = parseBaseUrl(baseUrl);
+  if (autoscalerUrl !== undefined) return parseBaseUrl(autoscalerUrl);
+  return base.origin === PUBLIC_SERVICE ? parseBaseUrl(PUBLIC_AUTOSCALER) : base;
+}
+
+/** The endpoint's own key stands in for the account's. */
+function routeCall(
+  request: RouteRequest,
+  { base, bounds }: { base: BaseUrl; bounds: CallOptions | undefined },
+): Call<typeof routeReply> {
+  return {
+    ...CALL,
+    base,
+    operation: 'route a request',
+    effect: 'write',
+    path: '/route/',
+    credential: request.endpointKey,
+    body: {
+      endpoint: request.endpointName,
+      api_key: request.endpointKey.reveal(),
+      cost: request.cost,
+      request_idx: request.requestIndex,
+      replay_timeout: request.replayTimeoutSeconds ?? 60,
+    },
+    reply: routeReply,
+    bounds,
+  };
+}

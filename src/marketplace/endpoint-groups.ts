@@ -1,0 +1,129 @@
+import type { Secret } from '../lib/secret.ts';
+import { type ChangeAnswer, pathId, sendChange } from './change.ts';
+import type { CallOptions } from './offers.ts';
+import type { Requester } from './request.ts';
+import {
+  endpointGroupReply,
+  endpointGroupsReply,
+  newEndpointGroupReply,
+  toEndpointGroup,
+  toWireScaling,
+} from './wire/groups.ts';
+
+/** Whether an endpoint serves. */
+export type EndpointState = 'active' | 'suspended' | 'stopped';
+
+/**
+ * Options of an endpoint group (specification 4.9), in its units: loads in performance units per second, times
+ * in seconds. undefined on creation: the service's default.
+ */
+export interface EndpointGroupOptions {
+  readonly endpointName?: string | null | undefined;
+  readonly minLoad?: number | null | undefined;
+  readonly minColdLoad?: number | null | undefined;
+  /** A fraction, at most 1. */
+  readonly targetUtilization?: number | null | undefined;
+  readonly coldMultiplier?: number | null | undefined;
+  readonly coldWorkers?: number | null | undefined;
+  readonly maxWorkers?: number | null | undefined;
+  readonly maxQueueSeconds?: number | null | undefined;
+  readonly targetQueueSeconds?: number | null | undefined;
+  /** 0: never; negative: never to zero. */
+  readonly inactivityTimeoutSeconds?: number | null | undefined;
+  readonly autoscalerInstance?: string | null | undefined;
+  readonly state?: EndpointState | null | undefined;
+}
+
+/** An endpoint group as the service keeps it. */
+export interface EndpointGroupRow {
+  readonly id: number;
+  readonly name: string | undefined;
+  /** The endpoint's own key, for routing. */
+  readonly apiKey: Secret | undefined;
+  readonly state: string | undefined;
+  readonly minLoad: number | undefined;
+  readonly minColdLoad: number | undefined;
+  readonly targetUtilization: number | undefined;
+  readonly coldMultiplier: number | undefined;
+  readonly coldWorkers: number | undefined;
+  readonly maxWorkers: number | undefined;
+  readonly maxQueueSeconds: number | undefined;
+  readonly targetQueueSeconds: number | undefined;
+  readonly inactivityTimeoutSeconds: number | undefined;
+}
+
+/** Endpoint groups that the service itself scales (specification 4.9). */
+export interface EndpointGroupsResource {
+  list(options?: CallOptions): Promise<EndpointGroupRow[]>;
+  get(id: number, options?: CallOptions): Promise<EndpointGroupRow>;
+  /** Answers the id of the new group. */
+  create(group: EndpointGroupOptions, options?: CallOptions): Promise<number>;
+  /** undefined and null keep what is there. */
+  update(id: number, changes: EndpointGroupOptions, options?: CallOptions): Promise<ChangeAnswer>;
+  /** Its worker groups go too. */
+  delete(id: number, options?: CallOptions): Promise<ChangeAnswer>;
+}
+
+const GROUPS = '/api/v0/endptjobs/';
+const CHANGE = { area: 'groups', endpointClass: 'groupChange' } as const;
+const READ = { ...CHANGE, effect: 'read', method: 'GET' } as const;
+
+/** Endpoint groups over one requester. */
+export function createEndpointGroups(requester: Requester): EndpointGroupsResource {
+  return {
+    async list(bounds) {
+      const query = { client_id: 'me' };
+      const call = { ...READ, operation: 'list endpoint groups', path: GROUPS, query, bounds };
+      const { value } = await requester.send({ ...call, reply: endpointGroupsReply });
+      return value.results.map(toEndpointGroup);
+    },
+    async get(id, bounds) {
+      const call = { ...READ, operation: 'read an endpoint group', path: `${GROUPS}${pathId(id)}/`, bounds };
+      const { value } = await requester.send({ ...call, reply: endpointGroupReply });
+      return toEndpointGroup(value.result);
+    },
+    create: (group, options) => create(requester, group, options),
+    update: async (id, changes, bounds) =>
+      sendChange(requester, {
+        ...CHANGE,
+        operation: 'change an endpoint group',
+        method: 'PUT',
+        path: `${GROUPS}${pathId(id)}/`,
+        body: { client_id: 'me', endptjob_id: id, ...nullWhereKept(toWireScaling(changes)) },
+        bounds,
+      }),
+    delete: async (id, bounds) =>
+      sendChange(requester, {
+        ...CHANGE,
+        operation: 'delete an endpoint group',
+        method: 'DELETE',
+        path: `${GROUPS}${pathId(id)}/`,
+        body: { client_id: 'me', endptjob_id: id },
+        bounds,
+      }),
+  };
+}
+
+async function create(
+  requester: Requester,
+  group: EndpointGroupOptions,
+  bounds: CallOptions | undefined,
+): Promise<number> {
+  const { value } = await requester.send({
+    operation: 'create an endpoint group',
+    endpointClass: 'groupCreate',
+    area: 'groups',
+    effect: 'write',
+    method: 'POST',
+    path: GROUPS,
+    body: { client_id: 'me', ...toWireScaling(group) },
+    reply: newEndpointGroupReply,
+    bounds,
+  });
+  return value.result;
+}
+
+/** An update names every option; null keeps it. */
+export function nullWhereKept(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(options).map(([name, value]) => [name, value ?? null]));
+}

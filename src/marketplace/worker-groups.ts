@@ -1,0 +1,122 @@
+import { type ChangeAnswer, pathId, sendChange } from './change.ts';
+import { nullWhereKept } from './endpoint-groups.ts';
+import type { CallOptions } from './offers.ts';
+import type { Requester } from './request.ts';
+import { newWorkerGroupReply, toWorkerGroup, workerGroupsReply } from './wire/groups.ts';
+
+/** What workers of a group are made from. undefined on creation: the service's default. */
+export interface WorkerGroupOptions {
+  readonly endpointId?: number | null;
+  readonly endpointName?: string | null;
+  readonly templateHash?: string | null;
+  readonly templateId?: number | null;
+  /** An offer search in the text grammar, e.g. `gpu_ram>=23 num_gpus=1`. */
+  readonly searchParams?: string | null;
+  readonly launchArgs?: string | null;
+  readonly gpuMemoryGB?: number | null;
+  readonly minLoad?: number | null;
+  readonly minColdLoad?: number | null;
+  readonly targetUtilization?: number | null;
+  readonly coldMultiplier?: number | null;
+  readonly coldWorkers?: number | null;
+  readonly maxWorkers?: number | null;
+  readonly testWorkers?: number | null;
+  readonly autoscalerInstance?: string | null;
+}
+
+/** A worker group as the service keeps it. */
+export interface WorkerGroupRow {
+  readonly id: number;
+  readonly endpointId: number | undefined;
+  readonly endpointName: string | undefined;
+  readonly templateHash: string | undefined;
+  readonly templateId: number | undefined;
+  readonly searchParams: string | undefined;
+  readonly launchArgs: string | undefined;
+  readonly gpuMemoryGB: number | undefined;
+}
+
+/** Worker groups of endpoint groups. */
+export interface WorkerGroupsResource {
+  list(options?: CallOptions): Promise<WorkerGroupRow[]>;
+  /** Answers the id of the new group. */
+  create(group: WorkerGroupOptions, options?: CallOptions): Promise<number>;
+  /** undefined and null keep what is there. */
+  update(id: number, changes: WorkerGroupOptions, options?: CallOptions): Promise<ChangeAnswer>;
+  /** Its instances need not go too: look for leftovers. */
+  delete(id: number, options?: CallOptions): Promise<ChangeAnswer>;
+}
+
+const GROUPS = '/api/v0/workergroups/';
+const CHANGE = { area: 'groups', endpointClass: 'groupChange' } as const;
+
+/** Worker groups over one requester. */
+export function createWorkerGroups(requester: Requester): WorkerGroupsResource {
+  return {
+    async list(bounds) {
+      const { value } = await requester.send({
+        ...CHANGE,
+        operation: 'list worker groups',
+        effect: 'read',
+        method: 'GET',
+        path: GROUPS,
+        query: { client_id: 'me' },
+        reply: workerGroupsReply,
+        bounds,
+      });
+      return value.results.map(toWorkerGroup);
+    },
+    async create(group, bounds) {
+      const { value } = await requester.send({
+        operation: 'create a worker group',
+        endpointClass: 'groupCreate',
+        area: 'groups',
+        effect: 'write',
+        method: 'POST',
+        path: GROUPS,
+        body: { client_id: 'me', ...toWireGroup(group) },
+        reply: newWorkerGroupReply,
+        bounds,
+      });
+      return value.id;
+    },
+    update: async (id, changes, bounds) =>
+      sendChange(requester, {
+        ...CHANGE,
+        operation: 'change a worker group',
+        method: 'PUT',
+        path: `${GROUPS}${pathId(id)}/`,
+        body: { client_id: 'me', autojob_id: id, ...nullWhereKept(toWireGroup(changes)) },
+        bounds,
+      }),
+    delete: async (id, bounds) =>
+      sendChange(requester, {
+        ...CHANGE,
+        operation: 'delete a worker group',
+        method: 'DELETE',
+        path: `${GROUPS}${pathId(id)}/`,
+        body: { client_id: 'me', autojob_id: id },
+        bounds,
+      }),
+  };
+}
+
+function toWireGroup(group: WorkerGroupOptions): Record<string, unknown> {
+  return {
+    endpoint_id: group.endpointId,
+    endpoint_name: group.endpointName,
+    template_hash: group.templateHash,
+    template_id: group.templateId,
+    search_params: group.searchParams,
+    launch_args: group.launchArgs,
+    gpu_ram: group.gpuMemoryGB,
+    min_load: group.minLoad,
+    min_cold_load: group.minColdLoad,
+    target_util: group.targetUtilization,
+    cold_mult: group.coldMultiplier,
+    cold_workers: group.coldWorkers,
+    max_workers: group.maxWorkers,
+    test_workers: group.testWorkers,
+    autoscaler_instance: group.autoscalerInstance,
+  };
+}
