@@ -76,6 +76,20 @@ export const refusedAccounts: readonly Refused[] = [
     ],
   },
   {
+    given: 'a limit that is no number, and says only that',
+    spec: { ...base, limits: { maxPricePerHour: 'much', maxSpendPerHour: '1' } },
+    says: [
+      'spec.limits.maxPricePerHour: Invalid value: "much": write dollars as a decimal in quotes with at most six digits behind the point, such as "0.80"',
+    ],
+  },
+  {
+    given: 'an address of another scheme, and says only that',
+    spec: { ...base, url: 'ftp://console.example' },
+    says: [
+      'spec.url: Invalid value: "ftp://console.example": write scheme, host and port only, such as https://marketplace.example, without a path',
+    ],
+  },
+  {
     given: 'dollars with a sign',
     spec: { ...base, limits: { minCredit: '$5' } },
     says: [

@@ -15,6 +15,14 @@ const numbers: readonly Refused[] = [
     ],
   },
   {
+    given: 'a queue time and a ceiling that are no figures, and says only that',
+    spec: { ...base, targetQueueTime: 'soon', maxSpendPerHour: 'much' },
+    says: [
+      'spec.targetQueueTime: Invalid value: "soon": write a duration with units, such as 90s, 5m or 1h30m',
+      'spec.maxSpendPerHour: Invalid value: "much": write dollars as a decimal in quotes with at most six digits behind the point, such as "0.80"',
+    ],
+  },
+  {
     given: 'more cold workers than workers',
     spec: { ...base, coldWorkers: 30 },
     covers: 'write coldWorkers that are not above maxWorkers',

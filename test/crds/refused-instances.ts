@@ -56,6 +56,13 @@ const offers: readonly Refused[] = [
     ],
   },
   {
+    given: 'a bid with a sign, and says only that',
+    spec: offer({ pricing: 'Interruptible', bid: '$5', maxPricePerHour: '1' }),
+    says: [
+      'spec.offers[0].bid: Invalid value: "$5": write dollars as a decimal in quotes with at most six digits behind the point, such as "0.80"',
+    ],
+  },
+  {
     given: 'a price with seven digits behind the point',
     spec: offer({ maxPricePerHour: '0.1234567' }),
     says: [

@@ -73,7 +73,7 @@ function runGoInstall(
   onPackage: (count: number) => void,
 ): Promise<void> {
   const args = ['install', '-v', '-p', PARALLEL_COMPILERS, '-trimpath', `${tool.package}@${tool.version}`];
-  const child = spawn('go', args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn('go', [...args], { env, stdio: ['ignore', 'ignore', 'pipe'] });
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
   const last: string[] = [];
   let packages = 0;

@@ -13,6 +13,7 @@ import {
   notes,
   stringMap,
   text,
+  whereWritten,
 } from './schema.ts';
 
 const template = z
@@ -59,7 +60,11 @@ const template = z
 
 const rules: readonly CelRule[] = [
   {
-    rule: 'duration(self.targetQueueTime) <= duration(self.maxQueueTime)',
+    rule: whereWritten(
+      'duration',
+      ['self.targetQueueTime', 'self.maxQueueTime'],
+      'duration(self.targetQueueTime) <= duration(self.maxQueueTime)',
+    ),
     message: 'write a targetQueueTime that is not above maxQueueTime',
     messageExpression:
       "'targetQueueTime ' + self.targetQueueTime + ' is above maxQueueTime ' + self.maxQueueTime + ': lower the one or raise the other'",
@@ -86,7 +91,7 @@ const rules: readonly CelRule[] = [
     reason: 'FieldValueForbidden',
   },
   {
-    rule: '!has(self.maxSpendPerHour) || !has(self.template.spec.offers) || self.template.spec.offers.exists(o, !has(o.maxPricePerHour) || double(o.maxPricePerHour) <= double(self.maxSpendPerHour))',
+    rule: `!has(self.maxSpendPerHour) || !has(self.template.spec.offers) || self.template.spec.offers.exists(o, !has(o.maxPricePerHour) || ${whereWritten('dollars', ['o.maxPricePerHour', 'self.maxSpendPerHour'], 'double(o.maxPricePerHour) <= double(self.maxSpendPerHour)')})`,
     message:
       'maxSpendPerHour is below the maxPricePerHour of every alternative of the template: no worker could ever be rented',
     fieldPath: '.maxSpendPerHour',

@@ -13,6 +13,7 @@ import {
   notes,
   text,
   timestamp,
+  whereWritten,
 } from './schema.ts';
 
 const LOOPBACK = "['localhost', '127.0.0.1', '[::1]', '::1']";
@@ -26,7 +27,7 @@ const url = text({
   write: 'write scheme, host and port only, such as https://marketplace.example, without a path',
   rules: [
     {
-      rule: `!isURL(self) || url(self).getScheme() == 'https' || url(self).getHostname() in ${LOOPBACK}`,
+      rule: `!self.startsWith('http:') || !isURL(self) || url(self).getHostname() in ${LOOPBACK}`,
       message: 'write https: plain http is accepted on the loopback address only',
     },
   ],
@@ -62,7 +63,7 @@ const limits = z
       description: 'Limits that stop new rentals and starts. They never stop a machine that runs.',
       rules: [
         {
-          rule: '!has(self.maxPricePerHour) || !has(self.maxSpendPerHour) || double(self.maxPricePerHour) <= double(self.maxSpendPerHour)',
+          rule: `!has(self.maxPricePerHour) || !has(self.maxSpendPerHour) || ${whereWritten('dollars', ['self.maxPricePerHour', 'self.maxSpendPerHour'], 'double(self.maxPricePerHour) <= double(self.maxSpendPerHour)')}`,
           message: 'write a maxPricePerHour that is not above maxSpendPerHour',
           messageExpression:
             "'maxPricePerHour ' + self.maxPricePerHour + ' is above maxSpendPerHour ' + self.maxSpendPerHour + ': no machine at that price could ever be rented'",

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { choice, dollars, flag, integer, list, notes, percentage, text } from './schema.ts';
+import { choice, dollars, flag, integer, list, notes, percentage, text, whereWritten } from './schema.ts';
 
 /** Fields of an offer that have a field of their own here; the rest goes into `filters`. */
 const OWN_FIELDS: Readonly<Record<string, string>> = {
@@ -185,12 +185,12 @@ export const offerRequirements = z
           reason: 'FieldValueForbidden',
         },
         {
-          rule: '!has(self.bid) || double(self.bid) >= 0.001',
+          rule: `!has(self.bid) || ${whereWritten('dollars', ['self.bid'], 'double(self.bid) >= 0.001')}`,
           message: 'write a bid of at least "0.001": the marketplace takes no lower one',
           fieldPath: '.bid',
         },
         {
-          rule: '!has(self.bid) || !has(self.maxPricePerHour) || double(self.bid) <= double(self.maxPricePerHour)',
+          rule: `!has(self.bid) || !has(self.maxPricePerHour) || ${whereWritten('dollars', ['self.bid', 'self.maxPricePerHour'], 'double(self.bid) <= double(self.maxPricePerHour)')}`,
           message: 'write a bid that is not above maxPricePerHour',
           messageExpression:
             "'bid ' + self.bid + ' is above maxPricePerHour ' + self.maxPricePerHour + ': lower the bid or raise the maximum'",

@@ -13,8 +13,6 @@ export interface CelRule {
     | 'FieldValueForbidden'
     | 'FieldValueRequired'
     | 'FieldValueDuplicate';
-  /** A transition rule that also runs when there was no old value. */
-  readonly optionalOldSelf?: boolean;
 }
 
 /** How server-side apply merges a list. */
@@ -73,6 +71,19 @@ export function text(
 
 const DOLLARS = '^[0-9]{1,9}([.][0-9]{1,6})?$';
 
+/**
+ * A comparison in CEL that holds wherever a field does not have its form: what is wrong with the form is said
+ * by the field's own rule, and a conversion that fails would be said beside it.
+ */
+export function whereWritten(
+  form: 'dollars' | 'duration',
+  fields: readonly string[],
+  comparison: string,
+): string {
+  const pattern = celLiteral(form === 'dollars' ? DOLLARS : DURATION_PATTERN);
+  return `${fields.map((field) => `!${field}.matches(${pattern})`).join(' || ')} || ${comparison}`;
+}
+
 /** Dollars as a decimal string, exact to the micro-dollar. */
 export function dollars(field: FieldNotes): z.ZodString {
   return text({
@@ -112,15 +123,14 @@ export function percentage(field: FieldNotes): z.ZodString {
 /** A duration such as `90s` or `1h30m`, with CEL bounds where they are given. */
 export function duration(field: FieldNotes & { readonly min?: string; readonly max?: string }): z.ZodString {
   const bounds: CelRule[] = [];
-  const parses = `self.matches(${celLiteral(DURATION_PATTERN)})`;
   if (field.min)
     bounds.push({
-      rule: `!${parses} || duration(self) >= duration('${field.min}')`,
+      rule: whereWritten('duration', ['self'], `duration(self) >= duration('${field.min}')`),
       message: `write at least ${field.min}`,
     });
   if (field.max)
     bounds.push({
-      rule: `!${parses} || duration(self) <= duration('${field.max}')`,
+      rule: whereWritten('duration', ['self'], `duration(self) <= duration('${field.max}')`),
       message: `write at most ${field.max}`,
     });
   return text({
