@@ -49,7 +49,7 @@ export async function addFinalizer<T extends KubeObject>(
 }
 
 /**
- * Removes the finalizer, under the object's resource version and uid. Call it only when what it guards is certainly
+ * Removes the finalizer, under the object's resource version. Call it only when what it guards is certainly
  * gone: afterwards nothing in the cluster remembers it.
  */
 export async function removeFinalizer<T extends KubeObject>(
@@ -65,8 +65,8 @@ async function writeFinalizers<T extends KubeObject>(
   { client, resource, object }: FinalizerOptions<T>,
   finalizers: readonly string[],
 ): Promise<FinalizerWrite<T>> {
-  const { uid, resourceVersion } = object.metadata;
-  const body = { metadata: { uid, resourceVersion, finalizers } };
+  // No version is ever given twice, so it also tells this incarnation from another of the name.
+  const body = { metadata: { resourceVersion: object.metadata.resourceVersion, finalizers } };
   try {
     const written = await client.patch<T>(resource, refOf(object), body, { type: 'merge' });
     return { type: 'written', object: written };

@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+
+/** A TCP relay to one server that can do to connections what networks do. */
+export interface CuttingProxy {
+  /** The target's URL with this proxy's port in place of its own. */
+  readonly url: string;
+  /** Ends all connections at once, with a reset. New ones are relayed again. */
+  cut(): void;
+  /** From now on nothing is relayed, on old connections or new ones, and nobody is told. */
+  swallow(): void;
+  /** Relays new connections again; swallowed ones stay dead. */
+  heal(): void;
+  close(): Promise<void>;
+}
+
+export async function startCuttingProxy(targetUrl: string): Promise<CuttingProxy> {
+  const target = new URL(targetUrl);
+  const sockets = new Set<Socket>();
+  let swallowing = false;
+  const server = createServer((client) => {
+    sockets.add(client);
+    client.on('error', () => {}).on('close', () => sockets.delete(client));
+    if (swallowing) return;
+    const upstream = connect({ host: target.hostname, port: Number(target.port) });
+    sockets.add(upstream);
+    upstream.on('error', () => client.destroy()).on('close', () => sockets.delete(upstream));
+    client.on('close', () => upstream.destroy());
+    client.pipe(upstream).pipe(client);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The proxy has no port');
+  return {
+    url: `${target.protocol}//127.0.0.1:${address.port}`,
+    cut() {
+      for (const socket of sockets) socket.resetAndDestroy();
+    },
+    swallow() {
+      swallowing = true;
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    heal() {
+      swallowing = false;
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
