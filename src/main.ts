@@ -11,6 +11,7 @@ import { createTransport } from './runtime/undici-transport.ts';
 import { countedTransport } from './server/marketplace-request-metrics.ts';
 import { createMetricRegistry } from './server/metric-registry.ts';
 import { createLogger } from './server/pino-logger.ts';
+import { createRentalMetrics } from './server/rental-metrics.ts';
 import { createRuntimeMetrics } from './server/runtime-metrics.ts';
 
 /** What the process gives the operator. */
@@ -42,6 +43,7 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
   });
   const registry = createMetricRegistry();
   const metrics = createRuntimeMetrics(registry);
+  const rentalMetrics = createRentalMetrics(registry);
   const kube = createTransport({ ...connection.tls, connections: config.kubeConnections });
   const marketplace = createMarketplaceTransport({
     allowedNetworks: config.allowPrivateAddresses ? PRIVATE_NETWORKS : [],
@@ -50,7 +52,15 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
   const env: Env = { clock, random: systemRandom, kube, marketplace: counted, log };
   const processName = `${hostname()}_${systemRandom.uuid()}`;
   const { origin: kubeOrigin, credentials } = connection;
-  const operator = createOperator({ config, env, kubeOrigin, credentials, processName, metrics });
+  const operator = createOperator({
+    config,
+    env,
+    kubeOrigin,
+    credentials,
+    processName,
+    metrics,
+    rentalMetrics,
+  });
   const pages = await servePageSet({ config, operator, registry, clock });
   log.info('operator started', {
     kubernetes: connection.origin,

@@ -84,7 +84,7 @@ export class AccountRegistry implements AccountDirectory {
 
   sessions(): readonly AccountSession[] {
     if (this.#options.installation.state().type !== 'known') return [];
-    return this.#proven();
+    return this.proven();
   }
 
   onChange(listener: (ref: AccountRef) => void): () => void {
@@ -156,7 +156,8 @@ export class AccountRegistry implements AccountDirectory {
     for (const listener of this.#listeners) listener(ref);
   }
 
-  #proven(): readonly ProvenAccount[] {
+  /** Every session, whether or not the identity is known: for controllers of accounts only. */
+  proven(): readonly ProvenAccount[] {
     return [...this.#byKey.values()].flatMap(({ session }) => (session ? [session] : []));
   }
 

@@ -37,6 +37,8 @@ export interface SweepFindings {
   readonly orphans: readonly number[];
   /** Ids of those that are younger than every rental on record. */
   readonly rolledBack: readonly number[];
+  /** Ids that carry our label where it cannot belong. */
+  readonly copied: readonly number[];
 }
 
 /** What a session needs of the process around it. */
@@ -75,7 +77,7 @@ export class ProvenAccount implements AccountSession {
   #account: MarketplaceAccount;
   #user: UserFacts = { credit: undefined, sshKeyRegistered: undefined, mayTearDown: true };
   #refusal: AccountRefusal | undefined;
-  #findings: SweepFindings = { orphans: [], rolledBack: [] };
+  #findings: SweepFindings = { orphans: [], rolledBack: [], copied: [] };
   #listedBefore = false;
   #breaker: BreakerMemory;
   #labelEcho: LabelEcho;

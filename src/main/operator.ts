@@ -6,10 +6,13 @@ import { KeptKeys } from '../accounts/kept-key.ts';
 import { LoginConnections } from '../accounts/login-connection.ts';
 import { isNamespaceAllowed, NamespaceLabels } from '../accounts/namespace-labels.ts';
 import { rentalTraces } from '../accounts/rental-traces.ts';
-import { CONTROLLER_NAME, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
+import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
+import { CONTROLLER_NAME, gpuInstanceResource, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import type { Config } from '../config.ts';
 import { createMarketplaceAccountController } from '../controllers/marketplace-account/controller.ts';
 import { KeyChecks } from '../controllers/marketplace-account/key-checks.ts';
+import { createOrphanSweep } from '../controllers/orphan-sweep/controller.ts';
+import { SweepMemory } from '../controllers/orphan-sweep/sweep-memory.ts';
 import type { Env } from '../lib/env.ts';
 import { createMarketplaceClient } from '../marketplace/client.ts';
 import { createPacer } from '../marketplace/pacing.ts';
@@ -22,6 +25,7 @@ import { createEventRecorder, type EventRecorder } from '../runtime/events.ts';
 import { createKubeClient, type KubeClient } from '../runtime/kube-client.ts';
 import { createLeaderElection, type LeaderElection } from '../runtime/leader-election.ts';
 import { createManager, type LeaderTask, type Manager } from '../runtime/manager.ts';
+import type { RentalMetrics } from '../server/rental-metrics.ts';
 import type { RuntimeMetrics } from '../server/runtime-metrics.ts';
 import { BY_ACCOUNT, type Caches, createCaches } from './caches.ts';
 
@@ -34,6 +38,7 @@ export interface OperatorOptions {
   /** Unique per process, e.g. the pod's name and a random part. */
   readonly processName: string;
   readonly metrics: RuntimeMetrics;
+  readonly rentalMetrics: RentalMetrics;
 }
 
 /** The operator, wired: what runs, and what health pages and metrics look at. */
@@ -65,7 +70,7 @@ export const LEASE_NAME = OPERATOR_NAME;
 /** Wires the operator. Nothing runs before `manager.run()`. */
 export function createOperator(options: OperatorOptions): Operator {
   const wiring = wire(options);
-  const controllers = [accountController(wiring)];
+  const controllers = [accountController(wiring), orphanSweep(wiring)];
   const manager = managerOf(wiring, controllers);
   const { kube, caches, registry, installation, election } = wiring;
   return { manager, kube, caches, registry, installation, election, controllers };
@@ -194,6 +199,44 @@ function accountController(wiring: Wiring): Controller {
     objectsOf: objectsOf(caches, () => clock.now()),
     allUids: () => new Set(caches.instances.list().map((instance) => instance.metadata.uid ?? '')),
   });
+}
+
+function orphanSweep(wiring: Wiring): Controller {
+  const { config, env, kube, caches, registry, installation, events, metrics, constants } = wiring;
+  const { clock, random, log } = env;
+  const isLeader = () => mayAct(wiring);
+  return createOrphanSweep({
+    registry,
+    installation,
+    events,
+    metrics,
+    constants,
+    clock,
+    random,
+    log,
+    isLeader,
+    accounts: caches.accounts,
+    instances: caches.instances,
+    listInstances: () => listInstances(kube, config.watchNamespace),
+    memory: new SweepMemory(),
+    sweepMetrics: wiring.rentalMetrics,
+  });
+}
+
+/** Whether this process still leads for long enough to finish a call. */
+function mayAct({ election, constants }: Wiring): boolean {
+  return election === undefined || election.leaseRemainingMs() > constants.leaseMarginMs;
+}
+
+async function listInstances(
+  kube: KubeClient,
+  namespaces: readonly string[],
+): Promise<readonly GpuInstance[]> {
+  const scopes = namespaces.length === 0 ? [undefined] : namespaces;
+  const lists = await Promise.all(
+    scopes.map((namespace) => kube.list<GpuInstance>(gpuInstanceResource, { namespace })),
+  );
+  return lists.flatMap(({ items }) => items);
 }
 
 function managerOf(wiring: Wiring, controllers: readonly Controller[]): Manager {

@@ -1,0 +1,73 @@
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { MarketplaceError } from '../../marketplace/errors.ts';
+import type { EventRecorder } from '../../runtime/events.ts';
+import { hourly } from './decide.ts';
+import type { Sweep } from './observe.ts';
+import type { Action } from './types.ts';
+
+/** What sweeps report beside events. */
+export interface SweepMetrics {
+  orphanDestroyed(account: { readonly namespace: string; readonly name: string }): void;
+}
+
+/** What acts reach. */
+export interface SweepEffects {
+  readonly events: EventRecorder;
+  readonly metrics: SweepMetrics;
+  readonly log: Logger;
+  /** Asked again right before each destroy. */
+  readonly isLeader: () => boolean;
+}
+
+/** Carries out one action on the machines of a login; `account` is where people are told. */
+export async function act(
+  action: Action,
+  target: { readonly sweep: Sweep; readonly account: MarketplaceAccount },
+  effects: SweepEffects,
+): Promise<void> {
+  const { sweep, account } = target;
+  switch (action.type) {
+    case 'lookAgain':
+      sweep.sessions[0].feed.lookNow();
+      return;
+    case 'event':
+      tell(account, action, effects.events);
+      return;
+    case 'destroy':
+      await destroyOrphan(action, target, effects);
+      return;
+  }
+}
+
+/** A destroy that fails is tried again by the next sweep, which finds the machine still listed. */
+async function destroyOrphan(
+  action: Extract<Action, { type: 'destroy' }>,
+  { sweep, account }: { readonly sweep: Sweep; readonly account: MarketplaceAccount },
+  { events, metrics, log, isLeader }: SweepEffects,
+): Promise<void> {
+  const { instanceId, pricePerHour } = action;
+  const [session] = sweep.sessions;
+  if (!isLeader()) return;
+  try {
+    await session.client.instances.destroy(instanceId);
+  } catch (error) {
+    if (!(error instanceof MarketplaceError)) throw error;
+    log.warn('orphan could not be destroyed', { instanceId, kind: error.kind });
+    const note = `Machine ${instanceId}, which ${hourly(pricePerHour)} and no GpuInstance claims, could not be destroyed.`;
+    tell(account, { reason: 'OrphanDestroyFailed', note }, events);
+    return;
+  }
+  log.info('orphan destroyed', { instanceId });
+  metrics.orphanDestroyed(session.ref);
+  const note = `Machine ${instanceId}, which ${hourly(pricePerHour)} and no GpuInstance claimed, was destroyed.`;
+  tell(account, { reason: 'OrphanDestroyed', note }, events);
+}
+
+function tell(
+  account: MarketplaceAccount,
+  { reason, note }: { readonly reason: string; readonly note: string },
+  events: EventRecorder,
+): void {
+  events.record({ regarding: account, type: 'Warning', reason, action: 'SweepOrphans', note });
+}

@@ -1,0 +1,63 @@
+import { keyOf } from '../../accounts/account-registry.ts';
+import type { ProvenAccount } from '../../accounts/proven-account.ts';
+import { loginText } from '../../ownership/login.ts';
+import type { ControllerOptions } from '../../runtime/controller.ts';
+import { type Controller, createController, done, type Result } from '../../runtime/controller.ts';
+import { refOfKey } from '../../runtime/kube-object.ts';
+import { act, type SweepEffects } from './act.ts';
+import { decide } from './decide.ts';
+import { observe, type Sweep, type SweepSources } from './observe.ts';
+
+export interface OrphanSweepOptions
+  extends SweepSources,
+    Omit<SweepEffects, 'metrics'>,
+    Pick<ControllerOptions, 'random' | 'log' | 'metrics'> {
+  readonly sweepMetrics: SweepEffects['metrics'];
+}
+
+/**
+ * Looks for machines of ours that no object claims, riding on each complete list: one sweep per login, told
+ * at the first of its accounts.
+ */
+export function createOrphanSweep(options: OrphanSweepOptions): Controller {
+  const { registry, accounts } = options;
+  const effects: SweepEffects = { ...options, metrics: options.sweepMetrics };
+
+  const reconcile = async (key: string): Promise<Result> => {
+    const sweep = sweepOf(key, options);
+    const account = accounts.get(key);
+    if (!sweep || !account) return done;
+    const decision = decide(await observe(sweep, options));
+    for (const session of sweep.sessions) session.swept(decision.findings);
+    if (decision.kept !== undefined) {
+      options.log.debug('orphans are left alone', { because: decision.kept, ...decision.findings });
+    }
+    for (const action of decision.actions) await act(action, { sweep, account }, effects);
+    return done;
+  };
+
+  const controller = createController({ ...options, name: 'orphansweep', reconcile });
+  registry.onLook((ref, event) => {
+    if (event.type === 'list') controller.queue.add(keyOf(ref));
+  });
+  return controller;
+}
+
+/** The sweep that an account's key stands for; undefined where another account of the login does it. */
+function sweepOf(key: string, { registry, installation }: OrphanSweepOptions): Sweep | undefined {
+  const { namespace = '', name } = refOfKey(key);
+  const session = registry.session({ namespace, name });
+  const identity = installation.identity();
+  const list = session?.feed.latest();
+  if (!session || !identity || !list) return undefined;
+  const [first, ...others] = sameLogin(registry.proven(), session);
+  return first === session ? { sessions: [session, ...others], list, identity } : undefined;
+}
+
+/** All sessions of the login, in the order of their names. */
+function sameLogin(all: readonly ProvenAccount[], session: ProvenAccount): readonly ProvenAccount[] {
+  const login = loginText(session.login);
+  return all
+    .filter((other) => loginText(other.login) === login)
+    .toSorted((a, b) => keyOf(a.ref).localeCompare(keyOf(b.ref)));
+}

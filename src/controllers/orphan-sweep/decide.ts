@@ -1,0 +1,87 @@
+import type { SweepFindings } from '../../accounts/proven-account.ts';
+import { formatDollars, type MicroDollars } from '../../lib/money.ts';
+import type { Action, Candidate, Decision, Observed } from './types.ts';
+
+/** In how many sweeps a machine must be unclaimed before it counts. */
+const SWEEPS_TO_BELIEVE = 2;
+/** Records of rentals are written in whole seconds. */
+const RECORD_ROUNDING_MS = 1_000;
+
+interface Rule<Subject> {
+  readonly name: string;
+  readonly applies: (subject: Subject, observed: Observed) => boolean;
+}
+
+/** Why an unclaimed machine is no orphan yet. */
+const NOT_YET: readonly Rule<Candidate>[] = [
+  { name: 'it has no start date', applies: ({ startedAt }) => startedAt === undefined },
+  {
+    name: 'it is young',
+    applies: ({ startedAt = 0 }, { now, orphanAgeMs }) => now - startedAt < orphanAgeMs,
+  },
+  { name: 'it was unclaimed only once', applies: ({ sweeps }) => sweeps < SWEEPS_TO_BELIEVE },
+];
+
+/** Why orphans are left alone, whatever they cost. The first one that holds is told. */
+const KEPT: readonly Rule<SweepFindings>[] = [
+  { name: 'this process does not lead', applies: (_, { isLeader }) => !isLeader },
+  { name: 'the identity belongs to another cluster', applies: (_, { sweep }) => sweep === 'clusterChanged' },
+  { name: 'fewer namespaces are watched than before', applies: (_, { sweep }) => sweep === 'scopeShrunk' },
+  { name: 'memory was rolled back', applies: ({ rolledBack }) => rolledBack.length > 0 },
+  { name: 'the breaker is open', applies: (_, { breaker }) => breaker.type === 'open' },
+  { name: 'the policy is to report', applies: (_, { policy }) => policy === 'Report' },
+];
+
+/** What a sweep found, and what it does about it. */
+export function decide(observed: Observed): Decision {
+  const unsettled = (candidate: Candidate) => NOT_YET.find((rule) => rule.applies(candidate, observed));
+  const orphans = observed.candidates.filter((candidate) => unsettled(candidate) === undefined);
+  const findings: SweepFindings = {
+    orphans: orphans.map(({ instanceId }) => instanceId),
+    rolledBack: orphans
+      .filter((orphan) => isYoungerThanRecords(orphan, observed))
+      .map((orphan) => orphan.instanceId),
+    copied: observed.copied,
+  };
+  const kept = orphans.length === 0 ? undefined : KEPT.find((rule) => rule.applies(findings, observed))?.name;
+  const destroys = kept === undefined ? orphans.map(destroy) : [];
+  return { findings, kept, actions: [...news(observed, orphans), ...destroys, ...lookAgain(observed)] };
+}
+
+function isYoungerThanRecords({ issuedAt }: Candidate, { newestRecordAt }: Observed): boolean {
+  return issuedAt > newestRecordAt + RECORD_ROUNDING_MS;
+}
+
+function destroy({ instanceId, pricePerHour }: Candidate): Action {
+  return { type: 'destroy', instanceId, pricePerHour };
+}
+
+/** A machine that was seen unclaimed once and is old enough is worth a second look at once. */
+function lookAgain({ candidates, now, orphanAgeMs }: Observed): readonly Action[] {
+  const fresh = candidates.some(
+    ({ sweeps, startedAt }) =>
+      sweeps < SWEEPS_TO_BELIEVE && startedAt !== undefined && now - startedAt >= orphanAgeMs,
+  );
+  return fresh ? [{ type: 'lookAgain' }] : [];
+}
+
+/** One event per machine, when it is found. */
+function news({ before, copied }: Observed, orphans: readonly Candidate[]): readonly Action[] {
+  const found = orphans.filter(({ instanceId }) => !before.orphans.includes(instanceId));
+  const labelled = copied.filter((id) => !before.copied.includes(id));
+  return [
+    ...found.map(({ instanceId, pricePerHour }): Action => {
+      const note = `Machine ${instanceId} is ours, ${hourly(pricePerHour)}, and no GpuInstance claims it.`;
+      return { type: 'event', reason: 'OrphanFound', note };
+    }),
+    ...labelled.map((id): Action => {
+      const note = `Machine ${id} carries our label outside its time, or an edited one; it is never touched. Remove the label from it.`;
+      return { type: 'event', reason: 'LabelCopied', note };
+    }),
+  ];
+}
+
+/** What a machine costs, in words. */
+export function hourly(pricePerHour: MicroDollars | undefined): string {
+  return pricePerHour === undefined ? 'bills at an unknown price' : `bills $${formatDollars(pricePerHour)}/h`;
+}

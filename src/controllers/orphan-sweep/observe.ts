@@ -1,0 +1,126 @@
+import { accountObject } from '../../accounts/account-object.ts';
+import type { AccountRegistry } from '../../accounts/account-registry.ts';
+import { keyOf } from '../../accounts/account-registry.ts';
+import type { BreakerState } from '../../accounts/breaker.ts';
+import type { Installation } from '../../accounts/installation.ts';
+import { type CensusEntry, takeCensus } from '../../accounts/machine-census.ts';
+import type { ProvenAccount } from '../../accounts/proven-account.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { CompleteList } from '../../marketplace/feed.ts';
+import type { PurchaseConstants } from '../../ownership/constants.ts';
+import type { Identity } from '../../ownership/identity.ts';
+import { loginText } from '../../ownership/login.ts';
+import type { Informer } from '../../runtime/informer.ts';
+import type { SweepMemory } from './sweep-memory.ts';
+import type { Candidate, Observed } from './types.ts';
+
+/** Where a sweep looks. */
+export interface SweepSources {
+  readonly registry: AccountRegistry;
+  readonly installation: Installation;
+  readonly accounts: Informer<MarketplaceAccount>;
+  readonly instances: Informer<GpuInstance>;
+  /** Every object of the watched scope, read now: it contains each write that was answered before. */
+  readonly listInstances: () => Promise<readonly GpuInstance[]>;
+  readonly isLeader: () => boolean;
+  readonly memory: SweepMemory;
+  readonly clock: Clock;
+  readonly constants: PurchaseConstants;
+}
+
+/** What one sweep is made with: all sessions of one login, and the list that it rides on. */
+export interface Sweep {
+  readonly sessions: readonly [ProvenAccount, ...ProvenAccount[]];
+  readonly list: CompleteList;
+  readonly identity: Identity;
+}
+
+/**
+ * Gathers one sweep. The machines were listed first; objects are read after, and only where the cache does
+ * not claim every machine, so that an intent which preceded its machine is certainly seen.
+ */
+export async function observe(sweep: Sweep, sources: SweepSources): Promise<Observed> {
+  const cached = census(sweep, sources, sources.instances.list());
+  const suspects = unclaimedOf(cached);
+  const objects = suspects.length === 0 ? sources.instances.list() : await sources.listInstances();
+  const entries = suspects.length === 0 ? cached : census(sweep, sources, objects);
+  const [first] = sweep.sessions;
+  const accounts = sweep.sessions.flatMap(({ ref }) => sources.accounts.get(keyOf(ref)) ?? []);
+  const state = sources.installation.state();
+  const observed: Observed = {
+    now: sources.clock.now(),
+    candidates: candidatesOf(sweep, unclaimedOf(entries), sources.memory),
+    copied: entries.flatMap((entry) => (entry.type === 'copied' ? [entry.row.id] : [])),
+    before: first.findings(),
+    policy:
+      accounts.length > 0 && accounts.every(({ spec }) => spec.orphanPolicy === 'Destroy')
+        ? 'Destroy'
+        : 'Report',
+    breaker: openBreaker(sweep) ?? { type: 'closed' },
+    sweep: state.type === 'known' ? state.sweep : 'clusterChanged',
+    isLeader: sources.isLeader(),
+    orphanAgeMs: sources.constants.orphanAgeMs,
+    newestRecordAt: newestRecord(objects, accounts, sources.clock.now()),
+  };
+  return Object.freeze(observed);
+}
+
+/** One open breaker of a login keeps its machines from being swept. */
+function openBreaker({ sessions }: Sweep): BreakerState | undefined {
+  return sessions.map((session) => session.breaker()).find(({ type }) => type === 'open');
+}
+
+type Unclaimed = Extract<CensusEntry, { type: 'unclaimed' }>;
+
+function unclaimedOf(entries: readonly CensusEntry[]): readonly Unclaimed[] {
+  return entries.filter((entry) => entry.type === 'unclaimed');
+}
+
+function census(
+  sweep: Sweep,
+  sources: SweepSources,
+  objects: readonly GpuInstance[],
+): readonly CensusEntry[] {
+  const now = sources.clock.now();
+  const retained = sweep.sessions.flatMap(
+    ({ ref }) => sources.accounts.get(keyOf(ref))?.status?.retained ?? [],
+  );
+  return takeCensus({
+    rows: sweep.list.rows.values(),
+    identity: sweep.identity,
+    login: sweep.sessions[0].login,
+    constants: sources.constants,
+    uids: new Set(objects.map(({ metadata }) => metadata.uid ?? '')),
+    claims: objects.flatMap((object) => accountObject(object, now).claim ?? []),
+    retained: new Set(retained.map(({ instanceId }) => instanceId)),
+  });
+}
+
+function candidatesOf(
+  sweep: Sweep,
+  unclaimed: readonly Unclaimed[],
+  memory: SweepMemory,
+): readonly Candidate[] {
+  const ids = unclaimed.map(({ row }) => row.id);
+  const sweeps = memory.count(loginText(sweep.sessions[0].login), sweep.list.begunAt, ids);
+  return unclaimed.map(({ row, facts }) => ({
+    instanceId: row.id,
+    issuedAt: facts.issuedAt,
+    startedAt: row.startedAt,
+    pricePerHour: row.pricePerHour,
+    sweeps: sweeps.get(row.id) ?? 1,
+  }));
+}
+
+/** The newest rental that objects or accounts of the cluster remember. */
+function newestRecord(
+  objects: readonly GpuInstance[],
+  accounts: readonly MarketplaceAccount[],
+  now: number,
+): number {
+  const fromObjects = objects.map((object) => accountObject(object, now).newestRentalAt ?? 0);
+  const fromAccounts = accounts.map(({ status }) => Date.parse(status?.lastRentalAt ?? '') || 0);
+  return [...fromObjects, ...fromAccounts].reduce((a, b) => Math.max(a, b), 0);
+}

@@ -1,0 +1,47 @@
+import type { BreakerState } from '../../accounts/breaker.ts';
+import type { SweepFindings } from '../../accounts/proven-account.ts';
+import type { MicroDollars } from '../../lib/money.ts';
+
+/** A machine of ours that no object of the cluster claims, by a list of objects made after that of machines. */
+export interface Candidate {
+  readonly instanceId: number;
+  /** When its label was issued, epoch milliseconds. */
+  readonly issuedAt: number;
+  /** Its own start date, epoch milliseconds. */
+  readonly startedAt: number | undefined;
+  readonly pricePerHour: MicroDollars | undefined;
+  /** In how many sweeps in a row it was unclaimed, this one included. */
+  readonly sweeps: number;
+}
+
+/** Everything one sweep of a login needs, in one frozen value. */
+export interface Observed {
+  /** Epoch milliseconds. */
+  readonly now: number;
+  readonly candidates: readonly Candidate[];
+  /** Ids that carry our label where it cannot belong. */
+  readonly copied: readonly number[];
+  /** What the sweep before this one found, so that only news becomes an event. */
+  readonly before: SweepFindings;
+  /** `Destroy` only where every account of the login says so. */
+  readonly policy: 'Report' | 'Destroy';
+  readonly breaker: BreakerState;
+  readonly sweep: 'allowed' | 'clusterChanged' | 'scopeShrunk';
+  readonly isLeader: boolean;
+  readonly orphanAgeMs: number;
+  /** Epoch milliseconds of the newest rental that anything durable knows of; 0 where nothing does. */
+  readonly newestRecordAt: number;
+}
+
+export type Action =
+  | { readonly type: 'destroy'; readonly instanceId: number; readonly pricePerHour: MicroDollars | undefined }
+  | { readonly type: 'event'; readonly reason: string; readonly note: string }
+  /** Something is unclaimed for the first time: the second look that settles it should come soon. */
+  | { readonly type: 'lookAgain' };
+
+export interface Decision {
+  readonly findings: SweepFindings;
+  readonly actions: readonly Action[];
+  /** Why orphans are left alone, for the log; undefined where they are destroyed or there are none. */
+  readonly kept: string | undefined;
+}
