@@ -84,13 +84,13 @@ export function endContract(contract: Contract, now: number): EndedContract {
   };
 }
 
-/** A status that a fault puts there; with `until` it goes back to what was shown before. */
+/** A status that a fault puts there; with `until` the machine runs again from then on. */
 export function forceStatus(
   contract: Contract,
   now: number,
   forced: { status: string | null; message?: string; until: number | null },
 ): Contract {
-  const back = forced.until === null ? [] : [{ at: forced.until, status: contract.actualStatus }];
+  const back = forced.until === null ? [] : [{ at: forced.until, status: 'running' }];
   return {
     ...contract,
     actualStatus: forced.status,

@@ -1,6 +1,6 @@
 import type { AdvanceStep } from '../advance.ts';
 import { holdContract } from '../contract-state.ts';
-import { creditMicros, ratePerHour } from '../ledger.ts';
+import { creditMicros, ratePerHour, secondOf } from '../ledger.ts';
 import { withRows } from '../rows.ts';
 import type { Contract, World } from '../world.ts';
 
@@ -9,7 +9,7 @@ import type { Contract, World } from '../world.ts';
  * service. PURE.
  */
 
-const MS_PER_HOUR = 3_600_000;
+const SECONDS_PER_HOUR = 3600;
 
 /** Contracts that cost compute now, by user. */
 function computing(world: World): Map<number, Contract[]> {
@@ -24,18 +24,28 @@ function computing(world: World): Map<number, Contract[]> {
   return byUser;
 }
 
-/** When the credit of a user is used up at present rates; never before the next whole second. */
+/** When the credit of a user is used up at present rates: the first whole second at which none is left. */
 function exhaustedAt(world: World, userId: number): number {
   const user = world.tables.users[userId];
   if (!user) return Number.POSITIVE_INFINITY;
-  const credit = creditMicros(world, user, world.now);
-  if (credit <= 0) return world.now;
+  const leftAt = (second: number): number => creditMicros(world, user, second * 1000);
+  const now = secondOf(world.now);
+  const left = leftAt(now);
+  if (left <= 0) return world.now;
+  // Money moves in whole seconds, so the guess is at most a rounding away from the second sought.
+  let second = now + Math.max(1, Math.round((left / rateOf(world, userId)) * SECONDS_PER_HOUR));
+  while (leftAt(second) > 0) second += 1;
+  while (second > now + 1 && leftAt(second - 1) <= 0) second -= 1;
+  return second * 1000;
+}
+
+/** Micro-dollars an hour that all contracts of a user cost now. */
+function rateOf(world: World, userId: number): number {
   let rate = 0;
   for (const contract of Object.values(world.tables.contracts)) {
     if (contract.userId === userId) rate += ratePerHour(contract);
   }
-  const hours = credit / rate;
-  return Math.max(world.now + 1000, world.now + hours * MS_PER_HOUR);
+  return rate;
 }
 
 export const creditStep: AdvanceStep = {
