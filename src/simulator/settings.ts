@@ -1,3 +1,4 @@
+import { defaultScalingSettings, type ScalingSettings } from './scaling/settings.ts';
 import { defaultTfaSettings, type TfaSettings } from './tfa/settings.ts';
 
 /**
@@ -100,6 +101,8 @@ export interface Settings {
     readonly absentRead: 'null' | '404';
   };
   readonly tfa: TfaSettings;
+  /** Workers of endpoint groups. */
+  readonly workers: ScalingSettings;
 }
 
 /** Defaults of the standalone process. In-process users usually pass `boot.scale` and `pauses.scale` too. */
@@ -159,6 +162,7 @@ export const defaultSettings: Settings = {
   addresses: { portBase: 20_000, portCount: 40_000, sshProxyHost: null },
   market: { bidChangeSeconds: 0, bidVolatility: 0.1, keepLabels: true, absentRead: 'null' },
   tfa: defaultTfaSettings,
+  workers: defaultScalingSettings,
 };
 
 /** Some settings, group by group; the rest keeps its default. */

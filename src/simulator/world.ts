@@ -1,6 +1,7 @@
 import type { MicroDollars } from '../lib/money.ts';
 import type { SshKey, Variable, Volume, VolumeListing } from './account-rows.ts';
 import type { EndpointGroupRow, WorkerGroupRow, WorkerRow } from './scaling/rows.ts';
+import type { SigningKey } from './scaling/signing-key.ts';
 import { defaultSettings, type Settings } from './settings.ts';
 import type { SentCode, TfaAccount } from './tfa/state.ts';
 
@@ -217,6 +218,7 @@ export interface Tables {
   readonly endpointGroups: Table<EndpointGroupRow>;
   readonly workerGroups: Table<WorkerGroupRow>;
   readonly workers: Table<WorkerRow>;
+  readonly signingKeys: Table<SigningKey>;
 }
 
 export type TableName = keyof Tables;
@@ -256,6 +258,7 @@ export function emptyTables(): Tables {
     endpointGroups: {},
     workerGroups: {},
     workers: {},
+    signingKeys: {},
   };
 }
 

@@ -118,7 +118,7 @@ export const apiKeyRoutes: readonly Route[] = [
   endpoint('GET /api/v0/auth/apikeys', { category: 'user_read' }, (ctx) =>
     json({ apikeys: listed(ctx).map(keyRow) }),
   ),
-  endpoint('GET /api/v0/auth/apikeys/:id', 'user_read', (ctx) => json(keyRow(ownKey(ctx)))),
+  endpoint('GET /api/v0/auth/apikeys/:id', { category: 'user_read' }, (ctx) => json(keyRow(ownKey(ctx)))),
   endpoint('DELETE /api/v0/auth/apikeys/:id', { category: 'user_write' }, remove),
   endpoint('PUT /api/v0/commands/reset_apikey', { category: 'user_write' }, reset),
 ];

@@ -7,12 +7,15 @@
  */
 import type { Route } from '../route.ts';
 import { apiKeyRoutes } from './api-keys.ts';
+import { autoscalerRoutes } from './autoscaler.ts';
 import { billingRoutes } from './billing.ts';
+import { endpointGroupRoutes } from './endpoint-groups.ts';
 import { instanceChangeRoutes } from './instances-change.ts';
 import { instanceMoreRoutes } from './instances-more.ts';
 import { instanceReadRoutes } from './instances-read.ts';
 import { marketRoutes } from './market.ts';
 import { offerRoutes } from './offers.ts';
+import { rootCertificateRoutes } from './root-certificate.ts';
 import { secretRoutes } from './secrets.ts';
 import { sshKeyRoutes } from './ssh-keys.ts';
 import { templateRoutes } from './templates.ts';
@@ -21,6 +24,8 @@ import { tfaLoginRoutes } from './tfa-login.ts';
 import { tfaMethodRoutes } from './tfa-methods.ts';
 import { userRoutes } from './users.ts';
 import { volumeRoutes } from './volumes.ts';
+import { workerGroupRoutes } from './worker-groups.ts';
+import { workerReportRoutes } from './worker-reports.ts';
 
 /** Every endpoint of the marketplace, in both profiles. */
 export const routes: readonly Route[] = [
@@ -39,4 +44,9 @@ export const routes: readonly Route[] = [
   ...sshKeyRoutes,
   ...secretRoutes,
   ...volumeRoutes,
+  ...endpointGroupRoutes,
+  ...workerGroupRoutes,
+  ...autoscalerRoutes,
+  ...workerReportRoutes,
+  ...rootCertificateRoutes,
 ];

@@ -1,9 +1,10 @@
 /*
  * Endpoint groups, their worker groups and workers as plain rows. All times are milliseconds of simulated
- * time, loads are performance units per second.
+ * time, loads are units of work, rates units per second.
  */
 
-export type EndpointState = 'active' | 'suspended' | 'stopped';
+export const ENDPOINT_STATES = ['active', 'suspended', 'stopped'] as const;
+export type EndpointState = (typeof ENDPOINT_STATES)[number];
 
 /** The options of specification 4.9, under their own names. Times are seconds. */
 export interface ScalingOptions {
@@ -15,10 +16,11 @@ export interface ScalingOptions {
   readonly max_workers: number;
   readonly max_queue_time: number;
   readonly target_queue_time: number;
+  /** Null: no gate. */
   readonly inactivity_timeout: number | null;
 }
 
-/** An observed amount of load: what arrived, and when. */
+/** An amount or a rate, and when it was seen. */
 export interface LoadSample {
   readonly at: number;
   readonly amount: number;
@@ -28,9 +30,16 @@ export interface LoadSample {
 export interface QueuedRequest {
   readonly index: number;
   readonly cost: number;
-  readonly seenAt: number;
   /** When it is given up unless it is asked for again. */
   readonly expiresAt: number;
+}
+
+export const LOG_LEVELS = ['info0', 'info1', 'trace', 'debug'] as const;
+
+export interface ScalingLogLine {
+  readonly at: number;
+  readonly level: (typeof LOG_LEVELS)[number];
+  readonly text: string;
 }
 
 export interface EndpointGroupRow {
@@ -44,28 +53,24 @@ export interface EndpointGroupRow {
   readonly autoscalerInstance: string;
   readonly createdAt: number;
   readonly nextRequestIndex: number;
-  readonly samples: readonly LoadSample[];
+  /** Work that arrived, over the last rate span. */
+  readonly arrivals: readonly LoadSample[];
+  /** The rate at each run of the rule, over the last long span. */
+  readonly rates: readonly LoadSample[];
   readonly queue: readonly QueuedRequest[];
   readonly lastActivityAt: number;
-  /** When the scaling rule last ran. */
+  /** When the rule last ran. */
   readonly scaledAt: number;
   /** Until when no worker may leave the hot set. */
   readonly holdUntil: number;
-  /** Rented and stopped workers of the past, newest last. */
+  /** What the rule did, oldest first, a bounded number of lines. */
   readonly log: readonly ScalingLogLine[];
-}
-
-export interface ScalingLogLine {
-  readonly at: number;
-  readonly level: 'info0' | 'info1' | 'trace' | 'debug';
-  readonly text: string;
 }
 
 export interface WorkerGroupRow {
   readonly id: number;
   readonly userId: number;
   readonly endpointId: number;
-  readonly endpointName: string;
   readonly templateHash: string | null;
   readonly templateId: number | null;
   /** The text grammar of offer search, or the JSON text of an object. */
@@ -75,8 +80,14 @@ export interface WorkerGroupRow {
   readonly testWorkers: number;
   readonly apiKey: string;
   readonly createdAt: number;
-  /** Ids of workers that still have to be updated; empty when none. */
+  /** Workers that still have to be restarted with a newer version, in turn. */
   readonly updating: readonly number[];
+}
+
+/** Work that a worker has taken and not finished. */
+export interface TakenRequest {
+  readonly index: number;
+  readonly cost: number;
 }
 
 /** One simulated worker; `id` is that of its contract. */
@@ -85,18 +96,28 @@ export interface WorkerRow {
   readonly groupId: number;
   readonly endpointId: number;
   readonly createdAt: number;
-  /** When it first could take requests, null before. */
+  /** `MASTER_TOKEN` of its container: its reports carry it as `mtoken`. */
+  readonly token: string;
+  /** Since when it takes requests; null while it cannot. */
   readonly loadedAt: number | null;
-  /** Units per second: reported, else guessed from the GPU. */
-  readonly measuredPerf: number;
-  /** Whether {@link measuredPerf} came from a report. */
-  readonly reported: boolean;
-  /** Units of work taken and not finished, as of {@link loadAt}. */
+  /** Units per second: guessed from the GPU until it reports. */
+  readonly perf: number;
+  /** Requests in its hands, oldest first. */
+  readonly taken: readonly TakenRequest[];
+  /** Work done on the first of {@link taken}, as of {@link workedUntil}. */
+  readonly doneOnFirst: number;
+  readonly workedUntil: number;
+  /** What its last report said; null for a worker that only the simulator runs. */
+  readonly report: WorkerReport | null;
+  /** Work routed to it since its last report, which that report's `new_load` repeats. */
+  readonly routedSinceReport: number;
+}
+
+export interface WorkerReport {
+  readonly at: number;
   readonly curLoad: number;
-  readonly loadAt: number;
   readonly newLoad: number;
   readonly requestsWorking: number;
-  readonly lastReportAt: number | null;
   readonly errorMessage: string;
   readonly url: string | null;
 }

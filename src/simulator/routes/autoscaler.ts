@@ -1,0 +1,144 @@
+import { Refusal } from '../refusal.ts';
+import { booleanField, integerField, numberField, requiredString, stringField } from '../request-body.ts';
+import { json, type Reply, type Route, type RouteContext } from '../route.ts';
+import { refreshWorkers, workersOf } from '../scaling/refresh-workers.ts';
+import { routeRequest } from '../scaling/route-request.ts';
+import { type EndpointGroupRow, LOG_LEVELS, type WorkerGroupRow, type WorkerRow } from '../scaling/rows.ts';
+import { newSigningKey, type SigningKey, signRoute } from '../scaling/signing-key.ts';
+import { workerRow, workerUrl } from '../scaling/worker-view.ts';
+import { endpoint } from './endpoint.ts';
+
+/* The autoscaler, at the root of the same origin: routes, workers, logs and updates. */
+
+const invalidKey = (): Refusal => new Refusal(401, 'auth_error', 'Invalid user key');
+
+/** Whether the caller owns the row, or shows the key that belongs to its endpoint. */
+function mayUse(ctx: RouteContext, row: { userId: number; apiKey: string }): boolean {
+  if (ctx.caller?.user.id === row.userId) return true;
+  return stringField(ctx.body, 'api_key') === row.apiKey || ctx.query.get('api_key') === row.apiKey;
+}
+
+function endpointById(ctx: RouteContext): EndpointGroupRow | undefined {
+  const row = ctx.world.tables.endpointGroups[integerField(ctx.body, 'id') ?? -1];
+  return row && mayUse(ctx, row) ? row : undefined;
+}
+
+function groupById(ctx: RouteContext, field: 'id' | 'workergroup_id'): WorkerGroupRow | undefined {
+  const row = ctx.world.tables.workerGroups[integerField(ctx.body, field) ?? -1];
+  return row && mayUse(ctx, row) ? row : undefined;
+}
+
+/** Workers as of this moment. */
+function currentWorkers(ctx: RouteContext, endpointId: number): readonly WorkerRow[] {
+  return workersOf(refreshWorkers(ctx.world, endpointId), endpointId);
+}
+
+/** A bare array, or `error_msg` while the endpoint has nothing that could have workers. */
+function endpointWorkers(ctx: RouteContext): Reply {
+  const row = endpointById(ctx);
+  if (!row) return json({ error_msg: 'Endpoint not found for this key.' });
+  return json(currentWorkers(ctx, row.id).map((worker) => workerRow(ctx.world, worker)));
+}
+
+function groupWorkers(ctx: RouteContext): Reply {
+  const row = groupById(ctx, 'id');
+  if (!row) return json({ error_msg: 'Worker group not found for this key.' });
+  const workers = currentWorkers(ctx, row.endpointId).filter(({ groupId }) => groupId === row.id);
+  return json(workers.map((worker) => workerRow(ctx.world, worker)));
+}
+
+/** All four levels as text, each line with its epoch second, newest last. */
+function logsOf(ctx: RouteContext, row: EndpointGroupRow | undefined): Reply {
+  if (!row) return json({ error: 'Not found for this key.' });
+  const tail = integerField(ctx.body, 'tail') ?? row.log.length;
+  const levels = LOG_LEVELS.map((level) => {
+    const lines = row.log.filter((line) => line.level === level).slice(-Math.max(0, tail));
+    const text = lines.map(({ at, text }) => `${Math.floor(at / 1000)} ${text}`);
+    return [level, tail === 0 ? '' : text.join('\n')] as const;
+  });
+  return json(Object.fromEntries(levels));
+}
+
+function groupLogs(ctx: RouteContext): Reply {
+  const group = groupById(ctx, 'id');
+  return logsOf(ctx, group && ctx.world.tables.endpointGroups[group.endpointId]);
+}
+
+/** Restarts the workers of a group one after the other, or calls that off. */
+function updateWorkers(ctx: RouteContext): Reply {
+  const group = groupById(ctx, 'workergroup_id');
+  if (!group) return json({ error_msg: 'Worker group not found for this key.' });
+  if (booleanField(ctx.body, 'cancel_update')) {
+    ctx.write.put('workerGroups', { ...group, updating: [] });
+    return json({ success: true, cancelled: group.updating.length });
+  }
+  const workers = workersOf(ctx.world, group.endpointId).filter(({ groupId }) => groupId === group.id);
+  const updating = workers.map(({ id }) => id);
+  ctx.write.put('workerGroups', { ...group, updating });
+  return json({ success: true, workers_to_update: updating.length });
+}
+
+/** `POST /route/`: a signed address once a worker takes the request, else the index to ask again with. */
+function route(ctx: RouteContext): Reply {
+  const name = requiredString(ctx.body, 'endpoint');
+  const row = Object.values(ctx.world.tables.endpointGroups).find(
+    (candidate) => candidate.name === name && mayUse(ctx, candidate),
+  );
+  if (!row) throw invalidKey();
+  const cost = numberField(ctx.body, 'cost') ?? 0;
+  if (cost < 0) throw new Refusal(400, 'invalid_args', 'cost must be at least 0.');
+  const asked = integerField(ctx.body, 'request_idx') ?? 0;
+  const routed = routeRequest(refreshWorkers(ctx.world, row.id), row, {
+    cost,
+    index: asked > 0 ? asked : undefined,
+  });
+  ctx.write.put('endpointGroups', routed.endpoint);
+  if (routed.type === 'waiting') return json(waiting(ctx, row, routed.index));
+  ctx.write.put('workers', routed.worker);
+  const url = workerUrl(ctx.world, routed.worker);
+  return json({
+    endpoint: row.name,
+    url,
+    cost,
+    request_idx: routed.index,
+    reqnum: routed.index,
+    signature: signRoute(signingKey(ctx), url),
+  });
+}
+
+function waiting(ctx: RouteContext, row: EndpointGroupRow, index: number) {
+  const workers = workersOf(ctx.world, row.id).length;
+  const status = workers === 0 ? 'No workers yet' : `${workers} workers, none ready`;
+  return { endpoint: row.name, request_idx: index, status };
+}
+
+/** The pair of this world, made at the first look. */
+function signingKey(ctx: RouteContext): SigningKey {
+  const known = ctx.world.tables.signingKeys[1];
+  if (known) return known;
+  const key = newSigningKey(1);
+  ctx.write.put('signingKeys', key);
+  return key;
+}
+
+function publicKey(ctx: RouteContext): Reply {
+  return {
+    type: 'text',
+    status: 200,
+    body: signingKey(ctx).publicPem,
+    contentType: 'application/x-pem-file',
+  };
+}
+
+const ROOT = { category: 'misc', access: 'optional' } as const;
+const OPEN = { category: null, access: 'open' } as const;
+
+export const autoscalerRoutes: readonly Route[] = [
+  endpoint('POST /get_endpoint_workers', ROOT, endpointWorkers),
+  endpoint('POST /get_autogroup_workers', ROOT, groupWorkers),
+  endpoint('POST /get_endpoint_logs', ROOT, (ctx) => logsOf(ctx, endpointById(ctx))),
+  endpoint('POST /get_autogroup_logs', ROOT, groupLogs),
+  endpoint('POST /update_workers', ROOT, updateWorkers),
+  endpoint('POST /route', ROOT, route),
+  endpoint('GET /pubkey', OPEN, publicKey),
+];

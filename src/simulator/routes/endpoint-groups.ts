@@ -1,0 +1,116 @@
+import { Refusal } from '../refusal.ts';
+import { requiredString, stringField } from '../request-body.ts';
+import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
+import { defaultOptions, readOptions } from '../scaling/options.ts';
+import { workersOf } from '../scaling/refresh-workers.ts';
+import { ENDPOINT_STATES, type EndpointGroupRow, type EndpointState } from '../scaling/rows.ts';
+import { groupsOf } from '../scaling/scale-endpoint.ts';
+import type { JsonObject } from '../world.ts';
+import { endpoint } from './endpoint.ts';
+import { destroy } from './instances-change.ts';
+
+/* Endpoint groups (specification 4.9) under their path of the public service. */
+
+/** The refusal of an endpoint group that the caller has not. */
+export const noSuchEndpoint = (): Refusal =>
+  new Refusal(400, 'invalid_args', 'Endpointgroup not found for user');
+
+/** The caller's endpoint group with the id of the path. */
+function ownEndpoint(ctx: RouteContext): EndpointGroupRow {
+  const row = ctx.world.tables.endpointGroups[Number(ctx.params.id)];
+  if (!row || row.userId !== callerOf(ctx).user.id) throw noSuchEndpoint();
+  return row;
+}
+
+function create(ctx: RouteContext): Reply {
+  const tickMs = ctx.settings.workers.tickSeconds * 1000;
+  const row: EndpointGroupRow = {
+    id: ctx.write.nextId('endpointGroup'),
+    userId: callerOf(ctx).user.id,
+    name: requiredString(ctx.body, 'endpoint_name'),
+    apiKey: Buffer.from(ctx.random.bytes(32)).toString('hex'),
+    state: readState(ctx.body) ?? 'active',
+    options: readOptions(ctx.body, defaultOptions),
+    autoscalerInstance: stringField(ctx.body, 'autoscaler_instance') ?? 'prod',
+    createdAt: ctx.now,
+    nextRequestIndex: 1,
+    arrivals: [],
+    rates: [],
+    queue: [],
+    lastActivityAt: ctx.now,
+    scaledAt: ctx.now - tickMs,
+    holdUntil: 0,
+    log: [],
+  };
+  ctx.write.put('endpointGroups', row);
+  return json({ success: true, result: row.id });
+}
+
+function readState(body: JsonObject): EndpointState | undefined {
+  const word = stringField(body, 'endpoint_state');
+  if (word === undefined) return undefined;
+  const state = ENDPOINT_STATES.find((known) => known === word);
+  if (state) return state;
+  throw new Refusal(400, 'invalid_args', `endpoint_state must be one of ${ENDPOINT_STATES.join(', ')}.`);
+}
+
+/** Null keeps what there is (14 keys come with every update). */
+function update(ctx: RouteContext): Reply {
+  const row = ownEndpoint(ctx);
+  ctx.write.put('endpointGroups', {
+    ...row,
+    name: stringField(ctx.body, 'endpoint_name') || row.name,
+    state: readState(ctx.body) ?? row.state,
+    options: readOptions(ctx.body, row.options),
+    autoscalerInstance: stringField(ctx.body, 'autoscaler_instance') ?? row.autoscalerInstance,
+  });
+  return json({ success: true });
+}
+
+/** Its worker groups and their machines go too. */
+function remove(ctx: RouteContext): Reply {
+  const row = ownEndpoint(ctx);
+  const workers = workersOf(ctx.world, row.id);
+  for (const { id } of workers) destroyMachine(ctx, id);
+  for (const group of groupsOf(ctx.world, row.id)) ctx.write.remove('workerGroups', group.id);
+  ctx.write.remove('endpointGroups', row.id);
+  return json({ success: true, deleted_workers: workers.length, failed_workers: 0 });
+}
+
+/** Ends the contract of a worker and forgets it. */
+export function destroyMachine(ctx: RouteContext, workerId: number): void {
+  const contract = ctx.world.tables.contracts[workerId];
+  if (contract) destroy(ctx, contract);
+  ctx.write.remove('workers', workerId);
+}
+
+function list(ctx: RouteContext): Reply {
+  const { user } = callerOf(ctx);
+  const rows = Object.values(ctx.world.tables.endpointGroups).filter(({ userId }) => userId === user.id);
+  return json({ success: true, results: rows.map(endpointRow) });
+}
+
+function endpointRow(row: EndpointGroupRow): JsonObject {
+  return {
+    id: row.id,
+    endpoint_name: row.name,
+    api_key: row.apiKey,
+    user_id: row.userId,
+    created_at: row.createdAt / 1000,
+    ...row.options,
+    endpoint_state: row.state,
+    autoscaler_instance: row.autoscalerInstance,
+  };
+}
+
+const GROUP = { category: 'misc', pause: 'endpointGroup' } as const;
+
+export const endpointGroupRoutes: readonly Route[] = [
+  endpoint('POST /api/v0/endptjobs', GROUP, create),
+  endpoint('GET /api/v0/endptjobs', { category: 'misc', pause: 'list' }, list),
+  endpoint('GET /api/v0/endptjobs/:id', { category: 'misc', pause: 'get' }, (ctx) =>
+    json({ success: true, result: endpointRow(ownEndpoint(ctx)) }),
+  ),
+  endpoint('PUT /api/v0/endptjobs/:id', { category: 'misc', pause: 'change' }, update),
+  endpoint('DELETE /api/v0/endptjobs/:id', { category: 'misc', pause: 'change' }, remove),
+];

@@ -1,0 +1,141 @@
+import { Refusal } from '../refusal.ts';
+import { integerField, isObject, numberField, stringField } from '../request-body.ts';
+import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
+import { workersOf } from '../scaling/refresh-workers.ts';
+import { readFilters } from '../scaling/rent-worker.ts';
+import type { EndpointGroupRow, WorkerGroupRow } from '../scaling/rows.ts';
+import { readSearch } from '../search-query.ts';
+import { findTemplate } from '../templates.ts';
+import type { JsonObject } from '../world.ts';
+import { endpoint } from './endpoint.ts';
+import { destroyMachine, noSuchEndpoint } from './endpoint-groups.ts';
+
+/* Worker groups: one resource under the names `/autojobs/` and `/workergroups/`. */
+
+/** GB of GPU memory that a group expects where nothing is said (documented default). */
+const DEFAULT_GPU_RAM_GB = 24;
+const DEFAULT_TEST_WORKERS = 3;
+
+function create(ctx: RouteContext): Reply {
+  const target = endpointNamed(ctx);
+  if (!target) throw noSuchEndpoint();
+  const template = findTemplate(ctx.world, ctx.body);
+  const row: WorkerGroupRow = {
+    id: ctx.write.nextId('workerGroup'),
+    userId: target.userId,
+    endpointId: target.id,
+    templateHash: template?.hashId ?? null,
+    templateId: template?.id ?? null,
+    searchParams: searchParams(ctx.body) ?? '',
+    launchArgs: stringField(ctx.body, 'launch_args') ?? '',
+    gpuRamGB: numberField(ctx.body, 'gpu_ram') ?? DEFAULT_GPU_RAM_GB,
+    testWorkers: integerField(ctx.body, 'test_workers') ?? DEFAULT_TEST_WORKERS,
+    apiKey: target.apiKey,
+    createdAt: ctx.now,
+    updating: [],
+  };
+  checkSearch(ctx, row);
+  ctx.write.put('workerGroups', row);
+  return json({ success: true, id: row.id });
+}
+
+/** The caller's endpoint by `endpoint_id`, else by `endpoint_name`; undefined where neither is given or found. */
+function endpointNamed(ctx: RouteContext): EndpointGroupRow | undefined {
+  const id = integerField(ctx.body, 'endpoint_id');
+  const name = stringField(ctx.body, 'endpoint_name');
+  const own = Object.values(ctx.world.tables.endpointGroups).filter(
+    ({ userId }) => userId === callerOf(ctx).user.id,
+  );
+  return id === undefined ? own.find((row) => row.name === name) : own.find((row) => row.id === id);
+}
+
+function searchParams(body: JsonObject): string | undefined {
+  const given = body.search_params;
+  return isObject(given) ? JSON.stringify(given) : stringField(body, 'search_params');
+}
+
+/** Filters that cannot be read would never find an offer: say so now. */
+function checkSearch(ctx: RouteContext, row: WorkerGroupRow): void {
+  try {
+    readSearch(readFilters(row), ctx.settings);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new Refusal(400, 'invalid_args', 'search_params must be terms such as num_gpus>=1, or an object.');
+  }
+}
+
+function ownGroup(ctx: RouteContext): WorkerGroupRow {
+  const row = ctx.world.tables.workerGroups[Number(ctx.params.id)];
+  if (row && row.userId === callerOf(ctx).user.id) return row;
+  throw new Refusal(404, 'no_such_workergroup', `There is no worker group ${ctx.params.id}.`);
+}
+
+/** Null keeps what there is. */
+function update(ctx: RouteContext): Reply {
+  const row = ownGroup(ctx);
+  const template = findTemplate(ctx.world, ctx.body);
+  const target = endpointNamed(ctx);
+  const changed: WorkerGroupRow = {
+    ...row,
+    ...(template ? { templateHash: template.hashId, templateId: template.id } : {}),
+    ...(target ? { endpointId: target.id, apiKey: target.apiKey } : {}),
+    searchParams: searchParams(ctx.body) ?? row.searchParams,
+    launchArgs: stringField(ctx.body, 'launch_args') ?? row.launchArgs,
+    gpuRamGB: numberField(ctx.body, 'gpu_ram') ?? row.gpuRamGB,
+    testWorkers: integerField(ctx.body, 'test_workers') ?? row.testWorkers,
+  };
+  checkSearch(ctx, changed);
+  ctx.write.put('workerGroups', changed);
+  return json({ success: true });
+}
+
+/** Its machines may stay behind, as at the public service: a setting. */
+function remove(ctx: RouteContext): Reply {
+  const row = ownGroup(ctx);
+  const workers = workersOf(ctx.world, row.endpointId).filter(({ groupId }) => groupId === row.id);
+  for (const { id } of workers) {
+    if (ctx.settings.workers.keepWorkersOfDeletedGroup) ctx.write.remove('workers', id);
+    else destroyMachine(ctx, id);
+  }
+  ctx.write.remove('workerGroups', row.id);
+  return json({ success: true });
+}
+
+function list(ctx: RouteContext): Reply {
+  const { user } = callerOf(ctx);
+  const rows = Object.values(ctx.world.tables.workerGroups).filter(({ userId }) => userId === user.id);
+  return json({ success: true, results: rows.map((row) => groupRow(ctx, row)) });
+}
+
+function groupRow(ctx: RouteContext, row: WorkerGroupRow): JsonObject {
+  return {
+    id: row.id,
+    endpoint_id: row.endpointId,
+    endpoint_name: ctx.world.tables.endpointGroups[row.endpointId]?.name ?? null,
+    template_hash: row.templateHash,
+    template_id: row.templateId,
+    search_params: row.searchParams,
+    search_query: readFilters(row),
+    launch_args: row.launchArgs,
+    gpu_ram: row.gpuRamGB,
+    test_workers: row.testWorkers,
+    api_key: row.apiKey,
+    created_at: row.createdAt / 1000,
+    user_id: row.userId,
+  };
+}
+
+/** The endpoints of one of the two names. */
+function under(name: 'autojobs' | 'workergroups'): readonly Route[] {
+  return [
+    endpoint(`POST /api/v0/${name}`, { category: 'misc', pause: 'endpointGroup' }, create),
+    endpoint(`GET /api/v0/${name}`, { category: 'misc', pause: 'list' }, list),
+    endpoint(`GET /api/v0/${name}/:id`, { category: 'misc', pause: 'get' }, (ctx) =>
+      json({ success: true, result: groupRow(ctx, ownGroup(ctx)) }),
+    ),
+    endpoint(`PUT /api/v0/${name}/:id`, { category: 'misc', pause: 'change' }, update),
+    endpoint(`DELETE /api/v0/${name}/:id`, { category: 'misc', pause: 'change' }, remove),
+  ];
+}
+
+export const workerGroupRoutes: readonly Route[] = [...under('autojobs'), ...under('workergroups')];

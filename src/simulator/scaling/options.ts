@@ -1,0 +1,49 @@
+import { Refusal } from '../refusal.ts';
+import { numberField } from '../request-body.ts';
+import type { JsonObject } from '../world.ts';
+import type { ScalingOptions } from './rows.ts';
+
+/** An option of specification 4.9: its default and the values it takes. */
+interface OptionRule {
+  readonly name: Exclude<keyof ScalingOptions, 'inactivity_timeout'>;
+  readonly fallback: number;
+  readonly least: number;
+  readonly most: number;
+  readonly isWhole: boolean;
+}
+
+const ANY = Number.POSITIVE_INFINITY;
+
+/** Defaults of specification 4.9; clients send null for the queue times, so the server applies them. */
+const OPTIONS: readonly OptionRule[] = [
+  { name: 'min_load', fallback: 0, least: 0, most: ANY, isWhole: false },
+  { name: 'min_cold_load', fallback: 0, least: 0, most: ANY, isWhole: false },
+  { name: 'target_util', fallback: 0.9, least: 0.01, most: 1, isWhole: false },
+  { name: 'cold_mult', fallback: 2.5, least: 0, most: ANY, isWhole: false },
+  { name: 'cold_workers', fallback: 5, least: 0, most: 10_000, isWhole: true },
+  { name: 'max_workers', fallback: 20, least: 0, most: 10_000, isWhole: true },
+  { name: 'max_queue_time', fallback: 30, least: 0.1, most: ANY, isWhole: false },
+  { name: 'target_queue_time', fallback: 10, least: 0.1, most: ANY, isWhole: false },
+];
+
+/** What a group starts with where nothing is given. */
+export const defaultOptions = {
+  ...Object.fromEntries(OPTIONS.map(({ name, fallback }) => [name, fallback])),
+  inactivity_timeout: null,
+} as ScalingOptions;
+
+/** The options of a body over those there are: null and absent keep. */
+export function readOptions(body: JsonObject, current: ScalingOptions): ScalingOptions {
+  const changed = OPTIONS.map((rule) => [rule.name, readOption(body, rule) ?? current[rule.name]] as const);
+  const timeout = numberField(body, 'inactivity_timeout') ?? current.inactivity_timeout;
+  return { ...current, ...Object.fromEntries(changed), inactivity_timeout: timeout };
+}
+
+function readOption(body: JsonObject, rule: OptionRule): number | undefined {
+  const value = numberField(body, rule.name);
+  if (value === undefined) return undefined;
+  if (value >= rule.least && value <= rule.most && (!rule.isWhole || Number.isInteger(value))) return value;
+  const kind = rule.isWhole ? 'a whole number' : 'a number';
+  const range = rule.most === ANY ? `at least ${rule.least}` : `from ${rule.least} to ${rule.most}`;
+  throw new Refusal(400, 'invalid_args', `${rule.name} must be ${kind} ${range}.`);
+}

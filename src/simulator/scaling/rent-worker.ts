@@ -1,0 +1,179 @@
+import { bootTimeline } from '../boot.ts';
+import { chance } from '../chance.ts';
+import { contractsOf, creditMicros } from '../ledger.ts';
+import { diskMicrosPerHour } from '../offer-row.ts';
+import { assignPorts } from '../ports.ts';
+import { isObject } from '../request-body.ts';
+import { withRows } from '../rows.ts';
+import { matching, viewOf } from '../search.ts';
+import { readSearch } from '../search-query.ts';
+import type { Contract, JsonObject, Offer, Template, World } from '../world.ts';
+import type { EndpointGroupRow, WorkerGroupRow, WorkerRow } from './rows.ts';
+import { parseSearchText } from './search-text.ts';
+
+/* Renting the machine of a worker, without a request of its user. PURE. */
+
+/** An offer for a group, with the performance per dollar by which groups compete. */
+interface Candidate {
+  readonly group: WorkerGroupRow;
+  readonly offer: Offer;
+}
+
+/** The world with one worker more, or undefined where no group finds an offer or credit is used up. */
+export function rentWorker(
+  world: World,
+  endpoint: EndpointGroupRow,
+  groups: readonly WorkerGroupRow[],
+): { world: World; worker: WorkerRow } | undefined {
+  const user = world.tables.users[endpoint.userId];
+  if (!user || creditMicros(world, user, world.now) <= 0) return undefined;
+  const best = groups
+    .flatMap((group) => bestOffer(world, group) ?? [])
+    .toSorted((left, right) => value(right.offer) - value(left.offer))[0];
+  return best && place(world, endpoint, best);
+}
+
+const value = (offer: Offer): number =>
+  Number(offer.columns.dlperf ?? 0) / Math.max(1, offer.gpuPricePerHour);
+
+function bestOffer(world: World, group: WorkerGroupRow): Candidate | undefined {
+  const query = readSearch(
+    { order: [['dlperf_per_dphtotal', 'desc']], ...readFilters(group), rentable: { eq: true }, limit: 1 },
+    world.settings,
+  );
+  const [offer] = matching(query, viewOf(world, query, group.userId));
+  return offer && { group, offer };
+}
+
+/** `search_params` is text, or the JSON text of an object. */
+export function readFilters(group: Pick<WorkerGroupRow, 'searchParams'>): JsonObject {
+  const text = group.searchParams.trim();
+  if (!text.startsWith('{')) return parseSearchText(text);
+  const parsed: unknown = JSON.parse(text);
+  return parsed as JsonObject;
+}
+
+function place(
+  world: World,
+  endpoint: EndpointGroupRow,
+  candidate: Candidate,
+): { world: World; worker: WorkerRow } | undefined {
+  const machine = world.tables.machines[candidate.offer.machineId];
+  if (!machine) return undefined;
+  const id = (world.counters.contract ?? 0) + 1;
+  const worker = newWorker(world, { id, endpoint, candidate });
+  const timeline = bootTimeline({ settings: world.settings, seed: world.seed, machine, now: world.now });
+  const contract = { ...workerContract(world, { worker, endpoint, candidate }), timeline };
+  const counted = { ...world, counters: { ...world.counters, contract: id } };
+  const withContract = withRows(counted, 'contracts', [contract]);
+  const held = withRows(withContract, 'offers', [{ ...candidate.offer, rentedBy: id }]);
+  return { world: withRows(held, 'workers', [worker]), worker };
+}
+
+function newWorker(
+  world: World,
+  given: { id: number; endpoint: EndpointGroupRow; candidate: Candidate },
+): WorkerRow {
+  const { perfPerDlperf } = world.settings.workers;
+  return {
+    id: given.id,
+    groupId: given.candidate.group.id,
+    endpointId: given.endpoint.id,
+    createdAt: world.now,
+    token: workerToken(world.seed, given.id),
+    loadedAt: null,
+    perf: Math.max(1, Number(given.candidate.offer.columns.dlperf ?? 0) * perfPerDlperf),
+    taken: [],
+    doneOnFirst: 0,
+    workedUntil: world.now,
+    report: null,
+    routedSinceReport: 0,
+  };
+}
+
+/** 128 bits that follow from world and worker alone. */
+function workerToken(seed: number, id: number): string {
+  const words = [1, 2, 3, 4].map((part) => Math.floor(chance(seed, id, 900 + part) * 2 ** 32));
+  return words.map((word) => word.toString(16).padStart(8, '0')).join('');
+}
+
+function workerContract(
+  world: World,
+  given: { worker: WorkerRow; endpoint: EndpointGroupRow; candidate: Candidate },
+): Contract {
+  const { offer, group } = given.candidate;
+  const { settings, now } = world;
+  const template = templateOf(world, group);
+  const diskGB = workerDiskGB(world, template, offer);
+  const diskPerHour = diskMicrosPerHour(offer, diskGB, settings);
+  const port = `${settings.workers.workerPort}/tcp`;
+  return {
+    id: given.worker.id,
+    userId: given.endpoint.userId,
+    offerId: offer.id,
+    machineId: offer.machineId,
+    hostId: offer.hostId,
+    label: `${given.endpoint.name}-${contractsOf(world, given.endpoint.userId).length + 1}`,
+    image: textOf(template?.body.image) ?? 'simulated/worker:latest',
+    runtype: 'ssh',
+    onstart: textOf(template?.body.onstart) ?? null,
+    args: [],
+    env: workerEnv(world, given.worker, template),
+    imageLogin: null,
+    templateId: group.templateId,
+    templateHash: group.templateHash,
+    diskGB,
+    isBid: false,
+    bidPerHour: null,
+    gpuPricePerHour: offer.gpuPricePerHour,
+    diskPricePerHour: diskPerHour,
+    createdAt: now,
+    actualStatus: null,
+    intendedStatus: 'running',
+    statusMessage: null,
+    statusSince: now,
+    timeline: [],
+    spans: [{ from: now, until: null, gpuPerHour: offer.gpuPricePerHour, diskPerHour }],
+    ...assignPorts(world, ['22/tcp', port], offer),
+    jupyterToken: given.worker.token,
+    heldBy: null,
+    prepaidMicros: 0,
+    volumes: [],
+    notes: { workerGroup: group.id, endpoint: given.endpoint.id },
+  };
+}
+
+/** What the template asks for, as far as the offer has it. */
+function workerDiskGB(world: World, template: Template | undefined, offer: Offer): number {
+  const fallback = world.settings.workers.workerDiskGB;
+  return Math.min(numberOf(template?.body.disk) ?? fallback, numberOf(offer.columns.disk_space) ?? fallback);
+}
+
+/** What the worker library reads from its container (the worker protocol of the public service). */
+function workerEnv(
+  world: World,
+  worker: WorkerRow,
+  template: Template | undefined,
+): Readonly<Record<string, string>> {
+  const given = template?.body.env;
+  const own = isObject(given) ? Object.entries(given).map(([name, text]) => [name, String(text)]) : [];
+  const port = String(world.settings.workers.workerPort);
+  return {
+    ...Object.fromEntries(own),
+    CONTAINER_ID: String(worker.id),
+    MASTER_TOKEN: worker.token,
+    WORKER_PORT: port,
+    [`-p ${port}:${port}`]: '1',
+  };
+}
+
+function templateOf(world: World, group: WorkerGroupRow): Template | undefined {
+  if (group.templateHash === null && group.templateId === null) return undefined;
+  return Object.values(world.tables.templates).find(
+    ({ id, hashId }) => id === group.templateId || hashId === group.templateHash,
+  );
+}
+
+const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;

@@ -1,0 +1,61 @@
+import type { World } from '../world.ts';
+import { recordArrival } from './demand.ts';
+import { workersOf } from './refresh-workers.ts';
+import type { EndpointGroupRow, WorkerRow } from './rows.ts';
+import { workerWord } from './worker-word.ts';
+import { queueSeconds, takeRequest, workUntil } from './worker-work.ts';
+
+/* Where a request of an endpoint goes. PURE. */
+
+/** A request as `/route/` gets it; `index` undefined the first time. */
+export interface RouteRequest {
+  readonly cost: number;
+  readonly index: number | undefined;
+}
+
+/** Placed on a worker, or told to wait and ask again with the same index. */
+export type Routed =
+  | {
+      readonly type: 'placed';
+      readonly endpoint: EndpointGroupRow;
+      readonly worker: WorkerRow;
+      readonly index: number;
+    }
+  | { readonly type: 'waiting'; readonly endpoint: EndpointGroupRow; readonly index: number };
+
+/**
+ * The worker with the shortest queue takes it, unless all wait longer than `max_queue_time`. The load of a
+ * request counts once, when it is first asked for.
+ */
+export function routeRequest(world: World, endpoint: EndpointGroupRow, request: RouteRequest): Routed {
+  const index = request.index ?? endpoint.nextRequestIndex;
+  const isNew = request.index === undefined;
+  const counted: EndpointGroupRow = {
+    ...(isNew ? recordArrival(endpoint, world.now, request.cost) : endpoint),
+    nextRequestIndex: Math.max(endpoint.nextRequestIndex, index + 1),
+    lastActivityAt: world.now,
+  };
+  const queue = counted.queue.filter((queued) => queued.index !== index);
+  const worker = shortestQueue(world, endpoint);
+  if (worker) {
+    return {
+      type: 'placed',
+      endpoint: { ...counted, queue },
+      worker: takeRequest(worker, { ...request, index }),
+      index,
+    };
+  }
+  const expiresAt = world.now + world.settings.workers.queueSeconds * 1000;
+  const waiting = { index, cost: request.cost, expiresAt };
+  return { type: 'waiting', endpoint: { ...counted, queue: [...queue, waiting] }, index };
+}
+
+function shortestQueue(world: World, endpoint: EndpointGroupRow): WorkerRow | undefined {
+  if (endpoint.state !== 'active') return undefined;
+  const [best] = workersOf(world, endpoint.id)
+    .filter((worker) => workerWord(world, worker) === 'idle')
+    .map((worker) => workUntil(worker, world.now))
+    .filter((worker) => queueSeconds(worker) <= endpoint.options.max_queue_time)
+    .toSorted((left, right) => queueSeconds(left) - queueSeconds(right) || left.id - right.id);
+  return best;
+}

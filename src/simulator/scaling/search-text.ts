@@ -1,0 +1,99 @@
+import { Refusal } from '../refusal.ts';
+import type { Json, JsonObject } from '../world.ts';
+
+/*
+ * The text grammar of offer search, as `search_params` carries it: `gpu_ram>=23 num_gpus=1 verified=True`.
+ * PURE.
+ */
+
+const TERM =
+  /([A-Za-z_][A-Za-z0-9_]*)\s*(==|!=|>=|<=|=|>|<|\s(?:not in|not eq|noteq|notin|nin|neq|gte|lte|eq|gt|lt|in)\s)\s*(\[[^\]]*\]|"[^"]*"|'[^']*'|[^\s=<>!]\S*)\s*/gy;
+
+const OPERATORS: Readonly<Record<string, string>> = {
+  '=': 'eq',
+  '==': 'eq',
+  eq: 'eq',
+  '!=': 'neq',
+  neq: 'neq',
+  noteq: 'neq',
+  'not eq': 'neq',
+  '>': 'gt',
+  gt: 'gt',
+  '>=': 'gte',
+  gte: 'gte',
+  '<': 'lt',
+  lt: 'lt',
+  '<=': 'lte',
+  lte: 'lte',
+  in: 'in',
+  nin: 'notin',
+  notin: 'notin',
+  'not in': 'notin',
+};
+
+const LITERALS: Readonly<Record<string, Json>> = {
+  true: true,
+  True: true,
+  false: false,
+  False: false,
+  None: null,
+  null: null,
+};
+
+const RENAMED: Readonly<Record<string, string>> = {
+  cuda_vers: 'cuda_max_good',
+  display_active: 'gpu_display_active',
+  dlperf_usd: 'dlperf_per_dphtotal',
+  dph: 'dph_total',
+  flops_usd: 'flops_per_dphtotal',
+};
+
+/** Fields that people give in thousands of what the wire counts, and days for seconds. */
+const FACTORS: Readonly<Record<string, number>> = {
+  gpu_ram: 1000,
+  gpu_total_ram: 1000,
+  cpu_ram: 1000,
+  duration: 86_400,
+};
+
+/** The filters of a query in text; `any`, `?` and `*` remove what stood there. Refuses what it cannot read. */
+export function parseSearchText(text: string): JsonObject {
+  const filters: Record<string, Record<string, Json>> = {};
+  for (const { field, word, value } of terms(text.trim())) {
+    const operator = OPERATORS[word] ?? 'eq';
+    const column = RENAMED[field] ?? field;
+    if (value === 'any' || value === '?' || value === '*') delete filters[column];
+    else filters[column] = { ...filters[column], [operator]: readOperand(field, operator, value) };
+  }
+  return filters;
+}
+
+function* terms(source: string): Iterable<{ field: string; word: string; value: string }> {
+  const term = new RegExp(TERM);
+  while (term.lastIndex < source.length) {
+    const at = term.lastIndex;
+    const match = term.exec(source);
+    if (!match) throw unreadable(source.slice(at, at + 40));
+    const [, field = '', word = '', value = ''] = match;
+    yield { field, word: word.trim(), value };
+  }
+}
+
+const unreadable = (rest: string): Refusal =>
+  new Refusal(400, 'invalid_args', `search_params: cannot read "${rest}"; write terms such as num_gpus>=1.`);
+
+function readOperand(field: string, operator: string, value: string): Json {
+  if (operator !== 'in' && operator !== 'notin') return readValue(field, value);
+  const items = value.replace(/^\[|\]$/g, '').split(',');
+  return items.map((item) => readValue(field, item.trim()));
+}
+
+/** `_` in a value means a space. */
+function readValue(field: string, quoted: string): Json {
+  const value = quoted.replace(/^["']|["']$/g, '');
+  const literal = LITERALS[value];
+  if (literal !== undefined) return literal;
+  const number = Number(value);
+  if (value !== '' && Number.isFinite(number)) return number * (FACTORS[field] ?? 1);
+  return value.replaceAll('_', ' ');
+}
