@@ -1,0 +1,143 @@
+import type { Random } from '../../src/lib/random.ts';
+import { Failure } from './memory-kube/failure.ts';
+import { type JsonObject, listAt, metadataOf, objectAt } from './memory-kube/json.ts';
+import type { Address } from './memory-kube/writes.ts';
+import { NAMESPACE, type SimulatedWorld } from './world.ts';
+
+const GPU_INSTANCES = 'gpuinstances';
+
+/** What people do to the cluster. Each act is told; refusals by the API server are what they are. */
+export class Users {
+  readonly #world: SimulatedWorld;
+  readonly #random: Random;
+
+  constructor(world: SimulatedWorld, random: Random) {
+    this.#world = world;
+    this.#random = random;
+  }
+
+  createAccount(orphanPolicy: 'Destroy' | 'Report'): void {
+    this.#create('secrets', 'marketplace-key', {
+      data: { 'api-key': Buffer.from(this.#world.market.apiKey).toString('base64') },
+    });
+    this.#create('marketplaceaccounts', 'default', {
+      apiVersion: 'gpurental.dev/v1alpha1',
+      kind: 'MarketplaceAccount',
+      spec: { apiKeySecretRef: { name: 'marketplace-key', key: 'api-key' }, orphanPolicy },
+    });
+  }
+
+  createInstance(name: string): void {
+    this.#create(GPU_INSTANCES, name, {
+      apiVersion: 'gpurental.dev/v1alpha1',
+      kind: 'GpuInstance',
+      spec: {
+        offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.90' }],
+        image: 'example/work:1',
+        disk: '20G',
+        timeouts: { provisioning: '2m', loading: '3m', start: '1m' },
+        replacement: { maxPerHour: 30 },
+      },
+    });
+  }
+
+  delete(name: string): void {
+    this.#try(`a user deletes ${name}`, () => this.#world.kube.writes.delete(this.#instance(name), {}));
+  }
+
+  setPowerState(name: string, powerState: 'Running' | 'Stopped'): void {
+    this.#editSpec(name, `powerState ${powerState}`, { powerState });
+  }
+
+  setImage(name: string, image: string): void {
+    this.#editSpec(name, `image ${image}`, { image });
+  }
+
+  /** Removes our finalizer by force. */
+  removeFinalizers(name: string): void {
+    this.#editMetadata(name, 'removes the finalizers', { finalizers: [] });
+  }
+
+  /** Writes another machine's id into the status by hand. */
+  editStatus(name: string, instanceId: number): void {
+    this.#try(`a user writes instanceId ${instanceId} into the status of ${name}`, () =>
+      this.#world.kube.writes.update(
+        this.#instance(name),
+        (current) => ({ ...current, status: { ...objectAt(current, 'status'), instanceId } }),
+        'status',
+      ),
+    );
+  }
+
+  removeIntent(name: string): void {
+    this.#try(`a user removes the intent of ${name}`, () =>
+      this.#world.kube.writes.update(
+        this.#instance(name),
+        (current) => {
+          const metadata = metadataOf(current);
+          const { 'gpurental.dev/rental-intent': _intent, ...annotations } = objectAt(metadata, 'annotations');
+          return { ...current, metadata: { ...metadata, annotations } };
+        },
+        undefined,
+      ),
+    );
+  }
+
+  /** Names of the instances that stand now. */
+  names(): string[] {
+    const kind = this.#world.kube.kind(GPU_INSTANCES);
+    return this.#world.kube.store.all(kind).map((object) => String(metadataOf(object)['name']));
+  }
+
+  /** One of them, or undefined. */
+  anyName(): string | undefined {
+    const names = this.names();
+    return names[Math.floor(this.#random.next() * names.length)];
+  }
+
+  finalizersOf(name: string): readonly string[] {
+    const object = this.#world.kube.writes.read(this.#instance(name));
+    return object ? listAt(metadataOf(object), 'finalizers').map(String) : [];
+  }
+
+  #instance(name: string): Address {
+    return { kind: this.#world.kube.kind(GPU_INSTANCES), namespace: NAMESPACE, name };
+  }
+
+  #create(plural: string, name: string, body: JsonObject): void {
+    const kind = this.#world.kube.kind(plural);
+    this.#try(`a user creates ${plural} ${name}`, () =>
+      this.#world.kube.writes.create({ kind, namespace: NAMESPACE, name }, { ...body, metadata: { name } }),
+    );
+  }
+
+  #editSpec(name: string, what: string, spec: JsonObject): void {
+    this.#try(`a user sets ${what} of ${name}`, () =>
+      this.#world.kube.writes.update(
+        this.#instance(name),
+        (current) => ({ ...current, spec: { ...objectAt(current, 'spec'), ...spec } }),
+        undefined,
+      ),
+    );
+  }
+
+  #editMetadata(name: string, what: string, metadata: JsonObject): void {
+    this.#try(`a user ${what} of ${name}`, () =>
+      this.#world.kube.writes.update(
+        this.#instance(name),
+        (current) => ({ ...current, metadata: { ...metadataOf(current), ...metadata } }),
+        undefined,
+      ),
+    );
+  }
+
+  #try(what: string, act: () => unknown): void {
+    try {
+      act();
+      this.#world.tell(what);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      this.#world.tell(`${what}: ${error.reason}`);
+    }
+  }
+}

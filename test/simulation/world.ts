@@ -1,0 +1,195 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { type Config, parseConfig, type RawOptions } from '../../src/config.ts';
+import type { Clock } from '../../src/lib/clock.ts';
+import { type Logger, silentLogger } from '../../src/lib/logger.ts';
+import { type Random, seededRandom } from '../../src/lib/random.ts';
+import type { TransportRequest } from '../../src/lib/transport.ts';
+import { createOperator, type Operator } from '../../src/main/operator.ts';
+import { noCredentials } from '../../src/runtime/credentials.ts';
+import { createMetricRegistry } from '../../src/server/metric-registry.ts';
+import { createRentalMetrics } from '../../src/server/rental-metrics.ts';
+import { createRuntimeMetrics } from '../../src/server/runtime-metrics.ts';
+import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { Machine } from './machine.ts';
+import type { JsonObject } from './memory-kube/json.ts';
+import { createMemoryKube, type MemoryKube } from './memory-kube/memory-kube.ts';
+import { type Fate, networkTo } from './network.ts';
+import { Scheduler, worldClock } from './scheduler.ts';
+import { Trace } from './trace.ts';
+
+const DEFINITIONS: readonly JsonObject[] = readDefinitions();
+const START_MS = Date.UTC(2026, 0, 5, 12, 0, 0);
+const MARKETPLACE = 'http://127.0.0.1:9';
+export const SYSTEM_NAMESPACE = 'gpu-rental-system';
+export const NAMESPACE = 'default';
+
+function readDefinitions(): readonly JsonObject[] {
+  const folder = join(import.meta.dirname, '..', '..', 'crds');
+  return readdirSync(folder).map((file) => parse(readFileSync(join(folder, file), 'utf8')) as JsonObject);
+}
+
+/** Which server a call goes to. */
+export type Side = 'kube' | 'market';
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly keepTrace: boolean;
+  readonly flags?: RawOptions;
+  /** Decides what happens to each call of an operator process. */
+  readonly fate: (call: { readonly side: Side; readonly machine: Machine; readonly request: TransportRequest }) => Fate;
+  readonly log?: (machine: Machine) => Logger;
+}
+
+/** One operator process and its machine. */
+export interface Process {
+  readonly machine: Machine;
+  readonly operator: Operator;
+}
+
+/** A cluster, a marketplace and operator processes, all on one virtual clock. */
+export class SimulatedWorld {
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly kube: MemoryKube;
+  readonly market: Simulator;
+  readonly trace: Trace;
+  readonly processes: Process[] = [];
+  readonly #options: WorldOptions;
+  readonly #clock: Clock;
+  #started = 0;
+
+  constructor(options: WorldOptions) {
+    this.#options = options;
+    this.random = seededRandom(options.seed);
+    this.scheduler = new Scheduler({ startMs: START_MS, random: seededRandom(options.seed ^ 0x5eed) });
+    this.#clock = worldClock(this.scheduler);
+    this.trace = new Trace({ startMs: START_MS, keep: options.keepTrace });
+    this.kube = createMemoryKube({
+      clock: this.#clock,
+      random: seededRandom(options.seed ^ 0xc1),
+      definitions: DEFINITIONS,
+    });
+    this.market = createSimulator({
+      seed: options.seed,
+      clock: this.#clock,
+      random: seededRandom(options.seed ^ 0xa4),
+      catalog: catalogOf(24),
+      apiKey: 'simulated-key',
+      control: true,
+      settings: { boot: { scale: 0.15 } },
+      onError: (error) => {
+        throw error;
+      },
+    });
+    for (const name of [SYSTEM_NAMESPACE]) this.#createNamespace(name);
+  }
+
+  get now(): number {
+    return this.scheduler.now;
+  }
+
+  /** Seconds since the world began. */
+  get second(): number {
+    return (this.scheduler.now - START_MS) / 1000;
+  }
+
+  tell(text: string): void {
+    this.trace.add(this.scheduler.now, text);
+  }
+
+  /** Starts one more operator process. */
+  startProcess(): Process {
+    this.#started += 1;
+    const machine = new Machine(`operator-${this.#started}`, this.scheduler);
+    const log = this.#options.log?.(machine) ?? silentLogger;
+    const random = seededRandom(this.#options.seed * 31 + this.#started);
+    const registry = createMetricRegistry();
+    const operator = createOperator({
+      config: configOf(this.#options.flags ?? {}),
+      env: {
+        clock: machine.clock(),
+        random,
+        kube: this.#connect('kube', machine),
+        marketplace: this.#connect('market', machine),
+        log,
+      },
+      kubeOrigin: 'https://memory',
+      credentials: noCredentials,
+      processName: machine.name,
+      metrics: createRuntimeMetrics(registry),
+      rentalMetrics: createRentalMetrics(registry),
+    });
+    const process: Process = { machine, operator };
+    this.processes.push(process);
+    this.tell(`${machine.name} starts`);
+    void operator.manager.run().then(
+      (end) => machine.alive && this.ended(process, end),
+      (error) => machine.alive && this.ended(process, `failed: ${String(error)}`),
+    );
+    return process;
+  }
+
+  /** Kills a process; nothing of it runs again. */
+  crash(machine: Machine, why: string): void {
+    if (!machine.alive) return;
+    machine.kill();
+    this.tell(`${machine.name} dies ${why}`);
+    this.#replace(machine);
+  }
+
+  ended(process: Process, how: string): void {
+    this.tell(`${process.machine.name} ended: ${how}`);
+    process.machine.kill();
+    this.#replace(process.machine);
+  }
+
+  /** Kubernetes restarts what ended. */
+  #replace(machine: Machine): void {
+    const index = this.processes.findIndex((process) => process.machine === machine);
+    if (index >= 0) this.processes.splice(index, 1);
+    this.scheduler.after(1000 + this.random.next() * 4000, () => this.startProcess());
+  }
+
+  #connect(side: Side, machine: Machine) {
+    return networkTo({
+      scheduler: this.scheduler,
+      machine,
+      random: this.random,
+      server: side === 'kube' ? this.kube.transport : this.market.handle,
+      fate: (request) => this.#options.fate({ side, machine, request }),
+      onCrash: (crashed) => this.crash(crashed, `at a call to the ${side}`),
+    });
+  }
+
+  #createNamespace(name: string): void {
+    const kind = this.kube.kind('namespaces');
+    this.kube.writes.create({ kind, namespace: undefined, name }, { metadata: { name } });
+  }
+}
+
+function configOf(flags: RawOptions): Config {
+  return parseConfig(
+    {
+      namespace: SYSTEM_NAMESPACE,
+      marketplaceUrl: [MARKETPLACE],
+      metricsBindAddress: '0',
+      healthProbeBindAddress: '0',
+      addressMap: ['203.0.113.0/24=127.0.0.1'],
+      ...flags,
+    },
+    {},
+  );
+}
+
+/** Offers of one model on many hosts, each a little dearer than the one before. */
+function catalogOf(count: number) {
+  return Array.from({ length: count }, (_, index) => ({
+    gpuName: 'RTX 4090',
+    gpuCount: 1,
+    pricePerHour: 0.3 + index * 0.01,
+    hostId: 5000 + Math.floor(index / 2),
+    machineId: 7000 + index,
+  }));
+}
