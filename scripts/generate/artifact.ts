@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -13,6 +13,19 @@ export const REPOSITORY = fileURLToPath(new URL('../../', import.meta.url));
 /** The paths whose file is missing or differs. */
 export function drifting(artifacts: readonly Artifact[], root: string = REPOSITORY): readonly string[] {
   return artifacts.filter((artifact) => !isCurrent(artifact, root)).map((artifact) => artifact.path);
+}
+
+/** Files in wholly generated folders that nothing generates any more. */
+export function strangers(
+  artifacts: readonly Artifact[],
+  folders: readonly string[],
+  root: string = REPOSITORY,
+): readonly string[] {
+  const known = new Set(artifacts.map((artifact) => artifact.path));
+  const present = folders.filter((folder) => existsSync(join(root, folder)));
+  return present
+    .flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))
+    .filter((path) => !known.has(path));
 }
 
 /** Writes what differs, and says which paths those were. */

@@ -10,6 +10,9 @@ const PLAIN_FOLDERS = ['crds', 'deploy/base/crds'] as const;
 
 const CHART_FOLDER = 'charts/gpu-rental-operator/templates/crds';
 
+/** Folders in which nothing is written by hand. */
+export const GENERATED_FOLDERS: readonly string[] = [...PLAIN_FOLDERS, CHART_FOLDER];
+
 function inChart(kind: KindDefinition): string {
   const definition = yaml(customResourceDefinition(kind));
   if (definition.includes('{{')) throw new Error(`${kind.names.kind}: "{{" would be read by Helm`);

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { drifting, write } from '../../scripts/generate/artifact.ts';
+import { drifting, strangers, write } from '../../scripts/generate/artifact.ts';
 
 const artifacts = [
   { path: 'crds/a.yaml', content: 'a: 1\n' },
@@ -30,4 +30,10 @@ test('writing makes folders, says what it wrote, and writes nothing the second t
   expect(readFileSync(join(root, 'crds/a.yaml'), 'utf8')).toBe('a: 1\n');
   expect(write(artifacts, root)).toEqual([]);
   expect(drifting(artifacts, root)).toEqual([]);
+});
+
+test('a file that nothing generates any more is named', () => {
+  write(artifacts, root);
+  writeFileSync(join(root, 'crds/old.yaml'), 'a: 0\n');
+  expect(strangers(artifacts, ['crds', 'nowhere'], root)).toEqual(['crds/old.yaml']);
 });

@@ -138,6 +138,29 @@ describe.skipIf(!canRun)('the chart', () => {
     await expect(helm.template([value])).rejects.toThrow(message);
   });
 
+  test.each([
+    ['as it comes', []],
+    ['with two replicas', ['--set=replicas=2', '--set=commonLabels.team=a', '--set=priorityClassName=high']],
+    ['for one namespace', ['--set-string=watchNamespaces={default}', '--set=rbac.create=true']],
+    [
+      'without what a cluster brings itself',
+      ['--set=crds.enabled=false', '--set=metrics.service.enabled=false', '--set=extraEnv[0].name=TZ'],
+    ],
+  ])('renders objects that strict validation takes: %s', async (_given, values) => {
+    const text = await helm.run(['template', 'release', CHART, '--namespace', namespace, ...values]);
+    const args = [
+      'apply',
+      '--server-side',
+      '--force-conflicts',
+      '--dry-run=server',
+      '--validate=strict',
+      '-f',
+      '-',
+    ];
+    const said = await cluster.kubectl(args, { stdin: text });
+    expect(said).toContain('deployment.apps/release-gpu-rental-operator serverside-applied (server dry run)');
+  });
+
   test('is installed, upgraded and taken away again, and leaves the definitions', async () => {
     const common = ['operator', CHART, '--namespace', namespace, '--take-ownership', '--force-conflicts'];
     await helm.run(['install', ...common], cluster.kubeconfigPath);

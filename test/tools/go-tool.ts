@@ -16,8 +16,6 @@ export interface GoTool {
 
 export const HELM: GoTool = { package: 'helm.sh/helm/v4/cmd/helm', version: 'v4.3.1' };
 
-const PARALLEL_COMPILERS = '1';
-
 const nameOf = (tool: GoTool): string => basename(tool.package);
 
 /** Where the tool is, or will be: this user's cache, by version and platform. */
@@ -72,7 +70,7 @@ function runGoInstall(
   env: NodeJS.ProcessEnv,
   onPackage: (count: number) => void,
 ): Promise<void> {
-  const args = ['install', '-v', '-p', PARALLEL_COMPILERS, '-trimpath', `${tool.package}@${tool.version}`];
+  const args = ['install', '-v', '-trimpath', `${tool.package}@${tool.version}`];
   const child = spawn('go', [...args], { env, stdio: ['ignore', 'ignore', 'pipe'] });
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
   const last: string[] = [];
