@@ -54,15 +54,15 @@ async function build(tool: GoTool, path: string, env: NodeJS.ProcessEnv): Promis
 
 async function install(tool: GoTool, folder: string, env: NodeJS.ProcessEnv): Promise<void> {
   const title = `Building ${nameOf(tool)} ${tool.version} from its Go module, once: about 5 minutes of processor time`;
-  const progress = showProgress(process.stderr);
+  const progress = showProgress(process.stderr, title);
   const startedAt = performance.now();
   const elapsed = (): string => formatElapsed(performance.now() - startedAt);
   await runGoInstall(
     tool,
     { ...env, GOBIN: folder, CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '' },
-    (packages) => progress.update(`${title} … ${elapsed()}, ${packages} packages`),
+    (packages) => progress.update(`${elapsed()}, ${packages} packages`),
   );
-  progress.end(`${title}: done in ${elapsed()}`);
+  progress.end(`done in ${elapsed()}`);
 }
 
 function runGoInstall(
