@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type AvoidEntry,
+  avoidedAt,
+  avoidSpanMs,
+  mergeAvoided,
+  remembered,
+  withFailure,
+} from './avoid-list.ts';
+
+const HOUR = 3_600_000;
+const machine = { type: 'machine', id: 7 } as const;
+
+function failed(times: number, gapMs: number): readonly AvoidEntry[] {
+  let entries: readonly AvoidEntry[] = [];
+  for (let index = 0; index < times; index += 1) {
+    entries = withFailure(entries, { target: machine, reason: 'Exited', now: index * gapMs });
+  }
+  return entries;
+}
+
+test.each([
+  ['offer', 1, HOUR / 6],
+  ['offer', 5, HOUR / 6],
+  ['machine', 1, HOUR],
+  ['machine', 2, 2 * HOUR],
+  ['machine', 4, 8 * HOUR],
+  ['machine', 9, 24 * HOUR],
+  ['host', 1, 24 * HOUR],
+  ['host', 2, 48 * HOUR],
+  ['host', 30, 168 * HOUR],
+] as const)('a %s that failed %d times is avoided for %d ms', (type, failures, span) => {
+  expect(avoidSpanMs(type, failures)).toBe(span);
+});
+
+test('what failed is avoided until its time is over', () => {
+  const entries = failed(1, 0);
+  expect(avoidedAt(entries, HOUR - 1).machines).toEqual(new Set([7]));
+  expect(avoidedAt(entries, HOUR).machines).toEqual(new Set());
+});
+
+test('a repetition soon after doubles the time', () => {
+  expect(failed(2, 1.5 * HOUR)).toEqual([
+    { target: machine, failures: 2, reason: 'Exited', until: 1.5 * HOUR + 2 * HOUR },
+  ]);
+});
+
+test('a repetition long after counts as the first', () => {
+  expect(failed(2, 10 * HOUR)[0]).toMatchObject({ failures: 1 });
+});
+
+test('an entry is remembered for as long again as it was in force', () => {
+  const entries = failed(1, 0);
+  expect(remembered(entries, 2 * HOUR - 1)).toHaveLength(1);
+  expect(remembered(entries, 2 * HOUR)).toHaveLength(0);
+});
+
+test('offers, machines and hosts of one number are told apart', () => {
+  const targets = [{ type: 'offer', id: 7 } as const, machine, { type: 'host', id: 7 } as const];
+  const entries = targets.reduce<readonly AvoidEntry[]>(
+    (list, target) => withFailure(list, { target, reason: 'Exited', now: 0 }),
+    [],
+  );
+  expect(avoidedAt(entries, 1)).toEqual({
+    offers: new Set([7]),
+    machines: new Set([7]),
+    hosts: new Set([7]),
+  });
+});
+
+describe('merging what memory knows with what the status says', () => {
+  const entry = (until: number): AvoidEntry => ({ target: machine, until, failures: 1, reason: 'Exited' });
+
+  test('the longer time wins', () => {
+    expect(mergeAvoided([entry(5)], [entry(9)])).toEqual([entry(9)]);
+    expect(mergeAvoided([entry(9)], [entry(5)])).toEqual([entry(9)]);
+  });
+
+  test('what only one of them knows stays', () => {
+    const host: AvoidEntry = { ...entry(3), target: { type: 'host', id: 1 } };
+    expect(mergeAvoided([entry(5)], [host])).toEqual([entry(5), host]);
+  });
+});
+
+test('the list never grows beyond what a status holds', () => {
+  let entries: readonly AvoidEntry[] = [];
+  for (let id = 0; id < 400; id += 1) {
+    entries = withFailure(entries, { target: { type: 'machine', id }, reason: 'Exited', now: id });
+  }
+  expect(entries).toHaveLength(256);
+  expect(entries.some(({ target }) => target.id === 399)).toBe(true);
+});

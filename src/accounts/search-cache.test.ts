@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
+import type { Offer, OfferQuery } from '../marketplace/offers.ts';
+import { SEARCH_SHARED_MS, SearchCache } from './search-cache.ts';
+
+const query = (gpu: string): OfferQuery => ({ filters: [{ field: 'gpu_name', operator: 'eq', value: gpu }] });
+
+function cacheOver(answer: (asked: number) => Promise<readonly Offer[]>) {
+  const clock = createVirtualClock();
+  let asked = 0;
+  const cache = new SearchCache(clock, () => answer(++asked));
+  return { clock, cache, asked: () => asked };
+}
+
+test('equal searches within 15 s share one request and one reply', async () => {
+  const { cache, asked, clock } = cacheOver(async () => []);
+  const [first, second] = await Promise.all([cache.offers(query('A')), cache.offers(query('A'))]);
+  await clock.advance(SEARCH_SHARED_MS - 1);
+  expect(await cache.offers(query('A'))).toBe(first);
+  expect(second).toBe(first);
+  expect(asked()).toBe(1);
+});
+
+test('different searches do not', async () => {
+  const { cache, asked } = cacheOver(async () => []);
+  await Promise.all([cache.offers(query('A')), cache.offers(query('B'))]);
+  expect(asked()).toBe(2);
+});
+
+test('after 15 s it is asked again', async () => {
+  const { cache, asked, clock } = cacheOver(async () => []);
+  await cache.offers(query('A'));
+  await clock.advance(SEARCH_SHARED_MS);
+  await cache.offers(query('A'));
+  expect(asked()).toBe(2);
+});
+
+test('a failure is told to everyone who waits for it, and to nobody after', async () => {
+  const { cache } = cacheOver(async (asked) => {
+    if (asked === 1) throw new Error('no reply');
+    return [];
+  });
+  const waiting = [cache.offers(query('A')), cache.offers(query('A'))];
+  expect((await Promise.allSettled(waiting)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(await cache.offers(query('A'))).toEqual([]);
+});
