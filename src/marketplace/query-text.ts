@@ -81,7 +81,7 @@ function toFilter(
   }
   const entries = typeof term.value === 'string' ? [term.value] : term.value;
   const values = entries.map((entry) => readQueryValue(field, entry));
-  const wrong = values.findIndex((value) => value === undefined);
+  const wrong = values.indexOf(undefined);
   if (wrong >= 0) {
     return invalid(
       term,

@@ -1,0 +1,39 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { ON_START_LIMIT, packOnStart } from './onstart.ts';
+
+describe('a startup script', () => {
+  test('that fits is sent as it is', () => {
+    const script = 'x'.repeat(ON_START_LIMIT);
+    expect(packOnStart(script)).toEqual({ type: 'plain', script });
+  });
+
+  test('that is too long is packed into a line that runs it', () => {
+    const script = `#!/bin/sh\n${'# padding for a long script\n'.repeat(400)}echo "ran as $0" | cut -c1-6\n`;
+    const packed = packOnStart(script);
+    if (packed.type !== 'packed') throw new Error(packed.type);
+    expect(packed.script.length).toBeLessThanOrEqual(ON_START_LIMIT);
+    expect(execFileSync('sh', ['-c', packed.script], { encoding: 'utf8' })).toBe('ran as\n');
+    expect(packOnStart(script)).toEqual(packed);
+  });
+
+  test('without an interpreter line runs in a shell', () => {
+    const packed = packOnStart(`${'#'.repeat(5_000)}\necho hello\n`);
+    if (packed.type !== 'packed') throw new Error(packed.type);
+    expect(execFileSync('sh', ['-c', packed.script], { encoding: 'utf8' })).toBe('hello\n');
+  });
+
+  test('of many-byte characters counts by its bytes too (75)', () => {
+    expect(packOnStart('ü'.repeat(ON_START_LIMIT - 1)).type).toBe('packed');
+  });
+
+  test('that stays too long is refused with its byte count', () => {
+    const script = randomBytes(6_000).toString('hex');
+    expect(packOnStart(script)).toMatchObject({
+      type: 'tooLong',
+      bytes: 12_000,
+      message: expect.stringContaining('12000 bytes'),
+    });
+  });
+});

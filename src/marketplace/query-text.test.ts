@@ -1,0 +1,122 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { OfferFilter } from './offer.ts';
+import { findOfferField } from './offer-fields.ts';
+import {
+  formatQueryText,
+  parseOrderText,
+  parseQueryText,
+  USUAL_DEFAULTS,
+  withDefaults,
+} from './query-text.ts';
+
+function filtersOf(text: string): readonly OfferFilter[] {
+  const parsed = parseQueryText(text);
+  if (parsed.type === 'invalid') throw new Error(parsed.message);
+  return parsed.filters;
+}
+
+describe('a query text', () => {
+  const understood: readonly [string, OfferFilter[]][] = [
+    ['', []],
+    [
+      'num_gpus>=2 gpu_name=RTX_4090',
+      [
+        { field: 'num_gpus', operator: 'gte', value: 2 },
+        { field: 'gpu_name', operator: 'eq', value: 'RTX 4090' },
+      ],
+    ],
+    ['num_gpus == 2', [{ field: 'num_gpus', operator: 'eq', value: 2 }]],
+    ['num_gpus eq 2', [{ field: 'num_gpus', operator: 'eq', value: 2 }]],
+    ['num_gpus not eq 2', [{ field: 'num_gpus', operator: 'neq', value: 2 }]],
+    ['num_gpus noteq 2', [{ field: 'num_gpus', operator: 'neq', value: 2 }]],
+    ['num_gpus!=2', [{ field: 'num_gpus', operator: 'neq', value: 2 }]],
+    ['num_gpus lte 2', [{ field: 'num_gpus', operator: 'lte', value: 2 }]],
+    ['gpu_ram>=48', [{ field: 'gpu_ram', operator: 'gte', value: 48_000 }]],
+    ['cpu_ram < 64.5', [{ field: 'cpu_ram', operator: 'lt', value: 64_500 }]],
+    ['duration>3', [{ field: 'duration', operator: 'gt', value: 259_200 }]],
+    ['driver_version>=535.86.05', [{ field: 'driver_version', operator: 'gte', value: 535_086_005 }]],
+    ['driver_version=535.86', [{ field: 'driver_version', operator: 'eq', value: '535.86' }]],
+    ['dph<0.5', [{ field: 'dph_total', operator: 'lt', value: 0.5 }]],
+    ['cuda_vers>=12.1', [{ field: 'cuda_max_good', operator: 'gte', value: 12.1 }]],
+    [
+      'verified=True external = false',
+      [
+        { field: 'verified', operator: 'eq', value: true },
+        { field: 'external', operator: 'eq', value: false },
+      ],
+    ],
+    ['cluster_id=None', [{ field: 'cluster_id', operator: 'eq', value: null }]],
+    [
+      'gpu_name in [RTX_4090, "H100 SXM"]',
+      [{ field: 'gpu_name', operator: 'in', value: ['RTX 4090', 'H100 SXM'] }],
+    ],
+    ['geolocation not in [US,CA]', [{ field: 'geolocation', operator: 'notin', value: ['US', 'CA'] }]],
+    ['geolocation nin [US]', [{ field: 'geolocation', operator: 'notin', value: ['US'] }]],
+    ['gpu_name="RTX 4090"', [{ field: 'gpu_name', operator: 'eq', value: 'RTX 4090' }]],
+  ];
+  test.each(understood)('%s', (text, filters) => {
+    expect(filtersOf(text)).toEqual(filters);
+  });
+
+  const refused: readonly [string, number, RegExp][] = [
+    ['num_gpu>=2', 0, /"num_gpu" is no field of an offer: did you mean "num_gpus"\?/],
+    ['num_gpus>=1 gpu_nmae=X', 12, /did you mean "gpu_name"\?/],
+    ['zzzzzzzzzz=1', 0, /see the list of offer fields/],
+    ['num_gpus', 8, /an operator is expected after "num_gpus"/],
+    ['num_gpus>=', 10, /a value is expected/],
+    ['num_gpus>=two', 0, /"two" is no number for "num_gpus": write a number, e.g. num_gpus>=2/],
+    ['verified=maybe', 0, /write verified=true or verified=false/],
+    ['gpu_name in RTX', 0, /needs a list here: write gpu_name in \[a,b\]/],
+    ['gpu_name=[RTX]', 0, /takes one value here/],
+    ['>=2', 0, /a field name is expected/],
+  ];
+  test.each(refused)('%s is refused with place and remedy', (text, at, message) => {
+    expect(parseQueryText(text)).toMatchObject({
+      type: 'invalid',
+      at,
+      message: expect.stringMatching(message),
+    });
+  });
+
+  test('takes defaults away, and replaces them operator by operator', () => {
+    const parsed = parseQueryText('verified=any rentable=false num_gpus>=1');
+    if (parsed.type === 'invalid') throw new Error(parsed.message);
+    expect(withDefaults(parsed, USUAL_DEFAULTS)).toEqual([
+      { field: 'external', operator: 'eq', value: false },
+      { field: 'rentable', operator: 'eq', value: false },
+      { field: 'num_gpus', operator: 'gte', value: 1 },
+    ]);
+  });
+
+  test('parses again from its own form', () => {
+    const text =
+      'gpu_ram>=23 num_gpus=1 verified=true gpu_name in [RTX_4090,H100_SXM] driver_version>=535.86.05 cluster_id=None';
+    expect(formatQueryText(filtersOf(text))).toBe(text);
+  });
+
+  test('never throws and never hangs, whatever it is given', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[a-z_ =<>![\],"'*?0-9]{0,60}$/)), (text) => {
+        expect(['parsed', 'invalid']).toContain(parseQueryText(text).type);
+      }),
+    );
+  });
+});
+
+test('sort keys take aliases and a trailing minus', () => {
+  expect(parseOrderText('dph, score-')).toEqual({
+    type: 'parsed',
+    order: [
+      { field: 'dph_total', direction: 'asc' },
+      { field: 'score', direction: 'desc' },
+    ],
+  });
+  expect(parseOrderText('dph,scroe-')).toMatchObject({ type: 'invalid', at: 4 });
+});
+
+test('a field is found by name and alias, and a near miss by its nearest name', () => {
+  expect(findOfferField('reliability2')).toMatchObject({ type: 'known', field: { name: 'reliability' } });
+  expect(findOfferField('GPU_name')).toEqual({ type: 'unknown', nearest: 'gpu_name' });
+  expect(findOfferField('')).toMatchObject({ type: 'unknown' });
+});
