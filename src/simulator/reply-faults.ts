@@ -35,6 +35,22 @@ const BEND: Readonly<Record<ReplyFaultName, Bend>> = {
     edited(draft, (body, list, rows) => ({ ...body, [list]: rows.map(withoutPrice) })),
 };
 
+/** Faults that change a list, and so have nothing to do where there is none. */
+const OF_LISTS: ReadonlySet<ReplyFaultName> = new Set([
+  'empty-list',
+  'truncated-list',
+  'next-token-loop',
+  'price-missing',
+]);
+
+/** Whether such a fault finds something to bend in a reply. */
+export function canBend(name: ReplyFaultName, draft: Draft): boolean {
+  if (!OF_LISTS.has(name)) return true;
+  const body = bodyOf(draft);
+  if (name === 'next-token-loop') return body !== undefined && 'next_token' in body;
+  return body !== undefined && listKey(body) !== undefined;
+}
+
 /** The answer that such a fault makes of a reply. */
 export function bendReply(
   draft: Draft,
@@ -66,13 +82,20 @@ async function* slowBody(draft: Draft, clock: Clock, seconds: number): AsyncIter
 const LIST_KEYS = ['instances', 'offers', 'volumes', 'results', 'apikeys', 'templates'] as const;
 type Edit = (body: JsonObject, list: string, rows: readonly Json[]) => JsonObject;
 
+function bodyOf(draft: Draft): JsonObject | undefined {
+  if (typeof draft.body !== 'string' || draft.headers['content-type'] !== JSON_TYPE) return undefined;
+  const body = JSON.parse(draft.body) as Json;
+  return isObject(body) ? body : undefined;
+}
+
+const listKey = (body: JsonObject): string | undefined =>
+  LIST_KEYS.find((key) => body[key] !== undefined && body[key] !== null);
+
 /** Replies without a list stay as they are; one instance counts as a list of one where rows are edited. */
 function edited(draft: Draft, edit: Edit): Answer {
-  if (typeof draft.body !== 'string' || draft.headers['content-type'] !== JSON_TYPE) return draft;
-  const body = JSON.parse(draft.body) as Json;
-  if (!isObject(body)) return draft;
-  const list = LIST_KEYS.find((key) => body[key] !== undefined && body[key] !== null);
-  if (!list) return draft;
+  const body = bodyOf(draft);
+  const list = body && listKey(body);
+  if (!body || !list) return draft;
   const rows = body[list];
   if (Array.isArray(rows))
     return { ...draft, body: JSON.stringify(edit(body, list, rows as readonly Json[])) };

@@ -12,7 +12,7 @@ import { parseBody } from './json-body.ts';
 import { permits } from './permissions.ts';
 import { createRateLimit, type RateRefusal } from './rate-limit.ts';
 import { Refusal } from './refusal.ts';
-import { bendReply } from './reply-faults.ts';
+import { bendReply, canBend } from './reply-faults.ts';
 import type { Caller, Profile, Reply, Route, RouteContext } from './route.ts';
 import { createRouter, type Router } from './router.ts';
 import type { SimulatedTime } from './simulated-time.ts';
@@ -98,7 +98,7 @@ const pathOf = (url: string): string => {
 
 /** The plan of the first fault that strikes this call. */
 function planFor(options: ServiceOptions, visit: Visit): CallPlan {
-  if (!hasFaults(options)) return PLAIN_PLAN;
+  if (isControl(visit) || !hasFaults(options)) return PLAIN_PLAN;
   const target = targetOf(options, visit);
   for (const name of CALL_FAULTS) {
     const fault = takeFault(options, name, { scope: visit.scope, target });
@@ -108,14 +108,18 @@ function planFor(options: ServiceOptions, visit: Visit): CallPlan {
 }
 
 function bend(options: ServiceOptions, visit: Visit, draft: Draft): Answer {
-  if (!hasFaults(options)) return draft;
+  if (isControl(visit) || !hasFaults(options)) return draft;
   const target = targetOf(options, visit);
   for (const name of REPLY_FAULTS) {
+    if (!canBend(name, draft)) continue;
     const fault = takeFault(options, name, { scope: visit.scope, target });
     if (fault) return bendReply(draft, { ...fault, name }, options.clock);
   }
   return draft;
 }
+
+/** Faults strike the marketplace, never the hand that sets them. */
+const isControl = (visit: Visit): boolean => visit.route.path.startsWith('/sim/');
 
 function hasFaults({ store }: ServiceOptions): boolean {
   for (const _id in store.current().tables.faults) return true;
