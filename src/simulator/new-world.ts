@@ -1,6 +1,7 @@
 import type { Random } from '../lib/random.ts';
 import { type Catalog, catalogOf, type OfferSketch, seededCatalog } from './catalog.ts';
 import { defaultSettings, type Settings, type SettingsOverride, withSettings } from './settings.ts';
+import { firstUserVolumes, seededListings } from './volumes.ts';
 import { type ApiKey, emptyWorld, type Machine, type Offer, type User, type World } from './world.ts';
 
 /** Numbers begin where nobody mistakes them for indexes. */
@@ -28,14 +29,27 @@ export function newWorld(options: NewWorldOptions): World {
   const key = makeKey({ id: 1, user, secret: options.apiKey ?? drawKey(options.random), now: options.now });
   return {
     ...base,
-    counters: { contract: FIRST_CONTRACT, user: FIRST_USER + 1, apiKey: 1 },
+    counters: { contract: FIRST_CONTRACT, user: FIRST_USER + 1, apiKey: 1, volume: 100, volumeListing: 100 },
     tables: {
       ...base.tables,
       machines: byId<Machine>(machines),
       offers: byId<Offer>(offers),
       users: { [user.id]: user },
       apiKeys: { [key.id]: key },
+      ...volumeTables(options, { user, machines }),
     },
+  };
+}
+
+/** Listings of hosts, and two of the first user: one that can be unlisted, one that is active. */
+function volumeTables(
+  { seed, now }: NewWorldOptions,
+  { user, machines }: { user: User; machines: readonly Machine[] },
+): Pick<World['tables'], 'volumeListings' | 'volumes'> {
+  const own = firstUserVolumes(user.id, now);
+  return {
+    volumeListings: byId([...own.listings, ...seededListings(seed, machines, now)]),
+    volumes: byId(own.volumes),
   };
 }
 

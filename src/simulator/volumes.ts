@@ -94,6 +94,44 @@ function sorted(rows: readonly Row[], query: SearchQuery): readonly Row[] {
   });
 }
 
+/** The listing of the first user that nobody rents, and the one that is rented (active). */
+const OWN_FREE_LISTING = 8;
+const OWN_ACTIVE_LISTING = 9;
+
+/** What the first user of a fresh world lists as a host, so that unlisting can be tried at once. */
+export function firstUserVolumes(
+  userId: number,
+  now: number,
+): { listings: readonly VolumeListing[]; volumes: readonly Volume[] } {
+  const common = {
+    userId,
+    kind: 'local',
+    machineId: null,
+    sizeGB: 100,
+    dollarsPerGBMonth: 0.2,
+    endsAt: null,
+    undeletable: false,
+    createdAt: now,
+  } as const;
+  const rented: Volume = {
+    id: 1,
+    userId: userId + 1,
+    listingId: OWN_ACTIVE_LISTING,
+    kind: 'local',
+    machineId: null,
+    sizeGB: 20,
+    name: 'V.1',
+    createdAt: now,
+  };
+  return {
+    listings: [
+      { ...common, id: OWN_FREE_LISTING },
+      { ...common, id: OWN_ACTIVE_LISTING },
+    ],
+    volumes: [rented],
+  };
+}
+
 /** Listings of a seeded market begin here. */
 const FIRST_LISTING = 6_000_001;
 
