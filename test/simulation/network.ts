@@ -103,8 +103,10 @@ class OneCall {
   #arrive(server: Transport): Promise<TransportResponse> {
     const { refusal } = this.#fate;
     if (refusal) return Promise.resolve(textResponse(refusal));
-    const { signal: _signal, ...request } = this.#request;
-    return server({ ...request, signal: this.#request.signal ?? new AbortController().signal });
+    const { signal, ...request } = this.#request;
+    // A server that has got a request carries it out, also when its caller has given up; only streams end.
+    const isStream = request.path.includes('watch=true');
+    return server(isStream && signal ? { ...request, signal } : request);
   }
 
   #answer(

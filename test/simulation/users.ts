@@ -75,7 +75,10 @@ export class Users {
         this.#instance(name),
         (current) => {
           const metadata = metadataOf(current);
-          const { 'gpurental.dev/rental-intent': _intent, ...annotations } = objectAt(metadata, 'annotations');
+          const { 'gpurental.dev/rental-intent': _intent, ...annotations } = objectAt(
+            metadata,
+            'annotations',
+          );
           return { ...current, metadata: { ...metadata, annotations } };
         },
         undefined,

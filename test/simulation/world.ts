@@ -38,7 +38,11 @@ export interface WorldOptions {
   readonly keepTrace: boolean;
   readonly flags?: RawOptions;
   /** Decides what happens to each call of an operator process. */
-  readonly fate: (call: { readonly side: Side; readonly machine: Machine; readonly request: TransportRequest }) => Fate;
+  readonly fate: (call: {
+    readonly side: Side;
+    readonly machine: Machine;
+    readonly request: TransportRequest;
+  }) => Fate;
   readonly log?: (machine: Machine) => Logger;
 }
 

@@ -1,0 +1,207 @@
+import { type Random, seededRandom } from '../../src/lib/random.ts';
+import { Invariants, type Violation } from './invariants.ts';
+import type { Fate } from './network.ts';
+import { Users } from './users.ts';
+import { type Climate, causeFault, clearFaults, drawClimate, drawMarketFault, fateIn } from './weather.ts';
+import { SimulatedWorld } from './world.ts';
+
+export type Mode = 'all' | 'sweeperOff';
+
+export interface ScheduleOptions {
+  readonly seed: number;
+  readonly mode: Mode;
+  readonly keepTrace: boolean;
+  /** Faults per call that are allowed to strike, by number; all where absent. For shrinking. */
+  readonly allow?: (index: number) => boolean;
+}
+
+export interface ScheduleResult {
+  readonly violations: readonly Violation[];
+  /** Billed seconds nobody wanted, per contract that had any. */
+  readonly wastedSeconds: readonly number[];
+  readonly traceHash: string;
+  readonly trace: readonly string[];
+  readonly steps: number;
+  readonly virtualSeconds: number;
+  /** How many faults struck. */
+  readonly faults: number;
+}
+
+const SECOND = 1000;
+const FAULTS_MS = 600 * SECOND;
+/** What recovery may take: the longest boot, settle and backoff together. */
+const RECOVERY_MS = 900 * SECOND;
+const QUIET_MS = 600 * SECOND;
+const FIRST_NAMES = ['a', 'b', 'c'];
+
+/** One seeded life of a small cluster: faults for ten minutes, then calm until it has to be well and silent. */
+export async function runSchedule(options: ScheduleOptions): Promise<ScheduleResult> {
+  const schedule = new Schedule(options);
+  return schedule.run();
+}
+
+class Schedule {
+  readonly #options: ScheduleOptions;
+  readonly #random: Random;
+  readonly #climate: Climate;
+  readonly #world: SimulatedWorld;
+  readonly #users: Users;
+  readonly #invariants: Invariants;
+  #isStormy = true;
+  #faults = 0;
+  #created = FIRST_NAMES.length;
+
+  constructor(options: ScheduleOptions) {
+    this.#options = options;
+    this.#random = seededRandom(options.seed * 7919 + (options.mode === 'all' ? 1 : 2));
+    this.#climate = drawClimate(this.#random, { calmProcesses: options.mode === 'sweeperOff' });
+    this.#world = new SimulatedWorld({
+      seed: options.seed,
+      keepTrace: options.keepTrace,
+      fate: (call) => this.#fate(call),
+    });
+    this.#users = new Users(this.#world, seededRandom(options.seed + 17));
+    this.#invariants = new Invariants(this.#world, { strict: options.mode === 'sweeperOff' });
+  }
+
+  async run(): Promise<ScheduleResult> {
+    const world = this.#world;
+    const begin = world.now;
+    const check = () => this.#invariants.check();
+    this.#users.createAccount(this.#options.mode === 'all' ? 'Destroy' : 'Report');
+    for (const name of FIRST_NAMES) this.#users.createInstance(name);
+    world.startProcess();
+    world.startProcess();
+    this.#scheduleStorm();
+    await world.scheduler.runUntil(begin + FAULTS_MS, check);
+    this.#calm();
+    await world.scheduler.runUntil(begin + FAULTS_MS + RECOVERY_MS, check);
+    this.#invariants.checkConverged();
+    const silentFrom = world.now;
+    await world.scheduler.runUntil(silentFrom + QUIET_MS, check);
+    const { violations, lastWriteAt, wastedMs } = this.#invariants;
+    if (lastWriteAt > silentFrom) {
+      const second = world.second;
+      violations.push({
+        invariant: 'I11',
+        second,
+        text: 'the cluster was still written to after it had settled',
+      });
+      world.tell('VIOLATION I11: the cluster was still written to after it had settled');
+    }
+    return {
+      violations,
+      wastedSeconds: [...wastedMs.values()].map((ms) => ms / SECOND),
+      traceHash: world.trace.digest(),
+      trace: world.trace.lines,
+      steps: world.scheduler.steps,
+      virtualSeconds: world.second,
+      faults: this.#faults,
+    };
+  }
+
+  /** Whether the next fault strikes; numbered, so that a shrinking run can leave some out. */
+  #strikes(): boolean {
+    this.#faults += 1;
+    return this.#options.allow?.(this.#faults) ?? true;
+  }
+
+  #fate(call: Parameters<typeof fateIn>[2] & { readonly machine: { readonly name: string } }): Fate {
+    const quiet = { requestMs: 2, responseMs: 2 };
+    if (!this.#isStormy) return quiet;
+    const { fate, name } = fateIn(this.#climate, this.#random, call);
+    if (name === undefined) return fate;
+    if (!this.#strikes()) return quiet;
+    const path = call.request.path.split('?')[0];
+    this.#world.tell(
+      `${call.machine.name}: ${name} at ${call.request.method} ${path} (fault ${this.#faults})`,
+    );
+    return fate;
+  }
+
+  #scheduleStorm(): void {
+    const { marketFaultEvery, killEvery, freezeEvery, clockJumpEvery, compactEvery, userEvery } =
+      this.#climate;
+    this.#every(marketFaultEvery, () => this.#marketFault());
+    this.#every(killEvery, () => this.#kill());
+    this.#every(freezeEvery, () => this.#freeze());
+    this.#every(clockJumpEvery, () => this.#jumpClock());
+    this.#every(compactEvery, () => {
+      this.#world.kube.store.compact();
+      this.#world.kube.closeWatches();
+      this.#world.tell('etcd is compacted and the API server restarts');
+    });
+    this.#every(userEvery, () => this.#userActs());
+  }
+
+  #every(meanSeconds: number, act: () => void): void {
+    if (meanSeconds === 0) return;
+    const wait = -Math.log(1 - this.#random.next()) * meanSeconds * SECOND;
+    this.#world.scheduler.after(wait, () => {
+      if (!this.#isStormy) return;
+      if (this.#strikes()) act();
+      this.#every(meanSeconds, act);
+    });
+  }
+
+  #marketFault(): void {
+    const fault = drawMarketFault(this.#world, this.#random);
+    if (fault['name'] === 'destroyed-elsewhere')
+      this.#invariants.destroyedElsewhere(Number(fault['instance']));
+    void causeFault(this.#world, fault);
+  }
+
+  #anyProcess() {
+    const { processes } = this.#world;
+    return processes[Math.floor(this.#random.next() * processes.length)];
+  }
+
+  #kill(): void {
+    const process = this.#anyProcess();
+    if (process) this.#world.crash(process.machine, 'by SIGKILL');
+  }
+
+  #freeze(): void {
+    const process = this.#anyProcess();
+    if (!process) return;
+    const seconds = 5 + this.#random.next() * 60;
+    this.#world.tell(`${process.machine.name} freezes for ${seconds.toFixed(0)} s`);
+    process.machine.freeze(seconds * SECOND);
+  }
+
+  #jumpClock(): void {
+    const process = this.#anyProcess();
+    if (!process) return;
+    const hours = this.#random.next() < 0.5 ? 1 : -1;
+    process.machine.wallSkewMs += hours * 3_600_000;
+    this.#world.tell(`the clock of ${process.machine.name} jumps by ${hours} h`);
+  }
+
+  #userActs(): void {
+    const name = this.#users.anyName();
+    const roll = this.#random.next();
+    if (name === undefined || roll < 0.2) {
+      this.#created += 1;
+      if (this.#users.names().length < 4) this.#users.createInstance(`n${this.#created}`);
+    } else if (roll < 0.5) this.#users.delete(name);
+    else if (roll < 0.65) this.#users.setPowerState(name, this.#random.next() < 0.5 ? 'Stopped' : 'Running');
+    else if (roll < 0.8) this.#users.setImage(name, `example/work:${Math.ceil(this.#random.next() * 3)}`);
+    else this.#handsOn(name);
+  }
+
+  /** What only a sweeper can mend, so that it happens where one runs. */
+  #handsOn(name: string): void {
+    if (this.#options.mode === 'sweeperOff') return;
+    this.#invariants.handsOn(name);
+    if (this.#random.next() < 0.5) this.#users.removeFinalizers(name);
+    else this.#users.editStatus(name, Math.ceil(this.#random.next() * 50));
+  }
+
+  /** Everything works again and stays so. */
+  #calm(): void {
+    this.#isStormy = false;
+    this.#world.tell('the faults stop');
+    clearFaults(this.#world);
+    for (const { machine } of this.#world.processes) machine.wallSkewMs = 0;
+  }
+}
