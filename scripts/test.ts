@@ -5,6 +5,7 @@ close(
   await runSuites([
     { name: 'unit tests', command: ['vitest', 'run', '--project', 'unit'], counts: 'vitest' },
     { name: 'cluster binaries', command: ['node', 'test/cluster/main.ts', 'build'], counts: 'exit' },
+    { name: 'helm', command: ['node', 'test/tools/main.ts'], counts: 'exit' },
     { name: 'integration tests', command: ['vitest', 'run', '--project', 'integration'], counts: 'vitest' },
   ]),
 );
