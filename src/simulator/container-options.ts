@@ -1,5 +1,5 @@
 import { Refusal } from './refusal.ts';
-import { isObject } from './request-body.ts';
+import { isObject, textOf } from './request-body.ts';
 import type { Json } from './world.ts';
 
 /*
@@ -12,12 +12,7 @@ export function readEnv(value: Json | undefined): Readonly<Record<string, string
   if (value === undefined || value === null) return {};
   if (typeof value === 'string') return fromFlags(value);
   if (!isObject(value)) throw new Refusal(400, 'invalid_args', 'env must be an object or a string of flags.');
-  return Object.fromEntries(
-    Object.entries(value).map(([name, text]) => [
-      name,
-      typeof text === 'string' ? text : JSON.stringify(text),
-    ]),
-  );
+  return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, textOf(text)]));
 }
 
 /** `-e A=b -p 80:80` as the object form has it. */

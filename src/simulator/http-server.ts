@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
-import type { Answer, SimRequest } from './answer.ts';
+import { type Answer, JSON_TYPE, type SimRequest } from './answer.ts';
+import { Refusal } from './refusal.ts';
 import type { Service } from './service.ts';
 
 /** Where a listening simulator is reached. */
@@ -24,7 +25,7 @@ export interface HttpOptions {
 /** Serves a service on loopback: HTTP/1.1 with keep-alive, no redirects, a deadline on every body. */
 export async function listen(service: Service, options: HttpOptions): Promise<Listening> {
   const server = createServer(
-    { keepAliveTimeout: 60_000, requestTimeout: options.bodyTimeoutSeconds * 1000, headersTimeout: 10_000 },
+    { keepAliveTimeout: 60_000, requestTimeout: 0, headersTimeout: 10_000 },
     (request, response) => serve({ service, options, server }, request, response),
   );
   server.listen(options.port, '127.0.0.1');
@@ -53,15 +54,18 @@ function serve(parts: Parts, request: IncomingMessage, response: ServerResponse)
   }
   readBody(request, parts.options, (outcome) => {
     if (outcome.type === 'body') reply(parts, { request, response, body: outcome.text });
-    else if (outcome.type === 'too-slow') refuse(request, response, 408, 'The body came too slowly.');
-    else if (outcome.type === 'too-large') refuse(request, response, 413, tooLarge(parts.options));
+    else if (outcome.type !== 'broken') refuse({ request, response }, refusalOf(outcome.type, parts.options));
   });
+}
+
+/** Why a body was not read to its end. */
+function refusalOf(type: 'too-large' | 'too-slow', options: HttpOptions): Refusal {
+  if (type === 'too-slow') return new Refusal(408, 'request_timeout', 'The body came too slowly.');
+  return new Refusal(413, 'body_too_large', `The body is larger than ${options.bodyBytes} bytes.`);
 }
 
 const hasNoBody = (request: IncomingMessage): boolean =>
   request.headers['transfer-encoding'] === undefined && (request.headers['content-length'] ?? '0') === '0';
-
-const tooLarge = (options: HttpOptions): string => `The body is larger than ${options.bodyBytes} bytes.`;
 
 type BodyOutcome =
   | { readonly type: 'body'; readonly text: string }
@@ -96,9 +100,10 @@ function readBody(
 }
 
 /** Answers a body that was not read to its end, and gives the connection up. */
-function refuse(request: IncomingMessage, response: ServerResponse, status: number, msg: string): void {
-  response.writeHead(status, { 'content-type': 'application/json', connection: 'close' });
-  response.end(JSON.stringify({ success: false, error: 'bad_request', msg }), () => request.destroy());
+function refuse({ request, response }: Omit<Exchange, 'body'>, refusal: Refusal): void {
+  response.writeHead(refusal.status, { 'content-type': JSON_TYPE, connection: 'close' });
+  const body = { success: false, error: refusal.code, msg: refusal.message };
+  response.end(JSON.stringify(body), () => request.destroy());
 }
 
 interface Exchange {

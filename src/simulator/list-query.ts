@@ -1,5 +1,5 @@
 import { Refusal } from './refusal.ts';
-import { isObject } from './request-body.ts';
+import { isObject, textOf } from './request-body.ts';
 import type { Json } from './world.ts';
 
 /*
@@ -57,7 +57,7 @@ function readLimit(
 function readColumns(value: Json | undefined): readonly string[] | undefined {
   if (value === undefined || value === null) return undefined;
   if (!Array.isArray(value)) throw invalid('select_cols must be a list of column names.');
-  const names = (value as readonly Json[]).map(String);
+  const names = (value as readonly Json[]).map(textOf);
   return names.length === 0 || names.includes('*') ? undefined : names;
 }
 
@@ -68,7 +68,7 @@ function readOrder(value: Json | undefined): ListQuery['order'] {
     const column = isObject(entry) ? entry.col : undefined;
     if (!isObject(entry) || typeof column !== 'string')
       throw invalid('order_by must be a list of {"col", "dir"}.');
-    return { column, descending: String(entry.dir ?? 'asc').toLowerCase() === 'desc' };
+    return { column, descending: textOf(entry.dir ?? 'asc').toLowerCase() === 'desc' };
   });
 }
 
@@ -85,11 +85,11 @@ function readTests(value: Json | undefined, computed: ReadonlySet<string>): read
 type Compare = (value: Json, operand: Json) => boolean;
 
 const same: Compare = (value, operand) =>
-  (value ?? null) === operand || (value !== null && operand !== null && String(value) === String(operand));
+  (value ?? null) === operand || (value !== null && operand !== null && textOf(value) === textOf(operand));
 const order = (value: Json, operand: Json): number => {
   if (value === null || operand === null) return Number.NaN;
-  if (typeof value === 'number') return value - Number(operand);
-  return String(value) < String(operand) ? -1 : Number(String(value) !== String(operand));
+  if (typeof value === 'number') return value - (typeof operand === 'object' ? Number.NaN : Number(operand));
+  return textOf(value) < textOf(operand) ? -1 : Number(textOf(value) !== textOf(operand));
 };
 const within: Compare = (value, operand) => {
   if (!Array.isArray(operand)) throw invalid('in and notin take a list.');
@@ -138,5 +138,5 @@ export function compareValues(left: Json | undefined, right: Json | undefined): 
   if (first === null) return -1;
   if (second === null) return 1;
   if (typeof first === 'number' && typeof second === 'number') return first - second;
-  return String(first) < String(second) ? -1 : Number(String(first) > String(second));
+  return textOf(first) < textOf(second) ? -1 : Number(textOf(first) > textOf(second));
 }

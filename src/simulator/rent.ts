@@ -6,7 +6,15 @@ import { creditMicros } from './ledger.ts';
 import { diskMicrosPerHour } from './offer-row.ts';
 import { assignPorts, containerPorts } from './ports.ts';
 import { Refusal } from './refusal.ts';
-import { booleanField, integerField, isObject, listField, numberField, stringField } from './request-body.ts';
+import {
+  booleanField,
+  integerField,
+  isObject,
+  listField,
+  numberField,
+  stringField,
+  textOf,
+} from './request-body.ts';
 import { callerOf, type RouteContext } from './route.ts';
 import { findTemplate, mergeTemplate } from './templates.ts';
 import type { ApiKey, Contract, Json, JsonObject, Machine, Offer, Template, Transition } from './world.ts';
@@ -122,7 +130,7 @@ function readOrder(ctx: RouteContext, given: JsonObject): Order {
 
 function readArgs(body: JsonObject): readonly string[] {
   const list = listField(body, 'args');
-  if (list) return list.map((item) => (typeof item === 'string' ? item : JSON.stringify(item)));
+  if (list) return list.map(textOf);
   const text = stringField(body, 'args_str');
   return text ? text.split(/\s+/) : [];
 }

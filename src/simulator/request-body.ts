@@ -70,6 +70,11 @@ export function listField(body: JsonObject, name: string): readonly Json[] | und
   return value as readonly Json[];
 }
 
+/** A value as text: texts as they are, all else as JSON. Never runs code of the value, as `String` would. */
+export function textOf(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
 /** Whether a value is a JSON object, neither null nor a list. */
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -3,7 +3,14 @@ import { readEnv } from '../container-options.ts';
 import { recycleContract } from '../contract-state.ts';
 import { creditMicros, ratePerHour, rebill } from '../ledger.ts';
 import { badRequest, Refusal } from '../refusal.ts';
-import { listField, numberField, requiredInteger, requiredString, stringField } from '../request-body.ts';
+import {
+  listField,
+  numberField,
+  requiredInteger,
+  requiredString,
+  stringField,
+  textOf,
+} from '../request-body.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import { atNewPrice } from '../steps/price-increases.ts';
 import { findTemplate } from '../templates.ts';
@@ -68,7 +75,7 @@ function updateTemplate(ctx: RouteContext): Reply {
     image: stringField(body, 'image') ?? contract.image,
     onstart: stringField(body, 'onstart') ?? contract.onstart,
     env: body.env === undefined ? contract.env : readEnv(body.env),
-    args: listField(body, 'args')?.map(String) ?? contract.args,
+    args: listField(body, 'args')?.map(textOf) ?? contract.args,
     templateId: template?.id ?? contract.templateId,
     templateHash: template?.hashId ?? contract.templateHash,
   };

@@ -1,7 +1,7 @@
 import { columnOf, offerJson } from '../offer-row.ts';
 import { badRequest, Refusal } from '../refusal.ts';
 import { bulkIds, type Rental, rentalReply, rentOffer } from '../rent.ts';
-import { integerField, isObject } from '../request-body.ts';
+import { integerField, isObject, textOf } from '../request-body.ts';
 import { BOTH, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import { matching, viewOf } from '../search.ts';
 import { readSearch } from '../search-query.ts';
@@ -25,7 +25,7 @@ function searchAsks(ctx: RouteContext): Reply {
   const filters = isObject(inner) ? inner : ctx.body;
   const columns = ctx.body.select_cols;
   if (!Array.isArray(columns) || columns.includes('*') || columns.length === 0) return search(ctx, filters);
-  const names = (columns as readonly Json[]).map(String);
+  const names = (columns as readonly Json[]).map(textOf);
   const query = readSearch(filters, ctx.settings);
   const view = viewOf(ctx.world, query, ctx.caller?.user.id);
   const row = (offer: Offer): JsonObject =>

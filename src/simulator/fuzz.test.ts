@@ -1,0 +1,175 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type SimulatedService, simulatedService } from '../../test/builders/simulated-service.ts';
+import type { Route } from './route.ts';
+import { routes } from './routes/registry.ts';
+
+/** Values that break careless readers of a body. */
+const nasty = fc.oneof(
+  { depthSize: 'small' },
+  fc.jsonValue({ maxDepth: 3 }),
+  fc.constantFrom<unknown>(
+    null,
+    '',
+    ' ',
+    'x'.repeat(5000),
+    -1,
+    0,
+    1e308,
+    Number.MAX_SAFE_INTEGER + 2,
+    '1e400',
+    'NaN',
+    '💥\u0000\ud800',
+    [],
+    {},
+    [[]],
+    [null],
+    { eq: {} },
+    { in: 'x' },
+    { gte: [1] },
+    true,
+    'true',
+    '-p 80:80',
+    'constructor',
+    { constructor: 1, toString: 2, hasOwnProperty: 3 },
+  ),
+);
+
+/** Names that bodies use, so that the fuzz reaches behind the first check. */
+const NAMES = [
+  'id',
+  'ids',
+  'image',
+  'disk',
+  'env',
+  'label',
+  'onstart',
+  'args',
+  'args_str',
+  'runtype',
+  'price',
+  'state',
+  'template_id',
+  'template_hash_id',
+  'volume_info',
+  'cancel_unavail',
+  'vm',
+  'target_state',
+  'instance_ids',
+  'amount',
+  'command',
+  'tail',
+  'filter',
+  'order',
+  'type',
+  'limit',
+  'allocated_storage',
+  'q',
+  'select_cols',
+  'gpu_name',
+  'verified',
+  'num_gpus',
+  'geolocation',
+  'driver_version',
+  'dph_total',
+  'name',
+  'permissions',
+  'ssh_key',
+  'key',
+  'value',
+  'code',
+  'secret',
+  'tfa_method',
+  'tfa_method_id',
+  'backup_code',
+  'phone_number',
+  'target_id',
+  'is_primary',
+  'size',
+  'machine',
+  'endpoint_name',
+  'min_load',
+  'max_workers',
+  'cold_workers',
+  'search_params',
+  'endpoint_id',
+  'template_hash',
+  'api_key',
+  'endpoint',
+  'cost',
+  'request_idx',
+  'pending_price_increase_id',
+  'hash_id',
+  'fullname',
+  'user',
+  'image_login',
+  'container_registry',
+] as const;
+
+const body = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc
+      .dictionary(fc.constantFrom(...NAMES), nasty, { maxKeys: 8 })
+      .map((value) => JSON.stringify(value)),
+  },
+  { weight: 1, arbitrary: nasty.map((value) => JSON.stringify(value)) },
+  { weight: 1, arbitrary: fc.string({ maxLength: 60 }) },
+);
+
+const path = (route: Route, id: string): string => route.path.replace(/:[a-z_]+/gi, encodeURIComponent(id));
+
+async function hit(
+  service: SimulatedService,
+  route: Route,
+  given: { id: string; body: string; query: string },
+): Promise<void> {
+  const spec = `${route.method} ${path(route, given.id)}/${given.query}`;
+  const reply = await service.call(spec, undefined, { rawBody: given.body });
+  const shown = `${spec} ${given.body.slice(0, 300)} → ${reply.status} ${JSON.stringify(reply.body).slice(0, 300)}`;
+  expect(reply.status, shown).toBeLessThan(500);
+  if (reply.status >= 400)
+    expect(typeof (typeof reply.body === 'string' ? reply.body : reply.body.msg), shown).toBe('string');
+}
+
+describe('fuzzed calls', () => {
+  test.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
+    '%s never answers 5xx, never throws, and says what is wrong',
+    async (_name, route) => {
+      const service = simulatedService({ catalog: [{ id: 1 }, { id: 2 }] });
+      const rented = await service.call('PUT /api/v0/asks/1/', { image: 'x' });
+      const ids = fc.constantFrom(
+        String(rented.body.new_contract),
+        '1',
+        '2',
+        '0',
+        '-1',
+        '1e9',
+        'x',
+        '%',
+        'constructor',
+        '١',
+      );
+      const query = fc.oneof(
+        fc.constant(''),
+        nasty.map((value) => `?${new URLSearchParams({ select_filters: JSON.stringify(value) })}`),
+        nasty.map(
+          (value) =>
+            `?${new URLSearchParams({ order_by: JSON.stringify(value), limit: JSON.stringify(value) })}`,
+        ),
+        fc
+          .string({ maxLength: 20 })
+          .map(
+            (value) =>
+              `?${new URLSearchParams({ after_token: value, select_cols: value, q: value, id: value })}`,
+          ),
+      );
+      await fc.assert(
+        fc.asyncProperty(ids, body, query, async (id, text, search) =>
+          hit(service, route, { id, body: text, query: search }),
+        ),
+        { numRuns: 60 },
+      );
+    },
+  );
+});
