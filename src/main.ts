@@ -3,6 +3,7 @@ import type { Config } from './config.ts';
 import { systemClock } from './lib/clock.ts';
 import type { Env } from './lib/env.ts';
 import { systemRandom } from './lib/random.ts';
+import { exposeOperator } from './main/exposition.ts';
 import { createOperator, type Operator } from './main/operator.ts';
 import { servePageSet } from './main/page-set.ts';
 import { createMarketplaceTransport } from './marketplace/transport.ts';
@@ -61,6 +62,7 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
     metrics,
     rentalMetrics,
   });
+  exposeOperator(registry, operator, clock);
   const pages = await servePageSet({ config, operator, registry, clock });
   log.info('operator started', {
     kubernetes: connection.origin,

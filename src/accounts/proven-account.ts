@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import { parseDuration } from '../lib/duration.ts';
 import { type MicroDollars, parseDollars } from '../lib/money.ts';
 import type { MarketplaceClient } from '../marketplace/client.ts';
+import type { EndpointClass } from '../marketplace/endpoint-class.ts';
 import type { Feed, FeedEvent } from '../marketplace/feed.ts';
 import type { Offer, OfferQuery } from '../marketplace/offers.ts';
 import type { Identity } from '../ownership/identity.ts';
@@ -169,6 +170,11 @@ export class ProvenAccount implements AccountSession {
   /** Whether a complete list was seen, so that what is missing from it means something. */
   connected(): boolean {
     return this.feed.latest() !== undefined;
+  }
+
+  /** Milliseconds until a call of this class could start. */
+  waitMs(endpointClass: EndpointClass): number {
+    return this.#options.connection.pacer.nextSlotMs(endpointClass);
   }
 
   /** What the latest sweep found. */

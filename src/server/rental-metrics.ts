@@ -1,71 +1,79 @@
+import type { MicroDollars } from '../lib/money.ts';
 import type { MetricRegistry } from './metric-registry.ts';
 
-/** Which account something happened with. */
-interface AccountName {
-  readonly namespace: string;
-  readonly name: string;
-}
-
-/** What happens to machines, as it happens. Figures that stand still are read at exposition instead. */
+/**
+ * What controllers report of machines as it happens. Accounts are named namespace/name. Figures that stand
+ * still are read from the caches at exposition instead.
+ */
 export interface RentalMetrics {
-  /** One rental call ended. */
-  rentalEnded(account: AccountName, outcome: 'rented' | 'refused' | 'unknown'): void;
-  /** How many offers were tried until a machine was rented. */
-  offersTried(account: AccountName, count: number): void;
-  /** From the marketplace's start date to the first time it was seen running. */
-  booted(account: AccountName, seconds: number): void;
-  /** A machine was given up and another is wanted; `reason` is one of the catalogue. */
-  replaced(account: AccountName, reason: string): void;
-  /** A machine was confirmed gone. */
-  destroyed(account: AccountName): void;
-  orphanDestroyed(account: AccountName): void;
+  rented(account: string): void;
+  /** `kind` is that of the marketplace's error. */
+  rentalFailed(account: string, kind: string): void;
+  /** A destroy was answered with success. */
+  destroyed(account: string, reason: string): void;
+  /** Dollars per hour of a machine whose destroy keeps failing, by object; 0 once it worked. */
+  destroyFailing(key: string, pricePerHour: MicroDollars): void;
+  /** What one machine cost from begin to end. */
+  ended(account: string, reason: string, cost: MicroDollars): void;
+  orphanDestroyed(account: { readonly namespace: string; readonly name: string }): void;
 }
 
-/** Minutes matter here, from a cached image to a slow pull. */
-const BOOT_BUCKETS = [5, 10, 20, 30, 45, 60, 90, 120, 180, 300, 600, 1200, 3600];
-const OFFER_BUCKETS = [1, 2, 3, 5, 8, 13, 21, 34];
+/** From cents to what a machine costs that was forgotten for a month. */
+const COST_BUCKETS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000];
+const MICRO = 1_000_000;
 
 export function createRentalMetrics(registry: MetricRegistry): RentalMetrics {
   const labelNames = ['namespace', 'account'] as const;
+  const reasoned = [...labelNames, 'reason'] as const;
   const rentals = registry.counter({
     name: 'gpu_rental_rentals_total',
-    help: 'Rental calls by outcome: rented, refused, or unknown until the list settles it.',
-    labelNames: ['namespace', 'account', 'outcome'],
-  });
-  const offers = registry.histogram(
-    { name: 'gpu_rental_offers_tried', help: 'Offers tried until a machine was rented.', labelNames },
-    OFFER_BUCKETS,
-  );
-  const boots = registry.histogram(
-    {
-      name: 'gpu_rental_boot_seconds',
-      help: 'Time from the start date of a machine until it was first seen running.',
-      labelNames,
-    },
-    BOOT_BUCKETS,
-  );
-  const replacements = registry.counter({
-    name: 'gpu_rental_replacements_total',
-    help: 'Machines given up for another one, by reason.',
-    labelNames: ['namespace', 'account', 'reason'],
+    help: 'Rental calls by outcome: rented, or the kind of error that ended them.',
+    labelNames: [...labelNames, 'outcome'],
   });
   const destroys = registry.counter({
-    name: 'gpu_rental_machines_destroyed_total',
-    help: 'Machines confirmed gone after this operator destroyed them.',
-    labelNames,
+    name: 'gpu_rental_destroys_total',
+    help: 'Destroy calls that the marketplace answered with success, by reason.',
+    labelNames: reasoned,
   });
+  const failing = registry.gauge({
+    name: 'gpu_rental_destroy_failing_dollars_per_hour',
+    help: 'What machines bill whose destroy keeps failing, by object.',
+    labelNames: ['namespace', 'name'],
+  });
+  const costs = registry.histogram(
+    {
+      name: 'gpu_rental_machine_cost_dollars',
+      help: 'What one machine cost from begin to end, by why it ended.',
+      labelNames: reasoned,
+    },
+    COST_BUCKETS,
+  );
   const orphans = registry.counter({
     name: 'gpu_rental_orphans_destroyed_total',
     help: 'Machines of ours destroyed since no GpuInstance claimed them.',
     labelNames,
   });
-  const labels = ({ namespace, name }: AccountName) => ({ namespace, account: name });
   return {
-    rentalEnded: (account, outcome) => rentals.inc({ ...labels(account), outcome }),
-    offersTried: (account, count) => offers.observe(labels(account), count),
-    booted: (account, seconds) => boots.observe(labels(account), seconds),
-    replaced: (account, reason) => replacements.inc({ ...labels(account), reason }),
-    destroyed: (account) => destroys.inc(labels(account)),
-    orphanDestroyed: (account) => orphans.inc(labels(account)),
+    rented: (account) => rentals.inc({ ...accountLabels(account), outcome: 'rented' }),
+    rentalFailed: (account, kind) => rentals.inc({ ...accountLabels(account), outcome: kind }),
+    destroyed: (account, reason) => destroys.inc({ ...accountLabels(account), reason }),
+    destroyFailing(key, pricePerHour) {
+      const labels = objectLabels(key);
+      if (pricePerHour > 0) failing.set(labels, pricePerHour / MICRO);
+      else failing.remove(labels);
+    },
+    ended: (account, reason, cost) => costs.observe({ ...accountLabels(account), reason }, cost / MICRO),
+    orphanDestroyed: ({ namespace, name }) => orphans.inc({ namespace, account: name }),
   };
+}
+
+function accountLabels(key: string): { namespace: string; account: string } {
+  const { namespace, name } = objectLabels(key);
+  return { namespace, account: name };
+}
+
+/** Labels of an object named namespace/name. */
+export function objectLabels(key: string): { namespace: string; name: string } {
+  const slash = key.indexOf('/');
+  return { namespace: key.slice(0, Math.max(0, slash)), name: key.slice(slash + 1) };
 }

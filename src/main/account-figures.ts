@@ -1,0 +1,25 @@
+import type { ProvenAccount } from '../accounts/proven-account.ts';
+import { CLASS_ORDER } from '../marketplace/endpoint-class.ts';
+import type { AccountFigures } from '../server/account-metrics.ts';
+
+/** An account as metrics show it. */
+export function accountFigures(session: ProvenAccount, now: number): AccountFigures {
+  const { dollarsPerHour, credit, liveMachines, rentalsLastHour, spentThisMonth } = session.sums();
+  const list = session.feed.latest();
+  const { orphans } = session.findings();
+  const waits = CLASS_ORDER.map((name) => [name, session.waitMs(name) / 1000] as const);
+  return {
+    namespace: session.ref.namespace,
+    account: session.ref.name,
+    dollarsPerHour,
+    credit,
+    liveMachines,
+    rentalsLastHour,
+    spentThisMonth,
+    orphans: orphans.length,
+    orphanDollarsPerHour: orphans.reduce((sum, id) => sum + (list?.rows.get(id)?.pricePerHour ?? 0), 0),
+    breakerOpen: session.breaker().type === 'open',
+    listAgeSeconds: list && (now - list.endedAt) / 1000,
+    waitSeconds: Object.fromEntries(waits),
+  };
+}

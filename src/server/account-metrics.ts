@@ -1,0 +1,104 @@
+import type { MicroDollars } from '../lib/money.ts';
+import type { MetricRegistry } from './metric-registry.ts';
+
+/** One account at the moment of exposition. */
+export interface AccountFigures {
+  readonly namespace: string;
+  readonly account: string;
+  readonly dollarsPerHour: MicroDollars;
+  /** Undefined where the key may not read it. */
+  readonly credit: MicroDollars | undefined;
+  readonly liveMachines: number;
+  readonly rentalsLastHour: number;
+  readonly spentThisMonth: MicroDollars;
+  readonly orphans: number;
+  readonly orphanDollarsPerHour: MicroDollars;
+  readonly breakerOpen: boolean;
+  /** Seconds since the latest complete list ended; undefined before the first. */
+  readonly listAgeSeconds: number | undefined;
+  /** Seconds until a call could start, by endpoint class. */
+  readonly waitSeconds: Readonly<Record<string, number>>;
+}
+
+interface Shown {
+  readonly name: string;
+  readonly help: string;
+  readonly value: (figures: AccountFigures) => number | undefined;
+}
+
+const MICRO = 1_000_000;
+
+const FAMILIES: readonly Shown[] = [
+  {
+    name: 'dollars_per_hour',
+    help: 'What all machines of an account cost in an hour, rentals under way included.',
+    value: ({ dollarsPerHour }) => dollarsPerHour / MICRO,
+  },
+  {
+    name: 'credit_dollars',
+    help: 'Credit of the login, as the latest check of the key read it.',
+    value: ({ credit }) => credit && credit / MICRO,
+  },
+  {
+    name: 'live_machines',
+    help: 'Machines of an account, rentals under way included.',
+    value: ({ liveMachines }) => liveMachines,
+  },
+  {
+    name: 'rentals_last_hour',
+    help: 'Rentals of an account within the last hour.',
+    value: ({ rentalsLastHour }) => rentalsLastHour,
+  },
+  {
+    name: 'month_dollars',
+    help: 'What an account spent in the running UTC month.',
+    value: ({ spentThisMonth }) => spentThisMonth / MICRO,
+  },
+  {
+    name: 'orphans',
+    help: 'Machines of ours that no GpuInstance claims.',
+    value: ({ orphans }) => orphans,
+  },
+  {
+    name: 'orphan_dollars_per_hour',
+    help: 'What machines of ours cost in an hour that no GpuInstance claims.',
+    value: ({ orphanDollarsPerHour }) => orphanDollarsPerHour / MICRO,
+  },
+  {
+    name: 'breaker_open',
+    help: '1 while the breaker keeps machines of an account from being replaced and swept.',
+    value: ({ breakerOpen }) => (breakerOpen ? 1 : 0),
+  },
+  {
+    name: 'list_age_seconds',
+    help: 'Age of the latest complete list of machines.',
+    value: ({ listAgeSeconds }) => listAgeSeconds,
+  },
+];
+
+/** Shows every account as it is at each exposition. */
+export function showAccounts(registry: MetricRegistry, read: () => readonly AccountFigures[]): void {
+  const labelNames = ['namespace', 'account'] as const;
+  const gauges = FAMILIES.map(({ name, help, value }) => ({
+    gauge: registry.gauge({ name: `gpu_rental_${name}`, help, labelNames }),
+    value,
+  }));
+  const pacing = registry.gauge({
+    name: 'gpu_rental_pacing_wait_seconds',
+    help: 'How long a marketplace call of a class would wait for its place now.',
+    labelNames: [...labelNames, 'class'],
+  });
+  registry.beforeExposition(() => {
+    for (const { gauge } of gauges) gauge.reset();
+    pacing.reset();
+    for (const figures of read()) {
+      const labels = { namespace: figures.namespace, account: figures.account };
+      for (const { gauge, value } of gauges) {
+        const shown = value(figures);
+        if (shown !== undefined) gauge.set(labels, shown);
+      }
+      for (const [name, wait] of Object.entries(figures.waitSeconds))
+        pacing.set({ ...labels, class: name }, wait);
+    }
+  });
+}

@@ -1,0 +1,120 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Change } from '../runtime/object-store.ts';
+import type { Condition, KubeObject } from '../runtime/kube-object.ts';
+import type { MetricRegistry } from './metric-registry.ts';
+
+/** An object whose status has conditions. */
+export interface Conditioned extends KubeObject {
+  readonly status?: { readonly conditions?: readonly Condition[] | undefined } | undefined;
+}
+
+/** The part of an informer that metrics listen to and read. */
+export interface ConditionSource {
+  list(): readonly Conditioned[];
+  onChange(listener: (change: Change<Conditioned>) => void): unknown;
+}
+
+/** From a second to a day: how long conditions and terminations last. */
+const SPAN_BUCKETS = [1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 14_400, 86_400];
+
+/**
+ * The families that Karpenter has for each kind, under `gpu_rental_<kind>_`: how many objects are in each state
+ * of a condition, how long each has been, how often and after what time it changed, and how long deletions take.
+ */
+export function watchConditions(
+  registry: MetricRegistry,
+  kind: string,
+  options: { readonly source: ConditionSource; readonly clock: Clock },
+): void {
+  const { source, clock } = options;
+  watchTransitions(registry, kind, source);
+  watchTerminations(registry, kind, options);
+  const count = registry.gauge({
+    name: `gpu_rental_${kind}_status_condition_count`,
+    help: `Objects of kind ${kind} by condition, status and reason.`,
+    labelNames: ['type', 'status', 'reason'],
+  });
+  const seconds = registry.gauge({
+    name: `gpu_rental_${kind}_status_condition_current_status_seconds`,
+    help: 'How long a condition of an object has had its status.',
+    labelNames: ['namespace', 'name', 'type', 'status', 'reason'],
+  });
+  registry.beforeExposition(() => {
+    count.reset();
+    seconds.reset();
+    for (const { metadata, status } of source.list()) {
+      for (const condition of status?.conditions ?? []) {
+        const labels = { type: condition.type, status: condition.status, reason: condition.reason };
+        count.inc(labels);
+        const age = ageSeconds(condition.lastTransitionTime, clock.now());
+        seconds.set({ ...labels, namespace: metadata.namespace ?? '', name: metadata.name }, age);
+      }
+    }
+  });
+}
+
+function watchTransitions(registry: MetricRegistry, kind: string, source: ConditionSource): void {
+  const transitions = registry.counter({
+    name: `gpu_rental_${kind}_status_condition_transitions_total`,
+    help: `Changes of the status of a condition of kind ${kind}.`,
+    labelNames: ['type', 'status', 'reason'],
+  });
+  const spans = registry.histogram(
+    {
+      name: `gpu_rental_${kind}_status_condition_transition_seconds`,
+      help: 'How long a condition had a status before it left it.',
+      labelNames: ['type', 'status'],
+    },
+    SPAN_BUCKETS,
+  );
+  source.onChange((change) => {
+    if (change.type !== 'updated') return;
+    const before = new Map(
+      change.previous.status?.conditions?.map((condition) => [condition.type, condition]),
+    );
+    for (const condition of change.object.status?.conditions ?? []) {
+      const previous = before.get(condition.type);
+      if (!previous || previous.status === condition.status) continue;
+      transitions.inc({ type: condition.type, status: condition.status, reason: condition.reason });
+      const span = ageSeconds(previous.lastTransitionTime, Date.parse(condition.lastTransitionTime));
+      spans.observe({ type: condition.type, status: previous.status }, span);
+    }
+  });
+}
+
+function watchTerminations(
+  registry: MetricRegistry,
+  kind: string,
+  { source, clock }: { readonly source: ConditionSource; readonly clock: Clock },
+): void {
+  const current = registry.gauge({
+    name: `gpu_rental_${kind}_termination_current_time_seconds`,
+    help: 'How long an object has been waiting for its end.',
+    labelNames: ['namespace', 'name'],
+  });
+  const durations = registry.histogram(
+    {
+      name: `gpu_rental_${kind}_termination_duration_seconds`,
+      help: 'From the request to delete an object until it was gone.',
+      labelNames: [],
+    },
+    SPAN_BUCKETS,
+  );
+  source.onChange((change) => {
+    const since = change.type === 'deleted' ? change.object.metadata.deletionTimestamp : undefined;
+    if (since !== undefined) durations.observe(ageSeconds(since, clock.now()));
+  });
+  registry.beforeExposition(() => {
+    current.reset();
+    for (const { metadata } of source.list()) {
+      if (metadata.deletionTimestamp === undefined) continue;
+      const labels = { namespace: metadata.namespace ?? '', name: metadata.name };
+      current.set(labels, ageSeconds(metadata.deletionTimestamp, clock.now()));
+    }
+  });
+}
+
+function ageSeconds(timestamp: string, now: number): number {
+  const since = Date.parse(timestamp);
+  return Number.isFinite(since) ? Math.max(0, (now - since) / 1000) : 0;
+}

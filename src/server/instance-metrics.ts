@@ -1,0 +1,136 @@
+import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
+import type { Clock } from '../lib/clock.ts';
+import { costOver, type MicroDollars, parseDollars } from '../lib/money.ts';
+import type { Change } from '../runtime/object-store.ts';
+import type { MetricRegistry } from './metric-registry.ts';
+
+/** The part of an informer that metrics listen to and read. */
+export interface InstanceSource {
+  list(): readonly GpuInstance[];
+  onChange(listener: (change: Change<GpuInstance>) => void): unknown;
+}
+
+/** Minutes matter here, from a cached image to a slow pull. */
+const BOOT_BUCKETS = [5, 10, 20, 30, 45, 60, 90, 120, 180, 300, 600, 1200, 3600];
+const MICRO = 1_000_000;
+
+/** What the cached objects tell: machines by state, prices, spending, boots and replacements. */
+export function watchInstances(
+  registry: MetricRegistry,
+  options: { readonly source: InstanceSource; readonly clock: Clock },
+): void {
+  showMachines(registry, options.source);
+  countNews(registry, options.source);
+  countSpending(registry, options);
+}
+
+function showMachines(registry: MetricRegistry, source: InstanceSource): void {
+  const machines = registry.gauge({
+    name: 'gpu_rental_machines',
+    help: "Machines that objects hold, by the marketplace's word for their state.",
+    labelNames: ['namespace', 'account', 'state'],
+  });
+  const info = registry.gauge({
+    name: 'gpu_rental_instance_info',
+    help: 'One per GpuInstance, with what it is in labels.',
+    labelNames: ['namespace', 'name', 'account', 'phase', 'gpu', 'count'],
+  });
+  const price = registry.gauge({
+    name: 'gpu_rental_instance_dollars_per_hour',
+    help: 'What the machine of a GpuInstance costs in an hour.',
+    labelNames: ['namespace', 'name'],
+  });
+  registry.beforeExposition(() => {
+    for (const family of [machines, info, price]) family.reset();
+    for (const instance of source.list()) {
+      const { metadata, status } = instance;
+      const [namespace, name] = [metadata.namespace ?? '', metadata.name];
+      const { account } = accountOf(instance);
+      const { phase = 'Pending', gpu } = status ?? {};
+      info.set({ namespace, name, account, phase, gpu: gpu?.name ?? '', count: String(gpu?.count ?? '') }, 1);
+      if (status?.instanceId === undefined) continue;
+      machines.inc({ ...accountOf(instance), state: status.actualStatus ?? 'provisioning' });
+      price.set({ namespace, name }, (parseDollars(status.cost?.pricePerHour ?? '') ?? 0) / MICRO);
+    }
+  });
+}
+
+function countNews(registry: MetricRegistry, source: InstanceSource): void {
+  const labelNames = ['namespace', 'account'] as const;
+  const boots = registry.histogram(
+    {
+      name: 'gpu_rental_boot_seconds',
+      help: 'Time from the start date of a machine until it was first seen running.',
+      labelNames,
+    },
+    BOOT_BUCKETS,
+  );
+  const replacements = registry.counter({
+    name: 'gpu_rental_replacements_total',
+    help: 'Machines that ended while their object was still wanted, by reason.',
+    labelNames: [...labelNames, 'reason'],
+  });
+  source.onChange((change) => {
+    if (change.type !== 'updated') return;
+    const labels = accountOf(change.object);
+    const seconds = bootSeconds(change.previous, change.object);
+    if (seconds !== undefined) boots.observe(labels, seconds);
+    for (const reason of endedReasons(change.previous, change.object))
+      replacements.inc({ ...labels, reason });
+  });
+}
+
+/** How long a machine took to boot, where this change is the one that first shows it running. */
+export function bootSeconds(before: GpuInstance, now: GpuInstance): number | undefined {
+  const { runningAt, rentedAt } = now.status ?? {};
+  if (runningAt === undefined || rentedAt === undefined || runningAt === before.status?.runningAt)
+    return undefined;
+  return Math.max(0, (Date.parse(runningAt) - Date.parse(rentedAt)) / 1000);
+}
+
+/** Why machines ended that this change newly lists as past, unless the object itself is going. */
+export function endedReasons(before: GpuInstance, now: GpuInstance): readonly string[] {
+  if (now.metadata.deletionTimestamp !== undefined) return [];
+  const known = new Set(before.status?.history?.map(({ instanceId }) => instanceId));
+  const history = now.status?.history ?? [];
+  return history.filter(({ instanceId }) => !known.has(instanceId)).map(({ reason }) => reason);
+}
+
+/** A counter that moves while machines bill, between status writes too. It begins at what objects had at start. */
+function countSpending(
+  registry: MetricRegistry,
+  { source, clock }: { readonly source: InstanceSource; readonly clock: Clock },
+): void {
+  const spent = registry.counter({
+    name: 'gpu_rental_dollars_spent_total',
+    help: 'Dollars that machines cost while this process watched.',
+    labelNames: ['namespace', 'account'],
+  });
+  const counted = new Map<string, MicroDollars>();
+  const count = (instance: GpuInstance) => {
+    const uid = instance.metadata.uid ?? '';
+    const total = spentBy(instance, clock.now());
+    const before = counted.get(uid) ?? total;
+    counted.set(uid, Math.max(before, total));
+    if (total > before) spent.inc(accountOf(instance), (total - before) / MICRO);
+  };
+  source.onChange((change) => {
+    count(change.object);
+    if (change.type === 'deleted') counted.delete(change.object.metadata.uid ?? '');
+  });
+  registry.beforeExposition(() => {
+    for (const instance of source.list()) count(instance);
+  });
+}
+
+/** What an object has cost until `now`: what is written down, and its price since then. */
+export function spentBy({ status }: GpuInstance, now: number): MicroDollars {
+  const { accrued, pricePerHour, since } = status?.cost ?? {};
+  const begun = since === undefined ? now : Date.parse(since);
+  const running = costOver(parseDollars(pricePerHour ?? '') ?? 0, Math.max(0, now - begun));
+  return (parseDollars(accrued ?? '') ?? 0) + running;
+}
+
+function accountOf({ metadata, spec }: GpuInstance): { namespace: string; account: string } {
+  return { namespace: spec.accountRef.namespace ?? metadata.namespace ?? '', account: spec.accountRef.name };
+}
