@@ -9,6 +9,8 @@ import { type Change, type Indexes, ObjectStore, type Seen } from './object-stor
 import { ProgressGate } from './progress-gate.ts';
 import { Reflector } from './reflector.ts';
 
+export type { Change } from './object-store.ts';
+
 /** The state of list-watch, for health checks and for whoever must know how fresh the cache is. */
 export interface InformerHealth {
   /** When the API server last said anything on this list-watch, epoch milliseconds; undefined before that. */

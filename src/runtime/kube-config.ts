@@ -1,5 +1,6 @@
 import { access, readFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
+import type { Cluster } from '@kubernetes/client-node';
 import type { Clock } from '../lib/clock.ts';
 import { type Credentials, refreshedCredentials, tokenFileCredentials } from './credentials.ts';
 import type { TlsOptions } from './undici-transport.ts';
@@ -34,6 +35,8 @@ export class KubeConfigError extends Error {
     this.name = 'KubeConfigError';
   }
 }
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
@@ -92,6 +95,7 @@ interface RequestSettings {
 
 async function fromKubeconfig(options: KubeConfigOptions, paths: readonly string[]): Promise<KubeConnection> {
   const loaded = await readKubeconfig(options, paths);
+  const origin = serverOf(loaded, paths);
   const settings = await settingsOf(loaded);
   const context = loaded.getContextObject(loaded.getCurrentContext());
   // A fresh load forgets what exec and OIDC plugins remember, so after a 401 they are asked again.
@@ -99,7 +103,7 @@ async function fromKubeconfig(options: KubeConfigOptions, paths: readonly string
     headersOf(await settingsOf(fresh ? await readKubeconfig(options, paths) : loaded)),
   );
   return {
-    origin: serverOf(loaded, paths),
+    origin,
     tls: {
       ca: settings.ca,
       cert: settings.cert,
@@ -129,6 +133,7 @@ async function readKubeconfig({ context }: KubeConfigOptions, paths: readonly st
       throw new KubeConfigError(`Cannot read the kubeconfig ${path}: ${reason}`, { cause });
     }
   }
+  loaded.clusters = loaded.clusters.map(allowPlainLoopback);
   if (context !== undefined) {
     if (!loaded.getContextObject(context)) {
       const known = loaded.getContexts().map((one) => one.name);
@@ -139,6 +144,13 @@ async function readKubeconfig({ context }: KubeConfigOptions, paths: readonly st
     loaded.setCurrentContext(context);
   }
   return loaded;
+}
+
+/** The library takes plain http for a mistake; to this machine itself (`kubectl proxy`) it is none. */
+function allowPlainLoopback(cluster: Cluster): Cluster {
+  const server = URL.parse(cluster.server);
+  const isPlain = server?.protocol === 'http:' && LOOPBACK.test(server.hostname);
+  return isPlain ? { ...cluster, skipTLSVerify: true } : cluster;
 }
 
 type Kubeconfig = Awaited<ReturnType<typeof readKubeconfig>>;
@@ -154,8 +166,6 @@ function headersOf({ headers, auth }: RequestSettings): Readonly<Record<string, 
   const basic = auth === undefined ? {} : { authorization: `Basic ${Buffer.from(auth).toString('base64')}` };
   return { ...Object.fromEntries(lower), ...basic };
 }
-
-const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 function serverOf(loaded: Kubeconfig, paths: readonly string[]): string {
   const cluster = loaded.getCurrentCluster();

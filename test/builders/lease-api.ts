@@ -1,0 +1,78 @@
+import type { KubeClient } from '../../src/runtime/kube-client.ts';
+import { KubeError } from '../../src/runtime/kube-error.ts';
+import type { KubeObject } from '../../src/runtime/kube-object.ts';
+
+/** The one Lease that candidates share, in memory, with the API server's rules for versions. */
+export interface LeaseApi {
+  readonly clientOf: (network?: LeaseNetwork) => KubeClient;
+  lease(): (KubeObject & { readonly spec?: Record<string, unknown> }) | undefined;
+  /** What a person does with kubectl. */
+  edit(spec: Record<string, unknown>): void;
+  remove(): void;
+  readonly writes: () => number;
+}
+
+/** What lies between a candidate and the API server. */
+export interface LeaseNetwork {
+  down: boolean;
+}
+
+const failure = (
+  kind: 'conflict' | 'alreadyExists' | 'notFound' | 'unavailable',
+  status: number,
+): KubeError =>
+  new KubeError(kind, { kind, status, reason: kind, outcome: status === 0 ? 'unknown' : 'refused' });
+
+export function createLeaseApi(): LeaseApi {
+  type Lease = KubeObject & { readonly spec?: Record<string, unknown> };
+  let stored: Lease | undefined;
+  let version = 0;
+  let writes = 0;
+  const store = <T extends KubeObject>(object: T): T => {
+    version++;
+    writes++;
+    const next = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };
+    stored = next;
+    return next;
+  };
+  const clientOf = (network: LeaseNetwork = { down: false }): KubeClient => {
+    const reach = () => {
+      if (network.down) throw failure('unavailable', 0);
+    };
+    const refuse = () => Promise.reject(failure('unavailable', 0));
+    return {
+      async get<T extends KubeObject>() {
+        reach();
+        return stored as unknown as T | undefined;
+      },
+      async create(_resource, object) {
+        reach();
+        if (stored) throw failure('alreadyExists', 409);
+        return store(object);
+      },
+      async replace(_resource, object) {
+        reach();
+        if (!stored) throw failure('notFound', 404);
+        if (stored.metadata.resourceVersion !== object.metadata.resourceVersion)
+          throw failure('conflict', 409);
+        return store(object);
+      },
+      stream: refuse,
+      list: refuse,
+      patch: refuse,
+      delete: refuse,
+    };
+  };
+  return {
+    clientOf,
+    lease: () => stored,
+    edit(spec) {
+      if (!stored) throw new Error('There is no lease to edit');
+      store({ ...stored, spec: { ...stored.spec, ...spec } });
+    },
+    remove() {
+      stored = undefined;
+    },
+    writes: () => writes,
+  };
+}
