@@ -25,6 +25,7 @@ export interface AdminRequest {
 export interface AdminClient {
   /** Rejects on a status that is neither 2xx nor accepted, with the API server's message. */
   request(request: AdminRequest): Promise<AdminReply>;
+  /** Gives up what is still under way. */
   close(): Promise<void>;
 }
 
@@ -68,6 +69,6 @@ export function openAdminClient({ url, caPem, credential }: AdminTarget): AdminC
       }
       return { status, body: answer };
     },
-    close: () => agent.close(),
+    close: () => agent.destroy(),
   };
 }

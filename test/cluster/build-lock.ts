@@ -49,10 +49,13 @@ export async function withBuildLock<Result>(
     }
   }
   const heart = beat(path);
+  const release = () => rmSync(path, { force: true });
+  process.once('exit', release);
   try {
     return await work();
   } finally {
     clearInterval(heart);
-    rmSync(path, { force: true });
+    process.off('exit', release);
+    release();
   }
 }

@@ -7,13 +7,6 @@ import { kubebuilderAssets } from './kubebuilder-assets.ts';
 import type { AuditOptions } from './site.ts';
 import type { ApiServerSwitch, StartedCluster, StartOptions, Way } from './way.ts';
 
-export type { AuditEvent } from './audit-log.ts';
-export { readAuditLog } from './audit-log.ts';
-export { type ClusterAccess, connectTo, type Identity, type IdentityAccess } from './connect.ts';
-export type { ClusterConnection, ClusterSource } from './connection.ts';
-export type { AuditOptions } from './site.ts';
-export type { ApiServerSwitch } from './way.ts';
-
 /** What somebody asked for comes before what happens to be there, and what is fast before what is slow. */
 const WAYS: readonly Way[] = [existingCluster, kubebuilderAssets, k3s, goToolchain];
 

@@ -29,6 +29,8 @@ function runGo({ args, env, onLine }: GoRun): Promise<void> {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  const interrupt = () => child.kill('SIGINT');
+  process.once('exit', interrupt);
   const last: string[] = [];
   for (const input of [child.stdout, child.stderr]) {
     createInterface({ input }).on('line', (line) => {
@@ -39,6 +41,7 @@ function runGo({ args, env, onLine }: GoRun): Promise<void> {
   return new Promise((resolve, reject) => {
     child.once('error', (error) => reject(new Error(`go could not be run: ${error.message}`)));
     child.once('close', (code, signal) => {
+      process.off('exit', interrupt);
       if (code === 0) resolve();
       else reject(new Error(`go ${args[0]} failed (${signal ?? code}):\n${last.join('\n')}`));
     });
@@ -73,17 +76,21 @@ async function withProgress(
   title: string,
   work: (say: (rest: string) => void) => Promise<void>,
 ): Promise<void> {
-  const progress = showProgress(process.stderr);
+  const progress = showProgress(process.stderr, title);
   const startedAt = performance.now();
+  const elapsed = () => formatElapsed(performance.now() - startedAt);
   let rest = 'starting';
-  const show = () => progress.update(`${title} … ${formatElapsed(performance.now() - startedAt)}, ${rest}`);
+  const show = () => progress.update(`${elapsed()}, ${rest}`);
   show();
   const ticking = setInterval(show, 1_000);
   try {
     await work((text) => {
       rest = text;
     });
-    progress.end(`${title}: done in ${formatElapsed(performance.now() - startedAt)}`);
+    progress.end(`done in ${elapsed()}`);
+  } catch (error) {
+    progress.end(`failed after ${elapsed()}, ${rest}`);
+    throw error;
   } finally {
     clearInterval(ticking);
   }
@@ -109,6 +116,8 @@ async function build(env: NodeJS.ProcessEnv): Promise<void> {
   const root = cacheRoot(env);
   removeAbandoned(root);
   const unfinished = mkdtempSync(join(root, UNFINISHED));
+  const remove = () => rmSync(unfinished, { recursive: true, force: true });
+  process.once('exit', remove);
   try {
     const title = `Building kube-apiserver ${KUBERNETES_VERSION} from Go modules, once: 4 to 8 minutes on 2 cores`;
     const made = join(unfinished, 'programs');
@@ -117,7 +126,8 @@ async function build(env: NodeJS.ProcessEnv): Promise<void> {
     for (const part of PARTS) symlinkSync(PROGRAM, join(made, part));
     publish(made, builtFolder(env));
   } finally {
-    rmSync(unfinished, { recursive: true, force: true });
+    process.off('exit', remove);
+    remove();
   }
 }
 

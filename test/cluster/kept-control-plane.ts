@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KeeperCommand, KeeperEvent, KeeperState, KeptSite } from './keeper-messages.ts';
 import type { ControlPlanePlan } from './site.ts';
@@ -29,8 +30,9 @@ class KeeperChannel {
       else this.#settle(event);
     });
     keeper.once('exit', (code, signal) => {
-      const gone = new Error(`The process that keeps the control plane ended (${signal ?? code}).`);
-      for (const waiting of this.#waiting.values()) waiting.reject(gone);
+      const how = `The process that keeps the control plane ended (${signal ?? code}), and so did its servers.`;
+      if (code !== 0) onLoss(how);
+      for (const waiting of this.#waiting.values()) waiting.reject(new Error(how));
       this.#waiting.clear();
     });
   }
@@ -85,6 +87,10 @@ export async function keepControlPlane(
     processIds: () => channel.state.processIds,
     startApiServer: () => channel.send({ type: 'startApiServer' }),
     stopApiServer: () => channel.send({ type: 'stopApiServer' }),
-    stop: () => dismiss(keeper),
+    async stop() {
+      await dismiss(keeper);
+      // The keeper has done so already, unless it was killed.
+      rmSync(site.folder, { recursive: true, force: true });
+    },
   };
 }

@@ -4,19 +4,24 @@
  */
 import { prepareCluster, startCluster } from './cluster.ts';
 
-/** The signals end the wait and not the process: stopping comes after. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Before there is anything to stop: what is under way cleans up after itself when the process exits. */
+function exitOnSignal(): void {
+  for (const signal of SIGNALS) process.on(signal, () => process.exit(1));
+}
+
 function waitForEnd(): Promise<void> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
-    process.stdin.on('end', resolve);
-    process.stdin.on('error', () => resolve());
+    for (const signal of SIGNALS) process.removeAllListeners(signal).on(signal, () => resolve());
+    process.stdin.on('end', resolve).on('error', () => resolve());
     process.stdin.resume();
   });
 }
 
 async function keepCluster(): Promise<void> {
-  const ended = waitForEnd();
   const cluster = await startCluster();
+  const ended = waitForEnd();
   const { kubeconfigPath: kubeconfig, url, source, kubectlPath: kubectl } = cluster;
   process.stdout.write(`${JSON.stringify({ kubeconfig, url, source, kubectl })}\n`);
   await ended;
@@ -24,6 +29,7 @@ async function keepCluster(): Promise<void> {
 }
 
 async function main(command: string | undefined): Promise<void> {
+  exitOnSignal();
   switch (command) {
     case undefined:
       await keepCluster();

@@ -1,31 +1,42 @@
-/** A line about something that takes minutes: rewritten on a terminal, repeated now and then elsewhere. */
+/** Something that takes minutes, as it goes on. */
 export interface Progress {
-  update(line: string): void;
+  update(state: string): void;
   /** The last line stays. */
-  end(line: string): void;
+  end(state: string): void;
 }
 
 const REPEAT_MS = 30_000;
 
-export function showProgress(out: NodeJS.WriteStream): Progress {
-  let saidAt = Number.NEGATIVE_INFINITY;
-  const say = (line: string) => out.write(`${line}\n`);
-  const rewrite = (line: string) => out.write(`\r\u001b[K${line.slice(0, Math.max(20, out.columns - 1))}`);
+/** The title once and a line below it that is rewritten. */
+function showOnTerminal(out: NodeJS.WriteStream, title: string): Progress {
+  const rewrite = (state: string) => out.write(`\r\u001b[K  ${state}`.slice(0, 4 + out.columns));
+  out.write(`${title}\n`);
   return {
-    update(line) {
-      if (out.isTTY) {
-        rewrite(line);
-        return;
-      }
-      if (performance.now() - saidAt < REPEAT_MS) return;
-      saidAt = performance.now();
-      say(line);
-    },
-    end(line) {
-      if (out.isTTY) rewrite('');
-      say(line);
+    update: rewrite,
+    end(state) {
+      rewrite(state);
+      out.write('\n');
     },
   };
+}
+
+/** In a log: whole lines, now and then. */
+function showInLog(out: NodeJS.WriteStream, title: string): Progress {
+  let saidAt = Number.NEGATIVE_INFINITY;
+  return {
+    update(state) {
+      if (performance.now() - saidAt < REPEAT_MS) return;
+      saidAt = performance.now();
+      out.write(`${title} … ${state}\n`);
+    },
+    end(state) {
+      out.write(`${title}: ${state}\n`);
+    },
+  };
+}
+
+export function showProgress(out: NodeJS.WriteStream, title: string): Progress {
+  return out.isTTY ? showOnTerminal(out, title) : showInLog(out, title);
 }
 
 /** `3m10s`, as Go and Kubernetes write durations. */
