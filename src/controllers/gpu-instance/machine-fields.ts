@@ -117,7 +117,7 @@ function costFields(fields: StatusFields, observed: Observed, row: Instance): Pi
 function pricedFrom(observed: Observed, row: Instance): number {
   const { status } = observed.object;
   if (status?.actualStatus === wordOf(row)) return observed.now;
-  const changed = observed.memory.stopAskedAt ?? wordSince(observed, row);
+  const changed = observed.memory.stopAnsweredAt ?? wordSince(observed, row);
   return Math.max(changed, parseTime(status?.cost?.since) ?? 0);
 }
 

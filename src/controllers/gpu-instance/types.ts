@@ -103,8 +103,9 @@ export interface MemoryView {
   readonly notBefore: number;
   /** When the machine was last asked to stop. */
   readonly stopAskedAt: number | undefined;
-  /** When a destroy was last asked for, and how often it failed in a row. */
-  readonly destroyAskedAt: number | undefined;
+  /** The service's clock in that answer: from then on only the disk bills. */
+  readonly stopAnsweredAt: number | undefined;
+  /** How often a destroy failed in a row. */
   readonly destroyFailures: number;
   /** When the machine's last bad spell ended, so that flapping is not written down at each turn. */
   readonly badEndedAt: number | undefined;
@@ -188,7 +189,7 @@ export interface Purchase {
   /** Total of the offer, disk included. */
   readonly pricePerHour: number | undefined;
   readonly request: RentRequest;
-  /** Longest time the call may take, before the lease shortens it. */
+  readonly issuedAt: number;
   readonly specHash: string;
   /** Where labels are not known to come back: every id listed before. */
   readonly knownIds: readonly number[] | undefined;
@@ -198,7 +199,6 @@ export interface Purchase {
 export interface RentedFacts {
   readonly attempt: number;
   readonly instanceId: number;
-  readonly instanceApiKey: Secret | undefined;
   /** Service clock of the answer, or ours where it named none. */
   readonly answeredAt: number;
   readonly offer: Offer | undefined;

@@ -179,7 +179,8 @@ function machinesToDestroy(observed: Observed): readonly number[] {
     ...labelled.map(({ row }) => row.id),
     ...(found.type === 'found' ? [found.instanceId] : []),
   ]);
-  const kept = observed.object.spec.deletionPolicy === 'Destroy' ? undefined : recordedMachine(observed)?.instanceId;
+  const kept =
+    observed.object.spec.deletionPolicy === 'Destroy' ? undefined : recordedMachine(observed)?.instanceId;
   return [...ids].filter((id) => {
     if (id === kept) return false;
     const mark = memory.destroys.find((each) => each.instanceId === id);

@@ -171,6 +171,7 @@ function rent(observed: Observed, stage: Unrented, chosen: Chosen): Step {
   }
   const bought = {
     attempt,
+    issuedAt: now,
     offer: chosen.offer,
     offerIndex: chosen.index,
     pricePerHour: chosen.pricePerHour,

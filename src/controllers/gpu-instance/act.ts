@@ -1,0 +1,256 @@
+import { monthStart } from '../../accounts/account-object.ts';
+import type { AccountSession, DepartedObject } from '../../accounts/account-session.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { parseDollars } from '../../lib/money.ts';
+import { parseTime } from '../../lib/rfc3339.ts';
+import { MarketplaceError } from '../../marketplace/errors.ts';
+import { removeFinalizer } from '../../runtime/finalizers.ts';
+import type { KubeClient } from '../../runtime/kube-client.ts';
+import { objectKey } from '../../runtime/kube-object.ts';
+import { totalCost } from './cost.ts';
+import { type AfterFailure, decideAfterFailure, type Failure } from './failure.ts';
+import type { ObjectMemory } from './memory.ts';
+import type { GpuInstanceMetrics } from './metrics.ts';
+import { PurchaseReceipt, type Receipt } from './receipt.ts';
+import type { Action, EventNote, Observed, Purchase, RentedFacts } from './types.ts';
+
+export interface ActPorts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly cluster: KubeClient;
+  readonly session: AccountSession | undefined;
+  readonly memory: ObjectMemory;
+  readonly metrics: GpuInstanceMetrics;
+  readonly showEvent: (note: EventNote) => void;
+  readonly wrote: (object: GpuInstance) => void;
+  /** This login's service has no start. */
+  readonly noteWithoutStart: () => void;
+}
+
+/** How an action ended. */
+export type Acted =
+  | { readonly type: 'done' }
+  | { readonly type: 'rented'; readonly rented: RentedFacts }
+  | { readonly type: 'failed'; readonly after: AfterFailure; readonly failure: Failure };
+
+const DONE: Acted = { type: 'done' };
+
+/** Carries one action out. It needs the receipt of what was recorded, and decides nothing. */
+export async function act(
+  observed: Observed,
+  action: Action,
+  receipt: Receipt,
+  ports: ActPorts,
+): Promise<Acted> {
+  const { session } = ports;
+  if (!session && action.type !== 'release') return DONE;
+  try {
+    return await carryOut(observed, action, receipt, ports);
+  } catch (error) {
+    if (!(error instanceof MarketplaceError)) throw error;
+    const { kind, outcome, message, retryAfterMs, instanceId } = error;
+    const failure = { kind, outcome, message, retryAfterMs, instanceId };
+    ports.log.warn('Marketplace call failed', {
+      action: action.type,
+      kind,
+      outcome,
+      code: error.code,
+      status: error.status,
+    });
+    return { type: 'failed', failure, after: decideAfterFailure(observed, action, failure) };
+  }
+}
+
+async function carryOut(
+  observed: Observed,
+  action: Action,
+  receipt: Receipt,
+  ports: ActPorts,
+): Promise<Acted> {
+  const { session } = ports;
+  switch (action.type) {
+    case 'rent':
+      return rent(action.purchase, receipt, ports);
+    case 'destroy':
+      return destroy(action.instanceId, action.reason, ports);
+    case 'stop':
+      return stop(action.instanceId, ports);
+    case 'start':
+      return start(observed, action, ports);
+    case 'relabel':
+      await session?.client.instances.label(action.instanceId, action.label);
+      return DONE;
+    case 'retain':
+      await retain(action, receipt, ports);
+      return DONE;
+    case 'release':
+      await release(observed, action.note, receipt, ports);
+      return DONE;
+  }
+}
+
+/** The ticket and this check together: a process that slept between record and call must not call. */
+const OLDEST_INTENT_MS = 5_000;
+
+async function rent(purchase: Purchase, receipt: Receipt, ports: ActPorts): Promise<Acted> {
+  const { session, clock, memory } = ports;
+  if (!(receipt instanceof PurchaseReceipt) || !session)
+    throw new TypeError('a rent needs the receipt of its intent');
+  const { intent, ticket } = receipt;
+  const age = clock.now() - intent.issuedAt;
+  const deadlineMs = intent.deadline - clock.now();
+  if (!ticket.use() || age > OLDEST_INTENT_MS || age < 0 || deadlineMs <= 0) {
+    ticket.settle({ rented: false });
+    throw new MarketplaceError('The rental was not sent: too much time passed after it was recorded.', {
+      kind: 'aborted',
+      outcome: 'refused',
+    });
+  }
+  try {
+    const answer = await session.client.instances.rent(intent.offer, purchase.request, {
+      deadlineMs,
+      slot: ticket.slot,
+    });
+    ticket.settle({ rented: true });
+    if (answer.instanceApiKey)
+      memory.instanceApiKey = { attempt: intent.attempt, key: answer.instanceApiKey };
+    return {
+      type: 'rented',
+      rented: rentedFacts(purchase, answer.instanceId, answer.answeredAt ?? clock.now()),
+    };
+  } catch (error) {
+    const refused = error instanceof MarketplaceError && error.outcome === 'refused';
+    ticket.settle({ rented: refused ? false : 'unknown' });
+    throw error;
+  }
+}
+
+/** What is saved of a purchase that worked. */
+export function rentedFacts(purchase: Purchase, instanceId: number, answeredAt: number): RentedFacts {
+  return {
+    attempt: purchase.attempt,
+    instanceId,
+    answeredAt,
+    offer: purchase.offer,
+    offerIndex: purchase.offerIndex,
+    pricePerHour: purchase.pricePerHour,
+    specHash: purchase.specHash,
+    image: purchase.request.image,
+  };
+}
+
+async function destroy(instanceId: number, reason: string, ports: ActPorts): Promise<Acted> {
+  const { session, clock, memory, metrics } = ports;
+  const answer = await session?.client.instances.destroy(instanceId);
+  const answeredAt = clock.now();
+  memory.destroyed({ instanceId, answeredAt, endedAt: answer?.answeredAt ?? answeredAt });
+  metrics.destroyed(session ? objectKey(session.ref) : '', reason);
+  ports.log.info('Machine destroyed', { instanceId, reason });
+  session?.feed.lookNow();
+  return DONE;
+}
+
+async function stop(instanceId: number, { session, clock, memory }: ActPorts): Promise<Acted> {
+  const answer = await session?.client.instances.stop(instanceId);
+  memory.stopAskedAt = clock.now();
+  memory.stopAnsweredAt = answer?.answeredAt ?? clock.now();
+  session?.feed.lookNow();
+  return DONE;
+}
+
+async function start(
+  { uid }: Observed,
+  action: Extract<Action, { type: 'start' }>,
+  { session, memory }: ActPorts,
+): Promise<Acted> {
+  const permission = session?.tickets.requestStart({ objectUid: uid, pricePerHour: action.pricePerHour });
+  if (permission?.type === 'refused') {
+    const { message, retryAfterMs, reason } = permission;
+    const refusal =
+      reason === 'Pacing' || reason === 'OfferReserved' ? undefined : { reason, detail: message };
+    const failure = {
+      kind: 'refused',
+      outcome: 'refused',
+      message,
+      retryAfterMs,
+      instanceId: undefined,
+    } as const;
+    return {
+      type: 'failed',
+      failure,
+      after: { type: 'retry', afterMs: retryAfterMs, ...(refusal ? { refusal } : {}) },
+    };
+  }
+  await session?.client.instances.start(action.instanceId);
+  memory.stopAskedAt = undefined;
+  memory.stopAnsweredAt = undefined;
+  session?.feed.lookNow();
+  return DONE;
+}
+
+/** Says on the machine that it is kept; where its label cannot be changed, the account's status says so. */
+async function retain(
+  action: Extract<Action, { type: 'retain' }>,
+  receipt: Receipt,
+  { session, log }: ActPorts,
+): Promise<void> {
+  const { object } = receipt;
+  try {
+    if (action.label !== undefined) {
+      await session?.client.instances.label(action.instanceId, action.label);
+      return;
+    }
+  } catch (error) {
+    if (!(error instanceof MarketplaceError)) throw error;
+    log.warn('Kept machine could not be relabelled', { instanceId: action.instanceId, kind: error.kind });
+  }
+  await session?.recordRetained({
+    instanceId: action.instanceId,
+    objectUid: object.metadata.uid ?? '',
+    owner: objectKey(object.metadata),
+    policy: action.policy,
+    pricePerHour: parseDollars(object.status?.cost?.pricePerHour ?? ''),
+  });
+}
+
+/** Lets the object go: what the brake must not forget first, then the guard, in one write. */
+async function release(
+  observed: Observed,
+  note: EventNote,
+  receipt: Receipt,
+  ports: ActPorts,
+): Promise<void> {
+  const { object } = receipt;
+  if (ports.session && hasRented(observed)) await ports.session.foldDeparted(departed(observed));
+  ports.showEvent(note);
+  const written = await removeFinalizer({
+    client: ports.cluster,
+    resource: gpuInstanceResource,
+    object,
+    finalizer: MACHINE_FINALIZER,
+  });
+  if (written.type === 'written') ports.wrote(written.object);
+}
+
+function hasRented({ intent, object }: Observed): boolean {
+  return intent.type !== 'none' || (object.status?.attempt ?? 0) > 0;
+}
+
+function departed(observed: Observed): DepartedObject {
+  const { object, uid, now, intent, memory } = observed;
+  const endedAt = memory.destroys.at(-1)?.endedAt ?? now;
+  const spent = totalCost(object.status?.cost, endedAt);
+  const before = totalCost(object.status?.cost, monthStart(now));
+  const bornThisMonth = (parseTime(object.metadata.creationTimestamp) ?? 0) >= monthStart(now);
+  return {
+    uid,
+    rentals: (object.status?.rentals ?? [])
+      .map((time) => parseTime(time) ?? 0)
+      .filter((time) => time > now - 3_600_000),
+    spentThisMonth: bornThisMonth ? spent : Math.max(0, spent - before),
+    newestRentalAt: intent.type === 'intent' ? intent.intent.issuedAt : undefined,
+  };
+}

@@ -1,0 +1,94 @@
+import type { AvoidTarget } from '../../accounts/avoid-list.ts';
+import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import type { MarketplaceErrorKind, Outcome } from '../../marketplace/errors.ts';
+import { backoffMs } from './decision.ts';
+import type { Action, Observed } from './types.ts';
+
+/** A call that failed, as plain data. */
+export interface Failure {
+  readonly kind: MarketplaceErrorKind;
+  readonly outcome: Outcome;
+  /** Our own words, status and code: safe to show. */
+  readonly message: string;
+  readonly retryAfterMs: number | undefined;
+  /** A rent failed and named a machine all the same. */
+  readonly instanceId: number | undefined;
+}
+
+/** What follows from a failed call. */
+export type AfterFailure =
+  /** It worked all the same. */
+  | { readonly type: 'rented'; readonly instanceId: number }
+  /** It may have worked: only the lists can tell. */
+  | { readonly type: 'settle' }
+  | {
+      readonly type: 'retry';
+      readonly afterMs: number;
+      /** Worth a condition. */
+      readonly refusal?: { readonly reason: Reason; readonly detail: string };
+      readonly avoid?: AvoidTarget;
+      /** The service has no such request at all. */
+      readonly unsupported?: boolean;
+    };
+
+/** What to do about a call that failed. Nothing is decided in a catch block. */
+export function decideAfterFailure(observed: Observed, action: Action, failure: Failure): AfterFailure {
+  switch (action.type) {
+    case 'rent':
+      return afterRent(observed, action.purchase.offer.id, failure);
+    case 'start':
+      return afterStart(observed, failure);
+    case 'destroy':
+      return {
+        type: 'retry',
+        afterMs: Math.min(60_000, waitMs(observed, failure, observed.memory.destroyFailures)),
+      };
+    case 'stop':
+    case 'relabel':
+    case 'retain':
+    case 'release':
+      return { type: 'retry', afterMs: waitMs(observed, failure, observed.memory.failures) };
+  }
+}
+
+function afterRent(observed: Observed, offerId: number, failure: Failure): AfterFailure {
+  if (failure.instanceId !== undefined) return { type: 'rented', instanceId: failure.instanceId };
+  if (failure.outcome === 'unknown') return { type: 'settle' };
+  if (failure.kind === 'aborted') return { type: 'retry', afterMs: 0 };
+  const offer: AvoidTarget = { type: 'offer', id: offerId };
+  if (failure.kind === 'offerGone') return { type: 'retry', afterMs: 0, avoid: offer };
+  const reason = REASONS[failure.kind] ?? 'RentalRefused';
+  return {
+    type: 'retry',
+    afterMs: waitMs(observed, failure, observed.memory.failures),
+    refusal: { reason, detail: failure.message },
+    ...(reason === 'RentalRefused' ? { avoid: offer } : {}),
+  };
+}
+
+/** A service that calls a start wrong has none (specification 4.7 shows only the stop). */
+function afterStart(observed: Observed, failure: Failure): AfterFailure {
+  if (failure.outcome === 'refused' && failure.kind === 'invalidRequest') {
+    return { type: 'retry', afterMs: 0, unsupported: true };
+  }
+  const reason = REASONS[failure.kind] ?? 'CannotStart';
+  const afterMs = waitMs(observed, failure, observed.memory.failures);
+  return { type: 'retry', afterMs, refusal: { reason, detail: failure.message } };
+}
+
+const REASONS: Partial<Readonly<Record<MarketplaceErrorKind, Reason>>> = {
+  invalidRequest: 'InvalidRequest',
+  insufficientCredit: 'InsufficientCredit',
+  throttled: 'Throttled',
+  quotaExceeded: 'Throttled',
+  unavailable: 'Unreachable',
+  timeout: 'Unreachable',
+  unauthorized: 'AccountNotReady',
+  sessionExpired: 'AccountNotReady',
+  twoFactorRequired: 'AccountNotReady',
+  forbidden: 'AccountNotReady',
+};
+
+function waitMs({ jitter }: Observed, failure: Failure, failures: number): number {
+  return Math.max(failure.retryAfterMs ?? 0, backoffMs(failures + 1, jitter));
+}

@@ -1,0 +1,114 @@
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { Secret } from '../../lib/secret.ts';
+import type { KubeClient } from '../../runtime/kube-client.ts';
+import { isKubeError } from '../../runtime/kube-error.ts';
+import type { KubeObject, Resource } from '../../runtime/kube-object.ts';
+import { imageLogin } from './image-login.ts';
+import type { InputsView } from './types.ts';
+
+/** core/v1 Secrets: read one at a time by name, never listed or watched. */
+export const secretResource: Resource = {
+  group: '',
+  version: 'v1',
+  plural: 'secrets',
+  kind: 'Secret',
+  namespaced: true,
+};
+
+interface SecretObject extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+type Problem = Extract<InputsView, { type: 'problem' }>;
+
+/** A value out of a Secret, nothing where it may be missing, or what is wrong with it. */
+type SecretValue = { readonly type: 'value'; readonly text: string | undefined } | Problem;
+
+/** Reads what the rental takes out of Secrets of the object's own namespace. Without references it reads nothing. */
+export async function readInputs(object: GpuInstance, cluster: KubeClient): Promise<InputsView> {
+  try {
+    return await new InputReader(object, cluster).read();
+  } catch (error) {
+    if (!isKubeError(error, 'forbidden')) throw error;
+    return {
+      type: 'problem',
+      reason: 'NotPermitted',
+      detail: 'The operator may not get Secrets in this namespace.',
+    };
+  }
+}
+
+class InputReader {
+  readonly #object: GpuInstance;
+  readonly #cluster: KubeClient;
+  readonly #secrets = new Map<string, Promise<SecretObject | undefined>>();
+
+  constructor(object: GpuInstance, cluster: KubeClient) {
+    this.#object = object;
+    this.#cluster = cluster;
+  }
+
+  async read(): Promise<InputsView> {
+    const { spec } = this.#object;
+    const env: Record<string, string> = {};
+    for (const { name, value, valueFrom } of spec.env ?? []) {
+      const read = valueFrom
+        ? await this.#value(valueFrom.secretKeyRef, `env ${name}`)
+        : { type: 'value' as const, text: value ?? '' };
+      if (read.type === 'problem') return read;
+      if (read.text !== undefined) env[name] = read.text;
+    }
+    const script = spec.onStartFrom
+      ? await this.#value(spec.onStartFrom.secretKeyRef, 'onStartFrom')
+      : { type: 'value' as const, text: spec.onStart };
+    if (script.type === 'problem') return script;
+    const login = await this.#login();
+    if (login.type === 'problem') return login;
+    return {
+      type: 'ready',
+      env,
+      onStart: script.text,
+      imageLogin: login.text === undefined ? undefined : new Secret(login.text),
+    };
+  }
+
+  async #login(): Promise<SecretValue> {
+    const { image, imagePullSecretRef } = this.#object.spec;
+    if (!imagePullSecretRef || image === undefined) return { type: 'value', text: undefined };
+    const reference = { name: imagePullSecretRef.name, key: '.dockerconfigjson', optional: false };
+    const config = await this.#value(reference, 'imagePullSecretRef');
+    if (config.type === 'problem' || config.text === undefined) return config;
+    const login = imageLogin(config.text, image);
+    if (login.type === 'login') return { type: 'value', text: login.flags };
+    return { type: 'problem', reason: 'SecretInvalid', detail: `Secret ${reference.name}: ${login.problem}` };
+  }
+
+  async #value(
+    reference: { readonly name: string; readonly key: string; readonly optional?: boolean | undefined },
+    use: string,
+  ): Promise<SecretValue> {
+    const secret = await this.#secret(reference.name);
+    const encoded = secret?.data?.[reference.key];
+    if (encoded !== undefined)
+      return { type: 'value', text: Buffer.from(encoded, 'base64').toString('utf8') };
+    if (reference.optional) return { type: 'value', text: undefined };
+    if (!secret) {
+      return {
+        type: 'problem',
+        reason: 'SecretMissing',
+        detail: `Secret ${reference.name} (${use}) does not exist.`,
+      };
+    }
+    const detail = `Secret ${reference.name} (${use}) has no key ${reference.key}.`;
+    return { type: 'problem', reason: 'SecretKeyMissing', detail };
+  }
+
+  #secret(name: string): Promise<SecretObject | undefined> {
+    const known = this.#secrets.get(name);
+    if (known) return known;
+    const { namespace } = this.#object.metadata;
+    const read = this.#cluster.get<SecretObject>(secretResource, { namespace, name });
+    this.#secrets.set(name, read);
+    return read;
+  }
+}

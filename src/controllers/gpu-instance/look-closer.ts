@@ -1,0 +1,60 @@
+import type { AccountSession } from '../../accounts/account-session.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { MarketplaceError } from '../../marketplace/errors.ts';
+import type { OfferQuery } from '../../marketplace/offers.ts';
+import type { KubeClient } from '../../runtime/kube-client.ts';
+import { readInputs } from './inputs.ts';
+import type { AbsenceView, Need, Observed, OffersView } from './types.ts';
+
+export interface CloserSources {
+  readonly clock: Clock;
+  readonly cluster: KubeClient;
+  readonly session: AccountSession | undefined;
+}
+
+/** The same view with what a rule asked for, and with the time that it took. */
+export async function lookCloser(observed: Observed, need: Need, sources: CloserSources): Promise<Observed> {
+  const seen = await readNeed(observed, need, sources);
+  return { ...observed, ...seen, now: sources.clock.now() };
+}
+
+async function readNeed(observed: Observed, need: Need, sources: CloserSources): Promise<Partial<Observed>> {
+  switch (need.type) {
+    case 'inputs':
+      return { inputs: await readInputs(observed.object, sources.cluster) };
+    case 'offers': {
+      const found = await searchOffers(need.query, sources.session);
+      return { offers: new Map([...observed.offers, [need.index, found]]) };
+    }
+    case 'read': {
+      const read = await readMachine(need.instanceId, sources.session);
+      const lists = observed.absences.get(need.instanceId)?.lists ?? [];
+      return { absences: new Map([...observed.absences, [need.instanceId, { lists, read }]]) };
+    }
+    case 'loginProof':
+      return { loginProven: (await sources.session?.proveLogin()) ?? false };
+  }
+}
+
+async function searchOffers(query: OfferQuery, session: AccountSession | undefined): Promise<OffersView> {
+  try {
+    return { type: 'found', offers: (await session?.searchOffers(query)) ?? [] };
+  } catch (error) {
+    if (!(error instanceof MarketplaceError)) throw error;
+    return { type: 'failed', kind: error.kind, detail: error.message, retryAfterMs: error.retryAfterMs };
+  }
+}
+
+/** A failed read says nothing: neither there nor gone. */
+async function readMachine(
+  instanceId: number,
+  session: AccountSession | undefined,
+): Promise<AbsenceView['read']> {
+  try {
+    const row = await session?.feed.get(instanceId);
+    return row === undefined ? 'failed' : row === null ? 'absent' : 'present';
+  } catch (error) {
+    if (!(error instanceof MarketplaceError)) throw error;
+    return 'failed';
+  }
+}

@@ -1,0 +1,190 @@
+import type { AccountDirectory, AccountLookup } from '../../accounts/account-directory.ts';
+import type { AccountRef, AccountSession } from '../../accounts/account-session.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { annotations } from '../../api/v1alpha1/names.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Random } from '../../lib/random.ts';
+import { parseTime } from '../../lib/rfc3339.ts';
+import type { CompleteList } from '../../marketplace/feed.ts';
+import type { Instance } from '../../marketplace/instances.ts';
+import type { PurchaseConstants } from '../../ownership/constants.ts';
+import type { Identity } from '../../ownership/identity.ts';
+import { type IntentReading, readIntent } from '../../ownership/intent.ts';
+import { whose } from '../../ownership/ours.ts';
+import type { Informer } from '../../runtime/informer.ts';
+import type { MachineIndex } from './machine-index.ts';
+import type { ObjectMemory } from './memory.ts';
+import type { AbsenceView, AccountFacts, AccountView, ListedMachine, ListView, Observed } from './types.ts';
+
+/** Where a pass looks. None of it waits: everything is in a cache, in memory or on a clock. */
+export interface Sources {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly instances: Informer<GpuInstance>;
+  readonly accounts: AccountDirectory;
+  readonly constants: PurchaseConstants;
+  readonly index: MachineIndex;
+  /** This installation's identity; undefined while it is not known. */
+  readonly identity: () => Identity | undefined;
+  readonly leaseRemainingMs: () => number;
+  /** Logins (as text) whose service knows no start. */
+  readonly withoutStart: ReadonlySet<string>;
+}
+
+/** The account that an object names. */
+export function accountRefOf({ spec, metadata }: GpuInstance): AccountRef {
+  return { namespace: spec.accountRef.namespace ?? metadata.namespace ?? '', name: spec.accountRef.name };
+}
+
+/** The session behind a lookup, also where it may only be used for teardown. */
+export function sessionOf(lookup: AccountLookup): AccountSession | undefined {
+  return lookup.type === 'missing' ? undefined : lookup.session;
+}
+
+/** Everything that one pass needs, read once; undefined while this installation does not know who it is. */
+export function observe(object: GpuInstance, memory: ObjectMemory, sources: Sources): Observed | undefined {
+  const lookup = sources.accounts.get(accountRefOf(object));
+  const session = sessionOf(lookup);
+  const identity = session?.identity ?? sources.identity();
+  if (!identity) return undefined;
+  const uid = object.metadata.uid ?? '';
+  const intent = readIntent(identity.keys, object.metadata.annotations?.[annotations.rentalIntent]);
+  const list = session?.feed.latest();
+  const recorded = recordedRow(object, list);
+  if (recorded && list) memory.see(recorded, list.begunAt);
+  memory.atGeneration(object.metadata.generation);
+  const view = memory.view(sources.clock, openAttempt(object, intent));
+  return {
+    now: sources.clock.now(),
+    object,
+    uid,
+    identity,
+    constants: sources.constants,
+    account: accountView(lookup, object, sources),
+    intent,
+    list: session && list ? listView(object, { session, list, intent, recorded }, sources) : undefined,
+    absences: absencesOf(
+      session,
+      object,
+      view.destroys.map((mark) => mark.instanceId),
+    ),
+    listsBegun: session?.feed.listsBegunSince(0) ?? [],
+    memory: view,
+    offers: new Map(),
+    inputs: undefined,
+    loginProven: undefined,
+    probe: memory.probe,
+    published: undefined,
+    olderClaimant: object.spec.adopt !== undefined && hasOlderClaimant(object, sources.instances),
+    leaseRemainingMs: sources.leaseRemainingMs(),
+    jitter: sources.random.next(),
+  };
+}
+
+function openAttempt(object: GpuInstance, intent: IntentReading): number | undefined {
+  if (intent.type !== 'intent' || intent.intent.attempt <= (object.status?.attempt ?? 0)) return undefined;
+  return intent.intent.attempt;
+}
+
+function recordedRow(object: GpuInstance, list: CompleteList | undefined): Instance | undefined {
+  const id = object.status?.instanceId;
+  return id === undefined ? undefined : list?.rows.get(id);
+}
+
+function accountView(lookup: AccountLookup, object: GpuInstance, sources: Sources): AccountView {
+  if (lookup.type === 'missing') return { state: 'missing' };
+  if (lookup.type === 'ready')
+    return { state: 'ready', facts: accountFacts(lookup.session, object, sources) };
+  const facts = lookup.session && accountFacts(lookup.session, object, sources);
+  return { state: 'notReady', reason: lookup.reason, message: lookup.message, facts };
+}
+
+function accountFacts(session: AccountSession, object: GpuInstance, sources: Sources): AccountFacts {
+  return {
+    login: session.login,
+    limits: session.limits(),
+    breaker: session.breaker(),
+    labelEcho: session.labelEcho(),
+    permitted: session.permits(object.metadata.namespace ?? ''),
+    adoption: session.adoption(),
+    sshKeyRegistered: session.sshKeyRegistered(),
+    avoided: session.avoid.current(),
+    reserved: session.tickets.reservedFor(object.metadata.uid ?? ''),
+    pollIntervalMs: session.pollIntervalMs(),
+    startUnsupported: sources.withoutStart.has(session.uid),
+  };
+}
+
+interface Listing {
+  readonly session: AccountSession;
+  readonly list: CompleteList;
+  readonly intent: IntentReading;
+  readonly recorded: Instance | undefined;
+}
+
+function listView(object: GpuInstance, listing: Listing, sources: Sources): ListView {
+  const { session, list, intent, recorded } = listing;
+  const uid = object.metadata.uid ?? '';
+  const others = intent.type === 'intent' && intent.intent.uid !== uid ? intent.intent.uid : undefined;
+  const former = others === undefined ? undefined : sources.index.labelled(session, list, others)[0];
+  return {
+    begunAt: list.begunAt,
+    recorded,
+    labelled: sources.index.labelled(session, list, uid),
+    formerSelf: former?.row,
+    adoptTarget: adoptTarget(object, listing, sources),
+    unowned: intent.type === 'intent' && intent.intent.knownIds ? unownedRows(object, listing, sources) : [],
+    ids: [...list.rows.keys()],
+  };
+}
+
+function adoptTarget(
+  object: GpuInstance,
+  { session, list }: Listing,
+  sources: Sources,
+): ListedMachine | undefined {
+  const row = object.spec.adopt && list.rows.get(object.spec.adopt.instanceId);
+  if (!row) return undefined;
+  const claims = sources.instances.list().flatMap(({ metadata, status }) => {
+    const { instanceId, claim, attempt = 0 } = status ?? {};
+    if (instanceId !== row.id || claim === undefined || metadata.uid === undefined) return [];
+    return metadata.uid === object.metadata.uid ? [] : [{ uid: metadata.uid, attempt, instanceId, claim }];
+  });
+  const context = { identity: session.identity, login: session.login, constants: sources.constants, claims };
+  return { row, ownership: whose(row, context) };
+}
+
+/** Rows that could be a purchase whose label the service does not give back. */
+function unownedRows(object: GpuInstance, { session, list }: Listing, sources: Sources): readonly Instance[] {
+  const held = new Set(
+    sources.instances
+      .list()
+      .filter((other) => other.metadata.uid !== object.metadata.uid)
+      .flatMap(({ spec, status }) => [status?.instanceId, spec.adopt?.instanceId]),
+  );
+  const notEchoed = session.labelEcho() === 'notEchoed';
+  return [...list.rows.values()].filter((row) => {
+    const bare = row.label === undefined || (notEchoed && !row.label);
+    return bare && !held.has(row.id);
+  });
+}
+
+function absencesOf(
+  session: AccountSession | undefined,
+  object: GpuInstance,
+  destroyed: readonly number[],
+): ReadonlyMap<number, AbsenceView> {
+  const { instanceId } = object.status ?? {};
+  const ids = new Set([...destroyed, ...(instanceId === undefined ? [] : [instanceId])]);
+  return new Map([...ids].map((id) => [id, { lists: session?.feed.absences(id) ?? [], read: undefined }]));
+}
+
+function hasOlderClaimant(object: GpuInstance, instances: Informer<GpuInstance>): boolean {
+  const { adopt } = object.spec;
+  const born = parseTime(object.metadata.creationTimestamp) ?? 0;
+  return instances.list().some(({ spec, metadata }) => {
+    if (spec.adopt?.instanceId !== adopt?.instanceId || metadata.uid === object.metadata.uid) return false;
+    const age = parseTime(metadata.creationTimestamp) ?? 0;
+    return age < born || (age === born && (metadata.uid ?? '') < (object.metadata.uid ?? ''));
+  });
+}

@@ -1,0 +1,249 @@
+import type { AccountSession } from '../../accounts/account-session.ts';
+import type { TicketDecision } from '../../accounts/tickets.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { makeLabel } from '../../ownership/label.ts';
+import { refOf } from '../../runtime/kube-object.ts';
+import { type Acted, type ActPorts, act, rentedFacts } from './act.ts';
+import type { GpuInstanceControllerOptions } from './controller.ts';
+import { decide } from './decide.ts';
+import type { AfterFailure, Failure } from './failure.ts';
+import { lookCloser } from './look-closer.ts';
+import type { ObjectMemory } from './memory.ts';
+import type { GpuInstanceMetrics } from './metrics.ts';
+import { accountRefOf, observe, type Sources, sessionOf } from './observe.ts';
+import { publish } from './publish.ts';
+import type { Receipt } from './receipt.ts';
+import { type RecordPorts, record } from './record.ts';
+import { saveRented } from './rules/rented.ts';
+import type { Action, Decision, EventNote, Look, Observed, RentedFacts, Step } from './types.ts';
+
+export interface PassPorts extends GpuInstanceControllerOptions {
+  readonly sources: Sources;
+  readonly memory: ObjectMemory;
+  readonly withoutStart: Set<string>;
+  readonly log: Logger;
+  readonly instanceMetrics: GpuInstanceMetrics;
+}
+
+/** Asking for more than this in one pass means that two rules disagree. */
+const MOST_LOOKS = 12;
+/** A result that cannot be saved now is saved by the next pass, out of memory or by the label. */
+const SAVE_TRIES = 4;
+/** By then the cache has what the other writer wrote. */
+const LOST_RACE_RETRY_MS = 50;
+const IDENTITY_RETRY_MS = 1_000;
+const SHORT_LEASE_RETRY_MS = 1_000;
+
+/** One pass over one object: observe, decide, record, act. */
+export class Pass {
+  readonly #object: GpuInstance;
+  readonly #ports: PassPorts;
+  readonly #session: AccountSession | undefined;
+
+  constructor(object: GpuInstance, ports: PassPorts) {
+    this.#object = object;
+    this.#ports = ports;
+    this.#session = sessionOf(ports.accounts.get(accountRefOf(object)));
+  }
+
+  /** Carries the pass out and says when the next one is due at the latest. */
+  async run(): Promise<Look> {
+    const { sources, memory } = this.#ports;
+    const first = observe(this.#object, memory, sources);
+    if (!first) return { afterMs: IDENTITY_RETRY_MS };
+    this.#readBackLabel(first);
+    const { observed, decision } = await this.#decide(first);
+    const recorded = await record(observed, decision, this.#recordPorts());
+    switch (recorded.type) {
+      case 'lost':
+        return { afterMs: LOST_RACE_RETRY_MS };
+      case 'leaseTooShort':
+        return { afterMs: SHORT_LEASE_RETRY_MS };
+      case 'refused':
+        return this.#ticketRefused(recorded.refusal);
+      case 'recorded':
+      case 'purchase':
+        return this.#carryOut(observed, decision, recorded.receipt);
+    }
+  }
+
+  async #decide(first: Observed): Promise<{ observed: Observed; decision: Decision }> {
+    let observed = first;
+    for (let looks = 0; looks < MOST_LOOKS; looks++) {
+      const step: Step = decide(observed);
+      if (step.type === 'decision') return { observed, decision: step };
+      observed =
+        step.type === 'publish' ? await this.#publish(observed, step) : await this.#look(observed, step);
+    }
+    throw new Error('Two rules ask for each other without end');
+  }
+
+  #look(observed: Observed, step: Extract<Step, { type: 'look' }>): Promise<Observed> {
+    const { sources, cluster } = this.#ports;
+    return lookCloser(observed, step.need, { clock: sources.clock, cluster, session: this.#session });
+  }
+
+  async #publish(observed: Observed, { publication }: Extract<Step, { type: 'publish' }>): Promise<Observed> {
+    const { cluster, memory } = this.#ports;
+    const keys = observed.identity.keys;
+    return { ...observed, published: await publish(observed.object, publication, { cluster, keys, memory }) };
+  }
+
+  async #carryOut(observed: Observed, decision: Decision, receipt: Receipt): Promise<Look> {
+    const { memory, log } = this.#ports;
+    for (const note of decision.events) this.#showEvent(note);
+    for (const { target, reason } of decision.avoid) this.#session?.avoid.add(target, reason);
+    for (const instanceId of decision.settled) memory.settled(instanceId);
+    if (decision.rule === 'save-result') memory.rented = undefined;
+    if (decision.rule === 'purchase' && decision.actions.length === 0) memory.failures++;
+    for (const action of decision.actions) {
+      log.info('Acting', { rule: decision.rule, action: action.type, ...actionFields(action) });
+      const acted = await act(observed, action, receipt, this.#actPorts());
+      const look = await this.#afterAct(action, acted, { observed, receipt });
+      if (look) return look;
+    }
+    return decision.look;
+  }
+
+  async #afterAct(
+    action: Action,
+    acted: Acted,
+    context: { readonly observed: Observed; readonly receipt: Receipt },
+  ): Promise<Look | undefined> {
+    const { memory } = this.#ports;
+    switch (acted.type) {
+      case 'rented':
+        return this.#saveResult(context, acted.rented);
+      case 'failed':
+        return this.#afterFailure(action, acted, context);
+      case 'done':
+        if (action.type !== 'destroy') memory.succeeded();
+        else this.#ports.instanceMetrics.destroyFailing(this.#key(), 0);
+        return undefined;
+    }
+  }
+
+  async #afterFailure(
+    action: Action,
+    { after, failure }: { readonly after: AfterFailure; readonly failure: Failure },
+    context: { readonly observed: Observed; readonly receipt: Receipt },
+  ): Promise<Look> {
+    const { memory, sources, instanceMetrics, withoutStart } = this.#ports;
+    if (action.type === 'rent') instanceMetrics.rentalFailed(this.#account(), failure.kind);
+    if (after.type === 'settle') return { afterMs: 0 };
+    if (after.type === 'rented' && action.type === 'rent') {
+      return this.#saveResult(context, rentedFacts(action.purchase, after.instanceId, sources.clock.now()));
+    }
+    if (after.type !== 'retry') return { afterMs: 0 };
+    if (action.type === 'rent') memory.refusedAttempt = action.purchase.attempt;
+    if (action.type === 'destroy') this.#destroyFailed();
+    if (after.avoid) this.#session?.avoid.add(after.avoid, failure.kind);
+    if (after.unsupported && this.#session) withoutStart.add(this.#session.uid);
+    if (after.afterMs > 0) memory.backOff(sources.clock.now(), after.afterMs, after.refusal);
+    return { afterMs: after.refusal ? 0 : after.afterMs };
+  }
+
+  #destroyFailed(): void {
+    const { memory, instanceMetrics } = this.#ports;
+    memory.destroyFailures++;
+    const price = Number(this.#object.status?.cost?.pricePerHour ?? 0);
+    instanceMetrics.destroyFailing(this.#key(), Math.round(price * 1_000_000));
+  }
+
+  /** The next write after a rental is its result; tried again on newer versions, and kept in memory until saved. */
+  async #saveResult(
+    { observed, receipt }: { observed: Observed; receipt: Receipt },
+    rented: RentedFacts,
+  ): Promise<Look> {
+    const { memory, cluster, instanceMetrics, sources } = this.#ports;
+    memory.rented = rented;
+    memory.succeeded();
+    instanceMetrics.rented(this.#account());
+    let object: GpuInstance | undefined = receipt.object;
+    for (let tries = 0; object && tries < SAVE_TRIES; tries++) {
+      if ((object.status?.attempt ?? 0) >= rented.attempt) break;
+      const now = { ...observed, object, now: sources.clock.now() };
+      const decision = saveRented(now, rented);
+      const recorded = await record(now, decision, this.#recordPorts());
+      if (recorded.type === 'recorded') {
+        for (const note of decision.events) this.#showEvent(note);
+        memory.rented = undefined;
+        return { onList: true };
+      }
+      object = await cluster.get<GpuInstance>(gpuInstanceResource, refOf(object));
+      if (object?.metadata.uid !== observed.uid) object = undefined;
+    }
+    return { afterMs: 0 };
+  }
+
+  #ticketRefused({ reason, message, retryAfterMs }: Extract<TicketDecision, { type: 'refused' }>): Look {
+    const { memory, sources } = this.#ports;
+    if (reason === 'OfferReserved') return { afterMs: Math.min(retryAfterMs, 50) };
+    if (reason === 'Pacing') return { afterMs: retryAfterMs };
+    memory.backOff(sources.clock.now(), retryAfterMs, { reason, detail: message });
+    return { afterMs: 0 };
+  }
+
+  /** The first machine of a login tells whether the service gives labels back. */
+  #readBackLabel({ list, intent, object, identity, uid }: Observed): void {
+    if (!this.#session || this.#session.labelEcho() !== 'unknown' || !list?.recorded) return;
+    if (intent.type !== 'intent' || intent.intent.attempt !== object.status?.attempt) return;
+    const { attempt, issuedAt } = intent.intent;
+    this.#session.labelReadBack(makeLabel(identity, { uid, attempt, issuedAt }), list.recorded.label);
+  }
+
+  #recordPorts(): RecordPorts {
+    const { sources, cluster, memory, instances } = this.#ports;
+    return {
+      clock: sources.clock,
+      cluster,
+      session: this.#session,
+      memory,
+      wrote: (object) => instances.wrote(object),
+      leaseRemainingMs: sources.leaseRemainingMs,
+    };
+  }
+
+  #actPorts(): ActPorts {
+    const { log, instanceMetrics, withoutStart } = this.#ports;
+    return {
+      ...this.#recordPorts(),
+      log,
+      metrics: instanceMetrics,
+      showEvent: (note) => this.#showEvent(note),
+      noteWithoutStart: () => this.#session && withoutStart.add(this.#session.uid),
+    };
+  }
+
+  #showEvent(note: EventNote): void {
+    this.#ports.events.record({ regarding: this.#object, ...note });
+  }
+
+  #key(): string {
+    return `${this.#object.metadata.namespace ?? ''}/${this.#object.metadata.name}`;
+  }
+
+  #account(): string {
+    const { namespace, name } = accountRefOf(this.#object);
+    return `${namespace}/${name}`;
+  }
+}
+
+/** What a log line says of an action beside its type. */
+function actionFields(action: Action): Record<string, unknown> {
+  switch (action.type) {
+    case 'rent':
+      return { offerId: action.purchase.offer.id, attempt: action.purchase.attempt };
+    case 'destroy':
+      return { instanceId: action.instanceId, reason: action.reason };
+    case 'release':
+      return {};
+    case 'stop':
+    case 'start':
+    case 'relabel':
+    case 'retain':
+      return { instanceId: action.instanceId };
+  }
+}

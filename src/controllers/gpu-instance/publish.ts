@@ -1,0 +1,158 @@
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { connectionKeys } from '../../api/v1alpha1/names.ts';
+import type { KeyRing } from '../../ownership/key-ring.ts';
+import { workerToken } from '../../ownership/worker-token.ts';
+import type { KubeClient } from '../../runtime/kube-client.ts';
+import { isKubeError } from '../../runtime/kube-error.ts';
+import { type KubeObject, type Resource, refOf } from '../../runtime/kube-object.ts';
+import { sameJson } from '../../runtime/same-json.ts';
+import { type ConnectionSecret, connectionSecret, endpointSlices, instanceService } from './children.ts';
+import { secretResource } from './inputs.ts';
+import type { ObjectMemory } from './memory.ts';
+import type { Publication, Published } from './types.ts';
+
+export const serviceResource: Resource = {
+  group: '',
+  version: 'v1',
+  plural: 'services',
+  kind: 'Service',
+  namespaced: true,
+};
+export const endpointSliceResource: Resource = {
+  group: 'discovery.k8s.io',
+  version: 'v1',
+  plural: 'endpointslices',
+  kind: 'EndpointSlice',
+  namespaced: true,
+};
+
+export interface PublishPorts {
+  readonly cluster: KubeClient;
+  readonly keys: KeyRing;
+  readonly memory: ObjectMemory;
+}
+
+/**
+ * Writes the children of an instance: one create each, or a patch where something differs. An object of the
+ * same name that is not ours is left as it is. Doing it twice does nothing the second time.
+ */
+export async function publish(
+  owner: GpuInstance,
+  publication: Publication,
+  ports: PublishPorts,
+): Promise<Published> {
+  const attempt = publication.fields.attempt ?? 0;
+  const { instanceApiKey } = ports.memory;
+  const secret = connectionSecret(owner, publication, {
+    workerToken: workerToken(ports.keys, { uid: owner.metadata.uid ?? '', attempt }),
+    instanceApiKey: instanceApiKey?.attempt === attempt ? instanceApiKey.key : undefined,
+  });
+  const service = instanceService(owner);
+  const children: readonly (readonly [Resource, KubeObject])[] = [
+    ...(publication.serving ? [[secretResource, secret] as const] : []),
+    ...(service && publication.serving ? [[serviceResource, service] as const] : []),
+    ...endpointSlices(owner, publication).map((slice) => [endpointSliceResource, slice] as const),
+  ];
+  const mayExist = owner.status?.binding !== undefined;
+  for (const [resource, child] of children) {
+    const problem = await writeChild(resource, child, { cluster: ports.cluster, mayExist });
+    if (problem) return problem;
+  }
+  if (publication.serving) ports.memory.instanceApiKey = undefined;
+  return { type: 'done', bindingName: secret.metadata.name };
+}
+
+interface ChildPorts {
+  readonly cluster: KubeClient;
+  /** Written before, by what the status says: looking comes before creating. */
+  readonly mayExist: boolean;
+}
+
+async function writeChild(
+  resource: Resource,
+  child: KubeObject,
+  ports: ChildPorts,
+): Promise<Published | undefined> {
+  try {
+    if (ports.mayExist) return (await updateChild(resource, child, ports)) ?? undefined;
+    await ports.cluster.create(resource, child);
+    return undefined;
+  } catch (error) {
+    if (isKubeError(error, 'alreadyExists')) return updateChild(resource, child, ports);
+    if (isKubeError(error, 'invalid'))
+      return nameTaken(child, 'cannot be made under the name of this object');
+    if (!isKubeError(error, 'forbidden', 'terminating')) throw error;
+    return { type: 'failed', detail: `The operator may not write ${child.kind} ${child.metadata.name}.` };
+  }
+}
+
+async function updateChild(
+  resource: Resource,
+  child: KubeObject,
+  { cluster }: ChildPorts,
+): Promise<Published | undefined> {
+  const present = await cluster.get<KubeObject>(resource, refOf(child));
+  if (!present) {
+    await cluster.create(resource, child);
+    return undefined;
+  }
+  const owner = child.metadata.ownerReferences?.[0]?.uid;
+  if (!present.metadata.ownerReferences?.some((reference) => reference.uid === owner)) {
+    return nameTaken(child, 'exists and is not of this object');
+  }
+  const changes = changesTo(present, child);
+  if (changes) await cluster.patch(resource, refOf(child), changes, { type: 'merge' });
+  return undefined;
+}
+
+function nameTaken(child: KubeObject, problem: string): Published {
+  return { type: 'nameTaken', detail: `${child.kind} ${child.metadata.name} ${problem}.` };
+}
+
+/** A merge patch of what differs in the parts that we write; undefined where nothing does. */
+function changesTo(present: KubeObject, child: KubeObject): Record<string, unknown> | undefined {
+  const before: Readonly<Record<string, unknown>> = { ...present };
+  const changes: Record<string, unknown> = {};
+  for (const [part, wanted] of Object.entries(child)) {
+    if (part === 'apiVersion' || part === 'kind' || part === 'metadata' || part === 'type') continue;
+    if (part === 'data') {
+      const data = dataChanges(before.data, child);
+      if (data) changes.data = data;
+    } else if (!contains(before[part], wanted)) changes[part] = wanted;
+  }
+  return Object.keys(changes).length === 0 ? undefined : changes;
+}
+
+/** Keys that went away are removed; the machine's own key stays while the machine does, since it is given out once. */
+function dataChanges(before: unknown, child: KubeObject): Record<string, string | null> | undefined {
+  const wanted = isConnectionSecret(child) ? child.data : {};
+  const present: Readonly<Record<string, unknown>> =
+    typeof before === 'object' && before !== null ? { ...before } : {};
+  const sameMachine = present[connectionKeys.instanceId] === wanted[connectionKeys.instanceId];
+  const changes: Record<string, string | null> = {};
+  for (const [key, value] of Object.entries(wanted)) if (present[key] !== value) changes[key] = value;
+  for (const key of Object.keys(present)) {
+    if (key in wanted || (key === connectionKeys.instanceApiKey && sameMachine)) continue;
+    changes[key] = null;
+  }
+  return Object.keys(changes).length === 0 ? undefined : changes;
+}
+
+function isConnectionSecret(child: KubeObject): child is ConnectionSecret {
+  return child.kind === 'Secret';
+}
+
+/** Whether `present` says all that `wanted` does; defaults that the API server filled in do not matter. */
+function contains(present: unknown, wanted: unknown): boolean {
+  if (Array.isArray(wanted)) {
+    return (
+      Array.isArray(present) &&
+      present.length === wanted.length &&
+      wanted.every((value, index) => contains(present[index], value))
+    );
+  }
+  if (typeof wanted !== 'object' || wanted === null) return sameJson(present, wanted);
+  if (typeof present !== 'object' || present === null) return false;
+  const before: Readonly<Record<string, unknown>> = { ...present };
+  return Object.entries(wanted).every(([key, value]) => contains(before[key], value));
+}

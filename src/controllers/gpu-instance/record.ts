@@ -1,0 +1,139 @@
+import type { AccountSession } from '../../accounts/account-session.ts';
+import type { TicketDecision } from '../../accounts/tickets.ts';
+import type { GpuInstance, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
+import { annotations, gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { type RentalIntent, writeIntent } from '../../ownership/intent.ts';
+import { loginText } from '../../ownership/login.ts';
+import { addFinalizer } from '../../runtime/finalizers.ts';
+import type { KubeClient } from '../../runtime/kube-client.ts';
+import { isKubeError } from '../../runtime/kube-error.ts';
+import { refOf } from '../../runtime/kube-object.ts';
+import { recordStatus } from '../../runtime/record-status.ts';
+import type { ObjectMemory } from './memory.ts';
+import { type PurchaseReceipt, purchaseReceipt, type Receipt, receiptOf } from './receipt.ts';
+import { statusOf } from './status.ts';
+import type { Decision, Observed, Purchase } from './types.ts';
+
+export interface RecordPorts {
+  readonly clock: Clock;
+  readonly cluster: KubeClient;
+  readonly session: AccountSession | undefined;
+  readonly memory: ObjectMemory;
+  /** Tells the cache of our own write, so that no pass judges the past. */
+  readonly wrote: (object: GpuInstance) => void;
+  readonly leaseRemainingMs: () => number;
+}
+
+/** How recording ended. Only `recorded` permits an act. */
+export type Recorded =
+  | { readonly type: 'recorded'; readonly receipt: Receipt }
+  | { readonly type: 'purchase'; readonly receipt: PurchaseReceipt }
+  /** Someone else wrote first, or the object is gone. Nothing was spent. */
+  | { readonly type: 'lost' }
+  | { readonly type: 'refused'; readonly refusal: Extract<TicketDecision, { type: 'refused' }> }
+  /** The lease ends too soon for a call to be answered within it. */
+  | { readonly type: 'leaseTooShort' };
+
+/** Writes what has to stand on the object before anything is done, under its resource version. */
+export async function record(observed: Observed, decision: Decision, ports: RecordPorts): Promise<Recorded> {
+  switch (decision.record.type) {
+    case 'intent':
+      return recordIntent(observed, decision.record.purchase, ports);
+    case 'finalizer':
+      return recordFinalizer(observed.object, ports);
+    case 'status':
+    case 'nothing':
+      return decision.status
+        ? recordStatusOf(observed.object, statusOf(observed.object, decision.status, observed.now), ports)
+        : { type: 'recorded', receipt: receiptOf(observed.object) };
+  }
+}
+
+async function recordStatusOf(
+  object: GpuInstance,
+  status: GpuInstanceStatus,
+  { cluster, wrote }: RecordPorts,
+): Promise<Recorded> {
+  const written = await recordStatus({ client: cluster, resource: gpuInstanceResource, object, status });
+  if (written.type === 'conflict' || written.type === 'gone') return { type: 'lost' };
+  if (written.type === 'written') wrote(written.object);
+  return { type: 'recorded', receipt: receiptOf(written.object) };
+}
+
+async function recordFinalizer(object: GpuInstance, { cluster, wrote }: RecordPorts): Promise<Recorded> {
+  const options = { client: cluster, resource: gpuInstanceResource, finalizer: MACHINE_FINALIZER };
+  const written = await addFinalizer({ ...options, object });
+  if (written.type === 'conflict' || written.type === 'gone') return { type: 'lost' };
+  if (written.type === 'written') wrote(written.object);
+  return { type: 'recorded', receipt: receiptOf(written.object) };
+}
+
+/** A rent call shorter than this would be given up before most services answer. */
+const SHORTEST_CALL_MS = 1_000;
+
+/** Longest time of a rent call that may begin now: none may still be under way when another process may lead. */
+export function rentCallMs({ constants }: Observed, leaseRemainingMs: number): number | undefined {
+  const longest = Math.min(constants.rentCallMs, leaseRemainingMs - constants.leaseMarginMs);
+  return longest < SHORTEST_CALL_MS ? undefined : longest;
+}
+
+async function recordIntent(observed: Observed, purchase: Purchase, ports: RecordPorts): Promise<Recorded> {
+  const { session } = ports;
+  if (!session) return { type: 'lost' };
+  const callMs = rentCallMs(observed, ports.leaseRemainingMs());
+  if (callMs === undefined) return { type: 'leaseTooShort' };
+  const { offer, pricePerHour } = purchase;
+  const ticket = session.tickets.request({ objectUid: observed.uid, offerId: offer.id, pricePerHour });
+  if (ticket.type === 'refused') return { type: 'refused', refusal: ticket };
+  const intent = intentOf(observed, purchase, { callMs, session });
+  try {
+    const object = await writeIntentOn(
+      observed.object,
+      writeIntent(session.identity.keys, intent),
+      ports.cluster,
+    );
+    ports.wrote(object);
+    ports.memory.intent = intent;
+    return { type: 'purchase', receipt: purchaseReceipt(object, intent, ticket) };
+  } catch (error) {
+    // Whatever became of the write, the call it announces is never sent.
+    ticket.settle({ rented: false });
+    ports.memory.refusedAttempt = intent.attempt;
+    if (isKubeError(error, 'conflict', 'notFound')) return { type: 'lost' };
+    throw error;
+  }
+}
+
+function intentOf(
+  { object, uid }: Observed,
+  { attempt, offer, issuedAt, knownIds }: Purchase,
+  { callMs, session }: { readonly callMs: number; readonly session: AccountSession },
+): RentalIntent {
+  return {
+    uid,
+    attempt,
+    offer: offer.id,
+    generation: object.metadata.generation ?? 0,
+    login: loginText(session.login),
+    issuedAt,
+    deadline: issuedAt + callMs,
+    ...(knownIds === undefined ? {} : { knownIds }),
+  };
+}
+
+/**
+ * The fence: guard and intent in one write that only succeeds on the version that was judged. It carries the
+ * uid as well, so that an object deleted and made anew under the same name is never bought for by mistake.
+ */
+function writeIntentOn(object: GpuInstance, intent: string, cluster: KubeClient): Promise<GpuInstance> {
+  const { uid, resourceVersion, finalizers = [] } = object.metadata;
+  const guarded = finalizers.includes(MACHINE_FINALIZER) ? finalizers : [...finalizers, MACHINE_FINALIZER];
+  const metadata = {
+    uid,
+    resourceVersion,
+    finalizers: guarded,
+    annotations: { [annotations.rentalIntent]: intent },
+  };
+  return cluster.patch<GpuInstance>(gpuInstanceResource, refOf(object), { metadata }, { type: 'merge' });
+}
