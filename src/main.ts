@@ -4,6 +4,7 @@ import { systemClock } from './lib/clock.ts';
 import type { Env } from './lib/env.ts';
 import { systemRandom } from './lib/random.ts';
 import { exposeOperator } from './main/exposition.ts';
+import { createMachineProber } from './main/machine-prober.ts';
 import { createOperator, type Operator } from './main/operator.ts';
 import { servePageSet } from './main/page-set.ts';
 import { createMarketplaceTransport } from './marketplace/transport.ts';
@@ -46,9 +47,9 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
   const metrics = createRuntimeMetrics(registry);
   const rentalMetrics = createRentalMetrics(registry);
   const kube = createTransport({ ...connection.tls, connections: config.kubeConnections });
-  const marketplace = createMarketplaceTransport({
-    allowedNetworks: config.allowPrivateAddresses ? PRIVATE_NETWORKS : [],
-  });
+  const allowedNetworks = config.allowPrivateAddresses ? PRIVATE_NETWORKS : [];
+  const marketplace = createMarketplaceTransport({ allowedNetworks });
+  const prober = createMachineProber({ addressMap: config.addressMap, allowedNetworks });
   const counted = countedTransport(marketplace, clock, registry);
   const env: Env = { clock, random: systemRandom, kube, marketplace: counted, log };
   const processName = `${hostname()}_${systemRandom.uuid()}`;
@@ -61,6 +62,7 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
     processName,
     metrics,
     rentalMetrics,
+    prober,
   });
   exposeOperator(registry, operator, clock);
   const pages = await servePageSet({ config, operator, registry, clock });

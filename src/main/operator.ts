@@ -9,6 +9,8 @@ import { rentalTraces } from '../accounts/rental-traces.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { CONTROLLER_NAME, gpuInstanceResource, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import type { Config } from '../config.ts';
+import { createGpuInstanceController } from '../controllers/gpu-instance/controller.ts';
+import type { Prober } from '../controllers/gpu-instance/probe.ts';
 import { createMarketplaceAccountController } from '../controllers/marketplace-account/controller.ts';
 import { KeyChecks } from '../controllers/marketplace-account/key-checks.ts';
 import { createOrphanSweep } from '../controllers/orphan-sweep/controller.ts';
@@ -39,6 +41,8 @@ export interface OperatorOptions {
   readonly processName: string;
   readonly metrics: RuntimeMetrics;
   readonly rentalMetrics: RentalMetrics;
+  /** Asks machines whether they serve. */
+  readonly prober: Prober;
 }
 
 /** The operator, wired: what runs, and what health pages and metrics look at. */
@@ -70,7 +74,7 @@ export const LEASE_NAME = OPERATOR_NAME;
 /** Wires the operator. Nothing runs before `manager.run()`. */
 export function createOperator(options: OperatorOptions): Operator {
   const wiring = wire(options);
-  const controllers = [accountController(wiring), orphanSweep(wiring)];
+  const controllers = [accountController(wiring), instanceController(wiring), orphanSweep(wiring)];
   const manager = managerOf(wiring, controllers);
   const { kube, caches, registry, installation, election } = wiring;
   return { manager, kube, caches, registry, installation, election, controllers };
@@ -201,6 +205,27 @@ function accountController(wiring: Wiring): Controller {
   });
 }
 
+function instanceController(wiring: Wiring): Controller {
+  const { config, env, kube, caches, registry, installation, events, metrics, constants } = wiring;
+  return createGpuInstanceController({
+    env,
+    constants,
+    events,
+    metrics,
+    cluster: kube,
+    instances: caches.instances,
+    accounts: registry,
+    identity: () => installation.identity(),
+    lease: wiring.election ?? ALWAYS_LEADING,
+    prober: wiring.prober,
+    workers: config.gpuInstanceWorkers,
+    instanceMetrics: wiring.rentalMetrics,
+  });
+}
+
+/** Without an election nobody else can lead. */
+const ALWAYS_LEADING = { leaseRemainingMs: () => Number.POSITIVE_INFINITY };
+
 function orphanSweep(wiring: Wiring): Controller {
   const { config, env, kube, caches, registry, installation, events, metrics, constants } = wiring;
   const { clock, random, log } = env;
@@ -225,7 +250,7 @@ function orphanSweep(wiring: Wiring): Controller {
 
 /** Whether this process still leads for long enough to finish a call. */
 function mayAct({ election, constants }: Wiring): boolean {
-  return election === undefined || election.leaseRemainingMs() > constants.leaseMarginMs;
+  return (election ?? ALWAYS_LEADING).leaseRemainingMs() > constants.leaseMarginMs;
 }
 
 async function listInstances(

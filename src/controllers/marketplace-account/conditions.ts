@@ -1,8 +1,9 @@
+import { limitsOf } from '../../accounts/limits.ts';
 import { isTerminal, type Reason } from '../../api/v1alpha1/reasons.ts';
-import { formatDollars, parseDollars } from '../../lib/money.ts';
+import { formatDollars, type MicroDollars } from '../../lib/money.ts';
 import type { MarketplaceErrorKind } from '../../marketplace/errors.ts';
 import { sameLogin } from './pinned-login.ts';
-import type { Failure, Observed, Unreadiness } from './types.ts';
+import type { Failure, KeyProof, Observed, SessionFacts, Unreadiness } from './types.ts';
 
 /** A condition as decided; when it came about is added on writing. */
 export interface Verdict {
@@ -10,6 +11,8 @@ export interface Verdict {
   readonly reason: Reason;
   readonly message: string;
 }
+
+type Proven = Extract<KeyProof, { type: 'proven' }>;
 
 const holds = (reason: Reason, message: string): Verdict => ({ status: 'True', reason, message });
 const fails = (reason: Reason, message: string): Verdict => ({ status: 'False', reason, message });
@@ -22,19 +25,26 @@ const TOLERATED_FAILURES = 1;
 export function authenticated(observed: Observed): Verdict {
   const { url, proof } = observed;
   if (url.type === 'refused') return fails('URLNotAllowed', urlMessage(url));
-  if (proof.type === 'proven' && proof.source === 'kept') return usingKeptKey(observed);
-  if (proof.type === 'none') return noKey(observed) ?? unsure('Pending', 'The key has not been tried yet.');
-  if (proof.type === 'failed') return keyFailed(observed, proof.failure);
-  const pinned = observed.account.status?.login;
-  if (pinned && !sameLogin(pinned, proof.login)) {
-    const { userId } = proof.login;
+  switch (proof.type) {
+    case 'none':
+      return noKey(observed) ?? unsure('Pending', 'The key has not been tried yet.');
+    case 'failed':
+      return keyFailed(observed, proof.failure);
+    case 'proven':
+      return proof.source === 'kept' ? usingKeptKey(observed) : ownKeyProven(observed, proof);
+  }
+}
+
+function ownKeyProven({ account }: Observed, { login, mayDestroy }: Proven): Verdict {
+  const pinned = account.status?.login;
+  if (pinned && !sameLogin(pinned, login)) {
     return fails(
       'LoginChanged',
-      `The key proves user ${userId}, the account is pinned to user ${pinned.userId}; nothing is changed or destroyed with it. Put a key of user ${pinned.userId} back, and make another MarketplaceAccount for user ${userId}.`,
+      `The key proves user ${login.userId}, the account is pinned to user ${pinned.userId}; nothing is changed or destroyed with it. Put a key of user ${pinned.userId} back, and make another MarketplaceAccount for user ${login.userId}.`,
     );
   }
-  if (!proof.mayDestroy) return fails('KeyTooNarrow', TOO_NARROW);
-  return holds('Authenticated', `The key proves user ${proof.login.userId}.`);
+  if (!mayDestroy) return fails('KeyTooNarrow', TOO_NARROW);
+  return holds('Authenticated', `The key proves user ${login.userId}.`);
 }
 
 const TOO_NARROW =
@@ -102,17 +112,19 @@ function keyFailed(observed: Observed, failure: Failure): Verdict {
 
 /** Whether the marketplace answers with complete lists. */
 export function reachable({ url, session, proof }: Observed): Verdict {
-  if (url.type === 'refused')
+  if (url.type === 'refused') {
     return unsure('URLNotAllowed', 'Nothing is asked at an address that is not allowed.');
-  if (proof.type === 'failed' && !REJECTED[proof.failure.kind] && !session) return unreachable(proof.failure);
-  if (!session) return unsure('Pending', 'The machines of the login have not been listed yet.');
-  const { state, lastError, consecutiveFailures, lastCompleteAt } = session.health;
-  if (lastError && consecutiveFailures > (lastCompleteAt === undefined ? 0 : TOLERATED_FAILURES)) {
-    return unreachable(lastError);
   }
-  if (state === 'starting' || lastCompleteAt === undefined) {
-    return unsure('Pending', 'The machines of the login are being listed.');
-  }
+  if (session) return listsArrive(session);
+  if (proof.type === 'failed' && !REJECTED[proof.failure.kind]) return unreachable(proof.failure);
+  return unsure('Pending', 'The machines of the login have not been listed yet.');
+}
+
+function listsArrive({ health }: SessionFacts): Verdict {
+  const { lastError, consecutiveFailures, lastCompleteAt } = health;
+  const tolerated = lastCompleteAt === undefined ? 0 : TOLERATED_FAILURES;
+  if (lastError && consecutiveFailures > tolerated) return unreachable(lastError);
+  if (lastCompleteAt === undefined) return unsure('Pending', 'The machines of the login are being listed.');
   return holds('ListComplete', 'The marketplace answers with complete lists.');
 }
 
@@ -142,25 +154,32 @@ function unreachable({ kind }: { readonly kind: MarketplaceErrorKind }): Verdict
 
 /** Whether credit and spending leave room for rentals. Figures that move stay out of the text. */
 export function funded({ account, proof, session }: Observed): Verdict {
-  const { limits } = account.spec;
-  const user = proof.type === 'proven' ? proof.user : undefined;
-  const credit = user ? user.credit : session?.sums.credit;
-  const monthly = limits.maxSpendPerMonth === undefined ? undefined : parseDollars(limits.maxSpendPerMonth);
-  const hourly = limits.maxSpendPerHour === undefined ? undefined : parseDollars(limits.maxSpendPerHour);
-  const least = parseDollars(limits.minCredit ?? '0') ?? 0;
-  if (monthly !== undefined && (session?.sums.spentThisMonth ?? 0) >= monthly) {
-    return fails('SpendLimitReached', `limits.maxSpendPerMonth of $${formatDollars(monthly)} is reached.`);
+  const limits = limitsOf(account);
+  const { spentThisMonth = 0, dollarsPerHour = 0 } = session?.sums ?? {};
+  if (isReached(spentThisMonth, limits.maxSpendPerMonth)) {
+    return fails(
+      'SpendLimitReached',
+      `limits.maxSpendPerMonth of ${dollars(limits.maxSpendPerMonth)} is reached.`,
+    );
   }
-  if (hourly !== undefined && (session?.sums.dollarsPerHour ?? 0) >= hourly) {
-    return fails('SpendLimitReached', `limits.maxSpendPerHour of $${formatDollars(hourly)} is reached.`);
+  if (isReached(dollarsPerHour, limits.maxSpendPerHour)) {
+    return fails(
+      'SpendLimitReached',
+      `limits.maxSpendPerHour of ${dollars(limits.maxSpendPerHour)} is reached.`,
+    );
   }
+  const credit = proof.type === 'proven' ? proof.user.credit : session?.sums.credit;
+  const least = limits.minCredit ?? 0;
   if (credit === undefined) return unsure('CreditUnknown', 'The credit is not known.');
   if (credit > least) return holds('Funded', 'Credit and spending leave room for rentals.');
-  return fails(
-    'LowCredit',
-    `The credit is not above $${formatDollars(least)}. Add credit at the marketplace.`,
-  );
+  return fails('LowCredit', `The credit is not above ${dollars(least)}. Add credit at the marketplace.`);
 }
+
+function isReached(amount: MicroDollars, most: MicroDollars | undefined): boolean {
+  return most !== undefined && amount >= most;
+}
+
+const dollars = (amount: MicroDollars | undefined) => `$${formatDollars(amount ?? 0)}`;
 
 /** The first reason why the account gives no tickets, in the order in which a person should mend them. */
 export function unreadiness(observed: Observed): Unreadiness | undefined {

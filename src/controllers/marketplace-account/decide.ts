@@ -76,16 +76,18 @@ function readiness(observed: Observed): Action {
 
 /** One event when the account stalls or its breaker opens; conditions tell the rest. */
 function events(observed: Observed): readonly Action[] {
-  const { account, session: facts } = observed;
+  return [...stallEvent(observed), ...breakerEvent(observed)];
+}
+
+function stallEvent(observed: Observed): readonly Action[] {
   const why = stalled(observed);
-  const before = account.status?.conditions?.find(({ type }) => type === 'Stalled');
-  const list: Action[] = [];
-  if (why && before?.reason !== why.reason) {
-    list.push({ type: 'event', severity: 'Warning', reason: why.reason, note: why.message });
-  }
-  const opened = facts?.breaker.type === 'open' && facts.breaker.cause === 'massFailure';
-  if (opened && !account.status?.breaker?.open && facts.breaker.type === 'open') {
-    list.push({ type: 'event', severity: 'Warning', reason: 'BreakerOpened', note: facts.breaker.message });
-  }
-  return list;
+  const before = observed.account.status?.conditions?.find(({ type }) => type === 'Stalled');
+  if (!why || before?.reason === why.reason) return [];
+  return [{ type: 'event', severity: 'Warning', reason: why.reason, note: why.message }];
+}
+
+function breakerEvent({ account, session: facts }: Observed): readonly Action[] {
+  const state = facts?.breaker;
+  if (state?.type !== 'open' || state.cause !== 'massFailure' || account.status?.breaker?.open) return [];
+  return [{ type: 'event', severity: 'Warning', reason: 'BreakerOpened', note: state.message }];
 }

@@ -1,4 +1,5 @@
 import type { AvoidEntry } from '../../accounts/avoid-list.ts';
+import type { BreakerState } from '../../accounts/breaker.ts';
 import type { MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { setConditions } from '../../runtime/conditions.ts';
@@ -112,18 +113,26 @@ function retained({ session, account, now }: Observed): Pick<Status, 'retained'>
 }
 
 /** Only a mass failure is worth remembering: a failed list closes by itself. */
-function breakerRecord({ session, account, now }: Observed): Pick<Status, 'breaker'> {
-  const before = account.status?.breaker;
-  const wanted = account.metadata.annotations?.[annotations.closeBreaker];
+function breakerRecord(observed: Observed): Pick<Status, 'breaker'> {
+  const before = observed.account.status?.breaker;
+  const failure = massFailure(observed);
+  if (!failure) return before ? { breaker: closedRecord(before, observed.now) } : {};
+  const wanted = observed.account.metadata.annotations?.[annotations.closeBreaker];
+  if (wanted !== undefined && wanted !== before?.closedBy) {
+    const { newlyBad } = failure;
+    return { breaker: { open: false, since: timestampOf(observed.now), newlyBad, closedBy: wanted } };
+  }
+  const since = before?.open ? before.since : timestampOf(failure.since);
+  return { breaker: { ...before, open: true, since, newlyBad: failure.newlyBad } };
+}
+
+function massFailure({ session }: Observed): Extract<BreakerState, { type: 'open' }> | undefined {
   const state = session?.breaker;
-  const massFailure = state?.type === 'open' && state.cause === 'massFailure' ? state : undefined;
-  const closesByHand = massFailure !== undefined && wanted !== undefined && wanted !== before?.closedBy;
-  const open = massFailure !== undefined && !closesByHand;
-  if (!before && !massFailure) return {};
-  const closedBy = closesByHand ? wanted : before?.closedBy;
-  const since = before?.open === open ? before.since : timestampOf(massFailure?.since ?? now);
-  const newlyBad = massFailure?.newlyBad ?? before?.newlyBad ?? 0;
-  return { breaker: { open, since, newlyBad, ...(closedBy === undefined ? {} : { closedBy }) } };
+  return state?.type === 'open' && state.cause === 'massFailure' ? state : undefined;
+}
+
+function closedRecord(before: NonNullable<Status['breaker']>, now: number): NonNullable<Status['breaker']> {
+  return before.open ? { ...before, open: false, since: timestampOf(now) } : before;
 }
 
 /** The newest rental on record; a person's word that a rollback was looked at moves it to now. */
