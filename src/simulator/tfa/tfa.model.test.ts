@@ -1,0 +1,280 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { seededRandom } from '../../lib/random.ts';
+import { completeAuthorization, requestAuthorization } from './authorize.ts';
+import { backupCodesRemaining } from './backup-codes.ts';
+import { totpSecret } from './codes.ts';
+import { confirmNewMethod } from './confirm.ts';
+import { completeLogin } from './login.ts';
+import { removeMethod } from './methods.ts';
+import { regenerateBackupCodes } from './regenerate.ts';
+import { defaultTfaSettings } from './settings.ts';
+import { newTfaAccount, type TfaAccount, type TfaStatus, type TfaStep } from './state.ts';
+import { totpCode } from './totp.ts';
+import { runTfaStep } from './transition.ts';
+
+/** The machines under test, with one account and a clock of their own. */
+class Machine {
+  account: TfaAccount = newTfaAccount(1);
+  status: TfaStatus = 'disabled';
+  now = 1_800_000_000_000;
+  lastCode = '';
+  readonly random = seededRandom(3);
+  methodIds = 0;
+
+  /** The value of a step, or the code of its refusal. */
+  move<T>(step: (step: TfaStep) => T): { ok: T } | { refused: string } {
+    const before = JSON.stringify(this.account);
+    const input = this.account;
+    const outcome = runTfaStep(
+      {
+        account: input,
+        status: this.status,
+        user: { id: 1, email: 'a@b.example', emailVerifiedAt: 1, phoneNumber: null, isAdmin: false },
+        settings: defaultTfaSettings,
+        now: this.now,
+        random: this.random,
+        nextMethodId: () => {
+          this.methodIds += 1;
+          return this.methodIds;
+        },
+        foreignSends: () => 0,
+      },
+      step,
+    );
+    expect(JSON.stringify(input)).toBe(before);
+    this.account = outcome.account;
+    this.status = outcome.status;
+    this.lastCode = outcome.sent.at(-1)?.code ?? this.lastCode;
+    return outcome.result.type === 'done'
+      ? { ok: outcome.result.value }
+      : { refused: outcome.result.refusal.code };
+  }
+}
+
+/** What the specification says of the account, kept apart from how the machines keep it. */
+interface Model {
+  now: number;
+  methods: { secret: string; id: number; failures: number; lockedUntil: number }[];
+  codes: { code: string; used: boolean }[];
+  challenge: { secret: string; code: string; at: number } | undefined;
+  authorizedUntil: number;
+}
+
+type Command = fc.Command<Model, Machine>;
+
+const MINUTE = 60_000;
+const wrongFor = (code: string): string => (code === '000000' ? '000001' : '000000');
+const isLocked = (model: Model, method: Model['methods'][number]): boolean => model.now < method.lockedUntil;
+
+/** What verifying the first method has to answer, by the rules of lockout. */
+function expectVerification(model: Model, isRight: boolean): string | undefined {
+  const [method] = model.methods;
+  if (!method) return undefined;
+  if (isLocked(model, method)) return 'tfa_locked';
+  if (method.lockedUntil !== 0) Object.assign(method, { lockedUntil: 0, failures: 0 });
+  if (isRight) {
+    method.failures = 0;
+    return undefined;
+  }
+  method.failures += 1;
+  if (method.failures >= 5) method.lockedUntil = model.now + 15 * MINUTE;
+  return '2fa_verification_failed';
+}
+
+const refusalOf = (answered: object): string | undefined =>
+  'refused' in answered ? String(answered.refused) : undefined;
+
+class Wait implements Command {
+  readonly minutes: number;
+  constructor(minutes: number) {
+    this.minutes = minutes;
+  }
+  check = () => true;
+  run(model: Model, real: Machine): void {
+    model.now += this.minutes * MINUTE;
+    real.now = model.now;
+  }
+  toString = () => `wait ${this.minutes} min`;
+}
+
+class RequestByEmail implements Command {
+  check = () => true;
+  run(model: Model, real: Machine): void {
+    const answered = real.move((step) => requestAuthorization(step, { tfaMethod: 'email' }));
+    if (!('ok' in answered) || answered.ok.type !== 'challenge') throw new Error('No challenge was made.');
+    model.challenge = { secret: answered.ok.secret, code: real.lastCode, at: model.now };
+  }
+  toString = () => 'request authorization';
+}
+
+class CompleteAuthorization implements Command {
+  readonly isRight: boolean;
+  constructor(isRight: boolean) {
+    this.isRight = isRight;
+  }
+  check = () => true;
+  run(model: Model, real: Machine): void {
+    const { challenge } = model;
+    const code = this.isRight ? (challenge?.code ?? '123456') : wrongFor(challenge?.code ?? '');
+    const answer = { secret: challenge?.secret ?? 'none', code };
+    expect(refusalOf(real.move((step) => completeAuthorization(step, answer)))).toBe(this.expected(model));
+  }
+  private expected(model: Model): string | undefined {
+    const { challenge } = model;
+    if (!challenge) return 'no_pending_authorization';
+    if (model.now - challenge.at > 10 * MINUTE) {
+      return model.now - challenge.at > 24 * 60 * MINUTE
+        ? expect.stringMatching(/2fa_expired|challenge_not_found/)
+        : '2fa_expired';
+    }
+    if (!this.isRight) return '2fa_login_failed';
+    model.challenge = undefined;
+    model.authorizedUntil = model.now + 30 * MINUTE;
+    return undefined;
+  }
+  toString = () => `complete authorization ${this.isRight}`;
+}
+
+class AddTotp implements Command {
+  readonly isRight: boolean;
+  constructor(isRight: boolean) {
+    this.isRight = isRight;
+  }
+  check = (model: Readonly<Model>) => model.methods.length < 5;
+  run(model: Model, real: Machine): void {
+    const secret = totpSecret(real.random);
+    const right = totpCode(secret, model.now);
+    const code = this.isRight ? right : wrongFor(right);
+    const answered = real.move((step) => confirmNewMethod(step, { tfaMethod: 'totp', code, secret }));
+    expect(refusalOf(answered)).toBe(this.expected(model));
+    if (!('ok' in answered)) return;
+    const { method, backupCodes } = answered.ok;
+    expect(backupCodes?.length).toBe(model.methods.length === 0 ? 10 : undefined);
+    if (backupCodes) model.codes = backupCodes.map((text) => ({ code: text, used: false }));
+    model.methods.push({ secret, id: method.id, failures: 0, lockedUntil: 0 });
+  }
+  private expected(model: Readonly<Model>): string | undefined {
+    if (model.now > model.authorizedUntil) return 'authorization_required';
+    return this.isRight ? undefined : '2fa_login_failed';
+  }
+  toString = () => `add TOTP ${this.isRight}`;
+}
+
+abstract class ByTotp implements Command {
+  readonly isRight: boolean;
+  constructor(isRight: boolean) {
+    this.isRight = isRight;
+  }
+  check = (model: Readonly<Model>) => model.methods.length > 0;
+  run(model: Model, real: Machine): void {
+    const [method] = model.methods;
+    if (!method) throw new Error('The model has no method.');
+    const right = totpCode(method.secret, model.now);
+    const proof = { tfaMethod: 'totp', methodId: method.id, code: this.isRight ? right : wrongFor(right) };
+    const expected = expectVerification(model, this.isRight);
+    this.act(model, real, { proof, expected });
+  }
+  abstract act(
+    model: Model,
+    real: Machine,
+    given: { proof: { tfaMethod: string; methodId: number; code: string }; expected: string | undefined },
+  ): void;
+}
+
+class LogIn extends ByTotp {
+  act(_model: Model, real: Machine, given: Parameters<ByTotp['act']>[2]): void {
+    const answered = real.move((step) => completeLogin(step, { ...given.proof, admin: false }));
+    expect(refusalOf(answered)).toBe(given.expected);
+  }
+  override toString = () => `log in ${this.isRight}`;
+}
+
+class Remove extends ByTotp {
+  act(model: Model, real: Machine, given: Parameters<ByTotp['act']>[2]): void {
+    const answered = real.move((step) => removeMethod(step, given.proof));
+    expect(refusalOf(answered)).toBe(given.expected);
+    if (given.expected !== undefined) return;
+    model.methods.shift();
+    if (model.methods.length > 0) return;
+    Object.assign(model, { codes: [], authorizedUntil: 0, challenge: undefined });
+  }
+  override toString = () => `remove ${this.isRight}`;
+}
+
+class Regenerate extends ByTotp {
+  act(model: Model, real: Machine, given: Parameters<ByTotp['act']>[2]): void {
+    const answered = real.move((step) => regenerateBackupCodes(step, given.proof));
+    expect(refusalOf(answered)).toBe(given.expected);
+    if ('ok' in answered) model.codes = answered.ok.map((code) => ({ code, used: false }));
+  }
+  override toString = () => `regenerate ${this.isRight}`;
+}
+
+class UseBackupCode implements Command {
+  readonly index: number;
+  constructor(index: number) {
+    this.index = index;
+  }
+  check = (model: Readonly<Model>) => model.codes.length > 0;
+  run(model: Model, real: Machine): void {
+    const row = model.codes[this.index % model.codes.length];
+    if (!row) throw new Error('The model has no code.');
+    const answered = real.move((step) => completeLogin(step, { backupCode: row.code, admin: false }));
+    expect(refusalOf(answered)).toBe(row.used ? 'invalid_backup_code' : undefined);
+    row.used = true;
+  }
+  toString = () => `backup code ${this.index}`;
+}
+
+/** What has to hold after every step. */
+function checkInvariants(model: Model, real: Machine): void {
+  expect(real.account.methods.map(({ id }) => id)).toEqual(model.methods.map(({ id }) => id));
+  expect(real.status).toBe(model.methods.length > 0 ? 'enabled' : 'disabled');
+  expect(real.account.methods.filter(({ isPrimary }) => isPrimary)).toHaveLength(
+    Math.min(1, model.methods.length),
+  );
+  expect(backupCodesRemaining(real.account.backupCodes)).toBe(model.codes.filter(({ used }) => !used).length);
+}
+
+/** The command, and the invariants after it. */
+const checked = (command: Command): Command => ({
+  check: (model) => command.check(model),
+  run(model, real) {
+    command.run(model, real);
+    checkInvariants(model, real);
+  },
+  toString: () => command.toString(),
+});
+
+const right = fc.boolean();
+const commands = [
+  fc.integer({ min: 0, max: 40 }).map((minutes) => new Wait(minutes)),
+  fc.constant(new RequestByEmail()),
+  right.map((isRight) => new CompleteAuthorization(isRight)),
+  fc.constant(new CompleteAuthorization(true)),
+  fc.constant(new AddTotp(true)),
+  right.map((isRight) => new AddTotp(isRight)),
+  right.map((isRight) => new LogIn(isRight)),
+  fc.constant(new LogIn(false)),
+  right.map((isRight) => new Remove(isRight)),
+  fc.constant(new Regenerate(true)),
+  fc.nat(9).map((index) => new UseBackupCode(index)),
+].map((arbitrary) => arbitrary.map((command) => checked(command as Command)));
+
+test('random walks through 2FA answer what the specification says, at every step', () => {
+  fc.assert(
+    fc.property(fc.commands(commands, { maxCommands: 60, size: 'max' }), (walk) => {
+      const real = new Machine();
+      const model: Model = {
+        now: real.now,
+        methods: [],
+        codes: [],
+        challenge: undefined,
+        authorizedUntil: 0,
+      };
+      fc.modelRun(() => ({ model, real }), walk);
+    }),
+    { numRuns: 150 },
+  );
+});
