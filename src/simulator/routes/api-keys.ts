@@ -10,11 +10,12 @@ const noSuchKey = (id: string): Refusal => new Refusal(404, 'not_found', `There 
 
 function create(ctx: RouteContext): Reply {
   const caller = callerOf(ctx);
+  const name = requiredString(ctx.body, 'name');
   const permissions = readPermissions(ctx.body.permissions);
   refuseWider(caller, permissions);
   const key = newKey(ctx, {
     userId: caller.user.id,
-    name: requiredString(ctx.body, 'name'),
+    name,
     permissions,
     keyParams: readKeyParams(ctx.body),
   });
@@ -59,7 +60,10 @@ function newKey(
 ): ApiKey {
   return {
     id: ctx.write.nextId('apiKey'),
-    ...given,
+    userId: given.userId,
+    name: given.name,
+    permissions: given.permissions,
+    keyParams: given.keyParams,
     secret: Buffer.from(ctx.random.bytes(32)).toString('hex'),
     instanceId: null,
     session: false,
