@@ -84,19 +84,7 @@ export function createApiKeys(requester: Requester): ApiKeysResource {
         body: {},
         bounds,
       }),
-    async reset(bounds) {
-      const { value } = await requester.send({
-        ...ACCOUNT,
-        operation: 'reset the API key',
-        effect: 'write',
-        method: 'PUT',
-        path: '/api/v0/commands/reset_apikey/',
-        body: { client_id: 'me' },
-        reply: resetApiKeyReply,
-        bounds,
-      });
-      return new Secret(value.new_api_key);
-    },
+    reset: (options) => resetKey(requester, options),
   };
 }
 
@@ -116,6 +104,20 @@ async function createKey(
     bounds,
   });
   return { id: value.id, key: new Secret(value.key), permissions: value.permissions };
+}
+
+async function resetKey(requester: Requester, bounds: CallOptions | undefined): Promise<Secret> {
+  const { value } = await requester.send({
+    ...ACCOUNT,
+    operation: 'reset the API key',
+    effect: 'write',
+    method: 'PUT',
+    path: '/api/v0/commands/reset_apikey/',
+    body: { client_id: 'me' },
+    reply: resetApiKeyReply,
+    bounds,
+  });
+  return new Secret(value.new_api_key);
 }
 
 function toApiKey(row: z.infer<typeof apiKeyRow>): ApiKey {

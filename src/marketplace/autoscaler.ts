@@ -104,41 +104,16 @@ export interface AutoscalerOptions {
 /** The autoscaler over one requester. */
 export function createAutoscaler(requester: Requester, options: AutoscalerOptions): AutoscalerResource {
   const base = autoscalerBase(options);
-  const apiKey = options.apiKey;
+  const { apiKey } = options;
   return {
     async workers(id, bounds) {
-      const call = {
-        ...CALL,
-        base,
-        operation: 'list workers',
-        path: '/get_endpoint_workers/',
-        bounds,
-      } as const;
-      return toWorkers(
-        (await requester.send({ ...call, effect: 'read', body: { id }, reply: workersReply })).value,
-      );
+      return toWorkers((await requester.send(workersCall(id, { base, bounds }))).value);
     },
     async logs(query, bounds) {
-      const path = query.of === 'endpoint' ? '/get_endpoint_logs/' : '/get_autogroup_logs/';
-      const body = { id: query.id, api_key: apiKey.reveal(), tail: query.tailLines };
-      const call = { ...CALL, base, operation: 'read logs of a group', path, body, bounds } as const;
-      return toGroupLogs((await requester.send({ ...call, effect: 'read', reply: groupLogsReply })).value);
+      return toGroupLogs((await requester.send(logsCall(query, { base, bounds, apiKey }))).value);
     },
-    async updateWorkers({ workerGroupId, cancel }, bounds) {
-      const body = {
-        workergroup_id: workerGroupId,
-        api_key: apiKey.reveal(),
-        ...(cancel ? { cancel_update: true } : {}),
-      };
-      const call = {
-        ...CALL,
-        base,
-        operation: 'update workers',
-        path: '/update_workers/',
-        body,
-        bounds,
-      } as const;
-      const { value } = await requester.send({ ...call, effect: 'write', reply: updateWorkersReply });
+    async updateWorkers(request, bounds) {
+      const { value } = await requester.send(updateCall(request, { base, bounds, apiKey }));
       return { workers: value.workers_to_update, message: value.error_msg };
     },
     async route(request, bounds) {
@@ -157,6 +132,63 @@ export function createAutoscaler(requester: Requester, options: AutoscalerOption
   };
 }
 
+/** Where a call goes and how it is bounded. */
+interface Reach {
+  readonly base: BaseUrl;
+  readonly bounds: CallOptions | undefined;
+}
+
+/** These calls repeat the account's key in their body. */
+interface KeyedReach extends Reach {
+  readonly apiKey: Secret;
+}
+
+function workersCall(id: number, reach: Reach): Call<typeof workersReply> {
+  return {
+    ...CALL,
+    ...reach,
+    operation: 'list workers',
+    effect: 'read',
+    path: '/get_endpoint_workers/',
+    body: { id },
+    reply: workersReply,
+  };
+}
+
+function logsCall(
+  { of, id, tailLines }: GroupLogQuery,
+  { apiKey, ...reach }: KeyedReach,
+): Call<typeof groupLogsReply> {
+  return {
+    ...CALL,
+    ...reach,
+    operation: 'read logs of a group',
+    effect: 'read',
+    path: of === 'endpoint' ? '/get_endpoint_logs/' : '/get_autogroup_logs/',
+    body: { id, api_key: apiKey.reveal(), tail: tailLines },
+    reply: groupLogsReply,
+  };
+}
+
+function updateCall(
+  { workerGroupId, cancel }: { workerGroupId: number; cancel?: boolean },
+  { apiKey, ...reach }: KeyedReach,
+): Call<typeof updateWorkersReply> {
+  return {
+    ...CALL,
+    ...reach,
+    operation: 'update workers',
+    effect: 'write',
+    path: '/update_workers/',
+    body: {
+      workergroup_id: workerGroupId,
+      api_key: apiKey.reveal(),
+      ...(cancel ? { cancel_update: true } : {}),
+    },
+    reply: updateWorkersReply,
+  };
+}
+
 function autoscalerBase({ baseUrl, autoscalerUrl }: AutoscalerOptions): BaseUrl {
   const base = parseBaseUrl(baseUrl);
   if (autoscalerUrl !== undefined) return parseBaseUrl(autoscalerUrl);
@@ -164,13 +196,10 @@ function autoscalerBase({ baseUrl, autoscalerUrl }: AutoscalerOptions): BaseUrl 
 }
 
 /** The endpoint's own key stands in for the account's. */
-function routeCall(
-  request: RouteRequest,
-  { base, bounds }: { base: BaseUrl; bounds: CallOptions | undefined },
-): Call<typeof routeReply> {
+function routeCall(request: RouteRequest, reach: Reach): Call<typeof routeReply> {
   return {
     ...CALL,
-    base,
+    ...reach,
     operation: 'route a request',
     effect: 'write',
     path: '/route/',
@@ -183,6 +212,5 @@ function routeCall(
       replay_timeout: request.replayTimeoutSeconds ?? 60,
     },
     reply: routeReply,
-    bounds,
   };
 }

@@ -24,6 +24,7 @@ export interface CallContext {
 interface Judgement {
   readonly kind: MarketplaceErrorKind;
   readonly outcome: Outcome;
+  readonly advice: string;
 }
 
 const SAFE_CODE = /^[A-Za-z0-9_]{1,64}$/;
@@ -59,10 +60,10 @@ const KIND_BY_STATUS: ReadonlyMap<number, MarketplaceErrorKind> = new Map([
 /** The error that a reply with a failing status, or with `success: false`, stands for. */
 export function classifyFailure(reply: FailedReply, context: CallContext): MarketplaceError {
   const body = readFailure(reply.body);
-  const { kind, outcome } = judge(reply.status, body, context);
+  const { kind, outcome, advice } = judge(reply.status, body, context);
   const instanceId = context.area === 'rent' ? body.new_contract : undefined;
   const code = safeCode(body);
-  return new MarketplaceError(describe(context.operation, { kind, status: reply.status, code }), {
+  return new MarketplaceError(describe(context.operation, { kind, status: reply.status, code, advice }), {
     kind,
     outcome: instanceId === undefined ? outcome : 'unknown',
     code,
@@ -72,6 +73,7 @@ export function classifyFailure(reply: FailedReply, context: CallContext): Marke
     instanceId,
     failCount: body.fail_count,
     lockedUntil: toMilliseconds(body.locked_until),
+    advice,
   });
 }
 
@@ -80,12 +82,13 @@ export interface FailureEvidence {
   readonly kind: MarketplaceErrorKind;
   readonly status?: number;
   readonly code?: string | undefined;
+  readonly advice: string;
 }
 
 /** One line of our own words: what was tried, what it means, status and code. */
-export function describe(operation: string, { kind, status, code }: FailureEvidence): string {
+export function describe(operation: string, { kind, status, code, advice }: FailureEvidence): string {
   const evidence = [status === undefined ? undefined : `HTTP ${status}`, code].filter(Boolean).join(', ');
-  return `${operation}: ${kind}${evidence ? ` (${evidence})` : ''}. ${ADVICE_BY_KIND[kind]}`;
+  return `${operation}: ${kind}${evidence ? ` (${evidence})` : ''}. ${advice}`;
 }
 
 function textOf(body: WireFailure): string {
@@ -111,13 +114,23 @@ function readFailure(text: string): WireFailure {
   return failureBody.parse({ msg: text.slice(0, 300) });
 }
 
-function judge(status: number, body: WireFailure, { area, effect }: CallContext): Judgement {
+function judge(status: number, body: WireFailure, context: CallContext): Judgement {
   const text = textOf(body);
-  const row = findErrorCode({ area, code: body.error, status, text });
-  const kind = authenticationKind(status, text) ?? row?.kind ?? kindOfStatus(status);
-  if (effect === 'read') return { kind, outcome: 'refused' };
-  if (area === 'rent') return { kind, outcome: CERTAIN_FOR_RENT.has(kind) ? 'refused' : 'unknown' };
-  return { kind, outcome: row?.outcome ?? outcomeOfStatus(status) };
+  const authentication = authenticationKind(status, text);
+  const row = findErrorCode({ area: context.area, code: body.error, status, text });
+  const known = authentication === undefined ? row : undefined;
+  const kind = authentication ?? row?.kind ?? kindOfStatus(status);
+  const outcome = outcomeOf({ kind, known: known?.outcome, status }, context);
+  return { kind, outcome, advice: known?.advice ?? ADVICE_BY_KIND[kind] };
+}
+
+function outcomeOf(
+  { kind, known, status }: { kind: MarketplaceErrorKind; known: Outcome | undefined; status: number },
+  { area, effect }: CallContext,
+): Outcome {
+  if (effect === 'read') return 'refused';
+  if (area === 'rent') return CERTAIN_FOR_RENT.has(kind) ? 'refused' : 'unknown';
+  return known ?? outcomeOfStatus(status);
 }
 
 function authenticationKind(status: number, text: string): MarketplaceErrorKind | undefined {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { classifyFailure } from './classify-failure.ts';
-import { ADVICE_BY_KIND, adviceFor, ERROR_CATALOGUE, findErrorCode } from './error-catalogue.ts';
+import { ADVICE_BY_KIND, connectionAdvice, ERROR_CATALOGUE, findErrorCode } from './error-catalogue.ts';
 import type { MarketplaceErrorKind } from './errors.ts';
 
 /** Specification 7: every code of two-factor authentication with its status. */
@@ -64,9 +64,10 @@ describe('the catalogue', () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  test('gives advice for every kind, and the code’s own where there is one', () => {
-    expect(adviceFor({ kind: 'locked', code: 'tfa_locked' })).toMatch(/15 minutes/);
-    expect(adviceFor({ kind: 'timeout' })).toBe(ADVICE_BY_KIND.timeout);
+  test('has something to do for every kind', () => {
+    for (const advice of Object.values(ADVICE_BY_KIND)) expect(advice).toMatch(/^[A-Z].*[.!]$/);
+    expect(connectionAdvice('CERT_HAS_EXPIRED')).toMatch(/certificate/);
+    expect(connectionAdvice('ECONNREFUSED')).toBeUndefined();
   });
 
   test('lets no rent failure but a gone offer be certain by its code', () => {
@@ -90,6 +91,7 @@ describe('a failure', () => {
       outcome: 'refused',
       failCount: 5,
       lockedUntil: 1_700_000_900_000,
+      advice: expect.stringMatching(/15 minutes/),
     });
   });
 

@@ -57,10 +57,10 @@ export function findErrorCode(query: CodeQuery): ErrorCodeRow | undefined {
   return ERROR_CATALOGUE.find((row) => matches(row, query));
 }
 
-/** What a person should do about a failure. */
-export function adviceFor(failure: { kind: MarketplaceErrorKind; code?: string | undefined }): string {
-  const row = ERROR_CATALOGUE.find(
-    (candidate) => candidate.code === failure.code && candidate.kind === failure.kind,
-  );
-  return row?.advice ?? ADVICE_BY_KIND[failure.kind];
+const CERTIFICATE_ADVICE =
+  'The certificate of the service cannot be trusted: check the address, the clock and the authorities that are trusted.';
+
+/** What a person should do about a connection that failed with a code of the system; undefined: nothing special. */
+export function connectionAdvice(code: string | undefined): string | undefined {
+  return code !== undefined && /CERT|SIGNED|SIGNATURE|ALTNAME/.test(code) ? CERTIFICATE_ADVICE : undefined;
 }

@@ -42,7 +42,10 @@ export type Outcome = 'refused' | 'unknown';
 export interface MarketplaceFailure {
   readonly kind: MarketplaceErrorKind;
   readonly outcome: Outcome;
-  /** The service's code, e.g. `no_such_ask`. Only letters, digits and `_`: safe to show. */
+  /**
+   * The service's code, e.g. `no_such_ask`, or of a lost connection the system's, e.g. `ECONNREFUSED`. Only
+   * letters, digits and `_`: safe to show.
+   */
   readonly code?: string | undefined;
   readonly status?: number | undefined;
   /** How long the service asked to be left alone. */
@@ -55,6 +58,8 @@ export interface MarketplaceFailure {
   readonly failCount?: number | undefined;
   /** 2FA: epoch milliseconds at which a lockout ends. */
   readonly lockedUntil?: number | undefined;
+  /** What a person should do, in our own words. */
+  readonly advice?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -72,6 +77,7 @@ export class MarketplaceError extends Error {
   readonly instanceId: number | undefined;
   readonly failCount: number | undefined;
   readonly lockedUntil: number | undefined;
+  readonly advice: string | undefined;
 
   constructor(message: string, failure: MarketplaceFailure) {
     super(message, failure.cause === undefined ? undefined : { cause: failure.cause });
@@ -85,5 +91,6 @@ export class MarketplaceError extends Error {
     this.instanceId = failure.instanceId;
     this.failCount = failure.failCount;
     this.lockedUntil = failure.lockedUntil;
+    this.advice = failure.advice;
   }
 }

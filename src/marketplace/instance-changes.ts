@@ -4,11 +4,13 @@ import type { CallOptions } from './offers.ts';
 import type { Requester } from './request.ts';
 import { logsReply } from './wire/instance.ts';
 
+type InstanceChange = Pick<Change, 'operation' | 'path' | 'body' | 'bounds'>;
+
 type Changes = Omit<InstancesResource, 'list' | 'page' | 'get' | 'rent' | 'rentMany'>;
 
 /** Changing instances over one requester (specification 4.6, 4.7). Nothing here is ever repeated. */
 export function createInstanceChanges(requester: Requester): Changes {
-  const put = (change: Pick<Change, 'operation' | 'path' | 'body' | 'bounds'>): Promise<ChangeAnswer> =>
+  const put = (change: InstanceChange): Promise<ChangeAnswer> =>
     sendChange(requester, { ...change, area: 'instances', endpointClass: 'change', method: 'PUT' });
 
   const setState = (id: number, state: 'running' | 'stopped', bounds?: CallOptions) =>
@@ -21,9 +23,6 @@ export function createInstanceChanges(requester: Requester): Changes {
       body: { state, ids },
       bounds,
     });
-
-  const remove = (change: Pick<Change, 'operation' | 'path' | 'body' | 'bounds'>): Promise<ChangeAnswer> =>
-    sendChange(requester, { ...change, area: 'instances', endpointClass: 'destroy', method: 'DELETE' });
 
   return {
     stop: async (id, options) => setState(id, 'stopped', options),
@@ -45,15 +44,25 @@ export function createInstanceChanges(requester: Requester): Changes {
       }),
     requestLogs: async (id, query, options) => requestLogs(requester, { id, query, options }),
     destroy: async (id, bounds) =>
-      remove({ operation: 'destroy an instance', path: instancePath(id), body: {}, bounds }),
+      destroy(requester, { operation: 'destroy an instance', path: instancePath(id), body: {}, bounds }),
     destroyMany: async (ids, bounds) =>
-      remove({
+      destroy(requester, {
         operation: 'destroy many instances',
         path: '/api/v0/instances/',
         body: { instance_ids: ids },
         bounds,
       }),
   };
+}
+
+/** Its class goes before all others. */
+function destroy(requester: Requester, change: InstanceChange): Promise<ChangeAnswer> {
+  return sendChange(requester, {
+    ...change,
+    area: 'instances',
+    endpointClass: 'destroy',
+    method: 'DELETE',
+  });
 }
 
 const OPERATION = { running: 'start', stopped: 'stop' } as const;

@@ -1,8 +1,11 @@
 import { TransportError } from '../lib/transport.ts';
 import { describe } from './classify-failure.ts';
 import { DeadlineExceeded } from './deadline.ts';
+import { ADVICE_BY_KIND, connectionAdvice } from './error-catalogue.ts';
 import { MarketplaceError, type MarketplaceErrorKind, type Outcome } from './errors.ts';
 import { UnreadableBody } from './read-body.ts';
+
+const SYSTEM_CODE = /^[A-Z0-9_]{3,60}$/;
 
 /** Why our own rules refused to connect; the cause of a TransportError with `sent` false. */
 export class BlockedAddress extends Error {}
@@ -42,10 +45,28 @@ function kindOf(cause: unknown): MarketplaceErrorKind {
   return 'unavailable';
 }
 
+/** The first code of the system among the causes, e.g. `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
+function systemCode(cause: unknown): string | undefined {
+  let error = cause;
+  while (error instanceof Error) {
+    if ('code' in error && typeof error.code === 'string' && SYSTEM_CODE.test(error.code)) return error.code;
+    error = error.cause;
+  }
+  return undefined;
+}
+
 function failure(
   operation: string,
   { kind, outcome }: { kind: MarketplaceErrorKind; outcome: Outcome },
   cause: unknown,
 ): MarketplaceError {
-  return new MarketplaceError(describe(operation, { kind }), { kind, outcome, cause });
+  const code = systemCode(cause);
+  const advice = connectionAdvice(code) ?? ADVICE_BY_KIND[kind];
+  return new MarketplaceError(describe(operation, { kind, code, advice }), {
+    kind,
+    outcome,
+    code,
+    advice,
+    cause,
+  });
 }

@@ -5,9 +5,11 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
+import { type SelfSigned, selfSigned } from '../../test/builders/self-signed.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { seededRandom } from '../lib/random.ts';
@@ -185,6 +187,53 @@ describe('a reply over a real socket', () => {
     const { url } = await serve((_request, response) => response.writeHead(429, headers).end(body));
     await expect(clientAt(url).users.current()).rejects.toMatchObject({ kind: 'throttled', status: 429 });
   });
+});
+
+describe('certificates (40)', () => {
+  const DAY = 86_400_000;
+  const valid = () =>
+    selfSigned({ notBefore: new Date(Date.now() - DAY), notAfter: new Date(Date.now() + DAY) });
+  const expired = () =>
+    selfSigned({ notBefore: new Date(Date.now() - 9 * DAY), notAfter: new Date(Date.now() - DAY) });
+
+  async function serveTls({ cert, key }: SelfSigned) {
+    const arrived: string[] = [];
+    const server = createTlsServer({ cert, key }, (request, response) => {
+      arrived.push(request.url ?? '');
+      response.end('{"success": true, "new_contract": 70}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    open.push(async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    });
+    return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, arrived };
+  }
+
+  test('that a trusted authority made are accepted', async () => {
+    const made = valid();
+    const { url } = await serveTls(made);
+    expect((await rent(clientAt(url, { ca: made.cert }))).instanceId).toBe(70);
+  });
+
+  test.each([
+    ['that nobody trusts', valid, false, /DEPTH_ZERO_SELF_SIGNED_CERT/],
+    ['that have expired', expired, true, /CERT_HAS_EXPIRED/],
+  ] as const)(
+    '%s are refused before the request leaves, and the message says so',
+    async (_, make, trusted, code) => {
+      const made = make();
+      const { url, arrived } = await serveTls(made);
+      const client = clientAt(url, trusted ? { ca: made.cert } : {});
+      await expect(rent(client)).rejects.toMatchObject({
+        kind: 'unavailable',
+        outcome: 'refused',
+        code: expect.stringMatching(code),
+        message: expect.stringMatching(/certificate of the service cannot be trusted/),
+      });
+      expect(arrived).toEqual([]);
+    },
+  );
 });
 
 describe('addresses', () => {

@@ -66,20 +66,7 @@ export function createWorkerGroups(requester: Requester): WorkerGroupsResource {
       });
       return value.results.map(toWorkerGroup);
     },
-    async create(group, bounds) {
-      const { value } = await requester.send({
-        operation: 'create a worker group',
-        endpointClass: 'groupCreate',
-        area: 'groups',
-        effect: 'write',
-        method: 'POST',
-        path: GROUPS,
-        body: { client_id: 'me', ...toWireGroup(group) },
-        reply: newWorkerGroupReply,
-        bounds,
-      });
-      return value.id;
-    },
+    create: (group, options) => create(requester, group, options),
     update: async (id, changes, bounds) =>
       sendChange(requester, {
         ...CHANGE,
@@ -99,6 +86,25 @@ export function createWorkerGroups(requester: Requester): WorkerGroupsResource {
         bounds,
       }),
   };
+}
+
+async function create(
+  requester: Requester,
+  group: WorkerGroupOptions,
+  bounds: CallOptions | undefined,
+): Promise<number> {
+  const { value } = await requester.send({
+    operation: 'create a worker group',
+    endpointClass: 'groupCreate',
+    area: 'groups',
+    effect: 'write',
+    method: 'POST',
+    path: GROUPS,
+    body: { client_id: 'me', ...toWireGroup(group) },
+    reply: newWorkerGroupReply,
+    bounds,
+  });
+  return value.id;
 }
 
 function toWireGroup(group: WorkerGroupOptions): Record<string, unknown> {

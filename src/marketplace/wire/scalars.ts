@@ -7,12 +7,15 @@ import { z } from 'zod';
 
 const NUMERIC = /^\s*[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,3})?\s*$/;
 
+/** null counts as not given; failing on it would cost more than all else of a row. */
 function readNumber(value: unknown): unknown {
+  if (value === null) return undefined;
   if (typeof value === 'string' && NUMERIC.test(value)) return Number(value);
   return value;
 }
 
 function readText(value: unknown): unknown {
+  if (value === null) return undefined;
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
 }
 
@@ -48,5 +51,5 @@ export const textOrNull = z.string().nullable().catch(null);
 
 /** A boolean, also as a word or 0 and 1, or undefined for null, absent and anything else. */
 export const looseBoolean = z
-  .preprocess((value) => BOOLEAN_WORDS.get(value) ?? value, z.boolean().optional())
+  .preprocess((value) => BOOLEAN_WORDS.get(value) ?? value ?? undefined, z.boolean().optional())
   .catch(undefined);
