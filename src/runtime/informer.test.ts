@@ -594,3 +594,18 @@ test('the audit does not blame the cache for what changed while it looked', asyn
   expect(api.waiting()).toBe(0);
   await informer.stop();
 });
+
+test('stop while the audit waits for the cache to catch up does not wait for it', async () => {
+  const fixture = setUp({ auditIntervalMs: 600_000 });
+  const { api, clock, informer } = fixture;
+  const body = await watching(fixture, []);
+  for (let minute = 1; minute <= 11 && api.waiting() === 0; minute++) {
+    await clock.advance(60_000);
+    body.push(bookmark(`${10 + minute}`));
+    await clock.settle();
+  }
+  api.take().reply(200, page([], '90'));
+  await clock.settle();
+  await informer.stop();
+  expect(clock.nextTimerMs()).toBeUndefined();
+});

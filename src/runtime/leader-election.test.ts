@@ -131,6 +131,7 @@ test('scenario 55: a machine that was frozen knows at once that its lease may be
   await one.acquire();
   clock.jumpWallClock(60_000);
   expect(one.election.leaseRemainingMs()).toBe(0);
+  expect(one.election.isLeader()).toBe(false);
   await clock.advance(2000);
   expect(one.election.lost.aborted).toBe(true);
 });

@@ -17,6 +17,7 @@ export interface LeaderElection {
   acquire(signal?: AbortSignal): Promise<void>;
   /** Aborted when leadership has ended, by loss or by {@link release}. */
   readonly lost: AbortSignal;
+  /** Whether nobody else can lead at this moment. */
   isLeader(): boolean;
   /**
    * How long no other candidate can lead yet, in milliseconds; 0 when not leading. Counted from before the last
@@ -84,7 +85,7 @@ class LeaseElection implements LeaderElection {
   }
 
   isLeader(): boolean {
-    return this.#leading;
+    return this.leaseRemainingMs() > 0;
   }
 
   leaseRemainingMs(): number {
