@@ -1,0 +1,58 @@
+import { PassThrough } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { readFlags, simulatorCommand } from './simulator.ts';
+
+/** Runs the command until it has printed its line. */
+async function ready(options: Record<string, unknown>) {
+  const stop = new AbortController();
+  const stdout = new PassThrough();
+  const context = {
+    stdout,
+    stderr: new PassThrough(),
+    stdin: new PassThrough(),
+    env: {},
+    signal: stop.signal,
+  };
+  const done = simulatorCommand.run({ args: [], options }, context);
+  const line = String(await new Promise((resolve) => stdout.once('data', resolve)));
+  const end = (): Promise<number> => {
+    stop.abort();
+    return done;
+  };
+  return { line, stop: end };
+}
+
+describe('gpu-rent simulator', () => {
+  test('prints one JSON line when ready, serves, and ends with 0', async () => {
+    const { line, stop } = await ready({
+      port: '0',
+      apiKey: 'mine',
+      control: true,
+      offers: '5',
+      rateLimits: false,
+    });
+    const { url, apiKey, control } = JSON.parse(line);
+    expect(line.endsWith('\n')).toBe(true);
+    expect({ apiKey, control }).toEqual({ apiKey: 'mine', control: `${url}/sim` });
+    const reply = await fetch(`${url}/api/v0/users/current`, { headers: { authorization: 'Bearer mine' } });
+    expect(reply.status).toBe(200);
+    expect((await fetch(`${control}/ledger`)).status).toBe(200);
+    expect(await stop()).toBe(0);
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
+  test('tells that there is no control', async () => {
+    const { line, stop } = await ready({ offers: '1' });
+    expect(JSON.parse(line).control).toBeNull();
+    await stop();
+  });
+
+  test.each([
+    [{ port: 'http' }, /--port: "http"/],
+    [{ timeScale: '-1' }, /--time-scale: "-1"/],
+    [{ seed: '' }, /--seed/],
+    [{ profile: 'both' }, /--profile: "both"/],
+  ])('%j is refused with the name of the flag', (options, reason) => {
+    expect(() => readFlags(options)).toThrow(reason);
+  });
+});
