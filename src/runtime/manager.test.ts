@@ -27,7 +27,7 @@ function setUp({
     name,
     start: () => void steps.push(`start ${name}`),
     stop: async () =>
-      void steps.push(`stop ${name}, held by ${api.lease()?.spec?.['holderIdentity'] ?? 'nobody'}`),
+      void steps.push(`stop ${name}, held by ${api.lease()?.spec?.holderIdentity ?? 'nobody'}`),
   });
   const election = createLeaderElection({
     client: api.clientOf(network),
@@ -52,11 +52,11 @@ test('sources are complete before the lease is held, and the lease is held befor
   const ended = manager.run();
   await clock.settle();
   expect(steps).toEqual(['start pods', 'start nodes']);
-  syncs['pods']?.();
+  syncs.pods?.();
   await clock.settle();
   expect(api.lease()).toBeUndefined();
   expect(manager.isReady()).toBe(false);
-  syncs['nodes']?.();
+  syncs.nodes?.();
   await clock.settle();
   expect({ ready: manager.isReady(), leading: manager.isLeading() }).toEqual({ ready: true, leading: true });
   expect(steps.slice(2)).toEqual(['start feed', 'start controller']);
@@ -69,7 +69,7 @@ test('sources are complete before the lease is held, and the lease is held befor
     'stop pods',
     'stop nodes',
   ]);
-  expect(api.lease()?.spec?.['holderIdentity']).toBe('');
+  expect(api.lease()?.spec?.holderIdentity).toBe('');
 });
 
 test('a follower is ready, and ends without having led', async () => {
@@ -84,14 +84,14 @@ test('a follower is ready, and ends without having led', async () => {
   });
   await other.acquire();
   const ended = manager.run();
-  syncs['pods']?.();
-  syncs['nodes']?.();
+  syncs.pods?.();
+  syncs.nodes?.();
   await clock.advance(60_000);
   expect({ ready: manager.isReady(), leading: manager.isLeading() }).toEqual({ ready: true, leading: false });
   await manager.stop();
   expect(await ended).toBe('stopped');
   expect(steps).toEqual(['start pods', 'start nodes', 'stop pods', 'stop nodes']);
-  expect(api.lease()?.spec?.['holderIdentity']).toBe('other');
+  expect(api.lease()?.spec?.holderIdentity).toBe('other');
   await other.release();
 });
 
@@ -99,8 +99,8 @@ test('a lost lease ends everything', async () => {
   const network = { down: false };
   const { clock, manager, steps, syncs } = setUp({ network });
   const ended = manager.run();
-  syncs['pods']?.();
-  syncs['nodes']?.();
+  syncs.pods?.();
+  syncs.nodes?.();
   await clock.settle();
   network.down = true;
   await clock.advance(12_000);
@@ -116,7 +116,7 @@ test('a lost lease ends everything', async () => {
 test('a source that is never complete is named', async () => {
   const { clock, manager, steps, syncs } = setUp();
   const ended = manager.run().catch((error: unknown) => error);
-  syncs['pods']?.();
+  syncs.pods?.();
   await clock.advance(120_000);
   expect(await ended).toMatchObject({ message: 'No complete list of nodes within 120000 ms' });
   expect(steps.slice(2)).toEqual(['stop pods', 'stop nodes']);
@@ -130,8 +130,8 @@ test('a task that cannot start ends the others and gives the lease up', async ()
   };
   const { clock, api, manager, steps, syncs } = setUp({ tasks: [failing] });
   const ended = manager.run().catch((error: unknown) => error);
-  syncs['pods']?.();
-  syncs['nodes']?.();
+  syncs.pods?.();
+  syncs.nodes?.();
   await clock.settle();
   expect(await ended).toMatchObject({ message: 'no port' });
   expect(steps.slice(4)).toEqual([
@@ -140,14 +140,14 @@ test('a task that cannot start ends the others and gives the lease up', async ()
     'stop pods',
     'stop nodes',
   ]);
-  expect(api.lease()?.spec?.['holderIdentity']).toBe('');
+  expect(api.lease()?.spec?.holderIdentity).toBe('');
 });
 
 test('without an election it leads as soon as its sources are complete', async () => {
   const { clock, api, manager, syncs } = setUp({ elected: false });
   void manager.run();
-  syncs['pods']?.();
-  syncs['nodes']?.();
+  syncs.pods?.();
+  syncs.nodes?.();
   await clock.settle();
   expect(manager.isLeading()).toBe(true);
   expect(api.writes()).toBe(0);

@@ -32,7 +32,7 @@ describe('sameJson', () => {
         expect(sameJson(value, JSON.parse(JSON.stringify(value)))).toBe(true);
         if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
           expect(sameJson(Object.fromEntries(Object.entries(value).toReversed()), value)).toBe(true);
-          expect(sameJson({ ...value, more: undefined }, value)).toBe('more' in value ? false : true);
+          expect(sameJson({ ...value, more: undefined }, value)).toBe(!('more' in value));
         }
       }),
     );

@@ -6,7 +6,7 @@ import { TransportError } from '../lib/transport.ts';
 import { readText } from './json-stream.ts';
 import { type ClosableTransport, createTransport } from './undici-transport.ts';
 
-const closing: (() => void | Promise<unknown>)[] = [];
+const closing: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
