@@ -1,3 +1,4 @@
+import type { MicroDollars } from '../lib/money.ts';
 import { type Change, type ChangeAnswer, pathId, sendChange } from './change.ts';
 import type { InstancesResource, LogQuery } from './instances.ts';
 import type { CallOptions } from './offers.ts';
@@ -36,12 +37,7 @@ export function createInstanceChanges(requester: Requester): Changes {
     recycle: async (id, bounds) =>
       put({ operation: 'recycle an instance', path: instancePath(id, 'recycle'), body: {}, bounds }),
     changeBid: async (id, bid, bounds) =>
-      put({
-        operation: 'change a bid',
-        path: instancePath(id, 'bid_price'),
-        body: { client_id: 'me', price: bid === null ? null : bid / 1_000_000 },
-        bounds,
-      }),
+      put({ operation: 'change a bid', path: instancePath(id, 'bid_price'), body: bidBody(bid), bounds }),
     requestLogs: async (id, query, options) => requestLogs(requester, { id, query, options }),
     destroy: async (id, bounds) =>
       destroy(requester, { operation: 'destroy an instance', path: instancePath(id), body: {}, bounds }),
@@ -63,6 +59,11 @@ function destroy(requester: Requester, change: InstanceChange): Promise<ChangeAn
     endpointClass: 'destroy',
     method: 'DELETE',
   });
+}
+
+/** null asks for the price that wins now. */
+function bidBody(bidPerHour: MicroDollars | null) {
+  return { client_id: 'me', price: bidPerHour === null ? null : bidPerHour / 1_000_000 };
 }
 
 const OPERATION = { running: 'start', stopped: 'stop' } as const;

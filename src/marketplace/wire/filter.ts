@@ -1,5 +1,3 @@
-import { z } from 'zod';
-
 /** A value that a filter compares with, and that an offer's field holds. */
 export type OfferScalar = string | number | boolean | null;
 
@@ -9,22 +7,13 @@ export const FILTER_OPERATORS = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in', 'n
 /** A comparison of an offer search. */
 export type FilterOperator = (typeof FILTER_OPERATORS)[number];
 
-/** What a filter's value may be on the wire. */
-export const wireScalar: z.ZodType<OfferScalar> = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+/** Filters of one field: `{op: value}`, joined by AND. */
+export type WireFilter = Partial<Record<FilterOperator, OfferScalar | readonly OfferScalar[]>>;
 
-/** `{op: value}`; several operators of one field are joined by AND. */
-export const wireFilter = z.record(z.string(), z.union([wireScalar, z.array(wireScalar)]));
-
-/** The control keys of a search body; every other key is a filter by field name. */
-export const SEARCH_CONTROL_KEYS: readonly string[] = ['order', 'type', 'limit', 'allocated_storage'];
-
-/** Body of an offer search (specification 4.4): control keys and filters side by side. */
-export const offerSearchBody = z.looseObject({
-  order: z.array(z.tuple([z.string(), z.enum(['asc', 'desc'])])).optional(),
-  type: z.enum(['on-demand', 'ondemand', 'bid', 'reserved']).optional(),
-  limit: z.number().int().optional(),
-  allocated_storage: z.number().optional(),
-});
-
-/** A search body as it travels. */
-export type WireOfferSearch = z.infer<typeof offerSearchBody>;
+/** Control keys of a search body (specification 4.4); the filters stand beside them, each under its field. */
+export interface WireSearchControls {
+  readonly order?: readonly (readonly [field: string, direction: 'asc' | 'desc'])[];
+  readonly type?: 'on-demand' | 'bid' | 'reserved';
+  readonly limit?: number;
+  readonly allocated_storage?: number;
+}

@@ -1,24 +1,23 @@
 import type { OfferFilter, OfferQuery } from '../offer.ts';
-import type { OfferScalar, WireOfferSearch } from './filter.ts';
+import type { WireFilter, WireSearchControls } from './filter.ts';
 
-/** The body of an offer search; two filters of one field are joined under its name. */
-export function toOfferSearch(query: OfferQuery): WireOfferSearch {
+/** The body of an offer search: controls and filters side by side. */
+export function toOfferSearch(query: OfferQuery): Record<string, unknown> {
+  return { ...toWireFilters(query.filters), ...toControls(query) };
+}
+
+function toControls({ order = [], pricing, limit, storageGB }: OfferQuery): WireSearchControls {
   return {
-    ...toWireFilters(query.filters),
-    ...(query.order && query.order.length > 0
-      ? { order: query.order.map(({ field, direction }): [string, 'asc' | 'desc'] => [field, direction]) }
-      : {}),
-    ...(query.pricing === undefined ? {} : { type: query.pricing }),
-    ...(query.limit === undefined ? {} : { limit: query.limit }),
-    ...(query.storageGB === undefined ? {} : { allocated_storage: query.storageGB }),
+    ...(order.length > 0 ? { order: order.map(({ field, direction }) => [field, direction] as const) } : {}),
+    ...(pricing === undefined ? {} : { type: pricing }),
+    ...(limit === undefined ? {} : { limit }),
+    ...(storageGB === undefined ? {} : { allocated_storage: storageGB }),
   };
 }
 
-/** Filters as `{field: {op: value}}`. */
-export function toWireFilters(
-  filters: readonly OfferFilter[],
-): Record<string, Record<string, OfferScalar | readonly OfferScalar[]>> {
-  const wire: Record<string, Record<string, OfferScalar | readonly OfferScalar[]>> = {};
+/** Two filters of one field are joined under its name. */
+function toWireFilters(filters: readonly OfferFilter[]): Record<string, WireFilter> {
+  const wire: Record<string, WireFilter> = {};
   for (const { field, operator, value } of filters) {
     wire[field] = { ...wire[field], [operator]: value };
   }

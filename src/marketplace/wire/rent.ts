@@ -2,39 +2,39 @@ import { z } from 'zod';
 import type { RentRequest, VolumeRequest } from '../rent-request.ts';
 import { looseText, wireId } from './scalars.ts';
 
-/** Body of a rent (specification 4.5 and the other fields that services take). Null counts as not given. */
-export const rentBody = z.looseObject({
-  image: z.string().nullish(),
-  disk: z.number().nullish(),
-  env: z.union([z.record(z.string(), z.string()), z.string()]).nullish(),
-  price: z.number().nullish(),
-  label: z.string().nullish(),
-  onstart: z.string().nullish(),
-  runtype: z.string().nullish(),
-  args: z.array(z.string()).nullish(),
-  args_str: z.string().nullish(),
-  image_login: z.string().nullish(),
-  template_hash_id: z.string().nullish(),
-  template_id: z.number().int().nullish(),
-  volume_info: z
-    .looseObject({
-      mount_path: z.string(),
-      create_new: z.boolean().optional(),
-      volume_id: z.number().int(),
-      name: z.string().optional(),
-      size: z.number().optional(),
-    })
-    .nullish(),
-  cancel_unavail: z.boolean().nullish(),
-  force: z.boolean().nullish(),
-  vm: z.boolean().nullish(),
-  user: z.string().nullish(),
-  extra: z.string().nullish(),
-  target_state: z.string().nullish(),
-});
+/** Body of a rent (specification 4.5 and the other fields that services take). */
+export interface WireRent {
+  readonly image: string | undefined;
+  /** GB. */
+  readonly disk: number | undefined;
+  /** Variables by name, and container options as keys. */
+  readonly env: Readonly<Record<string, string>> | undefined;
+  /** Bid in dollars per hour. */
+  readonly price: number | undefined;
+  readonly label: string | undefined;
+  readonly onstart: string | undefined;
+  readonly runtype: string | undefined;
+  readonly args: readonly string[] | undefined;
+  readonly image_login: string | undefined;
+  readonly template_hash_id: string | undefined;
+  readonly template_id: number | undefined;
+  readonly volume_info: WireVolumeInfo | undefined;
+  readonly cancel_unavail: boolean | undefined;
+  readonly force: boolean | undefined;
+  readonly vm: boolean | undefined;
+  readonly user: string | undefined;
+  readonly extra: string | undefined;
+  readonly target_state: string | undefined;
+}
 
-/** A rent body as it travels. */
-export type WireRent = z.infer<typeof rentBody>;
+/** A disk attached on renting; with `create_new` the id is that of an offer. */
+export interface WireVolumeInfo {
+  readonly mount_path: string;
+  readonly create_new: boolean;
+  readonly volume_id: number;
+  readonly name?: string;
+  readonly size?: number;
+}
 
 /** Reply of a rent (specification 4.5). */
 export const rentReply = z.object({ new_contract: wireId, instance_api_key: looseText });
@@ -53,7 +53,7 @@ function portOption(port: number, protocol: 'tcp' | 'udp'): string {
   return protocol === 'tcp' ? `-p ${port}:${port}` : `-p ${port}:${port}/udp`;
 }
 
-function volumeInfo(volume: VolumeRequest | undefined): WireRent['volume_info'] {
+function volumeInfo(volume: VolumeRequest | undefined): WireVolumeInfo | undefined {
   if (volume === undefined) return undefined;
   const common = { mount_path: volume.mountPath };
   if (volume.type === 'existing') return { ...common, create_new: false, volume_id: volume.volumeId };
@@ -76,7 +76,7 @@ export function toWireRent(request: RentRequest): WireRent {
     label: request.label,
     onstart: request.onStart,
     runtype: request.runType,
-    args: request.args === undefined ? undefined : [...request.args],
+    args: request.args,
     image_login: request.imageLogin?.reveal(),
     template_hash_id: request.templateHashId,
     template_id: request.templateId,

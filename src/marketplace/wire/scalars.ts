@@ -28,12 +28,6 @@ const BOOLEAN_WORDS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
   [0, false],
 ]);
 
-/** A finite number, also as text. */
-export const wireNumber = z.preprocess(readNumber, z.number());
-
-/** A whole number that a double holds exactly, also as text. */
-export const wireInteger = z.preprocess(readNumber, z.int());
-
 /** An identifier: a whole number of at least 0, also as text. */
 export const wireId = z.preprocess(readNumber, z.int().min(0));
 
