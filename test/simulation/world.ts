@@ -124,6 +124,7 @@ export class SimulatedWorld {
       processName: machine.name,
       metrics: createRuntimeMetrics(registry),
       rentalMetrics: createRentalMetrics(registry),
+      prober: async () => undefined,
     });
     const process: Process = { machine, operator };
     this.processes.push(process);
