@@ -49,7 +49,7 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
   const kube = createTransport({ ...connection.tls, connections: config.kubeConnections });
   const allowedNetworks = config.allowPrivateAddresses ? PRIVATE_NETWORKS : [];
   const marketplace = createMarketplaceTransport({ allowedNetworks });
-  const prober = createMachineProber({ addressMap: config.addressMap, allowedNetworks });
+  const prober = createMachineProber(config.addressMap);
   const counted = countedTransport(marketplace, clock, registry);
   const env: Env = { clock, random: systemRandom, kube, marketplace: counted, log };
   const processName = `${hostname()}_${systemRandom.uuid()}`;

@@ -63,7 +63,8 @@ export class PendingRentals {
     const byUid = new Map(objects.map((object) => [object.uid, object]));
     return [...this.#byTicket.values()].flatMap(({ objectUid, at, pricePerHour }) => {
       const object = byUid.get(objectUid);
-      const recorded = (object?.newestRentalAt ?? 0) >= at;
+      // An intent carries the time at which its pass began, a moment before the ticket.
+      const recorded = (object?.newestRentalAt ?? 0) > at - TICKET_MS;
       return recorded && (object?.pricePerHour ?? 0) > 0 ? [] : [{ at, pricePerHour, recorded }];
     });
   }

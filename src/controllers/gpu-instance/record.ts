@@ -72,9 +72,9 @@ async function recordFinalizer(object: GpuInstance, { cluster, wrote }: RecordPo
 /** A rent call shorter than this would be given up before most services answer. */
 const SHORTEST_CALL_MS = 1_000;
 
-/** Longest time of a rent call that may begin now: none may still be under way when another process may lead. */
+/** Whole milliseconds that a rent call may take if it begins now: none may still be under way when another process may lead. */
 export function rentCallMs({ constants }: Observed, leaseRemainingMs: number): number | undefined {
-  const longest = Math.min(constants.rentCallMs, leaseRemainingMs - constants.leaseMarginMs);
+  const longest = Math.floor(Math.min(constants.rentCallMs, leaseRemainingMs - constants.leaseMarginMs));
   return longest < SHORTEST_CALL_MS ? undefined : longest;
 }
 

@@ -27,8 +27,15 @@ export function statusOf(observed: Observed): Status {
   };
 }
 
+/**
+ * While a process that has just started finds out what it knew before, the conditions stand as they are: a
+ * restart is no news.
+ */
 function conditionsOf(observed: Observed): NonNullable<Status['conditions']> {
+  const { status, metadata } = observed.account;
   const summary = ready(observed);
+  const judged = status?.conditions !== undefined && status.observedGeneration === metadata.generation;
+  if (summary.reason === 'Pending' && judged) return status.conditions ?? [];
   const stall = stalled(observed);
   const working = summary.status !== 'True' && !stall;
   const all: Record<string, Verdict | undefined> = {
