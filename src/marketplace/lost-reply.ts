@@ -13,7 +13,8 @@ export class BlockedAddress extends Error {}
 /** A failure before the request left: certainly without effect. */
 export function notSent(operation: string, cause: unknown): MarketplaceError {
   if (cause instanceof MarketplaceError) return cause;
-  return failure(operation, { kind: 'aborted', outcome: 'refused' }, cause);
+  const kind = cause instanceof DeadlineExceeded ? 'timeout' : 'aborted';
+  return failure(operation, { kind, outcome: 'refused' }, cause);
 }
 
 /** The call that was lost. */

@@ -290,6 +290,15 @@ describe('a rent', () => {
     expect(requests).toHaveLength(1);
   });
 
+  test('is not sent after its time by the wall clock, although the monotonic one stood still (58)', async () => {
+    const { client, clock, pacer, requests } = setUp([reply({ success: true, new_contract: 70 })]);
+    pacer.slowDown('rent', 5_000);
+    const late = rent(client);
+    clock.jumpWallClock(60_000);
+    expect(await failureOf(late, clock)).toMatchObject({ kind: 'timeout', outcome: 'refused' });
+    expect(requests).toHaveLength(0);
+  });
+
   test('is not sent at all when its place does not come within its deadline', async () => {
     const { client, clock, pacer, requests } = setUp([reply({ success: true, new_contract: 70 })]);
     pacer.slowDown('rent', 60_000);

@@ -8,7 +8,7 @@ import type { Transport, TransportRequest } from '../lib/transport.ts';
 import { type BaseUrl, parseBaseUrl } from './base-url.ts';
 import type { FailedReply } from './classify-failure.ts';
 import { classifyFailure } from './classify-failure.ts';
-import { withDeadline } from './deadline.ts';
+import { Allowance, DeadlineExceeded, withDeadline } from './deadline.ts';
 import type { EndpointClass } from './endpoint-class.ts';
 import type { ErrorArea } from './error-catalogue.ts';
 import { MarketplaceError } from './errors.ts';
@@ -101,15 +101,14 @@ class PacedRequester implements Requester {
 
   async send<Schema extends z.ZodType>(call: Call<Schema>): Promise<Answer<z.infer<Schema>>> {
     const { clock } = this.#options;
-    const deadlineAt = clock.monotonic() + (call.bounds?.deadlineMs ?? Number.POSITIVE_INFINITY);
+    const allowance = new Allowance(clock, call.bounds?.deadlineMs);
     const attempts = call.effect === 'read' ? (this.#options.readAttempts ?? READ_ATTEMPTS) : 1;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#attempt(call, deadlineAt - clock.monotonic());
+        return await this.#attempt(call, allowance);
       } catch (error) {
         const pauseMs = this.#backoff(attempt);
-        const inTime = clock.monotonic() + pauseMs < deadlineAt;
-        if (attempt >= attempts || !inTime || !isWorthRepeating(error)) throw error;
+        if (attempt >= attempts || allowance.leftMs() <= pauseMs || !isWorthRepeating(error)) throw error;
         await this.#pause(call, pauseMs);
       }
     }
@@ -118,21 +117,19 @@ class PacedRequester implements Requester {
   /** One request, once its class has a place, within what is left of the call's time. */
   async #attempt<Schema extends z.ZodType>(
     call: Call<Schema>,
-    leftMs: number,
+    allowance: Allowance,
   ): Promise<Answer<z.infer<Schema>>> {
-    const { clock, pacer } = this.#options;
-    const { signal, slot } = call.bounds ?? {};
-    const begun = clock.monotonic();
-    const maxWaitMs = Number.isFinite(leftMs) ? Math.max(0, leftMs) : undefined;
+    const { clock, pacer, attemptDeadlineMs = ATTEMPT_DEADLINE_MS } = this.#options;
+    const { signal, slot, deadlineMs } = call.bounds ?? {};
+    const maxWaitMs = deadlineMs === undefined ? undefined : allowance.leftMs();
     const permit = await pacer
       .acquire(call.endpointClass, { signal, slot, maxWaitMs })
       .catch((cause: unknown) => Promise.reject(notSent(call.operation, cause)));
     try {
-      const ms = Math.min(
-        this.#options.attemptDeadlineMs ?? ATTEMPT_DEADLINE_MS,
-        leftMs - (clock.monotonic() - begun),
-      );
-      const reply = await this.#exchange(call, { clock, ms: Math.max(0, ms), outer: signal });
+      const ms = Math.min(attemptDeadlineMs, allowance.leftMs());
+      if (ms <= 0)
+        throw notSent(call.operation, new DeadlineExceeded('its time was over before it was sent'));
+      const reply = await this.#exchange(call, { clock, ms, outer: signal });
       return this.#understand(call, reply);
     } finally {
       permit.release();
