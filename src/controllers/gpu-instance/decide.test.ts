@@ -1,0 +1,746 @@
+import { describe, expect, test } from 'vitest';
+import {
+  at,
+  type Given,
+  given,
+  held,
+  holding,
+  intent,
+  labelOf,
+  machineOf,
+  NOW,
+  offer,
+  row,
+  time,
+} from '../../../test/builders/observed.ts';
+import { outline } from '../../../test/builders/outline.ts';
+import { decide } from './decide.ts';
+import type { Observed } from './types.ts';
+
+/** One sentence, what is given, and the whole decision. */
+type Row = readonly [sentence: string, situation: Given, expected: Record<string, unknown>];
+
+const decided = (situation: Given) => outline(decide(given(situation)));
+const table = (rows: readonly Row[]) =>
+  test.each(rows)('%s', (_sentence, situation, expected) => expect(decided(situation)).toEqual(expected));
+
+const offers = (...found: Parameters<typeof offer>[0][]): Pick<Given, 'observed'> => ({
+  observed: { offers: new Map([[0, { type: 'found', offers: found.map((each) => offer(each)) }]]) },
+});
+const notReady: Observed['account'] = {
+  state: 'notReady',
+  reason: 'Unreachable',
+  message: 'no',
+  facts: undefined,
+};
+const lists = (...seconds: number[]): readonly number[] => seconds.map((second) => at(second));
+const missing = (
+  id: number,
+  begun: readonly number[],
+  read?: 'absent' | 'present' | 'failed',
+): Partial<Observed> => ({
+  absences: new Map([[id, { lists: begun, read }]]),
+});
+
+describe('an object without a machine', () => {
+  table([
+    [
+      'asks for offers before it decides anything',
+      {},
+      { look: { type: 'offers', index: 0, query: expect.objectContaining({ pricing: 'on-demand' }) } },
+    ],
+    [
+      'rents the cheapest offer, of two equal ones the one with the lower id',
+      offers(
+        { id: 9, pricePerHour: 300_000 },
+        { id: 8, pricePerHour: 300_000 },
+        { id: 1, pricePerHour: 400_000 },
+      ),
+      { rule: 'purchase', record: 'intent', actions: ['rent 8 as 1'] },
+    ],
+    [
+      'leaves out what others are about to rent and what failed lately',
+      {
+        ...offers({ id: 1 }, { id: 2 }, { id: 3, hostId: 77 }, { id: 4 }),
+        facts: {
+          reserved: new Set([1]),
+          avoided: { offers: new Set([2]), machines: new Set(), hosts: new Set([77]) },
+        },
+      },
+      { rule: 'purchase', record: 'intent', actions: ['rent 4 as 1'] },
+    ],
+    [
+      'waits for a complete list, since a machine of it may exist already',
+      { ...offers({}), list: 'none' },
+      { rule: 'wait-for-list', afterMs: 5_000, onList: true },
+    ],
+    [
+      'rents nothing while it should be stopped',
+      { ...offers({}), spec: { powerState: 'Stopped' } },
+      { rule: 'stopped-and-unrented', phase: 'Stopped', says: 'Ready' },
+    ],
+    [
+      'rents nothing while it is paused',
+      { ...offers({}), spec: { paused: true } },
+      { rule: 'paused', phase: 'Paused', says: 'Paused' },
+    ],
+    [
+      'rents nothing for a namespace that the account does not allow',
+      { ...offers({}), facts: { permitted: false } },
+      { rule: 'namespace-not-allowed', phase: 'Pending', says: 'stalled: NamespaceNotAllowed' },
+    ],
+    [
+      'rents nothing while its account is not ready',
+      { ...offers({}), account: notReady },
+      { rule: 'wait-for-account', phase: 'Pending', says: 'AccountNotReady' },
+    ],
+    [
+      'rents nothing without a price limit of its own or of the account',
+      { ...offers({}), spec: { offers: [{}] } },
+      { rule: 'purchase', phase: 'Pending', says: 'stalled: NoPriceLimit' },
+    ],
+    [
+      'takes the limit of the account where it has none',
+      { ...offers({}), spec: { offers: [{}] }, facts: { limits: { maxPricePerHour: 600_000 } } },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 1'] },
+    ],
+    [
+      'waits for an SSH key where SSH is wanted',
+      { ...offers({}), spec: { ssh: true }, facts: { sshKeyRegistered: false } },
+      { rule: 'ssh-key-missing', phase: 'Pending', says: 'SSHKeyMissing', afterMs: 60_000 },
+    ],
+    [
+      'waits an hour after the oldest of as many rentals as an hour may have',
+      {
+        ...offers({}),
+        spec: { replacement: { maxPerHour: 2 } },
+        intent: intent({ attempt: 2 }),
+        status: { attempt: 2, rentals: [time(-4000), time(-1800), time(-60)] },
+      },
+      { rule: 'too-many-rentals', phase: 'Pending', says: 'TooManyRentals', afterMs: 1_800_000 },
+    ],
+    [
+      'does not buy while a machine with its label is still listed',
+      {
+        ...offers({}),
+        intent: intent(),
+        status: { attempt: 1, history: [past(1)] },
+        machines: [machineOf(1)],
+      },
+      { rule: 'old-machine-listed', phase: 'Pending', says: 'OldMachineNotGone', onList: true },
+    ],
+    [
+      'buys the next one as a new purchase after the last came to nothing',
+      { ...offers({}), intent: intent(), memory: { refusedAttempt: 1 } },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
+    ],
+    [
+      'searches wide to say why nothing matched, and closes the purchase that came to nothing',
+      { ...offers(), intent: intent(), memory: { refusedAttempt: 1 } },
+      { look: { type: 'offers', index: -1, query: expect.objectContaining({ limit: 2000 }) } },
+    ],
+    [
+      'says nothing is left where what matches is avoided, and looks again later',
+      {
+        facts: { reserved: new Set([100]) },
+        observed: {
+          offers: new Map([
+            [0, { type: 'found', offers: [offer({})] }],
+            [-1, { type: 'found', offers: [offer({})] }],
+          ]),
+        },
+      },
+      { rule: 'purchase', phase: 'Pending', says: 'NoOffers', afterMs: 5_000 },
+    ],
+    [
+      'does not buy another after someone else destroyed the machine and onVanish is Hold',
+      {
+        ...offers({}),
+        spec: { onVanish: 'Hold' },
+        intent: intent(),
+        status: { attempt: 1, history: [past(1, 'Vanished')] },
+      },
+      { rule: 'ended-for-good', phase: 'Lost', says: 'stalled: VanishedHeld' },
+    ],
+    [
+      'does not replace a lost machine where the policy is Never',
+      {
+        ...offers({}),
+        spec: { replacement: { policy: 'Never' } },
+        intent: intent(),
+        status: { attempt: 1, history: [past(1, 'Exited')] },
+      },
+      { rule: 'ended-for-good', phase: 'Lost', says: 'stalled: ReplacementOff' },
+    ],
+    [
+      'replaces a machine that was given up for a new spec although the policy is Never',
+      {
+        ...offers({}),
+        spec: { replacement: { policy: 'Never' } },
+        intent: intent(),
+        status: { attempt: 1, history: [past(1, 'SpecChanged')] },
+      },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
+    ],
+    [
+      'says what a refusal was about, and waits',
+      {
+        ...offers({}),
+        memory: { refusal: { reason: 'InsufficientCredit', detail: 'no' }, notBefore: NOW + 9_000 },
+      },
+      { rule: 'backing-off', phase: 'Pending', says: 'InsufficientCredit', afterMs: 9_000 },
+    ],
+    [
+      'rents nothing after its lifetime is over',
+      { ...offers({}), spec: { maxLifetime: '1h' }, status: { firstRentedAt: time(-3600) } },
+      { rule: 'limit-reached', phase: 'Failed', says: 'stalled: LimitReached' },
+    ],
+    [
+      'rents nothing after its money is spent',
+      { ...offers({}), spec: { maxTotalCost: '2' }, status: { cost: { accrued: '2.00' } } },
+      { rule: 'limit-reached', phase: 'Failed', says: 'stalled: LimitReached' },
+    ],
+  ]);
+
+  test('takes the intent and its label from the same moment and puts the known ids down only where labels may not come back', () => {
+    const step = decide(given({ ...offers({}), facts: { labelEcho: 'notEchoed' }, list: { ids: [4, 5] } }));
+    if (step.type !== 'decision' || step.record.type !== 'intent') throw new Error('no purchase');
+    expect(step.record.purchase).toMatchObject({
+      attempt: 1,
+      issuedAt: NOW,
+      knownIds: [4, 5],
+      pricePerHour: 500_000,
+    });
+    expect(step.record.purchase.request).toMatchObject({
+      label: labelOf(1, NOW),
+      cancelUnavailable: true,
+      diskGB: 10,
+    });
+    const echoed = decide(given(offers({})));
+    if (echoed.type !== 'decision' || echoed.record.type !== 'intent') throw new Error('no purchase');
+    expect(echoed.record.purchase.knownIds).toBeUndefined();
+  });
+});
+
+describe('a rental whose answer is missing', () => {
+  const open = intent({ attempt: 1, issuedAt: at(-100) });
+  const settles = (100 - 30 - 180) * -1000 + 1;
+  table([
+    [
+      'rents nothing before a list that began after the last possible moment (2, 5)',
+      { ...offers({}), intent: open, observed: { ...offers({}).observed, listsBegun: lists(-90, -1) } },
+      { rule: 'await-settlement', phase: 'Renting', says: 'RentalUncertain', afterMs: settles, onList: true },
+    ],
+    [
+      'is not settled by a list that began exactly at the last possible moment',
+      {
+        intent: intent({ issuedAt: at(-211) }),
+        observed: { ...offers({}).observed, listsBegun: lists(-1) },
+      },
+      { rule: 'await-settlement', phase: 'Renting', says: 'RentalUncertain', afterMs: 1_000, onList: true },
+    ],
+    [
+      'rents the next one after a list that began later shows nothing',
+      {
+        intent: intent({ issuedAt: at(-212) }),
+        observed: { ...offers({}).observed, listsBegun: lists(-1) },
+      },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
+    ],
+    [
+      'waits longer by as much as the clock jumped ahead (58)',
+      {
+        intent: intent({ issuedAt: at(-3810) }),
+        memory: { forwardJumpMs: 3_600_000 },
+        observed: { ...offers({}).observed, listsBegun: lists(-1) },
+      },
+      { rule: 'await-settlement', phase: 'Renting', says: 'RentalUncertain', afterMs: 1_000, onList: true },
+    ],
+    [
+      'records the machine that carries its label (1, 3)',
+      { intent: open, machines: [machineOf(1, { id: 7 })] },
+      {
+        rule: 'record-found-machine',
+        record: 'status',
+        phase: 'Provisioning',
+        says: 'Provisioning',
+        afterMs: 0,
+      },
+    ],
+    [
+      'counts the intent that this process wrote when the annotation was taken away',
+      { ...offers({}), memory: { intent: open } },
+      { rule: 'await-settlement', phase: 'Renting', says: 'RentalUncertain', afterMs: settles, onList: true },
+    ],
+    [
+      'saves an answer that this process remembers before anything else (49)',
+      {
+        intent: open,
+        memory: {
+          rented: {
+            attempt: 1,
+            instanceId: 7,
+            answeredAt: at(-99),
+            offer: offer(),
+            offerIndex: 0,
+            pricePerHour: 500_000,
+            specHash: 'v1:x',
+            image: 'i',
+          },
+        },
+      },
+      { rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning' },
+    ],
+    [
+      'adopts the only new machine where labels do not come back',
+      {
+        intent: intent({ knownIds: [3] }),
+        list: { unowned: [row({ id: 3, label: undefined }), row({ id: 8, label: undefined })] },
+      },
+      {
+        rule: 'record-found-machine',
+        record: 'status',
+        phase: 'Provisioning',
+        says: 'Provisioning',
+        afterMs: 0,
+      },
+    ],
+    [
+      'holds where two new machines could be it and labels do not come back (69)',
+      {
+        intent: intent({ knownIds: [3], issuedAt: at(-9000) }),
+        list: { unowned: [row({ id: 8, label: undefined }), row({ id: 9, label: undefined })] },
+        observed: { ...offers({}).observed, listsBegun: lists(-1) },
+      },
+      { rule: 'hold-uncertain-rental', phase: 'Renting', says: 'RentalUncertain', onList: true },
+    ],
+  ]);
+});
+
+describe('a record that is in doubt', () => {
+  table([
+    [
+      'holds where the intent was changed (68)',
+      { ...offers({}), intent: '{"v":1,"mac":"00"}' },
+      holdsWith('IntentTampered'),
+    ],
+    [
+      'keeps its hands off an intent of another version (76)',
+      { ...offers({}), intent: '{"v":2}' },
+      holdsWith('IntentUnknown'),
+    ],
+    [
+      'holds where the machine of its former self is still listed',
+      { ...offers({}), intent: intent({ uid: 'aaaa' }), list: { formerSelf: row({ id: 6 }) } },
+      { ...holdsWith('RestoredElsewhere'), onList: true },
+    ],
+    [
+      'goes on where the machine of its former self is gone',
+      { ...offers({}), intent: intent({ uid: 'aaaa' }) },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 1'] },
+    ],
+    [
+      'holds where the account is now one of another login (32)',
+      { ...offers({}), intent: intent({ login: '8@https://market.example' }), status: { attempt: 1 } },
+      holdsWith('LoginChanged'),
+    ],
+    [
+      'does not believe a machine in a status that someone else wrote (71)',
+      {
+        ...offers({}),
+        status: { instanceId: 5, attempt: 1, claim: 'ab' },
+        list: { recorded: row({ id: 5 }) },
+      },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
+    ],
+  ]);
+});
+
+describe('a second machine of the same object', () => {
+  table([
+    [
+      'is destroyed when it is of an older purchase (4, 55)',
+      {
+        intent: intent({ attempt: 2 }),
+        machines: [machineOf(1, { id: 3 }), machineOf(2, { id: 1 })],
+        status: holding({ attempt: 2 }),
+      },
+      { rule: 'destroy-surplus', actions: ['destroy 3 (Surplus)'], afterMs: 0 },
+    ],
+    [
+      'is destroyed when it is of the same purchase and the recorded one is listed, whichever id is lower',
+      {
+        intent: intent(),
+        machines: [machineOf(1, { id: 4 }), machineOf(1, { id: 9 })],
+        status: holding({ instanceId: 9 }),
+      },
+      { rule: 'destroy-surplus', actions: ['destroy 4 (Surplus)'], afterMs: 0 },
+    ],
+    [
+      'is left alone while the recorded one of the same purchase is not listed',
+      {
+        intent: intent(),
+        machines: [machineOf(1, { id: 4 })],
+        status: holding({ instanceId: 9 }),
+        observed: missing(9, lists(-1)),
+      },
+      { rule: '', afterMs: 60_000, onList: true },
+    ],
+    [
+      'is adopted when its purchase is newer than the record (65)',
+      { intent: intent(), machines: [machineOf(1, { id: 1 }), machineOf(3, { id: 9 })], status: holding() },
+      {
+        rule: 'record-found-machine',
+        record: 'status',
+        phase: 'Provisioning',
+        says: 'Provisioning',
+        afterMs: 0,
+      },
+    ],
+    [
+      'is never touched when its label does not fit its start (68)',
+      {
+        intent: intent({ attempt: 2 }),
+        machines: [machineOf(1, { id: 3, startedAt: at(-9000) }), machineOf(2, { id: 1 })],
+        status: holding({ attempt: 2 }),
+      },
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'is not destroyed again while the lists may lag behind its destroy',
+      {
+        intent: intent({ attempt: 2 }),
+        machines: [machineOf(1, { id: 3 }), machineOf(2, { id: 1 })],
+        status: holding({ attempt: 2 }),
+        memory: { destroys: [{ instanceId: 3, answeredAt: at(-20), endedAt: at(-20) }] },
+        observed: { published: undefined },
+      },
+      { publish: true },
+    ],
+  ]);
+});
+
+describe('a machine that is wanted running', () => {
+  table([
+    ['is left alone while it runs', held(), { rule: 'run', phase: 'Running', says: 'Ready' }],
+    [
+      'is waited for while it is provisioned',
+      held({ actualStatus: null, startedAt: at(-60) }, { status: booting() }),
+      { rule: 'boot', phase: 'Provisioning', says: 'Provisioning', afterMs: 240_000 },
+    ],
+    [
+      'is lost when it is not provisioned in time (28)',
+      held({ actualStatus: null, startedAt: at(-301) }, { status: booting() }),
+      replacing(1, 'ProvisioningTimedOut', 'boot-timed-out'),
+    ],
+    [
+      'is waited for while it loads',
+      held(
+        { actualStatus: 'loading' },
+        { status: booting({ actualStatus: 'loading', actualStatusSince: time(-600) }) },
+      ),
+      { rule: 'boot', phase: 'Loading', says: 'Loading', afterMs: 600_000 },
+    ],
+    [
+      'is given more time while loading shows progress',
+      held(
+        { actualStatus: 'loading' },
+        {
+          status: booting({ actualStatus: 'loading', actualStatusSince: time(-1300) }),
+          memory: { progress: { text: 'x', at: at(-10) } },
+        },
+      ),
+      { rule: 'boot', phase: 'Loading', says: 'Loading', afterMs: 1_190_000 },
+    ],
+    [
+      'is lost after an hour of loading, whatever progress is seen',
+      held(
+        { actualStatus: 'loading' },
+        {
+          status: booting({ actualStatus: 'loading', actualStatusSince: time(-3600) }),
+          memory: { progress: { text: 'x', at: at(-1) } },
+        },
+      ),
+      replacing(1, 'LoadingTimedOut', 'boot-timed-out'),
+    ],
+    [
+      'is said and never judged while the marketplace names an unknown word (27)',
+      held(
+        { actualStatus: 'unrecognized', actualStatusWord: 'scheduling' },
+        { status: booting({ actualStatusSince: time(-90_000) }) },
+      ),
+      { rule: 'show-word', phase: 'Loading', says: 'StatusUnrecognized' },
+    ],
+    [
+      'is tolerated when it is seen ended once',
+      held({ actualStatus: 'exited' }, { observed: { listsBegun: lists(-1) } }),
+      { rule: 'tolerate', phase: 'Lost', says: 'Exited', onList: true },
+    ],
+    [
+      'is lost when it is seen ended twice (25)',
+      held(
+        { actualStatus: 'exited' },
+        {
+          status: { actualStatus: 'exited', actualStatusSince: time(-11) },
+          observed: { listsBegun: lists(-11, -1) },
+        },
+      ),
+      replacing(1, 'Exited', 'lost'),
+    ],
+    [
+      'is waited out while its host is offline for less than a minute',
+      held(
+        { actualStatus: 'offline' },
+        { status: { actualStatus: 'offline', actualStatusSince: time(-59) } },
+      ),
+      { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', afterMs: 1_000 },
+    ],
+    [
+      'is lost when its host was offline for a minute (25)',
+      held(
+        { actualStatus: 'offline' },
+        { status: { actualStatus: 'offline', actualStatusSince: time(-60) } },
+      ),
+      replacing(1, 'HostOffline', 'lost'),
+    ],
+    [
+      'is lost when its host sent no heartbeat for a minute',
+      held(
+        { actualStatus: 'unknown' },
+        { status: { actualStatus: 'unknown', actualStatusSince: time(-60) } },
+      ),
+      replacing(1, 'HostSilent', 'lost'),
+    ],
+    [
+      'is not written down at each turn while it flaps (26)',
+      held(
+        { actualStatus: 'unknown' },
+        { memory: { badEndedAt: at(-30), seenWord: { word: 'unknown', since: at(-1) } } },
+      ),
+      { rule: 'tolerate', afterMs: 59_000, onList: true },
+    ],
+    [
+      'is started when it is stopped',
+      held({ actualStatus: 'stopped' }),
+      {
+        rule: 'start',
+        record: 'status',
+        actions: ['start 1'],
+        phase: 'Starting',
+        says: 'Starting',
+        afterMs: 120_000,
+      },
+    ],
+    [
+      'is not started twice while it is given time to start',
+      held({ actualStatus: 'stopped' }, { status: { startRequestedAt: time(-30) } }),
+      { rule: 'start', record: 'status', phase: 'Starting', says: 'Starting', afterMs: 90_000 },
+    ],
+    [
+      'is lost when it does not start in time',
+      held({ actualStatus: 'stopped' }, { status: { startRequestedAt: time(-120) } }),
+      replacing(1, 'CannotStart', 'start-timed-out', 'stopped'),
+    ],
+    [
+      'is lost when others bid more',
+      held({ actualStatus: 'frozen', interruptible: true }, { status: { startRequestedAt: time(-120) } }),
+      replacing(1, 'Outbid', 'start-timed-out', 'stopped'),
+    ],
+    [
+      'is replaced when it is stopped and the service has no start',
+      held({ actualStatus: 'stopped' }, { facts: { startUnsupported: true } }),
+      replacing(1, 'StartUnsupported', 'start-unsupported', 'stopped'),
+    ],
+    [
+      'stays stopped when the service has no start and nothing may be replaced',
+      held(
+        { actualStatus: 'stopped' },
+        { facts: { startUnsupported: true }, spec: { replacement: { policy: 'Never' } } },
+      ),
+      { rule: 'start-unsupported', phase: 'Failed', says: 'stalled: StartUnsupported' },
+    ],
+  ]);
+});
+
+describe('a machine that is wanted stopped', () => {
+  const stopped = { powerState: 'Stopped' } as const;
+  table([
+    [
+      'is left alone while it is stopped',
+      held({ actualStatus: 'stopped' }, { spec: stopped }),
+      { rule: 'stopped-as-wanted', phase: 'Stopped', says: 'Ready' },
+    ],
+    [
+      'is left alone when it has ended',
+      held({ actualStatus: 'exited' }, { spec: stopped }),
+      { rule: 'ended-while-stopped-wanted', phase: 'Stopped', says: 'Ready' },
+    ],
+    [
+      'is stopped while it runs',
+      held({}, { spec: stopped }),
+      {
+        rule: 'stop',
+        record: 'status',
+        actions: ['stop 1'],
+        phase: 'Stopping',
+        says: 'Stopping',
+        afterMs: 30_000,
+      },
+    ],
+    [
+      'is not stopped again at once',
+      held({}, { spec: stopped, memory: { stopAskedAt: at(-10) } }),
+      { rule: 'stop', record: 'status', phase: 'Stopping', says: 'Stopping', afterMs: 20_000 },
+    ],
+    [
+      'is only spoken of while its host is offline, however long',
+      held(
+        { actualStatus: 'offline' },
+        { spec: stopped, status: { actualStatus: 'offline', actualStatusSince: time(-9000) } },
+      ),
+      { rule: 'unseen-while-stopped-wanted', phase: 'Lost', says: 'HostOffline' },
+    ],
+  ]);
+});
+
+describe('what holds a replacement back', () => {
+  const offline = { actualStatus: 'offline', actualStatusSince: time(-60) };
+  const lost = (situation: Given) => held({ actualStatus: 'offline' }, { ...situation, status: offline });
+  table([
+    [
+      'hold',
+      lost({ annotations: { 'gpurental.dev/hold': 'yes' } }),
+      { rule: 'lost', phase: 'Lost', says: 'Held', afterMs: 60_000 },
+    ],
+    [
+      'paused',
+      lost({ spec: { paused: true } }),
+      { rule: 'lost', phase: 'Lost', says: 'Paused', afterMs: 60_000 },
+    ],
+    [
+      'a policy of Never',
+      lost({ spec: { replacement: { policy: 'Never' } } }),
+      { rule: 'lost', phase: 'Lost', says: 'stalled: ReplacementOff', afterMs: 60_000 },
+    ],
+    [
+      'an open breaker (29)',
+      lost({
+        facts: { breaker: { type: 'open', since: at(-5), cause: 'massFailure', newlyBad: 4, message: 'm' } },
+      }),
+      { rule: 'lost', phase: 'Lost', says: 'BreakerOpen', afterMs: 60_000 },
+    ],
+    [
+      'an account that is not ready',
+      lost({
+        account: {
+          state: 'notReady',
+          reason: 'KeyRejected',
+          message: 'm',
+          facts: given().account.state === 'ready' ? readyFacts() : undefined,
+        },
+      }),
+      { rule: 'lost', phase: 'Lost', says: 'AccountNotReady', afterMs: 60_000 },
+    ],
+  ]);
+});
+
+describe('a machine that works and is no longer wanted', () => {
+  const raised = { pricePerHour: 530_000 };
+  table([
+    [
+      'is replaced when the spec changed (70)',
+      held({}, { spec: { image: 'example/image:2' }, status: { specHash: 'v1:0000000000000000' } }),
+      replacing(1, 'SpecChanged', 'spec-changed', 'running'),
+    ],
+    [
+      'is kept when the spec changed and the strategy is OnDelete',
+      held(
+        {},
+        { spec: { updateStrategy: { type: 'OnDelete' } }, status: { specHash: 'v1:0000000000000000' } },
+      ),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'is kept when its hash is of another version of the operator',
+      held({}, { status: { specHash: 'v0:0000000000000000' } }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'is replaced when a person asks for it',
+      held({}, { annotations: { 'gpurental.dev/replace-at': time(-1) } }),
+      replacing(1, 'ReplaceRequested', 'replace-requested', 'running'),
+    ],
+    [
+      'is not replaced before the time asked for',
+      held({}, { annotations: { 'gpurental.dev/replace-at': time(60) } }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'is not replaced when it is younger than the request',
+      held({}, { annotations: { 'gpurental.dev/replace-at': time(-400) } }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'is kept and reported when its price rose',
+      held(raised),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'is replaced when its price rose and that is wanted',
+      held(raised, { spec: { onPriceAbove: 'Replace' } }),
+      replacing(1, 'PriceRaised', 'price-raised', 'running'),
+    ],
+    [
+      'is held by the annotation, and still ready',
+      held({}, { annotations: { 'gpurental.dev/hold': '', 'gpurental.dev/replace-at': time(-1) } }),
+      { rule: 'replace-requested', phase: 'Running', says: 'Ready, Held', afterMs: 60_000 },
+    ],
+    [
+      'is destroyed when its lifetime is over',
+      held({}, { spec: { maxLifetime: '5m' } }),
+      replacing(1, 'LimitReached', 'limit-reached', 'running'),
+    ],
+    [
+      'is stopped when its money is spent and the deletion policy is Stop',
+      held({}, { spec: { maxTotalCost: '0.04', deletionPolicy: 'Stop' } }),
+      {
+        rule: 'limit-reached',
+        record: 'status',
+        actions: ['stop 1'],
+        phase: 'Failed',
+        says: 'stalled: LimitReached',
+        afterMs: 30_000,
+      },
+    ],
+  ]);
+});
+
+function past(instanceId: number, reason = 'Exited') {
+  return { attempt: 1, instanceId, reason, endedAt: time(-30), minutes: 5, cost: '0.04' };
+}
+
+function holdsWith(reason: string): Record<string, unknown> {
+  return { rule: 'hold-for-a-person', phase: 'Failed', says: `stalled: ${reason}` };
+}
+
+function booting(change: Partial<ReturnType<typeof holding>> = {}) {
+  const { runningAt: _notYet, binding: _none, ...status } = holding({ actualStatus: 'provisioning' });
+  return { ...status, runningAt: undefined, binding: undefined, ...change };
+}
+
+function replacing(id: number, reason: string, rule: string, _state?: string): Record<string, unknown> {
+  return {
+    rule,
+    record: 'status',
+    actions: [`destroy ${id} (${reason})`],
+    phase: 'Replacing',
+    says: 'Replacing',
+    afterMs: 1_000,
+  };
+}
+
+function readyFacts() {
+  const { account } = given();
+  if (account.state !== 'ready') throw new Error('the quiet day has a ready account');
+  return account.facts;
+}

@@ -1,0 +1,44 @@
+import type { Action, Step, Verdict } from '../../src/controllers/gpu-instance/types.ts';
+
+/** A step in the few words in which a test says what it expects. Everything that has an effect is in it. */
+export function outline(step: Step): Record<string, unknown> {
+  if (step.type === 'look') return { look: step.need };
+  if (step.type === 'publish') return { publish: step.publication.serving };
+  const { status } = step;
+  return {
+    rule: step.rule,
+    ...(step.record.type === 'nothing' ? {} : { record: step.record.type }),
+    ...(step.actions.length > 0 ? { actions: step.actions.map(actionOutline) } : {}),
+    ...(status ? { phase: status.verdict.phase, says: saying(status.verdict) } : {}),
+    ...(step.avoid.length > 0
+      ? { avoid: step.avoid.map(({ target }) => `${target.type} ${target.id}`) }
+      : {}),
+    ...(step.settled.length > 0 ? { settled: step.settled } : {}),
+    ...(step.look.afterMs === undefined ? {} : { afterMs: step.look.afterMs }),
+    ...(step.look.onList ? { onList: true } : {}),
+  };
+}
+
+function actionOutline(action: Action): string {
+  switch (action.type) {
+    case 'rent':
+      return `rent ${action.purchase.offer.id} as ${action.purchase.attempt}`;
+    case 'destroy':
+      return `destroy ${action.instanceId} (${action.reason})`;
+    case 'retain':
+      return `retain ${action.instanceId} (${action.policy})`;
+    case 'release':
+      return 'release';
+    case 'stop':
+    case 'start':
+    case 'relabel':
+      return `${action.type} ${action.instanceId}`;
+  }
+}
+
+/** `Ready`, or why it is not; and whether a person has to act. */
+function saying(verdict: Verdict): string {
+  const { Ready, Stalled, Reconciling } = verdict;
+  if (Ready.status === 'True') return Reconciling ? `Ready, ${Reconciling.reason}` : 'Ready';
+  return Stalled ? `stalled: ${Stalled.reason}` : Ready.reason;
+}
