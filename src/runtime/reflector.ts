@@ -2,12 +2,18 @@ import { type Clock, sleep } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { type Backoff, createBackoff } from './backoff.ts';
-import { DeadlineError } from './deadline.ts';
 import { MalformedReplyError } from './json-stream.ts';
 import type { KubeStream } from './kube-client.ts';
 import { isKubeError } from './kube-error.ts';
 import type { KubeObject, Resource } from './kube-object.ts';
 import { listPages } from './list-pages.ts';
+import {
+  InitialStateError,
+  isRefusalToStream,
+  RelistRequest,
+  ShortWatchError,
+  StaleListError,
+} from './list-watch-errors.ts';
 import type { InformerMetrics } from './metrics-ports.ts';
 import { compareResourceVersions } from './resource-version.ts';
 import { type WatchEvent, watchEvents } from './watch-events.ts';
@@ -42,16 +48,6 @@ export interface ReflectorOptions<S> {
 type Position =
   | { readonly type: 'list'; readonly notOlderThan: string | undefined }
   | { readonly type: 'watch'; readonly resourceVersion: string };
-
-/** The list is older than what was already seen: a server that lags behind, or a cluster restored from a backup. */
-class StaleListError extends Error {
-  override readonly name = 'StaleListError';
-}
-
-/** The watch is given up on purpose, for a fresh list. */
-class RelistRequest extends Error {
-  override readonly name = 'RelistRequest';
-}
 
 const INITIAL_STATE_LIMIT_MS = 60_000;
 /** A watch that ends earlier than this without an event was not wanted by the server. */
@@ -268,25 +264,6 @@ interface Watch<S> {
   readonly signal: AbortSignal;
   events: number;
   collecting: S[] | undefined;
-}
-
-/** A state that was asked for as a stream and did not come as one. */
-class InitialStateError extends Error {
-  override readonly name = 'InitialStateError';
-}
-
-class ShortWatchError extends Error {
-  override readonly name = 'ShortWatchError';
-}
-
-/** Older servers refuse the parameters or do not know what they mean. */
-function isRefusalToStream(error: unknown): boolean {
-  return (
-    isKubeError(error, 'invalid') ||
-    error instanceof InitialStateError ||
-    error instanceof DeadlineError ||
-    error instanceof MalformedReplyError
-  );
 }
 
 function isKept<S>(item: S | undefined): item is S {
