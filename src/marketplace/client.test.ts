@@ -472,6 +472,25 @@ describe('a list of instances (20, 21)', () => {
     await expect(clientFor(body).client.instances.list()).rejects.toBeInstanceOf(MarketplaceError);
   });
 
+  test('comes by pages where the whole list is gone', async () => {
+    const { client, answer, requests } = clientFor({});
+    answer(
+      reply({ error: 'gone', msg: 'x' }, 410),
+      reply({ success: true, instances: [row], instances_found: 1, total_instances: 2, next_token: 't' }),
+      reply({
+        success: true,
+        instances: [{ id: 2 }],
+        instances_found: 1,
+        total_instances: 2,
+        next_token: null,
+      }),
+    );
+    expect((await client.instances.listAll()).instances.map(({ id }) => id)).toEqual([1, 2]);
+    expect(decodeURIComponent(requests[2]?.path ?? '')).toBe(
+      '/api/v1/instances/?limit=25&order_by=[{"col":"id","dir":"asc"}]&after_token=t',
+    );
+  });
+
   test('keeps words it does not know, and drops what must not be kept', async () => {
     const body = {
       instances_found: '1',

@@ -7,7 +7,7 @@ import { logsReply } from './wire/instance.ts';
 
 type InstanceChange = Pick<Change, 'operation' | 'path' | 'body' | 'bounds'>;
 
-type Changes = Omit<InstancesResource, 'list' | 'page' | 'get' | 'rent' | 'rentMany'>;
+type Changes = Omit<InstancesResource, 'list' | 'listAll' | 'page' | 'get' | 'rent' | 'rentMany'>;
 
 /** Changing instances over one requester (specification 4.6, 4.7). Nothing here is ever repeated. */
 export function createInstanceChanges(requester: Requester): Changes {

@@ -7,6 +7,7 @@ import { createInstanceReads } from './instance-reads.ts';
 import { createRentals } from './instance-rentals.ts';
 import type { CallOptions } from './offers.ts';
 import type { Slot } from './pacing.ts';
+import { listInAnyForm } from './paged-list.ts';
 import type { RentRequest } from './rent-request.ts';
 import type { Requester } from './request.ts';
 
@@ -48,6 +49,8 @@ export interface PageQuery {
 export interface InstancesResource {
   /** Every machine of the login, or a MarketplaceError: never a part. 410 means: use {@link page}. */
   list(options?: CallOptions): Promise<InstanceList>;
+  /** Every machine of the login in whichever form the service serves: the whole list, or all pages of it. */
+  listAll(options?: CallOptions): Promise<InstanceList>;
   /** One page of the paged list, ordered by id. */
   page(query?: PageQuery, options?: CallOptions): Promise<InstancePage>;
   /** null where the service says that it is absent: one witness, never proof. */
@@ -94,8 +97,10 @@ export interface LogAnswer extends ChangeAnswer {
 
 /** Instances over one requester. */
 export function createInstances(requester: Requester): InstancesResource {
+  const reads = createInstanceReads(requester);
   return {
-    ...createInstanceReads(requester),
+    ...reads,
+    listAll: async (options) => ({ instances: await listInAnyForm(reads, options) }),
     ...createRentals(requester),
     ...createInstanceChanges(requester),
   };

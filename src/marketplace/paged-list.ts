@@ -1,14 +1,28 @@
+import { MarketplaceError } from './errors.ts';
 import type { Instance } from './instance.ts';
 import { incompleteList } from './instance-reads.ts';
 import type { InstancePage, InstancesResource, PageQuery } from './instances.ts';
+import type { CallOptions } from './offers.ts';
 
 /** More pages than any account has: 25,000 machines. */
 const MAX_PAGES = 1_000;
 
 /** What is read page by page. */
-export interface PagedQuery {
+export interface PagedQuery extends CallOptions {
   readonly filters?: PageQuery['filters'];
-  readonly signal?: AbortSignal;
+}
+
+/** All machines, whole or by pages: pages where the service says that the whole list is gone. */
+export async function listInAnyForm(
+  instances: Pick<InstancesResource, 'list' | 'page'>,
+  options: CallOptions = {},
+): Promise<readonly Instance[]> {
+  try {
+    return (await instances.list(options)).instances;
+  } catch (error) {
+    if (!(error instanceof MarketplaceError) || error.kind !== 'gone') throw error;
+    return listPages(instances, options);
+  }
 }
 
 /**
@@ -18,7 +32,7 @@ export interface PagedQuery {
  */
 export async function listPages(
   instances: Pick<InstancesResource, 'page'>,
-  { filters, signal }: PagedQuery = {},
+  { filters, ...options }: PagedQuery = {},
 ): Promise<readonly Instance[]> {
   const pages: InstancePage[] = [];
   const tokens = new Set<string>();
@@ -28,7 +42,7 @@ export async function listPages(
       ...(filters === undefined ? {} : { filters }),
       ...(afterToken === null ? {} : { afterToken }),
     };
-    const page = await instances.page(query, { signal });
+    const page = await instances.page(query, options);
     checkCount(page);
     pages.push(page);
     afterToken = page.nextToken;
