@@ -2,7 +2,6 @@ import { isIP } from 'node:net';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import {
   CONNECTION_SECRET_TYPE,
-  CONTROLLER_NAME,
   connectionKeys,
   connectionSecretName,
   labels,
@@ -139,7 +138,7 @@ function sliceOf(
         labels: {
           ...meta.labels,
           [labels.serviceName]: metadata.name,
-          [labels.sliceManagedBy]: CONTROLLER_NAME,
+          [labels.sliceManagedBy]: OPERATOR_NAME,
         },
       },
       addressType: isIP(address) === 6 ? 'IPv6' : 'IPv4',
