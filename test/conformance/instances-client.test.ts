@@ -1,0 +1,166 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { MarketplaceClient } from '../../src/marketplace/client.ts';
+import type { ActualStatus } from '../../src/marketplace/instance.ts';
+import { clientOf, failureOf } from '../builders/simulated-client.ts';
+import { type SimulatedService, simulatedService } from '../builders/simulated-service.ts';
+
+const PROFILES = ['public', 'specification'] as const;
+
+async function rent(client: MarketplaceClient) {
+  const offers = await client.offers.search({
+    filters: [
+      { field: 'rentable', operator: 'eq', value: true },
+      { field: 'verified', operator: 'eq', value: true },
+    ],
+    limit: 1,
+  });
+  return client.instances.rent(
+    offers[0]?.id ?? 0,
+    { image: 'example/image:1', diskGB: 10 },
+    { deadlineMs: 30_000 },
+  );
+}
+
+describe.for(PROFILES)('our client and instances, %s profile', (profile) => {
+  test('searches, rents, polls until running, stops and destroys', async () => {
+    const service = simulatedService({ profile });
+    const client = clientOf(service);
+    const { instanceId, instanceApiKey } = await rent(client);
+    expect(instanceApiKey?.reveal()).toMatch(/\S/);
+    expect((await client.instances.get(instanceId))?.actualStatus).toBeNull();
+    service.advance(600);
+    const running = await client.instances.get(instanceId);
+    expect(running).toMatchObject({
+      actualStatus: 'running',
+      sshHost: expect.any(String),
+      sshPort: expect.any(Number),
+    });
+    await client.instances.stop(instanceId);
+    service.advance(60);
+    expect((await client.instances.get(instanceId))?.actualStatus).toBe('stopped');
+    await client.instances.destroy(instanceId);
+    expect((await client.instances.list()).instances).toEqual([]);
+  });
+
+  test('an account without instances lists none', async () => {
+    expect((await clientOf(simulatedService({ profile })).instances.list()).instances).toEqual([]);
+  });
+
+  test('an offer is rented once', async () => {
+    const service = simulatedService({ profile });
+    const client = clientOf(service);
+    const [offer] = await client.offers.search({ filters: [], limit: 1 });
+    const wish = { image: 'x', diskGB: 10 };
+    const options = { deadlineMs: 30_000 };
+    await client.instances.rent(offer?.id ?? 0, wish, options);
+    const second = await failureOf(client.instances.rent(offer?.id ?? 0, wish, options));
+    expect({ kind: second.kind, outcome: second.outcome }).toEqual({ kind: 'offerGone', outcome: 'refused' });
+  });
+});
+
+/** What a walk does to its one machine. */
+type Step =
+  | { readonly type: 'wait'; readonly seconds: number }
+  | { readonly type: 'rent' | 'stop' | 'start' | 'destroy' }
+  | { readonly type: 'hostLost'; readonly state: 'offline' | 'unknown' };
+
+const steps: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({ type: fc.constant('wait' as const), seconds: fc.integer({ min: 1, max: 400 }) }),
+  },
+  { weight: 6, arbitrary: fc.record({ type: fc.constantFrom('rent', 'stop', 'start', 'destroy' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant('hostLost' as const),
+      state: fc.constantFrom('offline', 'unknown' as const),
+    }),
+  },
+);
+
+/** What specification 3.1 lets a machine show next, by what it showed before. */
+const NEXT: Readonly<Record<string, readonly ActualStatus[]>> = {
+  rented: [null],
+  null: [null, 'created', 'loading', 'running', 'stopped', 'offline', 'unknown'],
+  created: ['created', 'loading', 'running', 'stopped', 'offline', 'unknown'],
+  loading: ['loading', 'running', 'stopped', 'offline', 'unknown'],
+  running: ['running', 'stopped', 'loading', 'offline', 'unknown'],
+  stopped: ['stopped', 'loading', 'running', 'offline', 'unknown'],
+  offline: ['offline'],
+  unknown: ['unknown'],
+};
+
+/** One machine as the walk knows it. */
+interface Watched {
+  id: number | undefined;
+  seen: string;
+  isLost: boolean;
+}
+
+describe('random walks of our client through the life of a machine', () => {
+  test('show only what may follow, bill nothing after a destroy, and never bring a lost machine back', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(steps, { maxLength: 30 }), async (walk) => {
+        const service = simulatedService({ catalog: 5 });
+        const client = clientOf(service);
+        const watched: Watched = { id: undefined, seen: 'none', isLost: false };
+        for (const step of walk) {
+          await take({ service, client, watched }, step);
+          await look({ service, client, watched });
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+interface Walk {
+  readonly service: SimulatedService;
+  readonly client: MarketplaceClient;
+  readonly watched: Watched;
+}
+
+async function take(walk: Walk, step: Step): Promise<void> {
+  const { service, client, watched } = walk;
+  if (step.type === 'wait') return service.advance(step.seconds);
+  if (step.type === 'rent') return watched.id === undefined ? rentOne(walk) : undefined;
+  if (watched.id === undefined) return undefined;
+  if (step.type === 'hostLost') return loseHost(walk, step.state);
+  if (step.type === 'destroy') return destroyOne(walk);
+  if (step.type === 'stop') await client.instances.stop(watched.id);
+  else await client.instances.start(watched.id);
+}
+
+async function rentOne({ client, watched }: Walk): Promise<void> {
+  const { instanceId } = await rent(client);
+  Object.assign(watched, { id: instanceId, seen: 'rented', isLost: false });
+}
+
+function loseHost({ service, watched }: Walk, state: 'offline' | 'unknown'): void {
+  const contract = service.simulator.world().tables.contracts[watched.id ?? 0];
+  const machine = contract && service.simulator.world().tables.machines[contract.machineId];
+  if (!machine || watched.isLost) return;
+  service.put('machines', { ...machine, state, stateUntil: null });
+  watched.isLost = true;
+}
+
+async function destroyOne({ service, client, watched }: Walk): Promise<void> {
+  await client.instances.destroy(watched.id ?? 0);
+  Object.assign(watched, { id: undefined, seen: 'none' });
+  const before = (await service.call('GET /sim/ledger')).body;
+  service.advance(3600);
+  const after = (await service.call('GET /sim/ledger')).body;
+  expect({ billing: after.billing, dollars: after.dollars }).toEqual({ billing: 0, dollars: before.dollars });
+}
+
+async function look({ client, watched }: Walk): Promise<void> {
+  const { instances } = await client.instances.list();
+  expect(instances.map(({ id }) => id)).toEqual(watched.id === undefined ? [] : [watched.id]);
+  if (watched.id === undefined) return;
+  const status = (await client.instances.get(watched.id))?.actualStatus;
+  expect(NEXT[watched.seen]).toContain(status);
+  if (watched.isLost) expect(status).not.toBe('running');
+  watched.seen = String(status);
+}
