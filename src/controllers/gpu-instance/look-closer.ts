@@ -15,7 +15,7 @@ export interface CloserSources {
 /** The same view with what a rule asked for, and with the time that it took. */
 export async function lookCloser(observed: Observed, need: Need, sources: CloserSources): Promise<Observed> {
   const seen = await readNeed(observed, need, sources);
-  return { ...observed, ...seen, now: sources.clock.now() };
+  return { ...observed, ...seen, now: Math.floor(sources.clock.now()) };
 }
 
 async function readNeed(observed: Observed, need: Need, sources: CloserSources): Promise<Partial<Observed>> {

@@ -55,7 +55,7 @@ export function observe(object: GpuInstance, memory: ObjectMemory, sources: Sour
   memory.atGeneration(object.metadata.generation);
   const view = memory.view(sources.clock, openAttempt(object, intent));
   return {
-    now: sources.clock.now(),
+    now: Math.floor(sources.clock.now()),
     object,
     uid,
     identity,
