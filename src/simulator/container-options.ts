@@ -15,25 +15,21 @@ export function readEnv(value: Json | undefined): Readonly<Record<string, string
   return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, textOf(text)]));
 }
 
-/** `-e A=b -p 80:80` as the object form has it. */
+/** `-e A=b -p 80:80` as the object form has it: each flag takes the word behind it. */
 function fromFlags(text: string): Record<string, string> {
-  const env: Record<string, string> = {};
   const words = text.match(/"[^"]*"|'[^']*'|\S+/g) ?? [];
-  for (let index = 0; index < words.length; index += 1) {
-    const word = words[index] ?? '';
-    if (!word.startsWith('-')) continue;
-    const value = unquoted(words[index + 1] ?? '');
-    index += 1;
-    if (word === '-e' || word === '--env') {
-      const [name = '', ...rest] = value.split('=');
-      env[name] = rest.join('=');
-    } else if (word === '-h' || word === '--hostname') {
-      env['-h'] = value;
-    } else {
-      env[`${word} ${value}`] = '1';
-    }
-  }
-  return env;
+  const pairs = words.flatMap((word, index) => {
+    const isFlag = word.startsWith('-') && !words[index - 1]?.startsWith('-');
+    return isFlag ? [pairOf(word, unquoted(words[index + 1] ?? ''))] : [];
+  });
+  return Object.fromEntries(pairs);
+}
+
+function pairOf(flag: string, value: string): readonly [string, string] {
+  if (flag === '-h' || flag === '--hostname') return ['-h', value];
+  if (flag !== '-e' && flag !== '--env') return [`${flag} ${value}`, '1'];
+  const mark = value.indexOf('=');
+  return mark === -1 ? [value, ''] : [value.slice(0, mark), value.slice(mark + 1)];
 }
 
 const unquoted = (word: string): string => word.replace(/^(["'])(.*)\1$/, '$2');

@@ -1,5 +1,5 @@
 import type { Random } from '../lib/random.ts';
-import { type FaultName, type FaultTarget, faultEntry } from './faults.ts';
+import { type FaultEntry, type FaultName, type FaultTarget, faultEntry } from './faults.ts';
 import { badRequest } from './refusal.ts';
 import { integerField, numberField, requiredString, stringField } from './request-body.ts';
 import type { Route } from './route.ts';
@@ -79,24 +79,34 @@ export function readFault(world: World, id: number, body: JsonObject): ActiveFau
   const entry = faultEntry(name);
   if (!entry)
     throw badRequest(`There is no fault "${name}". GET /sim/faults lists their names under "catalogue".`);
-  const seconds = positive(body, 'seconds') ?? null;
-  const probability = share(body);
-  const lasts = seconds !== null && entry.seconds === undefined;
-  const once = !lasts && probability === null && entry.stays !== true;
-  const fault: ActiveFault = {
+  return {
     id,
     name,
     endpoint: stringField(body, 'endpoint') ?? null,
-    remaining: positive(body, 'count') ?? (once ? 1 : null),
-    probability: entry.stage === 'world' ? null : probability,
-    seconds,
     instance: integerField(body, 'instance') ?? null,
     host: integerField(body, 'host') ?? null,
     createdAt: world.now,
-    expiresAt: lasts ? world.now + seconds * 1000 : null,
+    ...readExtent(entry, body, world.now),
+    ...(name === 'stale-list' ? { snapshot: Object.values(world.tables.contracts) } : {}),
   };
-  if (name !== 'stale-list') return fault;
-  return { ...fault, snapshot: Object.values(world.tables.contracts) };
+}
+
+/** How often and how long: once, unless a count, a probability or a time says otherwise. */
+function readExtent(
+  entry: FaultEntry,
+  body: JsonObject,
+  now: number,
+): Pick<ActiveFault, 'seconds' | 'probability' | 'remaining' | 'expiresAt'> {
+  const seconds = positive(body, 'seconds') ?? null;
+  const probability = entry.stage === 'world' ? null : share(body);
+  const lasts = seconds !== null && entry.seconds === undefined;
+  const isOnce = !lasts && probability === null && entry.stays !== true;
+  return {
+    seconds,
+    probability,
+    remaining: positive(body, 'count') ?? (isOnce ? 1 : null),
+    expiresAt: lasts ? now + seconds * 1000 : null,
+  };
 }
 
 function positive(body: JsonObject, name: string): number | undefined {

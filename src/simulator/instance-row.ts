@@ -122,23 +122,36 @@ function imageFields(contract: Contract): JsonObject {
 const HUNDREDTHS = 100;
 const rounded = (value: number): number => Math.round(value * HUNDREDTHS) / HUNDREDTHS;
 
+const IDLE: JsonObject = {
+  gpu_util: null,
+  gpu_temp: null,
+  cpu_util: null,
+  mem_usage: null,
+  mem_limit: null,
+  vmem_usage: null,
+  disk_usage: -1,
+  disk_util: -1,
+  uptime_mins: null,
+};
+
 /** Load and temperatures move every second while it runs, and are null while it does not. */
 function usageFields(world: World, contract: Contract, machine: Machine | undefined): JsonObject {
-  const runs = shownStatus(contract, machine) === 'running';
+  const disk = { disk_space: contract.diskGB };
+  if (shownStatus(contract, machine) !== 'running') return { ...IDLE, ...disk };
   const second = secondOf(world.now);
   const share = (figure: number): number => chance(world.seed, contract.id, second, figure);
-  const uptimeSeconds = runs ? second - secondOf(contract.statusSince) : 0;
+  const diskShare = 0.2 + 0.1 * share(6);
   return {
-    gpu_util: runs ? rounded(60 + 40 * share(1)) : null,
-    gpu_temp: runs ? rounded(45 + 30 * share(2)) : null,
-    cpu_util: runs ? rounded(share(3)) : null,
-    mem_usage: runs ? rounded(2 + 14 * share(4)) : null,
-    mem_limit: runs ? 64 : null,
-    vmem_usage: runs ? rounded(20 * share(5)) : null,
-    disk_space: contract.diskGB,
-    disk_usage: runs ? rounded(contract.diskGB * (0.2 + 0.1 * share(6))) : -1,
-    disk_util: runs ? rounded(0.2 + 0.1 * share(6)) : -1,
-    uptime_mins: runs ? rounded(uptimeSeconds / 60) : null,
+    gpu_util: rounded(60 + 40 * share(1)),
+    gpu_temp: rounded(45 + 30 * share(2)),
+    cpu_util: rounded(share(3)),
+    mem_usage: rounded(2 + 14 * share(4)),
+    mem_limit: 64,
+    vmem_usage: rounded(20 * share(5)),
+    disk_usage: rounded(contract.diskGB * diskShare),
+    disk_util: rounded(diskShare),
+    uptime_mins: rounded((second - secondOf(contract.statusSince)) / 60),
+    ...disk,
   };
 }
 

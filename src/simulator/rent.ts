@@ -189,15 +189,32 @@ function keptLabel(ctx: RouteContext, label: string | undefined): string | null 
 
 function makeContract(ctx: RouteContext, given: { order: Order; offer: Offer; machine: Machine }): Contract {
   const { order, offer, machine } = given;
-  const { settings, now } = ctx;
-  const diskPerHour = diskMicrosPerHour(offer, order.diskGB, settings);
-  const gpuPerHour = order.bidPerHour ?? offer.gpuPricePerHour;
   const contract: Contract = {
     id: ctx.write.nextId('contract'),
     userId: callerOf(ctx).user.id,
     offerId: offer.id,
     machineId: machine.id,
     hostId: machine.hostId,
+    ...orderedFields(order),
+    ...priceFields(ctx, order, offer),
+    createdAt: ctx.now,
+    actualStatus: null,
+    intendedStatus: 'running',
+    statusMessage: null,
+    statusSince: ctx.now,
+    timeline: plannedBoot(ctx, machine),
+    ...assignPorts(ctx.world, containerPorts(order.runtype, order.env), offer),
+    jupyterToken: Buffer.from(ctx.random.bytes(16)).toString('hex'),
+    heldBy: null,
+    prepaidMicros: 0,
+    notes: {},
+  };
+  return asCreated(ctx, contract, { order, machine });
+}
+
+/** What the renter asked for, as the contract keeps it. */
+function orderedFields(order: Order) {
+  return {
     label: order.label,
     image: order.image,
     runtype: order.runtype,
@@ -208,25 +225,21 @@ function makeContract(ctx: RouteContext, given: { order: Order; offer: Offer; ma
     templateId: order.template?.id ?? null,
     templateHash: order.template?.hashId ?? null,
     diskGB: order.diskGB,
+    volumes: order.volume ? [order.volume] : [],
+  };
+}
+
+/** Prices and the first span: compute and disk are billed from this moment. */
+function priceFields(ctx: RouteContext, order: Order, offer: Offer) {
+  const diskPerHour = diskMicrosPerHour(offer, order.diskGB, ctx.settings);
+  const gpuPerHour = order.bidPerHour ?? offer.gpuPricePerHour;
+  return {
     isBid: order.bidPerHour !== null,
     bidPerHour: order.bidPerHour,
     gpuPricePerHour: offer.gpuPricePerHour,
     diskPricePerHour: diskPerHour,
-    createdAt: now,
-    actualStatus: null,
-    intendedStatus: 'running',
-    statusMessage: null,
-    statusSince: now,
-    timeline: plannedBoot(ctx, machine),
-    spans: [{ from: now, until: null, gpuPerHour, diskPerHour }],
-    ...assignPorts(ctx.world, containerPorts(order.runtype, order.env), offer),
-    jupyterToken: Buffer.from(ctx.random.bytes(16)).toString('hex'),
-    heldBy: null,
-    prepaidMicros: 0,
-    volumes: order.volume ? [order.volume] : [],
-    notes: {},
+    spans: [{ from: ctx.now, until: null, gpuPerHour, diskPerHour }],
   };
-  return asCreated(ctx, contract, { order, machine });
 }
 
 /** Some rentals begin stopped: asked for, by a fault, or because the machine cannot start. */

@@ -1,4 +1,4 @@
-import { driverNumber } from './catalog.ts';
+import { driverNumber } from './offer-columns.ts';
 import { COMPUTED, type PricingType } from './offer-row.ts';
 import { countryCode } from './places.ts';
 import { badRequest, Refusal } from './refusal.ts';
@@ -160,26 +160,43 @@ function readOperand(key: string, operator: Operator, operand: Json): Column | r
 
 const invalid = (key: string, why: string): Refusal => new Refusal(400, 'invalid_request', `${key}: ${why}.`);
 
+/** How the values of a filter are read; the first that concerns the column decides. */
+const READERS: readonly {
+  readonly of: (key: string) => boolean;
+  readonly read: (key: string, value: Plain) => Column;
+}[] = [
+  { of: (key) => FLAGS.has(key), read: (key, value) => (truth(key, value) ? 1 : 0) },
+  { of: (key) => key === 'geolocation', read: (_key, value) => countryCode(String(value)) },
+  { of: (key) => key === 'driver_version', read: (_key, value) => driverVersion(value) },
+  { of: (key) => TEXTS.has(RENAMED[key] ?? key), read: (_key, value) => String(value) },
+  { of: (key) => BOOLEANS.has(RENAMED[key] ?? key), read: truth },
+  { of: (key) => THOUSANDS.has(key), read: (_key, value) => (numberFrom(value) ?? 0) * 1000 },
+  { of: () => true, read: (_key, value) => numberFrom(value) ?? value },
+];
+
+type Plain = string | number | boolean;
+
 /** The value as its column has it: numbers from text, flags as their codes, places as theirs. */
 function coerce(key: string, value: Json): Column {
   if (value === null) return null;
   if (typeof value === 'object')
     throw invalid(key, 'a filter value is a number, a text, true, false or null');
-  if (FLAGS.has(key)) return truth(key, value) ? 1 : 0;
-  if (key === 'geolocation') return countryCode(String(value));
-  if (key === 'driver_version' && typeof value === 'string' && /^\d+\.\d+\.\d+$/.test(value))
-    return driverNumber(value);
-  const column = RENAMED[key] ?? key;
-  if (TEXTS.has(column)) return String(value);
-  if (BOOLEANS.has(column)) return truth(key, value);
-  const number = numberFrom(value);
-  if (number === undefined) return value;
-  return THOUSANDS.has(key) ? number * 1000 : number;
+  const reader = READERS.find(({ of }) => of(key));
+  return reader ? reader.read(key, value) : value;
 }
 
-function truth(key: string, value: Json): boolean {
-  if (value === true || value === 'true' || value === 'True' || value === 1 || value === '1') return true;
-  if (value === false || value === 'false' || value === 'False' || value === 0 || value === '0') return false;
+/** Versions of exactly three parts compare as nine digits. */
+function driverVersion(value: Plain): Column {
+  if (typeof value === 'string' && /^\d+\.\d+\.\d+$/.test(value)) return driverNumber(value);
+  return numberFrom(value) ?? value;
+}
+
+const TRUE: readonly Plain[] = [true, 'true', 'True', 1, '1'];
+const FALSE: readonly Plain[] = [false, 'false', 'False', 0, '0'];
+
+function truth(key: string, value: Plain): boolean {
+  if (TRUE.includes(value)) return true;
+  if (FALSE.includes(value)) return false;
   throw invalid(key, 'this column is true or false');
 }
 

@@ -51,34 +51,33 @@ function testOf(condition: Condition): Test | undefined {
   };
 }
 
-type Compare = (value: Column) => boolean;
+/** Whether a value passes a test. */
+export type Compare = (value: Column) => boolean;
 
 /** A test of one value against an operand of the wire. */
+/** What each operator asks of the relation between a value and its operand. */
+const BY_RELATION: Readonly<Record<'gt' | 'gte' | 'lt' | 'lte', (relation: number) => boolean>> = {
+  gt: (relation) => relation > 0,
+  gte: (relation) => relation >= 0,
+  lt: (relation) => relation < 0,
+  lte: (relation) => relation <= 0,
+};
+
+/** The test that an operator and its operand make. */
 export function comparison(operator: Operator, operand: Column | readonly Column[]): Compare {
-  if (Array.isArray(operand)) {
-    const members = new Set(operand as readonly Column[]);
-    return operator === 'notin' ? (value) => !members.has(value) : (value) => members.has(value);
-  }
-  const bound = operand as Column;
+  const members = new Set(Array.isArray(operand) ? (operand as readonly Column[]) : [operand as Column]);
   switch (operator) {
     case 'eq':
-      return (value) => value === bound;
-    case 'neq':
-      return (value) => value !== bound;
-    case 'gt':
-      return (value) => relation(value, bound) > 0;
-    case 'gte':
-      return (value) => relation(value, bound) >= 0;
-    case 'lt':
-      return (value) => relation(value, bound) < 0;
-    case 'lte':
-      return (value) => relation(value, bound) <= 0;
     case 'in':
-      return (value) => value === bound;
+      return (value) => members.has(value);
+    case 'neq':
     case 'notin':
-      return (value) => value !== bound;
-    default:
-      return operator satisfies never;
+      return (value) => !members.has(value);
+    default: {
+      const accepts = BY_RELATION[operator];
+      const bound = operand as Column;
+      return (value) => accepts(relation(value, bound));
+    }
   }
 }
 

@@ -65,32 +65,17 @@ export interface Simulator {
 export function createSimulator(options: SimulatorOptions = {}): Simulator {
   const clock = options.clock ?? systemClock;
   const random = options.random ?? systemRandom;
-  const kept = options.file?.load();
-  const time = createSimulatedTime({
-    clock,
-    scale: options.timeScale ?? 1,
-    ...(kept ? { anchor: kept.anchor } : {}),
-  });
-  const initial = kept ? resumed(kept.world, options) : firstWorld(options, time, random);
-  const store = createWorldStore(initial, {
-    trackChanges: options.file !== undefined,
-  });
+  const { store, time, saved } = openWorld(options, clock, random);
   const apiKey = ensureKey(store, options.apiKey);
-  const saved = keeper({ file: options.file, fresh: kept === undefined, store, time });
+  saved();
   const catchUp = (): void => store.replace(advance(store.current(), time.now(), advanceSteps));
-  const service = createService({
-    store,
-    time,
-    clock,
-    random,
-    profile: options.profile ?? 'public',
-    routes: options.control ? [...routes, ...controlRoutes({ store, time, catchUp })] : routes,
-    saved,
-  });
   const world = (): World => {
     catchUp();
     return store.current();
   };
+  const profile = options.profile ?? 'public';
+  const served = options.control ? [...routes, ...controlRoutes({ store, time, catchUp })] : routes;
+  const service = createService({ store, time, clock, random, profile, routes: served, saved });
   return {
     handle: inProcessTransport(service),
     listen: (port = 0) => listenWithMachines({ options, service, store, clock, world }, port),
@@ -103,6 +88,24 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
       catchUp();
     },
   };
+}
+
+interface OpenWorld {
+  readonly store: WorldStore;
+  readonly time: SimulatedTime;
+  /** Writes what changed to the file, where there is one. */
+  readonly saved: () => void;
+}
+
+/** A fresh world, the one given, or the one that the file holds. */
+function openWorld(options: SimulatorOptions, clock: Clock, random: Random): OpenWorld {
+  const { file } = options;
+  const kept = file?.load();
+  const scale = options.timeScale ?? 1;
+  const time = createSimulatedTime({ clock, scale, ...(kept ? { anchor: kept.anchor } : {}) });
+  const initial = kept ? resumed(kept.world, options) : firstWorld(options, time, random);
+  const store = createWorldStore(initial, { trackChanges: file !== undefined });
+  return { store, time, saved: keeper({ file, fresh: kept === undefined, store, time }) };
 }
 
 interface ListenParts {

@@ -27,48 +27,52 @@ const SCHEMA = `
 export function openWorldFile(path: string): WorldFile {
   const database = new DatabaseSync(path);
   database.exec(SCHEMA);
+  const write = createWriter(database);
+  return {
+    load: () => readWorld(database),
+    save: (world, changes, anchor) =>
+      inTransaction(database, () => {
+        write.head(world, anchor);
+        for (const { table, id } of changes) write.row(table, id, world.tables[table][id]);
+      }),
+    saveAll: (world, anchor) =>
+      inTransaction(database, () => {
+        database.exec('DELETE FROM row');
+        write.head(world, anchor);
+        for (const [table, rows] of Object.entries(world.tables)) {
+          for (const [id, row] of Object.entries(rows)) write.row(table, Number(id), row);
+        }
+      }),
+    close: () => database.close(),
+  };
+}
+
+function createWriter(database: DatabaseSync) {
   const putHead = database.prepare('INSERT OR REPLACE INTO head (id, json) VALUES (1, ?)');
   const putRow = database.prepare('INSERT OR REPLACE INTO row (kind, id, json) VALUES (?, ?, ?)');
   const dropRow = database.prepare('DELETE FROM row WHERE kind = ? AND id = ?');
-
-  const writeHead = (world: World, anchor: TimeAnchor): void => {
-    const { tables: _tables, ...rest } = world;
-    putHead.run(JSON.stringify({ ...rest, anchor } satisfies Head));
-  };
-  const inTransaction = (write: () => void): void => {
-    database.exec('BEGIN IMMEDIATE');
-    try {
-      write();
-      database.exec('COMMIT');
-    } catch (error) {
-      database.exec('ROLLBACK');
-      throw error;
-    }
-  };
-
   return {
-    load: () => readWorld(database),
-    save(world, changes, anchor) {
-      inTransaction(() => {
-        writeHead(world, anchor);
-        for (const { table, id } of changes) {
-          const row = world.tables[table][id];
-          if (row === undefined) dropRow.run(table, id);
-          else putRow.run(table, id, JSON.stringify(row));
-        }
-      });
+    head(world: World, anchor: TimeAnchor): void {
+      const { tables: _tables, ...rest } = world;
+      putHead.run(JSON.stringify({ ...rest, anchor } satisfies Head));
     },
-    saveAll(world, anchor) {
-      inTransaction(() => {
-        database.exec('DELETE FROM row');
-        writeHead(world, anchor);
-        for (const [table, rows] of Object.entries(world.tables)) {
-          for (const [id, row] of Object.entries(rows)) putRow.run(table, Number(id), JSON.stringify(row));
-        }
-      });
+    /** A row that is no longer there is dropped. */
+    row(table: string, id: number, row: unknown): void {
+      if (row === undefined) dropRow.run(table, id);
+      else putRow.run(table, id, JSON.stringify(row));
     },
-    close: () => database.close(),
   };
+}
+
+function inTransaction(database: DatabaseSync, write: () => void): void {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    write();
+    database.exec('COMMIT');
+  } catch (error) {
+    database.exec('ROLLBACK');
+    throw error;
+  }
 }
 
 function readWorld(database: DatabaseSync): { world: World; anchor: TimeAnchor } | undefined {

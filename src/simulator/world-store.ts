@@ -38,24 +38,15 @@ const COPIED: ReadonlySet<TableName> = new Set(['offers']);
 export function createWorldStore(initial: World, options: { trackChanges: boolean }): WorldStore {
   let world = initial;
   let keys = indexKeys(world);
-  const changed = new Map<TableName, Set<number>>();
+  const changes = createChanges(options.trackChanges);
 
-  const note = (table: TableName, id: number): void => {
-    if (!options.trackChanges) return;
-    const ids = changed.get(table);
-    if (ids) ids.add(id);
-    else changed.set(table, new Set([id]));
-  };
-  const touch = (table: TableName, id: number): void => {
-    note(table, id);
-    if (world.nextEventAt !== 0) world = { ...world, nextEventAt: 0 };
-  };
-
+  /** The rows of a table for writing; whatever is written may be due at once. */
   const rowsToWrite = (table: TableName): Rows => {
-    if (!COPIED.has(table)) return world.tables[table] as Rows;
-    const rows: Rows = { ...(world.tables[table] as Rows) };
-    world = { ...world, tables: { ...world.tables, [table]: rows } };
-    return rows;
+    const rows = world.tables[table] as Rows;
+    const copy = COPIED.has(table) ? { ...rows } : rows;
+    if (copy !== rows) world = { ...world, nextEventAt: 0, tables: { ...world.tables, [table]: copy } };
+    else if (world.nextEventAt !== 0) world = { ...world, nextEventAt: 0 };
+    return copy;
   };
 
   return {
@@ -63,12 +54,12 @@ export function createWorldStore(initial: World, options: { trackChanges: boolea
     put(table, row) {
       rowsToWrite(table)[row.id] = row;
       if (table === 'apiKeys') keys.set((row as ApiKey).secret, row.id);
-      touch(table, row.id);
+      changes.note(table, row.id);
     },
     remove(table, id) {
       if (table === 'apiKeys') keys.delete(world.tables.apiKeys[id]?.secret ?? '');
       delete rowsToWrite(table)[id];
-      touch(table, id);
+      changes.note(table, id);
     },
     nextId(kind) {
       const next = (world.counters[kind] ?? 0) + 1;
@@ -76,7 +67,7 @@ export function createWorldStore(initial: World, options: { trackChanges: boolea
       return next;
     },
     replace(next) {
-      if (options.trackChanges) differences(world, next, note);
+      if (options.trackChanges) differences(world, next, changes.note);
       if (next.tables.apiKeys !== world.tables.apiKeys) keys = indexKeys(next);
       world = next;
     },
@@ -84,7 +75,25 @@ export function createWorldStore(initial: World, options: { trackChanges: boolea
       const id = keys.get(secret);
       return id === undefined ? undefined : world.tables.apiKeys[id];
     },
-    takeChanges() {
+    takeChanges: changes.take,
+  };
+}
+
+interface Changes {
+  note(table: TableName, id: number): void;
+  take(): readonly Change[];
+}
+
+function createChanges(enabled: boolean): Changes {
+  const changed = new Map<TableName, Set<number>>();
+  return {
+    note(table, id) {
+      if (!enabled) return;
+      const ids = changed.get(table);
+      if (ids) ids.add(id);
+      else changed.set(table, new Set([id]));
+    },
+    take() {
       if (changed.size === 0) return [];
       const list = [...changed].flatMap(([table, ids]) => [...ids].map((id) => ({ table, id })));
       changed.clear();

@@ -65,23 +65,26 @@ function prepay(ctx: RouteContext): Reply {
 /** New image, environment or script; the container is made anew with them. */
 function updateTemplate(ctx: RouteContext): Reply {
   const contract = ofPath(ctx);
-  const template = findTemplate(ctx.world, ctx.body);
-  const body = { ...template?.body, ...withoutNulls(ctx.body) };
   const machine = ctx.world.tables.machines[contract.machineId];
   if (!machine)
     throw new Refusal(404, 'no_such_instance', `Instance ${contract.id} has no machine any more.`);
-  const changed: Contract = {
+  const options = { now: ctx.now, settings: ctx.settings, seed: ctx.world.seed, machine };
+  ctx.write.put('contracts', recycleContract(retemplated(ctx, contract), options));
+  return json({ success: true, updated_instance: contract.id });
+}
+
+function retemplated(ctx: RouteContext, contract: Contract): Contract {
+  const template = findTemplate(ctx.world, ctx.body);
+  const body = { ...template?.body, ...withoutNulls(ctx.body) };
+  const named = template ? { templateId: template.id, templateHash: template.hashId } : {};
+  return {
     ...contract,
+    ...named,
     image: stringField(body, 'image') ?? contract.image,
     onstart: stringField(body, 'onstart') ?? contract.onstart,
     env: body.env === undefined ? contract.env : readEnv(body.env),
     args: listField(body, 'args')?.map(textOf) ?? contract.args,
-    templateId: template?.id ?? contract.templateId,
-    templateHash: template?.hashId ?? contract.templateHash,
   };
-  const options = { now: ctx.now, settings: ctx.settings, seed: ctx.world.seed, machine };
-  ctx.write.put('contracts', recycleContract(changed, options));
-  return json({ success: true, updated_instance: contract.id });
 }
 
 function withoutNulls(body: RouteContext['body']): RouteContext['body'] {
