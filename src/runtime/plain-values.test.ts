@@ -38,6 +38,10 @@ describe('sameJson', () => {
     );
   });
 
+  test('zero has no sign', () => {
+    expect(sameJson({ cost: -0 }, { cost: 0 })).toBe(true);
+  });
+
   test.each([
     [{ a: 1 }, { a: 2 }],
     [{ a: 1 }, { a: 1, b: 1 }],
