@@ -1,5 +1,5 @@
 import { shownStatus } from './boot.ts';
-import { instanceRow } from './instance-row.ts';
+import { instanceJson, instanceRow } from './instance-row.ts';
 import { callerOf, type RouteContext } from './route.ts';
 import type { ActiveFault, Contract, Json, JsonObject } from './world.ts';
 
@@ -45,9 +45,20 @@ export function statusFaults(ctx: RouteContext, contract?: Contract): StatusFaul
 
 /** The row of a contract with status faults applied. */
 export function shownRow(ctx: RouteContext, contract: Contract, faults: StatusFaults): JsonObject {
-  const row = instanceRow(ctx.world, contract, ctx.profile);
-  const word = bentStatus(contract, faults);
-  return word === undefined ? row : { ...row, actual_status: word };
+  return instanceRow(contract, {
+    world: ctx.world,
+    profile: ctx.profile,
+    word: bentStatus(contract, faults),
+  });
+}
+
+/** The JSON text of {@link shownRow}. */
+export function shownJson(ctx: RouteContext, contract: Contract, faults: StatusFaults): string {
+  return instanceJson(contract, {
+    world: ctx.world,
+    profile: ctx.profile,
+    word: bentStatus(contract, faults),
+  });
 }
 
 /** The status word that a list filters by and shows. */

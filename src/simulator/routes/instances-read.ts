@@ -4,6 +4,7 @@ import {
   labelCounts,
   listedContracts,
   type StatusFaults,
+  shownJson,
   shownRow,
   statusFaults,
   statusOf,
@@ -28,11 +29,11 @@ function listAll(ctx: RouteContext): Reply {
   }
   const contracts = listedContracts(ctx);
   const faults = statusFaults(ctx);
-  const instances = contracts.map((contract) => shownRow(ctx, contract, faults));
-  return json({ ...successOf(ctx), instances_found: instances.length, instances });
+  const rows = contracts.map((contract) => shownJson(ctx, contract, faults));
+  const success = ctx.profile === 'public' ? '"success":true,' : '';
+  const body = `{${success}"instances_found":${rows.length},"instances":[${rows.join(',')}]}`;
+  return { type: 'json-text', status: 200, body };
 }
-
-const successOf = (ctx: RouteContext): JsonObject => (ctx.profile === 'public' ? { success: true } : {});
 
 /** Columns that the public list computes and does not filter by. */
 const COMPUTED: ReadonlySet<string> = new Set([
@@ -68,20 +69,26 @@ function listPage(ctx: RouteContext): Reply {
   const read = (contract: Contract, column: string): Json | undefined =>
     (LIGHT[column]?.(ctx, contract, faults) ?? shownRow(ctx, contract, faults)[column]) as Json | undefined;
   const page = pageOf(contracts, query, read);
-  const rows = page.rows.map((contract) => selected(shownRow(ctx, contract, faults), query.columns));
-  return json({
-    success: true,
-    instances: rows,
+  const rows = page.rows.map((contract) =>
+    query.columns
+      ? JSON.stringify(selected(shownRow(ctx, contract, faults), query.columns))
+      : shownJson(ctx, contract, faults),
+  );
+  const rest = JSON.stringify({
     instances_found: page.found,
     total_instances: contracts.length,
     label_counts: labelCounts(contracts),
     next_token: page.nextToken,
   });
+  return {
+    type: 'json-text',
+    status: 200,
+    body: `{"success":true,"instances":[${rows.join(',')}],${rest.slice(1)}`,
+  };
 }
 
 /** Unknown columns come back null. */
-function selected(row: JsonObject, columns: readonly string[] | undefined): JsonObject {
-  if (!columns) return row;
+function selected(row: JsonObject, columns: readonly string[]): JsonObject {
   return Object.fromEntries(columns.map((name) => [name, row[name] ?? null]));
 }
 
