@@ -209,7 +209,7 @@ export class Writes {
 
   #validated(address: Address, object: JsonObject): JsonObject {
     const { schema } = address.kind;
-    if (!schema) return object;
+    if (!schema) return address.kind.kind === 'Secret' ? withoutStringData(object) : object;
     const shaped = applyDefaults(prune(object, schema, true), schema);
     if (!isObject(shaped)) throw failures.badRequest('an object is wanted');
     const problems = problemsOf(shaped, schema);
@@ -296,4 +296,14 @@ function requirePreconditions(address: Address, current: JsonObject, preconditio
 /** Owner references of an object, by uid. */
 export function ownerUids(object: JsonObject): readonly string[] {
   return objectsAt(metadataOf(object), 'ownerReferences').map((owner) => String(owner['uid'] ?? ''));
+}
+
+/** A Secret's `stringData` is a way to write `data`, and never read back. */
+function withoutStringData({ stringData, ...secret }: JsonObject): JsonObject {
+  if (!isObject(stringData)) return secret;
+  const encoded = Object.entries(stringData).map(([key, text]): [string, Json] => [
+    key,
+    Buffer.from(String(text), 'utf8').toString('base64'),
+  ]);
+  return { ...secret, data: { ...objectAt(secret, 'data'), ...Object.fromEntries(encoded) } };
 }
