@@ -370,30 +370,33 @@ const rows: readonly Row[] = [
   },
 ];
 
-describe('each 2FA error of specification 7', () => {
-  test.for(rows)('$code when $when', async ({ code, status, provoke }) => {
-    const answered = await provoke(simulatedService());
-    expect({ status: answered.status, error: answered.body.error }).toEqual({
-      status: status ?? tfaErrorStatus[code],
-      error: code,
+describe.for(['public', 'specification'] as const)(
+  'each 2FA error of specification 7, %s profile',
+  (profile) => {
+    test.for(rows)('$code when $when', async ({ code, status, provoke }) => {
+      const answered = await provoke(simulatedService({ profile }));
+      expect({ status: answered.status, error: answered.body.error }).toEqual({
+        status: status ?? tfaErrorStatus[code],
+        error: code,
+      });
+      expect(answered.body.msg).toMatch(/\S/);
     });
-    expect(answered.body.msg).toMatch(/\S/);
-  });
 
-  test('every code of the catalogue is provoked by a row', () => {
-    const provoked = new Set<string>(rows.map(({ code }) => code));
-    expect(Object.keys(tfaErrorStatus).filter((code) => !provoked.has(code))).toEqual([]);
-  });
+    test('every code of the catalogue is provoked by a row', () => {
+      const provoked = new Set<string>(rows.map(({ code }) => code));
+      expect(Object.keys(tfaErrorStatus).filter((code) => !provoked.has(code))).toEqual([]);
+    });
 
-  test('tfa_locked and 2fa_verification_failed carry fail_count and locked_until', async () => {
-    const service = simulatedService();
-    await addMethod(service, 'totp');
-    const wrong = () => service.call('POST /api/v0/tfa/', { tfa_method: 'totp', code: '000000' });
-    expect((await wrong()).body).toMatchObject({ fail_count: 1, locked_until: null });
-    for (let attempt = 0; attempt < 3; attempt += 1) await wrong();
-    const lockedUntil = Math.floor(service.simulator.now() / 1000) + 900;
-    expect((await wrong()).body).toMatchObject({ fail_count: 5, locked_until: lockedUntil });
-    const locked = await wrong();
-    expect(locked.body).toMatchObject({ error: 'tfa_locked', fail_count: 5, locked_until: lockedUntil });
-  });
-});
+    test('tfa_locked and 2fa_verification_failed carry fail_count and locked_until', async () => {
+      const service = simulatedService({ profile });
+      await addMethod(service, 'totp');
+      const wrong = () => service.call('POST /api/v0/tfa/', { tfa_method: 'totp', code: '000000' });
+      expect((await wrong()).body).toMatchObject({ fail_count: 1, locked_until: null });
+      for (let attempt = 0; attempt < 3; attempt += 1) await wrong();
+      const lockedUntil = Math.floor(service.simulator.now() / 1000) + 900;
+      expect((await wrong()).body).toMatchObject({ fail_count: 5, locked_until: lockedUntil });
+      const locked = await wrong();
+      expect(locked.body).toMatchObject({ error: 'tfa_locked', fail_count: 5, locked_until: lockedUntil });
+    });
+  },
+);
