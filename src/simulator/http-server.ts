@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { type Answer, JSON_TYPE, type SimRequest } from './answer.ts';
+import { bodyLimit } from './json-body.ts';
 import { Refusal } from './refusal.ts';
 import type { Service } from './service.ts';
 
@@ -79,6 +80,7 @@ function readBody(
   options: HttpOptions,
   done: (outcome: BodyOutcome) => void,
 ): void {
+  const limit = bodyLimit(request.url ?? '', options.bodyBytes);
   const chunks: Buffer[] = [];
   let size = 0;
   let finished = false;
@@ -91,7 +93,7 @@ function readBody(
   const timer = setTimeout(() => finish({ type: 'too-slow' }), options.bodyTimeoutSeconds * 1000);
   request.on('data', (chunk: Buffer) => {
     size += chunk.length;
-    if (size > options.bodyBytes) finish({ type: 'too-large' });
+    if (size > limit) finish({ type: 'too-large' });
     else chunks.push(chunk);
   });
   request.on('end', () => finish({ type: 'body', text: Buffer.concat(chunks).toString('utf8') }));

@@ -2,6 +2,12 @@ import { badRequest } from './refusal.ts';
 import type { Json, JsonObject } from './world.ts';
 
 const MAX_DEPTH = 32;
+const CONTROL_BYTES = 256 * 1_048_576;
+
+/** Bytes that a body may have: a whole world at the control endpoints, the limit of the settings elsewhere. */
+export function bodyLimit(url: string, bytes: number): number {
+  return /^\/+sim\//.test(url) ? CONTROL_BYTES : bytes;
+}
 
 /**
  * The body of a request as an object; `{}` where none came. Malformed JSON, a body that is no object,

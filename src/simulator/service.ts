@@ -8,7 +8,7 @@ import { type CallPlan, type Draft, PLAIN_PLAN, planOf } from './call-faults.ts'
 import { type FaultScope, takeFault } from './fault-book.ts';
 import { CALL_FAULTS, type FaultName, type FaultTarget, REPLY_FAULTS } from './faults.ts';
 import { httpDate } from './http-date.ts';
-import { parseBody } from './json-body.ts';
+import { bodyLimit, parseBody } from './json-body.ts';
 import { permits } from './permissions.ts';
 import { createRateLimit, type RateRefusal } from './rate-limit.ts';
 import { Refusal } from './refusal.ts';
@@ -143,7 +143,7 @@ function targetOf({ store }: ServiceOptions, visit: Visit): FaultTarget {
 function createVisitor(options: ServiceOptions, rates: ReturnType<typeof createRateLimit>) {
   const visitOnce = (visit: Visit): Draft => {
     const query = queryOf(visit.request.url);
-    const body = parseWhenAllowed(options, visit, query);
+    const body = parseWhenAllowed(options, visit);
     const secret = sentKey(visit.request, query, body.value);
     const now = options.store.current().now;
     const caller = visit.route.access === 'open' ? undefined : callerWith(options.store, secret, now);
@@ -173,9 +173,8 @@ function createVisitor(options: ServiceOptions, rates: ReturnType<typeof createR
 function parseWhenAllowed(
   options: ServiceOptions,
   visit: Visit,
-  _query: URLSearchParams,
 ): { value: ReturnType<typeof parseBody>; refusal: Refusal | undefined } {
-  const limit = options.store.current().settings.limits.bodyBytes;
+  const limit = bodyLimit(visit.request.url, options.store.current().settings.limits.bodyBytes);
   const text = visit.request.body;
   if (text !== undefined && Buffer.byteLength(text) > limit) {
     return {

@@ -11,6 +11,8 @@ export interface SimulatedTime {
   now(): number;
   /** Pushes time ahead. */
   advance(milliseconds: number): void;
+  /** Milliseconds that it was pushed ahead so far. */
+  pushed(): number;
   /** What a restart needs to go on as if it had never stopped. */
   anchor(): TimeAnchor;
 }
@@ -35,6 +37,7 @@ export function createSimulatedTime(options: {
     advance(milliseconds) {
       skew += Math.max(0, milliseconds);
     },
+    pushed: () => skew,
     anchor: () => ({ simulated: now(), real: clock.now() }),
   };
 }

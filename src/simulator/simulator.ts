@@ -165,11 +165,20 @@ function keeper(parts: {
 }): () => void {
   const { file, fresh, store, time } = parts;
   if (!file) return () => undefined;
+  let saved = {
+    settings: store.current().settings,
+    counters: store.current().counters,
+    pushed: time.pushed(),
+  };
   const save = (): void => {
+    const { settings, counters } = store.current();
     const changes = store.takeChanges();
-    if (changes.length > 0) file.save(store.current(), changes, time.anchor());
+    const pushed = time.pushed();
+    const isSame = settings === saved.settings && counters === saved.counters && pushed === saved.pushed;
+    if (changes.length === 0 && isSame) return;
+    file.save(store.current(), changes, time.anchor());
+    saved = { settings, counters, pushed };
   };
   if (fresh) file.saveAll(store.current(), time.anchor());
-  else save();
   return save;
 }

@@ -1,52 +1,86 @@
 import { badRequest } from './refusal.ts';
-import { isObject } from './request-body.ts';
-import type { Json, JsonObject, TableName, World } from './world.ts';
-import { emptyTables } from './world.ts';
+import { isObject, textOf } from './request-body.ts';
+import { emptyTables, type Json, type JsonObject, type TableName, type World } from './world.ts';
 
 /*
- * The world as one JSON document. A document may hold any of `tables`, `settings`, `counters` and `seed`;
- * a table is given as a whole, settings group by group. PURE.
+ * The world as one JSON document: `now`, `seed`, `settings`, `counters`, a list of rows per table, and
+ * `hosts`, each with its machines, in place of the table of machines. PURE.
  */
 
-/** The world with what the document holds in place of its own; refuses documents of another shape. */
+/** What is written under a name of its own, in a form of its own. */
+const SPECIAL: ReadonlySet<string> = new Set(['now', 'nextEventAt', 'seed', 'settings', 'counters', 'hosts']);
+
+/** The JSON text of the document. */
+export function worldJson(world: World): string {
+  const { machines, ...tables } = world.tables;
+  const rows = Object.entries(tables).map(([name, table]) => [name, Object.values(table)] as const);
+  const hosts = Map.groupBy(Object.values(machines), (machine) => machine.hostId);
+  return JSON.stringify({
+    now: world.now / 1000,
+    seed: world.seed,
+    settings: world.settings,
+    counters: world.counters,
+    hosts: [...hosts].map(([id, list]) => ({ id, machines: list })),
+    ...Object.fromEntries(rows),
+  });
+}
+
+/**
+ * The world with what the document holds in place of its own: whole tables, settings one by one; what it
+ * leaves out stays. Time is never set back, so `now` is passed over. Refuses names, types and rows of
+ * another shape than the world has.
+ */
 export function readWorld(world: World, document: JsonObject): World {
+  const given = Object.entries(document).filter(([name]) => !SPECIAL.has(name));
+  const tables = given.map(([name, rows]) => [name, readTable(world, name, rows)] as const);
+  const machines = document.hosts === undefined ? {} : { machines: readHosts(world, document.hosts) };
   return {
     ...world,
     nextEventAt: 0,
     seed: typeof document.seed === 'number' ? document.seed : world.seed,
-    tables: { ...world.tables, ...readTables(document.tables) },
     settings: readSettings(world.settings, document.settings),
     counters: { ...world.counters, ...readCounters(document.counters) },
+    tables: { ...world.tables, ...Object.fromEntries(tables), ...machines } as World['tables'],
   };
 }
 
-function readTables(tables: Json | undefined): Partial<World['tables']> {
-  if (tables === undefined || tables === null) return {};
-  if (!isObject(tables)) throw badRequest('tables must be an object of tables.');
-  const known = Object.keys(emptyTables());
-  const read = Object.entries(tables).map(([name, rows]) => {
-    if (!known.includes(name))
-      throw badRequest(`tables.${name}: there is no such table; there are ${known.join(', ')}.`);
-    return [name as TableName, readRows(name, rows)] as const;
-  });
-  // The shape of single rows is the caller's word: this document comes from GET /sim/world.
-  return Object.fromEntries(read) as unknown as Partial<World['tables']>;
+const TABLES = Object.keys(emptyTables());
+
+function readTable(world: World, name: string, rows: Json): Record<number, JsonObject> {
+  if (!TABLES.includes(name))
+    throw badRequest(`${name}: there is no such table; there are ${TABLES.join(', ')}.`);
+  const sample = Object.values(world.tables[name as TableName])[0] as JsonObject | undefined;
+  return readRows(name, rows, sample);
 }
 
-function readRows(name: string, rows: Json): Record<number, JsonObject> {
-  const list = Array.isArray(rows)
-    ? (rows as readonly Json[])
-    : isObject(rows)
-      ? Object.values(rows)
-      : undefined;
-  if (!list) throw badRequest(`tables.${name} must be an object of rows by id, or a list of rows.`);
-  return Object.fromEntries(
-    list.map((row) => {
-      if (!isObject(row) || typeof row.id !== 'number')
-        throw badRequest(`tables.${name}: each row needs a numeric id.`);
-      return [row.id, row];
-    }),
-  );
+function readHosts(world: World, hosts: Json): Record<number, JsonObject> {
+  if (!Array.isArray(hosts)) throw badRequest('hosts must be a list of {"id", "machines"}.');
+  const machines = (hosts as readonly Json[]).flatMap((host) => {
+    if (!isObject(host) || !Array.isArray(host.machines))
+      throw badRequest('hosts: each needs a list of machines.');
+    return host.machines as readonly Json[];
+  });
+  return readTable(world, 'machines', machines);
+}
+
+function readRows(name: string, rows: Json, sample: JsonObject | undefined): Record<number, JsonObject> {
+  if (!Array.isArray(rows)) throw badRequest(`${name} must be a list of rows.`);
+  return Object.fromEntries((rows as readonly Json[]).map((row) => [...readRow(name, row, sample)]));
+}
+
+/** A row of the same fields and types as one that is there; a table that is empty has none to compare with. */
+function readRow(name: string, row: Json, sample: JsonObject | undefined): readonly [number, JsonObject] {
+  if (!isObject(row) || typeof row.id !== 'number') throw badRequest(`${name}: each row needs a numeric id.`);
+  for (const [field, example] of Object.entries(sample ?? {})) {
+    const value = row[field];
+    if (value === undefined) throw badRequest(`${name} ${row.id}: ${field} is missing.`);
+    if (value !== null && example !== null && typeof value !== typeof example) {
+      throw badRequest(
+        `${name} ${row.id}: ${field} must be a ${typeof example}, not ${textOf(value).slice(0, 50)}.`,
+      );
+    }
+  }
+  return [row.id, row];
 }
 
 function readSettings(current: World['settings'], given: Json | undefined): World['settings'] {
@@ -62,12 +96,15 @@ function mergeShape(path: string, current: JsonObject, given: JsonObject): JsonO
     const old = current[name];
     const at = `${path}.${name}`;
     if (old === undefined) throw badRequest(`${at}: there is no such setting.`);
-    if (isObject(old) && isObject(value)) merged[name] = mergeShape(at, old, value);
-    else if (old !== null && value !== null && typeof old !== typeof value)
-      throw badRequest(`${at} must be a ${typeof old}.`);
-    else merged[name] = value;
+    merged[name] = isObject(old) && isObject(value) ? mergeShape(at, old, value) : ofSameType(at, old, value);
   }
   return merged;
+}
+
+function ofSameType(at: string, old: Json, value: Json): Json {
+  if (old !== null && (value === null || typeof old !== typeof value))
+    throw badRequest(`${at} must be a ${typeof old}.`);
+  return value;
 }
 
 function readCounters(counters: Json | undefined): Record<string, number> {

@@ -77,36 +77,19 @@ describe('a world on disk', () => {
     await kill(third.child);
   });
 
-  test('keeps what the clock was pushed ahead', () => {
+  test('keeps what the clock was pushed ahead, and settings that were put', async () => {
     const file = openWorldFile(join(folder, 'world.db'));
-    const first = createSimulator({ file, catalog: 3, apiKey: 'k' });
-    first.advance(1e6);
-    first.store.nextId('contract');
+    const first = createSimulator({ file, catalog: 3, apiKey: 'k', control: true });
+    const call = (method: string, path: string, body: object) =>
+      first.handle({ method, origin: 'x', path, headers, body: JSON.stringify(body) });
+    await call('POST', '/sim/clock', { advanceSeconds: 1e6 });
+    await call('PUT', '/sim/world', { settings: { lists: { lagSeconds: 9 } } });
     const ahead = first.now();
-    first.store.put('faults', {
-      id: 1,
-      name: '5xx',
-      endpoint: null,
-      remaining: 1,
-      probability: null,
-      seconds: null,
-      instance: null,
-      host: null,
-      createdAt: ahead,
-      expiresAt: null,
-    });
-    return first
-      .handle({ method: 'POST', origin: 'x', path: '/api/v0/bundles/', headers, body: '{}' })
-      .then(() =>
-        first.handle({ method: 'POST', origin: 'x', path: '/api/v0/bundles/', headers, body: '{}' }),
-      )
-      .then(() => {
-        const second = createSimulator({ file });
-        expect(second.apiKey).toBe('k');
-        expect(second.now()).toBeGreaterThanOrEqual(ahead);
-        expect(second.world().tables.faults).toEqual({});
-        file.close();
-      });
+    const second = createSimulator({ file });
+    expect(second.apiKey).toBe('k');
+    expect(second.now()).toBeGreaterThanOrEqual(ahead);
+    expect(second.world().settings.lists.lagSeconds).toBe(9);
+    file.close();
   });
 
   test('a key asked for at a later start is added', () => {

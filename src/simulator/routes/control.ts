@@ -2,10 +2,10 @@ import { faultRow, readFault } from '../fault-book.ts';
 import { FAULTS, faultEntry, isWorldFault } from '../faults.ts';
 import { ledger } from '../ledger.ts';
 import { badRequest, Refusal } from '../refusal.ts';
-import { isObject, numberField } from '../request-body.ts';
+import { numberField } from '../request-body.ts';
 import { BOTH, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import type { SimulatedTime } from '../simulated-time.ts';
-import { readWorld } from '../world-document.ts';
+import { readWorld, worldJson } from '../world-document.ts';
 import { applyWorldFault, endOutage } from '../world-faults.ts';
 import type { WorldStore } from '../world-store.ts';
 import { tfaControlRoutes } from './tfa-control.ts';
@@ -38,12 +38,7 @@ export function controlRoutes(parts: ControlParts): readonly Route[] {
       handler: (ctx) => deleteFault(ctx, parts.store),
     },
     { ...control, method: 'DELETE', path: '/sim/faults', handler: deleteFaults },
-    {
-      ...control,
-      method: 'GET',
-      path: '/sim/world',
-      handler: (ctx) => json(JSON.parse(JSON.stringify(ctx.world))),
-    },
+    { ...control, method: 'GET', path: '/sim/world', handler: showWorld },
     { ...control, method: 'PUT', path: '/sim/world', handler: (ctx) => putWorld(ctx, parts.store) },
     ...tfaControlRoutes,
   ];
@@ -94,9 +89,12 @@ function deleteFaults(ctx: RouteContext): Reply {
   return SUCCESS;
 }
 
+function showWorld(ctx: RouteContext): Reply {
+  return { type: 'json-text', status: 200, body: worldJson(ctx.world) };
+}
+
 /** Tables and settings of the document take the place of those of the world; what it leaves out stays. */
 function putWorld(ctx: RouteContext, store: WorldStore): Reply {
-  if (!isObject(ctx.body)) throw badRequest('The world must be a JSON object.');
   store.replace(readWorld(ctx.world, ctx.body));
   return SUCCESS;
 }
