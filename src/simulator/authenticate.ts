@@ -1,11 +1,12 @@
 import type { SimRequest } from './answer.ts';
 import { Refusal } from './refusal.ts';
-import type { Caller } from './route.ts';
+import type { Caller, Route } from './route.ts';
+import type { Settings } from './settings.ts';
 import type { JsonObject } from './world.ts';
 import type { WorldStore } from './world-store.ts';
 
 /** 401 with the text on which public clients act. */
-export const invalidKey = (): Refusal => new Refusal(401, 'auth_error', 'Invalid user key');
+const invalidKey = (): Refusal => new Refusal(401, 'auth_error', 'Invalid user key');
 
 /** The refusal of a call that needs a key: a session of a 2FA login that has run out says so. */
 export function refusedKey(store: WorldStore, secret: string | undefined): Refusal {
@@ -36,6 +37,16 @@ function sentSession({ headers }: SimRequest): string | undefined {
   return typeof headers.cookie === 'string'
     ? /(?:^|;\s*)session=([^;\s]+)/.exec(headers.cookie)?.[1]
     : undefined;
+}
+
+/**
+ * Where `tfa.requireLogin` is on: the plain key of an account with 2FA opens only the calls of the login
+ * itself. Public clients take the words of this refusal as the wish for a 2FA login.
+ */
+export function requireLogin({ key, user }: Caller, route: Pick<Route, 'path'>, settings: Settings): void {
+  if (!settings.tfa.requireLogin || key.session || user.tfaStatus === 'disabled') return;
+  if (key.instanceId !== null || route.path.startsWith('/api/v0/tfa')) return;
+  throw new Refusal(401, 'auth_error', 'Two Factor Authentication is required: log in with a code first.');
 }
 
 /** Who holds that key; undefined where it is unknown, revoked or expired. */

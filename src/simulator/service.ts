@@ -3,7 +3,7 @@ import type { Random } from '../lib/random.ts';
 import { advance } from './advance.ts';
 import { advanceSteps } from './advance-steps.ts';
 import { type Answer, JSON_TYPE, type SimRequest } from './answer.ts';
-import { callerWith, refusedKey, sentKey } from './authenticate.ts';
+import { callerWith, refusedKey, requireLogin, sentKey } from './authenticate.ts';
 import { type CallPlan, type Draft, PLAIN_PLAN, planOf } from './call-faults.ts';
 import { type FaultScope, takeFault } from './fault-book.ts';
 import { CALL_FAULTS, type FaultName, type FaultTarget, REPLY_FAULTS } from './faults.ts';
@@ -148,6 +148,7 @@ function createVisitor(options: ServiceOptions, rates: ReturnType<typeof createR
     const now = options.store.current().now;
     const caller = visit.route.access === 'open' ? undefined : callerWith(options.store, secret, now);
     if (visit.route.access === 'key' && !caller) throw refusedKey(options.store, secret);
+    if (caller) requireLogin(caller, visit.route, options.store.current().settings);
     if (body.refusal) throw body.refusal;
     checkRights(caller, { ...visit, query, body: body.value });
     const refused = rates.check({ route: visit.route, identity: secret ?? visit.request.address, now });

@@ -13,7 +13,7 @@ export interface AddedMethod {
 }
 
 /** Changes 2FA settings of the running service. */
-export function defaultTfa(service: SimulatedService, change: Partial<TfaSettings>): void {
+export function setTfa(service: SimulatedService, change: Partial<TfaSettings>): void {
   const world = service.simulator.world();
   const settings = { ...world.settings, tfa: { ...world.settings.tfa, ...change } };
   service.simulator.store.replace({ ...world, settings });

@@ -5,7 +5,7 @@ import type { MarketplaceClient } from '../../src/marketplace/client.ts';
 import { totpCode } from '../../src/simulator/tfa/totp.ts';
 import { clientOf, failureOf, loggedOutClientOf } from '../builders/simulated-client.ts';
 import { type SimulatedService, simulatedService } from '../builders/simulated-service.ts';
-import { addMethod, legacyUser, loginSecret, PHONE, totpNow } from '../builders/tfa-account.ts';
+import { addMethod, legacyUser, loginSecret, PHONE, setTfa, totpNow } from '../builders/tfa-account.ts';
 
 const BACKUP_CODE = /^[A-Z0-9]{4}-[A-Z0-9]{4}-[A-Z0-9]{4}$/;
 
@@ -150,6 +150,13 @@ describe('what our client makes of refusals', () => {
     service.advance(2);
     expect((await failureOf(clientOf(service, session).users.current())).kind).toBe('sessionExpired');
     expect((await failureOf(clientOf(service, 'wrong').users.current())).kind).toBe('unauthorized');
+  });
+
+  test('a service that wants a 2FA login first is told from one that refuses the key', async () => {
+    const service = simulatedService();
+    await addMethod(service, 'totp');
+    setTfa(service, { requireLogin: true });
+    expect((await failureOf(clientOf(service).users.current())).kind).toBe('twoFactorRequired');
   });
 
   test('every refusal carries its code, its status and that nothing happened', async () => {

@@ -215,6 +215,18 @@ describe('SSH keys', () => {
     expect((await service.call(`DELETE /api/v0/ssh/${body.key.id}/`, {})).status).toBe(404);
   });
 
+  test('one is added to an instance and taken from it', async () => {
+    const service = simulatedService({ catalog: [{ id: 1 }] });
+    const { body } = await service.call('PUT /api/v0/asks/1/', { image: 'x' });
+    const path = `/api/v0/instances/${body.new_contract}/ssh/`;
+    const added = await service.call(`POST ${path}`, { ssh_key: KEY });
+    expect((await service.call(`GET ${path}`)).body.ssh_keys).toMatchObject([{ key: KEY }]);
+    expect((await service.call(`DELETE ${path}${added.body.key.id}/`, {})).body.success).toBe(true);
+    expect((await service.call(`GET ${path}`)).body.ssh_keys).toEqual([]);
+    expect((await service.call(`DELETE ${path}${added.body.key.id}/`, {})).status).toBe(404);
+    expect((await service.call('POST /api/v0/instances/5/ssh/', { ssh_key: KEY })).status).toBe(404);
+  });
+
   test('text that is no public key is refused', async () => {
     const { status, body } = await simulatedService().call('POST /api/v0/ssh/', { ssh_key: 'my key' });
     expect({ status, error: body.error }).toEqual({ status: 400, error: 'no_ssh_key' });

@@ -10,6 +10,7 @@ import { apiKeyRoutes } from './api-keys.ts';
 import { autoscalerRoutes } from './autoscaler.ts';
 import { billingRoutes } from './billing.ts';
 import { endpointGroupRoutes } from './endpoint-groups.ts';
+import { instanceSshRoutes } from './instance-ssh.ts';
 import { instanceChangeRoutes } from './instances-change.ts';
 import { instanceMoreRoutes } from './instances-more.ts';
 import { instanceReadRoutes } from './instances-read.ts';
@@ -42,6 +43,7 @@ export const routes: readonly Route[] = [
   ...tfaMethodRoutes,
   ...apiKeyRoutes,
   ...sshKeyRoutes,
+  ...instanceSshRoutes,
   ...secretRoutes,
   ...volumeRoutes,
   ...endpointGroupRoutes,

@@ -11,7 +11,8 @@ const PUBLIC_KEY = /^(ssh-(rsa|dss|ed25519)|ecdsa-sha2-\S+|sk-\S+) [A-Za-z0-9+/=
 
 const noSshKey = (msg: string): Refusal => new Refusal(400, 'no_ssh_key', msg);
 
-function readKey(ctx: RouteContext): string {
+/** The public key of a body, in OpenSSH form. */
+export function readPublicKey(ctx: RouteContext): string {
   const key = requiredString(ctx.body, 'ssh_key').trim();
   if (!PUBLIC_KEY.test(key)) {
     throw noSshKey('ssh_key must be a public key in OpenSSH form, such as "ssh-ed25519 AAAA… name".');
@@ -24,6 +25,11 @@ function ownKeys(ctx: RouteContext): readonly SshKey[] {
   return Object.values(ctx.world.tables.sshKeys).filter(
     (key) => key.userId === user.id && key.deletedAt === null,
   );
+}
+
+/** The key of the account with that text. */
+export function knownKey(ctx: RouteContext, text: string): SshKey | undefined {
+  return ownKeys(ctx).find(({ key }) => key === text);
 }
 
 function ownKey(ctx: RouteContext): SshKey {
@@ -44,9 +50,8 @@ function view(key: SshKey): JsonObject {
 }
 
 function create(ctx: RouteContext): Reply {
-  const text = readKey(ctx);
-  const known = ownKeys(ctx).find(({ key }) => key === text);
-  const row = known ?? {
+  const text = readPublicKey(ctx);
+  const row = knownKey(ctx, text) ?? {
     id: ctx.write.nextId('sshKey'),
     userId: callerOf(ctx).user.id,
     key: text,
@@ -58,7 +63,7 @@ function create(ctx: RouteContext): Reply {
 }
 
 function update(ctx: RouteContext): Reply {
-  const row = { ...ownKey(ctx), key: readKey(ctx) };
+  const row = { ...ownKey(ctx), key: readPublicKey(ctx) };
   store(ctx, row);
   return json({ success: true, key: view(row) });
 }

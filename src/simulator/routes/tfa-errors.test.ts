@@ -7,10 +7,10 @@ import {
 import {
   addMethod,
   authorize,
-  defaultTfa,
   legacyUser,
   loginSecret,
   PHONE,
+  setTfa,
   smsChallenge,
   totpNow,
 } from '../../../test/builders/tfa-account.ts';
@@ -233,7 +233,7 @@ const rows: readonly Row[] = [
     code: 'preauth_phone_cap',
     when: 'the number was used in too many attempts',
     provoke: async (service) => {
-      defaultTfa(service, { phoneCap: 2, recentSmsSeconds: 0 });
+      setTfa(service, { phoneCap: 2, recentSmsSeconds: 0 });
       await service.call('POST /api/v0/tfa/sms/', { phone_number: PHONE });
       service.advance(1);
       await service.call('POST /api/v0/tfa/sms/', { phone_number: PHONE });
@@ -272,7 +272,7 @@ const rows: readonly Row[] = [
     code: 'service_unavailable',
     when: 'the store of authorizations does not answer',
     provoke: (service) => {
-      defaultTfa(service, { authorizationStoreDown: true });
+      setTfa(service, { authorizationStoreDown: true });
       return service.call('POST /api/v0/tfa/confirm-new/', {
         tfa_method: 'totp',
         code: '123456',
@@ -349,7 +349,7 @@ const rows: readonly Row[] = [
     code: 'challenge_creation_failed',
     when: 'the store of challenges takes no new one',
     provoke: (service) => {
-      defaultTfa(service, { challengeStoreDown: true });
+      setTfa(service, { challengeStoreDown: true });
       return service.call('POST /api/v0/tfa/authorize-new-method/', { tfa_method: 'email' });
     },
   },

@@ -3,10 +3,10 @@ import { type SimulatedService, simulatedService } from '../../../test/builders/
 import {
   addMethod,
   authorize,
-  defaultTfa,
   legacyUser,
   loginSecret,
   PHONE,
+  setTfa,
   smsChallenge,
   totpNow,
 } from '../../../test/builders/tfa-account.ts';
@@ -259,6 +259,20 @@ describe.for(['public', 'specification'] as const)('2FA, %s profile', (profile) 
       expect(body.error).toBe('2fa_login_failed');
     });
 
+    test('a key may be made to log in with a code first, by a setting', async () => {
+      const service = start();
+      const { totpSecret } = await addMethod(service, 'totp');
+      setTfa(service, { requireLogin: true });
+      const plain = await service.call('GET /api/v0/users/current/');
+      expect({ status: plain.status, msg: plain.body.msg }).toEqual({
+        status: 401,
+        msg: expect.stringContaining('Two Factor Authentication'),
+      });
+      const { body } = await login(service, { tfa_method: 'totp', code: totpNow(service, totpSecret) });
+      const me = await service.call('GET /api/v0/users/current/', undefined, { key: body.session_key });
+      expect(me.status).toBe(200);
+    });
+
     test('an ended session answers 401 with the text public clients act on', async () => {
       const service = start();
       const { totpSecret } = await addMethod(service, 'totp');
@@ -479,7 +493,7 @@ describe.for(['public', 'specification'] as const)('2FA, %s profile', (profile) 
 
     test('a number is capped over all accounts together', async () => {
       const service = start();
-      defaultTfa(service, { phoneCap: 1 });
+      setTfa(service, { phoneCap: 1 });
       const other = { ...service.user(), id: 999, username: 'other', email: 'other@example.com' };
       service.put('users', other);
       const key = service.addKey({ userId: other.id });
@@ -491,7 +505,7 @@ describe.for(['public', 'specification'] as const)('2FA, %s profile', (profile) 
     test('a TOTP code may be refused after its first use, by a setting', async () => {
       const service = start();
       const { totpSecret } = await addMethod(service, 'totp');
-      defaultTfa(service, { totpSingleUse: true });
+      setTfa(service, { totpSingleUse: true });
       const body = { tfa_method: 'totp', code: totpNow(service, totpSecret) };
       expect((await login(service, body)).body.error).toBe('2fa_verification_failed');
       service.advance(30);

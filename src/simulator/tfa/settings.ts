@@ -37,6 +37,8 @@ export interface TfaSettings {
   readonly totpSingleUse: boolean;
   /** How long a session of a completed login lasts. */
   readonly sessionSeconds: number;
+  /** Whether the plain key of an account with 2FA has to log in with a code before it may do anything. */
+  readonly requireLogin: boolean;
   /** The store of authorizations does not answer: `service_unavailable`. */
   readonly authorizationStoreDown: boolean;
   /** The store of challenges takes no new one: `challenge_creation_failed`. */
@@ -60,6 +62,7 @@ export const defaultTfaSettings: TfaSettings = {
   totpWindow: 1,
   totpSingleUse: false,
   sessionSeconds: 604_800,
+  requireLogin: false,
   authorizationStoreDown: false,
   challengeStoreDown: false,
 };
