@@ -39,27 +39,39 @@ export interface Settings {
   readonly lists: {
     /** Seconds for which a new contract is missing from lists. */
     readonly lagSeconds: number;
-    /** Default and largest page of the v1 list; a limit of 0 or less means `smallPage`. */
+    /** Rows of a page of the v1 list that asks for no limit. */
     readonly defaultPage: number;
+    /** Most rows of a page, whatever is asked for. */
     readonly maxPage: number;
+    /** Rows of a page whose limit is 0 or less. */
     readonly smallPage: number;
-    /** Default and largest `limit` of offer search. */
+    /** Offers of a search that asks for no limit. */
     readonly searchDefault: number;
+    /** Most offers of a search. */
     readonly searchMax: number;
     /** Where it is true the v0 list answers 410 and clients have to page the v1 list. */
     readonly v0Gone: boolean;
   };
   readonly limits: {
-    /** Characters of `onstart` (specification section 8), and of `onstart` and `args` together. */
+    /** Characters of `onstart` (specification section 8). */
     readonly onstart: number;
+    /** Characters of `onstart` and `args` together. */
     readonly onstartAndArgs: number;
+    /** Characters of a label given with a rental. */
     readonly labelAtRent: number;
+    /** Characters of a label given later. */
     readonly label: number;
+    /** Characters of `env` as JSON. */
     readonly env: number;
+    /** Least disk of a rental, GB. */
     readonly minDiskGB: number;
+    /** Disk of a rental that names none, GB. */
     readonly defaultDiskGB: number;
+    /** Offers that one bulk rental may name. */
     readonly bulkRent: number;
+    /** Lowest bid, dollars an hour. */
     readonly minBid: number;
+    /** Highest bid, dollars an hour. */
     readonly maxBid: number;
     /** Request bodies above this many bytes are refused with 413. */
     readonly bodyBytes: number;
@@ -70,13 +82,21 @@ export interface Settings {
   readonly pauses: {
     /** Multiplies every pause; 0 switches rate limits off. */
     readonly scale: number;
+    /** Lists of instances. */
     readonly list: number;
+    /** Reading one instance. */
     readonly get: number;
+    /** Stop, start and label. */
     readonly change: number;
+    /** Offer search: ten a minute. */
     readonly search: number;
+    /** Destroying. */
     readonly destroy: number;
+    /** Renting. */
     readonly rent: number;
+    /** A new endpoint group. */
     readonly endpointGroup: number;
+    /** Volumes. */
     readonly volume: number;
     /** Body of a 429: plain text, or JSON with `detail`. */
     readonly body: 'text' | 'json';
@@ -84,8 +104,9 @@ export interface Settings {
     readonly searchesPerDay: number;
   };
   readonly addresses: {
-    /** First of the ports handed to running machines, and how many there are. */
+    /** First of the ports handed to running machines. */
     readonly portBase: number;
+    /** How many ports there are to hand out. */
     readonly portCount: number;
     /** What `ssh_host` names; null is the machine's own address. */
     readonly sshProxyHost: string | null;

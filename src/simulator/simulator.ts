@@ -12,7 +12,7 @@ import type { Profile } from './route.ts';
 import { controlRoutes } from './routes/control.ts';
 import { routes } from './routes/registry.ts';
 import { createService, type Service } from './service.ts';
-import { type SettingsOverride, withSettings } from './settings.ts';
+import { defaultSettings, type SettingsOverride, withSettings } from './settings.ts';
 import { createSimulatedTime, type SimulatedTime } from './simulated-time.ts';
 import type { World } from './world.ts';
 import type { WorldFile } from './world-file.ts';
@@ -137,9 +137,10 @@ function firstWorld(options: SimulatorOptions, time: SimulatedTime, random: Rand
   return newWorld({ ...options, now: time.now(), seed: options.seed ?? 1, random });
 }
 
-/** A kept world under the settings that were asked for this time. */
+/** A kept world under the settings that were asked for this time; settings that are newer than it have their defaults. */
 function resumed(world: World, options: SimulatorOptions): World {
-  return { ...world, nextEventAt: 0, settings: withSettings(world.settings, options.settings) };
+  const complete = withSettings(defaultSettings, world.settings);
+  return { ...world, nextEventAt: 0, settings: withSettings(complete, options.settings) };
 }
 
 /** The key that callers are told; one that was asked for is added where a kept world lacks it. */

@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { FAULTS, faultEntry } from './faults.ts';
+import { defaultSettings } from './settings.ts';
+
+const guide = readFileSync(new URL('../../docs/simulator.md', import.meta.url), 'utf8');
+
+/** `group.name` and default of each setting. */
+function flat(value: object, prefix = ''): readonly (readonly [string, string])[] {
+  return Object.entries(value).flatMap(([name, inner]) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? flat(inner, `${prefix}${name}.`)
+      : [[prefix + name, JSON.stringify(inner)] as const],
+  );
+}
+
+describe('docs/simulator.md', () => {
+  test.each(Object.keys(FAULTS))('tells what the fault %s does', (name) => {
+    const entry = faultEntry(name);
+    expect(guide).toContain(`| \`${name}\` | ${entry?.what} | ${entry?.seconds ?? 'How long it stays.'} |`);
+  });
+
+  test.each(flat(defaultSettings))('tells the setting %s and its default %s', (name, value) => {
+    expect(guide).toContain(`| \`${name}\` | \`${value}\` | `);
+  });
+});
