@@ -4,7 +4,7 @@ import { gpuInstanceResource, marketplaceAccountResource } from '../../src/api/v
 import { formatDollars, parseDollars } from '../../src/lib/money.ts';
 import type { View } from './live-view.ts';
 import { injectFault, readLedger } from './simulator-control.ts';
-import { applySample, DEMO_NAMESPACE, type Stage, samplePath } from './stage.ts';
+import { applySample, DEMO_NAMESPACE, type Shortening, type Stage, samplePath } from './stage.ts';
 import { EventReader, lookAtInstances, type Sighting } from './watcher.ts';
 
 /** What the demo proved, as its last line says it. */
@@ -20,7 +20,13 @@ export interface Outcome {
 }
 
 const INSTANCES = ['trainer', 'notebook'] as const;
-const SAMPLES = INSTANCES.map((name) => `gpu-instance-${name}.yaml`);
+const SAMPLES: readonly { readonly name: string; readonly shorter: Shortening }[] = [
+  { name: 'account.yaml', shorter: { pollInterval: '1s' } },
+  ...INSTANCES.map((name) => ({
+    name: `gpu-instance-${name}.yaml`,
+    shorter: { replacement: { tolerance: { offline: '3s' } } },
+  })),
+];
 const STEP_TIMEOUT_MS = 60_000;
 const LOOK_EVERY_MS = 200;
 const TOLERATED_CENTS = 1;
@@ -49,9 +55,9 @@ export class Story {
   /** Account, two machines, both running, and how to reach one. */
   async rent(): Promise<void> {
     this.#view.heading('An account and two GpuInstances are applied');
-    for (const sample of ['account.yaml', ...SAMPLES]) {
-      await applySample(this.#stage.cluster, sample);
-      this.#view.say(`kubectl apply -f ${samplePath(sample)}`);
+    for (const { name, shorter } of SAMPLES) {
+      await applySample(this.#stage.cluster, name, shorter);
+      this.#view.say(`kubectl apply -f ${samplePath(name)}   (with ${JSON.stringify(shorter)})`);
     }
     const appliedAt = performance.now();
     await this.#until('one machine runs', (seen) => [...seen.values()].some((one) => one.isReady));
