@@ -54,6 +54,8 @@ export const endpointGroupResource: KindNames = {
 export const MACHINE_FINALIZER = `${GROUP}/machine` as const;
 /** Stands on a MarketplaceAccount while its proven key is kept and its objects may need it. */
 export const ACCOUNT_FINALIZER = `${GROUP}/account` as const;
+/** Stands on an EndpointGroup while workers of it exist. */
+export const GROUP_FINALIZER = `${GROUP}/workers` as const;
 
 /** Annotations. Those above the line are written by people, those below by the operator only. */
 export const annotations = {
@@ -71,10 +73,18 @@ export const annotations = {
   staticLoad: `${GROUP}/static-load`,
   /** On an EndpointGroup: wake one worker now; a new value wakes again. */
   wakeAt: `${GROUP}/wake-at`,
+  /** On a worker of a group: `true` makes it the first to go when one has to. */
+  dropFirst: `${GROUP}/drop-first`,
   /** The write-ahead record of one rental. Written by the operator only. */
   rentalIntent: `${GROUP}/rental-intent`,
   /** The hash of the template that a worker was made from. Written by the operator only. */
   templateHash: `${GROUP}/template-hash`,
+  /** What a group wants of a worker: `Hot`, `Cold` or `Gone`. Written by the operator only. */
+  wanted: `${GROUP}/wanted`,
+  /** Since when a worker finishes its work before it is stopped or destroyed. Written by the operator only. */
+  drainSince: `${GROUP}/drain-since`,
+  /** When a cold worker was last asked to run. Written by the operator only. */
+  wokenAt: `${GROUP}/woken-at`,
 } as const;
 
 /** Labels that the operator sets on children. */

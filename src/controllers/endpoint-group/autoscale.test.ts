@@ -1,19 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { autoscale, type ScalingInput, type ScalingWorker } from './autoscale.ts';
+import { autoscale, type ScalingInput } from './autoscale.ts';
 import { cheapestCover } from './covering-set.ts';
-import {
-  EMPTY_HISTORY,
-  type LoadHistory,
-  loadOver,
-  rolledTo,
-  SHORT_WINDOW_MS,
-  withArrivals,
-} from './load-history.ts';
+import { EMPTY_HISTORY, type LoadHistory, loadOver, rolledTo, withArrivals } from './load-history.ts';
+import { defaultTimes } from './scaling-times.ts';
 import { capacitiesFor, type ScalingOptions, takesRequest } from './targets.ts';
+import type { ScalingWorker } from './worker-counts.ts';
 
 const NOW = 10_000_000_000;
 const SECOND = 1000;
+
+const NO_MEMORY: ScalingInput['memory'] = { recent: [], panicUntil: 0, hot: 0 };
+const WITHOUT_WINDOW = { ...defaultTimes, downMs: 0 };
 
 const DEFAULTS: ScalingOptions = {
   minLoad: 0,
@@ -60,15 +58,15 @@ function input(
     options: { ...DEFAULTS, ...options },
     history: EMPTY_HISTORY,
     waiting: 0,
-    metricsAvailable: true,
+    metrics: 'told',
     workers: [],
     perf: 100,
     lastActivity: NOW,
     wakeAsked: false,
     mayReachZero: true,
     replicas: undefined,
-    downWindowMs: 0,
-    memory: { recent: [], panicUntil: 0 },
+    times: WITHOUT_WINDOW,
+    memory: NO_MEMORY,
     ...rest,
   };
 }
@@ -392,7 +390,7 @@ test('vector 24: a worker takes a request while the wait before it is at most th
 
 test('vector 25: ten hot workers wait out the down window before they go one by one', () => {
   let history = withArrivals(EMPTY_HISTORY, { at: NOW, spanMs: 60 * SECOND, amount: 900 * 60 });
-  let memory: ScalingInput['memory'] = { recent: [], panicUntil: 0 };
+  let memory: ScalingInput['memory'] = NO_MEMORY;
   let hot = 10;
   const needs: number[] = [];
   const seen = new Map<number, { hot: number; total: number }>();
@@ -406,7 +404,7 @@ test('vector 25: ten hot workers wait out the down window before they go one by 
         history,
         memory,
         workers: hotWorkers(hot),
-        downWindowMs: 300 * SECOND,
+        times: defaultTimes,
         lastActivity: NOW,
       }),
     );
@@ -422,13 +420,13 @@ test('vector 25: ten hot workers wait out the down window before they go one by 
 });
 
 test('vector 26: without any report four hot workers stay', () => {
-  const decision = autoscale(input({ workers: hotWorkers(4), metricsAvailable: false }));
+  const decision = autoscale(input({ workers: hotWorkers(4), metrics: 'missing' }));
   expect(decision).toMatchObject({ hot: 4, rule: 'MetricsMissing' });
 });
 
 test('vector 27: 9000 units after 30 s of lost reports are 300 a second', () => {
   const history = withArrivals(EMPTY_HISTORY, { at: NOW, spanMs: 30 * SECOND, amount: 9000 });
-  expect(loadOver(history, NOW, SHORT_WINDOW_MS)).toBeCloseTo(300, 9);
+  expect(loadOver(history, NOW, defaultTimes.shortMs)).toBeCloseTo(300, 9);
 });
 
 describe('rules about time', () => {
@@ -444,7 +442,7 @@ describe('rules about time', () => {
 
   test('panic keeps every hot worker for a minute', () => {
     const decision = autoscale(
-      input({ workers: hotWorkers(6), memory: { recent: [], panicUntil: NOW + 1 } }),
+      input({ workers: hotWorkers(6), memory: { ...NO_MEMORY, panicUntil: NOW + 1 } }),
     );
     expect(decision).toMatchObject({ hot: 6, rule: 'Panic' });
   });
@@ -507,7 +505,7 @@ describe('properties', () => {
     fc.assert(
       fc.property(load, fc.integer({ min: 1, max: 20 }), (rate, hot) => {
         const decision = autoscale(
-          input({ history: steady(rate), workers: hotWorkers(hot), metricsAvailable: false }),
+          input({ history: steady(rate), workers: hotWorkers(hot), metrics: 'missing' }),
         );
         expect(decision.hot).toBeGreaterThanOrEqual(hot);
         expect(decision.total).toBeGreaterThanOrEqual(hot);
@@ -532,7 +530,7 @@ describe('properties', () => {
         fc.array(fc.double({ min: 0.97, max: 1.03, noNaN: true }), { minLength: 90, maxLength: 90 }),
         (jitter) => {
           let history: LoadHistory = EMPTY_HISTORY;
-          let memory: ScalingInput['memory'] = { recent: [], panicUntil: 0 };
+          let memory: ScalingInput['memory'] = NO_MEMORY;
           let hot = 6;
           const seen: number[] = [];
           jitter.forEach((factor, tick) => {
@@ -542,7 +540,7 @@ describe('properties', () => {
               now,
             );
             const decision = autoscale(
-              input({ now, history, memory, workers: hotWorkers(hot), downWindowMs: 300 * SECOND }),
+              input({ now, history, memory, workers: hotWorkers(hot), times: defaultTimes }),
             );
             memory = decision.memory;
             hot = decision.hot;

@@ -1,18 +1,7 @@
-import { type Candidate, cheapestCover } from './covering-set.ts';
-import { type LoadHistory, loadOver, longestLoad, PANIC_WINDOW_MS, SHORT_WINDOW_MS } from './load-history.ts';
-import { type Capacities, capacitiesFor, isFull, type ScalingOptions, workersFor } from './targets.ts';
-
-/** A worker as scaling counts it. */
-export interface ScalingWorker extends Candidate {
-  /** `hot` runs or is on its way to it; `cold` is stopped; `leaving` still bills. */
-  readonly role: 'hot' | 'cold' | 'leaving';
-  readonly isReady: boolean;
-  readonly wasEverReady: boolean;
-  /** Past the deadline by which it should have booted. */
-  readonly isOverdue: boolean;
-  /** Work it has taken and not finished, in units. */
-  readonly curLoad: number;
-}
+import { type LoadHistory, loadOver, longestLoad } from './load-history.ts';
+import type { ScalingTimes } from './scaling-times.ts';
+import { type Capacities, capacitiesFor, isFull, type ScalingOptions } from './targets.ts';
+import { hotCount, hotOf, type ScalingWorker, sumOfPerf, totalCount } from './worker-counts.ts';
 
 /** What scaling remembers between ticks. Lost memory only keeps workers longer: a restart acts as in panic. */
 export interface ScalingMemory {
@@ -20,7 +9,15 @@ export interface ScalingMemory {
   readonly recent: readonly { readonly at: number; readonly hot: number; readonly total: number }[];
   /** No hot decrease before this time. */
   readonly panicUntil: number;
+  /** Hot workers of the last decision: what missing metrics never go below. */
+  readonly hot: number;
 }
+
+/**
+ * `told`: figures arrive. `doubtful`: some that arrive cannot be true, so nothing shrinks. `missing`: none
+ * arrive, so nothing grows either, unless someone asks for a wake.
+ */
+export type MetricsState = 'told' | 'doubtful' | 'missing';
 
 export interface ScalingInput {
   readonly now: number;
@@ -28,8 +25,7 @@ export interface ScalingInput {
   readonly history: LoadHistory;
   /** Work that waits, in units: what sources tell apart, else all work in workers and the queue before them. */
   readonly waiting: number;
-  /** False where every report is missing. */
-  readonly metricsAvailable: boolean;
+  readonly metrics: MetricsState;
   readonly workers: readonly ScalingWorker[];
   /** Work per second of one more worker; undefined while nothing is known at all. */
   readonly perf: number | undefined;
@@ -40,7 +36,7 @@ export interface ScalingInput {
   readonly mayReachZero: boolean;
   /** Set by hand or by an autoscaler: the hot need, in place of the load. */
   readonly replicas: number | undefined;
-  readonly downWindowMs: number;
+  readonly times: ScalingTimes;
   readonly memory: ScalingMemory;
 }
 
@@ -89,11 +85,8 @@ export interface ScalingDecision {
   readonly memory: ScalingMemory;
 }
 
-const PANIC_HOLD_MS = 60_000;
 const PANIC_FACTOR = 2;
 const LEAST_RAMP = 2;
-
-const hotOf = (workers: readonly ScalingWorker[]) => workers.filter((worker) => worker.role === 'hot');
 
 /**
  * One tick: how many workers should be hot, and how many there should be. Pure: the same input gives the same
@@ -101,55 +94,54 @@ const hotOf = (workers: readonly ScalingWorker[]) => workers.filter((worker) => 
  * missing metrics and the idle rule allow it.
  */
 export function autoscale(input: ScalingInput): ScalingDecision {
-  const { now, options, history, memory } = input;
-  const load = loadOver(history, now, SHORT_WINDOW_MS);
-  const burstLoad = loadOver(history, now, PANIC_WINDOW_MS);
-  const readyCapacity = sumOfPerf(hotOf(input.workers).filter((worker) => worker.isReady));
-  const isPanic = panics(input, { burstLoad, readyCapacity });
-  const panicUntil = isPanic ? now + PANIC_HOLD_MS : memory.panicUntil;
-  const inPanic = now < panicUntil;
-  const longLoad = longestLoad(history, now);
-  const capacities = capacitiesFor(options, {
-    load: inPanic ? Math.max(load, burstLoad) : load,
-    longLoad,
-    waiting: input.waiting,
-  });
+  const { options, memory } = input;
+  const measured = measure(input);
+  const isPanic = panics(input, measured);
+  const panicUntil = isPanic ? input.now + input.times.panicMs : memory.panicUntil;
+  const inPanic = input.now < panicUntil;
+  const load = inPanic ? Math.max(measured.load, measured.burstLoad) : measured.load;
+  const capacities = capacitiesFor(options, { ...measured, load, waiting: input.waiting });
   const held = holdCapacities(input, capacities);
-  const wanted = wantedHot(input, { capacities, held: held.hot });
+  const wanted = wantedHot(input, { capacities, held: held.hot, load: measured.load });
   const hot = limitHot(input, { ...wanted, inPanic });
-  const hotNeed = input.replicas ?? countFor(input, capacities.hot);
-  const totalNeed = Math.max(countAll(input, capacities.total), options.coldWorkers, hotNeed, wanted.hot);
-  const heldTotal = Math.max(countAll(input, held.total), options.coldWorkers, hot.hot, wanted.hot);
+  const needs = needsOf(input, capacities, wanted.hot);
+  const heldTotal = totalCount(input.workers, held.total, input.perf);
+  const total = limitTotal(input, Math.max(heldTotal, options.coldWorkers, hot.hot, wanted.hot));
   return {
-    terms: {
-      load,
-      burstLoad,
-      longLoad,
-      waiting: input.waiting,
-      readyCapacity,
-      perf: input.perf,
-      capacities,
-      hotNeed,
-      totalNeed,
-    },
+    terms: { ...measured, ...needs, waiting: input.waiting, perf: input.perf, capacities },
     isPanic,
     hot: hot.hot,
-    total: limitTotal(input, heldTotal),
-    hotCapacity: held.hot,
+    total,
+    hotCapacity: hot.rule === 'Replicas' ? 0 : held.hot,
     rule: hot.rule,
-    missingWorkers: Math.max(0, totalNeed - options.maxWorkers),
-    memory: { recent: held.recent, panicUntil },
+    missingWorkers: Math.max(0, needs.totalNeed - options.maxWorkers),
+    memory: { recent: held.recent, panicUntil, hot: hot.hot },
   };
 }
 
-const sumOfPerf = (workers: readonly ScalingWorker[]): number =>
-  workers.reduce((sum, worker) => sum + worker.perf, 0);
+type Measured = Pick<ScalingTerms, 'load' | 'burstLoad' | 'longLoad' | 'readyCapacity'>;
+
+function measure({ now, history, times, workers }: ScalingInput): Measured {
+  return {
+    load: loadOver(history, now, times.shortMs),
+    burstLoad: loadOver(history, now, times.burstMs),
+    longLoad: longestLoad(history, now, times),
+    readyCapacity: sumOfPerf(hotOf(workers).filter((worker) => worker.isReady)),
+  };
+}
+
+function needsOf(
+  { replicas, workers, perf, options }: ScalingInput,
+  capacities: Capacities,
+  wantedHotCount: number,
+): Pick<ScalingTerms, 'hotNeed' | 'totalNeed'> {
+  const hotNeed = replicas ?? hotCount(workers, capacities.hot, perf);
+  const pooled = totalCount(workers, capacities.total, perf);
+  return { hotNeed, totalNeed: Math.max(pooled, options.coldWorkers, hotNeed, wantedHotCount) };
+}
 
 /** A burst: twice the ready capacity asked for, or work without any capacity, or every ready worker full. */
-function panics(
-  input: ScalingInput,
-  { burstLoad, readyCapacity }: { readonly burstLoad: number; readonly readyCapacity: number },
-): boolean {
+function panics(input: ScalingInput, { burstLoad, readyCapacity }: Measured): boolean {
   const { options } = input;
   if (readyCapacity === 0) return burstLoad + input.waiting > 0;
   if (burstLoad / options.targetUtilization >= PANIC_FACTOR * readyCapacity) return true;
@@ -157,40 +149,19 @@ function panics(
   return ready.every((worker) => isFull(worker.curLoad, worker.perf, options.maxQueueSeconds));
 }
 
-/** The largest capacities asked for within the down window. */
+/** The largest capacities asked for within the down window. A wake asks for one worker. */
 function holdCapacities(
-  input: ScalingInput,
+  { now, times, memory, wakeAsked, perf }: ScalingInput,
   { hot, total }: Capacities,
 ): { hot: number; total: number; recent: ScalingMemory['recent'] } {
-  const { now, downWindowMs } = input;
-  const kept = input.memory.recent.filter((sample) => now - sample.at < downWindowMs);
-  const recent = [...kept, { at: now, hot, total }];
+  const kept = memory.recent.filter((sample) => now - sample.at < times.downMs);
+  const woken = wakeAsked ? (perf ?? 1) : 0;
+  const recent = [...kept, { at: now, hot: Math.max(hot, woken), total: Math.max(total, woken) }];
   return {
     hot: Math.max(...recent.map((sample) => sample.hot)),
     total: Math.max(...recent.map((sample) => sample.total)),
-    recent: downWindowMs > 0 ? recent : [],
+    recent,
   };
-}
-
-/** The hot workers for a capacity: the cheapest cover of those at hand, then new ones of the usual performance. */
-function countFor(input: ScalingInput, capacity: number): number {
-  return countAmong(
-    input,
-    input.workers.filter((worker) => worker.role !== 'leaving'),
-    capacity,
-  );
-}
-
-const countAll = countFor;
-
-function countAmong(input: ScalingInput, workers: readonly ScalingWorker[], capacity: number): number {
-  if (capacity <= 0) return 0;
-  const { perf } = input;
-  if (perf === undefined) return 1;
-  if (workers.every((worker) => worker.perf === perf)) return workersFor(capacity, perf);
-  const present = sumOfPerf(workers);
-  if (present + 1e-9 >= capacity) return cheapestCover(workers, capacity).length;
-  return workers.length + workersFor(capacity - present, perf);
 }
 
 interface WantedHot {
@@ -198,23 +169,29 @@ interface WantedHot {
   readonly rule: ScalingRule;
 }
 
-/** Load or replicas through the down window, then the rules about zero. */
-function wantedHot(
-  input: ScalingInput,
-  { capacities, held }: { readonly capacities: Capacities; readonly held: number },
-): WantedHot {
-  const now = countFor(input, capacities.hot);
-  if (input.replicas !== undefined) return { hot: input.replicas, rule: 'Replicas' };
-  const kept = countFor(input, held);
-  const wanted: WantedHot =
-    kept > now ? { hot: kept, rule: 'DownWindow' } : { hot: now, rule: baseRule(input, capacities) };
-  return wanted.hot > 0 ? wanted : atZero(input);
+interface Needed {
+  readonly capacities: Capacities;
+  /** The largest hot capacity of the down window. */
+  readonly held: number;
+  readonly load: number;
 }
 
-function baseRule(input: ScalingInput, { rate, queue }: Capacities): ScalingRule {
+/** Load or replicas through the down window, then the rules about zero. */
+function wantedHot(input: ScalingInput, needed: Needed): WantedHot {
+  const { workers, perf } = input;
+  const now = hotCount(workers, needed.capacities.hot, perf);
+  if (input.replicas !== undefined) return { hot: input.replicas, rule: 'Replicas' };
+  const kept = hotCount(workers, needed.held, perf);
+  if (kept === 0) return atZero(input);
+  if (kept > now) return { hot: kept, rule: input.wakeAsked && now === 0 ? 'Wake' : 'DownWindow' };
+  return { hot: now, rule: baseRule(input, needed) };
+}
+
+function baseRule(input: ScalingInput, { capacities, load }: Needed): ScalingRule {
+  const { rate, queue } = capacities;
   if (input.perf === undefined && rate + queue > 0) return 'MeasureFirst';
   if (queue > rate) return 'Queue';
-  return loadOver(input.history, input.now, SHORT_WINDOW_MS) < input.options.minLoad ? 'Floor' : 'Load';
+  return load < input.options.minLoad ? 'Floor' : 'Load';
 }
 
 /** What keeps the last hot worker although no load asks for it. */
@@ -229,31 +206,35 @@ function atZero(input: ScalingInput): WantedHot {
   return { hot: 0, rule: 'Load' };
 }
 
-/** Missing metrics and panic forbid decreases; the ramp bounds increases; the maximum bounds all. */
+/** Doubtful metrics and panic forbid decreases, missing ones increases too; the ramp bounds increases; the maximum bounds all. */
 function limitHot(input: ScalingInput, wanted: WantedHot & { readonly inPanic: boolean }): WantedHot {
-  const present = hotOf(input.workers);
-  const keepable = present.filter((worker) => worker.wasEverReady || !worker.isOverdue).length;
-  const capped = (hot: number, rule: ScalingRule): WantedHot =>
-    hot > input.options.maxWorkers ? { hot: input.options.maxWorkers, rule: 'MaxWorkers' } : { hot, rule };
-  if (wanted.hot < keepable) {
-    if (!input.metricsAvailable && input.replicas === undefined) return capped(keepable, 'MetricsMissing');
-    if (wanted.inPanic && input.replicas === undefined) return capped(keepable, 'Panic');
+  const { options, metrics } = input;
+  const limited = input.replicas === undefined ? unshrunk(input, wanted) : wanted;
+  const { maxWorkers } = options;
+  const present = hotOf(input.workers).length;
+  const isBlind = metrics === 'missing' && !input.wakeAsked && input.replicas === undefined;
+  const known = Math.max(present, Math.min(input.memory.hot, maxWorkers));
+  if (isBlind && limited.hot > known) return capped(known, 'MetricsMissing', maxWorkers);
+  const ramp = present + Math.max(LEAST_RAMP, present);
+  if (present > 0 && limited.hot > ramp) return capped(ramp, 'RampUp', maxWorkers);
+  return capped(limited.hot, limited.rule, maxWorkers);
+}
+
+function unshrunk(input: ScalingInput, wanted: WantedHot & { readonly inPanic: boolean }): WantedHot {
+  const keepable = hotOf(input.workers).filter((worker) => worker.wasEverReady || !worker.isOverdue).length;
+  if (input.metrics !== 'told') {
+    const kept = Math.max(keepable, Math.min(input.memory.hot, input.options.maxWorkers));
+    if (wanted.hot < kept) return { hot: kept, rule: 'MetricsMissing' };
   }
-  if (
-    !input.metricsAvailable &&
-    !input.wakeAsked &&
-    input.replicas === undefined &&
-    wanted.hot > present.length
-  ) {
-    return capped(present.length, 'MetricsMissing');
-  }
-  const ramp = present.length + Math.max(LEAST_RAMP, present.length);
-  if (present.length > 0 && wanted.hot > ramp) return capped(ramp, 'RampUp');
-  return capped(wanted.hot, wanted.rule);
+  return wanted.inPanic && wanted.hot < keepable ? { hot: keepable, rule: 'Panic' } : wanted;
+}
+
+function capped(hot: number, rule: ScalingRule, maxWorkers: number): WantedHot {
+  return hot > maxWorkers ? { hot: maxWorkers, rule: 'MaxWorkers' } : { hot, rule };
 }
 
 function limitTotal(input: ScalingInput, wanted: number): number {
   const present = input.workers.filter((worker) => worker.role !== 'leaving').length;
-  const kept = input.metricsAvailable || input.replicas !== undefined ? wanted : Math.max(wanted, present);
+  const kept = input.metrics === 'told' || input.replicas !== undefined ? wanted : Math.max(wanted, present);
   return Math.min(kept, input.options.maxWorkers);
 }

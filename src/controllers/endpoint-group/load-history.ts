@@ -1,3 +1,5 @@
+import { defaultTimes, type ScalingTimes } from './scaling-times.ts';
+
 /** Work that arrived at one worker between two of its accepted reports. */
 export interface Arrivals {
   /** Epoch milliseconds of the later report. */
@@ -20,18 +22,13 @@ export interface LoadHistory {
   readonly since: number | undefined;
   /** Those that still reach into the short window. */
   readonly arrivals: readonly Arrivals[];
-  /** One entry a minute, of the last hour. */
+  /** One entry a minute, of the long window. */
   readonly maxima: readonly LoadMaximum[];
 }
 
-export const SHORT_WINDOW_MS = 60_000;
-export const PANIC_WINDOW_MS = 10_000;
-export const LONG_WINDOW_MS = 3_600_000;
-const MINUTE_MS = 60_000;
-
 export const EMPTY_HISTORY: LoadHistory = { since: undefined, arrivals: [], maxima: [] };
 
-/** Work per second over the last `windowMs`, divided by the span really observed. */
+/** Work per second over the last `windowMs`, divided by the span really observed. `since` may lie in a past that has been forgotten. */
 export function loadOver(history: LoadHistory, now: number, windowMs: number): number {
   if (history.since === undefined) return 0;
   const observedMs = Math.min(windowMs, now - history.since);
@@ -61,21 +58,21 @@ export function withArrivals(history: LoadHistory, arrivals: Arrivals): LoadHist
 }
 
 /** Forgets what no window reaches, and notes the present load in the maximum of its minute. */
-export function rolledTo(history: LoadHistory, now: number): LoadHistory {
-  const minute = Math.floor(now / MINUTE_MS) * MINUTE_MS;
-  const load = loadOver(history, now, SHORT_WINDOW_MS);
-  const older = history.maxima.filter((max) => max.at !== minute && max.at > now - LONG_WINDOW_MS);
+export function rolledTo(history: LoadHistory, now: number, times: ScalingTimes = defaultTimes): LoadHistory {
+  const minute = Math.floor(now / times.maximumMs) * times.maximumMs;
+  const load = loadOver(history, now, times.shortMs);
+  const older = history.maxima.filter((max) => max.at !== minute && max.at > now - times.longMs);
   const same = history.maxima.find((max) => max.at === minute);
   const peak = Math.max(load, same?.load ?? 0);
   return {
     ...history,
-    arrivals: history.arrivals.filter((arrivals) => arrivals.at > now - SHORT_WINDOW_MS),
+    arrivals: history.arrivals.filter((arrivals) => arrivals.at > now - times.shortMs),
     maxima: peak > 0 ? [...older, { at: minute, load: peak }] : older,
   };
 }
 
-/** The largest 60-second load of the last hour. */
-export function longestLoad(history: LoadHistory, now: number): number {
-  const kept = history.maxima.filter((max) => max.at > now - LONG_WINDOW_MS);
-  return Math.max(0, loadOver(history, now, SHORT_WINDOW_MS), ...kept.map((max) => max.load));
+/** The largest short-window load of the long window. */
+export function longestLoad(history: LoadHistory, now: number, times: ScalingTimes = defaultTimes): number {
+  const kept = history.maxima.filter((max) => max.at > now - times.longMs);
+  return Math.max(0, loadOver(history, now, times.shortMs), ...kept.map((max) => max.load));
 }

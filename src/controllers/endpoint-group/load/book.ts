@@ -1,0 +1,111 @@
+import { EMPTY_HISTORY, type LoadHistory, observedFrom, rolledTo, withArrivals } from '../load-history.ts';
+import type { ScalingTimes } from '../scaling-times.ts';
+import type { Arrived, LoadRecord } from './record.ts';
+
+/** What is known of the load at one reporter: a worker's machine, or the group as a whole. */
+export interface Reporter {
+  readonly record: LoadRecord;
+  /** Epoch milliseconds of the last accepted report. */
+  readonly at: number;
+  /** Work per second between the last two accepted reports. */
+  readonly rate: number;
+}
+
+/** A try that brought no report. `invalid`: one came and cannot be true. */
+export interface LoadProblem {
+  readonly kind: 'unreachable' | 'invalid';
+  readonly detail: string;
+  readonly at: number;
+}
+
+/** All load figures of one group. A plain value: a new one for each report. */
+export interface LoadBook {
+  readonly reporters: ReadonlyMap<string, Reporter>;
+  /** The last failed try of each reporter that has not succeeded since. */
+  readonly problems: ReadonlyMap<string, LoadProblem>;
+  readonly history: LoadHistory;
+  /** Epoch milliseconds at which work was last seen. */
+  readonly lastActivity: number | undefined;
+}
+
+export const EMPTY_BOOK: LoadBook = {
+  reporters: new Map(),
+  problems: new Map(),
+  history: EMPTY_HISTORY,
+  lastActivity: undefined,
+};
+
+/** The reporter of sources that know the group and no workers. */
+export const GROUP_REPORTER = '';
+
+export interface Report {
+  readonly reporter: string;
+  readonly record: LoadRecord;
+  /** Our clock when it arrived. */
+  readonly at: number;
+  readonly times: ScalingTimes;
+}
+
+/**
+ * Takes a report in. Amounts and counters count from the last accepted report of that reporter, so lost reports lose
+ * no load; the first one only sets the base. A rate counts from its first report on.
+ */
+export function withReport(book: LoadBook, { reporter, record, at, times }: Report): LoadBook {
+  const before = book.reporters.get(reporter);
+  const spanMs = before ? at - before.at : record.arrived.type === 'rate' ? times.tickMs : 0;
+  if (before && spanMs <= 0) return book;
+  const amount = amountOf(record.arrived, { before: before?.record.arrived, spanMs });
+  const history =
+    spanMs > 0 ? withArrivals(book.history, { at, spanMs, amount }) : observedFrom(book.history, at);
+  const rate = spanMs > 0 ? (amount * 1000) / spanMs : 0;
+  const isActive = amount > 0 || record.currentLoad > 0 || (record.waitingLoad ?? 0) > 0;
+  return {
+    reporters: new Map(book.reporters).set(reporter, { record, at, rate }),
+    problems: without(book.problems, reporter),
+    history: rolledTo(history, at, times),
+    lastActivity: isActive ? at : book.lastActivity,
+  };
+}
+
+/** Notes a try that brought nothing. What was known of the reporter stays, and ages. */
+export function withProblem(book: LoadBook, reporter: string, problem: LoadProblem): LoadBook {
+  return { ...book, problems: new Map(book.problems).set(reporter, problem) };
+}
+
+/** Forgets reporters that are not among those that exist; what arrived at them stays in the history. */
+export function onlyReporters(book: LoadBook, existing: ReadonlySet<string>): LoadBook {
+  const keep = <T>(map: ReadonlyMap<string, T>) =>
+    [...map.keys()].every((key) => existing.has(key))
+      ? map
+      : new Map([...map].filter(([key]) => existing.has(key)));
+  return { ...book, reporters: keep(book.reporters), problems: keep(book.problems) };
+}
+
+interface Before {
+  readonly before: Arrived | undefined;
+  readonly spanMs: number;
+}
+
+function amountOf(arrived: Arrived, { before, spanMs }: Before): number {
+  switch (arrived.type) {
+    case 'rate':
+      return (arrived.load * spanMs) / 1000;
+    case 'amount':
+      return before ? arrived.newLoad + arrived.rejectedLoad : 0;
+    case 'counter':
+      if (before?.type !== 'counter') return 0;
+      return increase(before.newLoad, arrived.newLoad) + increase(before.rejectedLoad, arrived.rejectedLoad);
+  }
+}
+
+/** A counter that went back began anew, as Prometheus reads it. */
+function increase(before: number, now: number): number {
+  return now >= before ? now - before : now;
+}
+
+function without<T>(map: ReadonlyMap<string, T>, key: string): ReadonlyMap<string, T> {
+  if (!map.has(key)) return map;
+  const rest = new Map(map);
+  rest.delete(key);
+  return rest;
+}

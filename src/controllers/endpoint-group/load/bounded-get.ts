@@ -1,0 +1,63 @@
+import { type Clock, sleep } from '../../../lib/clock.ts';
+import type { Transport, TransportResponse } from '../../../lib/transport.ts';
+
+/** A reply that did not come, was no success, was too long or too slow. The message is our own, never the peer's. */
+export class SourceError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'SourceError';
+  }
+}
+
+export interface BoundedGet {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly origin: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** For the whole reply. */
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+}
+
+/** The text of a 200 reply within time and size. Redirects are not followed. Rejects with {@link SourceError}. */
+export async function boundedGet(get: BoundedGet): Promise<string> {
+  const ending = new AbortController();
+  const tooLate = sleep(get.clock, get.timeoutMs, ending.signal).then(
+    () => {
+      throw new SourceError(`it did not answer within ${get.timeoutMs} ms`);
+    },
+    () => new Promise<never>(() => {}),
+  );
+  try {
+    return await Promise.race([textOf(get, ending.signal), tooLate]);
+  } catch (error) {
+    throw error instanceof SourceError ? error : new SourceError('it cannot be reached');
+  } finally {
+    ending.abort(new SourceError('the time is over'));
+  }
+}
+
+async function textOf(get: BoundedGet, signal: AbortSignal): Promise<string> {
+  const { transport, origin, path, headers } = get;
+  const response = await transport({ method: 'GET', origin, path, headers, signal });
+  if (response.status !== 200) {
+    response.destroy();
+    throw new SourceError(`it answered ${response.status}`);
+  }
+  return bodyOf(response, get.maxBytes);
+}
+
+async function bodyOf(response: TransportResponse, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) {
+      response.destroy();
+      throw new SourceError(`its reply is longer than ${maxBytes} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

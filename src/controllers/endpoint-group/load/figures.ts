@@ -1,0 +1,68 @@
+import type { LoadSource } from '../../../api/v1alpha1/load-source.ts';
+import type { LoadRecord } from './record.ts';
+
+type HttpPull = NonNullable<LoadSource['httpPull']>;
+export type FigureName = keyof NonNullable<HttpPull['figures']>;
+export type FigureNames = Readonly<Partial<Record<FigureName, string>>>;
+
+/** How a worker is asked and its answer read. */
+export interface PullPlan {
+  readonly path: string;
+  readonly format: 'JSON' | 'Prometheus';
+  readonly scheme: 'HTTP' | 'HTTPS';
+  readonly figures: FigureNames;
+  /** Requests finished since the worker began, where waiting is told in requests and work in other units. */
+  readonly finishedRequests: string | undefined;
+}
+
+interface Preset {
+  readonly path: string;
+  readonly format: 'JSON' | 'Prometheus';
+  readonly figures: FigureNames;
+  readonly finishedRequests: string | undefined;
+}
+
+const PRESETS: Readonly<Record<HttpPull['preset'], Preset>> = {
+  /** The field names of the public worker protocol. */
+  Pyworker: {
+    path: '/worker_status/',
+    format: 'JSON',
+    figures: {
+      newLoad: 'new_load',
+      rejectedLoad: 'rej_load',
+      currentLoad: 'cur_load',
+      maxPerf: 'max_perf',
+      inFlight: 'num_requests_working',
+      error: 'error_msg',
+    },
+    finishedRequests: undefined,
+  },
+  /** Work is generated tokens; waiting requests are counted at the mean tokens of finished ones. */
+  VLLM: {
+    path: '/metrics',
+    format: 'Prometheus',
+    figures: {
+      newLoad: 'vllm:generation_tokens_total',
+      waitingLoad: 'vllm:num_requests_waiting',
+      inFlight: 'vllm:num_requests_running',
+    },
+    finishedRequests: 'vllm:request_success_total',
+  },
+  Custom: { path: '/', format: 'JSON', figures: {}, finishedRequests: undefined },
+};
+
+/** The preset with what the spec sets itself; a spec without `httpPull` means its defaults. */
+export function pullPlan(pull: HttpPull | undefined): PullPlan {
+  const preset = PRESETS[pull?.preset ?? 'Pyworker'];
+  const given = Object.entries(pull?.figures ?? {}).filter(([, name]) => name !== undefined);
+  return {
+    path: pull?.path ?? preset.path,
+    format: pull?.format ?? preset.format,
+    scheme: pull?.scheme ?? 'HTTP',
+    figures: { ...preset.figures, ...Object.fromEntries(given) },
+    finishedRequests: preset.finishedRequests,
+  };
+}
+
+/** Reads one reply into a record. Throws `FigureError` where it is none or a figure cannot be true. */
+export type ReadReply = (text: string, plan: PullPlan, now: number) => LoadRecord;

@@ -1,0 +1,66 @@
+import type { FigureName, ReadReply } from './figures.ts';
+import { believable, FigureError, type LoadRecord, measuredPerf } from './record.ts';
+
+/** Samples with a time this far ahead of our clock are lies. */
+const FUTURE_MS = 60_000;
+const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{[^}]*\})?\s+(\S+)(?:\s+(-?\d+))?\s*$/;
+
+/**
+ * Reads a worker's Prometheus text. Samples of one name are added up over their labels; work that arrived is a
+ * counter since the worker began.
+ */
+export const readPrometheusReply: ReadReply = (text, plan, now) => {
+  const names = [...Object.values(plan.figures), plan.finishedRequests].filter((name) => name !== undefined);
+  const sums = sumsOf(text, new Set(names), now);
+  const figure = (key: FigureName) => {
+    const name = plan.figures[key];
+    return name === undefined ? undefined : sums.get(name);
+  };
+  const newLoad = plan.figures.newLoad ?? 'newLoad';
+  if (!sums.has(newLoad)) throw new FigureError(`the reply has no ${newLoad}`);
+  const arrived = believable(newLoad, sums.get(newLoad));
+  const perRequest = workPerRequest(arrived, plan.finishedRequests && sums.get(plan.finishedRequests));
+  return recordOf({ figure, arrived, perRequest });
+};
+
+interface Sums {
+  readonly figure: (key: FigureName) => number | undefined;
+  readonly arrived: number;
+  readonly perRequest: number;
+}
+
+function recordOf({ figure, arrived, perRequest }: Sums): LoadRecord {
+  const waiting = figure('waitingLoad');
+  const running = figure('inFlight');
+  return {
+    arrived: { type: 'counter', newLoad: arrived, rejectedLoad: figure('rejectedLoad') ?? 0 },
+    currentLoad: figure('currentLoad') ?? 0,
+    waitingLoad: waiting === undefined ? undefined : waiting * perRequest,
+    maxPerf: measuredPerf('maxPerf', figure('maxPerf')),
+    inFlight: running === undefined ? undefined : running + (waiting ?? 0),
+    error: '',
+  };
+}
+
+/** The mean work of the requests that were finished; 1 where requests are the unit, or none is finished yet. */
+function workPerRequest(work: number, finished: number | '' | undefined): number {
+  return typeof finished === 'number' && finished > 0 ? Math.max(1, work / finished) : 1;
+}
+
+function sumsOf(text: string, names: ReadonlySet<string>, now: number): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const line of text.split('\n')) {
+    if (line === '' || line.startsWith('#')) continue;
+    const [, name = '', value = '', time] = SAMPLE.exec(line) ?? [];
+    if (!names.has(name)) continue;
+    if (time !== undefined && Number(time) > now + FUTURE_MS) {
+      throw new FigureError(`${name} carries a time in the future`);
+    }
+    sums.set(name, (sums.get(name) ?? 0) + believable(name, numberOf(value)));
+  }
+  return sums;
+}
+
+function numberOf(text: string): number {
+  return text === '+Inf' ? Number.POSITIVE_INFINITY : Number(text);
+}

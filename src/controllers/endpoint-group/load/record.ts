@@ -1,0 +1,53 @@
+/** How a source tells what arrived at a worker. Work units; rejected work is never part of the new one. */
+export type Arrived =
+  /** Since the last report that was accepted. */
+  | { readonly type: 'amount'; readonly newLoad: number; readonly rejectedLoad: number }
+  /** Since the worker began. */
+  | { readonly type: 'counter'; readonly newLoad: number; readonly rejectedLoad: number }
+  /** Per second. */
+  | { readonly type: 'rate'; readonly load: number };
+
+/** One report of one worker, or of a whole group, in one shape for every source. */
+export interface LoadRecord {
+  readonly arrived: Arrived;
+  /** Work taken and not finished, waiting or running. */
+  readonly currentLoad: number;
+  /** Work that waits, where the source tells it apart from running work. */
+  readonly waitingLoad: number | undefined;
+  /** Work per second that the worker can do; undefined where it does not say. */
+  readonly maxPerf: number | undefined;
+  /** Requests taken and not finished. */
+  readonly inFlight: number | undefined;
+  /** Not empty: the worker says that it is broken. */
+  readonly error: string;
+}
+
+/** No worker does as much: figures above are lies or mistakes. */
+export const LARGEST_FIGURE = 1e12;
+
+/** Figures that cannot be true. The message names the figure. */
+export class FigureError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'FigureError';
+  }
+}
+
+/** A figure that may be believed: finite, not negative, not absurd. Throws {@link FigureError} naming it otherwise. */
+export function believable(name: string, value: unknown): number {
+  if (typeof value !== 'number' || Number.isNaN(value)) throw new FigureError(`${name} is not a number`);
+  if (value < 0) throw new FigureError(`${name} is negative`);
+  if (value > LARGEST_FIGURE) throw new FigureError(`${name} is larger than anything a worker does`);
+  return value;
+}
+
+/** The same for a figure that may be left out. */
+export function believableIfGiven(name: string, value: unknown): number | undefined {
+  return value === undefined || value === null ? undefined : believable(name, value);
+}
+
+/** A performance of 0 says that the worker has not measured itself yet. */
+export function measuredPerf(name: string, value: unknown): number | undefined {
+  const perf = believableIfGiven(name, value);
+  return perf === undefined || perf === 0 ? undefined : perf;
+}

@@ -1,0 +1,114 @@
+import type { MetricsState } from '../autoscale.ts';
+import { type LoadHistory, loadOver, withArrivals } from '../load-history.ts';
+import type { ScalingTimes } from '../scaling-times.ts';
+import type { Worker } from '../worker.ts';
+import { GROUP_REPORTER, type LoadBook, type LoadProblem, type Reporter } from './book.ts';
+
+/** What the load figures say about one worker. */
+export interface WorkerLoad {
+  /** Work taken and not finished, in units; 0 where nothing recent says it. */
+  readonly currentLoad: number;
+  /** Its own figure; undefined while it has not told one. */
+  readonly maxPerf: number | undefined;
+  /** Ready for long and silent: it counts as no capacity. */
+  readonly isMissing: boolean;
+  readonly error: string;
+  /** Requests that it works on, and when it said so; undefined where it does not tell. */
+  readonly inFlight: { readonly count: number; readonly at: number } | undefined;
+}
+
+/** The load of a group as one decision sees it. */
+export interface LoadView {
+  readonly history: LoadHistory;
+  /** Work that waits, in units. */
+  readonly waiting: number;
+  /** Whether waiting work is told apart from running work. */
+  readonly tellsWaiting: boolean;
+  readonly metrics: MetricsState;
+  /** Why they are not `told`. */
+  readonly problem: LoadProblem | undefined;
+  readonly workers: ReadonlyMap<string, WorkerLoad>;
+}
+
+export interface ViewInput {
+  readonly book: LoadBook;
+  readonly workers: readonly Worker[];
+  /** `workers` report for themselves; `group`: one source speaks for all. */
+  readonly source: 'workers' | 'group';
+  readonly now: number;
+  readonly times: ScalingTimes;
+}
+
+/**
+ * What is known now. Between reports, and for 90 s when they stop, a reporter's last rate stands for it; after that
+ * nothing arrives at it and its work no longer counts.
+ */
+export function loadView(input: ViewInput): LoadView {
+  const { book, workers, now, times } = input;
+  const speaking = input.source === 'group' ? [GROUP_REPORTER] : workers.map(({ reporter }) => reporter);
+  const known = speaking.flatMap((key) => book.reporters.get(key) ?? []);
+  const recent = known.filter((reporter) => now - reporter.at < times.missingMs);
+  return {
+    history: known.reduce((history, reporter) => extended(history, reporter, input), book.history),
+    waiting: recent.reduce((sum, { record }) => sum + (record.waitingLoad ?? record.currentLoad), 0),
+    tellsWaiting: recent.some(({ record }) => record.waitingLoad !== undefined),
+    ...stateOf(input),
+    workers: new Map(workers.map((worker) => [worker.name, workerLoad(worker, input)])),
+  };
+}
+
+/** The last rate goes on until there is another report, at most until the reporter counts as missing. */
+function extended(history: LoadHistory, reporter: Reporter, { now, times }: ViewInput): LoadHistory {
+  const spanMs = Math.min(now - reporter.at, times.missingMs);
+  if (spanMs <= 0 || reporter.rate <= 0) return history;
+  const amount = (reporter.rate * spanMs) / 1000;
+  return withArrivals(history, { at: reporter.at + spanMs, spanMs, amount });
+}
+
+function workerLoad(worker: Worker, { book, source, now, times }: ViewInput): WorkerLoad {
+  const reporter = book.reporters.get(worker.reporter);
+  const isRecent = reporter !== undefined && now - reporter.at < times.missingMs;
+  const isMissing = source === 'workers' && isExpected(worker, now, times) && !isRecent;
+  const record = reporter?.record;
+  const inFlight = record?.inFlight ?? (record && (record.currentLoad > 0 ? 1 : 0));
+  return {
+    currentLoad: isRecent ? reporter.record.currentLoad : 0,
+    maxPerf: record?.maxPerf,
+    isMissing,
+    error: isRecent ? reporter.record.error : '',
+    inFlight: reporter && inFlight !== undefined ? { count: inFlight, at: reporter.at } : undefined,
+  };
+}
+
+/** A worker that has served for as long as a silence may last should have reported. */
+function isExpected(worker: Worker, now: number, times: ScalingTimes): boolean {
+  return worker.isServing && worker.wanted === 'Hot' && now - worker.readySince >= times.missingMs;
+}
+
+function stateOf(input: ViewInput): Pick<LoadView, 'metrics' | 'problem'> {
+  return input.source === 'group' ? stateOfGroup(input) : stateOfWorkers(input);
+}
+
+function stateOfGroup({ book, now, times }: ViewInput): Pick<LoadView, 'metrics' | 'problem'> {
+  const problem = book.problems.get(GROUP_REPORTER);
+  const reporter = book.reporters.get(GROUP_REPORTER);
+  if (reporter && now - reporter.at < times.missingMs) {
+    return { metrics: problem?.kind === 'invalid' ? 'doubtful' : 'told', problem };
+  }
+  return { metrics: problem || reporter ? 'missing' : 'told', problem };
+}
+
+function stateOfWorkers({ book, workers, now, times }: ViewInput): Pick<LoadView, 'metrics' | 'problem'> {
+  const serving = workers.filter((worker) => worker.isServing && worker.wanted === 'Hot');
+  const problems = serving.flatMap((worker) => book.problems.get(worker.reporter) ?? []);
+  const lie = problems.find((problem) => problem.kind === 'invalid');
+  const expected = serving.filter((worker) => isExpected(worker, now, times));
+  const isSilent = ({ reporter }: Worker) => now - (book.reporters.get(reporter)?.at ?? 0) >= times.missingMs;
+  if (expected.length > 0 && serving.every(isSilent)) return { metrics: 'missing', problem: problems[0] };
+  return lie ? { metrics: 'doubtful', problem: lie } : { metrics: 'told', problem: undefined };
+}
+
+/** Work per second over the short window. */
+export function presentLoad(view: LoadView, now: number, times: ScalingTimes): number {
+  return loadOver(view.history, now, times.shortMs);
+}

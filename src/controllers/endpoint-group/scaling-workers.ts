@@ -1,0 +1,110 @@
+import type { EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
+import { parseDuration } from '../../lib/duration.ts';
+import { type MicroDollars, parseDollars } from '../../lib/money.ts';
+import type { ChoosableWorker } from './choose-workers.ts';
+import type { LoadView, WorkerLoad } from './load/view.ts';
+import { isOldTemplate } from './template.ts';
+import type { Worker } from './worker.ts';
+
+export interface WorkersInput {
+  readonly spec: EndpointGroupSpec;
+  readonly workers: readonly Worker[];
+  readonly load: LoadView;
+  readonly templateHash: string;
+  readonly now: number;
+  /** Uids of workers whose account is frozen by its breaker. */
+  readonly frozen: ReadonlySet<string>;
+}
+
+/** Work per second of one more worker: the median of what workers told, else what the group expects. */
+export function expectedPerf({ spec, workers, load }: WorkersInput): number | undefined {
+  return perfOfLike(workers, load, undefined) ?? statedPerf(spec);
+}
+
+function statedPerf({ expectedPerf: stated }: EndpointGroupSpec): number | undefined {
+  const perf = stated === undefined ? 0 : Number(stated);
+  return perf > 0 ? perf : undefined;
+}
+
+/** The median of what workers of one GPU told; of all workers where `gpu` is undefined. */
+function perfOfLike(workers: readonly Worker[], load: LoadView, gpu: string | undefined): number | undefined {
+  const told = workers
+    .filter((worker) => gpu === undefined || worker.gpu === gpu)
+    .flatMap((worker) => load.workers.get(worker.name)?.maxPerf ?? [])
+    .sort((a, b) => a - b);
+  const middle = told.length >> 1;
+  const upper = told[middle];
+  if (upper === undefined) return undefined;
+  return told.length % 2 === 1 ? upper : ((told[middle - 1] ?? upper) + upper) / 2;
+}
+
+/** What a new worker may cost at most: the dearest alternative; else what the dearest of its siblings costs. */
+export function priceOfNew({ spec, workers }: WorkersInput): MicroDollars | undefined {
+  const caps = (spec.template.spec.offers ?? []).map(({ maxPricePerHour }) =>
+    maxPricePerHour === undefined ? undefined : parseDollars(maxPricePerHour),
+  );
+  const known = caps.filter((cap) => cap !== undefined);
+  if (known.length > 0 && known.length === caps.length) return Math.max(...known);
+  const paid = workers.flatMap((worker) => worker.pricePerHour ?? []);
+  return paid.length > 0 ? Math.max(...paid) : undefined;
+}
+
+/** The workers as numbers and choices count them. */
+export function scalingWorkers(input: WorkersInput): readonly ChoosableWorker[] {
+  const perf = expectedPerf(input);
+  const price = priceOfNew(input) ?? 0;
+  const order = dropOrder(input);
+  return input.workers.map((worker): ChoosableWorker => {
+    const load = input.load.workers.get(worker.name);
+    return {
+      name: worker.name,
+      role: roleOf(worker),
+      perf: load?.isMissing ? 0 : perfOf(worker, input, perf),
+      pricePerHour: worker.pricePerHour ?? price,
+      coldPricePerHour: worker.coldPricePerHour ?? 0,
+      keepRank: order.get(worker.name) ?? 0,
+      isReady: worker.isServing,
+      wasEverReady: worker.wasEverReady,
+      isOverdue: worker.isOverdue,
+      curLoad: load?.currentLoad ?? 0,
+      isRunning: !worker.isStopped,
+      isCurrentTemplate: !isOldTemplate(worker.templateHash, input.templateHash),
+      isHeld: worker.isHeld,
+      hasWakeFailed: hasWakeFailed(worker, input),
+    };
+  });
+}
+
+function perfOf(worker: Worker, input: WorkersInput, usual: number | undefined): number {
+  const own = input.load.workers.get(worker.name)?.maxPerf;
+  const like = worker.gpu === undefined ? undefined : perfOfLike(input.workers, input.load, worker.gpu);
+  return own ?? like ?? usual ?? 0;
+}
+
+function roleOf(worker: Worker): ChoosableWorker['role'] {
+  if (worker.isDeleting || worker.wanted === 'Gone') return 'leaving';
+  return worker.wanted === 'Hot' ? 'hot' : 'cold';
+}
+
+function hasWakeFailed(worker: Worker, { spec, now, frozen }: WorkersInput): boolean {
+  if (worker.wokenAt === undefined || worker.wanted !== 'Hot' || worker.ranSinceWoken) return false;
+  return now >= worker.wokenAt + (parseDuration(spec.wakeTimeout) ?? 0) && !frozen.has(worker.uid);
+}
+
+/** Who goes first: marked by a person, of an old template, unhealthy, newest, by name. Higher ranks stay. */
+function dropOrder({ workers, load, templateHash }: WorkersInput): ReadonlyMap<string, number> {
+  const isSick = (worker: Worker) => {
+    const figures: WorkerLoad | undefined = load.workers.get(worker.name);
+    return figures?.isMissing === true || (figures?.error ?? '') !== '' || worker.isStalled;
+  };
+  const sorted = [...workers].sort(
+    (a, b) =>
+      Number(b.isMarked) - Number(a.isMarked) ||
+      Number(isOldTemplate(b.templateHash, templateHash)) -
+        Number(isOldTemplate(a.templateHash, templateHash)) ||
+      Number(isSick(b)) - Number(isSick(a)) ||
+      b.createdAt - a.createdAt ||
+      (a.name < b.name ? -1 : 1),
+  );
+  return new Map(sorted.map((worker, index) => [worker.name, index]));
+}

@@ -1,0 +1,85 @@
+import { type Candidate, cheapestCover } from './covering-set.ts';
+import { workersFor } from './targets.ts';
+
+/** A worker as scaling counts it. */
+export interface ScalingWorker extends Candidate {
+  /** `hot` runs or is on its way to it; `cold` is stopped or will be; `leaving` still bills. */
+  readonly role: 'hot' | 'cold' | 'leaving';
+  readonly isReady: boolean;
+  readonly wasEverReady: boolean;
+  /** Past the deadline by which it should have booted. */
+  readonly isOverdue: boolean;
+  /** Work it has taken and not finished, in units. */
+  readonly curLoad: number;
+}
+
+/** Against sums that miss a capacity by rounding alone. */
+const ROUNDING = 1e-9;
+
+export function hotOf<W extends ScalingWorker>(workers: readonly W[]): readonly W[] {
+  return workers.filter((worker) => worker.role === 'hot');
+}
+export function coldOf<W extends ScalingWorker>(workers: readonly W[]): readonly W[] {
+  return workers.filter((worker) => worker.role === 'cold');
+}
+
+export const sumOfPerf = (workers: readonly { readonly perf: number }[]): number =>
+  workers.reduce((sum, worker) => sum + worker.perf, 0);
+
+/** The order in which cold workers are woken: most performance per dollar first. */
+export function byWorth(a: Candidate, b: Candidate): number {
+  const worth = b.perf * Math.max(1, a.pricePerHour) - a.perf * Math.max(1, b.pricePerHour);
+  return worth || b.keepRank - a.keepRank || (a.name < b.name ? -1 : 1);
+}
+
+/**
+ * Hot workers for a capacity: the cheapest cover where those that are hot reach it, else all of them, cold ones in
+ * the order in which they are woken, and new ones of the usual performance. One while nothing is known of any.
+ */
+export function hotCount(
+  workers: readonly ScalingWorker[],
+  capacity: number,
+  perf: number | undefined,
+): number {
+  if (capacity <= 0) return 0;
+  if (perf === undefined) return 1;
+  const hot = hotOf(workers);
+  const cold = coldOf(workers);
+  if ([...hot, ...cold].every((worker) => worker.perf === perf)) return workersFor(capacity, perf);
+  const missing = capacity - sumOfPerf(hot);
+  if (missing > ROUNDING) return hot.length + extraFor(cold, missing, perf);
+  return isAllNeeded(hot, capacity) ? hot.length : cheapestCover(hot, capacity).length;
+}
+
+/** Workers in all for a capacity: those that are hot, then the best of the cold ones, then new ones. */
+export function totalCount(
+  workers: readonly ScalingWorker[],
+  capacity: number,
+  perf: number | undefined,
+): number {
+  if (capacity <= 0) return 0;
+  if (perf === undefined) return 1;
+  const hot = hotOf(workers);
+  const cold = coldOf(workers);
+  if ([...hot, ...cold].every((worker) => worker.perf === perf)) return workersFor(capacity, perf);
+  const missing = capacity - sumOfPerf(hot);
+  if (missing > ROUNDING) return hot.length + extraFor(cold, missing, perf);
+  return hotCount(workers, capacity, perf);
+}
+
+/** Whether the rest would not reach the capacity whichever worker went: the usual case, and it needs no search. */
+function isAllNeeded(workers: readonly ScalingWorker[], capacity: number): boolean {
+  const least = Math.min(...workers.map((worker) => worker.perf));
+  return sumOfPerf(workers) - least + ROUNDING < capacity;
+}
+
+function extraFor(cold: readonly ScalingWorker[], missing: number, perf: number): number {
+  let rest = missing;
+  let count = 0;
+  for (const worker of [...cold].sort(byWorth)) {
+    if (rest <= ROUNDING) return count;
+    rest -= worker.perf;
+    count += 1;
+  }
+  return rest <= ROUNDING ? count : count + workersFor(rest, perf);
+}
