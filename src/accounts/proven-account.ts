@@ -196,13 +196,17 @@ export class ProvenAccount implements AccountSession {
 
   /** The controller saw a newer object. */
   update(account: MarketplaceAccount): void {
+    const changed = account.metadata.generation !== this.#account.metadata.generation;
     this.#account = account;
     this.avoid.merge(avoidOf(account));
+    if (changed) this.#options.onChange();
   }
 
   /** The controller proved the key again. */
   proved(user: UserFacts): void {
+    const before = this.#user;
     this.#user = user;
+    if (opensDoors(before, user)) this.#options.onChange();
   }
 
   /** From now on no ticket is given, or (undefined) they are again. */
@@ -285,6 +289,12 @@ export class ProvenAccount implements AccountSession {
     this.#breaker = afterPoll(this.#breaker, poll, this.#account.spec.maxUnhealthy);
     if (this.#breaker.state.type !== before) this.#options.onChange();
   }
+}
+
+/** Whether something that was refused before may be allowed now. */
+function opensDoors(before: UserFacts, now: UserFacts): boolean {
+  if (before.mayTearDown !== now.mayTearDown || before.sshKeyRegistered !== now.sshKeyRegistered) return true;
+  return (now.credit ?? 0) > (before.credit ?? 0);
 }
 
 /** Milliseconds between two polls of an account: what it asks for, not below the operator's floor. */

@@ -43,7 +43,7 @@ function conditionsOf(observed: Observed): NonNullable<Status['conditions']> {
     Authenticated: authenticated(observed),
     Funded: funded(observed),
     Reachable: reachable(observed),
-    Stalled: stall && { status: 'True', ...stall },
+    Stalled: stall && { ...stall, status: 'True' },
     Reconciling: working ? { status: 'True', reason: summary.reason, message: summary.message } : undefined,
   };
   const wanted = Object.entries(all).flatMap(([type, verdict]) =>

@@ -1,0 +1,294 @@
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
+import type { MarketplaceAccount } from '../../src/api/v1alpha1/marketplace-account.ts';
+import {
+  API_VERSION,
+  gpuInstanceResource,
+  marketplaceAccountResource,
+} from '../../src/api/v1alpha1/names.ts';
+import { parseConfig, type RawOptions } from '../../src/config.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { systemRandom } from '../../src/lib/random.ts';
+import { Secret } from '../../src/lib/secret.ts';
+import { type Transport, TransportError } from '../../src/lib/transport.ts';
+import { exposeOperator } from '../../src/main/exposition.ts';
+import { createOperator, type Operator } from '../../src/main/operator.ts';
+import { tokenCredentials } from '../../src/runtime/credentials.ts';
+import { createKubeClient, type KubeClient } from '../../src/runtime/kube-client.ts';
+import type { KubeObject, Resource } from '../../src/runtime/kube-object.ts';
+import { createTransport } from '../../src/runtime/undici-transport.ts';
+import { createMetricRegistry, type MetricRegistry } from '../../src/server/metric-registry.ts';
+import { createLogger } from '../../src/server/pino-logger.ts';
+import { createRentalMetrics } from '../../src/server/rental-metrics.ts';
+import { createRuntimeMetrics } from '../../src/server/runtime-metrics.ts';
+import type { FaultName } from '../../src/simulator/faults.ts';
+import { ledger } from '../../src/simulator/ledger.ts';
+import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
+import type { ClusterAccess } from '../cluster/connect.ts';
+
+/** No socket is opened to it: requests go straight into the simulator. */
+export const SIMULATED_URL = 'http://127.0.0.1:9';
+
+export const secretResource: Resource = {
+  group: '',
+  version: 'v1',
+  plural: 'secrets',
+  kind: 'Secret',
+  namespaced: true,
+};
+
+export interface SecretWithData extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>;
+  readonly stringData?: Readonly<Record<string, string>>;
+}
+
+/** One request that reached the marketplace. */
+export interface MarketplaceCall {
+  readonly method: string;
+  readonly path: string;
+  readonly key: string;
+  readonly at: number;
+}
+
+export interface BenchOptions {
+  readonly simulator?: SimulatorOptions;
+  /** Beside the short durations that every bench has. */
+  readonly flags?: RawOptions;
+}
+
+/** Durations that fit faults of a second or two. */
+const SHORT: RawOptions = {
+  lateCall: '2s',
+  listLag: '1s',
+  goneSpacing: '200ms',
+  orphanAge: '1s',
+  minPollInterval: '300ms',
+  keyCheckInterval: '1s',
+  pacing: 'off',
+  leaderElectLeaseDuration: '15s',
+};
+
+/**
+ * A real API server, a simulated marketplace in this process, and the operator between them, in a namespace of
+ * its own. An operator can be started, stopped and crashed as often as a test likes.
+ */
+export class OperatorBench {
+  readonly cluster: ClusterAccess;
+  readonly namespace: string;
+  readonly simulator: Simulator;
+  readonly kube: KubeClient;
+  readonly calls: MarketplaceCall[] = [];
+  /** Every line that any operator of this bench logged. */
+  readonly logLines: string[] = [];
+  readonly #options: BenchOptions;
+  readonly #closeKube: () => Promise<void>;
+  #running:
+    | { readonly operator: Operator; readonly die: () => void; readonly metrics: MetricRegistry }
+    | undefined;
+
+  private constructor(cluster: ClusterAccess, namespace: string, options: BenchOptions) {
+    this.cluster = cluster;
+    this.namespace = namespace;
+    this.#options = options;
+    this.simulator = createSimulator({
+      control: true,
+      catalog: 60,
+      ...options.simulator,
+      settings: { boot: { scale: 0.005 }, pauses: { scale: 0 }, ...options.simulator?.settings },
+    });
+    const transport = createTransport({ ca: cluster.caPem, connections: 4 });
+    this.#closeKube = () => transport.close();
+    this.kube = createKubeClient({
+      transport,
+      origin: cluster.url,
+      credentials: tokenCredentials(new Secret(cluster.adminToken)),
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLogger,
+    });
+  }
+
+  static async open(cluster: ClusterAccess, options: BenchOptions = {}): Promise<OperatorBench> {
+    const crds = join(import.meta.dirname, '..', '..', 'deploy', 'base', 'crds');
+    await cluster.kubectl(['apply', '--server-side', '-f', crds]);
+    return new OperatorBench(cluster, await cluster.createNamespace('bench'), options);
+  }
+
+  /** Starts an operator that watches this namespace; resolves when it leads. */
+  async start(flags: RawOptions = {}): Promise<Operator> {
+    const config = parseConfig(
+      {
+        ...SHORT,
+        ...this.#options.flags,
+        ...flags,
+        namespace: this.namespace,
+        watchNamespace: [this.namespace],
+        marketplaceUrl: [SIMULATED_URL],
+      },
+      {},
+    );
+    const life = { dead: false };
+    const severed =
+      (inner: Transport): Transport =>
+      async (request) => {
+        if (life.dead) throw new TransportError('this process is dead', { sent: false });
+        const response = await inner(request);
+        if (life.dead) throw new TransportError('this process is dead', { sent: true });
+        return response;
+      };
+    const kube = createTransport({ ca: this.cluster.caPem, connections: 16 });
+    const lines = new PassThrough();
+    lines.on('data', (chunk) => this.logLines.push(...String(chunk).split('\n').filter(Boolean)));
+    const metrics = createMetricRegistry();
+    const operator = createOperator({
+      config,
+      env: {
+        clock: systemClock,
+        random: systemRandom,
+        kube: severed(kube),
+        marketplace: severed(this.#recorded()),
+        log: createLogger({ level: 'debug', destination: lines }),
+      },
+      kubeOrigin: this.cluster.url,
+      credentials: tokenCredentials(new Secret(this.cluster.adminToken)),
+      processName: `bench-${systemRandom.uuid()}`,
+      metrics: createRuntimeMetrics(metrics),
+      rentalMetrics: createRentalMetrics(metrics),
+      prober: async () => undefined,
+    });
+    exposeOperator(metrics, operator, systemClock);
+    void operator.manager.run().finally(() => kube.close());
+    this.#running = {
+      operator,
+      metrics,
+      die: () => {
+        life.dead = true;
+        void operator.manager.stop();
+      },
+    };
+    while (!operator.manager.isLeading()) await new Promise((resolve) => setTimeout(resolve, 20));
+    return operator;
+  }
+
+  /** As SIGTERM: drains and releases the lease. */
+  async stop(): Promise<void> {
+    await this.#running?.operator.manager.stop();
+    this.#running = undefined;
+  }
+
+  /** As kill -9: from now on nothing leaves it. The lease is taken away so that the next one need not wait. */
+  async crash(): Promise<void> {
+    this.#running?.die();
+    this.#running = undefined;
+    const ref = { namespace: this.namespace, name: 'gpu-rental-operator' };
+    const leases = {
+      group: 'coordination.k8s.io',
+      version: 'v1',
+      plural: 'leases',
+      kind: 'Lease',
+      namespaced: true,
+    };
+    await this.kube.delete(leases, ref);
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    await this.#closeKube();
+  }
+
+  /** What the running operator's /metrics shows. */
+  async metrics(): Promise<string> {
+    return (await this.#running?.metrics.expose()) ?? '';
+  }
+
+  /** Puts a key into the Secret that accounts of this bench name. */
+  async putKey(key: string, name = 'marketplace-key'): Promise<void> {
+    const object: SecretWithData = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { namespace: this.namespace, name },
+      stringData: { 'api-key': key },
+    };
+    const ref = { namespace: this.namespace, name };
+    if (await this.kube.get(secretResource, ref)) {
+      await this.kube.patch(secretResource, ref, { stringData: object.stringData }, { type: 'merge' });
+    } else {
+      await this.kube.create(secretResource, object);
+    }
+  }
+
+  async createAccount(spec: Record<string, unknown> = {}, name = 'default'): Promise<void> {
+    await this.kube.create(marketplaceAccountResource, {
+      apiVersion: API_VERSION,
+      kind: 'MarketplaceAccount',
+      metadata: { namespace: this.namespace, name },
+      spec: { apiKeySecretRef: { name: 'marketplace-key' }, pollInterval: '1s', ...spec },
+    } as KubeObject);
+  }
+
+  async createInstance(name: string, spec: Record<string, unknown> = {}): Promise<void> {
+    await this.kube.create(gpuInstanceResource, {
+      apiVersion: API_VERSION,
+      kind: 'GpuInstance',
+      metadata: { namespace: this.namespace, name },
+      spec: {
+        image: 'example/image:1',
+        offers: [{ maxPricePerHour: '100' }],
+        service: { enabled: false },
+        ...spec,
+      },
+    } as KubeObject);
+  }
+
+  account(name = 'default'): Promise<MarketplaceAccount | undefined> {
+    return this.kube.get<MarketplaceAccount & KubeObject>(marketplaceAccountResource, {
+      namespace: this.namespace,
+      name,
+    });
+  }
+
+  instance(name: string): Promise<GpuInstance | undefined> {
+    return this.kube.get<GpuInstance & KubeObject>(gpuInstanceResource, { namespace: this.namespace, name });
+  }
+
+  /** Contracts that bill now, by the simulator's own ledger. */
+  billing(): readonly { readonly id: number; readonly label: string | null }[] {
+    return ledger(this.simulator.world()).contracts.filter((contract) => contract.end === null);
+  }
+
+  /** Puts a fault in force; `body` as the control endpoint takes it. */
+  async fault(name: FaultName, body: Record<string, unknown> = {}): Promise<void> {
+    await this.control('POST', '/sim/faults', { name, ...body });
+  }
+
+  async clearFaults(): Promise<void> {
+    await this.control('DELETE', '/sim/faults', {});
+  }
+
+  async control(method: string, path: string, body: unknown): Promise<void> {
+    const reply = await this.simulator.handle({
+      method,
+      origin: SIMULATED_URL,
+      path,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of reply.body) chunks.push(chunk);
+    if (reply.status !== 200) throw new Error(`${method} ${path}: ${Buffer.concat(chunks).toString('utf8')}`);
+  }
+
+  callsTo(method: string, pattern: RegExp): readonly MarketplaceCall[] {
+    return this.calls.filter((call) => call.method === method && pattern.test(call.path));
+  }
+
+  #recorded(): Transport {
+    return (request) => {
+      const key = (request.headers.authorization ?? '').replace(/^Bearer /, '');
+      this.calls.push({ method: request.method, path: request.path, key, at: Date.now() });
+      return this.simulator.handle(request);
+    };
+  }
+}
