@@ -97,6 +97,22 @@ function workerToken(seed: number, id: number): string {
   return words.map((word) => word.toString(16).padStart(8, '0')).join('');
 }
 
+/** What the contract of a worker has no say in. */
+const BARE = {
+  runtype: 'ssh',
+  args: [],
+  imageLogin: null,
+  isBid: false,
+  bidPerHour: null,
+  actualStatus: null,
+  intendedStatus: 'running',
+  statusMessage: null,
+  timeline: [],
+  heldBy: null,
+  prepaidMicros: 0,
+  volumes: [],
+} as const;
+
 function workerContract(
   world: World,
   given: { worker: WorkerRow; endpoint: EndpointGroupRow; candidate: Candidate },
@@ -115,30 +131,19 @@ function workerContract(
     hostId: offer.hostId,
     label: `${given.endpoint.name}-${contractsOf(world, given.endpoint.userId).length + 1}`,
     image: textOf(template?.body.image) ?? 'simulated/worker:latest',
-    runtype: 'ssh',
     onstart: textOf(template?.body.onstart) ?? null,
-    args: [],
     env: workerEnv(world, given.worker, template),
-    imageLogin: null,
+    ...BARE,
     templateId: group.templateId,
     templateHash: group.templateHash,
     diskGB,
-    isBid: false,
-    bidPerHour: null,
     gpuPricePerHour: offer.gpuPricePerHour,
     diskPricePerHour: diskPerHour,
     createdAt: now,
-    actualStatus: null,
-    intendedStatus: 'running',
-    statusMessage: null,
     statusSince: now,
-    timeline: [],
     spans: [{ from: now, until: null, gpuPerHour: offer.gpuPricePerHour, diskPerHour }],
     ...assignPorts(world, ['22/tcp', port], offer),
     jupyterToken: given.worker.token,
-    heldBy: null,
-    prepaidMicros: 0,
-    volumes: [],
     notes: { workerGroup: group.id, endpoint: given.endpoint.id },
   };
 }
