@@ -163,7 +163,9 @@ const freshMemory: MemoryView = {
   refusedAttempt: undefined,
   refusal: undefined,
   destroys: [],
-  forwardJumpMs: 0,
+  intentDeadline: undefined,
+  heldSince: undefined,
+  startRequestedAt: undefined,
   failures: 0,
   notBefore: 0,
   stopAskedAt: undefined,
@@ -198,6 +200,7 @@ export function given(situation: Given = {}): Observed {
   const id = object.status?.instanceId;
   const list: ListView = {
     begunAt: at(-1),
+    begunSteady: at(-1),
     recorded: machines.find((machine) => machine.row.id === id)?.row,
     labelled: machines,
     formerSelf: undefined,
@@ -208,6 +211,7 @@ export function given(situation: Given = {}): Observed {
   };
   return {
     now: NOW,
+    steadyNow: NOW,
     object,
     uid: UID,
     identity,

@@ -15,10 +15,12 @@ import { type AfterFailure, decideAfterFailure, type Failure } from './failure.t
 import type { ObjectMemory } from './memory.ts';
 import type { GpuInstanceMetrics } from './metrics.ts';
 import { PurchaseReceipt, type Receipt } from './receipt.ts';
+import type { SteadyClock } from './steady-clock.ts';
 import type { Action, EventNote, Observed, Purchase, RentedFacts } from './types.ts';
 
 export interface ActPorts {
   readonly clock: Clock;
+  readonly steady: SteadyClock;
   readonly log: Logger;
   readonly cluster: KubeClient;
   readonly session: AccountSession | undefined;
@@ -143,19 +145,18 @@ export function rentedFacts(purchase: Purchase, instanceId: number, answeredAt: 
 }
 
 async function destroy(instanceId: number, reason: string, ports: ActPorts): Promise<Acted> {
-  const { session, clock, memory, metrics } = ports;
+  const { session, clock, steady, memory, metrics } = ports;
   const answer = await session?.client.instances.destroy(instanceId);
-  const answeredAt = clock.now();
-  memory.destroyed({ instanceId, answeredAt, endedAt: answer?.answeredAt ?? answeredAt });
+  memory.destroyed({ instanceId, answeredAt: steady.now(), endedAt: answer?.answeredAt ?? clock.now() });
   metrics.destroyed(session ? objectKey(session.ref) : '', reason);
   ports.log.info('Machine destroyed', { instanceId, reason });
   session?.feed.lookNow();
   return DONE;
 }
 
-async function stop(instanceId: number, { session, clock, memory }: ActPorts): Promise<Acted> {
+async function stop(instanceId: number, { session, clock, steady, memory }: ActPorts): Promise<Acted> {
   const answer = await session?.client.instances.stop(instanceId);
-  memory.stopAskedAt = clock.now();
+  memory.stopAskedAt = steady.now();
   memory.stopAnsweredAt = answer?.answeredAt ?? clock.now();
   session?.feed.lookNow();
   return DONE;

@@ -22,6 +22,7 @@ import { type GpuInstanceMetrics, silentInstanceMetrics } from './metrics.ts';
 import type { Sources } from './observe.ts';
 import { Pass } from './pass.ts';
 import { type Prober, ProbeSchedules } from './probe.ts';
+import { SteadyClock } from './steady-clock.ts';
 import type { Look } from './types.ts';
 import { Waking } from './waking.ts';
 
@@ -56,6 +57,7 @@ export function createGpuInstanceController(options: GpuInstanceControllerOption
   const { env, instances, accounts, constants } = options;
   const memories = new Memories();
   const withoutStart = new Set<string>();
+  const steady = new SteadyClock(env.clock);
   const sources: Sources = {
     clock: env.clock,
     random: env.random,
@@ -63,6 +65,7 @@ export function createGpuInstanceController(options: GpuInstanceControllerOption
     accounts,
     constants,
     index: new MachineIndex(constants),
+    steady,
     identity: options.identity,
     leaseRemainingMs: () => options.lease.leaseRemainingMs(),
     withoutStart,
@@ -104,7 +107,7 @@ export function createGpuInstanceController(options: GpuInstanceControllerOption
     controller.queue.add(key, deleting ? DELETION_PRIORITY : 0);
   };
   const probes = new ProbeSchedules({ clock: env.clock, prober: options.prober, onChange: enqueue });
-  const waking = new Waking({ accounts, instances, enqueue });
+  const waking = new Waking({ accounts, instances, enqueue, steady });
   instances.onChange((change) => {
     enqueue(change.key);
     if (change.type === 'deleted') memories.forget(change.object.metadata.uid ?? '');

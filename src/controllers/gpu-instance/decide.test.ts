@@ -251,7 +251,7 @@ describe('a rental whose answer is missing', () => {
       'waits longer by as much as the clock jumped ahead (58)',
       {
         intent: intent({ issuedAt: at(-3810) }),
-        memory: { forwardJumpMs: 3_600_000 },
+        memory: { intentDeadline: { attempt: 1, at: at(-180) } },
         observed: { ...offers({}).observed, listsBegun: lists(-1) },
       },
       { rule: 'await-settlement', phase: 'Renting', says: 'RentalUncertain', afterMs: 1_000, onList: true },

@@ -1,3 +1,4 @@
+import { deadlineOf } from './settle.ts';
 import type { AbsenceView, DestroyMark, Observed } from './types.ts';
 
 /** How far the proof stands that a machine no longer exists. */
@@ -42,9 +43,10 @@ function countingLists(
   return lists.filter((begun) => begun >= from);
 }
 
-function visibleFrom({ intent, constants, object, memory }: Observed): number {
+function visibleFrom(observed: Observed): number {
+  const { intent, constants, object } = observed;
   if (intent.type !== 'intent' || intent.intent.attempt !== object.status?.attempt) return 0;
-  return intent.intent.deadline + constants.listLagMs + memory.forwardJumpMs;
+  return deadlineOf(intent.intent, observed) + constants.listLagMs;
 }
 
 function spacing({ constants }: Observed, mark: DestroyMark | undefined): number {

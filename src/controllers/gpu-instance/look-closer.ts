@@ -4,10 +4,12 @@ import { MarketplaceError } from '../../marketplace/errors.ts';
 import type { OfferQuery } from '../../marketplace/offers.ts';
 import type { KubeClient } from '../../runtime/kube-client.ts';
 import { readInputs } from './inputs.ts';
+import type { SteadyClock } from './steady-clock.ts';
 import type { AbsenceView, Need, Observed, OffersView } from './types.ts';
 
 export interface CloserSources {
   readonly clock: Clock;
+  readonly steady: SteadyClock;
   readonly cluster: KubeClient;
   readonly session: AccountSession | undefined;
 }
@@ -15,7 +17,7 @@ export interface CloserSources {
 /** The same view with what a rule asked for, and with the time that it took. */
 export async function lookCloser(observed: Observed, need: Need, sources: CloserSources): Promise<Observed> {
   const seen = await readNeed(observed, need, sources);
-  return { ...observed, ...seen, now: Math.floor(sources.clock.now()) };
+  return { ...observed, ...seen, now: Math.floor(sources.clock.now()), steadyNow: sources.steady.now() };
 }
 
 async function readNeed(observed: Observed, need: Need, sources: CloserSources): Promise<Partial<Observed>> {

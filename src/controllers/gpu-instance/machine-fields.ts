@@ -54,8 +54,21 @@ export function wordSince(observed: Observed, row: Instance): number {
   const { status } = observed.object;
   const word = wordOf(row);
   if (status?.actualStatus === word) return parseTime(status.actualStatusSince) ?? observed.now;
-  if (observed.memory.seenWord?.word === word) return observed.memory.seenWord.since;
   return observed.list?.begunAt ?? observed.now;
+}
+
+/** Since when the service has said so, in steady time: what this process saw, else what is on record. */
+export function wordSeenSince(observed: Observed, row: Instance): number {
+  const { status } = observed.object;
+  const word = wordOf(row);
+  if (observed.memory.seenWord?.word === word) return observed.memory.seenWord.since;
+  const onRecord = status?.actualStatus === word ? parseTime(status.actualStatusSince) : undefined;
+  return onRecord ?? observed.list?.begunSteady ?? observed.steadyNow;
+}
+
+/** Since when the present machine is held, in steady time. */
+export function heldSince({ memory, object, steadyNow }: Observed, startedAt: number | undefined): number {
+  return memory.heldSince ?? startedAt ?? parseTime(object.status?.cost?.since) ?? steadyNow;
 }
 
 /** The service's word, and `provisioning` while it has none yet. */

@@ -1,9 +1,12 @@
+import type { GpuInstance, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { parseTime } from '../../lib/rfc3339.ts';
 import type { Secret } from '../../lib/secret.ts';
+import type { CompleteList } from '../../marketplace/feed.ts';
 import type { Instance } from '../../marketplace/instances.ts';
-import type { RentalIntent } from '../../ownership/intent.ts';
+import type { IntentReading, RentalIntent } from '../../ownership/intent.ts';
 import { wordOf } from './machine-fields.ts';
+import type { SteadyClock } from './steady-clock.ts';
 import type { DestroyMark, MemoryView, ProbeView, RentedFacts } from './types.ts';
 
 const BAD_WORDS: ReadonlySet<string> = new Set(['exited', 'unknown', 'offline']);
@@ -26,17 +29,13 @@ export class ObjectMemory {
   destroyFailures = 0;
   probe: ProbeView | undefined;
   readonly #destroys = new Map<number, DestroyMark>();
-  #intentSeen: { readonly attempt: number; readonly wall: number; readonly monotonic: number } | undefined;
+  #intentDeadline: { readonly attempt: number; readonly at: number } | undefined;
+  #holding: { readonly instanceId: number; readonly since: number } | undefined;
+  #start: { readonly text: string; readonly at: number } | undefined;
   #generation: number | undefined;
   #badEndedAt: number | undefined;
   #seenWord: { readonly word: string; readonly since: number } | undefined;
   #progress: { readonly text: string | undefined; readonly at: number } | undefined;
-
-  /** What failed by an older spec may work by this one. */
-  atGeneration(generation: number | undefined): void {
-    if (this.#generation !== undefined && this.#generation !== generation) this.succeeded();
-    this.#generation = generation;
-  }
 
   /** A destroy was answered with success. */
   destroyed(mark: DestroyMark): void {
@@ -74,25 +73,63 @@ export class ObjectMemory {
     this.refusal = undefined;
   }
 
-  /** Notes what the latest list shows of the machine. */
-  see(row: Instance, begunAt: number): void {
+  /** Notes what this pass sees, before it decides. */
+  look({ object, intent, recorded, list, steady }: Sight): void {
+    this.#atGeneration(object.metadata.generation);
+    const { status } = object;
+    if (intent.type === 'intent') this.#deadline(intent.intent, steady);
+    if (this.intent) this.#deadline(this.intent, steady);
+    this.#held(status, steady);
+    const startText = status?.startRequestedAt;
+    if (startText === undefined) this.#start = undefined;
+    else if (this.#start?.text !== startText)
+      this.#start = { text: startText, at: sinceText(startText, steady) };
+    if (recorded && list) this.#seeRow(recorded, status, steady);
+  }
+
+  /** What failed by an older spec may work by this one. */
+  #atGeneration(generation: number | undefined): void {
+    if (this.#generation !== undefined && this.#generation !== generation) this.succeeded();
+    this.#generation = generation;
+  }
+
+  /** The wall clock of this moment says how far off a deadline is; after that only the monotonic one counts. */
+  #deadline({ attempt, deadline, issuedAt }: RentalIntent, steady: SteadyClock): void {
+    if (attempt <= (this.#intentDeadline?.attempt ?? 0)) return;
+    this.#intentDeadline = { attempt, at: steady.fromWall(issuedAt) + (deadline - issuedAt) };
+  }
+
+  #held(status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
+    const { instanceId, conditions } = status ?? {};
+    if (instanceId === undefined) this.#holding = undefined;
+    else if (this.#holding?.instanceId !== instanceId) {
+      const rented = conditions?.find(({ type }) => type === 'Rented')?.lastTransitionTime;
+      this.#holding = { instanceId, since: sinceText(rented, steady) };
+    }
+  }
+
+  #seeRow(row: Instance, status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
     const word = wordOf(row);
     if (this.#seenWord?.word !== word) {
       if (this.#seenWord && BAD_WORDS.has(this.#seenWord.word) && !BAD_WORDS.has(word))
-        this.#badEndedAt = begunAt;
-      this.#seenWord = { word, since: begunAt };
+        this.#badEndedAt = steady.now();
+      const isFirst = this.#seenWord === undefined && status?.actualStatus === word;
+      this.#seenWord = { word, since: isFirst ? sinceText(status.actualStatusSince, steady) : steady.now() };
     }
-    if (this.#progress?.text !== row.statusMessage) this.#progress = { text: row.statusMessage, at: begunAt };
+    if (this.#progress?.text !== row.statusMessage)
+      this.#progress = { text: row.statusMessage, at: steady.now() };
   }
 
-  view(clock: Clock, openAttempt: number | undefined): MemoryView {
+  view(): MemoryView {
     return {
       rented: this.rented,
       intent: this.intent,
       refusedAttempt: this.refusedAttempt,
       refusal: this.refusal,
       destroys: [...this.#destroys.values()],
-      forwardJumpMs: this.#forwardJump(clock, openAttempt),
+      intentDeadline: this.#intentDeadline,
+      heldSince: this.#holding?.since,
+      startRequestedAt: this.#start?.at,
       failures: this.failures,
       notBefore: this.notBefore,
       stopAskedAt: this.stopAskedAt,
@@ -103,16 +140,20 @@ export class ObjectMemory {
       progress: this.#progress,
     };
   }
+}
 
-  /** A wall clock that jumped ahead must not make a grace look over: the monotonic one says how long it was. */
-  #forwardJump(clock: Clock, attempt: number | undefined): number {
-    if (attempt === undefined) return 0;
-    if (this.#intentSeen?.attempt !== attempt) {
-      this.#intentSeen = { attempt, wall: clock.now(), monotonic: clock.monotonic() };
-    }
-    const wall = clock.now() - this.#intentSeen.wall;
-    return Math.max(0, Math.round(wall - (clock.monotonic() - this.#intentSeen.monotonic)));
-  }
+/** What one pass sees of an object and its machine. */
+export interface Sight {
+  readonly object: GpuInstance;
+  readonly intent: IntentReading;
+  readonly recorded: Instance | undefined;
+  readonly list: CompleteList | undefined;
+  readonly steady: SteadyClock;
+}
+
+function sinceText(text: string | undefined, steady: SteadyClock): number {
+  const wall = parseTime(text);
+  return wall === undefined ? steady.now() : steady.fromWall(wall);
 }
 
 /** The memories of all objects, by uid. */

@@ -14,6 +14,7 @@ import { whose } from '../../ownership/ours.ts';
 import type { Informer } from '../../runtime/informer.ts';
 import type { MachineIndex } from './machine-index.ts';
 import type { ObjectMemory } from './memory.ts';
+import type { SteadyClock } from './steady-clock.ts';
 import type { AbsenceView, AccountFacts, AccountView, ListedMachine, ListView, Observed } from './types.ts';
 
 /** Where a pass looks. None of it waits: everything is in a cache, in memory or on a clock. */
@@ -24,6 +25,7 @@ export interface Sources {
   readonly accounts: AccountDirectory;
   readonly constants: PurchaseConstants;
   readonly index: MachineIndex;
+  readonly steady: SteadyClock;
   /** This installation's identity; undefined while it is not known. */
   readonly identity: () => Identity | undefined;
   readonly leaseRemainingMs: () => number;
@@ -51,11 +53,11 @@ export function observe(object: GpuInstance, memory: ObjectMemory, sources: Sour
   const intent = readIntent(identity.keys, object.metadata.annotations?.[annotations.rentalIntent]);
   const list = session?.feed.latest();
   const recorded = recordedRow(object, list);
-  if (recorded && list) memory.see(recorded, list.begunAt);
-  memory.atGeneration(object.metadata.generation);
-  const view = memory.view(sources.clock, openAttempt(object, intent));
+  memory.look({ object, intent, recorded, list, steady: sources.steady });
+  const view = memory.view();
   return {
     now: Math.floor(sources.clock.now()),
+    steadyNow: sources.steady.now(),
     object,
     uid,
     identity,
@@ -65,10 +67,10 @@ export function observe(object: GpuInstance, memory: ObjectMemory, sources: Sour
     list: session && list ? listView(object, { session, list, intent, recorded }, sources) : undefined,
     absences: absencesOf(
       session,
-      object,
-      view.destroys.map((mark) => mark.instanceId),
+      { object, destroyed: view.destroys.map((mark) => mark.instanceId) },
+      sources.steady,
     ),
-    listsBegun: session?.feed.listsBegunSince(0) ?? [],
+    listsBegun: session ? sources.steady.listTimes(session.feed, session.feed.listsBegunSince(0)) : [],
     memory: view,
     offers: new Map(),
     inputs: undefined,
@@ -79,11 +81,6 @@ export function observe(object: GpuInstance, memory: ObjectMemory, sources: Sour
     leaseRemainingMs: sources.leaseRemainingMs(),
     jitter: sources.random.next(),
   };
-}
-
-function openAttempt(object: GpuInstance, intent: IntentReading): number | undefined {
-  if (intent.type !== 'intent' || intent.intent.attempt <= (object.status?.attempt ?? 0)) return undefined;
-  return intent.intent.attempt;
 }
 
 function recordedRow(object: GpuInstance, list: CompleteList | undefined): Instance | undefined {
@@ -129,6 +126,7 @@ function listView(object: GpuInstance, listing: Listing, sources: Sources): List
   const former = others === undefined ? undefined : sources.index.labelled(session, list, others)[0];
   return {
     begunAt: list.begunAt,
+    begunSteady: sources.steady.listTimes(session.feed, [list.begunAt])[0] ?? Number.NEGATIVE_INFINITY,
     recorded,
     labelled: sources.index.labelled(session, list, uid),
     formerSelf: former?.row,
@@ -171,12 +169,13 @@ function unownedRows(object: GpuInstance, { session, list }: Listing, sources: S
 
 function absencesOf(
   session: AccountSession | undefined,
-  object: GpuInstance,
-  destroyed: readonly number[],
+  { object, destroyed }: { readonly object: GpuInstance; readonly destroyed: readonly number[] },
+  steady: SteadyClock,
 ): ReadonlyMap<number, AbsenceView> {
   const { instanceId } = object.status ?? {};
   const ids = new Set([...destroyed, ...(instanceId === undefined ? [] : [instanceId])]);
-  return new Map([...ids].map((id) => [id, { lists: session?.feed.absences(id) ?? [], read: undefined }]));
+  const lists = (id: number) => (session ? steady.listTimes(session.feed, session.feed.absences(id)) : []);
+  return new Map([...ids].map((id) => [id, { lists: lists(id), read: undefined }]));
 }
 
 function hasOlderClaimant(object: GpuInstance, instances: Informer<GpuInstance>): boolean {

@@ -82,7 +82,12 @@ export class Pass {
 
   #look(observed: Observed, step: Extract<Step, { type: 'look' }>): Promise<Observed> {
     const { sources, cluster } = this.#ports;
-    return lookCloser(observed, step.need, { clock: sources.clock, cluster, session: this.#session });
+    return lookCloser(observed, step.need, {
+      clock: sources.clock,
+      steady: sources.steady,
+      cluster,
+      session: this.#session,
+    });
   }
 
   async #publish(observed: Observed, { publication }: Extract<Step, { type: 'publish' }>): Promise<Observed> {
@@ -141,7 +146,7 @@ export class Pass {
     if (action.type === 'destroy') this.#destroyFailed();
     if (after.avoid) this.#session?.avoid.add(after.avoid, failure.kind);
     if (after.unsupported && this.#session) withoutStart.add(this.#session.uid);
-    if (after.afterMs > 0) memory.backOff(sources.clock.now(), after.afterMs, after.refusal);
+    if (after.afterMs > 0) memory.backOff(sources.steady.now(), after.afterMs, after.refusal);
     return { afterMs: after.refusal ? 0 : after.afterMs };
   }
 
@@ -182,7 +187,7 @@ export class Pass {
     const { memory, sources } = this.#ports;
     if (reason === 'OfferReserved') return { afterMs: Math.min(retryAfterMs, 50) };
     if (reason === 'Pacing') return { afterMs: retryAfterMs };
-    memory.backOff(sources.clock.now(), retryAfterMs, { reason, detail: message });
+    memory.backOff(sources.steady.now(), retryAfterMs, { reason, detail: message });
     return { afterMs: 0 };
   }
 
@@ -198,6 +203,7 @@ export class Pass {
     const { sources, cluster, memory, instances } = this.#ports;
     return {
       clock: sources.clock,
+      steady: sources.steady,
       cluster,
       session: this.#session,
       memory,

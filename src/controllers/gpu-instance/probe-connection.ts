@@ -47,7 +47,8 @@ function askHttp(
       signal: AbortSignal.timeout(timeoutMs),
       agent: false as const,
     };
-    const request = scheme === 'HTTPS' ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options);
+    const request =
+      scheme === 'HTTPS' ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options);
     request.once('response', (response) => {
       const { statusCode = 0 } = response;
       response.destroy();

@@ -13,10 +13,12 @@ import { recordStatus } from '../../runtime/record-status.ts';
 import type { ObjectMemory } from './memory.ts';
 import { type PurchaseReceipt, purchaseReceipt, type Receipt, receiptOf } from './receipt.ts';
 import { statusOf } from './status.ts';
+import type { SteadyClock } from './steady-clock.ts';
 import type { Decision, Observed, Purchase } from './types.ts';
 
 export interface RecordPorts {
   readonly clock: Clock;
+  readonly steady: SteadyClock;
   readonly cluster: KubeClient;
   readonly session: AccountSession | undefined;
   readonly memory: ObjectMemory;

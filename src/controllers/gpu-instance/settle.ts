@@ -32,7 +32,12 @@ export function openIntent(observed: Observed): RentalIntent | undefined {
 /** From when on a complete list that does not show the machine proves that none will come. */
 export function settlesAt(intent: RentalIntent, observed: Observed): number {
   const { lateCallMs, listLagMs } = observed.constants;
-  return intent.deadline + lateCallMs + listLagMs + observed.memory.forwardJumpMs;
+  return deadlineOf(intent, observed) + lateCallMs + listLagMs;
+}
+
+/** The deadline of an intent in steady time. */
+export function deadlineOf(intent: RentalIntent, { memory }: Observed): number {
+  return memory.intentDeadline?.attempt === intent.attempt ? memory.intentDeadline.at : intent.deadline;
 }
 
 /** What is known about the open intent (never from one answer alone, unless it was a definite refusal). */

@@ -51,8 +51,10 @@ export interface ListedMachine {
 
 /** What the latest complete list says about one object. */
 export interface ListView {
-  /** Milliseconds since the epoch at which that list was begun. */
+  /** Milliseconds since the epoch at which that list was begun, by the wall clock of that moment. */
   readonly begunAt: number;
+  /** The same in steady time; minus infinity where it is not known. */
+  readonly begunSteady: number;
   /** The machine that `status.instanceId` names, where it is listed. */
   readonly recorded: Instance | undefined;
   /** Rows that carry this object's uid in a label of ours, lowest id first. */
@@ -69,7 +71,7 @@ export interface ListView {
 
 /** When a machine was missing from complete lists, and what its own read said. */
 export interface AbsenceView {
-  /** Begin times of the complete lists since which it is missing, oldest first. */
+  /** Begin times (steady) of the complete lists since which it is missing, oldest first. */
   readonly lists: readonly number[];
   /** Its single read in this pass; undefined where it was not asked. */
   readonly read: 'absent' | 'present' | 'failed' | undefined;
@@ -78,13 +80,16 @@ export interface AbsenceView {
 /** A destroy that the service answered with success, remembered by this process. */
 export interface DestroyMark {
   readonly instanceId: number;
-  /** Our clock when the answer came: lists begun after it count. */
+  /** Steady time when the answer came: lists begun after it count. */
   readonly answeredAt: number;
   /** The service's clock in that answer: where billing ends. */
   readonly endedAt: number;
 }
 
-/** What this process remembers of an object. All of it may be lost without harm: it only saves time. */
+/**
+ * What this process remembers of an object. All of it may be lost without harm: it only saves time. Times are
+ * steady unless they say otherwise; where one is missing, the record's own stands for it.
+ */
 export interface MemoryView {
   /** A rental that was answered and whose result is not yet saved. */
   readonly rented: RentedFacts | undefined;
@@ -95,11 +100,15 @@ export interface MemoryView {
   /** Why the last rental was refused, for people. */
   readonly refusal: { readonly reason: Reason; readonly detail: string } | undefined;
   readonly destroys: readonly DestroyMark[];
-  /** By how far the wall clock has run ahead of the monotonic one since the open intent was first seen. */
-  readonly forwardJumpMs: number;
+  /** The deadline of an intent, as it was when this process first saw it. */
+  readonly intentDeadline: { readonly attempt: number; readonly at: number } | undefined;
+  /** Since when the present machine is held. */
+  readonly heldSince: number | undefined;
+  /** Since when the start on record is under way. */
+  readonly startRequestedAt: number | undefined;
   /** Failures in a row of what is tried now, for backoff. */
   readonly failures: number;
-  /** Epoch milliseconds before which nothing is tried again. */
+  /** Before this nothing is tried again. */
   readonly notBefore: number;
   /** When the machine was last asked to stop. */
   readonly stopAskedAt: number | undefined;
@@ -109,7 +118,7 @@ export interface MemoryView {
   readonly destroyFailures: number;
   /** When the machine's last bad spell ended, so that flapping is not written down at each turn. */
   readonly badEndedAt: number | undefined;
-  /** The word that the latest list shows while the status says another, and since when. */
+  /** The word that the latest lists show, and since when. */
   readonly seenWord: { readonly word: string; readonly since: number } | undefined;
   /** Last text of the host about loading, and since when it is that. */
   readonly progress: { readonly text: string | undefined; readonly at: number } | undefined;
@@ -143,8 +152,10 @@ export type OffersView =
 
 /** Everything one pass needs, in one frozen value. */
 export interface Observed {
-  /** Milliseconds since the epoch by our clock. */
+  /** Milliseconds since the epoch by our wall clock: for everything that is written down. */
   readonly now: number;
+  /** Elapsed time that no jump of the wall clock changes: for everything that is waited for. */
+  readonly steadyNow: number;
   readonly object: GpuInstance;
   readonly uid: string;
   readonly identity: LabelIdentity;
@@ -155,7 +166,7 @@ export interface Observed {
   readonly list: ListView | undefined;
   /** By machine id; every machine of this object that matters has an entry. */
   readonly absences: ReadonlyMap<number, AbsenceView>;
-  /** Begin times of the remembered complete lists, oldest first. */
+  /** Begin times (steady) of the remembered complete lists, oldest first. */
   readonly listsBegun: readonly number[];
   readonly memory: MemoryView;
   /** By index of `spec.offers`; asked for one after another. */

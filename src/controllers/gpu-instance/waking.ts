@@ -7,11 +7,13 @@ import { readLabel } from '../../ownership/label.ts';
 import type { Informer } from '../../runtime/informer.ts';
 import { objectKey } from '../../runtime/kube-object.ts';
 import { accountRefOf, sessionOf } from './observe.ts';
+import type { SteadyClock } from './steady-clock.ts';
 
 export interface WakingOptions {
   readonly accounts: AccountDirectory;
   readonly instances: Informer<GpuInstance>;
   readonly enqueue: (key: string) => void;
+  readonly steady: SteadyClock;
 }
 
 /**
@@ -88,6 +90,7 @@ export class Waking {
   #hear(event: FeedEvent, session: AccountSession): void {
     if (event.type === 'row') this.#wakeOwners(event.id, event.row ?? event.previous, session);
     if (event.type !== 'list') return;
+    this.#options.steady.noteList(session.feed, event.list);
     const waiting = this.#waitingForList.get(session.feed);
     this.#waitingForList.delete(session.feed);
     for (const key of waiting ?? []) this.#options.enqueue(key);

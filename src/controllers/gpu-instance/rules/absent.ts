@@ -1,10 +1,9 @@
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
 import { reasons } from '../../../api/v1alpha1/reasons.ts';
 import { parseDuration } from '../../../lib/duration.ts';
-import { parseTime } from '../../../lib/rfc3339.ts';
 import { decision } from '../decision.ts';
 import { goneProof } from '../gone.ts';
-import { carriedFields } from '../machine-fields.ts';
+import { carriedFields, heldSince } from '../machine-fields.ts';
 import type { Observed, Step } from '../types.ts';
 import { ended, endMachine } from './ending.ts';
 import { machineFinding } from './machine-finding.ts';
@@ -67,10 +66,10 @@ function isFrozen({ account }: Observed): boolean {
 function neverSeen(observed: Observed, held: Held<StateNamed<'absent'>>): Step | undefined {
   const { status, spec } = observed.object;
   if (status?.actualStatus !== undefined) return undefined;
-  const since = parseTime(status?.cost?.since) ?? observed.now;
+  const since = heldSince(observed, undefined);
   const deadline = since + (parseDuration(spec.timeouts.provisioning) ?? 0);
   const finding = { type: 'booting', held: 'Rented', reason: 'Provisioning' } as const;
-  if (observed.now >= deadline) {
+  if (observed.steadyNow >= deadline) {
     return endMachine(observed, {
       machine: held.machine,
       reason: 'ProvisioningTimedOut',
@@ -81,7 +80,7 @@ function neverSeen(observed: Observed, held: Held<StateNamed<'absent'>>): Step |
   return decision({
     fields: carriedFields(observed),
     finding: { phase: 'Provisioning', reason: 'Provisioning', machine: finding },
-    look: { onList: true, afterMs: Math.max(1000, deadline - observed.now) },
+    look: { onList: true, afterMs: Math.max(1000, deadline - observed.steadyNow) },
   });
 }
 
@@ -104,5 +103,6 @@ function missing(observed: Observed, held: Held<StateNamed<'absent'>>): Step {
 
 /** Billing of a vanished machine ended between the last list that showed it and the first that did not. */
 function lastSeenBefore(observed: Observed, instanceId: number): number {
-  return observed.absences.get(instanceId)?.lists[0] ?? observed.now;
+  const first = observed.absences.get(instanceId)?.lists.find(Number.isFinite);
+  return first === undefined ? observed.now : observed.now - Math.max(0, observed.steadyNow - first);
 }

@@ -3,7 +3,7 @@ import { parseDuration } from '../../../lib/duration.ts';
 import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
 import type { Instance } from '../../../marketplace/instances.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
-import { carriedFields, withRow, wordOf, wordSince } from '../machine-fields.ts';
+import { carriedFields, heldSince, withRow, wordOf, wordSeenSince } from '../machine-fields.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import { bootReason, machineFinding } from './machine-finding.ts';
@@ -27,7 +27,7 @@ export function whileBooting(observed: Observed, held: Held<StateNamed<'booting'
 function stopWhileBooting(observed: Observed, held: Held<StateNamed<'booting'>>): Decision | undefined {
   if (observed.object.spec.powerState !== 'Stopped') return undefined;
   const asked = observed.memory.stopAskedAt;
-  const asks = asked === undefined || asked + 30_000 <= observed.now;
+  const asks = asked === undefined || asked + 30_000 <= observed.steadyNow;
   return decision({
     fields: withRow(observed, held.state.row),
     finding: { phase: 'Stopping', reason: 'Stopping', machine: machineFinding(observed, held.state) },
@@ -47,10 +47,12 @@ export function bootDeadline(observed: Observed, row: Instance): Deadline {
   const { timeouts } = observed.object.spec;
   const word = wordOf(row);
   if (bootReason(word) === 'Provisioning') {
-    const rentedAt = row.startedAt ?? parseTime(observed.object.status?.cost?.since) ?? observed.now;
-    return { at: rentedAt + durationMs(timeouts.provisioning), reason: 'ProvisioningTimedOut' };
+    return {
+      at: heldSince(observed, row.startedAt) + durationMs(timeouts.provisioning),
+      reason: 'ProvisioningTimedOut',
+    };
   }
-  const since = wordSince(observed, row);
+  const since = wordSeenSince(observed, row);
   const progressAt = Math.max(
     since,
     observed.memory.progress?.at ?? 0,
@@ -62,7 +64,7 @@ export function bootDeadline(observed: Observed, row: Instance): Deadline {
 
 function timedOut(observed: Observed, held: Held<StateNamed<'booting'>>): Step | undefined {
   const deadline = bootDeadline(observed, held.state.row);
-  if (observed.now < deadline.at) return undefined;
+  if (observed.steadyNow < deadline.at) return undefined;
   return endMachine(observed, {
     ...held,
     reason: deadline.reason,
@@ -83,7 +85,7 @@ function wait(observed: Observed, held: Held<StateNamed<'booting'>>): Decision {
       reason,
       machine: machineFinding(observed, held.state),
     },
-    look: { afterMs: Math.max(1000, bootDeadline(observed, row).at - observed.now) },
+    look: { afterMs: Math.max(1000, bootDeadline(observed, row).at - observed.steadyNow) },
   });
 }
 
@@ -91,11 +93,11 @@ function wait(observed: Observed, held: Held<StateNamed<'booting'>>): Decision {
 function loadingFields(observed: Observed, row: Instance): ReturnType<typeof withRow> {
   const fields = withRow(observed, row);
   const seen = observed.memory.progress?.at;
-  const written = parseTime(fields.progressAt) ?? wordSince(observed, row);
+  if (seen === undefined) return fields;
+  const seenAt = observed.now - (observed.steadyNow - seen);
+  const written = parseTime(fields.progressAt) ?? parseTime(fields.actualStatusSince) ?? seenAt;
   const patience = durationMs(observed.object.spec.timeouts.loading);
-  return seen !== undefined && seen > written + patience / 4
-    ? { ...fields, progressAt: formatTime(seen) }
-    : fields;
+  return seenAt > written + patience / 4 ? { ...fields, progressAt: formatTime(seenAt) } : fields;
 }
 
 /** A duration of the spec; the CRD lets no other text through. */

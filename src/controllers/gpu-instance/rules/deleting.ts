@@ -132,7 +132,7 @@ function settleFirst(observed: Observed): Step | undefined {
     'A rental of this object is of unknown outcome; it settles by the lists.',
     {
       onList: true,
-      afterMs: Math.max(1000, at - observed.now + 1),
+      afterMs: Math.max(1000, at - observed.steadyNow + 1),
     },
   );
 }
@@ -142,7 +142,7 @@ function unsettledUntil(observed: Observed): number | undefined {
   if (observed.intent.type === 'tampered') return untrustedUntil(observed);
   const outcome = settlement(observed);
   if (outcome.type === 'unknown') return outcome.settlesAt;
-  return outcome.type === 'ambiguous' ? observed.now + 60_000 : undefined;
+  return outcome.type === 'ambiguous' ? observed.steadyNow + 60_000 : undefined;
 }
 
 /** An intent that cannot be read may have been written a moment before the deletion. */
@@ -157,7 +157,7 @@ function stopFirst(observed: Observed): Step | undefined {
   const row = observed.list?.recorded;
   if (observed.object.spec.deletionPolicy !== 'Stop' || !machine || !row) return undefined;
   const asked = observed.memory.stopAskedAt;
-  const asks = asked === undefined || asked + 30_000 <= observed.now;
+  const asks = asked === undefined || asked + 30_000 <= observed.steadyNow;
   return decision({
     record: { type: 'nothing', because: 'deleting' },
     actions: asks ? [{ type: 'stop', instanceId: machine.instanceId }] : [],
@@ -184,7 +184,7 @@ function machinesToDestroy(observed: Observed): readonly number[] {
   return [...ids].filter((id) => {
     if (id === kept) return false;
     const mark = memory.destroys.find((each) => each.instanceId === id);
-    return mark === undefined || list.begunAt > mark.answeredAt + constants.listLagMs;
+    return mark === undefined || list.begunSteady > mark.answeredAt + constants.listLagMs;
   });
 }
 
@@ -196,7 +196,7 @@ function machineToEnd(observed: Observed): Recorded | undefined {
 function destroyAll(observed: Observed): Step | undefined {
   const ids = machinesToDestroy(observed);
   if (ids.length === 0) return undefined;
-  const wait = observed.memory.notBefore - observed.now;
+  const wait = observed.memory.notBefore - observed.steadyNow;
   if (wait > 0) {
     if (observed.memory.destroyFailures < FAILURES_WORTH_SAYING) return decision({ look: { afterMs: wait } });
     return waiting(observed, 'DestroyFailing', failingDetail(observed, ids[0] ?? 0), { afterMs: wait });

@@ -67,7 +67,7 @@ function holding(observed: Observed, wish: EndWish, reason: Reason, detail?: str
 
 function destroy(observed: Observed, wish: EndWish, reason: 'Replacing' | 'OldMachineNotGone'): Decision {
   const { machine } = wish;
-  const wait = observed.memory.notBefore - observed.now;
+  const wait = observed.memory.notBefore - observed.steadyNow;
   const failing = observed.memory.destroyFailures >= FAILURES_WORTH_SAYING;
   const said = failing ? 'DestroyFailing' : reason;
   const detail = failing
@@ -123,7 +123,7 @@ function stillThere(observed: Observed, wish: EndWish, mark: DestroyMark): Decis
   const overdueAt = mark.answeredAt + observed.constants.listLagMs;
   const isListed =
     observed.list !== undefined &&
-    observed.list.begunAt > overdueAt &&
+    observed.list.begunSteady > overdueAt &&
     observed.list.ids.includes(wish.machine.instanceId);
   if (isListed) return destroy(observed, wish, 'OldMachineNotGone');
   return decision({
@@ -136,7 +136,7 @@ function stillThere(observed: Observed, wish: EndWish, mark: DestroyMark): Decis
       detail: `${wish.detail ?? ''} Machine ${wish.machine.instanceId} goes first.`.trim(),
       machine: wish.finding,
     },
-    look: { onList: true, afterMs: Math.max(1000, overdueAt - observed.now) },
+    look: { onList: true, afterMs: Math.max(1000, overdueAt - observed.steadyNow) },
   });
 }
 

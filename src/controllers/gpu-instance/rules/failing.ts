@@ -1,6 +1,6 @@
 import { parseDuration } from '../../../lib/duration.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
-import { carriedFields, withRow, wordSince } from '../machine-fields.ts';
+import { carriedFields, withRow, wordSeenSince } from '../machine-fields.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import { machineFinding } from './machine-finding.ts';
@@ -34,7 +34,7 @@ export function whileFailing(observed: Observed, held: Held<StateNamed<'failing'
 /** Whether what was tolerated is over: looks for `exited`, time for a silent or disconnected host. */
 export function isPastTolerance(observed: Observed, { state }: Held<StateNamed<'failing'>>): boolean {
   const { tolerance } = observed.object.spec.replacement;
-  const since = wordSince(observed, state.row);
+  const since = wordSeenSince(observed, state.row);
   if (state.reason === 'Exited') {
     return (
       observed.listsBegun.filter((begun) => Math.floor(begun / 1000) >= Math.floor(since / 1000)).length >=
@@ -42,7 +42,7 @@ export function isPastTolerance(observed: Observed, { state }: Held<StateNamed<'
     );
   }
   const patience = state.reason === 'HostOffline' ? tolerance.offline : tolerance.unknown;
-  return observed.now - since >= (parseDuration(patience) ?? 0);
+  return observed.steadyNow - since >= (parseDuration(patience) ?? 0);
 }
 
 function lost(observed: Observed, held: Held<StateNamed<'failing'>>): Step | undefined {
@@ -58,7 +58,7 @@ function lost(observed: Observed, held: Held<StateNamed<'failing'>>): Step | und
 function tolerate(observed: Observed, held: Held<StateNamed<'failing'>>): Decision {
   const { tolerance } = observed.object.spec.replacement;
   const patience = held.state.reason === 'HostOffline' ? tolerance.offline : tolerance.unknown;
-  const left = wordSince(observed, held.state.row) + (parseDuration(patience) ?? 0) - observed.now;
+  const left = wordSeenSince(observed, held.state.row) + (parseDuration(patience) ?? 0) - observed.steadyNow;
   const look = held.state.reason === 'Exited' ? { onList: true } : { afterMs: Math.max(1000, left) };
   if (isFlapping(observed))
     return decision({ fields: carriedFields(observed), look: { ...look, onList: true } });
@@ -76,8 +76,8 @@ function say(observed: Observed, held: Held<StateNamed<'failing'>>): Decision {
 const FLAP_WINDOW_MS = 300_000;
 
 /** A machine that was bad a moment ago and came back: a single further look is not worth two writes. */
-function isFlapping({ memory, listsBegun, now }: Observed): boolean {
-  if (memory.badEndedAt === undefined || now - memory.badEndedAt > FLAP_WINDOW_MS) return false;
-  const since = memory.seenWord?.since ?? now;
+function isFlapping({ memory, listsBegun, steadyNow }: Observed): boolean {
+  if (memory.badEndedAt === undefined || steadyNow - memory.badEndedAt > FLAP_WINDOW_MS) return false;
+  const since = memory.seenWord?.since ?? steadyNow;
   return listsBegun.filter((begun) => begun >= since).length < 2;
 }

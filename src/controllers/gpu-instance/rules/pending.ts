@@ -24,6 +24,6 @@ export function awaitSettlement(observed: Observed, stage: Extract<Stage, { type
     },
     look: ambiguous
       ? { onList: true }
-      : { onList: true, afterMs: Math.max(1000, settlement.settlesAt - observed.now + 1) },
+      : { onList: true, afterMs: Math.max(1000, settlement.settlesAt - observed.steadyNow + 1) },
   });
 }

@@ -124,7 +124,7 @@ function runningFields(observed: Observed, { state }: Held<StateNamed<'running'>
 
 function stop(observed: Observed, held: Held<StateNamed<'running'>>): Decision {
   const askedAt = observed.memory.stopAskedAt;
-  const wait = askedAt === undefined ? 0 : askedAt + STOP_AGAIN_MS - observed.now;
+  const wait = askedAt === undefined ? 0 : askedAt + STOP_AGAIN_MS - observed.steadyNow;
   return decision({
     fields: withRow(observed, held.state.row),
     finding: { phase: 'Stopping', reason: 'Stopping', machine: machineFinding(observed, held.state) },
@@ -146,7 +146,7 @@ function applyLimit(observed: Observed, held: Held, detail: string): Step {
   }
   const running = held.state.type === 'running' && spec.deletionPolicy === 'Stop';
   const askedAt = observed.memory.stopAskedAt;
-  const asks = running && (askedAt === undefined || askedAt + STOP_AGAIN_MS <= observed.now);
+  const asks = running && (askedAt === undefined || askedAt + STOP_AGAIN_MS <= observed.steadyNow);
   return decision({
     fields: held.state.type === 'absent' ? carriedFields(observed) : withRow(observed, held.state.row),
     finding: {

@@ -61,8 +61,8 @@ function withoutStart(observed: Observed, held: Held<StateNamed<'stopped'>>): St
 }
 
 function startTimedOut(observed: Observed, held: Held<StateNamed<'stopped'>>): Step | undefined {
-  const askedAt = parseTime(observed.object.status?.startRequestedAt);
-  if (askedAt === undefined || observed.now < askedAt + startTimeoutMs(observed)) return undefined;
+  const askedAt = startAskedAt(observed);
+  if (askedAt === undefined || observed.steadyNow < askedAt + startTimeoutMs(observed)) return undefined;
   const reason = held.state.row.interruptible === true ? 'Outbid' : 'CannotStart';
   return endMachine(observed, {
     ...held,
@@ -75,8 +75,8 @@ function startTimedOut(observed: Observed, held: Held<StateNamed<'stopped'>>): S
 /** The request is written down before it is sent: the timeout counts from there, also after a restart. */
 function start(observed: Observed, held: Held<StateNamed<'stopped'>>): Decision {
   const fields = withRow(observed, held.state.row);
-  const askedAt = parseTime(fields.startRequestedAt);
-  const wait = observed.memory.notBefore - observed.now;
+  const askedAt = startAskedAt(observed);
+  const wait = observed.memory.notBefore - observed.steadyNow;
   const refusal = observed.memory.refusal;
   if (wait > 0 && refusal && askedAt === undefined) {
     return decision({
@@ -106,8 +106,16 @@ function start(observed: Observed, held: Held<StateNamed<'stopped'>>): Decision 
             },
           ],
     record: { type: 'status' },
-    look: { afterMs: askedAt === undefined ? timeout : Math.max(1000, askedAt + timeout - observed.now) },
+    look: {
+      afterMs: askedAt === undefined ? timeout : Math.max(1000, askedAt + timeout - observed.steadyNow),
+    },
   });
+}
+
+/** Since when a start is under way, by the record; undefined where none is. */
+function startAskedAt({ object, memory }: Observed): number | undefined {
+  const written = parseTime(object.status?.startRequestedAt);
+  return written === undefined ? undefined : (memory.startRequestedAt ?? written);
 }
 
 function startTimeoutMs({ object }: Observed): number {

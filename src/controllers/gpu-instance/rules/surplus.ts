@@ -9,7 +9,7 @@ import type { Observed, Step } from '../types.ts';
  */
 export function destroySurplus(observed: Observed): Step | undefined {
   const listed = surplusMachines(observed).filter(({ row }) => !isAwaited(observed, row.id));
-  if (listed.length === 0 || observed.memory.notBefore > observed.now) return undefined;
+  if (listed.length === 0 || observed.memory.notBefore > observed.steadyNow) return undefined;
   const ids = listed.map(({ row }) => row.id);
   return decision({
     rule: 'destroy-surplus',
@@ -30,5 +30,5 @@ export function destroySurplus(observed: Observed): Step | undefined {
 /** Destroyed already; a list that began soon after may still show it. */
 function isAwaited({ memory, constants, list }: Observed, instanceId: number): boolean {
   const mark = memory.destroys.find((each) => each.instanceId === instanceId);
-  return mark !== undefined && (list?.begunAt ?? 0) <= mark.answeredAt + constants.listLagMs;
+  return mark !== undefined && (list?.begunSteady ?? 0) <= mark.answeredAt + constants.listLagMs;
 }

@@ -165,7 +165,7 @@ function tooManyRentals(observed: Observed, stage: Unrented): Decision | undefin
 
 function backingOff(observed: Observed, stage: Unrented): Decision | undefined {
   const { refusal, notBefore } = observed.memory;
-  const left = notBefore - observed.now;
+  const left = notBefore - observed.steadyNow;
   if (left <= 0) return undefined;
   if (!refusal) return decision({ look: { afterMs: left } });
   return idle(observed, stage, refusal.reason, refusal.detail, { afterMs: left });
