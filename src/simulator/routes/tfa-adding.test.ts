@@ -4,7 +4,6 @@ import { addMethod, authorize, PHONE, smsChallenge, totpNow } from '../../../tes
 
 const BACKUP_CODE = /^[A-Z0-9]{4}-[A-Z0-9]{4}-[A-Z0-9]{4}$/;
 const status = async (service: SimulatedService) => (await service.call('GET /api/v0/tfa/status/')).body;
-const login = (service: SimulatedService, body: object) => service.call('POST /api/v0/tfa/', body);
 
 describe.for(['public', 'specification'] as const)('2FA, %s profile', (profile) => {
   const start = () => simulatedService({ profile });
