@@ -1,6 +1,7 @@
 import type { AdvanceStep } from './advance.ts';
 import { bidPricesStep, outbidStep } from './steps/bids.ts';
 import { creditStep } from './steps/credit.ts';
+import { deploymentsStep } from './steps/deployments.ts';
 import { lostBillingStep } from './steps/lost-billing.ts';
 import { outagesStep } from './steps/outages.ts';
 import { priceIncreasesStep } from './steps/price-increases.ts';
@@ -16,5 +17,6 @@ export const advanceSteps: readonly AdvanceStep[] = [
   outbidStep,
   lostBillingStep,
   creditStep,
+  deploymentsStep,
   scalingStep,
 ];

@@ -2,11 +2,11 @@ import { badRequest } from './refusal.ts';
 import type { Json, JsonObject } from './world.ts';
 
 const MAX_DEPTH = 32;
-const CONTROL_BYTES = 256 * 1_048_576;
+const LARGE_BYTES = 256 * 1_048_576;
 
-/** Bytes that a body may have: a whole world at the control endpoints, the limit of the settings elsewhere. */
+/** Bytes that a body may have: a whole world or a file where those are sent, the limit of the settings elsewhere. */
 export function bodyLimit(url: string, bytes: number): number {
-  return /^\/+sim\//.test(url) ? CONTROL_BYTES : bytes;
+  return /^\/+(sim|uploads)\//.test(url) ? LARGE_BYTES : bytes;
 }
 
 /**

@@ -25,8 +25,15 @@ export function permits(key: ApiKey, call: Call): boolean {
   return isObject(scope) && scopeAllows(scope, call, key.keyParams);
 }
 
-/** The restricted key starts, stops or destroys its own instance and nothing else (specification 5.5). */
+/** Inside a container of a deployment the restricted key of its instance also fetches the code. */
+const CODE_OF_DEPLOYMENT = '/api/v0/deployment/:id/download_url';
+
+/**
+ * The restricted key starts, stops or destroys its own instance and nothing else (specification 5.5), but
+ * for the file of a deployment, which is asked for inside the container.
+ */
 function permitsInstance(instanceId: number, call: Call): boolean {
+  if (call.route.path === CODE_OF_DEPLOYMENT) return true;
   if (call.route.path !== '/api/v0/instances/:id') return false;
   if (Number(call.params.id) !== instanceId) return false;
   if (call.route.method === 'DELETE') return true;

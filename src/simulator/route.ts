@@ -71,6 +71,8 @@ export interface Route {
   readonly access: 'key' | 'optional' | 'open';
   readonly pause?: Exclude<keyof Settings['pauses'], 'scale' | 'body' | 'searchesPerDay'>;
   readonly profiles: readonly Profile[];
+  /** The body is no JSON: the handler finds its text as `body.text`. */
+  readonly rawBody?: true;
   readonly handler: (ctx: RouteContext) => Reply;
 }
 

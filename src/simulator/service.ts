@@ -183,6 +183,7 @@ function parseWhenAllowed(
       refusal: new Refusal(413, 'body_too_large', `The body is larger than ${limit} bytes.`),
     };
   }
+  if (visit.route.rawBody) return { value: { text: text ?? '' }, refusal: undefined };
   try {
     return { value: parseBody(text), refusal: undefined };
   } catch (error) {

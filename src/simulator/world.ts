@@ -1,5 +1,6 @@
 import type { MicroDollars } from '../lib/money.ts';
 import type { SshKey, Variable, Volume, VolumeListing } from './account-rows.ts';
+import type { DeploymentRow } from './deployment-rows.ts';
 import type { EndpointGroupRow, WorkerGroupRow, WorkerRow } from './scaling/rows.ts';
 import type { SigningKey } from './scaling/signing-key.ts';
 import { defaultSettings, type Settings } from './settings.ts';
@@ -219,6 +220,7 @@ export interface Tables {
   readonly workerGroups: Table<WorkerGroupRow>;
   readonly workers: Table<WorkerRow>;
   readonly signingKeys: Table<SigningKey>;
+  readonly deployments: Table<DeploymentRow>;
 }
 
 export type TableName = keyof Tables;
@@ -259,6 +261,7 @@ export function emptyTables(): Tables {
     workerGroups: {},
     workers: {},
     signingKeys: {},
+    deployments: {},
   };
 }
 

@@ -23,11 +23,16 @@ function ownEndpoint(ctx: RouteContext): EndpointGroupRow {
 }
 
 function create(ctx: RouteContext): Reply {
+  return json({ success: true, result: addEndpoint(ctx, requiredString(ctx.body, 'endpoint_name')).id });
+}
+
+/** An endpoint group of the caller with the options of the body. */
+export function addEndpoint(ctx: RouteContext, name: string): EndpointGroupRow {
   const tickMs = ctx.settings.workers.tickSeconds * 1000;
   const row: EndpointGroupRow = {
     id: ctx.write.nextId('endpointGroup'),
     userId: callerOf(ctx).user.id,
-    name: requiredString(ctx.body, 'endpoint_name'),
+    name,
     apiKey: Buffer.from(ctx.random.bytes(32)).toString('hex'),
     state: readState(ctx.body) ?? 'active',
     options: readOptions(ctx.body, defaultOptions),
@@ -43,7 +48,7 @@ function create(ctx: RouteContext): Reply {
     log: [],
   };
   ctx.write.put('endpointGroups', row);
-  return json({ success: true, result: row.id });
+  return row;
 }
 
 function readState(body: JsonObject): EndpointState | undefined {
@@ -67,14 +72,18 @@ function update(ctx: RouteContext): Reply {
   return json({ success: true });
 }
 
-/** Its worker groups and their machines go too. */
 function remove(ctx: RouteContext): Reply {
-  const row = ownEndpoint(ctx);
-  const workers = workersOf(ctx.world, row.id);
-  for (const { id } of workers) destroyMachine(ctx, id);
-  for (const group of groupsOf(ctx.world, row.id)) ctx.write.remove('workerGroups', group.id);
-  ctx.write.remove('endpointGroups', row.id);
-  return json({ success: true, deleted_workers: workers.length, failed_workers: 0 });
+  const deleted = dropEndpoint(ctx, ownEndpoint(ctx).id);
+  return json({ success: true, deleted_workers: deleted, failed_workers: 0 });
+}
+
+/** Its worker groups and their machines go too; answers how many machines. */
+export function dropEndpoint(ctx: RouteContext, id: number): number {
+  const workers = workersOf(ctx.world, id);
+  for (const worker of workers) destroyMachine(ctx, worker.id);
+  for (const group of groupsOf(ctx.world, id)) ctx.write.remove('workerGroups', group.id);
+  ctx.write.remove('endpointGroups', id);
+  return workers.length;
 }
 
 /** Ends the contract of a worker and forgets it. */

@@ -1,7 +1,7 @@
 import { type Category, PUBLIC, type Route } from '../route.ts';
 
 /** What an endpoint is beside its path: `access` is `key` and `profiles` public only unless said otherwise. */
-export interface EndpointRule extends Partial<Pick<Route, 'access' | 'profiles' | 'pause'>> {
+export interface EndpointRule extends Partial<Pick<Route, 'access' | 'profiles' | 'pause' | 'rawBody'>> {
   readonly category: Category | null;
 }
 

@@ -9,6 +9,7 @@ import type { Route } from '../route.ts';
 import { apiKeyRoutes } from './api-keys.ts';
 import { autoscalerRoutes } from './autoscaler.ts';
 import { billingRoutes } from './billing.ts';
+import { deploymentRoutes } from './deployments.ts';
 import { endpointGroupRoutes } from './endpoint-groups.ts';
 import { instanceSshRoutes } from './instance-ssh.ts';
 import { instanceChangeRoutes } from './instances-change.ts';
@@ -51,4 +52,5 @@ export const routes: readonly Route[] = [
   ...autoscalerRoutes,
   ...workerReportRoutes,
   ...rootCertificateRoutes,
+  ...deploymentRoutes,
 ];

@@ -19,6 +19,11 @@ const DEFAULT_TEST_WORKERS = 3;
 function create(ctx: RouteContext): Reply {
   const target = endpointNamed(ctx);
   if (!target) throw noSuchEndpoint();
+  return json({ success: true, id: addWorkerGroup(ctx, target).id });
+}
+
+/** A worker group of that endpoint with the fields of the body. */
+export function addWorkerGroup(ctx: RouteContext, target: EndpointGroupRow): WorkerGroupRow {
   const template = findTemplate(ctx.world, ctx.body);
   const row: WorkerGroupRow = {
     id: ctx.write.nextId('workerGroup'),
@@ -36,7 +41,7 @@ function create(ctx: RouteContext): Reply {
   };
   checkSearch(ctx, row);
   ctx.write.put('workerGroups', row);
-  return json({ success: true, id: row.id });
+  return row;
 }
 
 /** The caller's endpoint by `endpoint_id`, else by `endpoint_name`; undefined where neither is given or found. */
@@ -49,7 +54,8 @@ function endpointNamed(ctx: RouteContext): EndpointGroupRow | undefined {
   return id === undefined ? own.find((row) => row.name === name) : own.find((row) => row.id === id);
 }
 
-function searchParams(body: JsonObject): string | undefined {
+/** `search_params` of a body as text. */
+export function searchParams(body: JsonObject): string | undefined {
   const given = body.search_params;
   return isObject(given) ? JSON.stringify(given) : stringField(body, 'search_params');
 }

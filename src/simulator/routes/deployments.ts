@@ -1,0 +1,228 @@
+import type { DeploymentRow, DeploymentVersion } from '../deployment-rows.ts';
+import { Refusal } from '../refusal.ts';
+import { integerField, numberField, objectField, requiredString, stringField } from '../request-body.ts';
+import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
+import { readOptions } from '../scaling/options.ts';
+import type { EndpointState } from '../scaling/rows.ts';
+import { deploymentRow, fileKey, versionRows } from './deployment-row.ts';
+import { endpoint } from './endpoint.ts';
+import { addEndpoint, dropEndpoint } from './endpoint-groups.ts';
+import { addWorkerGroup, searchParams } from './worker-groups.ts';
+
+/* Deployments: code that a user uploads, on the workers of an endpoint group of its own. */
+
+const DEFAULT_TAG = 'default';
+/** Versions that are kept; older ones are evicted. */
+const KEPT_VERSIONS = 5;
+
+function ownDeployments(ctx: RouteContext): readonly DeploymentRow[] {
+  const { user } = callerOf(ctx);
+  return Object.values(ctx.world.tables.deployments).filter(({ userId }) => userId === user.id);
+}
+
+function ownDeployment(ctx: RouteContext): DeploymentRow {
+  const row = ownDeployments(ctx).find(({ id }) => String(id) === ctx.params.id);
+  if (!row) throw new Refusal(404, 'not_found', `There is no deployment ${ctx.params.id}.`);
+  return row;
+}
+
+/** Creates, or brings up to date what has the same name and tag; `action` says which. */
+function deploy(ctx: RouteContext): Reply {
+  const name = requiredString(ctx.body, 'name');
+  const tag = stringField(ctx.body, 'tag') || DEFAULT_TAG;
+  const known = ownDeployments(ctx).find((row) => row.name === name && row.tag === tag);
+  return known ? redeploy(ctx, known) : deployNew(ctx, { name, tag });
+}
+
+function deployNew(ctx: RouteContext, named: { name: string; tag: string }): Reply {
+  const image = requiredString(ctx.body, 'image');
+  const version = newVersion(ctx);
+  const group = addEndpoint(ctx, `${named.name}-${named.tag}`);
+  const workers = addWorkerGroup(ctx, group);
+  const row: DeploymentRow = {
+    id: ctx.write.nextId('deployment'),
+    userId: group.userId,
+    ...named,
+    image,
+    endpointId: group.id,
+    workerGroupId: workers.id,
+    versions: [version],
+    storage: null,
+    ttlSeconds: null,
+    env: {},
+    searchParams: workers.searchParams,
+    lastHeartbeatAt: null,
+    createdAt: ctx.now,
+    updatedAt: ctx.now,
+    ...changedFields(ctx),
+  };
+  ctx.write.put('deployments', row);
+  return deployReply(ctx, { row, action: 'created', upload: version, evicted: [] });
+}
+
+/** New code is a `soft_update`, another scaling or image an `autoscale_update`. */
+function redeploy(ctx: RouteContext, row: DeploymentRow): Reply {
+  const hash = requiredString(ctx.body, 'file_hash');
+  const version = row.versions.at(-1)?.fileHash === hash ? undefined : newVersion(ctx);
+  const versions = version ? [...row.versions, version] : row.versions;
+  const changed = { ...row, ...changedFields(ctx), versions: versions.slice(-KEPT_VERSIONS) };
+  const isRescaled = rescale(ctx, row);
+  const isChanged = isRescaled || JSON.stringify(changed) !== JSON.stringify(row);
+  ctx.write.put('deployments', isChanged ? { ...changed, updatedAt: ctx.now } : row);
+  const updated = isChanged ? 'autoscale_update' : 'exists';
+  const evicted = versions.slice(0, -KEPT_VERSIONS).map(({ id }) => id);
+  return deployReply(ctx, {
+    row: changed,
+    action: version ? 'soft_update' : updated,
+    upload: version,
+    evicted,
+  });
+}
+
+/** The fields that every deploy may change. */
+function changedFields(ctx: RouteContext): Partial<DeploymentRow> {
+  const given = {
+    image: stringField(ctx.body, 'image') || undefined,
+    env: objectField(ctx.body, 'env'),
+    storage: stringField(ctx.body, 'storage'),
+    ttlSeconds: numberField(ctx.body, 'ttl'),
+    searchParams: searchParams(ctx.body),
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+/** Gives the endpoint group the scaling fields of the body, the worker group its search. */
+function rescale(ctx: RouteContext, row: DeploymentRow): boolean {
+  const group = ctx.world.tables.endpointGroups[row.endpointId];
+  const workers = ctx.world.tables.workerGroups[row.workerGroupId];
+  const search = searchParams(ctx.body);
+  if (workers && search !== undefined) ctx.write.put('workerGroups', { ...workers, searchParams: search });
+  if (!group) return false;
+  const options = readOptions(ctx.body, group.options);
+  ctx.write.put('endpointGroups', { ...group, options });
+  return JSON.stringify(options) !== JSON.stringify(group.options);
+}
+
+function newVersion(ctx: RouteContext): DeploymentVersion {
+  return {
+    id: ctx.write.nextId('deploymentVersion'),
+    fileHash: requiredString(ctx.body, 'file_hash'),
+    fileSize: integerField(ctx.body, 'file_size') ?? 0,
+    label: stringField(ctx.body, 'version_label') ?? null,
+    createdAt: ctx.now,
+    file: null,
+  };
+}
+
+interface Deployed {
+  readonly row: DeploymentRow;
+  readonly action: 'created' | 'soft_update' | 'autoscale_update' | 'exists';
+  /** The version whose code is still to come. */
+  readonly upload: DeploymentVersion | undefined;
+  readonly evicted: readonly number[];
+}
+
+function deployReply(ctx: RouteContext, { row, action, upload, evicted }: Deployed): Reply {
+  const key = upload && fileKey(row, upload);
+  return json({
+    success: true,
+    action,
+    deployment_id: row.id,
+    endpoint_id: row.endpointId,
+    workergroup_id: row.workerGroupId,
+    ...(key ? { upload_url: `${ctx.origin}/${key}`, upload_fields: { key } } : {}),
+    ...(evicted.length > 0 ? { evicted_versions: evicted } : {}),
+  });
+}
+
+/** The version that a file address names. */
+function versionAt(ctx: RouteContext): { row: DeploymentRow; version: DeploymentVersion } {
+  const row = ctx.world.tables.deployments[Number(ctx.params.id)];
+  const version = row?.versions.find(({ id }) => String(id) === ctx.params.version);
+  if (row && version) return { row, version };
+  throw new Refusal(404, 'not_found', 'There is no such file.');
+}
+
+/** The multipart form is kept as it came: the simulator runs no code. */
+function upload(ctx: RouteContext): Reply {
+  const { row, version } = versionAt(ctx);
+  const file = stringField(ctx.body, 'text') ?? '';
+  const versions = row.versions.map((known) => (known.id === version.id ? { ...known, file } : known));
+  ctx.write.put('deployments', { ...row, versions });
+  return json({ success: true });
+}
+
+const nothingUploaded = (): Refusal => new Refusal(404, 'not_found', 'Nothing was uploaded yet.');
+
+function download(ctx: RouteContext): Reply {
+  const { file } = versionAt(ctx).version;
+  if (file === null) throw nothingUploaded();
+  return { type: 'text', status: 200, body: file, contentType: 'application/octet-stream' };
+}
+
+function downloadUrl(ctx: RouteContext): Reply {
+  const row = ownDeployment(ctx);
+  const uploaded = row.versions.findLast(({ file }) => file !== null);
+  if (!uploaded) throw nothingUploaded();
+  return json({ success: true, download_url: `${ctx.origin}/${fileKey(row, uploaded)}` });
+}
+
+function setState(state: EndpointState): (ctx: RouteContext) => Reply {
+  return (ctx) => {
+    const row = ownDeployment(ctx);
+    const group = ctx.world.tables.endpointGroups[row.endpointId];
+    if (group) ctx.write.put('endpointGroups', { ...group, state });
+    if (state === 'active') ctx.write.put('deployments', { ...row, lastHeartbeatAt: ctx.now });
+    return json({ success: true, endpoint_state: state });
+  };
+}
+
+function heartbeat(ctx: RouteContext): Reply {
+  ctx.write.put('deployments', { ...ownDeployment(ctx), lastHeartbeatAt: ctx.now });
+  return json({ success: true });
+}
+
+function removeOne(ctx: RouteContext): Reply {
+  drop(ctx, ownDeployment(ctx));
+  return json({ success: true });
+}
+
+function removeNamed(ctx: RouteContext): Reply {
+  const name = requiredString(ctx.body, 'name');
+  const tag = stringField(ctx.body, 'tag');
+  const named = ownDeployments(ctx).filter(
+    (row) => row.name === name && (tag === undefined || row.tag === tag),
+  );
+  for (const row of named) drop(ctx, row);
+  return json({ success: true, count: named.length });
+}
+
+function drop(ctx: RouteContext, row: DeploymentRow): void {
+  dropEndpoint(ctx, row.endpointId);
+  ctx.write.remove('deployments', row.id);
+}
+
+const READ = { category: 'instance_read' } as const;
+const WRITE = { category: 'instance_write' } as const;
+const OPEN = { category: null, access: 'open' } as const;
+
+export const deploymentRoutes: readonly Route[] = [
+  endpoint('PUT /api/v0/deployments', WRITE, deploy),
+  endpoint('GET /api/v0/deployments', READ, (ctx) =>
+    json({ deployments: ownDeployments(ctx).map((row) => deploymentRow(ctx.world, row)) }),
+  ),
+  endpoint('DELETE /api/v0/deployments', WRITE, removeNamed),
+  endpoint('GET /api/v0/deployment/:id', READ, (ctx) =>
+    json({ deployment: deploymentRow(ctx.world, ownDeployment(ctx)) }),
+  ),
+  endpoint('DELETE /api/v0/deployment/:id', WRITE, removeOne),
+  endpoint('GET /api/v0/deployment/:id/versions', READ, (ctx) =>
+    json({ success: true, versions: versionRows(ownDeployment(ctx)) }),
+  ),
+  endpoint('POST /api/v0/deployment/:id/stop', WRITE, setState('stopped')),
+  endpoint('POST /api/v0/deployment/:id/start', WRITE, setState('active')),
+  endpoint('POST /api/v0/deployment/:id/heartbeat', WRITE, heartbeat),
+  endpoint('GET /api/v0/deployment/:id/download_url', READ, downloadUrl),
+  endpoint('POST /uploads/:id/:version', { ...OPEN, rawBody: true }, upload),
+  endpoint('GET /uploads/:id/:version', OPEN, download),
+];
