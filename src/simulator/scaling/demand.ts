@@ -43,6 +43,6 @@ export function demandOn(world: World, endpoint: EndpointGroupRow, workers: read
 function rateOf(world: World, endpoint: EndpointGroupRow): number {
   const { rateSeconds, tickSeconds } = world.settings.workers;
   const ageSeconds = (world.now - endpoint.createdAt) / 1000;
-  const seconds = Math.min(rateSeconds, Math.max(ageSeconds, tickSeconds));
+  const seconds = Math.max(1, Math.min(rateSeconds, Math.max(ageSeconds, tickSeconds)));
   return endpoint.arrivals.reduce((sum, { amount }) => sum + amount, 0) / seconds;
 }

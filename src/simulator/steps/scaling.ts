@@ -9,7 +9,7 @@ import type { World } from '../world.ts';
 function dueAt(world: World, endpoint: EndpointGroupRow): number {
   const isAtWork = groupsOf(world, endpoint.id).length > 0 || workersOf(world, endpoint.id).length > 0;
   if (!isAtWork) return Number.POSITIVE_INFINITY;
-  return endpoint.scaledAt + world.settings.workers.tickSeconds * 1000;
+  return endpoint.scaledAt + Math.max(1, world.settings.workers.tickSeconds) * 1000;
 }
 
 export const scalingStep: AdvanceStep = {
