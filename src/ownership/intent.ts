@@ -14,6 +14,8 @@ export interface RentalIntent {
   readonly offer: number;
   /** Generation of the spec that was bought. */
   readonly generation: number;
+  /** Hash of that spec, so that a machine found later is not taken for one of a newer spec. */
+  readonly spec: string;
   /** {@link loginText} of the login that buys. */
   readonly login: string;
   readonly issuedAt: number;
@@ -39,6 +41,7 @@ function intentParts(intent: RentalIntent): readonly string[] {
     String(intent.attempt),
     String(intent.offer),
     String(intent.generation),
+    intent.spec,
     intent.login,
     String(intent.issuedAt),
     String(intent.deadline),
@@ -79,13 +82,19 @@ function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined
 }
 
 function intentOf(fields: Readonly<Record<string, unknown>>): RentalIntent | undefined {
-  const { uid, login, knownIds } = fields;
+  const { knownIds } = fields;
+  const texts = [fields.uid, fields.login, fields.spec];
   const numbers = [fields.attempt, fields.offer, fields.generation, fields.issuedAt, fields.deadline];
-  if (typeof uid !== 'string' || typeof login !== 'string' || !numbers.every(isWholeNumber)) return undefined;
+  if (!texts.every(isText) || !numbers.every(isWholeNumber)) return undefined;
   const [attempt = 0, offer = 0, generation = 0, issuedAt = 0, deadline = 0] = numbers;
-  const intent = { uid, attempt, offer, generation, login, issuedAt, deadline };
+  const [uid = '', login = '', spec = ''] = texts;
+  const intent = { uid, attempt, offer, generation, spec, login, issuedAt, deadline };
   if (knownIds === undefined) return intent;
   return Array.isArray(knownIds) && knownIds.every(isWholeNumber) ? { ...intent, knownIds } : undefined;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
 }
 
 function isWholeNumber(value: unknown): value is number {

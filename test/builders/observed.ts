@@ -133,6 +133,7 @@ export function intent(change: Partial<RentalIntent> = {}): RentalIntent {
     attempt: 1,
     offer: 100,
     generation: 1,
+    spec: specHash(spec()),
     login: loginText(LOGIN),
     issuedAt,
     deadline: issuedAt + 30_000,
@@ -165,6 +166,7 @@ const freshMemory: MemoryView = {
   destroys: [],
   intentDeadline: undefined,
   heldSince: undefined,
+  watchedSince: undefined,
   startRequestedAt: undefined,
   failures: 0,
   notBefore: 0,
@@ -174,6 +176,7 @@ const freshMemory: MemoryView = {
   badEndedAt: undefined,
   seenWord: undefined,
   progress: undefined,
+  progressOnRecord: undefined,
 };
 
 /** What a test says about a pass; everything else is as on a quiet day. */

@@ -66,6 +66,15 @@ export function wordSeenSince(observed: Observed, row: Instance): number {
   return onRecord ?? observed.list?.begunSteady ?? observed.steadyNow;
 }
 
+/** A machine is watched by this very process for so long before a timeout that began earlier may end it. */
+const LEAST_WATCH_MS = 60_000;
+
+/** When a timeout strikes at the earliest: a restart with a wrong wall clock must not make it look long over. */
+export function deadlineAfter(observed: Observed, since: number, timeoutMs: number): number {
+  const watched = observed.memory.watchedSince ?? Number.NEGATIVE_INFINITY;
+  return Math.max(since + timeoutMs, watched + Math.min(timeoutMs, LEAST_WATCH_MS));
+}
+
 /** Since when the present machine is held, in steady time. */
 export function heldSince({ memory, object, steadyNow }: Observed, startedAt: number | undefined): number {
   return memory.heldSince ?? startedAt ?? parseTime(object.status?.cost?.since) ?? steadyNow;

@@ -30,8 +30,11 @@ export class ObjectMemory {
   probe: ProbeView | undefined;
   readonly #destroys = new Map<number, DestroyMark>();
   #intentDeadline: { readonly attempt: number; readonly at: number } | undefined;
-  #holding: { readonly instanceId: number; readonly since: number } | undefined;
-  #start: { readonly text: string; readonly at: number } | undefined;
+  #holding:
+    | { readonly instanceId: number; readonly since: number; readonly watchedSince: number }
+    | undefined;
+  #progressOnRecord: Translated | undefined;
+  #start: Translated | undefined;
   #generation: number | undefined;
   #badEndedAt: number | undefined;
   #seenWord: { readonly word: string; readonly since: number } | undefined;
@@ -73,17 +76,18 @@ export class ObjectMemory {
     this.refusal = undefined;
   }
 
-  /** Notes what this pass sees, before it decides. */
+  /**
+   * Notes what this pass sees, before it decides. A bad word counts from when this process first saw it: a
+   * wall clock that is wrong after a restart must not make a machine lost that has only just turned bad.
+   */
   look({ object, intent, recorded, list, steady }: Sight): void {
     this.#atGeneration(object.metadata.generation);
     const { status } = object;
     if (intent.type === 'intent') this.#deadline(intent.intent, steady);
     if (this.intent) this.#deadline(this.intent, steady);
     this.#held(status, steady);
-    const startText = status?.startRequestedAt;
-    if (startText === undefined) this.#start = undefined;
-    else if (this.#start?.text !== startText)
-      this.#start = { text: startText, at: sinceText(startText, steady) };
+    this.#start = translated(this.#start, status?.startRequestedAt, steady);
+    this.#progressOnRecord = translated(this.#progressOnRecord, status?.progressAt, steady);
     if (recorded && list) this.#seeRow(recorded, status, steady);
   }
 
@@ -104,7 +108,7 @@ export class ObjectMemory {
     if (instanceId === undefined) this.#holding = undefined;
     else if (this.#holding?.instanceId !== instanceId) {
       const rented = conditions?.find(({ type }) => type === 'Rented')?.lastTransitionTime;
-      this.#holding = { instanceId, since: sinceText(rented, steady) };
+      this.#holding = { instanceId, since: sinceText(rented, steady), watchedSince: steady.now() };
     }
   }
 
@@ -113,11 +117,13 @@ export class ObjectMemory {
     if (this.#seenWord?.word !== word) {
       if (this.#seenWord && BAD_WORDS.has(this.#seenWord.word) && !BAD_WORDS.has(word))
         this.#badEndedAt = steady.now();
-      const isFirst = this.#seenWord === undefined && status?.actualStatus === word;
+      const isFirst = this.#seenWord === undefined && status?.actualStatus === word && !BAD_WORDS.has(word);
       this.#seenWord = { word, since: isFirst ? sinceText(status.actualStatusSince, steady) : steady.now() };
     }
-    if (this.#progress?.text !== row.statusMessage)
-      this.#progress = { text: row.statusMessage, at: steady.now() };
+    if (this.#progress?.text !== row.statusMessage) {
+      const at = this.#progress ? steady.now() : Number.NEGATIVE_INFINITY;
+      this.#progress = { text: row.statusMessage, at };
+    }
   }
 
   view(): MemoryView {
@@ -129,6 +135,7 @@ export class ObjectMemory {
       destroys: [...this.#destroys.values()],
       intentDeadline: this.#intentDeadline,
       heldSince: this.#holding?.since,
+      watchedSince: this.#holding?.watchedSince,
       startRequestedAt: this.#start?.at,
       failures: this.failures,
       notBefore: this.notBefore,
@@ -138,6 +145,7 @@ export class ObjectMemory {
       badEndedAt: this.#badEndedAt,
       seenWord: this.#seenWord,
       progress: this.#progress,
+      progressOnRecord: this.#progressOnRecord?.at,
     };
   }
 }
@@ -149,6 +157,21 @@ export interface Sight {
   readonly recorded: Instance | undefined;
   readonly list: CompleteList | undefined;
   readonly steady: SteadyClock;
+}
+
+/** A time of the record, and what it was in steady time when this process first read it. */
+interface Translated {
+  readonly text: string;
+  readonly at: number;
+}
+
+function translated(
+  known: Translated | undefined,
+  text: string | undefined,
+  steady: SteadyClock,
+): Translated | undefined {
+  if (text === undefined || known?.text === text) return text === undefined ? undefined : known;
+  return { text, at: sinceText(text, steady) };
 }
 
 function sinceText(text: string | undefined, steady: SteadyClock): number {

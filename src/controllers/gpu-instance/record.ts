@@ -109,7 +109,7 @@ async function recordIntent(observed: Observed, purchase: Purchase, ports: Recor
 
 function intentOf(
   { object, uid }: Observed,
-  { attempt, offer, issuedAt, knownIds }: Purchase,
+  { attempt, offer, issuedAt, specHash, knownIds }: Purchase,
   { callMs, session }: { readonly callMs: number; readonly session: AccountSession },
 ): RentalIntent {
   return {
@@ -117,6 +117,7 @@ function intentOf(
     attempt,
     offer: offer.id,
     generation: object.metadata.generation ?? 0,
+    spec: specHash,
     login: loginText(session.login),
     issuedAt,
     deadline: issuedAt + callMs,

@@ -104,6 +104,8 @@ export interface MemoryView {
   readonly intentDeadline: { readonly attempt: number; readonly at: number } | undefined;
   /** Since when the present machine is held. */
   readonly heldSince: number | undefined;
+  /** Since when this process has watched the present machine. */
+  readonly watchedSince: number | undefined;
   /** Since when the start on record is under way. */
   readonly startRequestedAt: number | undefined;
   /** Failures in a row of what is tried now, for backoff. */
@@ -122,6 +124,8 @@ export interface MemoryView {
   readonly seenWord: { readonly word: string; readonly since: number } | undefined;
   /** Last text of the host about loading, and since when it is that. */
   readonly progress: { readonly text: string | undefined; readonly at: number } | undefined;
+  /** When loading last showed progress, by the record. */
+  readonly progressOnRecord: number | undefined;
 }
 
 /** What the readiness probe said last; undefined while it has not been asked. */

@@ -3,7 +3,7 @@ import { reasons } from '../../../api/v1alpha1/reasons.ts';
 import { parseDuration } from '../../../lib/duration.ts';
 import { decision } from '../decision.ts';
 import { goneProof } from '../gone.ts';
-import { carriedFields, heldSince } from '../machine-fields.ts';
+import { carriedFields, deadlineAfter, heldSince } from '../machine-fields.ts';
 import type { Observed, Step } from '../types.ts';
 import { ended, endMachine } from './ending.ts';
 import { machineFinding } from './machine-finding.ts';
@@ -67,7 +67,7 @@ function neverSeen(observed: Observed, held: Held<StateNamed<'absent'>>): Step |
   const { status, spec } = observed.object;
   if (status?.actualStatus !== undefined) return undefined;
   const since = heldSince(observed, undefined);
-  const deadline = since + (parseDuration(spec.timeouts.provisioning) ?? 0);
+  const deadline = deadlineAfter(observed, since, parseDuration(spec.timeouts.provisioning) ?? 0);
   const finding = { type: 'booting', held: 'Rented', reason: 'Provisioning' } as const;
   if (observed.steadyNow >= deadline) {
     return endMachine(observed, {

@@ -3,7 +3,14 @@ import { parseDuration } from '../../../lib/duration.ts';
 import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
 import type { Instance } from '../../../marketplace/instances.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
-import { carriedFields, heldSince, withRow, wordOf, wordSeenSince } from '../machine-fields.ts';
+import {
+  carriedFields,
+  deadlineAfter,
+  heldSince,
+  withRow,
+  wordOf,
+  wordSeenSince,
+} from '../machine-fields.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import { bootReason, machineFinding } from './machine-finding.ts';
@@ -48,7 +55,7 @@ export function bootDeadline(observed: Observed, row: Instance): Deadline {
   const word = wordOf(row);
   if (bootReason(word) === 'Provisioning') {
     return {
-      at: heldSince(observed, row.startedAt) + durationMs(timeouts.provisioning),
+      at: deadlineAfter(observed, heldSince(observed, row.startedAt), durationMs(timeouts.provisioning)),
       reason: 'ProvisioningTimedOut',
     };
   }
@@ -56,9 +63,12 @@ export function bootDeadline(observed: Observed, row: Instance): Deadline {
   const progressAt = Math.max(
     since,
     observed.memory.progress?.at ?? 0,
-    parseTime(observed.object.status?.progressAt) ?? 0,
+    observed.memory.progressOnRecord ?? 0,
   );
-  const at = Math.min(progressAt + durationMs(timeouts.loading), since + durationMs(LOADING_HARD_CAP));
+  const at = Math.min(
+    deadlineAfter(observed, progressAt, durationMs(timeouts.loading)),
+    deadlineAfter(observed, since, durationMs(LOADING_HARD_CAP)),
+  );
   return { at, reason: 'LoadingTimedOut' };
 }
 

@@ -6,7 +6,6 @@ import { decision } from '../decision.ts';
 import { carriedFields, withoutMachine } from '../machine-fields.ts';
 import type { Recorded } from '../recorded.ts';
 import { factsOf } from '../recorded.ts';
-import { specHash } from '../spec-hash.ts';
 import type { Stage } from '../stage.ts';
 import type { Decision, Observed, RentedFacts, StatusFields, Step } from '../types.ts';
 import { bootReason } from './machine-finding.ts';
@@ -52,7 +51,6 @@ export function saveFound(observed: Observed, stage: Extract<Stage, { type: 'fou
   const fields = rentedFields(observed, { instanceId, attempt }, from);
   const { intent } = observed;
   const bought = intent.type === 'intent' && intent.intent.attempt === attempt ? intent.intent : undefined;
-  const asNow = bought?.generation === observed.object.metadata.generation;
   return decision({
     rule: 'record-found-machine',
     record: { type: 'status' },
@@ -67,9 +65,8 @@ export function saveFound(observed: Observed, stage: Extract<Stage, { type: 'fou
       ...(row?.machineId === undefined ? {} : { machineId: row.machineId }),
       ...(row?.hostId === undefined ? {} : { hostId: row.hostId }),
       ...(bought === undefined || bought.offer === 0 ? {} : { offerId: bought.offer }),
-      ...(asNow
-        ? { specHash: specHash(observed.object.spec) }
-        : { specHash: `generation:${bought?.generation ?? 0}` }),
+      ...(bought === undefined ? {} : { specHash: bought.spec }),
+      ...(row?.image === undefined ? {} : { image: row.image.slice(0, 512) }),
     },
     finding: {
       phase: 'Provisioning',

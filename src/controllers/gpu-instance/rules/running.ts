@@ -164,9 +164,7 @@ function applyLimit(observed: Observed, held: Held, detail: string): Step {
 
 /** Whether the machine was rented by another spec than the present one. */
 export function isOutdated({ object }: Observed): boolean {
-  const { status } = object;
-  if (status?.specHash?.startsWith('generation:')) return true;
-  return hasDrifted(status?.specHash, object.spec);
+  return hasDrifted(object.status?.specHash, object.spec);
 }
 
 function risenPrice(observed: Observed, held: Held): string | undefined {

@@ -2,7 +2,7 @@ import { parseDuration } from '../../../lib/duration.ts';
 import { parseDollars } from '../../../lib/money.ts';
 import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
-import { withRow } from '../machine-fields.ts';
+import { deadlineAfter, withRow } from '../machine-fields.ts';
 import { factsOf } from '../recorded.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
@@ -62,7 +62,8 @@ function withoutStart(observed: Observed, held: Held<StateNamed<'stopped'>>): St
 
 function startTimedOut(observed: Observed, held: Held<StateNamed<'stopped'>>): Step | undefined {
   const askedAt = startAskedAt(observed);
-  if (askedAt === undefined || observed.steadyNow < askedAt + startTimeoutMs(observed)) return undefined;
+  if (askedAt === undefined) return undefined;
+  if (observed.steadyNow < deadlineAfter(observed, askedAt, startTimeoutMs(observed))) return undefined;
   const reason = held.state.row.interruptible === true ? 'Outbid' : 'CannotStart';
   return endMachine(observed, {
     ...held,
