@@ -1,23 +1,337 @@
-import type { Command } from './command.ts';
+import type { CatalogGroup } from './catalog-entry.ts';
 
-/** A command that is loaded only when it is asked for: help and completion stay quick. */
-export interface CatalogEntry {
-  /** As typed: `operator`, `search offers`. */
-  readonly name: string;
-  readonly summary: string;
-  readonly load: () => Promise<Command>;
-}
-
-/** Every command, in the order in which help shows them. */
-export const catalog: readonly CatalogEntry[] = [
+/** Every command, under the headings and in the order in which help shows them. */
+export const catalog: readonly CatalogGroup[] = [
   {
-    name: 'operator',
-    summary: 'Run the operator.',
-    load: async () => (await import('./commands/operator.ts')).operatorCommand,
+    heading: 'Machines at the marketplace',
+    entries: [
+      {
+        name: 'search offers',
+        summary: 'Find machines for rent.',
+        aliases: ['search offer'],
+        load: async () => (await import('./commands/search-offers.ts')).searchOffers,
+      },
+      {
+        name: 'create instance',
+        summary: 'Rent an offer as a machine.',
+        load: async () => (await import('./commands/create-instance.ts')).createInstance,
+      },
+      {
+        name: 'list instances',
+        summary: 'Show the machines that the login rents.',
+        aliases: ['list instance', 'show instances', 'get instances'],
+        load: async () => (await import('./commands/list-instances.ts')).listInstances,
+      },
+      {
+        name: 'show instance',
+        summary: 'Show one rented machine.',
+        aliases: ['get instance'],
+        load: async () => (await import('./commands/show-instance.ts')).showInstance,
+      },
+      {
+        name: 'start instance',
+        summary: 'Start stopped machines.',
+        aliases: ['start instances'],
+        load: async () => (await import('./commands/start-instance.ts')).startInstance,
+      },
+      {
+        name: 'stop instance',
+        summary: 'Stop machines: the GPU is free, the disk still bills.',
+        aliases: ['stop instances'],
+        load: async () => (await import('./commands/stop-instance.ts')).stopInstance,
+      },
+      {
+        name: 'reboot instance',
+        summary: 'Restart the container; its disk stays.',
+        aliases: ['reboot instances'],
+        load: async () => (await import('./commands/reboot-instance.ts')).rebootInstance,
+      },
+      {
+        name: 'recycle instance',
+        summary: 'Make the container anew from its image.',
+        aliases: ['recycle instances'],
+        load: async () => (await import('./commands/recycle-instance.ts')).recycleInstance,
+      },
+      {
+        name: 'label instance',
+        summary: 'Give a machine another label; an empty one takes it away.',
+        load: async () => (await import('./commands/label-instance.ts')).labelInstance,
+      },
+      {
+        name: 'change bid',
+        summary: 'Change the bid of an interruptible machine.',
+        load: async () => (await import('./commands/change-bid.ts')).changeBid,
+      },
+      {
+        name: 'destroy instance',
+        summary: 'Destroy machines with everything on them; billing ends.',
+        aliases: ['destroy instances'],
+        load: async () => (await import('./commands/destroy-instance.ts')).destroyInstance,
+      },
+    ],
   },
   {
-    name: 'simulator',
-    summary: 'Run a whole marketplace on loopback, with time, money and faults.',
-    load: async () => (await import('./commands/simulator.ts')).simulatorCommand,
+    heading: 'Endpoint groups of the marketplace',
+    entries: [
+      {
+        name: 'create endpoint',
+        summary: 'Create an endpoint group that the marketplace scales.',
+        load: async () => (await import('./commands/create-endpoint.ts')).createEndpoint,
+      },
+      {
+        name: 'list endpoints',
+        summary: 'Show the endpoint groups that the marketplace scales.',
+        aliases: ['list endpoint', 'show endpoints', 'get endpoints'],
+        load: async () => (await import('./commands/list-endpoints.ts')).listEndpoints,
+      },
+      {
+        name: 'get endpoint',
+        summary: 'Show one endpoint group.',
+        aliases: ['show endpoint'],
+        load: async () => (await import('./commands/get-endpoint.ts')).getEndpoint,
+      },
+      {
+        name: 'update endpoint',
+        summary: 'Change an endpoint group; what is not given stays.',
+        load: async () => (await import('./commands/update-endpoint.ts')).updateEndpoint,
+      },
+      {
+        name: 'delete endpoint',
+        summary: 'Delete endpoint groups; their worker groups go too.',
+        load: async () => (await import('./commands/delete-endpoint.ts')).deleteEndpoint,
+      },
+      {
+        name: 'create workergroup',
+        summary: 'Create a worker group in an endpoint group of the marketplace.',
+        load: async () => (await import('./commands/create-workergroup.ts')).createWorkergroup,
+      },
+      {
+        name: 'list workergroups',
+        summary: 'Show the worker groups of endpoint groups.',
+        aliases: ['list workergroup', 'show workergroups', 'get workergroups'],
+        load: async () => (await import('./commands/list-workergroups.ts')).listWorkergroups,
+      },
+      {
+        name: 'get workergroup',
+        summary: 'Show one worker group.',
+        aliases: ['show workergroup'],
+        load: async () => (await import('./commands/get-workergroup.ts')).getWorkergroup,
+      },
+      {
+        name: 'update workergroup',
+        summary: 'Change a worker group; what is not given stays.',
+        load: async () => (await import('./commands/update-workergroup.ts')).updateWorkergroup,
+      },
+      {
+        name: 'delete workergroup',
+        summary: 'Delete worker groups.',
+        load: async () => (await import('./commands/delete-workergroup.ts')).deleteWorkergroup,
+      },
+    ],
+  },
+  {
+    heading: 'Volumes',
+    entries: [
+      {
+        name: 'search volumes',
+        summary: 'Find disk for rent.',
+        aliases: ['search volume'],
+        load: async () => (await import('./commands/search-volumes.ts')).searchVolumes,
+      },
+      {
+        name: 'rent volume',
+        summary: 'Rent disk as a volume.',
+        load: async () => (await import('./commands/rent-volume.ts')).rentVolume,
+      },
+      {
+        name: 'list volumes',
+        summary: 'Show the volumes that the login rents.',
+        aliases: ['show volumes', 'get volumes'],
+        load: async () => (await import('./commands/list-volumes.ts')).listVolumes,
+      },
+      {
+        name: 'delete volume',
+        summary: 'Delete volumes that you rent, with everything on them.',
+        load: async () => (await import('./commands/delete-volume.ts')).deleteVolume,
+      },
+      {
+        name: 'offer volume',
+        summary: 'For hosts: put disk of machines up for rent.',
+        load: async () => (await import('./commands/offer-volume.ts')).offerVolume,
+      },
+      {
+        name: 'unlist volume',
+        summary: 'For hosts: take a volume listing down, so that nobody can rent it any more.',
+        load: async () => (await import('./commands/unlist-volume.ts')).unlistVolume,
+      },
+    ],
+  },
+  {
+    heading: 'Account',
+    entries: [
+      {
+        name: 'show user',
+        summary: 'Show whose key it is, and the credit.',
+        aliases: ['get user', 'whoami'],
+        load: async () => (await import('./commands/show-user.ts')).showUser,
+      },
+      {
+        name: 'list api-keys',
+        summary: 'Show the API keys of the account, without their secrets.',
+        aliases: ['show api-keys', 'get api-keys'],
+        load: async () => (await import('./commands/list-api-keys.ts')).listApiKeys,
+      },
+      {
+        name: 'show api-key',
+        summary: 'Show one API key, without its secret.',
+        aliases: ['get api-key'],
+        load: async () => (await import('./commands/show-api-key.ts')).showApiKey,
+      },
+      {
+        name: 'create api-key',
+        summary: 'Create an API key; its secret is shown this once.',
+        load: async () => (await import('./commands/create-api-key.ts')).createApiKey,
+      },
+      {
+        name: 'delete api-key',
+        summary: 'Delete API keys: whoever uses them is refused from then on.',
+        load: async () => (await import('./commands/delete-api-key.ts')).deleteApiKey,
+      },
+      {
+        name: 'list ssh-keys',
+        summary: 'Show the SSH keys of the account.',
+        aliases: ['show ssh-keys', 'get ssh-keys'],
+        load: async () => (await import('./commands/list-ssh-keys.ts')).listSshKeys,
+      },
+      {
+        name: 'create ssh-key',
+        summary: 'Register a public SSH key on the account, before renting.',
+        load: async () => (await import('./commands/create-ssh-key.ts')).createSshKey,
+      },
+      {
+        name: 'delete ssh-key',
+        summary: 'Delete SSH keys of the account.',
+        load: async () => (await import('./commands/delete-ssh-key.ts')).deleteSshKey,
+      },
+      {
+        name: 'attach ssh-key',
+        summary: 'Add a public SSH key to a container that runs.',
+        load: async () => (await import('./commands/attach-ssh-key.ts')).attachSshKey,
+      },
+      {
+        name: 'list secrets',
+        summary: "Show the names of the account's secret variables.",
+        aliases: ['show secrets', 'list env-vars', 'show env-vars'],
+        load: async () => (await import('./commands/list-secrets.ts')).listSecrets,
+      },
+      {
+        name: 'create secret',
+        summary: 'Set a secret variable in every container that the account rents.',
+        aliases: ['create env-var'],
+        load: async () => (await import('./commands/create-secret.ts')).createSecret,
+      },
+      {
+        name: 'update secret',
+        summary: 'Give a secret variable of the account another value.',
+        aliases: ['update env-var'],
+        load: async () => (await import('./commands/update-secret.ts')).updateSecret,
+      },
+      {
+        name: 'delete secret',
+        summary: 'Take secret variables of the account away.',
+        aliases: ['delete env-var'],
+        load: async () => (await import('./commands/delete-secret.ts')).deleteSecret,
+      },
+    ],
+  },
+  {
+    heading: 'Second factor',
+    entries: [
+      {
+        name: 'tfa status',
+        summary: 'Show what is set up for the second factor.',
+        load: async () => (await import('./commands/tfa-status.ts')).tfaStatus,
+      },
+      {
+        name: 'tfa login',
+        summary: 'Log in with the second factor; later commands use that session.',
+        load: async () => (await import('./commands/tfa-login.ts')).tfaLogin,
+      },
+      {
+        name: 'tfa logout',
+        summary: 'Forget the session of a login with the second factor.',
+        load: async () => (await import('./commands/tfa-logout.ts')).tfaLogout,
+      },
+      {
+        name: 'tfa add',
+        summary: 'Set up an authenticator app or SMS, step by step.',
+        load: async () => (await import('./commands/tfa-add.ts')).tfaAdd,
+      },
+      {
+        name: 'tfa send-code',
+        summary: 'Send a code by email or SMS.',
+        load: async () => (await import('./commands/tfa-send-code.ts')).tfaSendCode,
+      },
+      {
+        name: 'tfa resend',
+        summary: 'Send the code of an SMS again.',
+        load: async () => (await import('./commands/tfa-resend.ts')).tfaResend,
+      },
+      {
+        name: 'tfa totp-setup',
+        summary: 'Make a secret for an authenticator app; it counts once it is confirmed.',
+        load: async () => (await import('./commands/tfa-totp-setup.ts')).tfaTotpSetup,
+      },
+      {
+        name: 'tfa authorize',
+        summary: 'Allow a new method to be added within 30 minutes.',
+        load: async () => (await import('./commands/tfa-authorize.ts')).tfaAuthorize,
+      },
+      {
+        name: 'tfa confirm',
+        summary: 'Add a method whose code you have, after tfa authorize.',
+        load: async () => (await import('./commands/tfa-confirm.ts')).tfaConfirm,
+      },
+      {
+        name: 'tfa update',
+        summary: 'Name a method, or make it the primary one.',
+        load: async () => (await import('./commands/tfa-update.ts')).tfaUpdate,
+      },
+      {
+        name: 'tfa delete',
+        summary: 'Remove a method; with the last one the second factor is off.',
+        load: async () => (await import('./commands/tfa-delete.ts')).tfaDelete,
+      },
+      {
+        name: 'tfa regen-codes',
+        summary: 'Replace all backup codes by ten new ones, shown once.',
+        load: async () => (await import('./commands/tfa-regen-codes.ts')).tfaRegenCodes,
+      },
+    ],
+  },
+  {
+    heading: 'Programs and tools',
+    entries: [
+      {
+        name: 'operator',
+        summary: 'Run the operator: it rents, watches, replaces and destroys what GpuInstances ask for.',
+        load: async () => (await import('./commands/operator.ts')).operatorCommand,
+      },
+      {
+        name: 'simulator',
+        summary: 'Run a whole marketplace on loopback, with time, money and faults.',
+        load: async () => (await import('./commands/simulator.ts')).simulatorCommand,
+      },
+      {
+        name: 'api',
+        summary: 'Send any call to the marketplace, and print its reply.',
+        load: async () => (await import('./commands/api.ts')).apiCommand,
+      },
+      {
+        name: 'version',
+        summary: 'Show which version this is.',
+        load: async () => (await import('./commands/version.ts')).versionCommand,
+      },
+    ],
   },
 ];

@@ -18,6 +18,8 @@ export interface CommandOption {
   readonly repeatable?: boolean;
   readonly choices?: readonly string[];
   readonly hidden?: boolean;
+  /** Heading in the help; `Options` where left out. */
+  readonly group?: string;
 }
 
 /** One positional argument, in commander's notation. */
@@ -35,6 +37,9 @@ export interface CommandInput {
   readonly options: OptionValues;
 }
 
+/** Which shared options a command takes. */
+export type OptionSet = 'output' | 'marketplace' | 'cluster';
+
 /** A command is data: verb and noun, what it says of itself, and what it does. */
 export interface Command {
   /** As typed: `operator`, `search offers`. */
@@ -44,6 +49,7 @@ export interface Command {
   readonly examples?: readonly string[];
   readonly args?: readonly CommandArgument[];
   readonly options?: readonly CommandOption[];
+  readonly optionSets?: readonly OptionSet[];
   /** Resolves to the exit code. A thrown error prints its message and exits 1. */
   run(input: CommandInput, context: CommandContext): Promise<number>;
 }

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import { basename } from 'node:path';
 import process from 'node:process';
-import { CommanderError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { catalog } from './catalog.ts';
 import type { CommandContext } from './command.ts';
@@ -23,22 +22,23 @@ function calledAs(): string {
 }
 
 async function main(): Promise<number> {
-  const options = { catalog, version: packageJson.version, calledAs: calledAs() };
+  const options = { groups: catalog, version: packageJson.version, calledAs: calledAs() };
   try {
-    return (await runProgram(options, process.argv.slice(2), contextOf())).exitCode;
+    return await runProgram(options, process.argv.slice(2), contextOf());
   } catch (error) {
-    // Help and usage errors were printed by commander itself.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    return exitCodeOf(error);
+    const { describeFailure } = await import('./describe-failure.ts');
+    const { lines, exitCode } = describeFailure(error);
+    process.stderr.write(lines.map((line) => `${line}\n`).join(''));
+    return exitCode;
   }
 }
 
-/** An error may name the exit code that it deserves: 2 for wrong usage. */
-function exitCodeOf(error: unknown): number {
-  const code = error instanceof Error && 'exitCode' in error ? error.exitCode : undefined;
-  return typeof code === 'number' ? code : 1;
-}
+/** Whatever reads us may have gone away, as `| head` does: that is no failure. */
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
 
-// A command that ended leaves nothing open that should keep the process.
-process.exit(await main());
+const exitCode = await main();
+// A pipe takes its time; then nothing that a command left open keeps the process.
+process.stdout.write('', () => process.exit(exitCode));

@@ -1,0 +1,32 @@
+import type { MarketplaceClient } from '../marketplace/client.ts';
+import { MarketplaceError } from '../marketplace/errors.ts';
+import type { Instance } from '../marketplace/instances.ts';
+
+const MOST_PAGES = 1_000;
+
+/** Every machine of the login: the list of the specification, or, where that is no longer served, all pages. */
+export async function allInstances({ instances }: MarketplaceClient): Promise<readonly Instance[]> {
+  try {
+    return (await instances.list()).instances;
+  } catch (error) {
+    if (!(error instanceof MarketplaceError) || error.kind !== 'gone') throw error;
+    return everyPage({ instances });
+  }
+}
+
+async function everyPage({ instances }: Pick<MarketplaceClient, 'instances'>): Promise<readonly Instance[]> {
+  const rows: Instance[] = [];
+  let afterToken: string | undefined;
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const { instances: more, nextToken } = await instances.page(
+      afterToken === undefined ? {} : { afterToken },
+    );
+    rows.push(...more);
+    if (nextToken === null) return rows;
+    afterToken = nextToken;
+  }
+  throw new MarketplaceError(`list instances: more than ${MOST_PAGES} pages`, {
+    kind: 'malformedReply',
+    outcome: 'refused',
+  });
+}

@@ -1,0 +1,128 @@
+import { systemClock } from '../../lib/clock.ts';
+import type { TransportResponse } from '../../lib/transport.ts';
+import { parseBaseUrl } from '../../marketplace/base-url.ts';
+import { withDeadline } from '../../marketplace/deadline.ts';
+import { readBody } from '../../marketplace/read-body.ts';
+import type { Command, CommandContext, CommandInput } from '../command.ts';
+import { EXIT, failed, usageError } from '../command-error.ts';
+import { printable } from '../describe-failure.ts';
+import { type MarketplaceSession, withMarketplace } from '../marketplace-session.ts';
+import { switchOption, textOption } from '../option-values.ts';
+import { createOutput } from '../output.ts';
+import { readTextFile } from '../secret-input.ts';
+
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'];
+const DEADLINE_MS = 60_000;
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** Any call of the service, for what has no command of its own. Sent once, whatever its method. */
+export const apiCommand: Command = {
+  name: 'api',
+  summary: 'Send any call to the marketplace, and print its reply.',
+  description:
+    'Sent once, whatever the method. The reply is printed as it came. Exit code 3 for 404, 1 for any other error.',
+  examples: [
+    'gpu-rent api GET /api/v0/users/current/',
+    `gpu-rent api PUT /api/v0/instances/4711/ --body '{"state":"stopped"}'`,
+    'gpu-rent api POST /api/v0/bundles/ --body-file query.json',
+  ],
+  args: [
+    { name: '<method>', description: 'GET, POST, PUT, DELETE or PATCH.' },
+    { name: '<path>', description: 'Below the address of the service, e.g. /api/v0/instances/.' },
+  ],
+  options: [
+    { flags: '--body <json>', description: 'The body; a file name or - where it is not JSON.' },
+    { flags: '--body-file <file>', description: 'A file with the body; - is stdin.' },
+    { flags: '-i, --include', description: 'Show status and headers of the reply on stderr.' },
+  ],
+  optionSets: ['output', 'marketplace'],
+  async run(input, context) {
+    const [method = '', path = ''] = input.args;
+    if (!METHODS.includes(method.toUpperCase()))
+      throw usageError(`"${method}" is none of ${METHODS.join(', ')}.`);
+    if (!path.startsWith('/')) throw usageError(`The path "${path}" must begin with /.`);
+    const body = await bodyOf(input, context);
+    return withMarketplace(input, context, async (session) => {
+      const reply = await send(session, { method: method.toUpperCase(), path, body });
+      if (switchOption(input.options, '--include')) showHead(reply, context);
+      await show(reply, input, context);
+      if (reply.status < 300) return EXIT.ok;
+      return reply.status === 404 ? EXIT.notFound : EXIT.failure;
+    });
+  },
+};
+
+interface Reply {
+  readonly status: number;
+  readonly headers: TransportResponse['headers'];
+  readonly text: string;
+}
+
+async function bodyOf({ options }: CommandInput, context: CommandContext): Promise<string | undefined> {
+  const given = textOption(options, '--body');
+  const file = textOption(options, '--body-file') ?? (given === '-' ? '-' : undefined);
+  if (file === undefined && given === undefined) return undefined;
+  const text =
+    file === undefined ? await textOrFile(given ?? '', context) : await readTextFile(file, '--body', context);
+  try {
+    JSON.parse(text);
+    return text;
+  } catch (error) {
+    throw usageError(`--body: it is no JSON: ${error instanceof Error ? error.message : String(error)}.`);
+  }
+}
+
+/** What begins like JSON is JSON, anything else the name of a file. */
+async function textOrFile(given: string, context: CommandContext): Promise<string> {
+  return /^\s*[[{"]/.test(given) ? given : readTextFile(given, '--body', context);
+}
+
+async function send(
+  { baseUrl, key, transport }: MarketplaceSession,
+  { method, path, body }: { method: string; path: string; body: string | undefined },
+): Promise<Reply> {
+  const { origin, prefix } = parseBaseUrl(baseUrl);
+  try {
+    return await withDeadline({ clock: systemClock, ms: DEADLINE_MS, outer: undefined }, async (signal) => {
+      const response = await transport({
+        method,
+        origin,
+        path: `${prefix}${path}`,
+        headers: {
+          accept: 'application/json',
+          authorization: `Bearer ${key.key.reveal()}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body }),
+        signal,
+      });
+      const text = await readBody(response, MOST_BYTES);
+      return { status: response.status, headers: response.headers, text };
+    });
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
+    const why = [error instanceof Error ? error.message : String(error), cause].filter((text) => text !== '');
+    const doubt = method === 'GET' ? '' : ' Whether it took effect is not known.';
+    throw failed(
+      `${method} ${path}: ${why.join(': ')}.${doubt}`,
+      'Check the address (--url) and the network.',
+      error,
+    );
+  }
+}
+
+function showHead({ status, headers }: Reply, { stderr }: CommandContext): void {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${printable(value)}`);
+  stderr.write(`HTTP ${status}\n${lines.join('\n')}\n\n`);
+}
+
+/** JSON is set out for people, or as -o says; anything else is printed as it came, harmless to a terminal. */
+async function show({ text }: Reply, input: CommandInput, context: CommandContext): Promise<void> {
+  if (text === '') return;
+  try {
+    const value: unknown = JSON.parse(text);
+    await createOutput(input, context).value(value, JSON.stringify(value, undefined, 2));
+  } catch {
+    context.stdout.write(`${context.stdout.isTTY ? printable(text) : text}\n`);
+  }
+}

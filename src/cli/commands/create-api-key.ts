@@ -1,0 +1,91 @@
+import type { KeyPermissions } from '../../marketplace/api-keys.ts';
+import type { Command, CommandContext, OptionValues } from '../command.ts';
+import { usageError } from '../command-error.ts';
+import { withMarketplace } from '../marketplace-session.ts';
+import { listOption, textOption } from '../option-values.ts';
+import { createOutput } from '../output.ts';
+import { saveSecret } from '../rent-options.ts';
+import { readTextFile } from '../secret-input.ts';
+
+/** What the operator needs: search and rent, watch and change machines, read the user. */
+const FOR_OPERATOR = ['misc', 'user_read', 'instance_read', 'instance_write'];
+
+/** Creates an API key; its secret is shown this once. */
+export const createApiKey: Command = {
+  name: 'create api-key',
+  summary: 'Create an API key; its secret is shown this once.',
+  description: `Without a permission the key may do everything. --for-operator gives ${FOR_OPERATOR.join(', ')}.`,
+  examples: [
+    'gpu-rent create api-key --name cluster --for-operator --save operator.key',
+    'gpu-rent create api-key --name reader --permission instance_read --permission user_read',
+    'gpu-rent create api-key --name narrow --permissions-file permissions.json',
+  ],
+  options: [
+    { flags: '--name <name>', description: 'A name for it.' },
+    { flags: '--permission <category>', description: 'May do this; repeatable.', repeatable: true },
+    { flags: '--permissions-file <file>', description: 'The whole permissions object as JSON; - is stdin.' },
+    { flags: '--for-operator', description: 'What the operator needs and no more.' },
+    { flags: '--key-params <json>', description: 'Fills wildcards of the permissions.' },
+    { flags: '--save <file>', description: 'Write the secret to a file of mode 0600 instead of showing it.' },
+  ],
+  optionSets: ['output', 'marketplace'],
+  async run(input, context) {
+    const { options } = input;
+    const name = textOption(options, '--name');
+    const keyParams = textOption(options, '--key-params');
+    const request = {
+      permissions: await permissionsOf(options, context),
+      ...(name === undefined ? {} : { name }),
+      ...(keyParams === undefined ? {} : { keyParams }),
+    };
+    const made = await withMarketplace(input, context, ({ client }) => client.apiKeys.create(request));
+    const path = textOption(options, '--save');
+    if (path !== undefined) await saveSecret(path, made.key);
+    const report = { kind: 'api-key', id: made.id, name, permissions: made.permissions };
+    const secret = path === undefined ? { key: made.key.reveal() } : { savedTo: path };
+    const shown = path === undefined ? `${made.key.reveal()}\n` : `Saved to ${path}.\n`;
+    const title = `api-key/${made.id ?? name ?? ''} created. Its secret is not shown again.\n`;
+    await createOutput(input, context).value({ ...report, ...secret }, `${title}${shown}`);
+    return 0;
+  },
+};
+
+const EVERY_CATEGORY = [
+  ...FOR_OPERATOR,
+  'user_write',
+  'machine_read',
+  'machine_write',
+  'billing_read',
+  'billing_write',
+  'team_read',
+  'team_write',
+  'agents_read',
+  'agents_write',
+];
+
+async function permissionsOf(options: OptionValues, context: CommandContext): Promise<KeyPermissions> {
+  const file = textOption(options, '--permissions-file');
+  if (file !== undefined) return parsePermissions(await readTextFile(file, '--permissions-file', context));
+  const chosen = [
+    ...(options.forOperator === true ? FOR_OPERATOR : []),
+    ...listOption(options, '--permission'),
+  ];
+  const unknown = chosen.find((category) => !/^[a-z_]{1,64}$/.test(category));
+  if (unknown !== undefined)
+    throw usageError(`--permission: "${unknown}" is no category such as instance_read.`);
+  const categories = chosen.length > 0 ? chosen : EVERY_CATEGORY;
+  return { api: Object.fromEntries(categories.map((category) => [category, {}])) };
+}
+
+function parsePermissions(text: string): KeyPermissions {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && 'api' in value) {
+      const { api } = value;
+      if (typeof api === 'object' && api !== null) return { api: { ...api } };
+    }
+  } catch {
+    // Said below.
+  }
+  throw usageError('--permissions-file: it is no JSON object such as {"api":{"instance_read":{}}}.');
+}

@@ -1,0 +1,105 @@
+import { systemRandom } from '../../lib/random.ts';
+import type { MarketplaceClient } from '../../marketplace/client.ts';
+import { MarketplaceError } from '../../marketplace/errors.ts';
+import type { RentAnswer, RentRequest } from '../../marketplace/instances.ts';
+import { allInstances } from '../all-instances.ts';
+import type { Command } from '../command.ts';
+import { CommandError, EXIT } from '../command-error.ts';
+import { describeFailure } from '../describe-failure.ts';
+import { withMarketplace } from '../marketplace-session.ts';
+import { parseId, textOption } from '../option-values.ts';
+import { createOutput } from '../output.ts';
+import { createProgress } from '../progress.ts';
+import { RENT_OPTIONS, rentRequest, saveSecret } from '../rent-options.ts';
+
+const RENT_DEADLINE_MS = 60_000;
+
+/** Rents an offer. */
+export const createInstance: Command = {
+  name: 'create instance',
+  summary: 'Rent an offer as a machine.',
+  description:
+    'The rent is sent once and never repeated. When its reply is lost, the list of machines is searched for its label, and what was found is said.',
+  examples: [
+    'gpu-rent create instance 123456 --image pytorch/pytorch --disk 32 --ssh --direct',
+    'gpu-rent create instance 123456 --image vllm/vllm-openai -p 8000 -e HF_TOKEN --onstart start.sh',
+    'gpu-rent create instance 123456 --image ubuntu:24.04 --bid 0.20',
+  ],
+  args: [{ name: '<offer>', description: 'The id of an offer (gpu-rent search offers).' }],
+  options: [
+    ...RENT_OPTIONS,
+    { flags: '--save-key <file>', description: "Write the machine's restricted key to a file of mode 0600." },
+  ],
+  optionSets: ['output', 'marketplace'],
+  async run(input, context) {
+    const offerId = parseId(input.args[0], 'offer');
+    const label = textOption(input.options, '--label') ?? `gpu-rent-${systemRandom.uuid().slice(0, 13)}`;
+    const request: RentRequest = { ...(await rentRequest(input, context)), label };
+    const progress = createProgress(context);
+    const answer = await withMarketplace(input, context, async ({ client }) => {
+      progress.say(`Renting offer ${offerId} …`);
+      return rentOnce(client, offerId, request).finally(() => progress.clear());
+    });
+    const path = textOption(input.options, '--save-key');
+    if (path !== undefined && answer.instanceApiKey) await saveSecret(path, answer.instanceApiKey);
+    const more = { offerId, label };
+    await createOutput(input, context).changed([
+      { kind: 'instance', name: answer.instanceId, did: 'created', more },
+    ]);
+    return 0;
+  },
+};
+
+async function rentOnce(
+  client: MarketplaceClient,
+  offerId: number,
+  request: RentRequest,
+): Promise<RentAnswer> {
+  try {
+    return await client.instances.rent(offerId, request, { deadlineMs: RENT_DEADLINE_MS });
+  } catch (error) {
+    if (!(error instanceof MarketplaceError) || error.outcome === 'refused') throw error;
+    throw await uncertain(client, error, request.label ?? '');
+  }
+}
+
+/** The effect may have happened: look, and say what was seen. Nothing is rented again. */
+async function uncertain(client: MarketplaceClient, error: MarketplaceError, label: string): Promise<Error> {
+  const found = await lookFor(client, label, error.instanceId);
+  const what = describeFailure(error).lines[0]?.replace(/^Error: |\.$/g, '') ?? error.message;
+  const [message, remedy] = afterLook(what, found, `gpu-rent list instances --label '${label}'`);
+  const exitCode = error.kind === 'timeout' ? EXIT.timedOut : EXIT.failure;
+  return new CommandError(message, { exitCode, remedy, cause: error });
+}
+
+function afterLook(what: string, found: Look, look: string): readonly [message: string, remedy: string] {
+  switch (found.type) {
+    case 'found':
+      return [
+        `${what}. The machine exists all the same: instance ${found.id}. It bills.`,
+        `Use it, or end it: gpu-rent destroy instance ${found.id}.`,
+      ];
+    case 'absent':
+      return [
+        `${what}. It was sent once and not repeated; no machine with its label is listed yet.`,
+        `Look again in a minute before you rent another: ${look}`,
+      ];
+    case 'unknown':
+      return [
+        `${what}. It was sent once and not repeated, and the list cannot be read.`,
+        `Look before you rent another: ${look}`,
+      ];
+  }
+}
+
+type Look = { readonly type: 'found'; readonly id: number } | { readonly type: 'absent' | 'unknown' };
+
+async function lookFor(client: MarketplaceClient, label: string, named: number | undefined): Promise<Look> {
+  try {
+    const instances = await allInstances(client);
+    const match = instances.find((row) => row.id === named || row.label === label);
+    return match ? { type: 'found', id: match.id } : { type: 'absent' };
+  } catch {
+    return { type: 'unknown' };
+  }
+}

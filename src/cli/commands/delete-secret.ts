@@ -1,0 +1,22 @@
+import type { Command } from '../command.ts';
+import { withMarketplace } from '../marketplace-session.ts';
+import { createOutput } from '../output.ts';
+
+/** Takes secret variables of the account away. */
+export const deleteSecret: Command = {
+  name: 'delete secret',
+  summary: 'Take secret variables of the account away.',
+  examples: ['gpu-rent delete secret HF_TOKEN'],
+  args: [{ name: '<name...>', description: 'The variables.' }],
+  optionSets: ['output', 'marketplace'],
+  async run(input, context) {
+    const output = createOutput(input, context);
+    await withMarketplace(input, context, async ({ client }) => {
+      for (const name of input.args) {
+        await client.secrets.delete(name);
+        await output.changed([{ kind: 'secret', name, did: 'deleted' }]);
+      }
+    });
+    return 0;
+  },
+};

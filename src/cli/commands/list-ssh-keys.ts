@@ -1,0 +1,17 @@
+import type { Command } from '../command.ts';
+import { withMarketplace } from '../marketplace-session.ts';
+import { createOutput } from '../output.ts';
+import { sshKeyView } from '../views/account.ts';
+
+/** Shows the SSH keys of the account. */
+export const listSshKeys: Command = {
+  name: 'list ssh-keys',
+  summary: 'Show the SSH keys of the account.',
+  examples: ['gpu-rent list ssh-keys'],
+  optionSets: ['output', 'marketplace'],
+  async run(input, context) {
+    const keys = await withMarketplace(input, context, ({ client }) => client.sshKeys.list());
+    await createOutput(input, context).rows(sshKeyView, keys);
+    return 0;
+  },
+};

@@ -1,0 +1,17 @@
+import type { Command } from '../command.ts';
+import { withMarketplace } from '../marketplace-session.ts';
+import { createOutput } from '../output.ts';
+import { userRow, userView } from '../views/account.ts';
+
+/** Proves the key and shows whose it is. */
+export const showUser: Command = {
+  name: 'show user',
+  summary: 'Show whose key it is, and the credit.',
+  examples: ['gpu-rent show user', 'gpu-rent show user -o json'],
+  optionSets: ['output', 'marketplace'],
+  async run(input, context) {
+    const user = await withMarketplace(input, context, ({ client }) => client.users.current());
+    await createOutput(input, context).row(userView, userRow(user));
+    return 0;
+  },
+};

@@ -1,0 +1,48 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { sessionKeyPath } from '../api-key.ts';
+import type { Command } from '../command.ts';
+import { failed } from '../command-error.ts';
+import { withMarketplace } from '../marketplace-session.ts';
+import { switchOption } from '../option-values.ts';
+import { createOutput } from '../output.ts';
+import { saveSecret } from '../rent-options.ts';
+import { VERIFICATION_OPTIONS, verification } from '../tfa/verification.ts';
+
+/** Completes a login with the second factor; later commands use the session. */
+export const tfaLogin: Command = {
+  name: 'tfa login',
+  summary: 'Log in with the second factor; later commands use that session.',
+  description:
+    'Sends a code where the method needs one, asks for it, and keeps the session key in the per-user folder (mode 0600). The ordinary key is used again when the session has ended.',
+  examples: [
+    'gpu-rent tfa login',
+    'gpu-rent tfa login --method totp --code 123456',
+    'gpu-rent tfa login --use-backup-code',
+  ],
+  options: [
+    ...VERIFICATION_OPTIONS,
+    { flags: '--admin', description: "Ask for an administrator's session." },
+  ],
+  optionSets: ['output', 'marketplace'],
+  async run(input, context) {
+    const admin = switchOption(input.options, '--admin');
+    const login = await withMarketplace(input, context, async ({ client }) => {
+      const proof = await verification(client.tfa, input, context);
+      return client.tfa.login({ ...proof, ...(admin ? { admin } : {}) });
+    });
+    if (!login.sessionKey) throw failed('The service took the code and gave no session key.', 'Try again.');
+    const path = sessionKeyPath(context.env);
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await saveSecret(path, login.sessionKey);
+    const { backupCodesRemaining, legacyUser, user } = login;
+    if (legacyUser)
+      context.stderr.write('This is a legacy account: renew its codes with gpu-rent tfa regen-codes.\n');
+    const left = backupCodesRemaining === undefined ? '' : ` ${backupCodesRemaining} backup codes remain.`;
+    await createOutput(input, context).value(
+      { userId: user.id, sessionKeySavedTo: path, backupCodesRemaining, legacyUser },
+      `Logged in as ${user.email ?? user.username ?? user.id}; the session is kept in ${path}.${left}`,
+    );
+    return 0;
+  },
+};

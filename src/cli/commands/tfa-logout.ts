@@ -1,0 +1,18 @@
+import { rm } from 'node:fs/promises';
+import { sessionKeyPath } from '../api-key.ts';
+import type { Command } from '../command.ts';
+import { createOutput } from '../output.ts';
+
+/** Forgets the session of a login with the second factor. */
+export const tfaLogout: Command = {
+  name: 'tfa logout',
+  summary: 'Forget the session of a login with the second factor.',
+  examples: ['gpu-rent tfa logout'],
+  optionSets: ['output'],
+  async run(input, context) {
+    const path = sessionKeyPath(context.env);
+    await rm(path, { force: true });
+    await createOutput(input, context).value({ removed: path }, `${path} is gone; the ordinary key is used.`);
+    return 0;
+  },
+};

@@ -1,0 +1,30 @@
+import type { Command } from '../command.ts';
+import { withMarketplace } from '../marketplace-session.ts';
+import { createOutput } from '../output.ts';
+import { challengeSecret } from '../tfa/verification.ts';
+import { smsTarget } from './tfa-send-code.ts';
+
+/** Sends the code of an SMS challenge again. */
+export const tfaResend: Command = {
+  name: 'tfa resend',
+  summary: 'Send the code of an SMS again.',
+  examples: ['gpu-rent tfa resend --secret-file challenge.txt'],
+  options: [
+    { flags: '--phone <number>', description: 'The same number as the first time.' },
+    { flags: '--method-id <id>', description: 'The SMS method, where there are several.' },
+    { flags: '--secret <secret>', description: 'Of the challenge; see --secret-file.' },
+    { flags: '--secret-file <file>', description: 'A file with that secret. Default: GPU_RENT_TFA_SECRET.' },
+  ],
+  optionSets: ['output', 'marketplace'],
+  async run(input, context) {
+    const secret = await challengeSecret(input.options, context);
+    const target = { ...smsTarget(input.options), ...(secret === undefined ? {} : { secret }) };
+    const challenge = await withMarketplace(input, context, ({ client }) => client.tfa.resendSmsCode(target));
+    context.stderr.write('The code is on its way again.\n');
+    await createOutput(input, context).value(
+      { channel: 'sms', secret: challenge.secret.reveal() },
+      challenge.secret.reveal(),
+    );
+    return 0;
+  },
+};

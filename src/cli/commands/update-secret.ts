@@ -1,0 +1,9 @@
+import { secretChangeCommand } from '../secret-change.ts';
+
+/** Gives a variable of the account another value. */
+export const updateSecret = secretChangeCommand({
+  verb: 'update',
+  did: 'updated',
+  summary: 'Give a secret variable of the account another value.',
+  change: (client, name, value) => client.secrets.update(name, value),
+});

@@ -1,0 +1,17 @@
+import packageJson from '../../../package.json' with { type: 'json' };
+import type { Command } from '../command.ts';
+import { createOutput } from '../output.ts';
+
+/** Shows which version this is. */
+export const versionCommand: Command = {
+  name: 'version',
+  summary: 'Show which version this is.',
+  examples: ['gpu-rent version', 'gpu-rent version -o json'],
+  optionSets: ['output'],
+  async run(input, context) {
+    const { name, version } = packageJson;
+    const { node } = process.versions;
+    await createOutput(input, context).value({ name, version, node }, `${name} ${version} (Node ${node})`);
+    return 0;
+  },
+};

@@ -1,0 +1,81 @@
+import { stripVTControlCharacters } from 'node:util';
+import { ADVICE_BY_KIND } from '../marketplace/error-catalogue.ts';
+import { MarketplaceError, type MarketplaceErrorKind } from '../marketplace/errors.ts';
+import { KubeError, type KubeErrorKind } from '../runtime/kube-error.ts';
+import { CommandError, EXIT } from './command-error.ts';
+
+/** A failure for the person at the terminal. */
+export interface FailureText {
+  /** What happened and why, then what to do; one thought per line. */
+  readonly lines: readonly string[];
+  readonly exitCode: number;
+}
+
+const MARKETPLACE_EXIT: Partial<Readonly<Record<MarketplaceErrorKind, number>>> = {
+  notFound: EXIT.notFound,
+  offerGone: EXIT.notFound,
+  timeout: EXIT.timedOut,
+};
+
+const KUBE_ADVICE: Partial<Readonly<Record<KubeErrorKind, string>>> = {
+  notFound: 'Check name and namespace (-n), and that the definitions are installed: gpu-rent doctor.',
+  forbidden: 'Ask for the right that is named, or use another user: --as, --context.',
+  unauthorized: 'Log in to the cluster again, or choose another context: --context.',
+  unavailable: 'Check that the cluster runs and can be reached: kubectl cluster-info.',
+  throttled: 'Wait a little and try again.',
+  conflict: 'Someone else changed it at the same moment: try again.',
+  invalid: 'Correct the field that is named.',
+};
+
+/** Turns any error into what a person reads, and into the exit code that scripts read. */
+export function describeFailure(error: unknown): FailureText {
+  if (error instanceof MarketplaceError) return marketplaceFailure(error);
+  if (error instanceof KubeError) return kubeFailure(error);
+  if (error instanceof CommandError) {
+    return { lines: withRemedy([`Error: ${error.message}`], error.remedy), exitCode: error.exitCode };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return { lines: [`Error: ${printable(message)}`], exitCode: exitCodeOf(error) };
+}
+
+function marketplaceFailure(error: MarketplaceError): FailureText {
+  const remedy = error.advice ?? ADVICE_BY_KIND[error.kind];
+  // The message ends with the advice; here it gets a line of its own.
+  const lines = [`Error: ${error.message.replace(remedy, '').trimEnd()}`];
+  if (error.upstreamMessage) lines.push(`The service says: ${printable(error.upstreamMessage)}`);
+  if (error.failCount !== undefined) lines.push(`Failed attempts so far: ${error.failCount}.`);
+  if (error.lockedUntil !== undefined) {
+    lines.push(`Locked until ${new Date(error.lockedUntil).toISOString()}.`);
+  }
+  if (error.outcome === 'unknown') lines.push('Whether it took effect is not known.');
+  if (error.retryAfterMs !== undefined) lines.push(`Try again in ${Math.ceil(error.retryAfterMs / 1000)} s.`);
+  return { lines: withRemedy(lines, remedy), exitCode: MARKETPLACE_EXIT[error.kind] ?? EXIT.failure };
+}
+
+function kubeFailure(error: KubeError): FailureText {
+  const lines = [`Error: ${printable(error.message)}`];
+  const exitCode = error.kind === 'notFound' ? EXIT.notFound : EXIT.failure;
+  return { lines: withRemedy(lines, KUBE_ADVICE[error.kind]), exitCode };
+}
+
+function withRemedy(lines: readonly string[], remedy: string | undefined): readonly string[] {
+  return remedy === undefined ? lines : [...lines, `What to do: ${remedy}`];
+}
+
+function exitCodeOf(error: unknown): number {
+  const code = error instanceof Error && 'exitCode' in error ? error.exitCode : undefined;
+  return typeof code === 'number' ? code : EXIT.failure;
+}
+
+/** Foreign text without anything that could steer a terminal: control characters become spaces. */
+export function printable(text: string): string {
+  return Array.from(stripVTControlCharacters(text), (character) =>
+    isControl(character) ? ' ' : character,
+  ).join('');
+}
+
+function isControl(character: string): boolean {
+  const code = character.codePointAt(0) ?? 0;
+  if (character === '\n' || character === '\t') return false;
+  return code < 0x20 || (code >= 0x7f && code < 0xa0);
+}

@@ -1,0 +1,37 @@
+import type { MarketplaceClient } from '../marketplace/client.ts';
+import type { Command } from './command.ts';
+import { withMarketplace } from './marketplace-session.ts';
+import { parseIds } from './option-values.ts';
+import { createOutput } from './output.ts';
+
+/** A change of things that are named by ids alone. */
+export interface IdChange {
+  readonly name: string;
+  readonly kind: string;
+  readonly did: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly change: (client: MarketplaceClient, id: number) => Promise<unknown>;
+}
+
+/** The command of such a change: it does one id after another and ends at the first that fails. */
+export function idChangeCommand({ name, kind, did, change, ...texts }: IdChange): Command {
+  return {
+    name,
+    ...texts,
+    examples: [`gpu-rent ${name} 12`],
+    args: [{ name: '<id...>', description: `Which ${kind}.` }],
+    optionSets: ['output', 'marketplace'],
+    async run(input, context) {
+      const ids = parseIds(input.args, kind);
+      const output = createOutput(input, context);
+      await withMarketplace(input, context, async ({ client }) => {
+        for (const id of ids) {
+          await change(client, id);
+          await output.changed([{ kind, name: id, did }]);
+        }
+      });
+      return 0;
+    },
+  };
+}

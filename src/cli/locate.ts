@@ -1,0 +1,67 @@
+import type { CatalogEntry } from './catalog-entry.ts';
+import type { CommandOption } from './command.ts';
+import { GLOBAL_OPTIONS } from './option-sets.ts';
+
+/** What the words of a command line name. `rest` is everything that is not the command's name. */
+export type Located =
+  | { readonly type: 'command'; readonly entry: CatalogEntry; readonly rest: readonly string[] }
+  | { readonly type: 'group'; readonly verb: string; readonly rest: readonly string[] }
+  | { readonly type: 'none'; readonly words: readonly string[]; readonly rest: readonly string[] };
+
+/** Shared options that take a value, by every spelling: only these may swallow a word before the command. */
+const TAKES_VALUE: ReadonlySet<string> = new Set(
+  GLOBAL_OPTIONS.filter(({ flags }) => /[<[]/.test(flags)).flatMap(spellings),
+);
+
+/** `-n, --namespace <name>` is `-n` and `--namespace`. */
+export function spellings({ flags }: Pick<CommandOption, 'flags'>): readonly string[] {
+  return flags.split(/[ ,|]+/).filter((word) => word.startsWith('-'));
+}
+
+/**
+ * Finds the command that the words name, the longest name first. Shared options may stand before it; they are
+ * passed on behind it, in their order.
+ */
+export function locate(catalog: readonly CatalogEntry[], args: readonly string[]): Located {
+  const { at, before } = firstWord(args);
+  const words = args.slice(at);
+  const two = words.slice(0, 2).join(' ');
+  const [one = ''] = words;
+  const entry = byName(catalog, two) ?? byName(catalog, one);
+  if (entry) {
+    const taken = byName(catalog, two) ? 2 : 1;
+    return { type: 'command', entry, rest: [...before, ...words.slice(taken)] };
+  }
+  const rest = [...before, ...words.slice(1)];
+  const isVerb = catalog.some(({ name }) => name.startsWith(`${one} `));
+  return isVerb ? { type: 'group', verb: one, rest } : { type: 'none', words, rest };
+}
+
+function byName(catalog: readonly CatalogEntry[], words: string): CatalogEntry | undefined {
+  return catalog.find(({ name, aliases }) => name === words || aliases?.includes(words));
+}
+
+function firstWord(args: readonly string[]): { at: number; before: readonly string[] } {
+  let at = 0;
+  while (at < args.length && args[at]?.startsWith('-')) at += TAKES_VALUE.has(args[at] ?? '') ? 2 : 1;
+  return { at, before: args.slice(0, at) };
+}
+
+/**
+ * Options as the command spells them: the specification writes `--min_load`, and either spelling is taken for
+ * either. What stands behind `--` is left alone.
+ */
+export function respell(args: readonly string[], options: readonly CommandOption[]): readonly string[] {
+  const known = new Map(options.flatMap(spellings).map((flag) => [dashed(flag), flag]));
+  const end = args.indexOf('--');
+  return args.map((arg, at) => {
+    if (!arg.startsWith('--') || (end >= 0 && at >= end)) return arg;
+    const [flag = '', ...value] = arg.split('=');
+    const spelt = known.get(dashed(flag));
+    return spelt === undefined ? arg : [spelt, ...value].join('=');
+  });
+}
+
+function dashed(flag: string): string {
+  return flag.replaceAll('_', '-');
+}

@@ -1,0 +1,62 @@
+/** Names under which requests and replies of the service, and Kubernetes objects, carry secrets. */
+const SECRET_NAMES: ReadonlySet<string> = new Set([
+  'api_key',
+  'new_api_key',
+  'instance_api_key',
+  'session_key',
+  'jupyter_token',
+  'key',
+  'value',
+  'secret',
+  'code',
+  'backup_code',
+  'backup_codes',
+  'provisioning_uri',
+  'image_login',
+  'docker_login_pass',
+  'mtoken',
+  'signature',
+  'password',
+  'token',
+]);
+
+/** Free forms that may hold anything: their size is told, not their text. */
+const PRIVATE_NAMES: ReadonlySet<string> = new Set(['onstart', 'env', 'extra_env', 'args', 'args_str']);
+
+const REDACTED = '[redacted]';
+
+/** JSON text with its secrets replaced; text that is no JSON is given back only where it is short. */
+export function redactedBody(text: string): string {
+  try {
+    return JSON.stringify(redactSecrets(JSON.parse(text)));
+  } catch {
+    return text.length <= 300 ? text : `[${text.length} characters that are no JSON]`;
+  }
+}
+
+/** The same value with every secret by name replaced. */
+export function redactSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(redactSecrets);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, redactField(name, inner)]));
+}
+
+function redactField(name: string, value: unknown): unknown {
+  if (value === null || value === undefined || value === '') return value;
+  if (SECRET_NAMES.has(name)) return redactNamed(value);
+  if (PRIVATE_NAMES.has(name)) return sizeOf(value);
+  return redactSecrets(value);
+}
+
+/** `key` and `code` are also names of objects and numbers that are no secret. */
+function redactNamed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(() => REDACTED);
+  return typeof value === 'object' ? redactSecrets(value) : REDACTED;
+}
+
+function sizeOf(value: unknown): unknown {
+  if (typeof value === 'string') return `[${value.length} characters]`;
+  if (Array.isArray(value)) return `[${value.length} entries]`;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.keys(value).map((name) => [name, REDACTED]));
+}

@@ -1,0 +1,69 @@
+import { CommanderError, Option, Command as Parser } from 'commander';
+import type { Command, CommandContext, CommandOption } from './command.ts';
+import { EXIT } from './command-error.ts';
+import { respell } from './locate.ts';
+import { optionsOf } from './option-sets.ts';
+
+/** Where a command runs and under which name people called it. */
+export interface RunOptions {
+  readonly calledAs: string;
+  readonly context: CommandContext;
+}
+
+/** Parses what stands behind the command's name, and runs it. Resolves to the exit code. */
+export async function runCommand(
+  command: Command,
+  args: readonly string[],
+  { calledAs, context }: RunOptions,
+): Promise<number> {
+  let exitCode: number = EXIT.ok;
+  const parser = parserOf(command, { calledAs, context });
+  parser.action(async (...given: unknown[]) => {
+    exitCode = await command.run({ args: positionals(given), options: parser.opts() }, context);
+  });
+  try {
+    await parser.parseAsync([...respell(args, optionsOf(command))], { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    // commander has printed help or what is wrong with the arguments.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    throw error;
+  }
+}
+
+function parserOf(command: Command, { calledAs, context }: RunOptions): Parser {
+  const name = `${calledAs} ${command.name}`;
+  const parser = new Parser(name)
+    .description(command.description ?? command.summary)
+    .showHelpAfterError(`(${name} --help shows what is possible)`)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      writeErr: (text) => context.stderr.write(text.replace(/^error: /, 'Error: ')),
+    });
+  for (const argument of command.args ?? []) parser.argument(argument.name, argument.description);
+  for (const option of optionsOf(command)) parser.addOption(commanderOption(option));
+  const examples = (command.examples ?? []).map((line) => `  ${line.replaceAll(/^gpu-rent/g, calledAs)}`);
+  if (examples.length > 0) parser.addHelpText('after', `\nExamples:\n${examples.join('\n')}`);
+  return parser;
+}
+
+function commanderOption(spec: CommandOption): Option {
+  const option = new Option(spec.flags, spec.description);
+  if (spec.defaultValue !== undefined) option.default(spec.defaultValue);
+  if (spec.choices) option.choices(spec.choices);
+  if (spec.hidden) option.hideHelp();
+  if (spec.group) option.helpGroup(spec.group);
+  if (spec.repeatable) {
+    option.argParser((value: string, before: unknown) => [...(Array.isArray(before) ? before : []), value]);
+  }
+  return option;
+}
+
+/** commander passes the positional arguments, then the options, then the command. */
+function positionals(given: readonly unknown[]): readonly string[] {
+  return given.slice(0, -2).flatMap((value): string[] => {
+    if (typeof value === 'string') return [value];
+    return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+  });
+}

@@ -1,0 +1,63 @@
+import { stripVTControlCharacters } from 'node:util';
+
+/** A column of a table: its heading and the text of a row, undefined where there is none. */
+export interface Column<Row> {
+  readonly header: string;
+  readonly text: (row: Row) => string | undefined;
+  /** Only with `-o wide`. */
+  readonly wide?: boolean;
+}
+
+const GAP = '   ';
+const NOTHING = '-';
+
+export interface TableOptions {
+  readonly wide?: boolean;
+  readonly headers?: boolean;
+}
+
+/**
+ * A table as kubectl prints it: headings in capitals, columns three spaces apart, nothing behind the last
+ * column, `-` where there is nothing.
+ */
+export function formatTable<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  { wide = false, headers = true }: TableOptions = {},
+): string {
+  const shown = columns.filter((column) => wide || !column.wide);
+  const body = rows.map((row) => shown.map((column) => oneLine(column.text(row))));
+  const lines = headers ? [shown.map(({ header }) => header.toUpperCase()), ...body] : body;
+  const widths = shown.map((_, at) => Math.max(0, ...lines.map((line) => widthOf(line[at] ?? ''))));
+  return lines.map((line) => `${layOut(line, widths)}\n`).join('');
+}
+
+/** One row as a list of `heading: text` lines. */
+export function formatDetails<Row>(columns: readonly Column<Row>[], row: Row): string {
+  const told = columns.flatMap(({ header, text }) => {
+    const value = text(row);
+    return value === undefined || value === '' ? [] : [[`${header}:`, oneLine(value)] as const];
+  });
+  const width = Math.max(0, ...told.map(([header]) => widthOf(header)));
+  return told.map(([header, value]) => `${pad(header, width)}  ${value}\n`).join('');
+}
+
+function layOut(line: readonly string[], widths: readonly number[]): string {
+  return line
+    .map((cell, at) => pad(cell, widths[at] ?? 0))
+    .join(GAP)
+    .trimEnd();
+}
+
+function oneLine(text: string | undefined): string {
+  return text === undefined || text === '' ? NOTHING : text.replace(/\s*\n\s*/g, ' ');
+}
+
+function pad(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - widthOf(text)));
+}
+
+/** Characters on the screen: colours take none. */
+function widthOf(text: string): number {
+  return [...stripVTControlCharacters(text)].length;
+}

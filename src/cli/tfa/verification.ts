@@ -1,0 +1,107 @@
+import type { Secret } from '../../lib/secret.ts';
+import type { MarketplaceClient } from '../../marketplace/client.ts';
+import type { CodeMethod } from '../../marketplace/tfa/verification.ts';
+import type { CommandContext, CommandInput, CommandOption, OptionValues } from '../command.ts';
+import { usageError } from '../command-error.ts';
+import { numberOption, textOption } from '../option-values.ts';
+import { ask } from '../prompt.ts';
+import { secretOf } from '../secret-input.ts';
+
+type BearerTfa = MarketplaceClient['tfa'];
+
+/** How a person proves the second factor; whatever is left out is asked for. */
+export const VERIFICATION_OPTIONS: readonly CommandOption[] = [
+  { flags: '--method <method>', description: 'How the code comes.', choices: ['totp', 'sms', 'email'] },
+  { flags: '--method-id <id>', description: 'Which method, where there are several of one kind.' },
+  { flags: '--code <code>', description: 'The code of six digits. Asked for where it is left out.' },
+  { flags: '--secret <secret>', description: 'Of the challenge that sent the code; see --secret-file.' },
+  { flags: '--secret-file <file>', description: 'A file with that secret. Default: GPU_RENT_TFA_SECRET.' },
+  { flags: '--backup-code-file <file>', description: 'Use a backup code: a file with it; - is stdin.' },
+  { flags: '--use-backup-code', description: 'Use a backup code, asked for without echo.' },
+];
+
+/** The parts of a verification that the client's calls take. */
+export type Verification =
+  | {
+      readonly method: 'sms' | 'email';
+      readonly code: string;
+      readonly secret: Secret;
+      readonly methodId?: number;
+    }
+  | { readonly method: 'totp'; readonly code: string; readonly methodId?: number }
+  | { readonly backupCode: string };
+
+/** Sends a code where one is needed, asks for what is missing, and gives back what proves the second factor. */
+export async function verification(
+  tfa: BearerTfa,
+  { options }: CommandInput,
+  context: CommandContext,
+): Promise<Verification> {
+  const backupCode = await backupCodeOf(options, context);
+  if (backupCode !== undefined) return { backupCode };
+  const method = methodOption(options) ?? (await usualMethod(tfa));
+  const methodId = methodIdOf(options);
+  if (method === 'totp') return { method, code: await codeOf(options, context), ...methodId };
+  const secret =
+    (await challengeSecret(options, context)) ?? (await sendCode(tfa, { method, ...methodId }, context));
+  return { method, code: await codeOf(options, context), secret, ...methodId };
+}
+
+/** A backup code, where the options ask for one. */
+export async function backupCodeOf(
+  options: OptionValues,
+  context: CommandContext,
+): Promise<string | undefined> {
+  const asked = options.useBackupCode === true;
+  const code = await secretOf(options, context, {
+    flag: '--backup-code',
+    ...(asked ? { question: 'Backup code (not shown):' } : {}),
+  });
+  if (code === undefined) return undefined;
+  const text = code.reveal().toUpperCase();
+  if (/^[A-Z0-9]{4}(-[A-Z0-9]{4}){2}$/.test(text)) return text;
+  throw usageError('The backup code has not the form XXXX-XXXX-XXXX.');
+}
+
+/** `--method`, checked by commander. */
+export function methodOption(options: OptionValues): CodeMethod | undefined {
+  const word = textOption(options, '--method');
+  return word === 'totp' || word === 'sms' || word === 'email' ? word : undefined;
+}
+
+/** `--method-id` as a part of a request. */
+export function methodIdOf(options: OptionValues): { readonly methodId?: number } {
+  const methodId = numberOption(options, '--method-id', { min: 0, whole: true });
+  return methodId === undefined ? {} : { methodId };
+}
+
+/** The secret of a challenge that was begun before. */
+export function challengeSecret(options: OptionValues, context: CommandContext): Promise<Secret | undefined> {
+  return secretOf(options, context, { flag: '--secret', env: 'GPU_RENT_TFA_SECRET' });
+}
+
+/** The code of six digits: given, or asked for. */
+export async function codeOf(options: OptionValues, context: CommandContext): Promise<string> {
+  const given = textOption(options, '--code');
+  const code = (given ?? (await ask(context, 'Code:', { instead: '--code' }))).replaceAll(/[\s-]/g, '');
+  if (/^\d{6}$/.test(code)) return code;
+  throw usageError(`A code has six digits; "${code}" has not.`);
+}
+
+/** The primary method, otherwise the first; email where there is none. */
+async function usualMethod(tfa: BearerTfa): Promise<CodeMethod> {
+  const { methods } = await tfa.status();
+  const method = (methods.find(({ isPrimary }) => isPrimary) ?? methods[0])?.method;
+  return method === 'totp' || method === 'sms' ? method : 'email';
+}
+
+/** Sends a code and gives back the secret of its challenge. */
+export async function sendCode(
+  tfa: BearerTfa,
+  { method, ...target }: { method: 'sms' | 'email'; methodId?: number; phoneNumber?: string },
+  context: CommandContext,
+): Promise<Secret> {
+  const challenge = method === 'email' ? await tfa.sendEmailCode() : await tfa.sendSmsCode(target);
+  context.stderr.write(`A code is on its way by ${method}; it is good for 10 minutes.\n`);
+  return challenge.secret;
+}

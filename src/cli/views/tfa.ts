@@ -1,0 +1,41 @@
+import type { TfaMethod, TfaStatus } from '../../marketplace/tfa/methods.ts';
+import { timeText } from '../amounts.ts';
+import type { View } from '../output.ts';
+
+/** A method as JSON shows it: times in ISO 8601. */
+export function methodRow(method: TfaMethod) {
+  return {
+    ...method,
+    lockedUntil: timeText(method.lockedUntil),
+    createdAt: timeText(method.createdAt),
+    lastUsedAt: timeText(method.lastUsedAt),
+  };
+}
+
+export const methodView: View<ReturnType<typeof methodRow>> = {
+  kind: 'tfa-method',
+  name: ({ id }) => String(id),
+  columns: [
+    { header: 'Id', text: ({ id }) => String(id) },
+    { header: 'Method', text: ({ method }) => method },
+    { header: 'Label', text: ({ label }) => label },
+    { header: 'Phone', text: ({ phoneNumber }) => phoneNumber },
+    { header: 'Primary', text: ({ isPrimary }) => (isPrimary ? 'yes' : 'no') },
+    { header: 'Failed', text: ({ failCount }) => String(failCount) },
+    { header: 'Locked until', text: ({ lockedUntil }) => lockedUntil },
+    { header: 'Last used', text: ({ lastUsedAt }) => lastUsedAt },
+    { header: 'Created', text: ({ createdAt }) => createdAt, wide: true },
+  ],
+};
+
+/** The status as JSON shows it. */
+export function statusRow(status: TfaStatus) {
+  return { ...status, methods: status.methods.map(methodRow) };
+}
+
+/** The status in one line, above the table of methods. */
+export function statusLine(status: TfaStatus): string {
+  if (!status.enabled) return 'Two-factor authentication is off.';
+  const window = status.newMethodAuthorized ? ' A new method may be added now.' : '';
+  return `Two-factor authentication is on; ${status.backupCodesRemaining} backup codes remain.${window}`;
+}
