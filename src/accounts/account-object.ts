@@ -33,20 +33,20 @@ const LEAVING: ReadonlySet<string> = new Set(['Replacing', 'Destroying']);
 
 /** What an account needs to know of a GpuInstance at `now` (epoch milliseconds). */
 export function accountObject(instance: GpuInstance, now: number): AccountObject {
-  const { metadata, spec, status } = instance;
+  const { metadata, spec, status = {} } = instance;
   const intent = intentTimes(metadata.annotations?.[annotations.rentalIntent]);
-  const rentals = (status?.rentals ?? []).map((text) => Date.parse(text)).filter(Number.isFinite);
+  const rentals = (status.rentals ?? []).map((text) => Date.parse(text)).filter(Number.isFinite);
   const newest = Math.max(intent?.issuedAt ?? 0, ...rentals);
   return {
     uid: metadata.uid ?? '',
     key: `${metadata.namespace ?? ''}/${metadata.name}`,
     deleting: metadata.deletionTimestamp !== undefined,
-    instanceId: status?.instanceId,
+    instanceId: status.instanceId,
     claim: recordedClaim(instance),
-    leaving: (status?.conditions ?? []).some(({ reason }) => LEAVING.has(reason)),
+    leaving: (status.conditions ?? []).some(({ reason }) => LEAVING.has(reason)),
     observed: spec.adopt?.policy === 'Observe',
-    hasOpenIntent: intent !== undefined && intent.attempt > (status?.attempt ?? 0),
-    pricePerHour: status?.instanceId === undefined ? 0 : (dollarsOf(status.cost?.pricePerHour) ?? 0),
+    hasOpenIntent: intent !== undefined && intent.attempt > (status.attempt ?? 0),
+    pricePerHour: status.instanceId === undefined ? 0 : priceOf(instance),
     rentals,
     spentThisMonth: spentThisMonth(instance, now),
     newestRentalAt: newest > 0 ? newest : undefined,
@@ -71,34 +71,33 @@ export function monthName(now: number): string {
 }
 
 /**
- * Everything the object cost in this month, never less: what accrued before the month began cannot be told
- * apart once it is one sum, so it is capped by what its price could have made since then.
+ * What the object cost in this month, never less: of an older object the sum that accrued cannot be told apart
+ * by month, so of it counts at most what its past machines and its price can have made since the month began.
  */
 function spentThisMonth(instance: GpuInstance, now: number): MicroDollars {
-  const cost = instance.status?.cost;
-  const price = dollarsOf(cost?.pricePerHour) ?? 0;
-  const since = cost?.since === undefined ? now : Date.parse(cost.since);
+  const { cost } = instance.status ?? {};
   const start = monthStart(now);
+  const since = cost?.since === undefined ? now : Date.parse(cost.since);
+  const price = priceOf(instance);
   const running = costOver(price, Math.max(0, now - Math.max(since, start)));
-  const accrued = dollarsOf(cost?.accrued) ?? 0;
-  const created = Date.parse(instance.metadata.creationTimestamp ?? '');
-  if (Number.isFinite(created) && created >= start) return accrued + running;
-  return (
-    Math.min(
-      accrued,
-      endedThisMonth(instance, start) + costOver(price, Math.max(0, Math.min(since, now) - start)),
-    ) + running
-  );
+  const accrued = dollarsOf(cost?.accrued);
+  if (Date.parse(instance.metadata.creationTimestamp ?? '') >= start) return accrued + running;
+  const sinceStart = costOver(price, Math.max(0, Math.min(since, now) - start));
+  return Math.min(accrued, endedThisMonth(instance, start) + sinceStart) + running;
+}
+
+function priceOf({ status }: GpuInstance): MicroDollars {
+  return dollarsOf(status?.cost?.pricePerHour);
 }
 
 function endedThisMonth(instance: GpuInstance, start: number): MicroDollars {
   return (instance.status?.history ?? [])
     .filter((machine) => Date.parse(machine.endedAt) >= start)
-    .reduce((sum, machine) => sum + (dollarsOf(machine.cost) ?? 0), 0);
+    .reduce((sum, machine) => sum + dollarsOf(machine.cost), 0);
 }
 
-function dollarsOf(text: string | undefined): MicroDollars | undefined {
-  return text === undefined ? undefined : parseDollars(text);
+function dollarsOf(text: string | undefined): MicroDollars {
+  return parseDollars(text ?? '') ?? 0;
 }
 
 /** The two figures of an intent that sums need. Whether it is genuine is the purchase's question, not theirs. */

@@ -2,6 +2,7 @@ import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts'
 import type { Clock } from '../lib/clock.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { FeedEvent } from '../marketplace/feed.ts';
+import type { PurchaseConstants } from '../ownership/constants.ts';
 import type { Login } from '../ownership/login.ts';
 import type { KubeClient } from '../runtime/kube-client.ts';
 import type { AccountDirectory, AccountLookup } from './account-directory.ts';
@@ -21,6 +22,7 @@ export interface AccountRegistryOptions {
   readonly installation: Installation;
   readonly brake: BrakeSettings;
   readonly paced: boolean;
+  readonly constants: PurchaseConstants;
   readonly minPollIntervalMs: number;
   /** GpuInstances that name this account, as the cache has them. */
   readonly objectsOf: (ref: AccountRef) => readonly AccountObject[];
@@ -184,16 +186,13 @@ export class AccountRegistry implements AccountDirectory {
     account: MarketplaceAccount,
     connection: ReturnType<LoginConnections['open']>,
   ): ProvenAccount {
-    const { client, clock, brake, paced, minPollIntervalMs, namespaceAllowed, onWritten } = this.#options;
+    const { client, clock, onWritten, ...shared } = this.#options;
     const ref = refOf(account);
     return new ProvenAccount({
+      ...shared,
       account,
       connection,
       clock,
-      brake,
-      paced,
-      minPollIntervalMs,
-      namespaceAllowed,
       identity: () => this.#options.installation.identity(),
       records: new AccountRecords({
         client,

@@ -3,7 +3,7 @@ import type { PurchaseConstants } from '../ownership/constants.ts';
 import type { Identity } from '../ownership/identity.ts';
 import type { LabelFacts } from '../ownership/label.ts';
 import type { Login } from '../ownership/login.ts';
-import { type RecordedClaim, whose } from '../ownership/ours.ts';
+import { type Ownership, type RecordedClaim, whose } from '../ownership/ours.ts';
 
 /** Whose a listed machine is, as far as counts and sweeps are concerned. */
 export type CensusEntry =
@@ -17,9 +17,6 @@ export type CensusEntry =
 
 export interface CensusInput {
   readonly rows: Iterable<Instance>;
-  readonly identity: Identity;
-  readonly login: Login;
-  readonly constants: PurchaseConstants;
   /** Uids of all objects, whatever account they name. */
   readonly uids: ReadonlySet<string>;
   readonly claims: readonly RecordedClaim[];
@@ -27,33 +24,57 @@ export interface CensusInput {
   readonly retained: ReadonlySet<number>;
 }
 
-/** Sorts every machine of a login. An object claims by its uid alone: which machine it keeps is its own matter. */
-export function takeCensus(input: CensusInput): readonly CensusEntry[] {
-  const claimsById = Map.groupBy(input.claims, (claim) => claim.instanceId);
-  return [...input.rows].map((row) => entryOf(row, input, claimsById.get(row.id) ?? []));
+/** Sorts the machines of a login. What a signature proved is remembered from one list to the next. */
+export class MachineCensus {
+  readonly #login: Login;
+  readonly #constants: PurchaseConstants;
+  #identity: Identity | undefined;
+  #known = new Map<string, Ownership>();
+
+  constructor(login: Login, constants: PurchaseConstants) {
+    this.#login = login;
+    this.#constants = constants;
+  }
+
+  /** An object claims by its uid alone: which machine it keeps is its own matter. */
+  take(identity: Identity, input: CensusInput): readonly CensusEntry[] {
+    if (identity !== this.#identity) this.#known = new Map();
+    this.#identity = identity;
+    const claimsById = Map.groupBy(input.claims, (claim) => claim.instanceId);
+    const seen = new Map<string, Ownership>();
+    const entries = [...input.rows].map((row) => {
+      const claims = claimsById.get(row.id) ?? [];
+      const key = JSON.stringify([row.id, row.label, row.startedAt, claims]);
+      const ownership = this.#known.get(key) ?? this.#ownership(identity, row, claims);
+      seen.set(key, ownership);
+      return entryOf(row, ownership, input);
+    });
+    this.#known = seen;
+    return entries;
+  }
+
+  #ownership(identity: Identity, row: Instance, claims: readonly RecordedClaim[]): Ownership {
+    return whose(row, { identity, claims, login: this.#login, constants: this.#constants });
+  }
 }
 
-function entryOf(row: Instance, input: CensusInput, claims: readonly RecordedClaim[]): CensusEntry {
-  const { identity, login, constants } = input;
-  const ownership = whose(row, { identity, login, constants, claims });
+function entryOf(row: Instance, ownership: Ownership, { uids, retained }: CensusInput): CensusEntry {
+  if (retained.has(row.id) && ownership.type !== 'claimed') return { type: 'retained', row };
   switch (ownership.type) {
     case 'claimed':
-      return { type: 'claimed', row };
-    case 'labelled': {
-      if (input.retained.has(row.id)) return { type: 'retained', row };
-      const { facts } = ownership;
-      return input.uids.has(facts.uid) ? { type: 'claimed', row } : { type: 'unclaimed', row, facts };
-    }
-    case 'undated':
-      return input.uids.has(ownership.facts.uid) ? { type: 'claimed', row } : { type: 'copied', row };
     case 'retained':
-      return { type: 'retained', row };
+      return { type: ownership.type, row };
+    case 'labelled':
+      if (uids.has(ownership.facts.uid)) return { type: 'claimed', row };
+      return { type: 'unclaimed', row, facts: ownership.facts };
+    case 'undated':
+      return { type: uids.has(ownership.facts.uid) ? 'claimed' : 'copied', row };
     case 'labelCopied':
     case 'labelForged':
       return { type: 'copied', row };
     case 'foreignInstall':
     case 'someoneElses':
     case 'unlabelled':
-      return input.retained.has(row.id) ? { type: 'retained', row } : { type: 'foreign', row };
+      return { type: 'foreign', row };
   }
 }

@@ -6,6 +6,7 @@ import type { MarketplaceClient } from '../marketplace/client.ts';
 import type { EndpointClass } from '../marketplace/endpoint-class.ts';
 import type { Feed, FeedEvent } from '../marketplace/feed.ts';
 import type { Offer, OfferQuery } from '../marketplace/offers.ts';
+import type { PurchaseConstants } from '../ownership/constants.ts';
 import type { Identity } from '../ownership/identity.ts';
 import type { Login } from '../ownership/login.ts';
 import { AccountAvoidList } from './account-avoid-list.ts';
@@ -19,6 +20,7 @@ import { echoOf, echoOfRows, type LabelEcho } from './label-echo.ts';
 import type { AccountLimits } from './limits.ts';
 import { limitsOf } from './limits.ts';
 import type { LoginConnection } from './login-connection.ts';
+import { type CensusEntry, MachineCensus } from './machine-census.ts';
 import { type AccountSums, type BrakeSettings, type DepartedSums, sumAccount } from './spend-brake.ts';
 import { type AccountRefusal, TicketOffice } from './ticket-office.ts';
 import type { Tickets } from './tickets.ts';
@@ -52,6 +54,7 @@ export interface ProvenAccountOptions {
   readonly clock: Clock;
   readonly brake: BrakeSettings;
   readonly paced: boolean;
+  readonly constants: PurchaseConstants;
   readonly minPollIntervalMs: number;
   /** GpuInstances that name this account, as the cache has them. */
   readonly objects: () => readonly AccountObject[];
@@ -75,6 +78,7 @@ export class ProvenAccount implements AccountSession {
   readonly #office: TicketOffice;
   readonly #unsubscribe: () => void;
   readonly #departed = new Set<string>();
+  readonly #census: MachineCensus;
   #account: MarketplaceAccount;
   #user: UserFacts = { credit: undefined, sshKeyRegistered: undefined, mayTearDown: true };
   #refusal: AccountRefusal | undefined;
@@ -95,6 +99,7 @@ export class ProvenAccount implements AccountSession {
     this.avoid = new AccountAvoidList(clock, avoidOf(account), options.onChange);
     this.#breaker = breakerAtStart(breakerOf(account));
     this.#labelEcho = echoOf(account.status?.labelsEchoed);
+    this.#census = new MachineCensus(this.login, options.constants);
     this.#office = this.#createOffice();
     this.tickets = this.#office;
     this.#unsubscribe = this.feed.subscribe((event) => this.#onFeed(event));
@@ -175,6 +180,27 @@ export class ProvenAccount implements AccountSession {
   /** Milliseconds until a call of this class could start. */
   waitMs(endpointClass: EndpointClass): number {
     return this.#options.connection.pacer.nextSlotMs(endpointClass);
+  }
+
+  /** Whose each machine of the latest list is, by these objects; undefined before the first list. */
+  census(
+    objects: readonly AccountObject[],
+    retained: readonly number[] = this.retained(),
+  ): readonly CensusEntry[] | undefined {
+    const identity = this.#options.identity();
+    const list = this.feed.latest();
+    if (!list || !identity) return undefined;
+    return this.#census.take(identity, {
+      rows: list.rows.values(),
+      uids: new Set(objects.map(({ uid }) => uid)),
+      claims: objects.flatMap(({ claim }) => claim ?? []),
+      retained: new Set(retained),
+    });
+  }
+
+  /** Ids that the account lists as kept on purpose. */
+  retained(): readonly number[] {
+    return (this.#account.status?.retained ?? []).map(({ instanceId }) => instanceId);
   }
 
   /** What the latest sweep found. */

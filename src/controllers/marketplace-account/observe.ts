@@ -3,11 +3,9 @@ import type { AccountRegistry } from '../../accounts/account-registry.ts';
 import { refOf } from '../../accounts/account-registry.ts';
 import type { AccountRef } from '../../accounts/account-session.ts';
 import type { Installation } from '../../accounts/installation.ts';
-import { takeCensus } from '../../accounts/machine-census.ts';
 import { type ProvenAccount, pollIntervalOf } from '../../accounts/proven-account.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { KeyCheck, KeyChecks } from './key-checks.ts';
 import type { MachineCounts, Observed, SessionFacts, UrlCheck } from './types.ts';
 
@@ -17,13 +15,12 @@ export interface AccountSources {
   readonly installation: Installation;
   readonly keyChecks: KeyChecks;
   readonly clock: Clock;
-  readonly constants: PurchaseConstants;
   readonly allowedUrls: readonly string[];
   readonly minPollIntervalMs: number;
   readonly keyCheckIntervalMs: number;
   readonly objectsOf: (ref: AccountRef) => readonly AccountObject[];
-  /** Uids of every GpuInstance in the cache, whatever account it names. */
-  readonly allUids: () => ReadonlySet<string>;
+  /** Every GpuInstance in the cache, whatever account it names. */
+  readonly allObjects: () => readonly AccountObject[];
   readonly figuresWrittenAt: (uid: string) => number | undefined;
 }
 
@@ -40,7 +37,7 @@ export async function observe(account: MarketplaceAccount, sources: AccountSourc
     now: clock.now(),
     url,
     ...check,
-    session: session && sessionFacts(session, { account, objects, sources }),
+    session: session && sessionFacts(session, { objects, sources }),
     installation: sources.installation.state(),
     blockers: objects.filter(isBlocking).map((object) => object.key),
     newestRentalAt: newestOf(objects),
@@ -75,7 +72,6 @@ function newestOf(objects: readonly AccountObject[]): number | undefined {
 }
 
 interface SessionContext {
-  readonly account: MarketplaceAccount;
   readonly objects: readonly AccountObject[];
   readonly sources: AccountSources;
 }
@@ -97,20 +93,10 @@ function sessionFacts(session: ProvenAccount, context: SessionContext): SessionF
 
 function machineCounts(
   session: ProvenAccount,
-  { account, objects, sources }: SessionContext,
+  { objects, sources }: SessionContext,
 ): MachineCounts | undefined {
-  const list = session.feed.latest();
-  const identity = sources.installation.identity();
-  if (!list || !identity) return undefined;
-  const census = takeCensus({
-    rows: list.rows.values(),
-    identity,
-    login: session.login,
-    constants: sources.constants,
-    uids: sources.allUids(),
-    claims: objects.flatMap(({ claim }) => (claim ? [claim] : [])),
-    retained: new Set((account.status?.retained ?? []).map(({ instanceId }) => instanceId)),
-  });
+  const census = session.census(sources.allObjects());
+  if (!census) return undefined;
   const count = (...types: readonly (typeof census)[number]['type'][]) =>
     census.filter(({ type }) => types.includes(type)).length;
   return {

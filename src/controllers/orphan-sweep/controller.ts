@@ -47,11 +47,10 @@ export function createOrphanSweep(options: OrphanSweepOptions): Controller {
 function sweepOf(key: string, { registry, installation }: OrphanSweepOptions): Sweep | undefined {
   const { namespace = '', name } = refOfKey(key);
   const session = registry.session({ namespace, name });
-  const identity = installation.identity();
   const list = session?.feed.latest();
-  if (!session || !identity || !list) return undefined;
+  if (!session || !list || installation.state().type !== 'known') return undefined;
   const [first, ...others] = sameLogin(registry.proven(), session);
-  return first === session ? { sessions: [session, ...others], list, identity } : undefined;
+  return first === session ? { sessions: [session, ...others], list } : undefined;
 }
 
 /** All sessions of the login, in the order of their names. */

@@ -1,16 +1,14 @@
-import { accountObject } from '../../accounts/account-object.ts';
+import type { AccountObject } from '../../accounts/account-object.ts';
 import type { AccountRegistry } from '../../accounts/account-registry.ts';
 import { keyOf } from '../../accounts/account-registry.ts';
 import type { BreakerState } from '../../accounts/breaker.ts';
 import type { Installation } from '../../accounts/installation.ts';
-import { type CensusEntry, takeCensus } from '../../accounts/machine-census.ts';
+import type { CensusEntry } from '../../accounts/machine-census.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
-import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CompleteList } from '../../marketplace/feed.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
-import type { Identity } from '../../ownership/identity.ts';
 import { loginText } from '../../ownership/login.ts';
 import type { Informer } from '../../runtime/informer.ts';
 import type { SweepMemory } from './sweep-memory.ts';
@@ -21,9 +19,10 @@ export interface SweepSources {
   readonly registry: AccountRegistry;
   readonly installation: Installation;
   readonly accounts: Informer<MarketplaceAccount>;
-  readonly instances: Informer<GpuInstance>;
-  /** Every object of the watched scope, read now: it contains each write that was answered before. */
-  readonly listInstances: () => Promise<readonly GpuInstance[]>;
+  /** Every GpuInstance in the cache, whatever account it names. */
+  readonly allObjects: () => readonly AccountObject[];
+  /** Every GpuInstance of the watched scope, read now: it contains each write that was answered before. */
+  readonly listObjects: () => Promise<readonly AccountObject[]>;
   readonly isLeader: () => boolean;
   readonly memory: SweepMemory;
   readonly clock: Clock;
@@ -34,7 +33,6 @@ export interface SweepSources {
 export interface Sweep {
   readonly sessions: readonly [ProvenAccount, ...ProvenAccount[]];
   readonly list: CompleteList;
-  readonly identity: Identity;
 }
 
 /**
@@ -42,11 +40,8 @@ export interface Sweep {
  * not claim every machine, so that an intent which preceded its machine is certainly seen.
  */
 export async function observe(sweep: Sweep, sources: SweepSources): Promise<Observed> {
-  const cached = census(sweep, sources, sources.instances.list());
-  const suspects = unclaimedOf(cached);
-  const objects = suspects.length === 0 ? sources.instances.list() : await sources.listInstances();
-  const entries = suspects.length === 0 ? cached : census(sweep, sources, objects);
   const [first] = sweep.sessions;
+  const { objects, entries } = await settledCensus(sweep, sources);
   const accounts = sweep.sessions.flatMap(({ ref }) => sources.accounts.get(keyOf(ref)) ?? []);
   const state = sources.installation.state();
   const observed: Observed = {
@@ -62,7 +57,7 @@ export async function observe(sweep: Sweep, sources: SweepSources): Promise<Obse
     sweep: state.type === 'known' ? state.sweep : 'clusterChanged',
     isLeader: sources.isLeader(),
     orphanAgeMs: sources.constants.orphanAgeMs,
-    newestRecordAt: newestRecord(objects, accounts, sources.clock.now()),
+    newestRecordAt: newestRecord(objects, accounts),
   };
   return Object.freeze(observed);
 }
@@ -72,30 +67,26 @@ function openBreaker({ sessions }: Sweep): BreakerState | undefined {
   return sessions.map((session) => session.breaker()).find(({ type }) => type === 'open');
 }
 
+interface Census {
+  readonly objects: readonly AccountObject[];
+  readonly entries: readonly CensusEntry[];
+}
+
+/** By the cache where that claims everything, else by objects read now. */
+async function settledCensus({ sessions }: Sweep, sources: SweepSources): Promise<Census> {
+  const [session] = sessions;
+  const retained = sessions.flatMap((each) => each.retained());
+  const cached = sources.allObjects();
+  const entries = session.census(cached, retained) ?? [];
+  if (unclaimedOf(entries).length === 0) return { objects: cached, entries };
+  const objects = await sources.listObjects();
+  return { objects, entries: session.census(objects, retained) ?? [] };
+}
+
 type Unclaimed = Extract<CensusEntry, { type: 'unclaimed' }>;
 
 function unclaimedOf(entries: readonly CensusEntry[]): readonly Unclaimed[] {
   return entries.filter((entry) => entry.type === 'unclaimed');
-}
-
-function census(
-  sweep: Sweep,
-  sources: SweepSources,
-  objects: readonly GpuInstance[],
-): readonly CensusEntry[] {
-  const now = sources.clock.now();
-  const retained = sweep.sessions.flatMap(
-    ({ ref }) => sources.accounts.get(keyOf(ref))?.status?.retained ?? [],
-  );
-  return takeCensus({
-    rows: sweep.list.rows.values(),
-    identity: sweep.identity,
-    login: sweep.sessions[0].login,
-    constants: sources.constants,
-    uids: new Set(objects.map(({ metadata }) => metadata.uid ?? '')),
-    claims: objects.flatMap((object) => accountObject(object, now).claim ?? []),
-    retained: new Set(retained.map(({ instanceId }) => instanceId)),
-  });
 }
 
 function candidatesOf(
@@ -115,12 +106,8 @@ function candidatesOf(
 }
 
 /** The newest rental that objects or accounts of the cluster remember. */
-function newestRecord(
-  objects: readonly GpuInstance[],
-  accounts: readonly MarketplaceAccount[],
-  now: number,
-): number {
-  const fromObjects = objects.map((object) => accountObject(object, now).newestRentalAt ?? 0);
+function newestRecord(objects: readonly AccountObject[], accounts: readonly MarketplaceAccount[]): number {
+  const fromObjects = objects.map(({ newestRentalAt }) => newestRentalAt ?? 0);
   const fromAccounts = accounts.map(({ status }) => Date.parse(status?.lastRentalAt ?? '') || 0);
   return [...fromObjects, ...fromAccounts].reduce((a, b) => Math.max(a, b), 0);
 }

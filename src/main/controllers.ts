@@ -1,0 +1,99 @@
+import type { AccountObject } from '../accounts/account-object.ts';
+import { accountObject } from '../accounts/account-object.ts';
+import { KeptKeys } from '../accounts/kept-key.ts';
+import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
+import { gpuInstanceResource } from '../api/v1alpha1/names.ts';
+import { createGpuInstanceController } from '../controllers/gpu-instance/controller.ts';
+import { createMarketplaceAccountController } from '../controllers/marketplace-account/controller.ts';
+import { KeyChecks } from '../controllers/marketplace-account/key-checks.ts';
+import { createOrphanSweep } from '../controllers/orphan-sweep/controller.ts';
+import { SweepMemory } from '../controllers/orphan-sweep/sweep-memory.ts';
+import { createMarketplaceClient } from '../marketplace/client.ts';
+import { createPacer } from '../marketplace/pacing.ts';
+import type { Controller } from '../runtime/controller.ts';
+import type { Wiring } from './wiring.ts';
+
+/** Every controller, in the order in which they start. */
+export function createControllers(wiring: Wiring): readonly Controller[] {
+  return [accountController(wiring), instanceController(wiring), orphanSweep(wiring)];
+}
+
+function accountController(wiring: Wiring): Controller {
+  const { config, env, kube, caches, objects } = wiring;
+  const { clock } = env;
+  const kept = new KeptKeys(kube, config.namespace);
+  const keyChecks = new KeyChecks({
+    kube,
+    kept,
+    clock,
+    intervalMs: config.keyCheckInterval,
+    clientFor: (baseUrl, apiKey) =>
+      createMarketplaceClient({
+        ...env,
+        transport: env.marketplace,
+        baseUrl,
+        apiKey,
+        pacer: createPacer({ clock }),
+      }),
+  });
+  return createMarketplaceAccountController({
+    ...wiring,
+    ...env,
+    kube,
+    kept,
+    keyChecks,
+    accounts: caches.accounts,
+    workers: config.marketplaceAccountWorkers,
+    allowedUrls: config.marketplaceUrl,
+    minPollIntervalMs: config.minPollInterval,
+    keyCheckIntervalMs: config.keyCheckInterval,
+    objectsOf: (ref) => objects.ofAccount(ref),
+    allObjects: () => objects.all(),
+  });
+}
+
+function instanceController(wiring: Wiring): Controller {
+  const { env, constants, events, metrics, prober, config, kube, caches, registry, installation } = wiring;
+  return createGpuInstanceController({
+    env,
+    constants,
+    events,
+    metrics,
+    prober,
+    cluster: kube,
+    instances: caches.instances,
+    accounts: registry,
+    identity: () => installation.identity(),
+    lease: wiring.election ?? ALWAYS_LEADING,
+    workers: config.gpuInstanceWorkers,
+    instanceMetrics: wiring.rentalMetrics,
+  });
+}
+
+function orphanSweep(wiring: Wiring): Controller {
+  const { env, caches, objects, constants } = wiring;
+  const lease = wiring.election ?? ALWAYS_LEADING;
+  return createOrphanSweep({
+    ...wiring,
+    ...env,
+    accounts: caches.accounts,
+    allObjects: () => objects.all(),
+    listObjects: () => listObjects(wiring),
+    memory: new SweepMemory(),
+    isLeader: () => lease.leaseRemainingMs() > constants.leaseMarginMs,
+    sweepMetrics: wiring.rentalMetrics,
+  });
+}
+
+/** Without an election nobody else can lead. */
+const ALWAYS_LEADING = { leaseRemainingMs: () => Number.POSITIVE_INFINITY };
+
+/** Read now, so that every write which was answered before is in it. */
+async function listObjects({ kube, config, env }: Wiring): Promise<readonly AccountObject[]> {
+  const scopes = config.watchNamespace.length === 0 ? [undefined] : config.watchNamespace;
+  const lists = await Promise.all(
+    scopes.map((namespace) => kube.list<GpuInstance>(gpuInstanceResource, { namespace })),
+  );
+  const now = env.clock.now();
+  return lists.flatMap(({ items }) => items.map((instance) => accountObject(instance, now)));
+}

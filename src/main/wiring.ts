@@ -1,0 +1,169 @@
+import type { AccountObject } from '../accounts/account-object.ts';
+import { AccountObjectCache } from '../accounts/account-object-cache.ts';
+import { AccountRegistry, keyOf } from '../accounts/account-registry.ts';
+import type { AccountRef } from '../accounts/account-session.ts';
+import { Installation } from '../accounts/installation.ts';
+import { LoginConnections } from '../accounts/login-connection.ts';
+import { isNamespaceAllowed, NamespaceLabels } from '../accounts/namespace-labels.ts';
+import { rentalTraces } from '../accounts/rental-traces.ts';
+import { CONTROLLER_NAME, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
+import type { Config } from '../config.ts';
+import type { Prober } from '../controllers/gpu-instance/probe.ts';
+import type { Env } from '../lib/env.ts';
+import { defaultConstants, type PurchaseConstants } from '../ownership/constants.ts';
+import { scopeOf } from '../ownership/identity.ts';
+import type { Credentials } from '../runtime/credentials.ts';
+import { createEventRecorder, type EventRecorder } from '../runtime/events.ts';
+import { createKubeClient, type KubeClient } from '../runtime/kube-client.ts';
+import { createLeaderElection, type LeaderElection } from '../runtime/leader-election.ts';
+import type { RentalMetrics } from '../server/rental-metrics.ts';
+import type { RuntimeMetrics } from '../server/runtime-metrics.ts';
+import { BY_ACCOUNT, type Caches, createCaches } from './caches.ts';
+
+/** Everything effectful, and who this process is. */
+export interface OperatorOptions {
+  readonly config: Config;
+  readonly env: Env;
+  readonly kubeOrigin: string;
+  readonly credentials: Credentials;
+  /** Unique per process, e.g. the pod's name and a random part. */
+  readonly processName: string;
+  readonly metrics: RuntimeMetrics;
+  readonly rentalMetrics: RentalMetrics;
+  /** Asks machines whether they serve. */
+  readonly prober: Prober;
+}
+
+/** What the controllers share. */
+export interface Wiring extends OperatorOptions {
+  readonly kube: KubeClient;
+  readonly caches: Caches;
+  readonly events: EventRecorder;
+  readonly constants: PurchaseConstants;
+  readonly connections: LoginConnections;
+  readonly installation: Installation;
+  readonly registry: AccountRegistry;
+  readonly objects: ObjectViews;
+  readonly election: LeaderElection | undefined;
+}
+
+/** GpuInstances as accounts and sweeps see them. */
+export interface ObjectViews {
+  all(): readonly AccountObject[];
+  ofAccount(ref: AccountRef): readonly AccountObject[];
+}
+
+/** The lease that replicas compete for. */
+export const LEASE_NAME = OPERATOR_NAME;
+
+/** Builds what the controllers share. Nothing runs yet. */
+export function wire(options: OperatorOptions): Wiring {
+  const { config, env, metrics } = options;
+  const { clock, random, log } = env;
+  const kube = kubeClient(options);
+  const caches = createCaches({
+    client: kube,
+    namespaces: config.watchNamespace,
+    clock,
+    random,
+    log,
+    metrics,
+  });
+  const instance = options.processName;
+  const events = createEventRecorder({
+    client: kube,
+    controller: CONTROLLER_NAME,
+    instance,
+    clock,
+    random,
+    log,
+  });
+  const constants = constantsOf(config);
+  const paced = config.pacing === 'documented';
+  const connections = new LoginConnections({ transport: env.marketplace, clock, random, log, paced });
+  const objects = objectViews(caches, env);
+  const shared = { ...options, kube, caches, events, constants, connections, objects };
+  return { ...shared, ...accounts(shared), election: electionOf(options, kube) };
+}
+
+function kubeClient({ env, kubeOrigin, credentials, metrics }: OperatorOptions): KubeClient {
+  const { clock, random, log, kube: transport } = env;
+  return createKubeClient({
+    transport,
+    origin: kubeOrigin,
+    credentials,
+    userAgent: OPERATOR_NAME,
+    clock,
+    random,
+    log,
+    metrics,
+  });
+}
+
+function objectViews({ instances }: Caches, { clock }: Env): ObjectViews {
+  const views = new AccountObjectCache(clock);
+  return {
+    all: () => instances.list().map((instance) => views.of(instance)),
+    ofAccount: (ref) => instances.byIndex(BY_ACCOUNT, keyOf(ref)).map((instance) => views.of(instance)),
+  };
+}
+
+type Unaccounted = Omit<Wiring, 'installation' | 'registry' | 'election'>;
+
+function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'> {
+  const { config, env, kube, caches, connections, constants, objects } = wiring;
+  const { clock, random, log } = env;
+  const installation = new Installation({
+    client: kube,
+    namespace: config.namespace,
+    scope: scopeOf(config.watchNamespace),
+    random,
+    log,
+    traces: () => rentalTraces(caches.instances.list(), caches.accounts.list(), registry),
+  });
+  const labels = new NamespaceLabels({ client: kube, clock, log, onChange: () => registry.announceAll() });
+  const namespaced = config.watchNamespace.length > 0;
+  const labelsOf = (namespace: string) => labels.labelsOf(namespace);
+  const registry: AccountRegistry = new AccountRegistry({
+    client: kube,
+    clock,
+    connections,
+    installation,
+    constants,
+    brake: config,
+    paced: config.pacing === 'documented',
+    minPollIntervalMs: config.minPollInterval,
+    objectsOf: (ref) => objects.ofAccount(ref),
+    namespaceAllowed: (account, namespace) =>
+      isNamespaceAllowed(account, namespace, { namespaced, labelsOf }),
+    onWritten: (account) => caches.accounts.wrote(account),
+  });
+  return { installation, registry };
+}
+
+function electionOf(options: OperatorOptions, client: KubeClient): LeaderElection | undefined {
+  const { config, env, metrics, processName } = options;
+  if (!config.leaderElect) return undefined;
+  return createLeaderElection({
+    client,
+    lease: { namespace: config.namespace, name: LEASE_NAME },
+    identity: processName,
+    leaseDurationMs: config.leaderElectLeaseDuration,
+    renewDeadlineMs: config.leaderElectRenewDeadline,
+    retryPeriodMs: config.leaderElectRetryPeriod,
+    clock: env.clock,
+    random: env.random,
+    log: env.log,
+    metrics,
+  });
+}
+
+function constantsOf(config: Config): PurchaseConstants {
+  return {
+    ...defaultConstants,
+    lateCallMs: config.lateCall,
+    listLagMs: config.listLag,
+    goneSpacingMs: config.goneSpacing,
+    orphanAgeMs: config.orphanAge,
+  };
+}
