@@ -2,14 +2,20 @@
  * `npm run generate`: writes everything that derives from `src/api` and the operator's options.
  * With `--check` it writes nothing and exits 1 with the list of files that drifted.
  */
+import { admissionArtifacts } from './generate/admission/admission-artifacts.ts';
 import { type Artifact, drifting, strangers, write } from './generate/artifact.ts';
+import { chartArtifacts } from './generate/chart/chart-artifacts.ts';
 import { customResourceArtifacts, GENERATED_FOLDERS } from './generate/custom-resources.ts';
+import { monitoringArtifacts } from './generate/monitoring/monitoring-artifacts.ts';
 import { permissionArtifacts } from './generate/permissions.ts';
 import { referenceArtifacts } from './generate/reference.ts';
 
 const artifacts: readonly Artifact[] = [
   ...customResourceArtifacts(),
   ...permissionArtifacts(),
+  ...admissionArtifacts(),
+  ...chartArtifacts(),
+  ...monitoringArtifacts(),
   ...referenceArtifacts(),
 ];
 

@@ -8,10 +8,14 @@ const fileName = ({ names }: KindDefinition): string => `${names.group}_${names.
 /** Where people and tools look for plain definitions. */
 const PLAIN_FOLDERS = ['crds', 'deploy/base/crds'] as const;
 
-const CHART_FOLDER = 'charts/gpu-rental-operator/templates/crds';
+/** The operator's chart, and the one for definitions that live apart from it. */
+const CHART_FOLDERS = [
+  'charts/gpu-rental-operator/templates/crds',
+  'charts/gpu-rental-operator-crds/templates/crds',
+] as const;
 
 /** Folders in which nothing is written by hand. */
-export const GENERATED_FOLDERS: readonly string[] = [...PLAIN_FOLDERS, CHART_FOLDER];
+export const GENERATED_FOLDERS: readonly string[] = [...PLAIN_FOLDERS, ...CHART_FOLDERS];
 
 function inChart(kind: KindDefinition): string {
   const definition = yaml(customResourceDefinition(kind));
@@ -33,6 +37,10 @@ export function customResourceArtifacts(): readonly Artifact[] {
   return definitions.flatMap((kind) => {
     const content = GENERATED + yaml(customResourceDefinition(kind));
     const plain = PLAIN_FOLDERS.map((folder) => ({ path: `${folder}/${fileName(kind)}`, content }));
-    return [...plain, { path: `${CHART_FOLDER}/${fileName(kind)}`, content: inChart(kind) }];
+    const charts = CHART_FOLDERS.map((folder) => ({
+      path: `${folder}/${fileName(kind)}`,
+      content: inChart(kind),
+    }));
+    return [...plain, ...charts];
   });
 }

@@ -1,9 +1,11 @@
 import { clusterGrants, type Grant, ownGrants, selfGrants, watchedGrants } from '../../src/api/access.ts';
+import { labels as labelNames } from '../../src/api/v1alpha1/names.ts';
 import type { Artifact } from './artifact.ts';
 import { GENERATED, indented, yaml, yamlDocuments } from './yaml.ts';
 
 const NAME = 'gpu-rental-operator';
 const NAMESPACE = 'gpu-rental-system';
+const { operatorNamespace } = labelNames;
 
 const rule = ({ group, resources, verbs, names }: Grant) => ({
   apiGroups: [group],
@@ -12,7 +14,7 @@ const rule = ({ group, resources, verbs, names }: Grant) => ({
   verbs,
 });
 
-const labels = { 'app.kubernetes.io/name': NAME };
+const labels = { 'app.kubernetes.io/name': NAME, [operatorNamespace]: NAMESPACE };
 const subject = { kind: 'ServiceAccount', name: NAME, namespace: NAMESPACE };
 const rbac = 'rbac.authorization.k8s.io';
 

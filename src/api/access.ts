@@ -2,6 +2,7 @@ import {
   endpointGroupResource,
   GROUP,
   gpuInstanceResource,
+  IN_USE_RECORD,
   marketplaceAccountResource,
 } from './v1alpha1/names.ts';
 
@@ -102,6 +103,19 @@ export const ownGrants: readonly Grant[] = [
     resources: ['secrets'],
     verbs: ['get', 'create', 'patch', 'delete'],
     why: 'Keep the identity of this installation and proven keys.',
+  },
+  {
+    group: '',
+    resources: ['configmaps'],
+    verbs: ['create'],
+    why: 'Make the record that machines are rented; a create cannot be limited to a name.',
+  },
+  {
+    group: '',
+    resources: ['configmaps'],
+    names: [IN_USE_RECORD],
+    verbs: ['get', 'patch'],
+    why: 'Keep the record that machines are rented, by which admission refuses an uninstall.',
   },
   {
     group: 'events.k8s.io',

@@ -22,6 +22,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+gpurental.dev/operator-namespace: {{ .Release.Namespace }}
 {{- with .Values.commonLabels }}
 {{ toYaml . }}
 {{- end }}
@@ -36,13 +37,78 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
 {{- define "gpu-rental-operator.image" -}}
-{{- with .Values.image }}
-{{- if .digest }}
-{{- printf "%s@%s" .repository .digest }}
+{{- $registry := default .Values.image.registry (.Values.global).imageRegistry }}
+{{- $repository := ternary .Values.image.repository (printf "%s/%s" $registry .Values.image.repository) (empty $registry) }}
+{{- if .Values.image.digest }}
+{{- printf "%s@%s" $repository .Values.image.digest }}
 {{- else }}
-{{- printf "%s:%s" .repository (default $.Chart.AppVersion .tag) }}
+{{- printf "%s:%s" $repository (default .Chart.AppVersion .Values.image.tag) }}
 {{- end }}
 {{- end }}
+
+{{/* Names of pull Secrets; a parent chart may give texts or objects. */}}
+{{- define "gpu-rental-operator.imagePullSecrets" -}}
+{{- $names := list }}
+{{- range concat (default list (.Values.global).imagePullSecrets) .Values.imagePullSecrets }}
+{{- $names = append $names (kindIs "map" . | ternary .name .) }}
+{{- end }}
+{{- range uniq $names }}
+- name: {{ . }}
+{{- end }}
+{{- end }}
+
+{{/* Not empty where admission policies are rendered: they are cluster-wide objects. */}}
+{{- define "gpu-rental-operator.rendersPolicies" -}}
+{{- $render := .Values.admissionPolicies.render }}
+{{- if or (eq $render "always") (and (eq $render "auto") (empty .Values.watchNamespaces)) }}true{{ end }}
+{{- end }}
+
+{{/* Not empty where an object of the Prometheus operator is rendered: (context, settings, kind). */}}
+{{- define "gpu-rental-operator.rendersMonitoring" -}}
+{{- $served := .context.Capabilities.APIVersions.Has "monitoring.coreos.com/v1" }}
+{{- if .settings.enabled }}
+{{- if or $served (eq .settings.renderMode "alwaysRender") }}true
+{{- else if eq .settings.renderMode "failIfMissing" }}
+{{- fail (printf "%s was asked for, but this cluster does not serve monitoring.coreos.com/v1. Install the Prometheus operator, or set its renderMode to skipIfMissing or alwaysRender." .kind) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* One way to the metrics, of a ServiceMonitor or PodMonitor. */}}
+{{- define "gpu-rental-operator.metricsEndpoint" -}}
+- port: metrics
+  path: /metrics
+  {{- with .interval }}
+  interval: {{ . }}
+  {{- end }}
+  {{- with .scrapeTimeout }}
+  scrapeTimeout: {{ . }}
+  {{- end }}
+  {{- with .relabelings }}
+  relabelings:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .metricRelabelings }}
+  metricRelabelings:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+
+{{/* Restricted by the Pod Security Standards; the same for every container of the chart. */}}
+{{- define "gpu-rental-operator.containerSecurityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+runAsNonRoot: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{- define "gpu-rental-operator.podSecurityContext" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+seccompProfile:
+  type: RuntimeDefault
 {{- end }}
 
 {{/* Labels and annotations of a definition; "keep" also tells Argo CD not to delete it. */}}
@@ -63,4 +129,11 @@ annotations:
 - kind: ServiceAccount
   name: {{ include "gpu-rental-operator.serviceAccountName" . }}
   namespace: {{ .Release.Namespace }}
+{{- end }}
+
+{{/* Of the test's objects: never those by which the Deployment and its Services find Pods. */}}
+{{- define "gpu-rental-operator.testLabels" -}}
+app.kubernetes.io/name: {{ include "gpu-rental-operator.name" . | trunc 58 }}-test
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}

@@ -119,6 +119,23 @@
     - create
     - patch
     - delete
+# Make the record that machines are rented; a create cannot be limited to a name.
+- apiGroups:
+    - ""
+  resources:
+    - configmaps
+  verbs:
+    - create
+# Keep the record that machines are rented, by which admission refuses an uninstall.
+- apiGroups:
+    - ""
+  resources:
+    - configmaps
+  resourceNames:
+    - gpu-rental-in-use
+  verbs:
+    - get
+    - patch
 # Tell who leads.
 - apiGroups:
     - events.k8s.io

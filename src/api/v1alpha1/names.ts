@@ -94,6 +94,8 @@ export const labels = {
   endpointGroup: `${GROUP}/endpoint-group`,
   endpointName: `${GROUP}/endpoint-name`,
   account: `${GROUP}/account`,
+  /** On what an operator runs on and by: the namespace that it runs in. Set by the chart and `deploy/`. */
+  operatorNamespace: `${GROUP}/operator-namespace`,
   /** Standard labels of EndpointSlices. */
   serviceName: 'kubernetes.io/service-name',
   sliceManagedBy: 'endpointslice.kubernetes.io/managed-by',
@@ -103,6 +105,11 @@ export const labels = {
 export const OPERATOR_NAME = 'gpu-rental-operator';
 /** A qualified name, as `endpointslice.kubernetes.io/managed-by` and events want one. */
 export const CONTROLLER_NAME = `${GROUP}/operator` as const;
+
+/** The ConfigMap of the operator's namespace that says whether machines are rented; admission reads it. */
+export const IN_USE_RECORD = 'gpu-rental-in-use';
+/** Its only key: `"true"` or `"false"`. */
+export const inUseKey = 'inUse';
 
 /** One field manager per concern, so that server-side apply never fights itself. */
 export const fieldManagers = {

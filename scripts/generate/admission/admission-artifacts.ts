@@ -1,0 +1,120 @@
+import type { Artifact } from '../artifact.ts';
+import { GENERATED, yaml, yamlDocuments } from '../yaml.ts';
+import { bindingObject, type Installation, policyObject } from './admission-policy.ts';
+import { GUARD_NAME, guardBindingSpec, guardPolicy } from './in-use-guard.ts';
+import { objectPolicies } from './object-policies.ts';
+
+/** Where `deploy/` installs. */
+const DEPLOYED: Installation = {
+  name: 'gpu-rental-operator',
+  operatorUser: 'system:serviceaccount:gpu-rental-system:gpu-rental-operator',
+  breakGlassGroup: 'gpurental.dev:break-glass',
+  labels: { 'app.kubernetes.io/name': 'gpu-rental-operator' },
+};
+
+/** Marks that Helm's own expressions replace: they would not survive as YAML. */
+const IN_CHART: Installation = {
+  name: '@NAME@',
+  operatorUser: '@OPERATOR@',
+  breakGlassGroup: '@BREAK_GLASS@',
+  labels: '@LABELS@',
+};
+
+const MARKS: Readonly<Record<string, string>> = {
+  ' @LABELS@': '\n    {{- include "gpu-rental-operator.labels" $context | nindent 4 }}',
+  '@NAME@': '{{ include "gpu-rental-operator.fullname" $context }}',
+  '@OPERATOR@':
+    'system:serviceaccount:{{ $context.Release.Namespace }}:{{ include "gpu-rental-operator.serviceAccountName" $context }}',
+  '@BREAK_GLASS@': '{{ $breakGlass }}',
+  '@NAMESPACE@': '{{ . }}',
+};
+
+function withMarks(object: unknown): string {
+  const text = yaml(object, { wrap: false }).replaceAll(
+    /"@(LABELS|NAME|OPERATOR|BREAK_GLASS|NAMESPACE)@([^"\n]*)"/g,
+    '@$1@$2',
+  );
+  return Object.entries(MARKS).reduce((result, [mark, text]) => result.replaceAll(mark, text), text);
+}
+
+/** Only where policies were asked for although the operator does not watch the whole cluster. */
+const WATCHED_ONLY = `  {{- with $context.Values.watchNamespaces }}
+  matchResources:
+    namespaceSelector:
+      matchExpressions:
+        - key: kubernetes.io/metadata.name
+          operator: In
+          values:
+            {{- toYaml . | nindent 12 }}
+  {{- end }}
+`;
+
+function chartPolicies(): string {
+  const documents = objectPolicies.map(({ suffix, chartValue, spec }) => {
+    const name = `${IN_CHART.name}-${suffix}`;
+    const policy = withMarks(policyObject(name, IN_CHART.labels, spec(IN_CHART)));
+    const binding = withMarks(bindingObject(name, IN_CHART.labels));
+    return `{{- if .Values.admissionPolicies.${chartValue} }}\n---\n${policy}---\n${binding}${WATCHED_ONLY}{{- end }}\n`;
+  });
+  return [
+    GENERATED,
+    '{{- if include "gpu-rental-operator.rendersPolicies" . }}\n',
+    '{{- $context := . }}\n',
+    '{{- $breakGlass := .Values.admissionPolicies.breakGlassGroup }}\n',
+    ...documents,
+    '{{- end }}\n',
+  ].join('');
+}
+
+/** The guard as a named template of (context, namespaces, breakGlass): both charts include it. */
+function guardTemplate(): string {
+  const labels = '@LABELS@';
+  const policy = withMarks(policyObject(GUARD_NAME, labels, guardPolicy('@BREAK_GLASS@')));
+  const name = `${GUARD_NAME}-@NAMESPACE@`;
+  const bound = bindingObject(name, labels, guardBindingSpec('@NAMESPACE@'));
+  const binding = withMarks({ ...bound, spec: { ...bound.spec, policyName: GUARD_NAME } });
+  const kept = (text: string) =>
+    text.replace(
+      /^( {2}name: .*\n)/m,
+      '$1  {{- if $context.Values.crds.keep }}\n  annotations:\n    helm.sh/resource-policy: keep\n  {{- end }}\n',
+    );
+  return [
+    `{{/*\n${GENERATED}*/}}\n`,
+    '{{- define "gpu-rental-operator.inUseGuard" -}}\n',
+    '{{- $context := .context }}\n{{- $breakGlass := .breakGlass }}\n',
+    kept(policy),
+    '{{- range .namespaces }}\n---\n',
+    kept(binding),
+    '{{- end }}\n{{- end }}\n',
+  ].join('');
+}
+
+function deployed(): string {
+  return yamlDocuments(
+    objectPolicies.flatMap(({ suffix, spec }) => {
+      const name = `${DEPLOYED.name}-${suffix}`;
+      return [policyObject(name, DEPLOYED.labels, spec(DEPLOYED)), bindingObject(name, DEPLOYED.labels)];
+    }),
+  );
+}
+
+function deployedGuard(): string {
+  const bound = bindingObject(GUARD_NAME, DEPLOYED.labels, guardBindingSpec('gpu-rental-system'));
+  return yamlDocuments([
+    policyObject(GUARD_NAME, DEPLOYED.labels, guardPolicy(DEPLOYED.breakGlassGroup)),
+    bound,
+  ]);
+}
+
+/** Admission policies of both charts and of `deploy/`. */
+export function admissionArtifacts(): readonly Artifact[] {
+  return [
+    { path: 'charts/gpu-rental-operator/templates/admission-policies.yaml', content: chartPolicies() },
+    ...['gpu-rental-operator', 'gpu-rental-operator-crds'].map((chart) => ({
+      path: `charts/${chart}/templates/_in-use-guard.tpl`,
+      content: guardTemplate(),
+    })),
+    { path: 'deploy/components/admission-policies/policies.yaml', content: deployed() },
+    { path: 'deploy/components/in-use-guard/guard.yaml', content: deployedGuard() },
+  ];
+}

@@ -1,0 +1,128 @@
+import {
+  ACCOUNT_FINALIZER,
+  annotations,
+  endpointGroupResource,
+  GROUP,
+  gpuInstanceResource,
+  MACHINE_FINALIZER,
+  marketplaceAccountResource,
+} from '../../../src/api/v1alpha1/names.ts';
+import { type Installation, notBreakGlass, notTheOperator, type PolicySpec } from './admission-policy.ts';
+
+/** On an object of ours: people may not delete it. Read by admission only. */
+export const PROTECT_ANNOTATION = `${GROUP}/protect`;
+
+/** A policy about our objects, the value of the chart that turns it on, and what it is for. */
+export interface ObjectPolicy {
+  readonly suffix: string;
+  readonly chartValue: string;
+  readonly spec: (installation: Installation) => PolicySpec;
+}
+
+const instances = gpuInstanceResource.plural;
+const kinds = [instances, marketplaceAccountResource.plural, endpointGroupResource.plural];
+const ours = (operations: readonly string[], resources: readonly string[]) => [
+  { apiGroups: [GROUP], apiVersions: ['*'], operations, resources },
+];
+const people = ({ operatorUser, breakGlassGroup }: Installation) => [
+  notTheOperator(operatorUser),
+  notBreakGlass(breakGlassGroup),
+];
+const annotationOf = (object: string, name: string) =>
+  `${object}.metadata.?annotations[?'${name}'].orValue('')`;
+const GUARDS = `['${MACHINE_FINALIZER}', '${ACCOUNT_FINALIZER}']`;
+const OR_ELSE = (group: string) => `In an emergency act as a member of ${group}.`;
+
+function records(installation: Installation): PolicySpec {
+  const orElse = OR_ELSE(installation.breakGlassGroup);
+  return {
+    resourceRules: ours(
+      ['CREATE', 'UPDATE'],
+      kinds.flatMap((kind) => [kind, `${kind}/status`]),
+    ),
+    matchConditions: people(installation),
+    variables: [
+      { name: 'intent', expression: annotationOf('object', annotations.rentalIntent) },
+      {
+        name: 'intentBefore',
+        expression: `request.operation == 'CREATE' ? '' : ${annotationOf('oldObject', annotations.rentalIntent)}`,
+      },
+      { name: 'finalizers', expression: 'object.metadata.?finalizers.orValue([])' },
+      {
+        name: 'finalizersBefore',
+        expression:
+          "request.operation == 'CREATE' ? variables.finalizers : oldObject.metadata.?finalizers.orValue([])",
+      },
+    ],
+    validations: [
+      {
+        expression: "request.?subResource.orValue('') != 'status'",
+        message: `Only the operator writes status: it holds the claim on a machine that bills. ${orElse}`,
+        reason: 'Forbidden',
+      },
+      {
+        expression: 'variables.intent == variables.intentBefore',
+        message: `Only the operator writes the annotation ${annotations.rentalIntent}; leave it out of your manifest. ${orElse}`,
+        reason: 'Forbidden',
+      },
+      {
+        expression: `${GUARDS}.all(name, (name in variables.finalizers) == (name in variables.finalizersBefore))`,
+        message: `Only the operator changes its finalizers: without them a machine bills on that nobody destroys. To give a machine up, set deletionPolicy: Retain. ${orElse}`,
+        reason: 'Forbidden',
+      },
+    ],
+  };
+}
+
+function protection(installation: Installation): PolicySpec {
+  return {
+    resourceRules: ours(['DELETE'], kinds),
+    matchConditions: people(installation),
+    validations: [
+      {
+        expression: `${annotationOf('oldObject', PROTECT_ANNOTATION)} != 'true'`,
+        message: `The annotation ${PROTECT_ANNOTATION} protects this object; take it away first.`,
+        reason: 'Forbidden',
+      },
+    ],
+  };
+}
+
+function priceFloor(installation: Installation): PolicySpec {
+  return {
+    resourceRules: ours(['UPDATE'], [instances]),
+    matchConditions: [
+      ...people(installation),
+      { name: 'rented', expression: 'has(oldObject.status) && has(oldObject.status.instanceId)' },
+      {
+        name: 'would-be-replaced',
+        expression:
+          "object.spec.?updateStrategy.?type.orValue('Replace') == 'Replace' && object.spec.?offers != oldObject.spec.?offers",
+      },
+    ],
+    variables: [
+      {
+        name: 'price',
+        expression: "oldObject.status.?cost.?pricePerHour.orValue('0')",
+      },
+      { name: 'offers', expression: 'object.spec.?offers.orValue([])' },
+    ],
+    validations: [
+      {
+        expression:
+          'size(variables.offers) == 0 || variables.offers.exists(offer, !has(offer.maxPricePerHour) || double(offer.maxPricePerHour) >= double(variables.price))',
+        message: 'No maxPricePerHour reaches what the running machine costs.',
+        messageExpression:
+          "'The running machine costs ' + variables.price + ' dollars an hour and no offer allows that much: it would be replaced at once. Allow it, or set updateStrategy.type: OnDelete first.'",
+        reason: 'Invalid',
+      },
+    ],
+  };
+}
+
+/** What schemas cannot say, since it depends on who asks, on a deletion, or on spec and status together. */
+export const objectPolicies: readonly ObjectPolicy[] = [
+  { suffix: 'records', chartValue: 'protectRecords', spec: records },
+  { suffix: 'protection', chartValue: 'protectAnnotation', spec: protection },
+  { suffix: 'price-floor', chartValue: 'priceFloor', spec: priceFloor },
+];

@@ -1,0 +1,60 @@
+import { type ChartValues, group, schemas, value } from './value-tree.ts';
+
+/** Who may do what: rights of the operator and of people, and what admission refuses. */
+export const accessValues: ChartValues = {
+  serviceAccount: group('Who the operator is.', {
+    create: value('', true, schemas.flag),
+    name: value("Made from the release's name when empty.", '', schemas.text),
+    annotations: value('', {}, schemas.stringMap),
+  }),
+  rbac: group('Rights.', {
+    create: value('', true, schemas.flag),
+    aggregate: value(
+      "Add our kinds to Kubernetes' own view, edit and admin roles. Cluster-wide only.",
+      true,
+      schemas.flag,
+    ),
+    serviceBinding: value(
+      'Let service binding controllers read GpuInstances, as provisioned services. Cluster-wide only.',
+      true,
+      schemas.flag,
+    ),
+  }),
+  admissionPolicies: group('ValidatingAdmissionPolicies; no webhook, so nothing of it can be down.', {
+    render: value(
+      '`auto`: unless `watchNamespaces` is set, since policies are cluster-wide objects. Then `always` limits them to those namespaces.',
+      'auto',
+      { type: 'string', enum: ['auto', 'always', 'never'] },
+    ),
+    breakGlassGroup: value(
+      'Members may do what the policies refuse: kubectl --as=NAME --as-group=GROUP.',
+      'gpurental.dev:break-glass',
+      { type: 'string', minLength: 1 },
+    ),
+    protectRecords: value(
+      'Only the operator changes rental intents, claims and other status, and takes its finalizers away.',
+      true,
+      schemas.flag,
+    ),
+    protectAnnotation: value(
+      'Refuse to delete an object of ours that carries the annotation gpurental.dev/protect.',
+      true,
+      schemas.flag,
+    ),
+    priceFloor: value(
+      'Refuse a maxPricePerHour below what the running machine costs, where that would replace it.',
+      true,
+      schemas.flag,
+    ),
+  }),
+  inUseGuard: group(
+    'While machines are rented, refuse to delete the definitions, the identity and what the operator runs on.',
+    {
+      enabled: value(
+        'Rendered together with the definitions, here or in the chart gpu-rental-operator-crds.',
+        true,
+        schemas.flag,
+      ),
+    },
+  ),
+};

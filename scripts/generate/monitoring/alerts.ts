@@ -1,0 +1,106 @@
+/** One alert. Its page is docs/runbooks/<name in lower case>.md. */
+export interface Alert {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for: string;
+  readonly severity: 'critical' | 'warning';
+  /** One line, with the object. */
+  readonly summary: string;
+  /** What it means, with the number that matters. */
+  readonly description: string;
+}
+
+const CONDITION = 'status_condition_current_status_seconds';
+
+/** Money first. Each has a page and a case for `promtool test rules`. */
+export const alerts: readonly Alert[] = [
+  {
+    alert: 'GpuRentalOrphanBills',
+    expr: 'max by (namespace, account) (gpu_rental_orphan_dollars_per_hour) > 0',
+    for: '10m',
+    severity: 'critical',
+    summary:
+      'A machine of account {{ $labels.namespace }}/{{ $labels.account }} bills and no object claims it.',
+    description: 'Unclaimed machines cost {{ $value }} dollars an hour.',
+  },
+  {
+    alert: 'GpuRentalDestroyFails',
+    expr: 'max by (namespace, name) (gpu_rental_destroy_failing_dollars_per_hour) > 0',
+    for: '10m',
+    severity: 'critical',
+    summary: 'The machine of GpuInstance {{ $labels.namespace }}/{{ $labels.name }} cannot be destroyed.',
+    description: 'It bills {{ $value }} dollars an hour; every destroy is refused or unanswered.',
+  },
+  {
+    alert: 'GpuRentalSpendAboveBudget',
+    expr: `max by (namespace, name, reason) (gpu_rental_gpuinstance_${CONDITION}{type="WithinBudget",status="False"}) > 0 or max by (namespace, name, reason) (gpu_rental_marketplaceaccount_${CONDITION}{type="Funded",status="False"}) > 0`,
+    for: '5m',
+    severity: 'warning',
+    summary:
+      '{{ $labels.namespace }}/{{ $labels.name }} has reached a limit of money ({{ $labels.reason }}).',
+    description: 'It has stood so for {{ $value | humanizeDuration }}.',
+  },
+  {
+    alert: 'GpuRentalInstanceStuck',
+    expr: `max by (namespace, name, reason) (gpu_rental_gpuinstance_${CONDITION}{type="Ready",status="False"}) > 1800 unless on (namespace, name) gpu_rental_instance_info{phase="Stopped"}`,
+    for: '5m',
+    severity: 'warning',
+    summary: 'GpuInstance {{ $labels.namespace }}/{{ $labels.name }} is not ready ({{ $labels.reason }}).',
+    description: 'It has been so for {{ $value | humanizeDuration }}.',
+  },
+  {
+    alert: 'GpuRentalKeyRejected',
+    expr: `max by (namespace, name, reason) (gpu_rental_marketplaceaccount_${CONDITION}{type="Authenticated",status="False"}) > 60`,
+    for: '5m',
+    severity: 'critical',
+    summary:
+      'The key of account {{ $labels.namespace }}/{{ $labels.name }} proves nothing ({{ $labels.reason }}).',
+    description: 'Nothing can be rented or destroyed with it; machines that run bill on.',
+  },
+  {
+    alert: 'GpuRentalMarketplaceDown',
+    expr: 'max by (namespace, account) (gpu_rental_list_age_seconds) > 300',
+    for: '5m',
+    severity: 'warning',
+    summary: 'The machines of account {{ $labels.namespace }}/{{ $labels.account }} could not be listed.',
+    description:
+      'The latest complete list is {{ $value | humanizeDuration }} old: what died since is not replaced.',
+  },
+  {
+    alert: 'GpuRentalBreakerOpen',
+    expr: 'max by (namespace, account) (gpu_rental_breaker_open) == 1',
+    for: '15m',
+    severity: 'warning',
+    summary: 'Too many machines of account {{ $labels.namespace }}/{{ $labels.account }} turned bad at once.',
+    description: 'Nothing is replaced or swept until the marketplace is steady for two complete lists.',
+  },
+  {
+    alert: 'GpuRentalQueueStuck',
+    expr: 'max by (name) (workqueue_longest_running_processor_seconds) > 300',
+    for: '5m',
+    severity: 'warning',
+    summary: 'A pass of controller {{ $labels.name }} does not end.',
+    description: 'The longest has run for {{ $value | humanizeDuration }}.',
+  },
+  {
+    alert: 'GpuRentalNoLeader',
+    expr: 'sum(leader_election_master_status{name="gpu-rental-operator"}) < 1 or absent(leader_election_master_status{name="gpu-rental-operator"})',
+    for: '5m',
+    severity: 'critical',
+    summary: 'No operator leads.',
+    description: 'Machines bill on; none is replaced, none is destroyed.',
+  },
+  {
+    alert: 'GpuRentalReconcileErrors',
+    expr: 'controller:controller_runtime_reconcile_errors:ratio_rate15m > 0.1',
+    for: '15m',
+    severity: 'warning',
+    summary: 'Controller {{ $labels.controller }} fails often.',
+    description: '{{ $value | humanizePercentage }} of its passes ended in an error.',
+  },
+];
+
+/** The runbook's file name. */
+export function runbookName({ alert }: Alert): string {
+  return `${alert.toLowerCase()}.md`;
+}

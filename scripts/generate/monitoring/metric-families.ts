@@ -1,0 +1,68 @@
+import { parseConfig } from '../../../src/config.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import { systemRandom } from '../../../src/lib/random.ts';
+import { Secret } from '../../../src/lib/secret.ts';
+import { type Transport, TransportError } from '../../../src/lib/transport.ts';
+import { exposeOperator } from '../../../src/main/exposition.ts';
+import { createOperator } from '../../../src/main/operator.ts';
+import { tokenCredentials } from '../../../src/runtime/credentials.ts';
+import { countedTransport } from '../../../src/server/marketplace-request-metrics.ts';
+import { createMetricRegistry, type MetricRegistry } from '../../../src/server/metric-registry.ts';
+import { createRentalMetrics } from '../../../src/server/rental-metrics.ts';
+import { createRuntimeMetrics } from '../../../src/server/runtime-metrics.ts';
+
+/** A family as it is registered. */
+export interface MetricFamily {
+  readonly name: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly help: string;
+  readonly labelNames: readonly string[];
+  readonly buckets: readonly number[];
+}
+
+function recording(registry: MetricRegistry, families: MetricFamily[]): MetricRegistry {
+  return {
+    ...registry,
+    counter: (family) => {
+      families.push({ ...family, type: 'counter', buckets: [] });
+      return registry.counter(family);
+    },
+    gauge: (family) => {
+      families.push({ ...family, type: 'gauge', buckets: [] });
+      return registry.gauge(family);
+    },
+    histogram: (family, buckets) => {
+      families.push({ ...family, type: 'histogram', buckets });
+      return registry.histogram(family, buckets);
+    },
+  };
+}
+
+const nowhere: Transport = async () => {
+  throw new TransportError('nothing is sent while families are listed', { sent: false });
+};
+
+/** Every family that the operator registers, by wiring a real one that never runs. Sorted by name. */
+export function metricFamilies(): readonly MetricFamily[] {
+  const families: MetricFamily[] = [];
+  const registry = recording(createMetricRegistry(), families);
+  const marketplace = countedTransport(nowhere, systemClock, registry);
+  const operator = createOperator({
+    config: parseConfig({}, {}),
+    env: { clock: systemClock, random: systemRandom, kube: nowhere, marketplace, log: silentLogger },
+    kubeOrigin: 'https://127.0.0.1:9',
+    credentials: tokenCredentials(new Secret('none')),
+    processName: 'documentation',
+    metrics: createRuntimeMetrics(registry),
+    rentalMetrics: createRentalMetrics(registry),
+    prober: async () => undefined,
+  });
+  exposeOperator(registry, operator, systemClock);
+  return families.toSorted((left, right) => left.name.localeCompare(right.name, 'en'));
+}
+
+/** Names of the series of a family. */
+export function seriesOf({ name, type }: MetricFamily): readonly string[] {
+  return type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name];
+}
