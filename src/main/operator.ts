@@ -1,4 +1,5 @@
 import type { AccountRegistry } from '../accounts/account-registry.ts';
+import { InUseRecord } from '../accounts/in-use-record.ts';
 import type { Installation } from '../accounts/installation.ts';
 import type { Env } from '../lib/env.ts';
 import type { Controller } from '../runtime/controller.ts';
@@ -44,12 +45,19 @@ function tasksOf(wiring: Wiring, controllers: readonly Controller[]): readonly L
     { name: 'events', start: () => {}, stop: () => events.flush() },
     { name: 'marketplace connections', start: () => {}, stop: () => connections.closeAll() },
     { name: 'identity', start: () => lookForIdentity(installation, env), stop: () => {} },
+    inUseRecord(wiring),
     ...controllers.map((controller): LeaderTask => {
       const { name, queue } = controller;
       metrics.watchQueue(name, queue);
       return { name, start: () => controller.start(), stop: () => controller.stop(config.shutdownGrace) };
     }),
   ];
+}
+
+function inUseRecord({ config, env, kube, caches }: Wiring): LeaderTask {
+  const { clock, log } = env;
+  const { namespace } = config;
+  return new InUseRecord({ client: kube, namespace, instances: caches.instances, clock, log });
 }
 
 /** Where it cannot be found out yet, the account controller looks again with each pass. */
