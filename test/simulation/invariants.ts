@@ -1,3 +1,4 @@
+import type { TransportRequest } from '../../src/lib/transport.ts';
 import type { Contract } from '../../src/simulator/world.ts';
 import { isObject, type JsonObject, listAt, metadataOf, objectAt, textAt } from './memory-kube/json.ts';
 import type { Commit } from './memory-kube/store.ts';
@@ -23,6 +24,9 @@ export interface InvariantOptions {
 
 const OPERATOR_LABEL = /^gpurental1(?:-retained)?:[0-9a-f]{8}:([0-9a-f-]+):(\d+):\d+:[0-9a-f]+$/;
 /** With frozen leaders a second machine may live until the surplus rule has seen and destroyed it. */
+/** How long a list may show what was (the operator's `--list-lag`). */
+const LIST_LAG_MS = 60_000;
+const DESTROY_PATH = /^\/api\/v0\/instances\/(\d+)\//;
 const LOOSE_OVERLAP_MS = 300_000;
 
 function purchaseOf(label: string | null): Purchase | undefined {
@@ -79,6 +83,7 @@ export class Invariants {
     for (const [id, contract] of this.#seen) if (!contracts[id]) this.#endedUnseen(contract);
     for (const contract of live) this.#seen.set(contract.id, contract);
     this.#checkForeign(contracts);
+    this.#noteHealth(live);
     this.#checkDoubles(live);
     this.#countWaste(live);
     this.#lastAt = this.#world.now;
@@ -119,6 +124,44 @@ export class Invariants {
     }
   }
 
+  /** A process sends that request, whatever becomes of it. */
+  sent({ method, path, body }: TransportRequest): void {
+    if (method === 'PUT' && path.startsWith('/api/v0/asks/')) this.#rentSent(body ?? '');
+    const destroyed = method === 'DELETE' ? DESTROY_PATH.exec(path)?.[1] : undefined;
+    if (destroyed !== undefined) this.#destroySent(Number(destroyed));
+  }
+
+  #rentSent(body: string): void {
+    const request: unknown = JSON.parse(body);
+    const purchase = isObject(request) ? purchaseOf(textAt(request, 'label') ?? null) : undefined;
+    if (!purchase) return;
+    const { uid, attempt } = purchase;
+    const key = `${uid}/${attempt}`;
+    const sent = (this.#purchases.get(key) ?? 0) + 1;
+    this.#purchases.set(key, sent);
+    if (sent > 1) this.#broken('I6', `attempt ${attempt} of ${uid} was sent ${sent} times`);
+  }
+
+  /** A destroy that is on its way may strike a machine that has recovered meanwhile: what counts is when it was sent. */
+  #destroySent(id: number): void {
+    const contract = this.#seen.get(id);
+    const owner = contract && this.#objects.get(purchaseOf(contract.label)?.uid ?? '');
+    if (!contract || !owner || !isWorkingFor(owner, contract, this.#world)) this.#excused.add(id);
+    else if (this.#world.now - (this.#notWorkingAt.get(id) ?? Number.NEGATIVE_INFINITY) < LIST_LAG_MS) {
+      this.#excused.add(id);
+    }
+  }
+
+  /** When each machine was last seen not to work for its object: an operator may learn of its recovery that much later. */
+  #noteHealth(live: readonly Contract[]): void {
+    for (const contract of live) {
+      const owner = this.#objects.get(purchaseOf(contract.label)?.uid ?? '');
+      if (owner && !isWorkingFor(owner, contract, this.#world)) {
+        this.#notWorkingAt.set(contract.id, this.#world.now);
+      }
+    }
+  }
+
   #began(contract: Contract): void {
     const purchase = purchaseOf(contract.label);
     this.#world.tell(
@@ -126,10 +169,6 @@ export class Invariants {
     );
     if (!purchase) return;
     const { uid, attempt } = purchase;
-    const key = `${uid}/${attempt}`;
-    const made = (this.#purchases.get(key) ?? 0) + 1;
-    this.#purchases.set(key, made);
-    if (made > 1) this.#broken('I6', `attempt ${attempt} of ${uid} made ${made} contracts`);
     if (this.#handsOn.has(uid)) return;
     const owner = this.#objects.get(uid);
     if (owner && !hasIntentFor(owner, attempt)) {
@@ -143,7 +182,7 @@ export class Invariants {
   #endedUnseen(contract: Contract): void {
     this.#seen.delete(contract.id);
     this.#world.tell(`contract ${contract.id} ends`);
-    if (this.#elsewhere.delete(contract.id)) return;
+    if (this.#elsewhere.delete(contract.id) || this.#excused.delete(contract.id)) return;
     const uid = purchaseOf(contract.label)?.uid;
     const owner = uid === undefined ? undefined : this.#objects.get(uid);
     if (!owner || uid === undefined || this.#handsOn.has(uid)) return;
@@ -153,6 +192,9 @@ export class Invariants {
   }
 
   readonly #elsewhere = new Set<number>();
+  /** Contracts that were not at work when a process sent their destroy. */
+  readonly #excused = new Set<number>();
+  readonly #notWorkingAt = new Map<number, number>();
 
   /** Somebody else ends that contract, in the console. */
   destroyedElsewhere(id: number): void {
@@ -263,7 +305,7 @@ function isWorkingFor(object: JsonObject, contract: Contract, world: SimulatedWo
     metadataOf(object)['deletionTimestamp'] === undefined &&
     status['instanceId'] === contract.id &&
     spec['powerState'] === 'Running' &&
-    (status['image'] === undefined || status['image'] === spec['image']) &&
+    contract.image === spec['image'] &&
     contract.actualStatus === 'running' &&
     contract.intendedStatus === 'running' &&
     machine?.state === 'up'

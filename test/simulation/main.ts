@@ -20,7 +20,9 @@ const spread = (values: readonly number[]) => ({
 async function tellStory(seed: number, mode: Mode): Promise<void> {
   const { faults, result } = await shrink({ seed, mode });
   process.stderr.write(`\nSeed ${seed}, ${mode}: ${result.violations.length} violations. `);
-  process.stderr.write(`Shortest fault list that still breaks: ${JSON.stringify(faults)}\n`);
+  process.stderr.write(
+    `Shortest fault list that still breaks: ${JSON.stringify(faults.map(({ index, kind }) => `${index} ${kind}`))}\n`,
+  );
   process.stderr.write(`Replay: SEED=${seed} make simulate\n`);
   for (const line of result.trace) process.stderr.write(`${line}\n`);
 }

@@ -11,8 +11,14 @@ export interface ScheduleOptions {
   readonly seed: number;
   readonly mode: Mode;
   readonly keepTrace: boolean;
-  /** Faults per call that are allowed to strike, by number; all where absent. For shrinking. */
-  readonly allow?: (index: number) => boolean;
+  /** Which faults may strike; all where absent. For shrinking and for replays. */
+  readonly allow?: (fault: Fault) => boolean;
+}
+
+/** One fault of a schedule: its number in order, and its kind. */
+export interface Fault {
+  readonly index: number;
+  readonly kind: string;
 }
 
 export interface ScheduleResult {
@@ -23,8 +29,8 @@ export interface ScheduleResult {
   readonly trace: readonly string[];
   readonly steps: number;
   readonly virtualSeconds: number;
-  /** How many faults struck. */
-  readonly faults: number;
+  /** The faults that struck, in order. */
+  readonly faults: readonly Fault[];
 }
 
 const SECOND = 1000;
@@ -48,7 +54,8 @@ class Schedule {
   readonly #users: Users;
   readonly #invariants: Invariants;
   #isStormy = true;
-  #faults = 0;
+  #drawn = 0;
+  readonly #struck: Fault[] = [];
   #created = FIRST_NAMES.length;
 
   constructor(options: ScheduleOptions) {
@@ -96,25 +103,29 @@ class Schedule {
       trace: world.trace.lines,
       steps: world.scheduler.steps,
       virtualSeconds: world.second,
-      faults: this.#faults,
+      faults: this.#struck,
     };
   }
 
   /** Whether the next fault strikes; numbered, so that a shrinking run can leave some out. */
-  #strikes(): boolean {
-    this.#faults += 1;
-    return this.#options.allow?.(this.#faults) ?? true;
+  #strikes(kind: string): boolean {
+    this.#drawn += 1;
+    const fault = { index: this.#drawn, kind };
+    if (this.#options.allow?.(fault) === false) return false;
+    this.#struck.push(fault);
+    return true;
   }
 
   #fate(call: Parameters<typeof fateIn>[2] & { readonly machine: { readonly name: string } }): Fate {
+    if (call.side === 'market') this.#invariants.sent(call.request);
     const quiet = { requestMs: 2, responseMs: 2 };
     if (!this.#isStormy) return quiet;
     const { fate, name } = fateIn(this.#climate, this.#random, call);
     if (name === undefined) return fate;
-    if (!this.#strikes()) return quiet;
+    if (!this.#strikes(name)) return quiet;
     const path = call.request.path.split('?')[0];
     this.#world.tell(
-      `${call.machine.name}: ${name} at ${call.request.method} ${path} (fault ${this.#faults})`,
+      `${call.machine.name}: ${name} at ${call.request.method} ${path} (fault ${this.#drawn})`,
     );
     return fate;
   }
@@ -122,25 +133,25 @@ class Schedule {
   #scheduleStorm(): void {
     const { marketFaultEvery, killEvery, freezeEvery, clockJumpEvery, compactEvery, userEvery } =
       this.#climate;
-    this.#every(marketFaultEvery, () => this.#marketFault());
-    this.#every(killEvery, () => this.#kill());
-    this.#every(freezeEvery, () => this.#freeze());
-    this.#every(clockJumpEvery, () => this.#jumpClock());
-    this.#every(compactEvery, () => {
+    this.#every(marketFaultEvery, 'marketFault', () => this.#marketFault());
+    this.#every(killEvery, 'kill', () => this.#kill());
+    this.#every(freezeEvery, 'freeze', () => this.#freeze());
+    this.#every(clockJumpEvery, 'clockJump', () => this.#jumpClock());
+    this.#every(compactEvery, 'compact', () => {
       this.#world.kube.store.compact();
       this.#world.kube.closeWatches();
       this.#world.tell('etcd is compacted and the API server restarts');
     });
-    this.#every(userEvery, () => this.#userActs());
+    this.#every(userEvery, 'user', () => this.#userActs());
   }
 
-  #every(meanSeconds: number, act: () => void): void {
+  #every(meanSeconds: number, kind: string, act: () => void): void {
     if (meanSeconds === 0) return;
     const wait = -Math.log(1 - this.#random.next()) * meanSeconds * SECOND;
     this.#world.scheduler.after(wait, () => {
       if (!this.#isStormy) return;
-      if (this.#strikes()) act();
-      this.#every(meanSeconds, act);
+      if (this.#strikes(kind)) act();
+      this.#every(meanSeconds, kind, act);
     });
   }
 

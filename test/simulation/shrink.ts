@@ -1,44 +1,90 @@
-import { type Mode, runSchedule, type ScheduleResult } from './schedule.ts';
+import { type Fault, type Mode, runSchedule, type ScheduleResult } from './schedule.ts';
 
 export interface Shrunk {
-  /** Numbers of the faults that are enough. */
-  readonly faults: readonly number[];
+  /** The faults that are enough. */
+  readonly faults: readonly Fault[];
   readonly result: ScheduleResult;
 }
 
-const MOST_RUNS = 120;
-
-/**
- * Leaves out faults as long as the schedule still breaks a promise: halves first, then smaller pieces
- * (delta debugging, Zeller and Hildebrandt 2002).
- */
-export async function shrink({
-  seed,
-  mode,
-}: {
+export interface ShrinkOptions {
   readonly seed: number;
   readonly mode: Mode;
-}): Promise<Shrunk> {
-  const run = (faults: ReadonlySet<number> | undefined): Promise<ScheduleResult> =>
-    runSchedule({ seed, mode, keepTrace: true, ...(faults ? { allow: (index) => faults.has(index) } : {}) });
-  let result = await run(undefined);
-  let faults = Array.from({ length: result.faults }, (_, index) => index + 1);
-  let pieces = 2;
-  for (let runs = 0; runs < MOST_RUNS && faults.length > 1 && pieces <= faults.length; ) {
-    const size = Math.ceil(faults.length / pieces);
-    let smaller: { faults: number[]; result: ScheduleResult } | undefined;
-    for (let start = 0; start < faults.length && runs < MOST_RUNS && !smaller; start += size) {
-      const kept = [...faults.slice(0, start), ...faults.slice(start + size)];
-      const tried = await run(new Set(kept));
-      runs += 1;
-      if (tried.violations.length > 0) smaller = { faults: kept, result: tried };
-    }
-    if (smaller) {
-      ({ faults, result } = smaller);
-      pieces = Math.max(2, pieces - 1);
-    } else {
-      pieces *= 2;
+  /** How many schedules may be run; the best so far is the answer. */
+  readonly mostRuns?: number;
+}
+
+/**
+ * Leaves out faults as long as the schedule still breaks the same promise: whole kinds first, then halves of
+ * what is left, then smaller pieces (delta debugging, Zeller and Hildebrandt 2002).
+ */
+export async function shrink(options: ShrinkOptions): Promise<Shrunk> {
+  const search = new Search(options);
+  await search.begin();
+  await search.dropKinds();
+  await search.dropPieces();
+  return search.best();
+}
+
+class Search {
+  readonly #options: ShrinkOptions;
+  #runsLeft: number;
+  #best: Shrunk | undefined;
+  #invariant: string | undefined;
+
+  constructor(options: ShrinkOptions) {
+    this.#options = options;
+    this.#runsLeft = options.mostRuns ?? 120;
+  }
+
+  best(): Shrunk {
+    if (!this.#best) throw new Error('a search has to begin first');
+    return this.#best;
+  }
+
+  async begin(): Promise<void> {
+    const result = await this.#run(() => true);
+    this.#best = { faults: result.faults, result };
+    this.#invariant = result.violations[0]?.invariant;
+  }
+
+  /** Kinds keep the order of draws, so that leaving one out changes little else. */
+  async dropKinds(): Promise<void> {
+    const dropped = new Set<string>();
+    for (const kind of new Set(this.best().faults.map((fault) => fault.kind))) {
+      const without = new Set([...dropped, kind]);
+      if (await this.#stillBreaks((fault) => !without.has(fault.kind))) dropped.add(kind);
     }
   }
-  return { faults, result };
+
+  async dropPieces(): Promise<void> {
+    for (let pieces = 2; pieces <= this.best().faults.length && this.#runsLeft > 0; ) {
+      pieces = (await this.#dropOne(pieces)) ? Math.max(2, pieces - 1) : pieces * 2;
+    }
+  }
+
+  async #dropOne(pieces: number): Promise<boolean> {
+    const { faults } = this.best();
+    const size = Math.ceil(faults.length / pieces);
+    for (let start = 0; start < faults.length; start += size) {
+      const kept = new Set(
+        faults.filter((_fault, at) => at < start || at >= start + size).map(({ index }) => index),
+      );
+      if (await this.#stillBreaks(({ index }) => kept.has(index))) return true;
+    }
+    return false;
+  }
+
+  async #stillBreaks(allow: (fault: Fault) => boolean): Promise<boolean> {
+    if (this.#runsLeft === 0) return false;
+    const result = await this.#run(allow);
+    if (!result.violations.some(({ invariant }) => invariant === this.#invariant)) return false;
+    this.#best = { faults: result.faults, result };
+    return true;
+  }
+
+  #run(allow: (fault: Fault) => boolean): Promise<ScheduleResult> {
+    this.#runsLeft -= 1;
+    const { seed, mode } = this.#options;
+    return runSchedule({ seed, mode, keepTrace: true, allow });
+  }
 }
