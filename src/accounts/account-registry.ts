@@ -40,6 +40,9 @@ export interface ProvenKey {
   readonly user: UserFacts;
 }
 
+/** What only the controllers of accounts hear. */
+export type AccountNews = FeedEvent | { readonly type: 'status' };
+
 interface NotReady {
   readonly reason: string;
   readonly message: string;
@@ -64,7 +67,7 @@ export class AccountRegistry implements AccountDirectory {
   readonly #options: AccountRegistryOptions;
   readonly #byKey = new Map<string, Known>();
   readonly #listeners = new Set<(ref: AccountRef) => void>();
-  readonly #lookListeners = new Set<(ref: AccountRef, event: FeedEvent) => void>();
+  readonly #newsListeners = new Set<(ref: AccountRef, news: AccountNews) => void>();
 
   constructor(options: AccountRegistryOptions) {
     this.#options = options;
@@ -94,10 +97,10 @@ export class AccountRegistry implements AccountDirectory {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Called after each complete or failed list of an account's login. */
-  onLook(listener: (ref: AccountRef, event: FeedEvent) => void): () => void {
-    this.#lookListeners.add(listener);
-    return () => this.#lookListeners.delete(listener);
+  /** For controllers of accounts: each list of a login, complete or failed, and what a status should say. */
+  onNews(listener: (ref: AccountRef, news: AccountNews) => void): () => void {
+    this.#newsListeners.add(listener);
+    return () => this.#newsListeners.delete(listener);
   }
 
   /** The session behind an account for its own controller, whatever its state. */
@@ -154,6 +157,10 @@ export class AccountRegistry implements AccountDirectory {
     return known?.notReady !== undefined && known.session === undefined;
   }
 
+  #tell(ref: AccountRef, news: AccountNews): void {
+    for (const listener of this.#newsListeners) listener(ref, news);
+  }
+
   announce(ref: AccountRef): void {
     for (const listener of this.#listeners) listener(ref);
   }
@@ -202,9 +209,8 @@ export class AccountRegistry implements AccountDirectory {
       }),
       objects: () => this.#options.objectsOf(ref),
       onChange: () => this.announce(ref),
-      onLook: (event) => {
-        for (const listener of this.#lookListeners) listener(ref, event);
-      },
+      onNews: () => this.#tell(ref, { type: 'status' }),
+      onLook: (look) => this.#tell(ref, look),
     });
   }
 }

@@ -59,8 +59,10 @@ export interface ProvenAccountOptions {
   /** GpuInstances that name this account, as the cache has them. */
   readonly objects: () => readonly AccountObject[];
   readonly namespaceAllowed: (account: MarketplaceAccount, namespace: string) => boolean;
-  /** Something that status or other objects should know has changed. */
+  /** Something changed that may let objects do what they could not, or stop them. */
   readonly onChange: () => void;
+  /** Something changed that the account's status should say, and nobody else waits for. */
+  readonly onNews: () => void;
   /** A look at the marketplace ended, whatever it showed: for the account's own controller. */
   readonly onLook: (event: FeedEvent) => void;
 }
@@ -96,7 +98,7 @@ export class ProvenAccount implements AccountSession {
     this.login = connection.login;
     this.client = connection.client;
     this.feed = connection.feed;
-    this.avoid = new AccountAvoidList(clock, avoidOf(account), options.onChange);
+    this.avoid = new AccountAvoidList(clock, avoidOf(account), options.onNews);
     this.#breaker = breakerAtStart(breakerOf(account));
     this.#labelEcho = echoOf(account.status?.labelsEchoed);
     this.#census = new MachineCensus(this.login, options.constants);
@@ -212,7 +214,7 @@ export class ProvenAccount implements AccountSession {
   swept(findings: SweepFindings): void {
     const changed = JSON.stringify(findings) !== JSON.stringify(this.#findings);
     this.#findings = findings;
-    if (changed) this.#options.onChange();
+    if (changed) this.#options.onNews();
   }
 
   /** Sums with the rentals under way. */

@@ -51,8 +51,8 @@ export interface SumInput {
 }
 
 const HOUR_MS = 3_600_000;
-/** Prices move by the second; asking again sooner would be a hot loop. */
-const ASK_AGAIN_MS = 30_000;
+/** Soon enough for a person who has just raised a limit, and no hot loop. */
+const ASK_AGAIN_MS = 10_000;
 
 /** Adds an account up. */
 export function sumAccount(input: SumInput): AccountSums {

@@ -58,9 +58,9 @@ export function createMarketplaceAccountController(options: MarketplaceAccountCo
   const controller = createController({ ...options, name: 'marketplaceaccount', reconcile });
   accounts.onChange((change) => controller.queue.add(change.key));
   options.registry.onChange((ref) => controller.queue.add(keyOf(ref)));
-  options.registry.onLook((ref, event) => {
+  options.registry.onNews((ref, news) => {
     const uid = accounts.get(keyOf(ref))?.metadata.uid;
-    if (uid !== undefined && event.type === 'failed' && REFUSALS.has(event.error.kind))
+    if (uid !== undefined && news.type === 'failed' && REFUSALS.has(news.error.kind))
       options.keyChecks.refused(uid);
     controller.queue.add(keyOf(ref));
   });

@@ -37,8 +37,8 @@ export function createOrphanSweep(options: OrphanSweepOptions): Controller {
   };
 
   const controller = createController({ ...options, name: 'orphansweep', reconcile });
-  registry.onLook((ref, event) => {
-    if (event.type === 'list') controller.queue.add(keyOf(ref));
+  registry.onNews((ref, news) => {
+    if (news.type === 'list') controller.queue.add(keyOf(ref));
   });
   return controller;
 }
