@@ -18,7 +18,7 @@ export function newSigningKey(id: number): SigningKey {
 }
 
 /** What a worker verifies: exactly this text, with four spaces and real line feeds. */
-export function signedText(url: string): string {
+function signedText(url: string): string {
   return `{\n    "url": "${url}"\n}`;
 }
 
