@@ -1,0 +1,364 @@
+import { describe, expect, test } from 'vitest';
+import { observed, proven, SECOND_KEY, session } from '../../../test/builders/observed-account.ts';
+import { authenticated, funded, reachable, ready, stalled, unreadiness } from './conditions.ts';
+import { decide } from './decide.ts';
+import type { Action, Observed } from './types.ts';
+
+const types = (actions: readonly Action[]) => actions.map(({ type }) => type);
+
+describe('Authenticated', () => {
+  test.each([
+    ['the key proves its login', observed(), 'True', 'Authenticated'],
+    ['nothing was tried yet', observed({ proof: { type: 'none' } }), 'Unknown', 'Pending'],
+    [
+      'the URL is not allowed',
+      observed({ url: { type: 'refused', url: 'https://x.example', allowed: ['https://y.example'] } }),
+      'False',
+      'URLNotAllowed',
+    ],
+    [
+      'the Secret is missing and no key is kept',
+      observed({ reading: { type: 'secretMissing', secret: 'key' }, proof: { type: 'none' } }),
+      'False',
+      'SecretMissing',
+    ],
+    [
+      'the Secret is missing and the kept key works',
+      observed({ reading: { type: 'secretMissing', secret: 'key' }, proof: proven({ source: 'kept' }) }),
+      'False',
+      'UsingKeptKey',
+    ],
+    [
+      'the operator may not read the Secret',
+      observed({ reading: { type: 'forbidden', secret: 'key' }, proof: { type: 'none' } }),
+      'False',
+      'NotPermitted',
+    ],
+    ['the key is refused', observed({ proof: failed('unauthorized') }), 'False', 'KeyRejected'],
+    [
+      'a second factor is wanted',
+      observed({ proof: failed('twoFactorRequired') }),
+      'False',
+      'TwoFactorRequired',
+    ],
+    ['the key may not read its user', observed({ proof: failed('forbidden') }), 'False', 'KeyTooNarrow'],
+    ['the marketplace is away', observed({ proof: failed('unavailable') }), 'Unknown', 'Unreachable'],
+    [
+      'the marketplace answers rubbish',
+      observed({ proof: failed('malformedReply') }),
+      'Unknown',
+      'MalformedReply',
+    ],
+    ['the key is one of another user', pinnedTo(9), 'False', 'LoginChanged'],
+    ['the key may not destroy', observed({ proof: proven({ mayDestroy: false }) }), 'False', 'KeyTooNarrow'],
+  ] as const)('%s', (_, given, status, reason) => {
+    expect(authenticated(given)).toMatchObject({ status, reason });
+  });
+
+  test('another user’s key is told before what it may not do', () => {
+    const both = observed({ proof: proven({ mayDestroy: false }), account: pinnedTo(9).account });
+    expect(authenticated(both).reason).toBe('LoginChanged');
+  });
+});
+
+function failed(kind: 'unauthorized' | 'twoFactorRequired' | 'forbidden' | 'unavailable' | 'malformedReply') {
+  return { type: 'failed', source: 'user', failure: { kind, message: '' } } as const;
+}
+
+/** An account whose login was pinned to another user before. */
+function pinnedTo(userId: number): Observed {
+  const { account } = observed();
+  const login = { url: 'https://market.example', userId, provenAt: '2026-11-20T00:00:00Z' };
+  return observed({ account: { ...account, status: { login } } });
+}
+
+describe('Reachable', () => {
+  const health = (changes: object) =>
+    observed({ session: session({ health: { ...session().health, ...changes } }) });
+  const error = { kind: 'throttled' } as never;
+
+  test.each([
+    ['lists arrive', observed(), 'True', 'ListComplete'],
+    ['there is no session yet', observed({ session: undefined }), 'Unknown', 'Pending'],
+    [
+      'the first list is on its way',
+      health({ state: 'starting', lastCompleteAt: undefined }),
+      'Unknown',
+      'Pending',
+    ],
+    ['one list failed', health({ lastError: error, consecutiveFailures: 1 }), 'True', 'ListComplete'],
+    ['two lists failed', health({ lastError: error, consecutiveFailures: 2 }), 'False', 'Throttled'],
+    [
+      'the very first list failed',
+      health({ lastError: error, consecutiveFailures: 1, lastCompleteAt: undefined }),
+      'False',
+      'Throttled',
+    ],
+    [
+      'the key cannot even be tried',
+      observed({ session: undefined, proof: failed('unavailable') }),
+      'False',
+      'Unreachable',
+    ],
+  ] as const)('%s', (_, given, status, reason) => {
+    expect(reachable(given)).toMatchObject({ status, reason });
+  });
+});
+
+describe('Funded', () => {
+  const limited = (limits: object, sums: object = {}, credit: number | undefined = 100_000_000) => {
+    const { account } = observed();
+    return observed({
+      account: { ...account, spec: { ...account.spec, limits } },
+      proof: proven({ user: { ...proven().user, credit } }),
+      session: session({ sums: { ...session().sums, ...sums } }),
+    });
+  };
+  test.each([
+    ['credit and no limits', limited({}), 'True', 'Funded'],
+    [
+      'credit that may not be read',
+      observed({ proof: proven({ user: { ...proven().user, credit: undefined } }), session: session() }),
+      'Unknown',
+      'CreditUnknown',
+    ],
+    ['no credit', limited({}, {}, 0), 'False', 'LowCredit'],
+    ['debt', limited({}, {}, -5_000_000), 'False', 'LowCredit'],
+    ['credit below minCredit', limited({ minCredit: '100.01' }), 'False', 'LowCredit'],
+    [
+      'a month that is used up',
+      limited({ maxSpendPerMonth: '5' }, { spentThisMonth: 5_000_000 }),
+      'False',
+      'SpendLimitReached',
+    ],
+    [
+      'an hour that is full',
+      limited({ maxSpendPerHour: '2' }, { dollarsPerHour: 2_000_000 }),
+      'False',
+      'SpendLimitReached',
+    ],
+    ['an hour with room', limited({ maxSpendPerHour: '2' }, { dollarsPerHour: 1_999_999 }), 'True', 'Funded'],
+  ] as const)('%s', (_, given, status, reason) => {
+    expect(funded(given)).toMatchObject({ status, reason });
+  });
+
+  test('no figure that moves by itself is in the text', () => {
+    expect(funded(limited({ minCredit: '7' }, {}, 3_210_000)).message).not.toContain('3.21');
+  });
+});
+
+describe('Ready and Stalled', () => {
+  const lost = { type: 'lost', why: { reason: 'IdentityLost', message: 'restore it' } } as const;
+  const known = observed().installation;
+
+  test.each([
+    ['everything holds', observed(), 'Ready', undefined],
+    ['the key is refused', observed({ proof: failed('unauthorized') }), 'KeyRejected', 'KeyRejected'],
+    ['the identity is lost', observed({ installation: lost }), 'IdentityLost', 'IdentityLost'],
+    [
+      'the marketplace is away',
+      observed({ session: undefined, proof: failed('unavailable') }),
+      'Unreachable',
+      undefined,
+    ],
+    [
+      'the identity belongs to another cluster',
+      observed({ installation: { ...known, sweep: 'clusterChanged' } as Observed['installation'] }),
+      'Ready',
+      'ClusterChanged',
+    ],
+    [
+      'memory was rolled back',
+      observed({ session: session({ findings: { orphans: [5], rolledBack: [5], copied: [] } }) }),
+      'Ready',
+      'MemoryRolledBack',
+    ],
+  ] as const)('%s', (_, given, reason, stall) => {
+    expect(ready(given).reason).toBe(reason);
+    expect(stalled(given)?.reason).toBe(stall);
+  });
+
+  test('a lack of money makes it not Ready, and still gives no reason to refuse teardown', () => {
+    const poor = observed({ proof: proven({ user: { ...proven().user, credit: 0 } }) });
+    expect(ready(poor)).toMatchObject({ status: 'False', reason: 'LowCredit' });
+    expect(unreadiness(poor)).toBeUndefined();
+  });
+});
+
+describe('what is done', () => {
+  test('a first proof sets the finalizer, keeps the key and connects', () => {
+    const { account } = observed();
+    const first = observed({ account: { ...account, metadata: { ...account.metadata, finalizers: [] } } });
+    expect(decide(first).needsFinalizer).toBe(true);
+    expect(types(decide(first).actions)).toEqual(['keepKey', 'connect', 'setReadiness']);
+    expect(decide(first).status.login).toMatchObject({ userId: 7, url: 'https://market.example' });
+  });
+
+  test('a key that is kept already is not written again', () => {
+    expect(types(decide(observed({ keyKept: true })).actions)).toEqual(['connect', 'setReadiness']);
+  });
+
+  test('a kept key never pins a login and is never kept again', () => {
+    const kept = observed({
+      reading: { type: 'secretMissing', secret: 'key' },
+      proof: proven({ source: 'kept' }),
+    });
+    expect(decide(kept).status.login).toBeUndefined();
+    expect(types(decide(kept).actions)).not.toContain('keepKey');
+  });
+
+  test.each(['unauthorized', 'forbidden', 'twoFactorRequired'] as const)('%s ends the session', (kind) => {
+    expect(types(decide(observed({ proof: failed(kind) })).actions)).toContain('disconnect');
+  });
+
+  test('a proof that could not be asked for ends nothing', () => {
+    expect(types(decide(observed({ proof: failed('unavailable') })).actions)).toEqual(['setReadiness']);
+  });
+
+  test('another user’s key ends the session, keeps the pinned login and tells it once', () => {
+    const decision = decide(pinnedTo(9));
+    expect(types(decision.actions)).toEqual(['disconnect', 'setReadiness', 'event']);
+    expect(decision.status.login?.userId).toBe(9);
+    const told = observed({ account: { ...observed().account, status: decision.status } });
+    expect(types(decide(told).actions)).not.toContain('event');
+  });
+
+  test('an identity that is not known is looked for', () => {
+    const pending = { type: 'pending', why: { reason: 'IdentityPending', message: '' } } as const;
+    expect(types(decide(observed({ installation: pending })).actions)).toContain('resolveIdentity');
+  });
+
+  test('a changed key is kept', () => {
+    expect(decide(observed({ proof: proven({ key: SECOND_KEY }) })).actions[0]).toEqual({
+      type: 'keepKey',
+      key: SECOND_KEY,
+    });
+  });
+});
+
+describe('deletion', () => {
+  const deleting = (blockers: readonly string[]) => {
+    const { account } = observed();
+    const metadata = { ...account.metadata, deletionTimestamp: '2026-11-20T12:00:00Z' };
+    return observed({ account: { ...account, metadata }, blockers });
+  };
+
+  test('waits for machines, names them and keeps the session for their teardown', () => {
+    const decision = decide(deleting(['team/a', 'team/b']));
+    expect(types(decision.actions)).toEqual(['keepKey', 'connect', 'setReadiness']);
+    expect(ready(deleting(['team/a', 'team/b']))).toMatchObject({ reason: 'MachinesRemain' });
+    expect(ready(deleting(['team/a', 'team/b'])).message).toContain('team/a, team/b');
+    expect(decision.needsFinalizer).toBe(false);
+  });
+
+  test('names ten objects and counts the others', () => {
+    const many = Array.from({ length: 12 }, (_, index) => `team/o${index}`);
+    expect(ready(deleting(many)).message).toContain('team/o9 and 2 more');
+  });
+
+  test('ends with the session, the kept key and the finalizer, in this order', () => {
+    expect(types(decide(deleting([])).actions)).toEqual(['disconnect', 'dropKeptKey', 'removeFinalizer']);
+  });
+});
+
+describe('the breaker on record', () => {
+  const open = { type: 'open', since: 1_000, cause: 'massFailure', newlyBad: 6, message: 'six' } as const;
+
+  test('a mass failure is written down and told once', () => {
+    const decision = decide(observed({ session: session({ breaker: open }) }));
+    expect(decision.status.breaker).toEqual({ open: true, since: '1970-01-01T00:00:01Z', newlyBad: 6 });
+    expect(types(decision.actions)).toContain('event');
+  });
+
+  test('a list that failed is not worth a write', () => {
+    const failedList = { ...open, cause: 'listFailed' } as const;
+    expect(decide(observed({ session: session({ breaker: failedList }) })).status.breaker).toBeUndefined();
+  });
+
+  test('a new value of the annotation closes it, and is remembered', () => {
+    const { account } = observed();
+    const metadata = { ...account.metadata, annotations: { 'gpurental.dev/close-breaker': 'v1' } };
+    const status = { breaker: { open: true, since: '2026-11-20T00:00:00Z', newlyBad: 6 } };
+    const given = observed({
+      account: { ...account, metadata, status },
+      session: session({ breaker: open }),
+    });
+    expect(types(decide(given).actions)).toContain('closeBreaker');
+    expect(decide(given).status.breaker).toMatchObject({ open: false, closedBy: 'v1' });
+    const again = observed({
+      account: { ...account, metadata, status: decide(given).status },
+      session: session({ breaker: open }),
+    });
+    expect(types(decide(again).actions)).not.toContain('closeBreaker');
+  });
+});
+
+describe('what is written', () => {
+  test('deciding twice about the same writes the same', () => {
+    const first = decide(observed());
+    const second = decide(
+      observed({
+        account: { ...observed().account, status: first.status },
+        figuresWrittenAt: observed().now,
+      }),
+    );
+    expect(second.status).toEqual(first.status);
+  });
+
+  test('a process that has just started leaves the conditions as they stand', () => {
+    const before = decide(observed()).status;
+    const started = observed({
+      account: { ...observed().account, status: before },
+      session: undefined,
+      proof: { type: 'none' },
+    });
+    expect(decide(started).status.conditions).toEqual(before.conditions);
+  });
+
+  test('what this pass does not know stays: deleted objects, retained machines, avoid list', () => {
+    const status = {
+      deletedObjects: { month: '2026-11', spent: '3.00', rentals: [] },
+      retained: [
+        {
+          instanceId: 4,
+          owner: 'team/a',
+          ownerUid: 'u',
+          since: '2026-11-20T11:59:59Z',
+          policy: 'Retain' as const,
+        },
+      ],
+    };
+    const given = observed({ account: { ...observed().account, status } });
+    expect(decide(given).status).toMatchObject(status);
+  });
+
+  test('a retained machine that is listed no more leaves the list', () => {
+    const status = {
+      retained: [
+        {
+          instanceId: 4,
+          owner: 'team/a',
+          ownerUid: 'u',
+          since: '2026-11-19T00:00:00Z',
+          policy: 'Retain' as const,
+        },
+      ],
+    };
+    const given = observed({ account: { ...observed().account, status } });
+    expect(decide(given).status.retained).toEqual([]);
+  });
+
+  test('the newest rental on record never goes back', () => {
+    const status = { lastRentalAt: '2026-11-20T11:00:00Z' };
+    const older = observed({
+      account: { ...observed().account, status },
+      newestRentalAt: Date.parse('2026-11-20T10:00:00Z'),
+    });
+    expect(decide(older).status.lastRentalAt).toBe('2026-11-20T11:00:00Z');
+    const newer = observed({
+      account: { ...observed().account, status },
+      newestRentalAt: Date.parse('2026-11-20T11:30:00Z'),
+    });
+    expect(decide(newer).status.lastRentalAt).toBe('2026-11-20T11:30:00Z');
+  });
+});

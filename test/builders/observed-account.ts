@@ -1,0 +1,109 @@
+import type { MarketplaceAccount } from '../../src/api/v1alpha1/marketplace-account.ts';
+import type { KeyProof, Observed, SessionFacts } from '../../src/controllers/marketplace-account/types.ts';
+import { Secret } from '../../src/lib/secret.ts';
+import { newIdentity } from '../../src/ownership/identity.ts';
+
+const NOW = Date.parse('2026-11-20T12:00:00Z');
+const LOGIN = { url: 'https://market.example', userId: 7 };
+const FIRST_KEY = new Secret('first-key');
+export const SECOND_KEY = new Secret('second-key');
+
+const identity = newIdentity(
+  { id: new Uint8Array(16).fill(1), key: new Uint8Array(32).fill(2) },
+  { kubeSystemUid: undefined, scope: '*' },
+);
+
+type Proven = Extract<KeyProof, { type: 'proven' }>;
+
+/** A key that proves user 7 with 100 dollars of credit. */
+export function proven(changes: Partial<Proven> = {}): Proven {
+  return {
+    type: 'proven',
+    source: 'user',
+    key: FIRST_KEY,
+    login: LOGIN,
+    mayDestroy: true,
+    user: {
+      id: 7,
+      email: undefined,
+      fullName: undefined,
+      username: undefined,
+      credit: 100_000_000,
+      sshKey: 'ssh-ed25519 AAAA',
+      twoFactor: 'disabled',
+    },
+    ...changes,
+  };
+}
+
+/** A session whose lists arrive, without machines. */
+export function session(changes: Partial<SessionFacts> = {}): SessionFacts {
+  return {
+    login: LOGIN,
+    health: {
+      state: 'healthy',
+      lastCompleteAt: NOW - 1_000,
+      consecutiveFailures: 0,
+      lastError: undefined,
+      form: 'whole',
+    },
+    counts: { objects: 0, rented: 0, billing: 0, retained: 0, orphaned: 0, foreign: 0 },
+    listed: new Set(),
+    sums: {
+      rentalsLastHour: 0,
+      oldestRentalAt: undefined,
+      liveMachines: 0,
+      dollarsPerHour: 0,
+      spentThisMonth: 0,
+      credit: 100_000_000,
+    },
+    breaker: { type: 'closed' },
+    labelEcho: 'unknown',
+    avoid: [],
+    findings: { orphans: [], rolledBack: [], copied: [] },
+    ...changes,
+  };
+}
+
+function account(): MarketplaceAccount {
+  return {
+    apiVersion: 'gpurental.dev/v1alpha1',
+    kind: 'MarketplaceAccount',
+    metadata: {
+      name: 'default',
+      namespace: 'team',
+      uid: 'account-uid',
+      generation: 1,
+      finalizers: ['gpurental.dev/account'],
+    },
+    spec: {
+      apiKeySecretRef: { name: 'key', key: 'api-key' },
+      pollInterval: '10s',
+      allowedNamespaces: { from: 'Same' },
+      limits: {},
+      orphanPolicy: 'Report',
+      adoption: 'None',
+      maxUnhealthy: '20%',
+    },
+  };
+}
+
+/** An account with everything as it should be; a row names only what matters to it. */
+export function observed(changes: Partial<Observed> = {}): Observed {
+  return {
+    account: account(),
+    now: NOW,
+    url: { type: 'allowed', url: LOGIN.url },
+    reading: { type: 'key', key: FIRST_KEY },
+    proof: proven(),
+    session: session(),
+    installation: { type: 'known', identity, sweep: 'allowed' },
+    blockers: [],
+    newestRentalAt: undefined,
+    keyKept: false,
+    figuresWrittenAt: undefined,
+    pollIntervalMs: 10_000,
+    keyCheckIntervalMs: 60_000,
+    ...changes,
+  };
+}
