@@ -6,6 +6,7 @@ import { admissionArtifacts } from './generate/admission/admission-artifacts.ts'
 import { type Artifact, drifting, strangers, write } from './generate/artifact.ts';
 import { chartArtifacts } from './generate/chart/chart-artifacts.ts';
 import { customResourceArtifacts, GENERATED_FOLDERS } from './generate/custom-resources.ts';
+import { failureArtifacts } from './generate/failures/failures-page.ts';
 import { monitoringArtifacts } from './generate/monitoring/monitoring-artifacts.ts';
 import { permissionArtifacts } from './generate/permissions.ts';
 import { referenceArtifacts } from './generate/reference.ts';
@@ -17,6 +18,7 @@ const artifacts: readonly Artifact[] = [
   ...chartArtifacts(),
   ...monitoringArtifacts(),
   ...referenceArtifacts(),
+  ...failureArtifacts(),
 ];
 
 const left = strangers(artifacts, GENERATED_FOLDERS);

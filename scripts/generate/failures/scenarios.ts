@@ -1,0 +1,170 @@
+/** One way in which things go wrong, and what has to happen then. */
+export interface Scenario {
+  readonly number: number;
+  readonly happens: string;
+  readonly must: string;
+  /** Why no test shows it, where none does. */
+  readonly notShown?: string;
+}
+
+const rows: readonly (readonly [happens: string, must: string, notShown?: string])[] = [
+  [
+    'The operator dies after a rental was answered and before the result is saved',
+    'After the restart the machine is found by its label and claimed; nothing else is rented',
+  ],
+  [
+    'It dies after the intent was written and before the rental is sent',
+    'It waits until lists prove that nothing came of it, then rents under the next attempt',
+  ],
+  ['The rental times out, but the contract was made', 'As 1'],
+  [
+    'The rental times out and is carried out minutes later',
+    'Within the settle time it is adopted; later it is an orphan, destroyed or reported',
+  ],
+  ['The rental request is lost', 'As 2'],
+  [
+    'The rental answers an error although the contract was made',
+    'Every failure but a certain refusal counts as unknown; an id in the reply is recorded',
+  ],
+  [
+    'The offer is taken by somebody else',
+    'The next offer at once, without waiting; this one is avoided for a while',
+  ],
+  ['200 with `success: false`', 'Unknown outcome: the list decides'],
+  [
+    'The rented machine is made stopped and does not boot',
+    'The rental asks to be cancelled instead; else it is seen as never ready, destroyed and rented again',
+  ],
+  ['Two objects choose the same offer', 'Offers are reserved in memory; the second takes another'],
+  ['No offer matches', 'A condition says what each requirement costs; nothing is written per try'],
+  [
+    'Search answers with unknown fields, nulls, floats or megabytes',
+    'Parsed with tolerance, capped; one bad offer does not spoil the page',
+  ],
+  [
+    'The price at renting is above the limit, or missing',
+    'Refused; an unknown price is refused where a limit stands',
+  ],
+  ['The object is deleted before the rental is sent', 'Nothing is rented, the finalizer goes'],
+  [
+    'The object is deleted while the rental is in flight',
+    'The outcome is settled first, then destroyed, confirmed gone, let go',
+  ],
+  ['The destroy times out or its answer is lost', 'It is repeated; only lists and a read prove absence'],
+  [
+    'The destroy is answered and the machine is still listed',
+    'The finalizer stays; it is repeated with backoff and shown in $/h',
+  ],
+  ['The destroy answers 404', 'Believed only when the list agrees'],
+  ['404 because the key is bad', 'Never "gone" from one 404'],
+  ['The list is wrongly empty', 'Nothing is replaced or destroyed; the breaker opens'],
+  ['The list is cut, contradicts its count, or its pages loop', 'The whole list is refused'],
+  ['The list lags behind', 'The intent stays pending for longer than the lag'],
+  ['The list shows what was destroyed', 'It is ignored while the destroy is young, then destroyed again'],
+  ['Somebody destroys the machine in the console', 'Lost after two lists and a read; then by `onVanish`'],
+  [
+    'The machine is exited, unknown or offline',
+    'After its tolerance it is destroyed, confirmed gone, and another is rented',
+  ],
+  ['The state flaps at every poll', 'Hysteresis: at most one status write per real change, no replacement'],
+  ['An unknown status word', 'Shown, never judged'],
+  ['The machine stays in loading', 'A deadline, then as 25'],
+  [
+    'Many machines turn bad at once',
+    'The breaker opens: no destroys, no replacements, until two quiet polls or a person',
+  ],
+  ['The image crashes at every start', 'The spend brake: rentals per hour of the object and of the account'],
+  ['The key is revoked', 'No writes with it, objects stay, `Authenticated=False`; recovers alone'],
+  [
+    'The key is changed for one of another user',
+    '`LoginChanged`: nothing is changed, nothing destroyed, nothing counts as gone',
+  ],
+  ['The key may not list or destroy', 'Seen at the start; what cannot be destroyed is not rented'],
+  [
+    'The key Secret is missing, empty, has a newline or another key name',
+    'A condition that names it; no crash; recovers when it is mended',
+  ],
+  ['Credit runs out', 'A condition and an event; no storm of rentals'],
+  ['429 as plain text without Retry-After', 'The class is slowed; destroys go first'],
+  ['503 for an hour', 'One condition, growing pauses, no storm afterwards'],
+  [
+    'A body of one byte a second, a gzip bomb, 100 MB, bad UTF-8',
+    'A deadline and a byte limit for every call',
+  ],
+  ['A redirect to a metadata address, or a name that resolves to one', 'Refused'],
+  ['The certificate is bad', 'Refused, with a condition'],
+  ['A watch dies silently', 'Given up after 90 s without a word, and watched again'],
+  ['410 at the start of a watch or in the middle', 'Listed anew; deletions come from the difference'],
+  ['410 within a paged list while an object is deleted', 'The list starts again; the deletion is noticed'],
+  ['An error event that is no 410', 'Backoff, watch again, no hot loop'],
+  ['Events are lost, doubled, late or out of order', 'The same end state'],
+  [
+    'An object is deleted and made anew under its name in a gap',
+    "The old one's machine goes, the new one gets its own",
+  ],
+  ['A list from an older API server', 'Refused: the cache never goes back'],
+  ['409 at the write of the intent', 'Nothing was spent; looked at again'],
+  [
+    '409, 500 or a time-out at the write of the result',
+    'Repeated until it is saved; meanwhile the id is remembered',
+  ],
+  ['A write timed out and was applied', 'Read again before deciding'],
+  [
+    'The API server is away for ten minutes',
+    'Nothing is destroyed without a fresh read; polls go on; no crash loop',
+  ],
+  ['429 of the API server', 'Its Retry-After is kept'],
+  ["The service account's token changes", 'Read again, tried once more'],
+  ['The right to write the status is taken away', 'Nothing is rented whose result could not be saved'],
+  [
+    'Two leaders, one frozen between intent and rental',
+    'The late machine is surplus and goes; never two for long',
+  ],
+  ['The lease is lost in the middle of a pass', 'No new acts; what was begun ends'],
+  ['The lease is deleted or edited by hand', 'Elected again'],
+  [
+    'The clock jumps, or stands still while the machine sleeps',
+    'Graces take the slower clock, deadlines the faster',
+  ],
+  ['SIGTERM in the middle of a rental', 'Finished and saved, then the lease is released'],
+  ['Out of memory while a list is parsed', 'Lists are parsed piece by piece; a restart converges'],
+  ['A crash every 20 s for an hour', 'Ages come from the marketplace, so sweeps still happen'],
+  ['The namespace is deleted', 'Every machine goes first; the finalizer holds the namespace'],
+  ['A finalizer is removed by hand', 'The machine is an orphan: destroyed or reported by policy'],
+  [
+    'The CRDs or the operator are removed while objects live',
+    'The chart keeps the CRDs; admission denies the rest while machines are rented',
+  ],
+  [
+    'etcd is restored from a backup',
+    '`MemoryRolledBack`: nothing unclaimed is destroyed before a person confirms',
+  ],
+  ['A second cluster with the same login', 'Its machines are counted as foreign and never touched'],
+  ['A cluster is cloned with its Secret', 'The uid of kube-system differs: no sweeps'],
+  ['Somebody copies or edits our label', 'The code or the time does not fit: reported, never destroyed'],
+  [
+    'Labels are cut, changed or dropped by the service',
+    'Rentals go one at a time and hold where they cannot be told apart',
+  ],
+  [
+    'The spec is edited while renting',
+    'The generation stands in the intent; finished first, then by the update strategy',
+  ],
+  ['The status is edited by hand', 'An id without a valid claim is not believed'],
+  ["Somebody's apply fights with ours", 'Separate field managers; no force on a spec'],
+  [
+    'A group goes from 0 to 20 and back within a second',
+    'Level-triggered: never more than its maximum lives',
+  ],
+  ['Ten thousand objects at once, one of three keys dead', 'The others are as quick as before'],
+  ['An onStart at its limit, with multi-byte text', 'Packed, or refused with its byte count'],
+  ['Up- and downgrade with old intents', 'Intents have a version; an unknown one is left alone'],
+];
+
+/** All scenarios, numbered as tests name them. */
+export const SCENARIOS: readonly Scenario[] = rows.map(([happens, must, notShown], index) => ({
+  number: index + 1,
+  happens,
+  must,
+  ...(notShown === undefined ? {} : { notShown }),
+}));
