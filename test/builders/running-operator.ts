@@ -80,6 +80,8 @@ export class OperatorBench {
   readonly simulator: Simulator;
   readonly kube: KubeClient;
   readonly calls: MarketplaceCall[] = [];
+  /** Every request that any operator of this bench sent to the API server, in order. */
+  readonly kubeCalls: { readonly method: string; readonly path: string }[] = [];
   /** Every line that any operator of this bench logged. */
   readonly logLines: string[] = [];
   readonly #options: BenchOptions;
@@ -147,7 +149,7 @@ export class OperatorBench {
       env: {
         clock: systemClock,
         random: systemRandom,
-        kube: severed(kube),
+        kube: severed(this.#counted(kube)),
         marketplace: severed(this.#recorded()),
         log: createLogger({ level: 'debug', destination: lines }),
       },
@@ -282,6 +284,13 @@ export class OperatorBench {
 
   callsTo(method: string, pattern: RegExp): readonly MarketplaceCall[] {
     return this.calls.filter((call) => call.method === method && pattern.test(call.path));
+  }
+
+  #counted(inner: Transport): Transport {
+    return (request) => {
+      this.kubeCalls.push({ method: request.method, path: request.path });
+      return inner(request);
+    };
   }
 
   #recorded(): Transport {

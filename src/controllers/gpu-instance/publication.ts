@@ -1,4 +1,5 @@
 import { reasons } from '../../api/v1alpha1/reasons.ts';
+import { canonicalJson } from './canonical-json.ts';
 import { say } from './conditions.ts';
 import type { Decision, Observed, StatusFields, Step } from './types.ts';
 
@@ -36,7 +37,7 @@ function needsPublishing({ object }: Observed, fields: StatusFields, serving: bo
   if (!serving)
     return object.spec.service.enabled && status?.endpoint !== undefined && status.binding !== undefined;
   if (status?.binding === undefined || status.requestedAt !== fields.requestedAt) return true;
-  return ADDRESS_FIELDS.some((field) => JSON.stringify(status[field]) !== JSON.stringify(fields[field]));
+  return ADDRESS_FIELDS.some((field) => canonicalJson(status[field]) !== canonicalJson(fields[field]));
 }
 
 function afterPublishing(

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
+import { canonicalJson } from './canonical-json.ts';
 
 /** Raised when the set of fields below changes: a hash of another version says nothing about drift. */
 const VERSION = 'v1';
@@ -26,20 +27,11 @@ export function specHash(spec: GpuInstanceSpec): string {
     ports: spec.ports,
     ssh: spec.ssh,
   };
-  return `${VERSION}:${createHash('sha256').update(canonical(rented)).digest('hex').slice(0, 16)}`;
+  return `${VERSION}:${createHash('sha256').update(canonicalJson(rented)).digest('hex').slice(0, 16)}`;
 }
 
 /** Whether a machine was rented by another spec. A missing hash, or one of another version, is no drift. */
 export function hasDrifted(recorded: string | undefined, spec: GpuInstanceSpec): boolean {
   if (!recorded?.startsWith(`${VERSION}:`)) return false;
   return recorded !== specHash(spec);
-}
-
-/** JSON with sorted keys, so that the order in which a manifest was written means nothing. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const entries = Object.entries(value).filter(([, entry]) => entry !== undefined);
-  entries.sort(([left], [right]) => (left < right ? -1 : 1));
-  return `{${entries.map(([key, entry]) => `${JSON.stringify(key)}:${canonical(entry)}`).join(',')}}`;
 }

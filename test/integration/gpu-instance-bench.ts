@@ -1,0 +1,113 @@
+import { afterEach, beforeAll } from 'vitest';
+import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
+import { gpuInstanceResource } from '../../src/api/v1alpha1/names.ts';
+import { type BenchOptions, OperatorBench } from '../builders/running-operator.ts';
+import { until } from '../builders/until.ts';
+import type { ClusterAccess } from '../cluster/connect.ts';
+import { sharedCluster } from '../cluster/shared-cluster.ts';
+
+let cluster: ClusterAccess;
+const benches: OperatorBench[] = [];
+
+/** Registers what every suite of GpuInstances needs: the shared API server, and benches that end with their test. */
+export function useBenches(): void {
+  beforeAll(() => {
+    cluster = sharedCluster();
+  });
+  afterEach(async () => {
+    for (const bench of benches.splice(0)) await bench.close();
+  });
+}
+
+/** An operator with a ready account. */
+export async function readyBench(
+  options: BenchOptions & { readonly account?: Record<string, unknown> } = {},
+): Promise<OperatorBench> {
+  const bench = await OperatorBench.open(cluster, options);
+  benches.push(bench);
+  await bench.putKey(bench.simulator.apiKey);
+  await bench.createAccount(options.account);
+  await bench.start();
+  await until(
+    'the account is ready',
+    async () => conditionOf(await bench.account(), 'Ready')?.status === 'True',
+  );
+  return bench;
+}
+
+interface Conditioned {
+  readonly status?:
+    | {
+        readonly conditions?:
+          | readonly {
+              readonly type: string;
+              readonly status: string;
+              readonly reason: string;
+              readonly message: string;
+            }[]
+          | undefined;
+      }
+    | undefined;
+}
+
+export function conditionOf(object: Conditioned | undefined, type: string) {
+  return object?.status?.conditions?.find((condition) => condition.type === type);
+}
+
+/** The instance once its Ready condition has this reason. */
+export function reached(
+  bench: OperatorBench,
+  name: string,
+  reason: string,
+  limitMs?: number,
+): Promise<GpuInstance> {
+  let last: GpuInstance | undefined;
+  return until(
+    `${name} says ${reason}`,
+    async () => {
+      last = await bench.instance(name);
+      return conditionOf(last, 'Ready')?.reason === reason ? last : undefined;
+    },
+    limitMs,
+  ).catch((error: unknown) => {
+    const said = conditionOf(last, 'Ready');
+    throw new Error(`${String(error)}; it says ${said?.reason}: ${said?.message}`);
+  });
+}
+
+/** Makes an instance and waits until it runs. */
+export async function running(
+  bench: OperatorBench,
+  name = 'job',
+  spec: Record<string, unknown> = {},
+): Promise<GpuInstance> {
+  await bench.createInstance(name, spec);
+  return reached(bench, name, 'Ready');
+}
+
+export async function deleteInstance(bench: OperatorBench, name = 'job'): Promise<void> {
+  await bench.kube.delete(gpuInstanceResource, { namespace: bench.namespace, name });
+}
+
+export function goneFromCluster(bench: OperatorBench, name = 'job', limitMs = 30_000): Promise<boolean> {
+  return until(`${name} is gone`, async () => (await bench.instance(name)) === undefined, limitMs);
+}
+
+export async function patchInstance(
+  bench: OperatorBench,
+  patch: Record<string, unknown>,
+  name = 'job',
+): Promise<void> {
+  await bench.kube.patch(gpuInstanceResource, { namespace: bench.namespace, name }, patch, { type: 'merge' });
+}
+
+/** Rent calls that reached the marketplace. */
+export const rents = (bench: OperatorBench) => bench.callsTo('PUT', /\/asks\//);
+/** Destroys; an account asks for the destroy of machine 0 to learn whether its key may. */
+export const destroys = (bench: OperatorBench) => bench.callsTo('DELETE', /\/instances\/[1-9]/);
+
+/** Every contract that was ever made, by the simulator's own ledger. */
+export function contracts(bench: OperatorBench): number {
+  const { tables } = bench.simulator.world();
+  return Object.keys(tables.contracts).length + Object.keys(tables.endedContracts).length;
+}
