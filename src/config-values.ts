@@ -94,6 +94,19 @@ function urlProblem(url: URL): string | undefined {
   return 'write an https address; plain http is for loopback only';
 }
 
+/** The address of a service that is asked over http or https; a path is kept, users and queries are refused. */
+export const httpUrl = z.string().transform((text, context) => {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isPlain = url && !url.username && !url.password && !url.search && !url.hash;
+  if (isPlain && (url.protocol === 'http:' || url.protocol === 'https:')) return url.href;
+  context.addIssue({
+    code: 'custom',
+    message:
+      'write an http or https address without user and query, such as http://prometheus.monitoring:9090',
+  });
+  return z.NEVER;
+});
+
 /** `203.0.113.0/24=127.0.0.1`. */
 export const addressMapping = z.string().transform((text, context): AddressMapping => {
   const match = /^([0-9a-fA-F.:]+)\/(\d{1,3})=([0-9a-fA-F.:]+)$/.exec(text);

@@ -5,6 +5,7 @@ import {
   booleanValue,
   dollarsValue,
   durationValue,
+  httpUrl,
   isLoopbackHost,
   marketplaceUrl,
   namespaceValue,
@@ -193,6 +194,24 @@ export const OPTIONS = {
     description: 'EndpointGroups reconciled at a time',
     defaultValue: '8',
   },
+  workerReportBindAddress: {
+    value: bindAddress,
+    placeholder: 'address',
+    description: 'address at which workers report their load (load.type: Push), or 0 for none',
+    defaultValue: '0',
+  },
+  prometheusUrl: {
+    value: httpUrl,
+    placeholder: 'url',
+    description: 'Prometheus that queries of EndpointGroups are sent to (load.type: Prometheus)',
+  },
+  scalingSpeed: {
+    value: wholeNumber(1, 1000),
+    placeholder: 'number',
+    description:
+      'how many times as fast the spans of scaling run (tick 10s, windows 60s, 300s and 1h); above 1 is for a simulator',
+    defaultValue: '1',
+  },
   kubeConnections: {
     value: wholeNumber(1, 1024),
     placeholder: 'number',
@@ -314,6 +333,10 @@ const CONTRADICTIONS: readonly {
   {
     isBroken: (config) => config.pacing === 'off' && !onlyLoopback(config.marketplaceUrl),
     message: '--pacing: off is refused unless every --marketplace-url is on loopback (a simulator)',
+  },
+  {
+    isBroken: (config) => config.scalingSpeed > 1 && !onlyLoopback(config.marketplaceUrl),
+    message: '--scaling-speed: leave it at 1 unless every --marketplace-url is on loopback (a simulator)',
   },
 ];
 

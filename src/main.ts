@@ -50,6 +50,7 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
   const allowedNetworks = config.allowPrivateAddresses ? PRIVATE_NETWORKS : [];
   const marketplace = createMarketplaceTransport({ allowedNetworks });
   const prober = createMachineProber(config.addressMap);
+  const workerTransport = createTransport({ insecure: true, connections: 4, connectTimeoutMs: 3000 });
   const counted = countedTransport(marketplace, clock, registry);
   const env: Env = { clock, random: systemRandom, kube, marketplace: counted, log };
   const processName = `${hostname()}_${systemRandom.uuid()}`;
@@ -63,6 +64,7 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
     metrics,
     rentalMetrics,
     prober,
+    workerTransport,
   });
   exposeOperator(registry, operator, clock);
   const pages = await servePageSet({ config, operator, registry, clock });
@@ -77,6 +79,7 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
     await pages.close();
     await marketplace.close();
     await kube.close();
+    await workerTransport.close();
     log.info('operator ended');
   }
 }

@@ -1,6 +1,12 @@
+import type { EndpointGroup } from '../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
-import { gpuInstanceResource, marketplaceAccountResource } from '../api/v1alpha1/names.ts';
+import {
+  endpointGroupResource,
+  gpuInstanceResource,
+  marketplaceAccountResource,
+} from '../api/v1alpha1/names.ts';
+import { BY_GROUP, groupKeysOf } from '../controllers/endpoint-group/families.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
@@ -25,15 +31,23 @@ export interface CacheOptions {
 export interface Caches {
   readonly accounts: Informer<MarketplaceAccount>;
   readonly instances: Informer<GpuInstance>;
+  readonly groups: Informer<EndpointGroup>;
 }
 
 /** GpuInstances by the account that they name (namespace/name). */
 export const BY_ACCOUNT = 'account';
+/** GpuInstances by the id of their machine. */
+export const BY_INSTANCE_ID = 'instanceId';
 
 export function createCaches(options: CacheOptions): Caches {
   return {
     accounts: cacheOf<MarketplaceAccount>(options, marketplaceAccountResource, {}),
-    instances: cacheOf<GpuInstance>(options, gpuInstanceResource, { [BY_ACCOUNT]: accountOf }),
+    instances: cacheOf<GpuInstance>(options, gpuInstanceResource, {
+      [BY_ACCOUNT]: accountOf,
+      [BY_GROUP]: groupKeysOf,
+      [BY_INSTANCE_ID]: ({ status }) => (status?.instanceId === undefined ? [] : [String(status.instanceId)]),
+    }),
+    groups: cacheOf<EndpointGroup>(options, endpointGroupResource, {}),
   };
 }
 

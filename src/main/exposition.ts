@@ -8,9 +8,10 @@ import type { Operator } from './operator.ts';
 
 /** Connects the families that are read from caches and sessions. Call it once, before the caches start. */
 export function exposeOperator(registry: MetricRegistry, operator: Operator, clock: Clock): void {
-  const { accounts, instances } = operator.caches;
+  const { accounts, instances, groups } = operator.caches;
   watchConditions(registry, 'marketplaceaccount', { source: accounts, clock });
   watchConditions(registry, 'gpuinstance', { source: instances, clock });
+  watchConditions(registry, 'endpointgroup', { source: groups, clock });
   watchInstances(registry, { source: instances, clock });
   showAccounts(registry, () =>
     operator.registry.proven().map((session) => accountFigures(session, clock.now())),

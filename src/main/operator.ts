@@ -1,6 +1,7 @@
 import type { AccountRegistry } from '../accounts/account-registry.ts';
 import { InUseRecord } from '../accounts/in-use-record.ts';
 import type { Installation } from '../accounts/installation.ts';
+import type { PushIntake } from '../controllers/endpoint-group/load/push.ts';
 import type { Env } from '../lib/env.ts';
 import type { Controller } from '../runtime/controller.ts';
 import type { KubeClient } from '../runtime/kube-client.ts';
@@ -8,6 +9,7 @@ import type { LeaderElection } from '../runtime/leader-election.ts';
 import { createManager, type LeaderTask, type Manager } from '../runtime/manager.ts';
 import type { Caches } from './caches.ts';
 import { createControllers } from './controllers.ts';
+import { createEndpointGroups, type EndpointGroups } from './endpoint-groups.ts';
 import { type OperatorOptions, type Wiring, wire } from './wiring.ts';
 
 export type { OperatorOptions } from './wiring.ts';
@@ -21,12 +23,15 @@ export interface Operator {
   readonly installation: Installation;
   readonly election: LeaderElection | undefined;
   readonly controllers: readonly Controller[];
+  /** Hears workers that report their load by themselves. */
+  readonly intake: PushIntake;
 }
 
 /** Wires the operator. Nothing runs before `manager.run()`. */
 export function createOperator(options: OperatorOptions): Operator {
   const wiring = wire(options);
-  const controllers = createControllers(wiring);
+  const groups = endpointGroups(wiring);
+  const controllers = [...createControllers(wiring), groups.controller];
   const { kube, caches, registry, installation, election } = wiring;
   const manager = createManager({
     sources: Object.values(caches),
@@ -35,7 +40,14 @@ export function createOperator(options: OperatorOptions): Operator {
     clock: options.env.clock,
     log: options.env.log,
   });
-  return { manager, kube, caches, registry, installation, election, controllers };
+  const { intake } = groups;
+  return { manager, kube, caches, registry, installation, election, controllers, intake };
+}
+
+function endpointGroups(wiring: Wiring): EndpointGroups {
+  const { election, constants } = wiring;
+  const isLeading = () => election === undefined || election.leaseRemainingMs() > constants.leaseMarginMs;
+  return createEndpointGroups({ ...wiring, isLeading });
 }
 
 /** In the order of their start; they stop in reverse, so that events and connections outlive the last act. */

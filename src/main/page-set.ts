@@ -4,6 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import { type HealthCheck, healthPage } from '../server/health.ts';
 import { type Pages, type RunningServer, servePages } from '../server/http-server.ts';
 import type { MetricRegistry } from '../server/metric-registry.ts';
+import { serveReports } from '../server/report-server.ts';
 import type { Operator } from './operator.ts';
 
 export interface PageSetOptions {
@@ -44,12 +45,24 @@ export async function servePageSet(options: PageSetOptions): Promise<PageSet> {
   };
   await open('health', config.healthProbeBindAddress, shared ? { ...health, ...metrics } : health);
   if (!shared) await open('metrics', config.metricsBindAddress, metrics);
+  await openReports(options, servers);
   return {
     urls: Object.fromEntries([...servers].map(([name, server]) => [name, server.url])),
     close: async () => {
       await Promise.all([...servers.values()].map((server) => server.close()));
     },
   };
+}
+
+/** Where workers report their load; untrusted machines reach it, so nothing else is served there. */
+async function openReports(
+  { config, operator }: PageSetOptions,
+  servers: Map<string, RunningServer>,
+): Promise<void> {
+  const address = config.workerReportBindAddress;
+  if (address.type === 'off') return;
+  const take = (path: string, body: unknown) => operator.intake.take(path, body);
+  servers.set('workerReports', await serveReports(take, address));
 }
 
 function sameAddress(a: BindAddress, b: BindAddress): boolean {

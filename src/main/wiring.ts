@@ -10,6 +10,7 @@ import { CONTROLLER_NAME, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import type { Config } from '../config.ts';
 import type { Prober } from '../controllers/gpu-instance/probe.ts';
 import type { Env } from '../lib/env.ts';
+import type { Transport } from '../lib/transport.ts';
 import { defaultConstants, type PurchaseConstants } from '../ownership/constants.ts';
 import { scopeOf } from '../ownership/identity.ts';
 import type { Credentials } from '../runtime/credentials.ts';
@@ -32,6 +33,8 @@ export interface OperatorOptions {
   readonly rentalMetrics: RentalMetrics;
   /** Asks machines whether they serve. */
   readonly prober: Prober;
+  /** To workers of groups and to Prometheus; without one, nobody is asked for load. */
+  readonly workerTransport?: Transport;
 }
 
 /** What the controllers share. */

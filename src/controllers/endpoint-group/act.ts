@@ -1,0 +1,128 @@
+import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import {
+  annotations,
+  endpointGroupResource,
+  fieldManagers,
+  GROUP_FINALIZER,
+  gpuInstanceResource,
+} from '../../api/v1alpha1/names.ts';
+import { removeFinalizer } from '../../runtime/finalizers.ts';
+import type { KubeClient } from '../../runtime/kube-client.ts';
+import { isKubeError } from '../../runtime/kube-error.ts';
+import { controllerReference, refOf } from '../../runtime/kube-object.ts';
+import { orderPatch } from './orders.ts';
+import type { Publisher } from './publisher.ts';
+import type { Receipt } from './record.ts';
+import { templateHash, workerManifest, workerName } from './template.ts';
+import type { Action, WorkerOrder } from './types.ts';
+import type { Worker } from './worker.ts';
+
+/** What acts reach. */
+export interface GroupEffects {
+  readonly cluster: KubeClient;
+  /** Workers that the group has now. */
+  readonly siblings: readonly GpuInstance[];
+  /** Told of each worker as it was just written. */
+  readonly onWritten: (worker: GpuInstance) => void;
+  readonly publisher: Publisher;
+  /** Tells the account of a worker that its host did not do what was asked. */
+  readonly blame: (worker: GpuInstance, reason: string) => void;
+}
+
+/** Carries out one action. The receipt shows that the decision was written before. Doing it twice does no harm. */
+export async function act(action: Action, receipt: Receipt, effects: GroupEffects): Promise<void> {
+  switch (action.type) {
+    case 'create':
+      return create(action, receipt, effects);
+    case 'order':
+      return order(action.worker, action.order, effects);
+    case 'delete':
+      return remove(action.worker, effects);
+    case 'blame':
+      effects.blame(action.worker.object, 'CannotStart');
+      return;
+    case 'adopt':
+      return adopt(action.object, receipt.group, effects);
+    case 'release':
+      return release(receipt.group, effects);
+  }
+}
+
+async function create(
+  { wanted, ordinal }: Extract<Action, { type: 'create' }>,
+  { group }: Receipt,
+  { cluster, siblings, onWritten }: GroupEffects,
+): Promise<void> {
+  const name = workerName(group, ordinal);
+  const hash = templateHash(group);
+  try {
+    const manifest = workerManifest(group, { name, wanted, hash, siblings });
+    const written = await cluster.create(gpuInstanceResource, manifest, {
+      fieldManager: fieldManagers.children,
+    });
+    onWritten(written);
+  } catch (error) {
+    // The same decision was carried out before, by this process or by one before it.
+    if (!isKubeError(error, 'alreadyExists')) throw error;
+  }
+}
+
+/** By server-side apply under the uid: nobody else's fields are touched, and a successor of the name is not meant. */
+async function order(
+  worker: Worker,
+  wanted: WorkerOrder,
+  { cluster, onWritten }: GroupEffects,
+): Promise<void> {
+  try {
+    const written = await cluster.patch<GpuInstance>(
+      gpuInstanceResource,
+      refOf(worker.object),
+      orderPatch(worker, wanted, annotations),
+      { type: 'apply', fieldManager: fieldManagers.children, force: true },
+    );
+    onWritten(written);
+  } catch (error) {
+    // It went in between; the next pass counts without it.
+    if (!isKubeError(error, 'notFound', 'conflict')) throw error;
+  }
+}
+
+async function remove({ object, uid }: Worker, { cluster }: GroupEffects): Promise<void> {
+  try {
+    await cluster.delete(gpuInstanceResource, refOf(object), { uid, propagation: 'Background' });
+  } catch (error) {
+    if (!isKubeError(error, 'conflict')) throw error;
+  }
+}
+
+/** Under the resource version: whoever else takes it in at the same time wins or loses as a whole. */
+async function adopt(
+  object: GpuInstance,
+  group: EndpointGroup,
+  { cluster, onWritten }: GroupEffects,
+): Promise<void> {
+  const { resourceVersion, ownerReferences = [] } = object.metadata;
+  const body = {
+    metadata: { resourceVersion, ownerReferences: [...ownerReferences, controllerReference(group)] },
+  };
+  try {
+    const written = await cluster.patch<GpuInstance>(gpuInstanceResource, refOf(object), body, {
+      type: 'merge',
+    });
+    onWritten(written);
+  } catch (error) {
+    if (!isKubeError(error, 'notFound', 'conflict')) throw error;
+  }
+}
+
+async function release(group: EndpointGroup, { cluster, publisher }: GroupEffects): Promise<void> {
+  await publisher.withdraw(group);
+  const write = await removeFinalizer({
+    client: cluster,
+    resource: endpointGroupResource,
+    object: group,
+    finalizer: GROUP_FINALIZER,
+  });
+  if (write.type === 'conflict') throw write.error;
+}

@@ -1,0 +1,154 @@
+import type { EndpointGroupCondition } from '../../api/v1alpha1/conditions.ts';
+import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import { formatDollars } from '../../lib/money.ts';
+import type { WantedCondition } from '../../runtime/conditions.ts';
+import type { ScalingDecision } from './autoscale.ts';
+import type { Choice } from './choose-workers.ts';
+import type { Counts } from './counts.ts';
+import type { EndpointProblem } from './endpoints.ts';
+import type { LoadView } from './load/view.ts';
+import type { Observed } from './types.ts';
+
+/** Everything that conditions speak about. */
+export interface Situation {
+  readonly observed: Observed;
+  readonly decision: ScalingDecision;
+  readonly choice: Choice;
+  readonly load: LoadView;
+  readonly counts: Counts;
+  readonly problems: readonly EndpointProblem[];
+  /** Whether waiting has looked longer than the target for five minutes although the capacity suffices. */
+  readonly isSlow: boolean;
+}
+
+type Says = Omit<WantedCondition, 'type' | 'reason'> & { readonly reason: Reason };
+
+const yes = (reason: Reason, message: string): Says => ({ status: 'True', reason, message });
+const no = (reason: Reason, message: string): Says => ({ status: 'False', reason, message });
+
+type Judge = (situation: Situation) => Says | undefined;
+
+/** In the order in which people read them. One that judges nothing is absent. */
+const JUDGES: Readonly<Record<EndpointGroupCondition, Judge>> = {
+  Ready: ready,
+  Reconciling: reconciling,
+  Stalled: stalled,
+  MetricsAvailable: metricsAvailable,
+  Progressing: progressing,
+  AtMaxWorkers: atMaxWorkers,
+  AtSpendCeiling: atSpendCeiling,
+  Saturated: saturated,
+  TargetQueueTimeTooShort: targetQueueTimeTooShort,
+};
+
+/** The conditions of a group, and those that must not be there. */
+export function conditionsOf(situation: Situation): {
+  readonly wanted: readonly WantedCondition[];
+  readonly absent: readonly string[];
+} {
+  const judged = Object.entries(JUDGES).map(([type, judge]) => ({ type, says: judge(situation) }));
+  return {
+    wanted: judged.flatMap(({ type, says }) => (says ? [{ type, ...says }] : [])),
+    absent: judged.filter(({ says }) => !says).map(({ type }) => type),
+  };
+}
+
+function ready(situation: Situation): Says {
+  const { counts, decision, observed } = situation;
+  const blocked = serviceProblem(observed) ?? addressProblem(situation);
+  if (blocked) return no(blocked.reason, blocked.message);
+  if (decision.hot === 0) return yes('ScaledToZero', 'No worker is hot, since there is no load.');
+  if (counts.ready >= decision.hot) return yes('Stable', `${counts.ready} workers are ready.`);
+  const wanting = `${counts.ready} of ${decision.hot} hot workers are ready.`;
+  if (counts.ready > 0) return no(counts.old > 0 ? 'RollingUpdate' : 'ScalingUp', wanting);
+  return no(counts.waking > 0 ? 'Waking' : 'NoReadyWorkers', wanting);
+}
+
+function serviceProblem({ published }: Observed): { reason: Reason; message: string } | undefined {
+  return published.type === 'problem' ? { reason: published.reason, message: published.detail } : undefined;
+}
+
+function addressProblem({ problems }: Situation): { reason: Reason; message: string } | undefined {
+  const [first] = problems;
+  if (!first) return undefined;
+  const more = problems.length > 1 ? ` ${problems.length - 1} more are like it.` : '';
+  return {
+    reason: 'AddressNotPublishable',
+    message: `Worker ${first.worker} ${first.detail}; it is not used.${more}`,
+  };
+}
+
+function reconciling({ counts, decision, observed }: Situation): Says | undefined {
+  if (counts.old > 0 && observed.group.spec.updateStrategy.type === 'RollingUpdate')
+    return yes('RollingUpdate', `${counts.old} workers are of an old template.`);
+  if (counts.draining > 0) return yes('Draining', `${counts.draining} workers finish their work.`);
+  if (counts.waking > 0) return yes('Waking', `${counts.waking} workers are being woken.`);
+  if (counts.hot < decision.hot || counts.starting > 0)
+    return yes('ScalingUp', `${counts.hot} of ${decision.hot} hot workers exist, ${counts.starting} start.`);
+  const kept = counts.hot + counts.cold;
+  if (kept < decision.total) return yes('ScalingUp', `${kept} of ${decision.total} workers exist.`);
+  if (counts.leaving > 0) return yes('ScalingDown', `${counts.leaving} workers are being destroyed.`);
+  return undefined;
+}
+
+function stalled({ counts }: Situation): Says | undefined {
+  const existing = counts.hot + counts.cold;
+  if (existing === 0 || counts.stalled < existing) return undefined;
+  return yes('WorkersFailing', 'No worker can go on; look at the conditions of the workers.');
+}
+
+function metricsAvailable({ load }: Situation): Says {
+  const { metrics, problem } = load;
+  if (metrics === 'told') return yes('MetricsFresh', 'Load figures arrive and are believable.');
+  if (metrics === 'doubtful') {
+    return no(
+      'MetricsInvalid',
+      `Load figures cannot be true: ${problem?.detail ?? 'unknown'}. No worker is taken away by them.`,
+    );
+  }
+  const reason = problem ? 'LoadSourceUnreachable' : 'MetricsMissing';
+  const detail = problem?.detail ?? 'no worker has reported for 90 s';
+  return no(reason, `No load figures arrive: ${detail}. The number of workers is not lowered.`);
+}
+
+function progressing(situation: Situation): Says {
+  const { observed, counts, decision } = situation;
+  const { pause } = observed.group.spec;
+  if (pause.scaleUp || pause.scaleDown) {
+    const directions = [pause.scaleUp ? 'up' : '', pause.scaleDown ? 'down' : ''].filter(Boolean);
+    return yes('ScalingPaused', `Scaling ${directions.join(' and ')} is paused.`);
+  }
+  if (counts.stalled > 0 && counts.ready < decision.hot)
+    return no('WorkersFailing', `${counts.stalled} workers cannot go on; look at their conditions.`);
+  const busy = reconciling(situation);
+  return busy ? yes(busy.reason, busy.message) : yes('Stable', 'The number of workers is what is wanted.');
+}
+
+function atMaxWorkers({ decision, observed }: Situation): Says | undefined {
+  if (decision.missingWorkers === 0) return undefined;
+  return yes(
+    'AtMaxWorkers',
+    `The load needs ${observed.group.spec.maxWorkers + decision.missingWorkers} workers, maxWorkers is ${observed.group.spec.maxWorkers}.`,
+  );
+}
+
+function atSpendCeiling({ choice, observed, counts }: Situation): Says | undefined {
+  if (choice.cutByCeiling === 0) return undefined;
+  return yes(
+    'AtSpendCeiling',
+    `${choice.cutByCeiling} more workers would be rented or woken; the present ones cost $${formatDollars(counts.pricePerHour)}/h of maxSpendPerHour $${observed.group.spec.maxSpendPerHour}.`,
+  );
+}
+
+function saturated({ counts }: Situation): Says | undefined {
+  if (counts.ready === 0 || counts.full < counts.ready) return undefined;
+  return yes('Saturated', `All ${counts.ready} ready workers are full.`);
+}
+
+function targetQueueTimeTooShort({ isSlow, observed }: Situation): Says | undefined {
+  if (!isSlow) return undefined;
+  return yes(
+    'TargetQueueTimeTooShort',
+    `Work in the workers has looked like a queue above targetQueueTime ${observed.group.spec.targetQueueTime} for five minutes although the capacity suffices.`,
+  );
+}

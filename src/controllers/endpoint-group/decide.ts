@@ -1,0 +1,248 @@
+import { annotations } from '../../api/v1alpha1/names.ts';
+import { parseDuration } from '../../lib/duration.ts';
+import { parseDollars } from '../../lib/money.ts';
+import { parseTime } from '../../lib/rfc3339.ts';
+import { autoscale, type ScalingDecision, type ScalingMemory } from './autoscale.ts';
+import { type Choice, type ChoosableWorker, chooseWorkers } from './choose-workers.ts';
+import { type Counts, countWorkers } from './counts.ts';
+import { type Endpoint, type Endpoints, endpointsOf } from './endpoints.ts';
+import { RULES } from './explain.ts';
+import { type LoadView, loadView } from './load/view.ts';
+import { maxUnavailable, scalingOptions } from './options.ts';
+import { actionsFor, afterDraining, eventsFor, type OrdersInput } from './orders.ts';
+import { expectedPerf, priceOfNew, scalingWorkers, type WorkersInput } from './scaling-workers.ts';
+import { deletingStatus, statusOf } from './status.ts';
+import { templateHash } from './template.ts';
+import type { Action, Decision, GroupMemory, Observed } from './types.ts';
+
+/** What one pass knows, worked out once. */
+interface Known {
+  readonly observed: Observed;
+  readonly load: LoadView;
+  readonly input: WorkersInput;
+  readonly scaling: readonly ChoosableWorker[];
+  readonly endpoints: Endpoints;
+  readonly lastActivity: number;
+  readonly wakeAsked: boolean;
+}
+
+/** From what was seen to what is recorded, published and done. Pure. */
+export function decide(observed: Observed): Decision {
+  if (observed.group.metadata.deletionTimestamp !== undefined) return decideDeletion(observed);
+  const known = know(observed);
+  const decision = scalingDecision(known);
+  const choice = choose(known, decision);
+  const orders = ordersInput(known);
+  const actions: readonly Action[] = [
+    ...observed.orphans.map((object): Action => ({ type: 'adopt', object })),
+    ...actionsFor(spaced(choice, observed).changes, orders),
+    ...afterDraining(orders),
+  ];
+  const memory = memoryOf(known, decision);
+  const isSlow = memory.slowSince !== undefined && observed.now - memory.slowSince >= SLOW_FOR_MS;
+  const counts = countsOf(known);
+  return {
+    needsFinalizer: true,
+    status: statusOf({
+      ...{ observed, decision, choice, counts, isSlow },
+      load: known.load,
+      problems: known.endpoints.problems,
+      templateHash: known.input.templateHash,
+      lastActivity: known.lastActivity,
+      mustRecord: known.wakeAsked || actions.some((action) => action.type !== 'adopt'),
+    }),
+    endpoints: staying(known, actions),
+    endpointProblems: known.endpoints.problems,
+    actions,
+    events: eventsFor(choice.changes, because(decision)),
+    memory,
+    requeueAfterMs: nextLook(known, memory),
+  };
+}
+
+/** Workers that are told to go leave the Service before anything else happens to them. */
+function staying({ endpoints }: Known, actions: readonly Action[]): readonly Endpoint[] {
+  const going = new Set(actions.flatMap((action) => (isGoing(action) ? [action.worker.name] : [])));
+  return endpoints.endpoints.filter(({ worker }) => !going.has(worker.metadata.name));
+}
+
+function isGoing(action: Action): action is Extract<Action, { type: 'order' | 'delete' }> {
+  return action.type === 'delete' || (action.type === 'order' && action.order.wanted !== 'Hot');
+}
+
+/** How long work must look like a queue before the target is called too short. */
+const SLOW_FOR_MS = 300_000;
+
+function know(observed: Observed): Known {
+  const { group, workers, book, source, now, times, frozen } = observed;
+  const load = loadView({ book, workers, source, now, times });
+  const input: WorkersInput = {
+    ...{ workers, load, now, frozen },
+    spec: group.spec,
+    templateHash: templateHash(group),
+  };
+  const wakeAsked = observed.wakeAsked || isWakeAnnotated(observed);
+  return {
+    observed,
+    load,
+    input,
+    wakeAsked,
+    scaling: scalingWorkers(input),
+    endpoints: endpointsOf(group, workers, { allowPrivate: observed.allowPrivateAddresses }),
+    lastActivity: lastActivityOf(observed, wakeAsked),
+  };
+}
+
+/** A new value of the annotation asks again; the one that was answered stands in the status. */
+function isWakeAnnotated({ group }: Observed): boolean {
+  const asked = group.metadata.annotations?.[annotations.wakeAt];
+  return asked !== undefined && asked.slice(0, 253) !== group.status?.wokenAt;
+}
+
+/** A restart does not know since when a load that was on record has been over: it counts from now. */
+function lastActivityOf({ now, book, group, memory }: Observed, wakeAsked: boolean): number {
+  if (wakeAsked) return now;
+  const created = parseTime(group.metadata.creationTimestamp) ?? now;
+  const recorded = parseTime(group.status?.lastActivity) ?? created;
+  const wasBusy = memory === undefined && Number(group.status?.load ?? 0) > 0;
+  return Math.max(wasBusy ? now : recorded, recorded, book.lastActivity ?? 0);
+}
+
+/** The decision of this tick, or that of the last one between ticks. */
+function scalingDecision(known: Known): ScalingDecision {
+  const { observed, load, input, scaling } = known;
+  const { memory, group, now, times } = observed;
+  if (!observed.isTick && !known.wakeAsked && memory?.decision) return memory.decision;
+  return autoscale({
+    ...{ now, times },
+    options: scalingOptions(group.spec),
+    history: load.history,
+    waiting: load.waiting,
+    metrics: load.metrics,
+    workers: scaling,
+    perf: expectedPerf(input),
+    lastActivity: known.lastActivity,
+    wakeAsked: known.wakeAsked,
+    mayReachZero: mayReachZero(observed),
+    replicas: group.spec.replicas,
+    memory: memory?.scaling ?? afterRestart(observed),
+  });
+}
+
+function mayReachZero({ group, now }: Observed): boolean {
+  if (group.status?.everReady === true) return true;
+  const { timeouts } = group.spec.template.spec;
+  const bootMs = (parseDuration(timeouts.provisioning) ?? 0) + (parseDuration(timeouts.loading) ?? 0);
+  return now > (parseTime(group.metadata.creationTimestamp) ?? now) + bootMs;
+}
+
+/** As if in panic, with the hot workers that there are: what was needed before the restart is not known. */
+function afterRestart({ group, workers, now, times }: Observed): ScalingMemory {
+  const hot = workers.filter((worker) => worker.wanted === 'Hot' && !worker.isDeleting).length;
+  const recorded = parseTime(group.status?.panicUntil) ?? 0;
+  return { recent: [], panicUntil: hot > 0 ? Math.max(recorded, now + times.panicMs) : recorded, hot };
+}
+
+function choose({ observed, input, scaling }: Known, decision: ScalingDecision): Choice {
+  const { spec } = observed.group;
+  const { hot, total, hotCapacity } = decision;
+  return chooseWorkers({
+    ...{ hot, total, hotCapacity },
+    workers: scaling,
+    maxWorkers: spec.maxWorkers,
+    ceiling: spec.maxSpendPerHour === undefined ? undefined : parseDollars(spec.maxSpendPerHour),
+    priceOfNew: priceOfNew(input),
+    pause: spec.pause,
+    maxUnavailable: maxUnavailable(spec, hot),
+  });
+}
+
+/** Where workers are to stand apart, each is rented before the next is made, since it must know where they are. */
+function spaced(choice: Choice, { group, workers }: Observed): Choice {
+  if (group.spec.spreadBy === 'None') return choice;
+  const isOneOpen = workers.some((worker) => !worker.isRented && !worker.isStopped && !worker.isDeleting);
+  let room = isOneOpen ? 0 : 1;
+  const changes = choice.changes.filter((change) => change.type !== 'rent' || room-- > 0);
+  return { ...choice, changes };
+}
+
+function ordersInput({ observed, load }: Known): OrdersInput {
+  const { workers, now, times, group } = observed;
+  const maxQueueMs = parseDuration(group.spec.maxQueueTime) ?? 0;
+  return { workers, load, now, maxQueueMs, settleMs: times.tickMs / 2 };
+}
+
+function countsOf({ observed, scaling, endpoints }: Known): Counts {
+  const portless = (observed.group.spec.template.spec.ports ?? []).length === 0;
+  const names = portless
+    ? observed.workers.filter((worker) => worker.isServing).map(({ name }) => name)
+    : endpoints.endpoints.map(({ worker }) => worker.metadata.name);
+  return countWorkers({
+    workers: observed.workers,
+    scaling,
+    published: new Set(names),
+    options: scalingOptions(observed.group.spec),
+  });
+}
+
+function memoryOf({ observed, load }: Known, decision: ScalingDecision): GroupMemory {
+  const { now, memory, times, group, isTick } = observed;
+  const { waiting, readyCapacity, load: rate } = decision.terms;
+  const targetSeconds = (parseDuration(group.spec.targetQueueTime) ?? 0) / 1000;
+  const looksSlow =
+    !load.tellsWaiting &&
+    readyCapacity > rate &&
+    waiting > targetSeconds * readyCapacity &&
+    readyCapacity > 0;
+  const isNew = isTick || memory === undefined;
+  return {
+    scaling: decision.memory,
+    decision,
+    nextTickAt: isNew ? now + times.tickMs : memory.nextTickAt,
+    slowSince: looksSlow ? (memory?.slowSince ?? now) : undefined,
+  };
+}
+
+/** At the next tick, or when a wake or a drain is over, whichever comes first. */
+function nextLook({ observed, input }: Known, memory: GroupMemory): number {
+  const { now, workers } = observed;
+  const wakeMs = parseDuration(input.spec.wakeTimeout) ?? 0;
+  const queueMs = parseDuration(input.spec.maxQueueTime) ?? 0;
+  const due = workers.flatMap((worker) => [
+    ...(worker.wokenAt !== undefined && !worker.ranSinceWoken ? [worker.wokenAt + wakeMs] : []),
+    ...(worker.drainSince !== undefined && worker.isServing ? [worker.drainSince + queueMs] : []),
+  ]);
+  const next = Math.min(memory.nextTickAt, ...due.filter((at) => at > now));
+  return Math.max(LEAST_LOOK_MS, next - now);
+}
+
+const LEAST_LOOK_MS = 10;
+
+function because({ rule, hot, total }: ScalingDecision): string {
+  return `Wanted are ${hot} hot and ${total} in all: ${RULES[rule]}.`;
+}
+
+/** All workers go; the group goes when they are gone. Deletion with orphans leaves them as they are. */
+function decideDeletion(observed: Observed): Decision {
+  const { group, workers, memory, now } = observed;
+  const orphans = group.metadata.finalizers?.includes('orphan') === true;
+  const left = orphans ? [] : workers;
+  const actions = left
+    .filter((worker) => !worker.isDeleting)
+    .map((worker): Action => ({ type: 'delete', worker }));
+  return {
+    needsFinalizer: false,
+    status: deletingStatus(observed, left.length),
+    endpoints: undefined,
+    endpointProblems: [],
+    actions: left.length === 0 ? [{ type: 'release' }] : actions,
+    events: [],
+    memory: memory ?? {
+      scaling: afterRestart(observed),
+      decision: undefined,
+      nextTickAt: now,
+      slowSince: undefined,
+    },
+    requeueAfterMs: 5000,
+  };
+}

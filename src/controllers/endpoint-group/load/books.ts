@@ -1,0 +1,36 @@
+import type { LoadHistory } from '../load-history.ts';
+import { EMPTY_BOOK, type LoadBook, type LoadProblem, type Report, withProblem, withReport } from './book.ts';
+
+/** The load books of all groups in this process, by the uid of the group. */
+export class LoadBooks {
+  readonly #books = new Map<string, LoadBook>();
+
+  get(uid: string): LoadBook {
+    return this.#books.get(uid) ?? EMPTY_BOOK;
+  }
+
+  has(uid: string): boolean {
+    return this.#books.has(uid);
+  }
+
+  /** Begins a book with what the status remembers. */
+  open(uid: string, maxima: LoadHistory['maxima']): void {
+    this.#books.set(uid, { ...EMPTY_BOOK, history: { ...EMPTY_BOOK.history, maxima } });
+  }
+
+  put(uid: string, book: LoadBook): void {
+    this.#books.set(uid, book);
+  }
+
+  report(uid: string, report: Report): void {
+    this.#books.set(uid, withReport(this.get(uid), report));
+  }
+
+  problem(uid: string, reporter: string, problem: LoadProblem): void {
+    this.#books.set(uid, withProblem(this.get(uid), reporter, problem));
+  }
+
+  forget(uid: string): void {
+    this.#books.delete(uid);
+  }
+}

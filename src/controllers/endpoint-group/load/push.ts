@@ -1,0 +1,119 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
+import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import type { Secret } from '../../../lib/secret.ts';
+import type { ScalingTimes } from '../scaling-times.ts';
+import { workerOf } from '../worker.ts';
+import type { LoadBooks } from './books.ts';
+import { readPushed } from './pushed-report.ts';
+import { FigureError } from './record.ts';
+
+/** What a worker's POST is answered with. */
+export interface PushReply {
+  readonly status: number;
+  readonly message: string;
+}
+
+export interface PushOptions {
+  readonly clock: Clock;
+  readonly books: LoadBooks;
+  readonly times: ScalingTimes;
+  /** The GpuInstance that a marketplace's instance id names. */
+  readonly instanceById: (id: number) => GpuInstance | undefined;
+  /** The group that controls a worker. */
+  readonly groupOf: (worker: GpuInstance) => EndpointGroup | undefined;
+  readonly tokenOf: (worker: GpuInstance) => Secret | undefined;
+  /** A follower's figures decide nothing: workers are to try again. */
+  readonly isLeading: () => boolean;
+  /** A worker asks for more of its kind. */
+  readonly onWake: (group: EndpointGroup) => void;
+}
+
+/** Reports of one worker come further apart than this. */
+const LEAST_SPACING_MS = 100;
+
+const OK: PushReply = { status: 200, message: 'ok' };
+const DENIED: PushReply = { status: 401, message: 'id and mtoken do not belong to a worker of a group' };
+
+/** Takes the reports that workers send by themselves, in the public worker protocol. */
+export class PushIntake {
+  readonly #options: PushOptions;
+
+  constructor(options: PushOptions) {
+    this.#options = options;
+  }
+
+  /** `body` is parsed JSON. Never throws: a bad report is answered with what is wrong in it. */
+  take(path: string, body: unknown): PushReply {
+    if (!this.#options.isLeading()) return { status: 503, message: 'another replica leads; try again' };
+    switch (path) {
+      case '/worker_status/':
+        return this.#workerStatus(body);
+      case '/delete_requests/':
+        return this.#sender(body) ? OK : DENIED;
+      default:
+        return { status: 404, message: 'there are /worker_status/ and /delete_requests/' };
+    }
+  }
+
+  #workerStatus(body: unknown): PushReply {
+    const { books, clock, times, onWake } = this.#options;
+    const sender = this.#sender(body);
+    if (!sender) return DENIED;
+    const { group, instance } = sender;
+    if (group.spec.load.type !== 'Push')
+      return { status: 409, message: 'the group of this worker does not take reports; set load.type: Push' };
+    const uid = group.metadata.uid ?? '';
+    const at = clock.now();
+    const { reporter } = workerOf(instance, at);
+    const before = books.get(uid).reporters.get(reporter);
+    if (before && at - before.at < LEAST_SPACING_MS)
+      return { status: 429, message: 'reports come too fast; send one each second at most' };
+    try {
+      const pushed = readPushed(body);
+      books.report(uid, { reporter, record: pushed.record, at, times });
+      if (pushed.wakeCost > 0) onWake(group);
+      return OK;
+    } catch (error) {
+      if (!(error instanceof FigureError)) throw error;
+      const detail = `worker ${instance.metadata.name}: ${error.message}`;
+      books.problem(uid, reporter, { kind: 'invalid', detail, at });
+      return { status: 400, message: error.message };
+    }
+  }
+
+  /** The worker that a body names and whose token it shows. */
+  #sender(body: unknown): { group: EndpointGroup; instance: GpuInstance } | undefined {
+    const id = numberIn(body, 'id') ?? numberIn(body, 'worker_id');
+    const shown = textIn(body, 'mtoken');
+    if (id === undefined || shown === undefined) return undefined;
+    const instance = this.#options.instanceById(id);
+    const token = instance && this.#options.tokenOf(instance);
+    if (!instance || !token || !isSame(shown, token.reveal())) return undefined;
+    const group = this.#options.groupOf(instance);
+    return group && { group, instance };
+  }
+}
+
+function isSame(shown: string, token: string): boolean {
+  const [a, b] = [Buffer.from(shown), Buffer.from(token)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** The protocol sends ids as numbers, and as texts where they come out of the environment. */
+function numberIn(body: unknown, name: string): number | undefined {
+  const value = valueIn(body, name);
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
+  return typeof value === 'string' && /^[0-9]{1,15}$/.test(value) ? Number(value) : undefined;
+}
+
+function textIn(body: unknown, name: string): string | undefined {
+  const value = valueIn(body, name);
+  return typeof value === 'string' ? value : undefined;
+}
+
+function valueIn(body: unknown, name: string): unknown {
+  if (typeof body !== 'object' || body === null || !Object.hasOwn(body, name)) return undefined;
+  return Reflect.get(body, name);
+}

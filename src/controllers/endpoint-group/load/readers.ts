@@ -1,0 +1,160 @@
+import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
+import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import { type Clock, sleep } from '../../../lib/clock.ts';
+import { parseDuration } from '../../../lib/duration.ts';
+import type { Secret } from '../../../lib/secret.ts';
+import type { Transport } from '../../../lib/transport.ts';
+import { addressProblem } from '../address.ts';
+import type { ScalingTimes } from '../scaling-times.ts';
+import type { Worker } from '../worker.ts';
+import { GROUP_REPORTER } from './book.ts';
+import type { LoadBooks } from './books.ts';
+import { boundedGet, SourceError } from './bounded-get.ts';
+import { originOf, pullTarget, readReply } from './http-pull.ts';
+import { prometheusRecord } from './prometheus-query.ts';
+import { FigureError, type LoadRecord } from './record.ts';
+import { staticRecord } from './static.ts';
+
+export interface ReaderOptions {
+  readonly clock: Clock;
+  readonly books: LoadBooks;
+  /** To workers and Prometheus; certificates of workers are not verified. */
+  readonly transport: Transport;
+  readonly times: ScalingTimes;
+  /** Where to dial for a worker's address: elsewhere only for simulated machines. */
+  readonly dial: (address: string) => string;
+  readonly allowPrivateAddresses: boolean;
+  /** The token that the worker was given when it was rented. */
+  readonly tokenOf: (worker: GpuInstance) => Secret | undefined;
+  readonly prometheusUrl: string | undefined;
+}
+
+/** Who is asked: for the book, and in words. */
+interface Asked {
+  readonly reporter: string;
+  readonly who: string;
+}
+
+const FOR_ALL: Asked = { reporter: GROUP_REPORTER, who: '' };
+
+/** Most bytes of a worker's reply. */
+const MOST_BYTES = 1_048_576;
+const PROMETHEUS_TIMEOUT_MS = 3000;
+
+/** Reads load by asking: workers, a Prometheus, or the spec itself. What workers push comes without asking. */
+export class LoadReaders {
+  readonly #options: ReaderOptions;
+  /** Reporters that have not answered yet: nobody is asked twice at a time. */
+  readonly #asked = new Set<string>();
+
+  constructor(options: ReaderOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Asks everyone who is to be asked for this tick, and waits for their answers a part of the tick at most: what comes
+   * later counts in the next one. Never rejects.
+   */
+  async read(group: EndpointGroup, workers: readonly Worker[]): Promise<void> {
+    const { clock, times } = this.#options;
+    const patience = new AbortController();
+    const tooLate = sleep(clock, Math.min(1000, times.tickMs / 4), patience.signal).catch(() => {});
+    await Promise.race([this.#readAll(group, workers), tooLate]);
+    patience.abort();
+  }
+
+  async #readAll(group: EndpointGroup, workers: readonly Worker[]): Promise<void> {
+    switch (group.spec.load.type) {
+      case 'Static':
+        return this.#take(group, FOR_ALL, async () => staticRecord(group));
+      case 'Prometheus':
+        return this.#take(group, FOR_ALL, async () => this.#askPrometheus(group));
+      case 'HTTPPull': {
+        const serving = workers.filter((worker) => worker.isServing && !worker.isDeleting);
+        const reads = serving.map((worker) =>
+          this.#take(group, { reporter: worker.reporter, who: `worker ${worker.name}: ` }, () =>
+            this.#askWorker(group, worker.object),
+          ),
+        );
+        await Promise.all(reads);
+        return;
+      }
+      case 'Push':
+        return;
+    }
+  }
+
+  async #take(
+    group: EndpointGroup,
+    { reporter, who }: Asked,
+    read: () => Promise<LoadRecord>,
+  ): Promise<void> {
+    const { books, clock, times } = this.#options;
+    const uid = group.metadata.uid ?? '';
+    const key = `${uid}/${reporter}`;
+    if (this.#asked.has(key)) return;
+    this.#asked.add(key);
+    try {
+      const record = await read();
+      books.report(uid, { reporter, record, at: clock.now(), times });
+    } catch (error) {
+      const kind = error instanceof FigureError ? 'invalid' : 'unreachable';
+      books.problem(uid, reporter, { kind, detail: `${who}${detailOf(error)}`, at: clock.now() });
+    } finally {
+      this.#asked.delete(key);
+    }
+  }
+
+  async #askWorker(group: EndpointGroup, worker: GpuInstance): Promise<LoadRecord> {
+    const { clock, transport, tokenOf } = this.#options;
+    const target = pullTarget(group, worker);
+    const token = tokenOf(worker);
+    const text = await boundedGet({
+      transport,
+      clock,
+      origin: originOf(target, this.#dialled(target.address)),
+      path: target.plan.path,
+      headers: {
+        accept: target.plan.format === 'JSON' ? 'application/json' : 'text/plain',
+        ...(token && { authorization: `Bearer ${token.reveal()}` }),
+      },
+      timeoutMs: parseDuration(group.spec.load.httpPull?.timeout ?? '3s') ?? 3000,
+      maxBytes: MOST_BYTES,
+    });
+    return readReply(text, target.plan, clock.now());
+  }
+
+  /** An address that is mapped is a simulated machine; any other must be one that a marketplace may name. */
+  #dialled(address: string): string {
+    const { dial, allowPrivateAddresses } = this.#options;
+    const mapped = dial(address);
+    if (mapped !== address) return mapped;
+    const problem = addressProblem(address, { allowPrivate: allowPrivateAddresses });
+    if (problem !== undefined) throw new SourceError(`its address ${problem}`);
+    return address;
+  }
+
+  #askPrometheus(group: EndpointGroup): Promise<LoadRecord> {
+    const { clock, transport, prometheusUrl } = this.#options;
+    const queries = group.spec.load.prometheus;
+    if (prometheusUrl === undefined || !queries)
+      throw new SourceError('the operator runs without --prometheus-url');
+    const { origin, pathname } = new URL(prometheusUrl);
+    const base = pathname.replace(/\/$/, '');
+    const ask = (query: string) =>
+      boundedGet({
+        transport,
+        clock,
+        origin,
+        path: `${base}/api/v1/query?query=${encodeURIComponent(query)}`,
+        headers: { accept: 'application/json' },
+        timeoutMs: PROMETHEUS_TIMEOUT_MS,
+        maxBytes: MOST_BYTES,
+      });
+    return prometheusRecord(queries, ask, clock.now());
+  }
+}
+
+function detailOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown';
+}

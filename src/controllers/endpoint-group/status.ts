@@ -1,0 +1,188 @@
+import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
+import { annotations, labels } from '../../api/v1alpha1/names.ts';
+import { formatDollars } from '../../lib/money.ts';
+import { formatTime, parseTime } from '../../lib/rfc3339.ts';
+import { setConditions } from '../../runtime/conditions.ts';
+import { conditionsOf, type Situation } from './conditions.ts';
+import { endpointNameOf } from './endpoints.ts';
+import { sentenceOf } from './explain.ts';
+import type { Observed } from './types.ts';
+
+export interface StatusInput extends Situation {
+  readonly templateHash: string;
+  readonly lastActivity: number;
+  /** Something was decided that must be on record before it is done. */
+  readonly mustRecord: boolean;
+}
+
+/** A term moves only by more than this share, and at most once a minute (`maximumMs`). */
+const WRITTEN_FROM_SHARE = 0.05;
+
+/**
+ * The status to write. Figures that move by themselves keep their written values until a decision changes, or until
+ * they have moved by 5 % and a minute has passed: a steady load writes nothing.
+ */
+export function statusOf(input: StatusInput): EndpointGroupStatus {
+  const { observed } = input;
+  const previous = observed.group.status;
+  const next = freshStatus(input);
+  if (!previous?.autoscaling || input.mustRecord || isNews(previous, next, observed.times.maximumMs))
+    return next;
+  return { ...next, ...movingFields(previous) };
+}
+
+/** The parts that follow the load by themselves. */
+function movingFields(status: EndpointGroupStatus): EndpointGroupStatus {
+  const { load, utilizationPercent, autoscaling, loadMaxima, lastActivity, panicUntil } = status;
+  return { load, utilizationPercent, autoscaling, loadMaxima, lastActivity, panicUntil };
+}
+
+function isNews(previous: EndpointGroupStatus, next: EndpointGroupStatus, everyMs: number): boolean {
+  const before = previous.autoscaling;
+  const now = next.autoscaling;
+  if (!before || !now) return true;
+  if (before.hot !== now.hot || before.total !== now.total) return true;
+  if ((parseTime(now.at) ?? 0) - (parseTime(before.at) ?? 0) < everyMs) return false;
+  if (hasGoneQuiet(previous, next, everyMs)) return true;
+  const terms = ['load', 'longLoad', 'queue', 'capacity', 'perf'] as const;
+  return terms.some((term) => differs(before[term], now[term]));
+}
+
+/** The time of the last work is what the idle rule counts from after a restart. */
+function hasGoneQuiet(previous: EndpointGroupStatus, next: EndpointGroupStatus, everyMs: number): boolean {
+  if (previous.lastActivity === next.lastActivity) return false;
+  const now = parseTime(next.autoscaling?.at) ?? 0;
+  return now - (parseTime(next.lastActivity) ?? 0) >= everyMs / 2;
+}
+
+function differs(before: string | undefined, now: string | undefined): boolean {
+  const [a, b] = [Number(before ?? 0), Number(now ?? 0)];
+  return Math.abs(a - b) > WRITTEN_FROM_SHARE * Math.max(Math.abs(a), Math.abs(b));
+}
+
+function freshStatus(input: StatusInput): EndpointGroupStatus {
+  const { observed, decision, counts, lastActivity } = input;
+  const { group, now } = observed;
+  const { load, readyCapacity } = decision.terms;
+  const { panicUntil } = decision.memory;
+  return {
+    observedGeneration: group.metadata.generation ?? -1,
+    conditions: conditionList(input),
+    replicas: counts.hot,
+    selector: `${labels.endpointGroup}=${group.metadata.name}`,
+    hot: counts.hot,
+    cold: counts.cold,
+    ready: counts.ready,
+    starting: counts.starting,
+    draining: counts.draining,
+    total: counts.total,
+    updated: counts.updated,
+    load: decimal(load),
+    ...(readyCapacity > 0 && {
+      utilizationPercent: Math.min(100_000, Math.round((load / readyCapacity) * 100)),
+    }),
+    pricePerHour: formatDollars(counts.pricePerHour),
+    endpoint: `${endpointNameOf(group)}.${group.metadata.namespace}.svc`,
+    templateHash: input.templateHash,
+    everReady: group.status?.everReady === true || counts.ready > 0,
+    lastActivity: formatTime(lastActivity),
+    ...(panicUntil > now && { panicUntil: formatTime(panicUntil) }),
+    loadMaxima: maximaOf(input),
+    autoscaling: termsOf(input),
+    ...handled(group),
+    phase: phaseOf(input),
+  };
+}
+
+function conditionList({ observed, ...situation }: StatusInput): EndpointGroupStatus['conditions'] {
+  const { group, now } = observed;
+  const { wanted, absent } = conditionsOf({ observed, ...situation });
+  const conditions = setConditions({
+    previous: group.status?.conditions,
+    wanted,
+    absent,
+    generation: group.metadata.generation,
+    now: formatTime(now),
+  });
+  return [...conditions];
+}
+
+function maximaOf({ load, observed }: StatusInput): EndpointGroupStatus['loadMaxima'] {
+  return load.history.maxima
+    .filter((max) => max.at > observed.now - observed.times.longMs)
+    .slice(-61)
+    .map((max) => ({ at: formatTime(max.at), load: decimal(max.load) }));
+}
+
+function termsOf({ observed, decision }: StatusInput): EndpointGroupStatus['autoscaling'] {
+  const { terms } = decision;
+  const shown = {
+    at: formatTime(observed.now),
+    load: decimal(terms.load),
+    burstLoad: decimal(terms.burstLoad),
+    longLoad: decimal(terms.longLoad),
+    queue: decimal(terms.waiting),
+    capacity: decimal(terms.readyCapacity),
+    ...(terms.perf !== undefined && { perf: decimal(terms.perf) }),
+    rateCapacity: decimal(terms.capacities.rate),
+    queueCapacity: decimal(terms.capacities.queue),
+    hotCapacity: decimal(terms.capacities.hot),
+    totalCapacity: decimal(terms.capacities.total),
+    hotNeed: terms.hotNeed,
+    totalNeed: terms.totalNeed,
+    hot: decision.hot,
+    total: decision.total,
+    rule: decision.rule,
+  };
+  return { ...shown, explanation: sentenceOf(shown).slice(0, 512) };
+}
+
+/** Requests by annotation are echoed once they are dealt with. */
+function handled({ metadata }: EndpointGroup): Pick<EndpointGroupStatus, 'requestedAt' | 'wokenAt'> {
+  const requestedAt = metadata.annotations?.[annotations.requestedAt];
+  const wokenAt = metadata.annotations?.[annotations.wakeAt];
+  return {
+    ...(requestedAt !== undefined && { requestedAt: requestedAt.slice(0, 253) }),
+    ...(wokenAt !== undefined && { wokenAt: wokenAt.slice(0, 253) }),
+  };
+}
+
+function phaseOf({ observed, counts, decision }: StatusInput): EndpointGroupStatus['phase'] {
+  const { pause, updateStrategy } = observed.group.spec;
+  if (counts.stalled > 0 && counts.ready === 0 && decision.hot > 0) return 'Failed';
+  if (pause.scaleUp && pause.scaleDown) return 'Paused';
+  if (counts.old > 0 && updateStrategy.type === 'RollingUpdate') return 'Updating';
+  if (decision.hot === 0) return 'Zero';
+  if (counts.ready === 0) return counts.waking > 0 ? 'Waking' : 'Pending';
+  return counts.ready === decision.hot && counts.starting === 0 ? 'Ready' : 'Scaling';
+}
+
+/** The schema takes twelve digits. */
+const LARGEST_DECIMAL = 999_999_999_999;
+
+/** At most three digits behind the point, and no exponent: the schema takes no other. */
+function decimal(value: number): string {
+  const text = Math.min(value, LARGEST_DECIMAL).toFixed(3);
+  return text.replace(/\.?0+$/, '');
+}
+
+/** What a group that is being deleted says. */
+export function deletingStatus(observed: Observed, left: number): EndpointGroupStatus {
+  const { group, now } = observed;
+  const message = left === 0 ? 'All workers are gone.' : `${left} workers are being destroyed.`;
+  const conditions = setConditions({
+    previous: group.status?.conditions,
+    wanted: [
+      { type: 'Ready', status: 'False', reason: 'Deleting', message },
+      { type: 'Reconciling', status: 'True', reason: 'Deleting', message },
+    ],
+    generation: group.metadata.generation,
+    now: formatTime(now),
+  });
+  return {
+    ...group.status,
+    observedGeneration: group.metadata.generation ?? -1,
+    conditions: [...conditions],
+    phase: 'Deleting',
+  };
+}

@@ -1,0 +1,89 @@
+import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import type { ScalingDecision, ScalingMemory } from './autoscale.ts';
+import type { Endpoint, EndpointProblem } from './endpoints.ts';
+import type { LoadBook } from './load/book.ts';
+import type { ScalingTimes } from './scaling-times.ts';
+import type { Wanted, Worker } from './worker.ts';
+
+/** What this process remembers of a group between passes. Losing it keeps workers longer, and spends nothing. */
+export interface GroupMemory {
+  readonly scaling: ScalingMemory;
+  /** The decision of the last tick: it holds until the next. */
+  readonly decision: ScalingDecision | undefined;
+  readonly nextTickAt: number;
+  /** Since when waiting has looked longer than the target although the capacity suffices. */
+  readonly slowSince: number | undefined;
+}
+
+/** How writing Service and slices went last time. */
+export type Published =
+  | { readonly type: 'done' }
+  | {
+      readonly type: 'problem';
+      readonly reason: 'NameTaken' | 'NotPermitted' | 'ServicePortsDiffer';
+      readonly detail: string;
+    };
+
+/** Everything one pass decides by. */
+export interface Observed {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly group: EndpointGroup;
+  /** GpuInstances that this group controls. */
+  readonly workers: readonly Worker[];
+  /** GpuInstances that carry the label of the group and that nobody controls. */
+  readonly orphans: readonly GpuInstance[];
+  readonly book: LoadBook;
+  /** Whether workers report for themselves, or one source speaks for the group. */
+  readonly source: 'workers' | 'group';
+  readonly times: ScalingTimes;
+  /** Undefined in the first pass of a process. */
+  readonly memory: GroupMemory | undefined;
+  /** Whether the load was read for this pass. */
+  readonly isTick: boolean;
+  /** A report or command asked for a worker now. */
+  readonly wakeAsked: boolean;
+  /** Uids of workers whose account is frozen by its breaker. */
+  readonly frozen: ReadonlySet<string>;
+  readonly published: Published;
+  /** Whether private addresses may be published. */
+  readonly allowPrivateAddresses: boolean;
+}
+
+/** What a worker is to be from now on. */
+export interface WorkerOrder {
+  readonly powerState: 'Running' | 'Stopped';
+  readonly wanted: Wanted;
+  readonly drainSince: number | undefined;
+  readonly wokenAt: number | undefined;
+}
+
+export type Action =
+  | { readonly type: 'create'; readonly wanted: 'Hot' | 'Cold'; readonly ordinal: number }
+  | { readonly type: 'order'; readonly worker: Worker; readonly order: WorkerOrder }
+  | { readonly type: 'delete'; readonly worker: Worker }
+  | { readonly type: 'blame'; readonly worker: Worker }
+  | { readonly type: 'adopt'; readonly object: GpuInstance }
+  | { readonly type: 'release' };
+
+/** An event to be shown beside the group. */
+export interface EventNote {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly action: string;
+  readonly note: string;
+}
+
+/** A whole decision: what to record, what to publish, what to do and when to look again. */
+export interface Decision {
+  readonly needsFinalizer: boolean;
+  readonly status: EndpointGroupStatus;
+  /** Where ready workers are reached; undefined where nothing is published or taken back any more. */
+  readonly endpoints: readonly Endpoint[] | undefined;
+  readonly endpointProblems: readonly EndpointProblem[];
+  readonly actions: readonly Action[];
+  readonly events: readonly EventNote[];
+  readonly memory: GroupMemory;
+  readonly requeueAfterMs: number;
+}

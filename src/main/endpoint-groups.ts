@@ -1,0 +1,99 @@
+import type { AccountRegistry } from '../accounts/account-registry.ts';
+import type { Installation } from '../accounts/installation.ts';
+import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
+import type { Config } from '../config.ts';
+import { mapAddress } from '../config-values.ts';
+import {
+  createEndpointGroupController,
+  type EndpointGroupController,
+} from '../controllers/endpoint-group/controller.ts';
+import { groupKeysOf } from '../controllers/endpoint-group/families.ts';
+import { LoadBooks } from '../controllers/endpoint-group/load/books.ts';
+import { PushIntake } from '../controllers/endpoint-group/load/push.ts';
+import { LoadReaders } from '../controllers/endpoint-group/load/readers.ts';
+import { timesAt } from '../controllers/endpoint-group/scaling-times.ts';
+import type { Env } from '../lib/env.ts';
+import { Secret } from '../lib/secret.ts';
+import { type Transport, TransportError } from '../lib/transport.ts';
+import { workerToken } from '../ownership/worker-token.ts';
+import type { EventRecorder } from '../runtime/events.ts';
+import type { KubeClient } from '../runtime/kube-client.ts';
+import type { ControllerMetrics, QueueMetrics } from '../runtime/metrics-ports.ts';
+import { accountKeyOf, BY_INSTANCE_ID, type Caches } from './caches.ts';
+
+export interface EndpointGroupWiring {
+  readonly config: Config;
+  readonly env: Env;
+  readonly kube: KubeClient;
+  readonly caches: Caches;
+  readonly events: EventRecorder;
+  readonly metrics: ControllerMetrics & QueueMetrics;
+  readonly registry: AccountRegistry;
+  readonly installation: Installation;
+  /** To workers and Prometheus; without one, nobody is asked for load. */
+  readonly workerTransport?: Transport;
+  readonly isLeading: () => boolean;
+}
+
+/** The controller of groups, and where workers that report by themselves are heard. */
+export interface EndpointGroups {
+  readonly controller: EndpointGroupController;
+  readonly intake: PushIntake;
+}
+
+/** Wires groups: they meet accounts only to ask for the breaker and to blame a host. */
+export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroups {
+  const { config, env, caches, registry } = wiring;
+  const { clock, random, log } = env;
+  const books = new LoadBooks();
+  const times = timesAt(config.scalingSpeed);
+  const { allowPrivateAddresses } = config;
+  const tokenOf = (worker: GpuInstance) => tokenOfWorker(wiring.installation, worker);
+  const shared = { clock, books, times, tokenOf };
+  const readers = new LoadReaders({
+    ...shared,
+    allowPrivateAddresses,
+    transport: wiring.workerTransport ?? unreachable,
+    dial: (address) => mapAddress(config.addressMap, address),
+    prometheusUrl: config.prometheusUrl,
+  });
+  const controller = createEndpointGroupController({
+    ...{ books, readers, times, allowPrivateAddresses },
+    env: { clock, random, log },
+    cluster: wiring.kube,
+    groups: caches.groups,
+    instances: caches.instances,
+    events: wiring.events,
+    isFrozen: (worker) => sessionOf(registry, worker)?.breaker().type === 'open',
+    blame: (worker, reason) => blameHost(registry, worker, reason),
+    workers: config.endpointGroupWorkers,
+    metrics: wiring.metrics,
+  });
+  const intake = new PushIntake({
+    ...shared,
+    instanceById: (id) => caches.instances.byIndex(BY_INSTANCE_ID, String(id))[0],
+    groupOf: (worker) => groupKeysOf(worker).flatMap((key) => caches.groups.get(key) ?? [])[0],
+    isLeading: wiring.isLeading,
+    onWake: (group) => controller.wake(group),
+  });
+  return { controller, intake };
+}
+
+function tokenOfWorker(installation: Installation, { metadata, status }: GpuInstance): Secret | undefined {
+  const identity = installation.identity();
+  if (!identity || metadata.uid === undefined || status?.attempt === undefined) return undefined;
+  return new Secret(workerToken(identity.keys, { uid: metadata.uid, attempt: status.attempt }));
+}
+
+function sessionOf(registry: AccountRegistry, worker: GpuInstance) {
+  const [namespace = '', name = ''] = accountKeyOf(worker).split('/');
+  const found = registry.get({ namespace, name });
+  return found.type === 'ready' ? found.session : undefined;
+}
+
+function blameHost(registry: AccountRegistry, worker: GpuInstance, reason: string): void {
+  const { hostId } = worker.status ?? {};
+  if (hostId !== undefined) sessionOf(registry, worker)?.avoid.add({ type: 'host', id: hostId }, reason);
+}
+
+const unreachable: Transport = () => Promise.reject(new TransportError('no network', { sent: false }));

@@ -1,0 +1,78 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { RunningServer } from './http-server.ts';
+
+/** Answers one POST; `body` is parsed JSON. */
+export type TakeReport = (
+  path: string,
+  body: unknown,
+) => { readonly status: number; readonly message: string };
+
+const MOST_BYTES = 65_536;
+const MOST_CONNECTIONS = 1024;
+const REQUEST_TIMEOUT_MS = 10_000;
+
+/**
+ * Takes POSTs of JSON from machines that nobody trusts: short bodies, short times, few connections, and the same few
+ * answers whatever is sent. Rejects where the address cannot be taken.
+ */
+export async function serveReports(
+  take: TakeReport,
+  address: { readonly host: string; readonly port: number },
+): Promise<RunningServer> {
+  const timeouts = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS };
+  const server = createServer(timeouts, (request, response) => {
+    void answer(take, request, response);
+  });
+  server.maxConnections = MOST_CONNECTIONS;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(address.port, address.host === '' ? undefined : address.host, () => resolve());
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${address.host === '' ? '127.0.0.1' : address.host}:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function answer(take: TakeReport, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { status, message } = await replyTo(take, request);
+  const body = JSON.stringify(status === 200 ? { success: true } : { success: false, error: message });
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    ...(status === 413 && { connection: 'close' }),
+  });
+  response.end(body);
+}
+
+async function replyTo(
+  take: TakeReport,
+  request: IncomingMessage,
+): Promise<{ readonly status: number; readonly message: string }> {
+  if (request.method !== 'POST') return { status: 405, message: 'only POST' };
+  try {
+    const text = await bodyOf(request);
+    if (text === undefined) return { status: 413, message: `a report has at most ${MOST_BYTES} bytes` };
+    return take((request.url ?? '/').split('?')[0] ?? '/', JSON.parse(text));
+  } catch (error) {
+    if (error instanceof SyntaxError) return { status: 400, message: 'the body is not JSON' };
+    return { status: 500, message: 'the report could not be taken' };
+  }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    bytes += chunk.length;
+    if (bytes > MOST_BYTES) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
