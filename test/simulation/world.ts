@@ -33,16 +33,18 @@ function readDefinitions(): readonly JsonObject[] {
 /** Which server a call goes to. */
 export type Side = 'kube' | 'market';
 
+/** Decides what happens to each call of an operator process. */
+export type FateOf = (call: {
+  readonly side: Side;
+  readonly machine: Machine;
+  readonly request: TransportRequest;
+}) => Fate;
+
 export interface WorldOptions {
   readonly seed: number;
   readonly keepTrace: boolean;
   readonly flags?: RawOptions;
-  /** Decides what happens to each call of an operator process. */
-  readonly fate: (call: {
-    readonly side: Side;
-    readonly machine: Machine;
-    readonly request: TransportRequest;
-  }) => Fate;
+  readonly fate: FateOf;
   readonly log?: (machine: Machine) => Logger;
 }
 

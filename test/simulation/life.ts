@@ -1,0 +1,136 @@
+import { seededRandom } from '../../src/lib/random.ts';
+import { Invariants, type Violation } from './invariants.ts';
+import type { Fate } from './network.ts';
+import { type Effect, fateOf, isEffect, nameOfCall, type Strike } from './plan.ts';
+import { Users } from './users.ts';
+import { type FateOf, SimulatedWorld } from './world.ts';
+
+/** Something a person does at a second of an object's life. */
+export interface UserAct {
+  readonly second: number;
+  readonly what: string;
+  readonly act: (users: Users) => void;
+}
+
+export interface LifeOptions {
+  /** Strikes by the index of the effect they hit. */
+  readonly strikes: ReadonlyMap<number, Strike>;
+  readonly acts: readonly UserAct[];
+  readonly keepTrace: boolean;
+}
+
+export interface LifeResult {
+  readonly effects: readonly Effect[];
+  /** Indexes of the strikes that found their effect. */
+  readonly struck: ReadonlySet<number>;
+  readonly violations: readonly Violation[];
+  readonly wastedSeconds: readonly number[];
+  readonly trace: readonly string[];
+  readonly traceHash: string;
+  readonly virtualSeconds: number;
+}
+
+const SECOND = 1000;
+const STEP_SECONDS = 10;
+/** By then everything has to be gone: the longest settle, backoff and audit of the cache together. */
+const MOST_SECONDS = 2400;
+const STALE_MS = 30 * SECOND;
+
+/** The life of one object from its creation to its end, with given strikes at given effects. */
+export function runLife(options: LifeOptions): Promise<LifeResult> {
+  return new Life(options).run();
+}
+
+class Life {
+  readonly #options: LifeOptions;
+  readonly #world: SimulatedWorld;
+  readonly #users: Users;
+  readonly #invariants: Invariants;
+  readonly #effects: Effect[] = [];
+  readonly #struck = new Set<number>();
+  #hides = 0;
+  #staleUntil = 0;
+
+  constructor(options: LifeOptions) {
+    this.#options = options;
+    this.#world = new SimulatedWorld({
+      seed: 1,
+      keepTrace: options.keepTrace,
+      fate: (call) => this.#fate(call),
+    });
+    this.#users = new Users(this.#world, seededRandom(1));
+    this.#invariants = new Invariants(this.#world, { strict: true });
+  }
+
+  async run(): Promise<LifeResult> {
+    const world = this.#world;
+    const begin = world.now;
+    this.#users.createAccount('Report');
+    this.#users.createInstance('a');
+    world.startProcess();
+    for (const act of this.#options.acts) world.scheduler.after(act.second * SECOND, () => this.#userActs(act));
+    const lastAct = this.#options.acts.at(-1)?.second ?? 0;
+    for (let second = STEP_SECONDS; second <= MOST_SECONDS; second += STEP_SECONDS) {
+      await world.scheduler.runUntil(begin + second * SECOND, () => this.#invariants.check());
+      if (second > lastAct && this.#isOver()) break;
+    }
+    this.#invariants.checkConverged();
+    return {
+      effects: this.#effects,
+      struck: this.#struck,
+      violations: this.#invariants.violations,
+      wastedSeconds: [...this.#invariants.wastedMs.values()].map((ms) => ms / SECOND),
+      trace: world.trace.lines,
+      traceHash: world.trace.digest(),
+      virtualSeconds: world.second,
+    };
+  }
+
+  #isOver(): boolean {
+    const { contracts } = this.#world.market.store.current().tables;
+    return this.#users.names().length === 0 && Object.keys(contracts).length === 0;
+  }
+
+  #fate(call: Parameters<FateOf>[0]): Fate {
+    const { side, machine, request } = call;
+    if (side === 'market') this.#invariants.sent(request);
+    if (request.path.includes('watch=true')) return this.#watchFate();
+    if (!isEffect(request)) return { requestMs: 2, responseMs: 2 };
+    const what = nameOfCall(request);
+    const strike = this.#reached({ side, what });
+    if (!strike) return { requestMs: 2, responseMs: 2 };
+    this.#world.tell(`${machine.name}: ${strike} at ${what}`);
+    return fateOf(strike, side);
+  }
+
+  /** Counts an effect and says what strikes it. */
+  #reached(effect: Omit<Effect, 'index'>): Strike | undefined {
+    const index = this.#effects.length;
+    this.#effects.push({ index, ...effect });
+    const strike = this.#options.strikes.get(index);
+    if (!strike) return undefined;
+    this.#struck.add(index);
+    if (strike === 'hide') this.#hides += 1;
+    if (strike === 'stale') this.#staleUntil = this.#world.now + STALE_MS;
+    return strike;
+  }
+
+  #watchFate(): Fate {
+    return {
+      requestMs: 2,
+      responseMs: 2,
+      chunkDelayMs: () => Math.max(0, this.#staleUntil - this.#world.now),
+      dropChunk: () => {
+        if (this.#hides === 0) return false;
+        this.#hides -= 1;
+        return true;
+      },
+    };
+  }
+
+  #userActs({ what, act }: UserAct): void {
+    const strike = this.#reached({ side: 'user', what });
+    if (strike) this.#world.tell(`${strike} at ${what}`);
+    act(this.#users);
+  }
+}

@@ -1,0 +1,91 @@
+import { type LifeResult, runLife, type UserAct } from './life.ts';
+import { type Effect, type Strike, strikesOn } from './plan.ts';
+
+/** A plan that was run: which strikes at which effects. */
+export interface Planned {
+  readonly life: string;
+  readonly strikes: readonly (readonly [number, Strike])[];
+  readonly effects: readonly Effect[];
+  readonly result: LifeResult;
+}
+
+export interface SystematicOptions {
+  /** Told of every plan as soon as it has run. */
+  readonly onPlan: (planned: Planned) => void;
+  /** Whether to go on; asked before every plan. */
+  readonly goOn: () => boolean;
+  /** Pairs within one object's life, too. */
+  readonly pairs: boolean;
+}
+
+/** How many (effect × fault) points, or pairs of them, there are and were struck. */
+export interface Coverage {
+  singles: { covered: number; total: number };
+  pairs: { covered: number; total: number };
+}
+
+/** All that the desired-state table knows: replaced, stopped, started, deleted. */
+const LONG_LIFE: readonly UserAct[] = [
+  { second: 150, what: 'image', act: (users) => users.setImage('a', 'example/work:2') },
+  { second: 330, what: 'stop', act: (users) => users.setPowerState('a', 'Stopped') },
+  { second: 400, what: 'start', act: (users) => users.setPowerState('a', 'Running') },
+  { second: 500, what: 'delete', act: (users) => users.delete('a') },
+];
+/** From the purchase to the release, for pairs. */
+const SHORT_LIFE: readonly UserAct[] = [
+  { second: 90, what: 'delete', act: (users) => users.delete('a') },
+];
+
+/**
+ * Strikes every effect of a recorded, unfaulted life with every fault it can meet, one per plan; then every
+ * pair of them within a shorter life (the method of Sieve, OSDI 2022, with the marketplace's ledger as oracle).
+ */
+export async function runSystematic(options: SystematicOptions): Promise<Coverage> {
+  const coverage: Coverage = { singles: { covered: 0, total: 0 }, pairs: { covered: 0, total: 0 } };
+  await runSingles(options, coverage);
+  if (options.pairs) await runPairs(options, coverage);
+  return coverage;
+}
+
+async function recorded(life: string, acts: readonly UserAct[]): Promise<readonly Effect[]> {
+  const { violations, effects } = await runLife({ strikes: new Map(), acts, keepTrace: false });
+  if (violations.length > 0) throw new Error(`the unfaulted ${life} life breaks ${violations[0]?.invariant}`);
+  return effects;
+}
+
+async function runSingles({ onPlan, goOn }: SystematicOptions, coverage: Coverage): Promise<void> {
+  const effects = await recorded('long', LONG_LIFE);
+  const points = pointsOf(effects);
+  coverage.singles.total = points.length;
+  for (const point of points) {
+    if (!goOn()) return;
+    const result = await runLife({ strikes: new Map([point]), acts: LONG_LIFE, keepTrace: false });
+    if (result.struck.has(point[0])) coverage.singles.covered += 1;
+    onPlan({ life: 'long', strikes: [point], effects, result });
+  }
+}
+
+async function runPairs({ onPlan, goOn }: SystematicOptions, coverage: Coverage): Promise<void> {
+  const effects = await recorded('short', SHORT_LIFE);
+  const points = pointsOf(effects);
+  const pairs = points.flatMap((first) =>
+    points.filter((second) => second[0] > first[0]).map((second) => [first, second] as const),
+  );
+  coverage.pairs.total = pairs.length;
+  for (const strikes of pairs) {
+    if (!goOn()) return;
+    const result = await runLife({ strikes: new Map(strikes), acts: SHORT_LIFE, keepTrace: false });
+    if (strikes.every(([index]) => result.struck.has(index))) coverage.pairs.covered += 1;
+    onPlan({ life: 'short', strikes, effects, result });
+  }
+}
+
+function pointsOf(effects: readonly Effect[]): readonly (readonly [number, Strike])[] {
+  return effects.flatMap((effect) => strikesOn(effect).map((strike) => [effect.index, strike] as const));
+}
+
+/** Runs one plan again and keeps its story. */
+export function replayPlan({ life, strikes }: Pick<Planned, 'life' | 'strikes'>): Promise<LifeResult> {
+  const acts = life === 'long' ? LONG_LIFE : SHORT_LIFE;
+  return runLife({ strikes: new Map(strikes), acts, keepTrace: true });
+}
