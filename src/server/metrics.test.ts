@@ -1,0 +1,269 @@
+import { describe, expect, test } from 'vitest';
+import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
+import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
+import { TransportError } from '../lib/transport.ts';
+import type { Change } from '../runtime/object-store.ts';
+import { showAccounts } from './account-metrics.ts';
+import { type Conditioned, watchConditions } from './condition-metrics.ts';
+import { bootSeconds, endedReasons, spentBy, watchInstances } from './instance-metrics.ts';
+import { countedTransport, routeOf } from './marketplace-request-metrics.ts';
+import { createMetricRegistry } from './metric-registry.ts';
+import { createRentalMetrics } from './rental-metrics.ts';
+import { createRuntimeMetrics, QUEUE_BUCKETS, RECONCILE_BUCKETS } from './runtime-metrics.ts';
+
+/** Lines of one family, without help and type. */
+async function linesOf(registry: ReturnType<typeof createMetricRegistry>, name: string): Promise<string[]> {
+  return (await registry.expose())
+    .split('\n')
+    .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+}
+
+describe('the runtime under controller-runtime’s names', () => {
+  test('every result of a controller is there from the start', async () => {
+    const registry = createMetricRegistry();
+    createRuntimeMetrics(registry).maxConcurrentReconciles('gpuinstance', 4);
+    const totals = await linesOf(registry, 'controller_runtime_reconcile_total');
+    expect(totals.map((line) => /result="(\w+)"/.exec(line)?.[1])).toEqual([
+      'success',
+      'error',
+      'requeue',
+      'requeue_after',
+    ]);
+    for (const family of [
+      'reconcile_errors',
+      'terminal_reconcile_errors',
+      'reconcile_panics',
+      'reconcile_timeouts',
+    ]) {
+      expect(await linesOf(registry, `controller_runtime_${family}_total`)).toEqual([
+        `controller_runtime_${family}_total{controller="gpuinstance"} 0`,
+      ]);
+    }
+  });
+
+  test('a terminal error counts as an error and as a terminal one', async () => {
+    const registry = createMetricRegistry();
+    createRuntimeMetrics(registry).reconciled('gpuinstance', 'terminal_error', 0.2);
+    const text = await registry.expose();
+    expect(text).toContain('controller_runtime_reconcile_total{controller="gpuinstance",result="error"} 1');
+    expect(text).toContain('controller_runtime_reconcile_errors_total{controller="gpuinstance"} 1');
+    expect(text).toContain('controller_runtime_terminal_reconcile_errors_total{controller="gpuinstance"} 1');
+  });
+
+  test('buckets are those of controller-runtime', async () => {
+    const registry = createMetricRegistry();
+    const metrics = createRuntimeMetrics(registry);
+    metrics.reconciled('c', 'success', 0.01);
+    metrics.waited('c', 0.01);
+    const bounds = async (name: string) =>
+      (await linesOf(registry, `${name}_bucket`)).map((line) =>
+        Number(/le="([^"]+)"/.exec(line)?.[1]?.replace('+Inf', 'Infinity')),
+      );
+    expect(await bounds('controller_runtime_reconcile_time_seconds')).toEqual([
+      ...RECONCILE_BUCKETS,
+      Infinity,
+    ]);
+    expect(await bounds('workqueue_queue_duration_seconds')).toEqual([...QUEUE_BUCKETS, Infinity]);
+    expect(RECONCILE_BUCKETS).toHaveLength(40);
+    expect(QUEUE_BUCKETS).toHaveLength(12);
+  });
+
+  test('queues carry both name and controller', async () => {
+    const registry = createMetricRegistry();
+    const metrics = createRuntimeMetrics(registry);
+    metrics.added('gpuinstance');
+    metrics.depth('gpuinstance', 10, 3);
+    expect(await linesOf(registry, 'workqueue_adds_total')).toEqual([
+      'workqueue_adds_total{name="gpuinstance",controller="gpuinstance"} 1',
+    ]);
+    expect(await linesOf(registry, 'workqueue_depth')).toEqual([
+      'workqueue_depth{name="gpuinstance",controller="gpuinstance",priority="10"} 3',
+    ]);
+  });
+
+  test('requests, leadership', async () => {
+    const registry = createMetricRegistry();
+    const metrics = createRuntimeMetrics(registry);
+    metrics.requested({ method: 'PUT', host: 'h:6443', code: '409', seconds: 0.1 });
+    metrics.leading('gpu-rental-operator', true);
+    const text = await registry.expose();
+    expect(text).toContain('rest_client_requests_total{code="409",method="PUT",host="h:6443"} 1');
+    expect(text).toContain('leader_election_master_status{name="gpu-rental-operator"} 1');
+  });
+});
+
+describe('requests to marketplaces', () => {
+  test.each([
+    ['/api/v0/asks/8001502/', '/api/v0/asks/{id}/'],
+    ['/api/v0/instances/20/ssh/7/', '/api/v0/instances/{id}/ssh/{id}/'],
+    ['/api/v1/instances/?limit=25&after_token=abc', '/api/v1/instances/'],
+    ['/api/v0/users/current', '/api/v0/users/current'],
+    ['/api/v0/volumes/5', '/api/v0/volumes/{id}'],
+  ])('%s is counted as %s', (path, route) => {
+    expect(routeOf(path)).toBe(route);
+  });
+
+  test('a request without a reply is counted too, and its error passes on', async () => {
+    const registry = createMetricRegistry();
+    const lost = new TransportError('lost', { sent: true });
+    const transport = countedTransport(() => Promise.reject(lost), createVirtualClock(), registry);
+    const request = { method: 'PUT', origin: 'https://m.example', path: '/api/v0/asks/5/', headers: {} };
+    await expect(transport(request)).rejects.toBe(lost);
+    expect(await linesOf(registry, 'gpu_rental_marketplace_requests_total')).toEqual([
+      'gpu_rental_marketplace_requests_total{method="PUT",route="/api/v0/asks/{id}/",code="<error>"} 1',
+    ]);
+  });
+});
+
+describe('what controllers report', () => {
+  test('rentals by outcome, destroys by reason, costs', async () => {
+    const registry = createMetricRegistry();
+    const metrics = createRentalMetrics(registry);
+    metrics.rented('team/default');
+    metrics.rentalFailed('team/default', 'offerGone');
+    metrics.ended('team/default', 'HostOffline', 2_000_000);
+    const text = await registry.expose();
+    expect(text).toContain('gpu_rental_rentals_total{namespace="team",account="default",outcome="rented"} 1');
+    expect(text).toContain(
+      'gpu_rental_rentals_total{namespace="team",account="default",outcome="offerGone"} 1',
+    );
+    expect(text).toContain(
+      'gpu_rental_machine_cost_dollars_sum{namespace="team",account="default",reason="HostOffline"} 2',
+    );
+  });
+
+  test('a destroy that fails shows what it costs until it works', async () => {
+    const registry = createMetricRegistry();
+    const metrics = createRentalMetrics(registry);
+    metrics.destroyFailing('team/a', 700_000);
+    const family = 'gpu_rental_destroy_failing_dollars_per_hour';
+    expect(await linesOf(registry, family)).toEqual([`${family}{namespace="team",name="a"} 0.7`]);
+    metrics.destroyFailing('team/a', 0);
+    expect(await linesOf(registry, family)).toEqual([]);
+  });
+
+  test('an account that goes leaves no figures behind', async () => {
+    const registry = createMetricRegistry();
+    const figures = {
+      namespace: 'team',
+      account: 'default',
+      dollarsPerHour: 1_500_000,
+      credit: undefined,
+      liveMachines: 2,
+      rentalsLastHour: 3,
+      spentThisMonth: 0,
+      orphans: 1,
+      orphanDollarsPerHour: 500_000,
+      breakerOpen: true,
+      listAgeSeconds: 4,
+      waitSeconds: { rent: 2 },
+    };
+    let accounts = [figures];
+    showAccounts(registry, () => accounts);
+    expect(await linesOf(registry, 'gpu_rental_dollars_per_hour')).toEqual([
+      'gpu_rental_dollars_per_hour{namespace="team",account="default"} 1.5',
+    ]);
+    expect(await linesOf(registry, 'gpu_rental_credit_dollars')).toEqual([]);
+    expect(await linesOf(registry, 'gpu_rental_breaker_open')).toEqual([
+      'gpu_rental_breaker_open{namespace="team",account="default"} 1',
+    ]);
+    expect(await linesOf(registry, 'gpu_rental_pacing_wait_seconds')).toEqual([
+      'gpu_rental_pacing_wait_seconds{namespace="team",account="default",class="rent"} 2',
+    ]);
+    accounts = [];
+    expect(await linesOf(registry, 'gpu_rental_dollars_per_hour')).toEqual([]);
+  });
+});
+
+/** An informer as metrics see one. */
+function source<T>(objects: T[]) {
+  const listeners: ((change: Change<T>) => void)[] = [];
+  return {
+    list: () => objects,
+    onChange: (listener: (change: Change<T>) => void) => listeners.push(listener),
+    tell: (change: Change<T>) => {
+      for (const listener of listeners) listener(change);
+    },
+  };
+}
+
+describe('conditions', () => {
+  const object = (status: 'True' | 'False', at: string): Conditioned => ({
+    apiVersion: 'v1',
+    kind: 'X',
+    metadata: { namespace: 'team', name: 'a' },
+    status: { conditions: [{ type: 'Ready', status, reason: 'R', message: '', lastTransitionTime: at }] },
+  });
+
+  test('are counted, aged, and their changes timed', async () => {
+    const registry = createMetricRegistry();
+    const clock = createVirtualClock({ startMs: Date.parse('2026-11-20T10:01:30Z') });
+    const before = object('False', '2026-11-20T10:00:00Z');
+    const now = object('True', '2026-11-20T10:01:00Z');
+    const objects = source([now]);
+    watchConditions(registry, 'gpuinstance', { source: objects, clock });
+    objects.tell({ type: 'updated', key: 'team/a', object: now, previous: before });
+    const text = await registry.expose();
+    const stem = 'gpu_rental_gpuinstance_status_condition';
+    expect(text).toContain(`${stem}_count{type="Ready",status="True",reason="R"} 1`);
+    expect(text).toContain(
+      `${stem}_current_status_seconds{type="Ready",status="True",reason="R",namespace="team",name="a"} 30`,
+    );
+    expect(text).toContain(`${stem}_transitions_total{type="Ready",status="True",reason="R"} 1`);
+    expect(text).toContain(`${stem}_transition_seconds_sum{type="Ready",status="False"} 60`);
+  });
+});
+
+describe('machines', () => {
+  const instance = (status: object, metadata: object = {}): GpuInstance =>
+    ({
+      apiVersion: 'gpurental.dev/v1alpha1',
+      kind: 'GpuInstance',
+      metadata: { namespace: 'team', name: 'a', uid: 'u', ...metadata },
+      spec: { accountRef: { name: 'default' } },
+      status,
+    }) as GpuInstance;
+
+  test('the first time a machine is seen running is its boot', () => {
+    const rented = instance({ rentedAt: '2026-11-20T10:00:00Z' });
+    const running = instance({ rentedAt: '2026-11-20T10:00:00Z', runningAt: '2026-11-20T10:01:15Z' });
+    expect(bootSeconds(rented, running)).toBe(75);
+    expect(bootSeconds(running, running)).toBeUndefined();
+  });
+
+  test('a machine that joins the history was replaced, unless the object itself goes', () => {
+    const before = instance({ history: [{ instanceId: 1, reason: 'Exited' }] });
+    const history = [
+      { instanceId: 2, reason: 'HostOffline' },
+      { instanceId: 1, reason: 'Exited' },
+    ];
+    expect(endedReasons(before, instance({ history }))).toEqual(['HostOffline']);
+    expect(endedReasons(before, instance({ history }, { deletionTimestamp: 'now' }))).toEqual([]);
+  });
+
+  test('money moves between writes', () => {
+    const running = instance({
+      cost: { accrued: '1.00', pricePerHour: '2.00', since: '2026-11-20T10:00:00Z' },
+    });
+    expect(spentBy(running, Date.parse('2026-11-20T10:30:00Z'))).toBe(2_000_000);
+  });
+
+  test('spending is counted once, through writes, extrapolation and the end of the object', async () => {
+    const registry = createMetricRegistry();
+    const clock = createVirtualClock({ startMs: Date.parse('2026-11-20T10:00:00Z') });
+    const first = instance({
+      cost: { accrued: '5.00', pricePerHour: '3.60', since: '2026-11-20T10:00:00Z' },
+    });
+    const objects = source([first]);
+    watchInstances(registry, { source: objects, clock });
+    const family = 'gpu_rental_dollars_spent_total';
+    expect(await linesOf(registry, family)).toEqual([]);
+    await clock.advance(1_000_000);
+    expect(await linesOf(registry, family)).toEqual([`${family}{namespace="team",account="default"} 1`]);
+    const ended = instance({ cost: { accrued: '6.50' } });
+    objects.tell({ type: 'updated', key: 'team/a', object: ended, previous: first });
+    objects.tell({ type: 'deleted', key: 'team/a', object: ended });
+    objects.list().length = 0;
+    expect(await linesOf(registry, family)).toEqual([`${family}{namespace="team",account="default"} 1.5`]);
+  });
+});

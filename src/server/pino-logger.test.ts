@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { Secret } from '../lib/secret.ts';
+import { createLogger } from './pino-logger.ts';
+
+function logged(write: (log: ReturnType<typeof createLogger>) => void, level: 'debug' | 'info' = 'info') {
+  const lines: string[] = [];
+  write(createLogger({ level, destination: { write: (line) => lines.push(line) } }));
+  return lines;
+}
+
+test('a line is JSON with level, time, fields and a constant message', () => {
+  const [line = ''] = logged((log) => log.info('machine rented', { instanceId: 5 }));
+  expect(JSON.parse(line)).toEqual({
+    level: 'info',
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+    instanceId: 5,
+    msg: 'machine rented',
+  });
+});
+
+test('a child’s fields are on each of its lines', () => {
+  const [line = ''] = logged((log) => log.child({ controller: 'c' }).child({ name: 'n' }).warn('w'));
+  expect(JSON.parse(line)).toMatchObject({ controller: 'c', name: 'n', level: 'warn' });
+});
+
+test('lines below the level are dropped', () => {
+  expect(logged((log) => log.debug('d'))).toEqual([]);
+  expect(logged((log) => log.debug('d'), 'debug')).toHaveLength(1);
+});
+
+test('no secret gets out: neither as a field, nor nested, nor in an error, nor in headers', () => {
+  const key = 'canary-key';
+  const lines = logged((log) => {
+    log.error('failed', {
+      key: new Secret(key),
+      nested: { deep: { key: new Secret(key) } },
+      error: Object.assign(new Error('failed'), { key: new Secret(key) }),
+      headers: { authorization: `Bearer ${key}` },
+      request: { headers: { authorization: `Bearer ${key}` }, authorization: `Bearer ${key}` },
+    });
+  });
+  expect(lines.join('')).toContain('[redacted]');
+  expect(lines.join('')).not.toContain(key);
+});
+
+test('an error keeps its kind of text and its stack', () => {
+  const [line = ''] = logged((log) => log.error('failed', { error: new TypeError('wrong') }));
+  expect(JSON.parse(line).error).toMatchObject({ type: 'TypeError', message: 'wrong' });
+});
