@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createVirtualClock, type VirtualClock } from '../../test/builders/virtual-clock.ts';
-import { createPacer } from '../marketplace/pacing.ts';
+import { createPacer, type Pacer } from '../marketplace/pacing.ts';
 import type { AccountObject } from './account-object.ts';
 import type { LabelEcho } from './label-echo.ts';
 import type { AccountLimits } from './limits.ts';
@@ -22,11 +22,13 @@ interface Setting {
 let clock: VirtualClock;
 let setting: Setting;
 let reservations: OfferReservations;
+let pacer: Pacer;
 
 beforeEach(() => {
   clock = createVirtualClock();
   setting = { limits: {}, refusal: undefined, echo: 'echoed', objects: [] };
   reservations = new OfferReservations(clock);
+  pacer = createPacer({ clock });
 });
 
 function office(paced = false): TicketOffice {
@@ -34,7 +36,7 @@ function office(paced = false): TicketOffice {
     clock,
     paced,
     reservations,
-    pacer: createPacer({ clock }),
+    pacer,
     settings: { maxRentalsPerHour: 100, maxLiveMachines: 100, maxDollarsPerHour: 1000 * DOLLAR },
     limits: () => setting.limits,
     refusal: () => setting.refusal,
@@ -207,6 +209,48 @@ describe('pacing', () => {
     tickets.request(ask('b', 2));
     expect(tickets.reservedFor('c')).toEqual(new Set([1]));
     expect(tickets.sums().liveMachines).toBe(1);
+  });
+});
+
+describe('a burst of rentals under the marketplace’s pace', () => {
+  test('is served in the order in which it came, at more than 97 % of the allowed rate', async () => {
+    const tickets = office(true);
+    const rentedAt: number[] = [];
+    const order: string[] = [];
+    const tryOnce = (uid: string, offerId: number): void => {
+      const decision = tickets.request(ask(uid, offerId));
+      if (decision.type === 'refused') {
+        clock.setTimer(decision.retryAfterMs, () => tryOnce(uid, offerId));
+        return;
+      }
+      // The intent is written, then the call takes its place.
+      clock.setTimer(8, () => {
+        decision.use();
+        void pacer.acquire('rent', { slot: decision.slot }).then((permit) => {
+          rentedAt.push(clock.monotonic());
+          order.push(uid);
+          permit.release();
+          decision.settle({ rented: true });
+        });
+      });
+    };
+    const uids = Array.from({ length: 20 }, (_, index) => `o${index}`);
+    for (const [index, uid] of uids.entries()) tryOnce(uid, index);
+    await clock.advance(200_000);
+    expect(order).toEqual(uids);
+    const spanMs = (rentedAt.at(-1) ?? 0) - (rentedAt[0] ?? 0);
+    const allowed = spanMs / 4_500;
+    expect((uids.length - 1) / allowed).toBeGreaterThan(0.97);
+  });
+
+  test('who does not come back loses its turn and holds nobody up', async () => {
+    const tickets = office(true);
+    ticketOf(tickets.request(ask('a', 1))).settle({ rented: false });
+    ticketOf(tickets.request(ask('b', 2)));
+    expect(tickets.request(ask('gone', 3))).toMatchObject({ reason: 'Pacing' });
+    expect(tickets.request(ask('c', 4))).toMatchObject({ reason: 'Pacing' });
+    await clock.advance(7_000);
+    expect(tickets.request(ask('c', 4)).type).toBe('ticket');
   });
 });
 

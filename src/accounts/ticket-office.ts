@@ -1,11 +1,13 @@
 import type { Clock } from '../lib/clock.ts';
 import type { MicroDollars } from '../lib/money.ts';
+import { DOCUMENTED_GAPS_MS } from '../marketplace/endpoint-class.ts';
 import type { Pacer, Slot } from '../marketplace/pacing.ts';
 import type { AccountObject } from './account-object.ts';
 import type { LabelEcho } from './label-echo.ts';
 import type { AccountLimits } from './limits.ts';
 import type { OfferReservations } from './offer-reservations.ts';
 import { PendingRentals, TICKET_MS } from './pending-rentals.ts';
+import { RentalLine } from './rental-line.ts';
 import type { PendingRental } from './spend-brake.ts';
 import {
   type AccountSums,
@@ -51,11 +53,13 @@ const SERIAL_RETRY_MS = 1_000;
 export class TicketOffice implements Tickets {
   readonly #options: TicketOfficeOptions;
   readonly #pending: PendingRentals;
+  readonly #line: RentalLine;
   #nextId = 1;
 
   constructor(options: TicketOfficeOptions) {
     this.#options = options;
     this.#pending = new PendingRentals(options.clock);
+    this.#line = new RentalLine(options.clock, DOCUMENTED_GAPS_MS.rent);
   }
 
   request(request: TicketRequest): TicketDecision {
@@ -69,10 +73,10 @@ export class TicketOffice implements Tickets {
     if (!reservations.reserve(request.offerId, request.objectUid)) {
       return refuse('OfferReserved', 'Another object is about to rent this offer.', SERIAL_RETRY_MS);
     }
-    const slot = this.#reserveSlot();
+    const slot = this.#takePlace(request.objectUid);
     if (slot) return this.#issue(request, slot);
     reservations.release(request.offerId, request.objectUid);
-    const wait = Math.max(50, this.#options.pacer.nextSlotMs('rent'));
+    const wait = this.#line.wait(request.objectUid, this.#options.pacer.nextSlotMs('rent'));
     return refuse('Pacing', 'The marketplace paces rentals; the next place is not free yet.', wait);
   }
 
@@ -126,9 +130,14 @@ export class TicketOffice implements Tickets {
     return refuse('LabelsNotEchoed', message, SERIAL_RETRY_MS);
   }
 
-  #reserveSlot(): Slot | undefined {
+  /** The next place of the marketplace's pace, where it is this object's turn. */
+  #takePlace(objectUid: string): Slot | undefined {
     const { pacer, paced } = this.#options;
-    return paced ? pacer.reserve('rent', TICKET_MS) : FREE_SLOT;
+    if (!paced) return FREE_SLOT;
+    if (this.#line.ahead(objectUid) > 0) return undefined;
+    const slot = pacer.reserve('rent', TICKET_MS);
+    if (slot) this.#line.leave(objectUid);
+    return slot;
   }
 
   #issue(request: TicketRequest, slot: Slot): Ticket {
