@@ -1,6 +1,7 @@
 /**
  * The operator as a process beside a real API server and a simulated marketplace: memory and event loop with
  * many instances, requests per poll, writes at rest, and the time from creation to the first marketplace call.
+ * What is measured is the bundle that ships (`npm run build` first).
  * INSTANCES (default 1000) and LATENCY_RUNS (default 30) come from the environment. Prints one JSON line.
  */
 import { readFileSync } from 'node:fs';
@@ -95,6 +96,7 @@ const { kubeconfigPath } = await cluster.kubeconfigFor({
 });
 const operator = startGpuRent({
   name: 'operator',
+  entry: join(import.meta.dirname, '..', 'dist', 'gpu-rent.mjs'),
   logFolder: cluster.folder,
   env: {
     NODE_OPTIONS: `--import ${join(import.meta.dirname, 'operator', 'event-loop-probe.mjs')}`,

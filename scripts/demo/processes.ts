@@ -26,17 +26,18 @@ function endOf(child: ChildProcess, name: string, logPath: string): Promise<stri
   });
 }
 
-/** Starts `gpu-rent <args>` under the Node that runs this script. */
+/** Starts `gpu-rent <args>` under the Node that runs this script, from its sources unless `entry` names a bundle. */
 export function startGpuRent(options: {
   readonly name: string;
   readonly args: readonly string[];
   readonly logFolder: string;
   readonly env?: Readonly<Record<string, string>>;
+  readonly entry?: string;
 }): RunningProcess {
   const { name } = options;
   const logPath = join(options.logFolder, `${name}.log`);
   const log = createWriteStream(logPath);
-  const child = spawn(process.execPath, [CLI, ...options.args], {
+  const child = spawn(process.execPath, [options.entry ?? CLI, ...options.args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },
     // Ctrl-C reaches this script alone, which then ends its processes in the right order.
