@@ -56,6 +56,16 @@ export interface BenchOptions {
   readonly simulator?: SimulatorOptions;
   /** Beside the short durations that every bench has. */
   readonly flags?: RawOptions;
+  /** Stands for workers of groups and for Prometheus. */
+  readonly workerTransport?: Transport;
+}
+
+/** A request at a server's door: about to be carried out, or carried out and not yet answered. */
+export interface TapMoment {
+  readonly when: 'before' | 'after';
+  readonly side: 'kube' | 'marketplace';
+  readonly method: string;
+  readonly path: string;
 }
 
 /** Durations that fit faults of a second or two. */
@@ -84,6 +94,11 @@ export class OperatorBench {
   readonly kubeCalls: { readonly method: string; readonly path: string }[] = [];
   /** Every line that any operator of this bench logged. */
   readonly logLines: string[] = [];
+  /**
+   * Asked about every request of an operator, before it is carried out and after: what a test does here happens
+   * at exactly that moment, a crash included.
+   */
+  tap: ((moment: TapMoment) => void | Promise<void>) | undefined;
   readonly #options: BenchOptions;
   readonly #closeKube: () => Promise<void>;
   #running:
@@ -133,10 +148,14 @@ export class OperatorBench {
     );
     const life = { dead: false };
     const severed =
-      (inner: Transport): Transport =>
+      (inner: Transport, side: TapMoment['side']): Transport =>
       async (request) => {
         if (life.dead) throw new TransportError('this process is dead', { sent: false });
+        const moment = { side, method: request.method, path: request.path };
+        await this.tap?.({ ...moment, when: 'before' });
+        if (life.dead) throw new TransportError('this process is dead', { sent: false });
         const response = await inner(request);
+        await this.tap?.({ ...moment, when: 'after' });
         if (life.dead) throw new TransportError('this process is dead', { sent: true });
         return response;
       };
@@ -149,8 +168,8 @@ export class OperatorBench {
       env: {
         clock: systemClock,
         random: systemRandom,
-        kube: severed(this.#counted(kube)),
-        marketplace: severed(this.#recorded()),
+        kube: severed(this.#counted(kube), 'kube'),
+        marketplace: severed(this.#recorded(), 'marketplace'),
         log: createLogger({ level: 'debug', destination: lines }),
       },
       kubeOrigin: this.cluster.url,
@@ -159,6 +178,7 @@ export class OperatorBench {
       metrics: createRuntimeMetrics(metrics),
       rentalMetrics: createRentalMetrics(metrics),
       prober: async () => undefined,
+      ...(this.#options.workerTransport && { workerTransport: this.#options.workerTransport }),
     });
     exposeOperator(metrics, operator, systemClock);
     void operator.manager.run().finally(() => kube.close());

@@ -49,6 +49,7 @@ export class Publisher {
   readonly #startedAt: number;
   /** By name of the worker; an empty text: there is none. */
   readonly #slices = new Map<string, Written>();
+  #last: Published = { type: 'done' };
   #service: (Written & { readonly published: Published }) | undefined;
 
   constructor(options: PublisherOptions) {
@@ -58,19 +59,23 @@ export class Publisher {
 
   /** How it went last time. */
   published(): Published {
-    return this.#service?.published ?? { type: 'done' };
+    return this.#last;
   }
 
   /** Takes back first, publishes then. Rejects where the API server does not answer; doing it again is harmless. */
-  async publish({ group, workers, endpoints }: Publication): Promise<Published> {
+  async publish(publication: Publication): Promise<Published> {
+    this.#last = await this.#write(publication);
+    return this.#last;
+  }
+
+  async #write({ group, workers, endpoints }: Publication): Promise<Published> {
     const wanted = new Set(endpoints.map(({ worker }) => worker.metadata.name));
     await Promise.all(workers.map((worker) => !wanted.has(worker.name) && this.#takeBack(worker)));
     this.#forgetOthers(workers);
     const published = await this.#ensureService(group);
-    if (published.type === 'done') {
-      await Promise.all(endpoints.map((endpoint) => this.#ensureSlice(group, endpoint)));
-    }
-    return published;
+    if (published.type !== 'done') return published;
+    const problems = await Promise.all(endpoints.map((endpoint) => this.#ensureSlice(group, endpoint)));
+    return problems.find((problem) => problem !== undefined) ?? published;
   }
 
   /** Gives up the group's part in the Service; the last group takes it away. */
@@ -106,19 +111,21 @@ export class Publisher {
     for (const name of this.#slices.keys()) if (!existing.has(name)) this.#slices.delete(name);
   }
 
-  async #ensureSlice(group: EndpointGroup, endpoint: Endpoint): Promise<void> {
+  async #ensureSlice(group: EndpointGroup, endpoint: Endpoint): Promise<Published | undefined> {
     const { cluster, clock } = this.#options;
     const { name } = endpoint.worker.metadata;
     const slice = workerSlice(group, endpoint);
     const text = JSON.stringify(slice);
-    if (this.#isFresh(this.#slices.get(name), text)) return;
+    if (this.#isFresh(this.#slices.get(name), text)) return undefined;
     try {
       await cluster.create(endpointSliceResource, slice);
     } catch (error) {
+      if (isKubeError(error, 'forbidden', 'invalid')) return notPermitted(slice, error);
       if (!isKubeError(error, 'alreadyExists')) throw error;
       await this.#mendSlice(slice);
     }
     this.#slices.set(name, { text, at: clock.now() });
+    return undefined;
   }
 
   async #mendSlice(slice: EndpointSliceObject): Promise<void> {
@@ -167,8 +174,7 @@ export class Publisher {
       return { type: 'done' };
     } catch (error) {
       if (!isKubeError(error, 'forbidden', 'invalid')) throw error;
-      const detail = `Service ${wanted.metadata.name} cannot be written: ${error.message}`;
-      return { type: 'problem', reason: 'NotPermitted', detail };
+      return notPermitted(wanted, error);
     }
   }
 
@@ -206,6 +212,11 @@ export class Publisher {
     await this.#options.cluster.patch(serviceResource, refOf(wanted), body, { type: 'merge' });
     return { type: 'done' };
   }
+}
+
+function notPermitted({ kind, metadata }: KubeObject, error: Error): Published {
+  const detail = `${kind} ${metadata.name} cannot be written: ${error.message}`.slice(0, 1024);
+  return { type: 'problem', reason: 'NotPermitted', detail };
 }
 
 function isSameSlice(present: EndpointSliceObject, wanted: EndpointSliceObject): boolean {

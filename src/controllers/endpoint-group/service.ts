@@ -1,5 +1,5 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
-import { CONTROLLER_NAME, labels, OPERATOR_NAME } from '../../api/v1alpha1/names.ts';
+import { labels, OPERATOR_NAME } from '../../api/v1alpha1/names.ts';
 import {
   controllerReference,
   type KubeObject,
@@ -89,7 +89,7 @@ export function workerSlice(group: EndpointGroup, { worker, ...endpoint }: Endpo
       namespace: group.metadata.namespace,
       labels: {
         [labels.serviceName]: endpointNameOf(group),
-        [labels.sliceManagedBy]: CONTROLLER_NAME,
+        [labels.sliceManagedBy]: OPERATOR_NAME,
         [labels.managedBy]: OPERATOR_NAME,
         [labels.endpointGroup]: group.metadata.name,
       },
