@@ -40,5 +40,8 @@ function actionOutline(action: Action): string {
 function saying(verdict: Verdict): string {
   const { Ready, Stalled, Reconciling } = verdict;
   if (Ready.status === 'True') return Reconciling ? `Ready, ${Reconciling.reason}` : 'Ready';
-  return Stalled ? `stalled: ${Stalled.reason}` : Ready.reason;
+  if (Stalled) return `stalled: ${Stalled.reason}`;
+  return Reconciling && Reconciling.reason !== Ready.reason
+    ? `${Ready.reason}, ${Reconciling.reason}`
+    : Ready.reason;
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll } from 'vitest';
 import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../src/api/v1alpha1/names.ts';
-import { type BenchOptions, OperatorBench } from '../builders/running-operator.ts';
+import { type BenchOptions, OperatorBench, type TapMoment } from '../builders/running-operator.ts';
 import { until } from '../builders/until.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
 import { sharedCluster } from '../cluster/shared-cluster.ts';
@@ -23,7 +23,16 @@ export function useBenches(): void {
 export async function readyBench(
   options: BenchOptions & { readonly account?: Record<string, unknown> } = {},
 ): Promise<OperatorBench> {
-  const bench = await OperatorBench.open(cluster, options);
+  const bench = await OperatorBench.open(cluster, {
+    ...options,
+    // A short lease makes the deadline of a rent call short, and with it every settlement.
+    flags: {
+      leaderElectLeaseDuration: '5s',
+      leaderElectRenewDeadline: '4s',
+      leaderElectRetryPeriod: '500ms',
+      ...options.flags,
+    },
+  });
   benches.push(bench);
   await bench.putKey(bench.simulator.apiKey);
   await bench.createAccount(options.account);
@@ -110,4 +119,33 @@ export const destroys = (bench: OperatorBench) => bench.callsTo('DELETE', /\/ins
 export function contracts(bench: OperatorBench): number {
   const { tables } = bench.simulator.world();
   return Object.keys(tables.contracts).length + Object.keys(tables.endedContracts).length;
+}
+
+/** Kills the operator at the first moment that fits, and resolves once it is dead and its lease is free. */
+export function crashAt(bench: OperatorBench, fits: (moment: TapMoment) => boolean): Promise<void> {
+  return new Promise((resolve, reject) => {
+    bench.tap = (moment) => {
+      if (!fits(moment)) return;
+      bench.tap = undefined;
+      bench.crash().then(resolve, reject);
+    };
+  });
+}
+
+/** The rent call at that moment. */
+export const rentCall =
+  (when: TapMoment['when']) =>
+  (moment: TapMoment): boolean =>
+    moment.when === when && moment.side === 'marketplace' && moment.path.includes('/asks/');
+
+/** Never two live machines of one object, by the simulator's own ledger; checked until the returned function is called. */
+export function watchDoubles(bench: OperatorBench): () => void {
+  let worst = 0;
+  const timer = setInterval(() => {
+    worst = Math.max(worst, bench.billing().length);
+  }, 5);
+  return () => {
+    clearInterval(timer);
+    if (worst > 1) throw new Error(`${worst} machines of one object billed at once`);
+  };
 }

@@ -2,6 +2,7 @@ import { monthStart } from '../../accounts/account-object.ts';
 import type { AccountSession, DepartedObject } from '../../accounts/account-session.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
+import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { parseDollars } from '../../lib/money.ts';
@@ -144,10 +145,15 @@ export function rentedFacts(purchase: Purchase, instanceId: number, answeredAt: 
   };
 }
 
-async function destroy(instanceId: number, reason: string, ports: ActPorts): Promise<Acted> {
+async function destroy(instanceId: number, reason: Reason, ports: ActPorts): Promise<Acted> {
   const { session, clock, steady, memory, metrics } = ports;
   const answer = await session?.client.instances.destroy(instanceId);
-  memory.destroyed({ instanceId, answeredAt: steady.now(), endedAt: answer?.answeredAt ?? clock.now() });
+  memory.destroyed({
+    instanceId,
+    reason,
+    answeredAt: steady.now(),
+    endedAt: answer?.answeredAt ?? clock.now(),
+  });
   metrics.destroyed(session ? objectKey(session.ref) : '', reason);
   ports.log.info('Machine destroyed', { instanceId, reason });
   session?.feed.lookNow();

@@ -14,8 +14,8 @@ export interface Finding {
   readonly ready?: boolean;
   /** Set where price, lifetime or total cost are not within their limits. */
   readonly budget?: { readonly reason: Reason; readonly detail: string } | undefined;
-  /** Said beside Ready while it holds: something goes on although all is well. */
-  readonly alsoAtWork?: { readonly reason: Reason; readonly detail: string } | undefined;
+  /** What is being done, where that is not the same as why Ready is as it is. */
+  readonly atWork?: { readonly reason: Reason; readonly detail?: string | undefined } | undefined;
 }
 
 /** What is known of the machine. */
@@ -39,8 +39,8 @@ export function say(status: Says['status'], reason: Reason, detail?: string): Sa
 export function verdict(finding: Finding): Verdict {
   const { phase, reason, detail, budget } = finding;
   const ready = finding.ready ?? false;
-  const stalled = !ready && reasons[reason].kind === 'terminal';
-  const atWork = ready ? finding.alsoAtWork : { reason, detail };
+  const stalled = !ready && finding.atWork === undefined && reasons[reason].kind === 'terminal';
+  const atWork = finding.atWork ?? (ready ? undefined : { reason, detail });
   return {
     phase,
     Ready: say(ready ? 'True' : 'False', reason, detail),

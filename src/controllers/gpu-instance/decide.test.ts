@@ -412,7 +412,7 @@ describe('a second machine of the same object', () => {
         intent: intent({ attempt: 2 }),
         machines: [machineOf(1, { id: 3 }), machineOf(2, { id: 1 })],
         status: holding({ attempt: 2 }),
-        memory: { destroys: [{ instanceId: 3, answeredAt: at(-20), endedAt: at(-20) }] },
+        memory: { destroys: [{ instanceId: 3, reason: 'Surplus', answeredAt: at(-20), endedAt: at(-20) }] },
         observed: { published: undefined },
       },
       { publish: true },
@@ -734,7 +734,7 @@ function replacing(id: number, reason: string, rule: string, _state?: string): R
     record: 'status',
     actions: [`destroy ${id} (${reason})`],
     phase: 'Replacing',
-    says: 'Replacing',
+    says: `${reason}, Replacing`,
     afterMs: 1_000,
   };
 }

@@ -3,17 +3,19 @@ import { whileAbsent } from './rules/absent.ts';
 import { adopt, observeOnly } from './rules/adopting.ts';
 import { whileBooting } from './rules/booting.ts';
 import { whileDeleting } from './rules/deleting.ts';
+import { endMachine, reasonOfEnding } from './rules/ending.ts';
 import { whileFailing } from './rules/failing.ts';
 import { hold, waitForAccount } from './rules/held.ts';
+import { machineFinding } from './rules/machine-finding.ts';
 import { awaitSettlement } from './rules/pending.ts';
 import { saveFound, saveRented } from './rules/rented.ts';
-import { whileRunning } from './rules/running.ts';
+import { type Held, whileRunning } from './rules/running.ts';
 import { whileStopped } from './rules/stopped.ts';
 import { destroySurplus } from './rules/surplus.ts';
 import { whileUnrecognized } from './rules/unrecognized.ts';
 import { whileUnrented } from './rules/unrented.ts';
 import { classify, type Stage } from './stage.ts';
-import type { Observed, Step } from './types.ts';
+import type { DestroyMark, Observed, Step } from './types.ts';
 
 /**
  * The next step for one object, from what was seen alone. Every choice is made here: which offer, which
@@ -57,7 +59,17 @@ function byStage(observed: Observed, stage: Exclude<Stage, { type: 'deleting' }>
   }
 }
 
+/** A destroy was answered with success: whatever a list still shows, the machine is on its way out. */
+function carryThrough(observed: Observed, { machine, state }: Held, mark: DestroyMark): Step {
+  const reason = reasonOfEnding(observed) ?? mark.reason;
+  const kind = reason === 'LimitReached' ? 'limit' : 'lost';
+  const step = endMachine(observed, { machine, reason, kind, finding: machineFinding(observed, state) });
+  return step.type === 'decision' ? { ...step, rule: 'carry-through-destroy' } : step;
+}
+
 function byMachine(observed: Observed, { machine, state }: Extract<Stage, { type: 'machine' }>): Step {
+  const mark = observed.memory.destroys.find(({ instanceId }) => instanceId === machine.instanceId);
+  if (mark) return carryThrough(observed, { machine, state }, mark);
   switch (state.type) {
     case 'absent':
       return whileAbsent(observed, { machine, state });

@@ -80,6 +80,8 @@ export interface AbsenceView {
 /** A destroy that the service answered with success, remembered by this process. */
 export interface DestroyMark {
   readonly instanceId: number;
+  /** Why it was destroyed. */
+  readonly reason: Reason;
   /** Steady time when the answer came: lists begun after it count. */
   readonly answeredAt: number;
   /** The service's clock in that answer: where billing ends. */

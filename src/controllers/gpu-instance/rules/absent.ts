@@ -1,21 +1,16 @@
-import type { Reason } from '../../../api/v1alpha1/reasons.ts';
-import { reasons } from '../../../api/v1alpha1/reasons.ts';
 import { parseDuration } from '../../../lib/duration.ts';
 import { decision } from '../decision.ts';
 import { goneProof } from '../gone.ts';
 import { carriedFields, deadlineAfter, heldSince } from '../machine-fields.ts';
 import type { Observed, Step } from '../types.ts';
-import { ended, endMachine } from './ending.ts';
+import { ended, endMachine, reasonOfEnding } from './ending.ts';
 import { machineFinding } from './machine-finding.ts';
 import type { Held, StateNamed } from './running.ts';
 
 /** A recorded machine that the latest complete list does not show. */
 export function whileAbsent(observed: Observed, held: Held<StateNamed<'absent'>>): Step {
-  const { machine, state } = held;
-  const finding = machineFinding(observed, state);
-  const begun = endingReason(observed);
-  const mark = observed.memory.destroys.find((each) => each.instanceId === machine.instanceId);
-  if (mark) return endMachine(observed, { machine, reason: begun ?? 'Destroyed', kind: 'lost', finding });
+  const { machine } = held;
+  const begun = reasonOfEnding(observed);
   if (observed.list === undefined) return decision({ look: { onList: true, afterMs: 5_000 } });
   if (isFrozen(observed) && !begun) return decision({ look: { onList: true, afterMs: 60_000 } });
   const proof = goneProof(observed, machine.instanceId);
@@ -34,27 +29,6 @@ export function whileAbsent(observed: Observed, held: Held<StateNamed<'absent'>>
     case 'waiting':
       return neverSeen(observed, held) ?? missing(observed, held);
   }
-}
-
-/**
- * Why this object itself began to end the machine, by what it recorded before the destroy. The answer to that
- * destroy was lost with the process; that it was decided was not.
- */
-function endingReason({ object }: Observed): Reason | undefined {
-  const working = object.status?.conditions?.find((each) => each.type === 'Reconciling');
-  if (
-    working?.reason !== 'Replacing' &&
-    working?.reason !== 'OldMachineNotGone' &&
-    working?.reason !== 'DestroyFailing'
-  ) {
-    return undefined;
-  }
-  const reason = object.status?.conditions?.find((each) => each.type === 'Booted')?.reason;
-  return isReason(reason) && reasons[reason].kind === 'retryable' ? reason : 'Destroyed';
-}
-
-function isReason(text: string | undefined): text is Reason {
-  return text !== undefined && Object.hasOwn(reasons, text);
 }
 
 /** While the breaker is open, or the login is in doubt, nothing counts as vanished. */

@@ -1,7 +1,7 @@
 import { annotations } from '../../../api/v1alpha1/names.ts';
-import type { Reason } from '../../../api/v1alpha1/reasons.ts';
+import { type Reason, reasons } from '../../../api/v1alpha1/reasons.ts';
 import { formatDollars } from '../../../lib/money.ts';
-import type { MachineFinding } from '../conditions.ts';
+import type { Finding, MachineFinding } from '../conditions.ts';
 import { machineCost } from '../cost.ts';
 import { backoffMs, decision } from '../decision.ts';
 import { goneProof } from '../gone.ts';
@@ -58,7 +58,7 @@ function holding(observed: Observed, wish: EndWish, reason: Reason, detail?: str
           reason: 'Ready',
           machine: wish.finding,
           ready,
-          alsoAtWork: { reason, detail: `${wish.detail ?? wish.reason} ${detail ?? ''}`.trim() },
+          atWork: { reason, detail: `${wish.detail ?? wish.reason} ${detail ?? ''}`.trim() },
         }
       : { phase, reason, detail, machine: wish.finding },
     look: { afterMs: 60_000 },
@@ -69,13 +69,13 @@ function destroy(observed: Observed, wish: EndWish, reason: 'Replacing' | 'OldMa
   const { machine } = wish;
   const wait = observed.memory.notBefore - observed.steadyNow;
   const failing = observed.memory.destroyFailures >= FAILURES_WORTH_SAYING;
-  const said = failing ? 'DestroyFailing' : reason;
+  const atWork = failing ? 'DestroyFailing' : reason;
   const detail = failing
     ? failingDetail(observed, machine.instanceId)
-    : `${wish.detail ?? ''} Machine ${machine.instanceId} goes first.`.trim();
+    : `Machine ${machine.instanceId} goes first.`;
   return decision({
     fields: carriedFields(observed),
-    finding: { phase: 'Replacing', reason: said, detail, machine: wish.finding },
+    finding: endingFinding(wish, atWork, detail),
     actions: wait > 0 ? [] : [{ type: 'destroy', instanceId: machine.instanceId, reason: wish.reason }],
     record: { type: 'status' },
     events:
@@ -86,11 +86,30 @@ function destroy(observed: Observed, wish: EndWish, reason: 'Replacing' | 'OldMa
               type: wish.kind === 'lost' ? 'Warning' : 'Normal',
               reason: wish.reason,
               action: 'Replacing',
-              note: `${detail}`,
+              note: `${wish.detail ?? wish.reason}: machine ${machine.instanceId} is being destroyed.`,
             },
           ],
     look: { afterMs: wait > 0 ? wait : 1000 },
   });
+}
+
+/** Why the machine ends stands at Ready: after a crash that is what its end is remembered by. */
+function endingFinding(
+  wish: EndWish,
+  atWork: 'Replacing' | 'OldMachineNotGone' | 'DestroyFailing',
+  detail: string,
+): Finding {
+  return {
+    phase: 'Replacing',
+    reason: wish.reason,
+    detail: wish.detail,
+    machine: wish.finding,
+    atWork: { reason: atWork, detail },
+  };
+}
+
+function isSaidToStay({ object }: Observed): boolean {
+  return object.status?.conditions?.some(({ reason }) => reason === 'OldMachineNotGone') ?? false;
 }
 
 /** How many refused destroys in a row are no longer a hiccup. */
@@ -128,14 +147,11 @@ function stillThere(observed: Observed, wish: EndWish, mark: DestroyMark): Decis
   if (isListed) return destroy(observed, wish, 'OldMachineNotGone');
   return decision({
     fields: carriedFields(observed),
-    finding: {
-      phase: 'Replacing',
-      reason: observed.object.status?.conditions?.some((each) => each.reason === 'OldMachineNotGone')
-        ? 'OldMachineNotGone'
-        : 'Replacing',
-      detail: `${wish.detail ?? ''} Machine ${wish.machine.instanceId} goes first.`.trim(),
-      machine: wish.finding,
-    },
+    finding: endingFinding(
+      wish,
+      isSaidToStay(observed) ? 'OldMachineNotGone' : 'Replacing',
+      `Machine ${wish.machine.instanceId} goes first.`,
+    ),
     look: { onList: true, afterMs: Math.max(1000, overdueAt - observed.steadyNow) },
   });
 }
@@ -166,6 +182,24 @@ export function ended(observed: Observed, wish: Omit<EndWish, 'finding'>, endedA
     settled: [machine.instanceId],
     look: { afterMs: 0 },
   });
+}
+
+/**
+ * Why this object itself began to end its machine, by what was recorded before the destroy. The answer to that
+ * destroy may be lost with the process; that it was decided is not.
+ */
+export function reasonOfEnding({ object }: Observed): Reason | undefined {
+  const { conditions = [] } = object.status ?? {};
+  const atWork = conditions.find(({ type }) => type === 'Reconciling')?.reason;
+  if (atWork === undefined || !ENDING.has(atWork)) return undefined;
+  const why = conditions.find(({ type }) => type === 'Ready')?.reason;
+  return isReason(why) ? why : 'Destroyed';
+}
+
+const ENDING: ReadonlySet<string> = new Set(['Replacing', 'OldMachineNotGone', 'DestroyFailing']);
+
+function isReason(text: string | undefined): text is Reason {
+  return text !== undefined && Object.hasOwn(reasons, text);
 }
 
 /** When a failed destroy is tried again. */

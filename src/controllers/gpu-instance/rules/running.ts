@@ -102,7 +102,6 @@ function healthy(observed: Observed, held: Held<StateNamed<'running'>>): Decisio
       ready,
       machine: machineFinding(observed, held.state),
       ...(detail === undefined ? {} : { budget: { reason: 'PriceRaised', detail } }),
-      ...(isOutdated(observed) ? { alsoAtWork: undefined } : {}),
     },
     look: limits.type === 'within' && limits.reachedInMs !== undefined ? { afterMs: limits.reachedInMs } : {},
   });
