@@ -162,7 +162,10 @@ describe.skipIf(!canRun)('the chart', () => {
   });
 
   test('is installed, upgraded and taken away again, and leaves the definitions', async () => {
+    // Policies act on the whole cluster, which other suites share: test/install/installed has one of its own.
+    const policies = ['--set=admissionPolicies.render=never', '--set=inUseGuard.enabled=false'];
     const common = ['operator', CHART, '--namespace', namespace, '--take-ownership', '--force-conflicts'];
+    common.push(...policies);
     await helm.run(['install', ...common], cluster.kubeconfigPath);
     await helm.run(
       ['upgrade', ...common, '--set=replicas=2', '--set=logLevel=debug'],

@@ -50,7 +50,11 @@ gpurental.dev/operator-namespace: {{ .Release.Namespace }}
 {{- define "gpu-rental-operator.imagePullSecrets" -}}
 {{- $names := list }}
 {{- range concat (default list (.Values.global).imagePullSecrets) .Values.imagePullSecrets }}
-{{- $names = append $names (kindIs "map" . | ternary .name .) }}
+{{- if kindIs "map" . }}
+{{- $names = append $names .name }}
+{{- else }}
+{{- $names = append $names . }}
+{{- end }}
 {{- end }}
 {{- range uniq $names }}
 - name: {{ . }}
@@ -78,6 +82,8 @@ gpurental.dev/operator-namespace: {{ .Release.Namespace }}
 {{- define "gpu-rental-operator.metricsEndpoint" -}}
 - port: metrics
   path: /metrics
+  # Our series name the namespace of their object, not that of the operator.
+  honorLabels: true
   {{- with .interval }}
   interval: {{ . }}
   {{- end }}

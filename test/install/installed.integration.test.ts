@@ -1,0 +1,318 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { REPOSITORY } from '../../scripts/generate/artifact.ts';
+import { definitions } from '../../src/api/v1alpha1/definitions.ts';
+import { IN_USE_RECORD } from '../../src/api/v1alpha1/names.ts';
+import { IDENTITY_SECRET } from '../../src/ownership/identity.ts';
+import { until } from '../builders/until.ts';
+import { type AdminClient, openAdminClient } from '../cluster/admin-client.ts';
+import { type Cluster, startCluster } from '../cluster/cluster.ts';
+import { findOnPath } from '../cluster/kubectl.ts';
+import { goToolPath, HELM } from '../tools/go-tool.ts';
+import { CHART, type Helm, openHelm } from './helm.ts';
+
+const canRun = existsSync(goToolPath(HELM, process.env)) || findOnPath('go', process.env.PATH) !== undefined;
+const CRD_CHART = join(REPOSITORY, 'charts/gpu-rental-operator-crds');
+const NAMESPACE = 'gpu-rental-system';
+const RELEASE = 'gpu-rental-operator';
+const BREAK_GLASS = 'gpurental.dev:break-glass';
+
+let cluster: Cluster;
+let helm: Helm;
+let home = '';
+let operatorConfig = '';
+let operator: AdminClient;
+let breakGlassConfig = '';
+
+const apply = (manifest: object, kubeconfigPath?: string, more: readonly string[] = []) =>
+  cluster.kubectl(['apply', '-f', '-', ...more], {
+    stdin: JSON.stringify(manifest),
+    ...(kubeconfigPath && { kubeconfigPath }),
+  });
+
+const instance = (name: string, more: { metadata?: object; spec?: object } = {}) => ({
+  apiVersion: 'gpurental.dev/v1alpha1',
+  kind: 'GpuInstance',
+  metadata: { name, namespace: 'default', ...more.metadata },
+  spec: { image: 'ubuntu:24.04', offers: [{ maxPricePerHour: '1.00' }], ...more.spec },
+});
+
+const patch = (name: string, body: object, kubeconfigPath?: string, more: readonly string[] = []) =>
+  cluster.kubectl(['patch', 'gpui', name, '--type=merge', `--patch=${JSON.stringify(body)}`, ...more], {
+    ...(kubeconfigPath && { kubeconfigPath }),
+  });
+
+/** As the operator does it: without reading first. */
+async function operatorSaysStatus(name: string, status: object): Promise<void> {
+  const path = `/apis/gpurental.dev/v1alpha1/namespaces/default/gpuinstances/${name}/status`;
+  await operator.request({ method: 'PATCH', path, body: { status } });
+}
+
+/** Admission learns of a policy a moment after it is stored. */
+async function untilRefused(act: () => Promise<unknown>, words: RegExp): Promise<void> {
+  await until(`a refusal with ${words}`, async () => {
+    const said = await act().then(
+      () => '',
+      (error: Error) => error.message,
+    );
+    return words.test(said);
+  });
+}
+
+async function setInUse(inUse: boolean): Promise<void> {
+  await apply(
+    {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: IN_USE_RECORD, namespace: NAMESPACE },
+      data: { inUse: String(inUse) },
+    },
+    operatorConfig,
+    ['--server-side', '--force-conflicts'],
+  );
+}
+
+beforeAll(async () => {
+  if (!canRun) return;
+  home = mkdtempSync(join(tmpdir(), 'helm-'));
+  helm = await openHelm(home);
+  cluster = await startCluster({ only: 'go-toolchain', report: () => {} });
+  const metadata = { name: NAMESPACE, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } };
+  await apply({ apiVersion: 'v1', kind: 'Namespace', metadata });
+  await helm.run(['install', 'definitions', CRD_CHART, '--namespace', NAMESPACE], cluster.kubeconfigPath);
+  await helm.run(
+    ['install', RELEASE, CHART, '--namespace', NAMESPACE, '--set=crds.enabled=false'],
+    cluster.kubeconfigPath,
+  );
+  const serviceAccount = { namespace: NAMESPACE, name: RELEASE };
+  const access = await cluster.kubeconfigFor({ serviceAccount });
+  operatorConfig = access.kubeconfigPath;
+  operator = openAdminClient({ ...cluster, credential: { type: 'token', token: access.token } });
+  const person = { user: 'root-on-call', groups: ['system:masters', BREAK_GLASS] };
+  breakGlassConfig = (await cluster.kubeconfigFor(person)).kubeconfigPath;
+}, 15 * 60_000);
+afterAll(async () => {
+  await operator?.close();
+  await cluster?.stop();
+  rmSync(home, { recursive: true, force: true });
+});
+
+describe.skipIf(!canRun)('the installed chart', () => {
+  test('has every policy in force, and none that the API server has a doubt about', async () => {
+    const shown = await cluster.kubectl([
+      'get',
+      'validatingadmissionpolicies',
+      '-o=jsonpath={range .items[*]}{.metadata.name}{" "}{.status.typeChecking.expressionWarnings[*].warning}{"\\n"}{end}',
+    ]);
+    expect(
+      shown
+        .trim()
+        .split('\n')
+        .map((line) => line.trim()),
+    ).toEqual([
+      'gpu-rental-in-use',
+      'gpu-rental-operator-price-floor',
+      'gpu-rental-operator-protection',
+      'gpu-rental-operator-records',
+    ]);
+  });
+
+  test('lets people do what they are for', async () => {
+    await apply(instance('plain'));
+    await patch('plain', { metadata: { annotations: { 'gpurental.dev/hold': 'true' } } });
+    await patch('plain', { spec: { paused: true } });
+    await cluster.kubectl(['delete', 'gpui', 'plain']);
+  });
+
+  test('refuses an intent that a person writes, on a new object and on an old one', async () => {
+    const annotations = { 'gpurental.dev/rental-intent': '{"v":1}' };
+    await untilRefused(
+      () => apply(instance('forged', { metadata: { annotations } })),
+      /leave it out of your manifest/,
+    );
+    await apply(instance('honest'));
+    await untilRefused(
+      () => patch('honest', { metadata: { annotations } }),
+      /Only the operator writes the annotation/,
+    );
+  });
+
+  test('refuses a claim that a person writes, and takes it from the operator', async () => {
+    await apply(instance('claimed'));
+    const status = { instanceId: 7, claim: 'abc', observedGeneration: 1, conditions: [] };
+    await untilRefused(
+      () => patch('claimed', { status }, undefined, ['--subresource=status']),
+      /Only the operator writes status/,
+    );
+    await operatorSaysStatus('claimed', status);
+  });
+
+  test('keeps the finalizer of a machine from people, but for those who break the glass', async () => {
+    await apply(instance('guarded'));
+    const guard = { metadata: { finalizers: ['gpurental.dev/machine'] } };
+    const none = { metadata: { finalizers: [] } };
+    await patch('guarded', guard, operatorConfig);
+    await untilRefused(() => patch('guarded', none), /Only the operator changes its finalizers/);
+    await patch('guarded', { metadata: { finalizers: ['gpurental.dev/machine', 'example.com/other'] } });
+    await patch('guarded', none, breakGlassConfig);
+  });
+
+  test('honours the annotation that protects an object', async () => {
+    await apply(instance('precious', { metadata: { annotations: { 'gpurental.dev/protect': 'true' } } }));
+    await untilRefused(() => cluster.kubectl(['delete', 'gpui', 'precious']), /protects this object/);
+    await patch('precious', { metadata: { annotations: { 'gpurental.dev/protect': null } } });
+    await cluster.kubectl(['delete', 'gpui', 'precious']);
+  });
+
+  test('refuses a price below what the running machine costs', async () => {
+    await apply(instance('running'));
+    const cost = { pricePerHour: '0.70', accrued: '0' };
+    await operatorSaysStatus('running', { instanceId: 8, cost });
+    const cap = (maxPricePerHour: string) => ({ spec: { offers: [{ maxPricePerHour }] } });
+    await untilRefused(
+      () => patch('running', cap('0.69')),
+      /costs 0\.70 dollars an hour and no offer allows that much/,
+    );
+    await patch('running', cap('0.70'));
+    await patch('running', { spec: { updateStrategy: { type: 'OnDelete' } } });
+    await patch('running', cap('0.10'));
+  });
+
+  test('renders every object so that strict validation takes it, hooks included', async () => {
+    const text = await helm.run([
+      'template',
+      'second',
+      CHART,
+      '--namespace',
+      NAMESPACE,
+      '--set=crds.enabled=false',
+    ]);
+    const args = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'];
+    const said = await cluster.kubectl(args, { stdin: text });
+    expect(said).toContain('pod/second-gpu-rental-operator-test serverside-applied');
+  });
+
+  test('is upgraded without a manual step, and renders the same twice', async () => {
+    const args = [
+      'upgrade',
+      RELEASE,
+      CHART,
+      '--namespace',
+      NAMESPACE,
+      '--set=crds.enabled=false',
+      '--set=replicas=2',
+    ];
+    const before = await cluster.kubectl(['get', 'crd', '-o=jsonpath={.items[*].metadata.generation}']);
+    await helm.run(args, cluster.kubeconfigPath);
+    await helm.run(['upgrade', 'definitions', CRD_CHART, '--namespace', NAMESPACE], cluster.kubeconfigPath);
+    expect(await cluster.kubectl(['get', 'crd', '-o=jsonpath={.items[*].metadata.generation}'])).toBe(before);
+    const shown = await cluster.kubectl([
+      'get',
+      'deployment',
+      RELEASE,
+      '-n',
+      NAMESPACE,
+      '-o=jsonpath={.spec.replicas}',
+    ]);
+    expect(shown).toBe('2');
+  });
+
+  test('runs where Pod Security enforces "restricted", without a warning', async () => {
+    const text = await helm.run([
+      'template',
+      'strict',
+      CHART,
+      '--namespace',
+      NAMESPACE,
+      '--set=crds.enabled=false',
+    ]);
+    const said = await cluster.kubectl(['apply', '--dry-run=server', '--warnings-as-errors', '-f', '-'], {
+      stdin: text,
+    });
+    expect(said).toContain('deployment.apps/strict-gpu-rental-operator created');
+  });
+});
+
+describe.skipIf(!canRun)('while machines are rented', () => {
+  const identity = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: IDENTITY_SECRET, namespace: NAMESPACE },
+    stringData: { installId: '0'.repeat(32) },
+  };
+
+  test('nothing is refused before the operator said so', async () => {
+    await apply(identity);
+    await cluster.kubectl(['delete', 'secret', IDENTITY_SECRET, '-n', NAMESPACE]);
+    await apply(identity);
+  });
+
+  test.each([
+    ['a definition', ['delete', 'crd', 'gpuinstances.gpurental.dev']],
+    ['the identity', ['delete', 'secret', IDENTITY_SECRET, '-n', NAMESPACE]],
+    ['the operator', ['delete', 'deployment', RELEASE, '-n', NAMESPACE]],
+    ['its ServiceAccount', ['delete', 'serviceaccount', RELEASE, '-n', NAMESPACE]],
+    ['its rights', ['delete', 'clusterrole', RELEASE]],
+    ['the record itself', ['delete', 'configmap', IN_USE_RECORD, '-n', NAMESPACE]],
+    ['its namespace', ['delete', 'namespace', NAMESPACE]],
+    ['all Secrets of its namespace', ['delete', 'secrets', '--all', '-n', NAMESPACE]],
+  ])('a deletion is refused: %s', async (_what, args) => {
+    await setInUse(true);
+    await untilRefused(
+      () => cluster.kubectl([...args, '--dry-run=server']),
+      /Machines are rented by the operator/,
+    );
+  });
+
+  test('a deletion of something else is not', async () => {
+    await setInUse(true);
+    await cluster.kubectl(['create', 'secret', 'generic', 'other', '-n', NAMESPACE]);
+    await cluster.kubectl(['delete', 'secret', 'other', '-n', NAMESPACE]);
+  });
+
+  test('helm uninstall fails and leaves what destroys machines', async () => {
+    await setInUse(true);
+    await untilRefused(
+      () => cluster.kubectl(['delete', 'deployment', RELEASE, '-n', NAMESPACE, '--dry-run=server']),
+      /Machines are rented by the operator/,
+    );
+    const uninstall = helm.run(['uninstall', RELEASE, '--namespace', NAMESPACE], cluster.kubeconfigPath);
+    await expect(uninstall).rejects.toThrow(/failed to delete release: gpu-rental-operator/);
+    const kept = ['deployment', 'serviceaccount', 'role', 'rolebinding'].map((kind) => `${kind}/${RELEASE}`);
+    const shown = await cluster.kubectl([
+      'get',
+      ...kept,
+      `secret/${IDENTITY_SECRET}`,
+      '-n',
+      NAMESPACE,
+      '-o=name',
+    ]);
+    expect(shown.trim().split('\n')).toHaveLength(kept.length + 1);
+    const roles = ['clusterrole', 'clusterrolebinding'].map((kind) => `${kind}/${RELEASE}`);
+    const crds = definitions.map(({ names }) => `crd/${names.plural}.${names.group}`);
+    const wide = await cluster.kubectl(['get', ...roles, ...crds, '-o=name']);
+    expect(wide.trim().split('\n')).toHaveLength(roles.length + crds.length);
+  });
+
+  test('whoever breaks the glass may', async () => {
+    await setInUse(true);
+    const args = ['delete', 'deployment', RELEASE, '-n', NAMESPACE, '--dry-run=server'];
+    expect(await cluster.kubectl(args, { kubeconfigPath: breakGlassConfig })).toContain('deleted');
+  });
+
+  test('once none is rented the uninstall goes through and leaves the definitions', async () => {
+    await setInUse(false);
+    await until('the uninstall', async () =>
+      helm.run(['uninstall', RELEASE, '--namespace', NAMESPACE], cluster.kubeconfigPath).then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect(await cluster.kubectl(['get', 'deployments', '-n', NAMESPACE, '-o=name'])).toBe('');
+    await helm.run(['uninstall', 'definitions', '--namespace', NAMESPACE], cluster.kubeconfigPath);
+    const crds = await cluster.kubectl(['get', 'crd', '-o=name']);
+    for (const { names } of definitions) expect(crds).toContain(`${names.plural}.${names.group}`);
+  });
+});

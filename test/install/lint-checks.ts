@@ -1,0 +1,145 @@
+import type { Manifest } from './helm.ts';
+import { ofKind, type Workload, type WorkloadContainer, workloadOf } from './workload.ts';
+
+/** One default check of kube-linter: what it finds wrong; nothing where all is well. */
+export interface LintCheck {
+  readonly name: string;
+  readonly problems: (objects: readonly Manifest[]) => readonly string[];
+}
+
+const SECRET_WORDS = /secret|password|token|api[-_]?key/i;
+const SENSITIVE_PORTS = new Set([22]);
+
+const pod = (objects: readonly Manifest[]) => workloadOf(objects).spec.template.spec;
+const ofPod = (name: string, isWrong: (spec: ReturnType<typeof pod>) => boolean): LintCheck => ({
+  name,
+  problems: (objects) => (isWrong(pod(objects)) ? ['the Pod'] : []),
+});
+const ofContainers = (name: string, isWrong: (container: WorkloadContainer) => boolean): LintCheck => ({
+  name,
+  problems: (objects) =>
+    pod(objects)
+      .containers.filter(isWrong)
+      .map((container) => container.name),
+});
+const ofKinds = (
+  name: string,
+  kind: string,
+  isWrong: (object: Manifest, objects: readonly Manifest[]) => boolean,
+): LintCheck => ({
+  name,
+  problems: (objects) =>
+    ofKind(objects, kind)
+      .filter((object) => isWrong(object, objects))
+      .map(({ metadata }) => metadata.name),
+});
+
+function selects(selector: unknown, workload: Workload): boolean {
+  const labels = workload.spec.template.metadata.labels;
+  return Object.entries((selector ?? {}) as Record<string, string>).every(
+    ([name, value]) => labels[name] === value,
+  );
+}
+
+const specOf = (object: Manifest) => (object.spec ?? {}) as Record<string, unknown>;
+const matchLabels = (selector: unknown) => (selector as { matchLabels?: unknown } | undefined)?.matchLabels;
+const tagOf = (image: string) => (image.includes('@') ? 'digest' : (image.split(':').at(-1) ?? ''));
+
+/** kube-linter's default checks (stackrox/kube-linter:docs/generated/checks.md), each as it defines them. */
+export const lintChecks: readonly LintCheck[] = [
+  ofKinds(
+    'dangling-service',
+    'Service',
+    (service, objects) => !selects(specOf(service).selector, workloadOf(objects)),
+  ),
+  ofKinds(
+    'dangling-servicemonitor',
+    'ServiceMonitor',
+    (monitor, objects) =>
+      !ofKind(objects, 'Service').some(({ metadata }) =>
+        Object.entries((matchLabels(specOf(monitor).selector) ?? {}) as Record<string, string>).every(
+          ([name, value]) => (metadata.labels as Record<string, string>)[name] === value,
+        ),
+      ),
+  ),
+  ofKinds(
+    'dangling-networkpolicy',
+    'NetworkPolicy',
+    (policy, objects) => !selects(matchLabels(specOf(policy).podSelector), workloadOf(objects)),
+  ),
+  ofKinds('dangling-networkpolicypeer-podselector', 'NetworkPolicy', (policy) =>
+    /podSelector":\{"match/.test(JSON.stringify([specOf(policy).ingress, specOf(policy).egress])),
+  ),
+  ofKinds('dangling-horizontalpodautoscaler', 'HorizontalPodAutoscaler', () => true),
+  ofKinds('dangling-ingress', 'Ingress', () => true),
+  ofKinds('deprecated-service-account-field', 'Deployment', (object) =>
+    /"serviceAccount":/.test(JSON.stringify(object)),
+  ),
+  ofPod('docker-sock', ({ volumes }) => /docker\.sock/.test(JSON.stringify(volumes))),
+  ofContainers(
+    'drop-net-raw-capability',
+    ({ securityContext }) =>
+      !securityContext.capabilities.drop.some((name) => name === 'ALL' || name === 'NET_RAW'),
+  ),
+  ofContainers('duplicate-env-var', ({ env }) => new Set(env.map(({ name }) => name)).size < env.length),
+  ofContainers('env-var-secret', ({ env }) =>
+    env.some(({ name, value }) => SECRET_WORDS.test(name) && value !== undefined),
+  ),
+  ofPod('host-ipc', ({ hostIPC }) => hostIPC),
+  ofPod('host-network', ({ hostNetwork }) => hostNetwork),
+  ofPod('host-pid', ({ hostPID }) => hostPID),
+  ofPod('invalid-target-ports', ({ containers }) =>
+    containers.some(({ ports }) => ports.some(({ name }) => !/^[a-z0-9-]{1,15}$/.test(name))),
+  ),
+  ofKinds('job-ttl-seconds-after-finished', 'Job', () => true),
+  ofContainers('latest-tag', ({ image }) => ['latest', ''].includes(tagOf(image))),
+  ofContainers(
+    'liveness-port',
+    ({ livenessProbe, ports }) => !ports.some(({ name }) => name === livenessProbe?.httpGet.port),
+  ),
+  ofContainers(
+    'readiness-port',
+    ({ readinessProbe, ports }) => !ports.some(({ name }) => name === readinessProbe?.httpGet.port),
+  ),
+  ofKinds('startup-port', 'Deployment', (object) => /startupProbe/.test(JSON.stringify(object))),
+  ofKinds(
+    'mismatching-selector',
+    'Deployment',
+    (_object, objects) => !selects(workloadOf(objects).spec.selector.matchLabels, workloadOf(objects)),
+  ),
+  ofKinds('no-anti-affinity', 'Deployment', (_object, objects) => {
+    const { replicas, template } = workloadOf(objects).spec;
+    const { affinity, topologySpreadConstraints } = template.spec;
+    return replicas > 1 && affinity?.podAntiAffinity === undefined && topologySpreadConstraints.length === 0;
+  }),
+  ofContainers(
+    'no-read-only-root-fs',
+    ({ securityContext }) => securityContext.readOnlyRootFilesystem !== true,
+  ),
+  ofPod('non-existent-service-account', ({ serviceAccountName }) => serviceAccountName === 'default'),
+  ofKinds('pdb-max-unavailable', 'PodDisruptionBudget', (budget) =>
+    ['0', '0%'].includes(String(specOf(budget).maxUnavailable)),
+  ),
+  ofKinds('pdb-min-available', 'PodDisruptionBudget', (budget) => specOf(budget).minAvailable !== undefined),
+  ofKinds(
+    'pdb-unhealthy-pod-eviction-policy',
+    'PodDisruptionBudget',
+    (budget) => specOf(budget).unhealthyPodEvictionPolicy !== 'AlwaysAllow',
+  ),
+  ofContainers(
+    'privilege-escalation-container',
+    ({ securityContext }) => securityContext.allowPrivilegeEscalation !== false,
+  ),
+  ofContainers('privileged-container', ({ securityContext }) => securityContext.privileged === true),
+  ofContainers('run-as-non-root', ({ securityContext }) => securityContext.runAsNonRoot !== true),
+  ofPod('sensitive-host-mounts', ({ volumes }) => /hostPath/.test(JSON.stringify(volumes))),
+  ofContainers('ssh-port', ({ ports }) =>
+    ports.some(({ containerPort }) => SENSITIVE_PORTS.has(containerPort)),
+  ),
+  ofContainers('unsafe-sysctls', (container) => /sysctls/.test(JSON.stringify(container))),
+  ofContainers('unset-cpu-requirements', ({ resources }) => resources.requests.cpu === undefined),
+  ofContainers(
+    'unset-memory-requirements',
+    ({ resources }) => resources.requests.memory === undefined || resources.limits.memory === undefined,
+  ),
+];

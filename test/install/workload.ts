@@ -1,0 +1,79 @@
+import * as z from 'zod';
+import type { Manifest } from './helm.ts';
+
+const probe = z.looseObject({ httpGet: z.looseObject({ path: z.string(), port: z.unknown() }) });
+
+const container = z.looseObject({
+  name: z.string(),
+  image: z.string(),
+  args: z.array(z.string()).default([]),
+  env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })).default([]),
+  ports: z.array(z.looseObject({ name: z.string(), containerPort: z.number() })).default([]),
+  livenessProbe: probe.optional(),
+  readinessProbe: probe.optional(),
+  resources: z.looseObject({
+    requests: z.record(z.string(), z.string()),
+    limits: z.record(z.string(), z.string()),
+  }),
+  securityContext: z.looseObject({
+    allowPrivilegeEscalation: z.boolean().optional(),
+    privileged: z.boolean().optional(),
+    readOnlyRootFilesystem: z.boolean().optional(),
+    runAsNonRoot: z.boolean().optional(),
+    capabilities: z.looseObject({ add: z.array(z.string()).default([]), drop: z.array(z.string()) }),
+  }),
+});
+
+const podSpec = z.looseObject({
+  serviceAccountName: z.string(),
+  hostNetwork: z.boolean().default(false),
+  hostPID: z.boolean().default(false),
+  hostIPC: z.boolean().default(false),
+  hostUsers: z.boolean().optional(),
+  priorityClassName: z.string().optional(),
+  imagePullSecrets: z.array(z.object({ name: z.string() })).default([]),
+  affinity: z.looseObject({}).optional(),
+  topologySpreadConstraints: z.array(z.looseObject({ topologyKey: z.string() })).default([]),
+  tolerations: z.array(z.looseObject({})).default([]),
+  nodeSelector: z.record(z.string(), z.string()).default({}),
+  volumes: z.array(z.looseObject({ name: z.string() })).default([]),
+  securityContext: z.looseObject({
+    runAsNonRoot: z.boolean(),
+    runAsUser: z.number(),
+    seccompProfile: z.object({ type: z.string() }),
+  }),
+  containers: z.array(container),
+});
+
+const deployment = z.looseObject({
+  metadata: z.looseObject({ name: z.string(), annotations: z.record(z.string(), z.string()).default({}) }),
+  spec: z.looseObject({
+    replicas: z.number(),
+    selector: z.object({ matchLabels: z.record(z.string(), z.string()) }),
+    template: z.looseObject({
+      metadata: z.looseObject({ labels: z.record(z.string(), z.string()) }),
+      spec: podSpec,
+    }),
+  }),
+});
+
+/** A Deployment as far as tests read it. */
+export type Workload = z.output<typeof deployment>;
+export type WorkloadContainer = z.output<typeof container>;
+
+export function ofKind(objects: readonly Manifest[], kind: string): readonly Manifest[] {
+  return objects.filter((object) => object.kind === kind);
+}
+
+/** The operator's Deployment among rendered objects. */
+export function workloadOf(objects: readonly Manifest[]): Workload {
+  return deployment.parse(ofKind(objects, 'Deployment')[0]);
+}
+
+/** Its one container. */
+export function containerOf(objects: readonly Manifest[]): WorkloadContainer {
+  const [first, ...others] = workloadOf(objects).spec.template.spec.containers;
+  if (first === undefined || others.length > 0)
+    throw new Error('the Deployment has not exactly one container');
+  return first;
+}
