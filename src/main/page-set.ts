@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import { type Config, ConfigError, flagName, type OptionName } from '../config.ts';
 import type { BindAddress } from '../config-values.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type HealthCheck, healthPage } from '../server/health.ts';
@@ -40,11 +40,15 @@ export async function servePageSet(options: PageSetOptions): Promise<PageSet> {
   };
   const shared = sameAddress(config.metricsBindAddress, config.healthProbeBindAddress);
   const servers = new Map<string, RunningServer>();
-  const open = async (name: string, address: BindAddress, pages: Pages) => {
-    if (address.type === 'on') servers.set(name, await servePages(pages, address));
+  const open = async (option: OptionName, address: BindAddress, pages: Pages) => {
+    if (address.type === 'on') servers.set(option, await listenOn(option, address, pages));
   };
-  await open('health', config.healthProbeBindAddress, shared ? { ...health, ...metrics } : health);
-  if (!shared) await open('metrics', config.metricsBindAddress, metrics);
+  await open(
+    'healthProbeBindAddress',
+    config.healthProbeBindAddress,
+    shared ? { ...health, ...metrics } : health,
+  );
+  if (!shared) await open('metricsBindAddress', config.metricsBindAddress, metrics);
   await openReports(options, servers);
   return {
     urls: Object.fromEntries([...servers].map(([name, server]) => [name, server.url])),
@@ -52,6 +56,22 @@ export async function servePageSet(options: PageSetOptions): Promise<PageSet> {
       await Promise.all([...servers.values()].map((server) => server.close()));
     },
   };
+}
+
+/** A port that cannot be had is a wrong setting: it is told by the name of its flag. */
+async function listenOn(
+  option: OptionName,
+  { host, port }: { readonly host: string; readonly port: number },
+  pages: Pages,
+): Promise<RunningServer> {
+  try {
+    return await servePages(pages, { host, port });
+  } catch (error) {
+    const cause = error instanceof Error && 'code' in error ? String(error.code) : 'it failed';
+    throw new ConfigError([
+      `${flagName(option)}: cannot listen on ${host}:${port} (${cause}); choose another address`,
+    ]);
+  }
 }
 
 /** Where workers report their load; untrusted machines reach it, so nothing else is served there. */

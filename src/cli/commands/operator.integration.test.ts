@@ -1,0 +1,139 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { afterEach, beforeAll, expect, test } from 'vitest';
+import { OperatorBench } from '../../../test/builders/running-operator.ts';
+import { until } from '../../../test/builders/until.ts';
+import type { ClusterAccess } from '../../../test/cluster/connect.ts';
+import { sharedCluster } from '../../../test/cluster/shared-cluster.ts';
+import { createSimulator } from '../../simulator/simulator.ts';
+
+const CLI = join(import.meta.dirname, '..', 'main.ts');
+const CANARY = 'canary-key-that-nobody-may-see';
+
+let cluster: ClusterAccess;
+beforeAll(() => {
+  cluster = sharedCluster();
+});
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly output: () => string;
+  readonly exitCode: Promise<number | null>;
+}
+
+const started: Started[] = [];
+afterEach(() => {
+  for (const { child } of started.splice(0)) child.kill('SIGKILL');
+});
+
+function gpuRent(...args: readonly string[]): Started {
+  const child = spawn(process.execPath, [CLI, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      output += String(chunk);
+    });
+  const exitCode = new Promise<number | null>((resolve) => child.on('exit', resolve));
+  const process_ = { child, output: () => output, exitCode };
+  started.push(process_);
+  return process_;
+}
+
+/** Addresses that the started operator logged. */
+function urlsOf({ output }: Started): Record<string, string> | undefined {
+  const line = output()
+    .split('\n')
+    .find((text) => text.includes('"operator started"'));
+  return line === undefined ? undefined : JSON.parse(line);
+}
+
+test('a wrong flag ends with code 2 and says which one and what to write', async () => {
+  const run = gpuRent('operator', '--late-call', '5x');
+  expect(await run.exitCode).toBe(2);
+  expect(run.output()).toContain('--late-call (GPU_RENTAL_LATE_CALL): "5x" is not valid: write a duration');
+});
+
+test('a kubeconfig that is not there ends with a sentence that names it', async () => {
+  const run = gpuRent('operator', '--kubeconfig', '/nowhere/kubeconfig');
+  expect(await run.exitCode).toBe(1);
+  expect(run.output()).toContain('/nowhere/kubeconfig');
+  expect(run.output()).not.toContain('at async');
+});
+
+test('rents through a real process, is healthy, hides the key and releases its lease on SIGTERM', async () => {
+  const simulator = createSimulator({
+    apiKey: CANARY,
+    catalog: 60,
+    settings: { boot: { scale: 0.005 }, pauses: { scale: 0 } },
+  });
+  const listening = await simulator.listen(0);
+  const bench = await OperatorBench.open(cluster);
+  await bench.putKey(CANARY);
+  await bench.createAccount();
+  const flags = [
+    '--late-call',
+    '2s',
+    '--list-lag',
+    '1s',
+    '--gone-spacing',
+    '200ms',
+    '--min-poll-interval',
+    '300ms',
+  ];
+  const run = gpuRent(
+    'operator',
+    ...[
+      '--kubeconfig',
+      cluster.kubeconfigPath,
+      '--namespace',
+      bench.namespace,
+      '--watch-namespace',
+      bench.namespace,
+    ],
+    ...['--marketplace-url', listening.url, '--pacing', 'off', '--log-level', 'debug', ...flags],
+    ...['--metrics-bind-address', '127.0.0.1:0', '--health-probe-bind-address', '127.0.0.1:0'],
+  );
+  const urls = await until('it started', () => urlsOf(run));
+  await bench.createInstance('worker');
+  await until('the machine runs', async () => (await bench.instance('worker'))?.status?.phase === 'Running');
+
+  expect((await fetch(`${urls.healthProbeBindAddress}/healthz`)).status).toBe(200);
+  expect((await fetch(`${urls.healthProbeBindAddress}/readyz`)).status).toBe(200);
+  const metrics = await (await fetch(`${urls.metricsBindAddress}/metrics`)).text();
+  expect(metrics).toContain('leader_election_master_status{name="gpu-rental-operator"} 1');
+  expect(metrics).toMatch(/gpu_rental_machines\{.*state="running"\} 1/);
+
+  run.child.kill('SIGTERM');
+  expect(await run.exitCode).toBe(0);
+  const lease = await cluster.kubectl([
+    'get',
+    'lease',
+    'gpu-rental-operator',
+    '-n',
+    bench.namespace,
+    '-o',
+    'jsonpath={.spec.holderIdentity}',
+  ]);
+  expect(lease).toBe('');
+  for (const text of [run.output(), metrics]) expect(text).not.toContain(CANARY);
+  await bench.close();
+  await listening.close();
+}, 60_000);
+
+test('an address that is taken is told by the name of its flag', async () => {
+  const simulator = createSimulator();
+  const listening = await simulator.listen(0);
+  const { host } = new URL(listening.url);
+  const run = gpuRent(
+    'operator',
+    '--kubeconfig',
+    cluster.kubeconfigPath,
+    '--metrics-bind-address',
+    host,
+    '--health-probe-bind-address',
+    '0',
+  );
+  expect(await run.exitCode).toBe(2);
+  expect(run.output()).toContain(`--metrics-bind-address: cannot listen on ${host} (EADDRINUSE)`);
+  await listening.close();
+});
