@@ -18,13 +18,13 @@ import { createKubeClient, type KubeClient } from '../src/runtime/kube-client.ts
 import type { KubeObject } from '../src/runtime/kube-object.ts';
 import { createTransport } from '../src/runtime/undici-transport.ts';
 import { startCluster } from '../test/cluster/cluster.ts';
+import { findFreePort } from '../test/cluster/free-port.ts';
 import { startCountingProxy } from './operator/counting-proxy.ts';
 
 const INSTANCES = Number(process.env['INSTANCES'] ?? 1000);
 const LATENCY_RUNS = Number(process.env['LATENCY_RUNS'] ?? 30);
 const REST_SECONDS = 30;
 const NAMESPACE = 'default';
-const METRICS_PORT = 18_080;
 const CREATIONS_AT_ONCE = 16;
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -55,7 +55,9 @@ async function untilRunning(client: KubeClient, count: number): Promise<number> 
     const running = items.filter((item) => item.status?.phase === 'Running').length;
     const other = items.find((item) => item.status?.phase !== 'Running');
     const why = other?.status?.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
-    process.stderr.write(`${running} of ${count} running${other ? `; ${other.metadata.name}: ${why}` : ''}\n`);
+    process.stderr.write(
+      `${running} of ${count} running${other ? `; ${other.metadata.name}: ${why}` : ''}\n`,
+    );
     if (running >= count) return (performance.now() - startedAt) / 1000;
     await wait(2000);
   }
@@ -77,6 +79,7 @@ function percentile(values: readonly number[], share: number): number {
   return Math.round((sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0) * 10) / 10;
 }
 
+const METRICS_PORT = await findFreePort();
 const cluster = await startCluster();
 const eventLoopFile = join(cluster.folder, 'event-loop.json');
 const readFigures = (): Record<string, number> => JSON.parse(readFileSync(eventLoopFile, 'utf8'));
