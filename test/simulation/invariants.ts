@@ -75,10 +75,14 @@ export class Invariants {
     this.#foreign.set(contract.id, JSON.stringify([contract.label, contract.intendedStatus]));
   }
 
+  isForeign(id: number): boolean {
+    return this.#foreign.has(id);
+  }
+
   /** Looks at everything that can be wrong now. */
   check(): void {
     const { contracts } = this.#world.market.store.current().tables;
-    const live = Object.values(contracts);
+    const live = Object.values(contracts).filter(({ id }) => !this.#foreign.has(id));
     for (const contract of live) if (!this.#seen.has(contract.id)) this.#began(contract);
     for (const [id, contract] of this.#seen) if (!contracts[id]) this.#endedUnseen(contract);
     for (const contract of live) this.#seen.set(contract.id, contract);
@@ -92,7 +96,9 @@ export class Invariants {
   /** After the faults have stopped and time was given: what was wanted is there, and nothing else. */
   checkConverged(): void {
     const { contracts } = this.#world.market.store.current().tables;
-    const mine = Object.values(contracts).filter((contract) => purchaseOf(contract.label));
+    const mine = Object.values(contracts).filter(
+      ({ id, label }) => purchaseOf(label) && !this.#foreign.has(id),
+    );
     for (const contract of mine) {
       const owner = this.#objects.get(purchaseOf(contract.label)?.uid ?? '');
       if (!owner) this.#broken('I1', `contract ${contract.id} still bills and no object claims it`);
@@ -268,7 +274,9 @@ export class Invariants {
     if (this.#handsOn.has(uid)) return;
     this.#released.add(uid);
     const { contracts } = this.#world.market.store.current().tables;
-    const left = Object.values(contracts).filter((contract) => purchaseOf(contract.label)?.uid === uid);
+    const left = Object.values(contracts).filter(
+      ({ id, label }) => purchaseOf(label)?.uid === uid && !this.#foreign.has(id),
+    );
     for (const contract of left) {
       this.#broken('I7', `${nameOf(object)} was let go while contract ${contract.id} lives`);
     }

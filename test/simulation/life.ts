@@ -68,7 +68,8 @@ class Life {
     this.#users.createAccount('Report');
     this.#users.createInstance('a');
     world.startProcess();
-    for (const act of this.#options.acts) world.scheduler.after(act.second * SECOND, () => this.#userActs(act));
+    for (const act of this.#options.acts)
+      world.scheduler.after(act.second * SECOND, () => this.#userActs(act));
     const lastAct = this.#options.acts.at(-1)?.second ?? 0;
     for (let second = STEP_SECONDS; second <= MOST_SECONDS; second += STEP_SECONDS) {
       await world.scheduler.runUntil(begin + second * SECOND, () => this.#invariants.check());

@@ -58,7 +58,13 @@ const QUIET: Fate = { requestMs: 2, responseMs: 2 };
 const LATE_MS = { kube: 4_000, market: 100_000 } as const;
 
 function refusal(status: number, reason: string): Fate {
-  const body = JSON.stringify({ kind: 'Status', status: 'Failure', reason, code: status, message: 'injected' });
+  const body = JSON.stringify({
+    kind: 'Status',
+    status: 'Failure',
+    reason,
+    code: status,
+    message: 'injected',
+  });
   return { ...QUIET, refusal: { status, body } };
 }
 

@@ -1,9 +1,14 @@
+import type { Logger } from '../../src/lib/logger.ts';
 import { type Random, seededRandom } from '../../src/lib/random.ts';
+import { Foreigners } from './foreigners.ts';
 import { Invariants, type Violation } from './invariants.ts';
 import type { Fate } from './network.ts';
 import { Users } from './users.ts';
 import { type Climate, causeFault, clearFaults, drawClimate, drawMarketFault, fateIn } from './weather.ts';
 import { SimulatedWorld } from './world.ts';
+
+const errorAsText = (_key: string, value: unknown): unknown =>
+  value instanceof Error ? value.message : value;
 
 export type Mode = 'all' | 'sweeperOff';
 
@@ -11,6 +16,8 @@ export interface ScheduleOptions {
   readonly seed: number;
   readonly mode: Mode;
   readonly keepTrace: boolean;
+  /** What processes log goes into the trace, too. */
+  readonly logLines?: boolean;
   /** Which faults may strike; all where absent. For shrinking and for replays. */
   readonly allow?: (fault: Fault) => boolean;
 }
@@ -38,6 +45,7 @@ const FAULTS_MS = 600 * SECOND;
 /** What recovery may take: the longest boot, settle and backoff together. */
 const RECOVERY_MS = 900 * SECOND;
 const QUIET_MS = 600 * SECOND;
+const COPY_LABELS_AT_MS = 120 * SECOND;
 const FIRST_NAMES = ['a', 'b', 'c'];
 
 /** One seeded life of a small cluster: faults for ten minutes, then calm until it has to be well and silent. */
@@ -53,6 +61,7 @@ class Schedule {
   readonly #world: SimulatedWorld;
   readonly #users: Users;
   readonly #invariants: Invariants;
+  readonly #foreigners: Foreigners;
   #isStormy = true;
   #drawn = 0;
   readonly #struck: Fault[] = [];
@@ -66,9 +75,11 @@ class Schedule {
       seed: options.seed,
       keepTrace: options.keepTrace,
       fate: (call) => this.#fate(call),
+      ...(options.logLines ? { log: (machine) => this.#logOf(machine.name) } : {}),
     });
     this.#users = new Users(this.#world, seededRandom(options.seed + 17));
     this.#invariants = new Invariants(this.#world, { strict: options.mode === 'sweeperOff' });
+    this.#foreigners = new Foreigners(this.#world, this.#users, this.#invariants);
   }
 
   async run(): Promise<ScheduleResult> {
@@ -77,6 +88,8 @@ class Schedule {
     const check = () => this.#invariants.check();
     this.#users.createAccount(this.#options.mode === 'all' ? 'Destroy' : 'Report');
     for (const name of FIRST_NAMES) this.#users.createInstance(name);
+    await this.#foreigners.settle();
+    world.scheduler.after(COPY_LABELS_AT_MS, () => void this.#foreigners.copyLabels());
     world.startProcess();
     world.startProcess();
     this.#scheduleStorm();
@@ -107,6 +120,19 @@ class Schedule {
     };
   }
 
+  #logOf(name: string): Logger {
+    const tell = (level: string) => (message: string, fields?: Readonly<Record<string, unknown>>) =>
+      this.#world.tell(`${name} ${level}: ${message} ${JSON.stringify(fields ?? {}, errorAsText)}`);
+    const log: Logger = {
+      debug: tell('debug'),
+      info: tell('info'),
+      warn: tell('warn'),
+      error: tell('error'),
+      child: () => log,
+    };
+    return log;
+  }
+
   /** Whether the next fault strikes; numbered, so that a shrinking run can leave some out. */
   #strikes(kind: string): boolean {
     this.#drawn += 1;
@@ -127,7 +153,17 @@ class Schedule {
     this.#world.tell(
       `${call.machine.name}: ${name} at ${call.request.method} ${path} (fault ${this.#drawn})`,
     );
-    return fate;
+    return this.#whileStormy(fate);
+  }
+
+  /** A stream outlives the storm; what happens to its chunks does not. */
+  #whileStormy(fate: Fate): Fate {
+    const { chunkDelayMs, dropChunk } = fate;
+    return {
+      ...fate,
+      ...(chunkDelayMs ? { chunkDelayMs: () => (this.#isStormy ? chunkDelayMs() : 0) } : {}),
+      ...(dropChunk ? { dropChunk: () => this.#isStormy && dropChunk() } : {}),
+    };
   }
 
   #scheduleStorm(): void {
@@ -156,7 +192,11 @@ class Schedule {
   }
 
   #marketFault(): void {
-    const fault = drawMarketFault(this.#world, this.#random);
+    const { contracts } = this.#world.market.store.current().tables;
+    const ours = Object.keys(contracts)
+      .map(Number)
+      .filter((id) => !this.#invariants.isForeign(id));
+    const fault = drawMarketFault(ours, this.#random);
     if (fault['name'] === 'destroyed-elsewhere')
       this.#invariants.destroyedElsewhere(Number(fault['instance']));
     void causeFault(this.#world, fault);

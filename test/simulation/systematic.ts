@@ -32,9 +32,7 @@ const LONG_LIFE: readonly UserAct[] = [
   { second: 500, what: 'delete', act: (users) => users.delete('a') },
 ];
 /** From the purchase to the release, for pairs. */
-const SHORT_LIFE: readonly UserAct[] = [
-  { second: 90, what: 'delete', act: (users) => users.delete('a') },
-];
+const SHORT_LIFE: readonly UserAct[] = [{ second: 90, what: 'delete', act: (users) => users.delete('a') }];
 
 /**
  * Strikes every effect of a recorded, unfaulted life with every fault it can meet, one per plan; then every

@@ -1,6 +1,6 @@
 import type { Random } from '../../src/lib/random.ts';
 import { Failure } from './memory-kube/failure.ts';
-import { type JsonObject, listAt, metadataOf, objectAt } from './memory-kube/json.ts';
+import { isObject, type JsonObject, listAt, metadataOf, objectAt } from './memory-kube/json.ts';
 import type { Address } from './memory-kube/writes.ts';
 import { NAMESPACE, type SimulatedWorld } from './world.ts';
 
@@ -84,6 +84,27 @@ export class Users {
         undefined,
       ),
     );
+  }
+
+  /** Rents a machine in the console, beside the operator. Resolves with its id, or undefined where it was refused. */
+  async rentByHand(offerId: number, label: string | undefined): Promise<number | undefined> {
+    const { market } = this.#world;
+    const response = await market.handle({
+      method: 'PUT',
+      origin: 'http://simulator',
+      path: `/api/v0/asks/${offerId}/`,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${market.apiKey}` },
+      body: JSON.stringify({ image: 'example/by-hand:1', disk: 10, ...(label ? { label } : {}) }),
+    });
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of response.body) chunks.push(chunk);
+    const reply: unknown =
+      response.status === 200 ? JSON.parse(Buffer.concat(chunks).toString('utf8')) : undefined;
+    const id = isObject(reply) ? reply['new_contract'] : undefined;
+    this.#world.tell(
+      `a user rents offer ${offerId} by hand with the label ${label ?? 'none'}: ${response.status}`,
+    );
+    return typeof id === 'number' ? id : undefined;
   }
 
   /** Names of the instances that stand now. */

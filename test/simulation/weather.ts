@@ -133,6 +133,11 @@ const ROLLS: readonly Roll[] = [
     fate: (random) => ({ ...QUIET, cutAfterChunks: Math.floor(random.next() * 12) }),
   },
   {
+    name: 'dropEvent',
+    applies: isWatch,
+    fate: (random) => ({ ...QUIET, dropChunk: () => random.next() < 0.05 }),
+  },
+  {
     name: 'delayEvents',
     applies: isWatch,
     fate: (random) => ({ ...QUIET, chunkDelayMs: () => random.next() * 3000 }),
@@ -216,9 +221,11 @@ export function clearFaults(world: SimulatedWorld): void {
   for (const id of Object.keys(store.current().tables.faults)) store.remove('faults', Number(id));
 }
 
-/** Draws one fault of the marketplace. */
-export function drawMarketFault(world: SimulatedWorld, random: Random): Readonly<Record<string, unknown>> {
-  const contracts = Object.keys(world.market.store.current().tables.contracts).map(Number);
+/** Draws one fault of the marketplace; one of a machine strikes one of `contracts`. */
+export function drawMarketFault(
+  contracts: readonly number[],
+  random: Random,
+): Readonly<Record<string, unknown>> {
   const instance = contracts[Math.floor(random.next() * contracts.length)];
   const ofMachine = instance !== undefined && random.next() < 0.5;
   const pool: readonly object[] = ofMachine ? MACHINE_FAULTS : MARKET_FAULTS;

@@ -1,0 +1,63 @@
+import type { Invariants } from './invariants.ts';
+import type { Users } from './users.ts';
+import type { SimulatedWorld } from './world.ts';
+
+const OTHER_INSTALL =
+  'gpurental1:deadbeef:7d9f1b6e-3a52-4a7b-9a56-0d5b6f3c1e11:1:1767614400000:0123456789abcdef0123';
+/** A label fits machines that began until then after it was issued (late call and list lag together). */
+const LABEL_WINDOW_MS = 180_000;
+
+/** The marketplace refuses two rentals at once. */
+const PAUSE_MS = 7_000;
+
+/** The dearest offers, which nobody else rents. */
+const OFFERS = { unlabelled: 8_000_024, otherInstall: 8_000_023, edited: 8_000_022, copied: 8_000_021 };
+
+/** Machines of the same login that are not the operator's, and must stay as they are (I3). */
+export class Foreigners {
+  readonly #world: SimulatedWorld;
+  readonly #users: Users;
+  readonly #invariants: Invariants;
+
+  constructor(world: SimulatedWorld, users: Users, invariants: Invariants) {
+    this.#world = world;
+    this.#users = users;
+    this.#invariants = invariants;
+  }
+
+  /** Rents a machine without a label. */
+  async settle(): Promise<void> {
+    await this.#rent(OFFERS.unlabelled, undefined);
+  }
+
+  /**
+   * Rents a machine with the label of another installation, one with an edited copy of ours, and one with a true
+   * copy once that is out of date. Only where the operator has rented: before it has an identity, a machine with
+   * its prefix keeps it from drawing one, by design.
+   */
+  async copyLabels(): Promise<void> {
+    const label = this.#labelOfTheOperator();
+    if (label === undefined) return;
+    await this.#rent(OFFERS.otherInstall, OTHER_INSTALL);
+    await this.#rent(OFFERS.edited, label.replace(/:(\d+):(\d+):/, ':999:$2:'));
+    const issuedAt = Number(/:(\d+):[0-9a-f]+$/.exec(label)?.[1]);
+    const wait = Math.max(0, issuedAt + LABEL_WINDOW_MS + 10_000 - this.#world.now);
+    this.#world.scheduler.after(wait, () => void this.#rent(OFFERS.copied, label));
+  }
+
+  #labelOfTheOperator(): string | undefined {
+    const { contracts } = this.#world.market.store.current().tables;
+    return Object.values(contracts)
+      .map(({ label }) => label ?? '')
+      .find((label) => label.startsWith('gpurental1:') && !label.startsWith('gpurental1:deadbeef'));
+  }
+
+  async #rent(offerId: number, label: string | undefined, triesLeft = 3): Promise<void> {
+    const id = await this.#users.rentByHand(offerId, label);
+    const contract = id === undefined ? undefined : this.#world.market.store.current().tables.contracts[id];
+    if (contract) this.#invariants.foreign(contract);
+    else if (triesLeft > 0) {
+      this.#world.scheduler.after(PAUSE_MS, () => void this.#rent(offerId, label, triesLeft - 1));
+    }
+  }
+}
