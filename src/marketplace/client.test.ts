@@ -459,7 +459,7 @@ describe('the autoscaler base', () => {
   });
 });
 
-describe('a list of instances (20, 21)', () => {
+describe('a list of instances', () => {
   const row = { id: 1, actual_status: 'running' };
   test.each([
     ['no count', { instances: [row] }],
@@ -468,7 +468,7 @@ describe('a list of instances (20, 21)', () => {
     ['a row without an id', { instances_found: 1, instances: [{ actual_status: 'running' }] }],
     ['no rows', { instances_found: 0 }],
     ['success: false', { success: false, msg: 'x' }],
-  ])('with %s is not believed', async (_, body) => {
+  ])('scenario 21: with %s is not believed', async (_, body) => {
     await expect(clientFor(body).client.instances.list()).rejects.toBeInstanceOf(MarketplaceError);
   });
 

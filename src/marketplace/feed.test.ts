@@ -252,7 +252,7 @@ describe('a feed of pages, where the whole list is gone', () => {
       }),
     ],
   ];
-  test.each(wrong)('believes nothing when %s (21)', async (_, page) => {
+  test.each(wrong)('scenario 21: believes nothing when %s', async (_, page) => {
     const { clock, feed } = setUp({
       list: async () => Promise.reject(failure('gone')),
       page: async (query = {}) => page(query),

@@ -9,7 +9,7 @@ describe('a startup script', () => {
     expect(packOnStart(script)).toEqual({ type: 'plain', script });
   });
 
-  test('that is too long is packed into a line that runs it', () => {
+  test('scenario 75: that is too long is packed into a line that runs it', () => {
     const script = `#!/bin/sh\n${'# padding for a long script\n'.repeat(400)}echo "ran as $0" | cut -c1-6\n`;
     const packed = packOnStart(script);
     if (packed.type !== 'packed') throw new Error(packed.type);
@@ -24,11 +24,11 @@ describe('a startup script', () => {
     expect(execFileSync('sh', ['-c', packed.script], { encoding: 'utf8' })).toBe('hello\n');
   });
 
-  test('of many-byte characters counts by its bytes too (75)', () => {
+  test('scenario 75: of many-byte characters counts by its bytes too', () => {
     expect(packOnStart('ü'.repeat(ON_START_LIMIT - 1)).type).toBe('packed');
   });
 
-  test('that stays too long is refused with its byte count', () => {
+  test('scenario 75: that stays too long is refused with its byte count', () => {
     const script = randomBytes(6_000).toString('hex');
     expect(packOnStart(script)).toMatchObject({
       type: 'tooLong',

@@ -171,7 +171,7 @@ describe('a search', () => {
     expect(requests).toHaveLength(1);
   });
 
-  test('joins filters of one field, sends no default, and leaves a broken row out', async () => {
+  test('scenario 12: joins filters of one field, sends no default, and leaves a broken row out', async () => {
     const { client, requests } = setUp([
       reply({
         offers: [
@@ -245,15 +245,15 @@ describe('a rent', () => {
 
   const outcomes: readonly [string, Script, Partial<MarketplaceError>][] = [
     ['nothing was sent', lost(false), { kind: 'unavailable', outcome: 'refused' }],
-    ['the connection was lost (3, 5)', lost(true), { kind: 'unavailable', outcome: 'unknown' }],
-    ['no answer came in time (4)', silence, { kind: 'timeout', outcome: 'unknown' }],
+    ['scenarios 3 and 5: the connection was lost', lost(true), { kind: 'unavailable', outcome: 'unknown' }],
+    ['scenario 4: no answer came in time', silence, { kind: 'timeout', outcome: 'unknown' }],
     [
-      'the offer was taken, 410 (7)',
+      'scenario 7: the offer was taken, 410',
       reply({ success: false, error: 'no_such_ask', msg: 'x' }, 410),
       { kind: 'offerGone', outcome: 'refused' },
     ],
     [
-      'the offer was taken, 404 (7)',
+      'scenario 7: the offer was taken, 404',
       reply(
         { error: 'invalid_args', ask_id: 7, msg: 'error 404/3603: no_such_ask Instance type by id 7' },
         404,
@@ -265,14 +265,18 @@ describe('a rent', () => {
       reply({ success: false, error: 'no_such_ask', msg: 'x' }),
       { kind: 'offerGone', outcome: 'refused' },
     ],
-    ['success is false (8)', reply({ success: false, msg: 'x' }), { kind: 'refused', outcome: 'unknown' }],
     [
-      'a 400 may hide a machine (6)',
+      'scenario 8: success is false',
+      reply({ success: false, msg: 'x' }),
+      { kind: 'refused', outcome: 'unknown' },
+    ],
+    [
+      'scenario 6: a 400 may hide a machine',
       reply({ error: 'invalid_args', msg: 'x' }, 400),
       { kind: 'invalidRequest', outcome: 'unknown' },
     ],
     [
-      'a failure names a machine (6)',
+      'scenario 6: a failure names a machine',
       reply({ error: 'oops', msg: 'x', new_contract: 71 }, 500),
       { kind: 'unavailable', outcome: 'unknown', instanceId: 71 },
     ],
@@ -284,13 +288,16 @@ describe('a rent', () => {
     ['the key is refused', reply({ msg: 'no' }, 401), { kind: 'unauthorized', outcome: 'refused' }],
     ['too many requests', reply('API requests too frequent', 429), { kind: 'throttled', outcome: 'refused' }],
   ];
-  test.each(outcomes)('says what is certain when %s, and is sent once', async (_, script, expected) => {
-    const { client, clock, requests } = setUp([script]);
-    expect(await failureOf(rent(client), clock)).toMatchObject(expected);
-    expect(requests).toHaveLength(1);
-  });
+  test.each(outcomes)(
+    '%s: what is certain is said, and nothing is sent twice',
+    async (_, script, expected) => {
+      const { client, clock, requests } = setUp([script]);
+      expect(await failureOf(rent(client), clock)).toMatchObject(expected);
+      expect(requests).toHaveLength(1);
+    },
+  );
 
-  test('is not sent after its time by the wall clock, although the monotonic one stood still (58)', async () => {
+  test('scenario 58: is not sent after its time by the wall clock, although the monotonic one stood still', async () => {
     const { client, clock, pacer, requests } = setUp([reply({ success: true, new_contract: 70 })]);
     pacer.slowDown('rent', 5_000);
     const late = rent(client);

@@ -73,7 +73,7 @@ function counting(answer: (request: IncomingMessage, response: ServerResponse) =
 }
 
 describe('a rent over a real socket', () => {
-  test('that is reset after its effect is of unknown outcome and arrived exactly once (3)', async () => {
+  test('scenario 3: that is reset after its effect is of unknown outcome and arrived exactly once', async () => {
     const { arrived, listener } = counting((request) => request.socket.destroy());
     const { url } = await serve(listener);
     await expect(rent(clientAt(url))).rejects.toMatchObject({ kind: 'unavailable', outcome: 'unknown' });
@@ -104,7 +104,7 @@ describe('a rent over a real socket', () => {
     expect(arrived).toHaveLength(1);
   });
 
-  test('does not follow a redirect, whatever its form (39)', async () => {
+  test('scenario 39: does not follow a redirect, whatever its form', async () => {
     for (const status of [301, 302, 303, 307, 308]) {
       const { arrived, listener } = counting((_, response) =>
         response.writeHead(status, { location: '/elsewhere' }).end(),
@@ -135,7 +135,7 @@ describe('a reply over a real socket', () => {
     });
   });
 
-  test('of one byte a second is cut at the deadline (38)', async () => {
+  test('scenario 38: of one byte a second is cut at the deadline', async () => {
     const { url } = await serve((_, response) => {
       const drip = setInterval(() => response.write(' '), 20);
       response.on('close', () => clearInterval(drip));
@@ -147,7 +147,7 @@ describe('a reply over a real socket', () => {
     expect(performance.now() - begun).toBeLessThan(1_500);
   });
 
-  test('that unpacks to far more than the cap is cut while it unpacks (38)', async () => {
+  test('scenario 38: that unpacks to far more than the cap is cut while it unpacks', async () => {
     let closed = false;
     const bomb = gzipSync(Buffer.alloc(200_000_000, 32));
     const { url } = await serve((_, response) => {
@@ -162,7 +162,7 @@ describe('a reply over a real socket', () => {
     await expect.poll(() => closed).toBe(true);
   });
 
-  test('that never ends is cut at the cap (38)', async () => {
+  test('scenario 38: that never ends is cut at the cap', async () => {
     const { url } = await serve((_, response) => {
       const more = () => {
         while (!response.destroyed && response.write(Buffer.alloc(65_536, 32)));
@@ -173,7 +173,7 @@ describe('a reply over a real socket', () => {
     await expect(clientAt(url).users.current()).rejects.toMatchObject({ kind: 'malformedReply' });
   });
 
-  test('that is not UTF-8 is refused (38)', async () => {
+  test('scenario 38: that is not UTF-8 is refused', async () => {
     const { url } = await serve((_, response) => response.end(Buffer.from([0x22, 0xc3, 0x28, 0x22])));
     await expect(clientAt(url).users.current()).rejects.toMatchObject({ kind: 'malformedReply' });
   });
@@ -183,13 +183,13 @@ describe('a reply over a real socket', () => {
     ['JSON with detail', '{"detail":"slow down"}', {}],
     ['JSON with Retry-After', '{"success":false,"error":"too_many","msg":"x"}', { 'retry-after': '1' }],
     ['an empty body with a date', '', { 'retry-after': 'Fri, 31 Dec 2100 23:59:59 GMT' }],
-  ])('of 429 as %s is throttling (36)', async (_, body, headers) => {
+  ])('scenario 36: of 429 as %s is throttling', async (_, body, headers) => {
     const { url } = await serve((_request, response) => response.writeHead(429, headers).end(body));
     await expect(clientAt(url).users.current()).rejects.toMatchObject({ kind: 'throttled', status: 429 });
   });
 });
 
-describe('certificates (40)', () => {
+describe('certificates', () => {
   const DAY = 86_400_000;
   const valid = () =>
     selfSigned({ notBefore: new Date(Date.now() - DAY), notAfter: new Date(Date.now() + DAY) });
@@ -220,7 +220,7 @@ describe('certificates (40)', () => {
     ['that nobody trusts', valid, false, /DEPTH_ZERO_SELF_SIGNED_CERT/],
     ['that have expired', expired, true, /CERT_HAS_EXPIRED/],
   ] as const)(
-    '%s are refused before the request leaves, and the message says so',
+    'scenario 40: %s are refused before the request leaves, and the message says so',
     async (_, make, trusted, code) => {
       const made = make();
       const { url, arrived } = await serveTls(made);
@@ -261,12 +261,12 @@ describe('addresses', () => {
     'https://0.0.0.0',
     'https://100.64.0.1',
     'ftp://market.example',
-  ])('%s is refused before anything is sent (39)', async (origin) => {
+  ])('scenario 39: %s is refused before anything is sent', async (origin) => {
     await expect(transportWith()({ ...request, origin })).rejects.toMatchObject({ sent: false });
   });
 
   test.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', '::1', 'fd00::2', '::ffff:192.168.0.1'])(
-    'a name that resolves to %s is refused at the moment of connecting (39)',
+    'scenario 39: a name that resolves to %s is refused at the moment of connecting',
     async (address) => {
       const client = clientAt('https://market.example', { lookup: resolvingTo(address) });
       await expect(rent(client)).rejects.toMatchObject({ kind: 'blockedAddress', outcome: 'refused' });

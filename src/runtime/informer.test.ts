@@ -128,7 +128,7 @@ test('watches on from the newest bookmark when the server ends the watch', async
   await fixture.informer.stop();
 });
 
-test('splits a change of uid into a deletion and an addition', async () => {
+test('scenario 46: splits a change of uid into a deletion and an addition', async () => {
   const fixture = setUp();
   const body = await watching(fixture, [widget('a', '5', { uid: 'first' })]);
   body.push({ type: 'MODIFIED', object: widget('a', '12', { uid: 'second' }) });
@@ -137,7 +137,7 @@ test('splits a change of uid into a deletion and an addition', async () => {
   await fixture.informer.stop();
 });
 
-test('ignores states that are repeated or older than the one it holds', async () => {
+test('scenario 45: ignores states that are repeated or older than the one it holds', async () => {
   const fixture = setUp();
   const body = await watching(fixture, [widget('a', '9')]);
   body.push({ type: 'MODIFIED', object: widget('a', '9') });
@@ -172,7 +172,7 @@ const expiries = [
 ] as const;
 
 test.each(expiries)(
-  'lists "not older" when its version has expired %s, and tells the deletions',
+  'scenario 42: lists "not older" when its version has expired %s, and tells the deletions',
   async (_how, expire) => {
     const fixture = setUp();
     const { api, clock, changes, informer } = fixture;
@@ -203,7 +203,7 @@ test('lists the newest state when "not older" is refused too', async () => {
   await informer.stop();
 });
 
-test('begins a list again from its first page when a later page has expired, and notices a deletion between', async () => {
+test('scenario 43: begins a list again from its first page when a later page has expired, and notices a deletion between', async () => {
   const { api, clock, informer } = setUp();
   informer.start();
   await clock.settle();
@@ -221,7 +221,7 @@ test('begins a list again from its first page when a later page has expired, and
   await informer.stop();
 });
 
-test('refuses a list that is older than what it has seen, and asks again', async () => {
+test('scenario 47: refuses a list that is older than what it has seen, and asks again', async () => {
   const fixture = setUp();
   const { api, clock, informer, changes } = fixture;
   const body = await watching(fixture, [widget('a', '5')], '10');
@@ -252,21 +252,24 @@ const failures = [
   ['a connection that breaks', (body: ScriptedBody) => body.fail()],
 ] as const;
 
-test.each(failures)('waits after %s, then watches on from the last good version', async (_what, fail) => {
-  const fixture = setUp();
-  const { api, clock, informer } = fixture;
-  const body = await watching(fixture, []);
-  body.push({ type: 'ADDED', object: widget('a', '15') });
-  await clock.settle();
-  fail(body);
-  await clock.settle();
-  expect(api.waiting()).toBe(0);
-  await clock.advance(799);
-  expect(api.waiting()).toBe(0);
-  await clock.advance(801);
-  expect(api.take().url.searchParams.get('resourceVersion')).toBe('15');
-  await informer.stop();
-});
+test.each(failures)(
+  'scenario 44: waits after %s, then watches on from the last good version',
+  async (_what, fail) => {
+    const fixture = setUp();
+    const { api, clock, informer } = fixture;
+    const body = await watching(fixture, []);
+    body.push({ type: 'ADDED', object: widget('a', '15') });
+    await clock.settle();
+    fail(body);
+    await clock.settle();
+    expect(api.waiting()).toBe(0);
+    await clock.advance(799);
+    expect(api.waiting()).toBe(0);
+    await clock.advance(801);
+    expect(api.take().url.searchParams.get('resourceVersion')).toBe('15');
+    await informer.stop();
+  },
+);
 
 test('passes a line that can never be read by with a list', async () => {
   const fixture = setUp();
@@ -284,7 +287,7 @@ test('passes a line that can never be read by with a list', async () => {
   await informer.stop();
 });
 
-test('gives up a watch that is silent for 90 s, and not one that brings bookmarks', async () => {
+test('scenario 41: gives up a watch that is silent for 90 s, and not one that brings bookmarks', async () => {
   const fixture = setUp();
   const { api, clock, informer } = fixture;
   const body = await watching(fixture, []);
@@ -303,7 +306,7 @@ test('gives up a watch that is silent for 90 s, and not one that brings bookmark
   await informer.stop();
 });
 
-test('waits longer after each failure up to 30 s, and briefly again after two well minutes', async () => {
+test('scenario 44: waits longer after each failure up to 30 s, and briefly again after two well minutes', async () => {
   const fixture = setUp();
   const { api, clock, informer } = fixture;
   informer.start();
@@ -334,7 +337,7 @@ test('waits longer after each failure up to 30 s, and briefly again after two we
   await informer.stop();
 });
 
-test('comes back no earlier than the server asks', async () => {
+test('scenario 52: comes back no earlier than the server asks', async () => {
   const { api, clock, informer } = setUp();
   informer.start();
   await clock.settle();
@@ -346,7 +349,7 @@ test('comes back no earlier than the server asks', async () => {
   await informer.stop();
 });
 
-test('does not spin on a server that ends each watch at once', async () => {
+test('scenario 44: does not spin on a server that ends each watch at once', async () => {
   const fixture = setUp();
   const { api, clock, informer } = fixture;
   const body = await watching(fixture, []);
@@ -550,7 +553,7 @@ test.each(refusals)('lists pages where the server %s', async (_how, refuse) => {
   await informer.stop();
 });
 
-test('the audit counts what the cache missed, and mends it with a list', async () => {
+test('scenario 45: the audit counts what the cache missed, and mends it with a list', async () => {
   const fixture = setUp({ auditIntervalMs: 600_000 });
   const { api, clock, informer } = fixture;
   const body = await watching(fixture, [widget('a', '5'), widget('b', '6')]);

@@ -152,7 +152,7 @@ test.each([
   expect(await written).toMatchObject({ error: { kind: 'unavailable', outcome } });
 });
 
-test('a write without a reply in 30 s has an unknown outcome', async () => {
+test('scenario 50: a write without a reply in 30 s has an unknown outcome', async () => {
   const { clock, api, client } = setUp();
   const written = outcomeOf(client.create(widgets, object));
   await clock.settle();
@@ -162,7 +162,7 @@ test('a write without a reply in 30 s has an unknown outcome', async () => {
   expect(asked.aborted).toBe(true);
 });
 
-test('a read is asked again when throttled, after the rest that the server asks for', async () => {
+test('scenario 52: a read is asked again when throttled, after the rest that the server asks for', async () => {
   const { clock, api, client } = setUp();
   const got = outcomeOf(client.get(widgets, ref));
   await clock.settle();
@@ -186,7 +186,7 @@ test('a read gives up after four attempts', async () => {
   expect(api.requests).toHaveLength(4);
 });
 
-test('a 401 makes the token be read again, once, even for a write', async () => {
+test('scenario 53: a 401 makes the token be read again, once, even for a write', async () => {
   const { clock, api, client, tokens, requested } = setUp();
   const written = outcomeOf(client.create(widgets, object));
   await clock.settle();

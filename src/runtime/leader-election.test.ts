@@ -88,7 +88,7 @@ test('as long as the holder renews nobody else leads', async () => {
   await one.election.release();
 });
 
-test('the lead ends 10 s after the last renewal, 5 s before another can have it', async () => {
+test('scenario 56: the lead ends 10 s after the last renewal, 5 s before another can have it', async () => {
   const clock = createVirtualClock();
   const api = createLeaseApi();
   const network = { down: false };
@@ -136,7 +136,7 @@ test('scenario 55: a machine that was frozen knows at once that its lease may be
   expect(one.election.lost.aborted).toBe(true);
 });
 
-test('a wall clock that is set back does not lengthen the lease', async () => {
+test('scenario 58: a wall clock that is set back does not lengthen the lease', async () => {
   const clock = createVirtualClock();
   const network = { down: false };
   const one = candidate(createLeaseApi(), clock, { network });

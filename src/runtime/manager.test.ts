@@ -95,7 +95,7 @@ test('a follower is ready, and ends without having led', async () => {
   await other.release();
 });
 
-test('a lost lease ends everything', async () => {
+test('scenario 56: a lost lease ends everything', async () => {
   const network = { down: false };
   const { clock, manager, steps, syncs } = setUp({ network });
   const ended = manager.run();

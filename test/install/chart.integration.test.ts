@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { customResourceDefinition } from '../../scripts/generate/custom-resource-definition.ts';
-import { clusterGrants, type Grant, ownGrants, selfGrants, watchedGrants } from '../../src/api/access.ts';
+import { clusterGrants, type Grant, ownGrants, watchedGrants } from '../../src/api/access.ts';
 import { definitions } from '../../src/api/v1alpha1/definitions.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
 import { findOnPath } from '../cluster/kubectl.ts';
@@ -66,7 +66,7 @@ describe.skipIf(!canRun)('the chart', () => {
     expect(await helm.run(['lint', '--strict', CHART])).toContain('0 chart(s) failed');
   });
 
-  test('brings the definitions that the sources say, kept at uninstall', async () => {
+  test('scenario 64: brings the definitions that the sources say, kept at uninstall', async () => {
     const rendered = rolesOf(await helm.template([]), 'CustomResourceDefinition');
     const byName = new Map(rendered.map((object) => [object.metadata.name, object]));
     for (const kind of definitions) {
@@ -91,7 +91,7 @@ describe.skipIf(!canRun)('the chart', () => {
     const objects = await helm.template([]);
     const [clusterRole] = rolesOf(objects, 'ClusterRole');
     const [role] = rolesOf(objects, 'Role');
-    expect(clusterRole?.rules).toEqual(rulesOf([...watchedGrants, ...clusterGrants, ...selfGrants]));
+    expect(clusterRole?.rules).toEqual(rulesOf([...watchedGrants, ...clusterGrants]));
     expect(role?.rules).toEqual(rulesOf(ownGrants));
   });
 

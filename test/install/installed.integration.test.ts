@@ -272,7 +272,7 @@ describe.skipIf(!canRun)('while machines are rented', () => {
     await cluster.kubectl(['delete', 'secret', 'other', '-n', NAMESPACE]);
   });
 
-  test('helm uninstall fails and leaves what destroys machines', async () => {
+  test('scenario 64: helm uninstall fails and leaves what destroys machines', async () => {
     await setInUse(true);
     await untilRefused(
       () => cluster.kubectl(['delete', 'deployment', RELEASE, '-n', NAMESPACE, '--dry-run=server']),

@@ -53,11 +53,11 @@ describe('a purchase that is cut short', () => {
   });
 
   test.each([
-    ['3: the answer is lost', 'reset-after', {}],
-    ['6: it fails with 500 and was carried out all the same', '5xx-with-effect', {}],
-    ['8: it answers 200 with success false and was carried out', 'success-false-with-effect', {}],
-    ['4: it is carried out late, within the settle window', 'delayed', { seconds: 2 }],
-  ] as const)('scenario %s: the machine is adopted, and none is rented beside it', async (_, fault, body) => {
+    ['scenario 3: the answer is lost', 'reset-after', {}],
+    ['scenario 6: it fails with 500 and was carried out all the same', '5xx-with-effect', {}],
+    ['scenario 8: it answers 200 with success false and was carried out', 'success-false-with-effect', {}],
+    ['scenario 4: it is carried out late, within the settle window', 'delayed', { seconds: 2 }],
+  ] as const)('%s: the machine is adopted, and none is rented beside it', async (_, fault, body) => {
     const bench = await readyBench();
     const single = watchDoubles(bench);
     await bench.fault(fault as FaultName, { endpoint: 'rent', ...body });
@@ -77,23 +77,20 @@ describe('a purchase that is cut short', () => {
   });
 
   test.each([
-    ['5: the request is lost', 'reset-before'],
-    ['8: it answers 200 with success false', 'success-false'],
-    ['6: it fails with 503', '5xx'],
-  ] as const)(
-    'scenario %s: nothing is rented before it is settled, then the next one is',
-    async (_, fault) => {
-      const bench = await readyBench();
-      await bench.fault(fault, { endpoint: 'rent' });
-      await bench.createInstance('job');
-      await until('the first rent call', () => rents(bench).length > 0);
-      const first = Date.now();
-      await until('the second rent call', () => rents(bench).length > 1, 60_000);
-      expect(Date.now() - first).toBeGreaterThan(3_000);
-      expect((await reached(bench, 'job', 'Ready')).status?.attempt).toBe(2);
-      expect(contracts(bench)).toBe(1);
-    },
-  );
+    ['scenario 5: the request is lost', 'reset-before'],
+    ['scenario 8: it answers 200 with success false', 'success-false'],
+    ['scenario 6: it fails with 503', '5xx'],
+  ] as const)('%s: nothing is rented before it is settled, then the next one is', async (_, fault) => {
+    const bench = await readyBench();
+    await bench.fault(fault, { endpoint: 'rent' });
+    await bench.createInstance('job');
+    await until('the first rent call', () => rents(bench).length > 0);
+    const first = Date.now();
+    await until('the second rent call', () => rents(bench).length > 1, 60_000);
+    expect(Date.now() - first).toBeGreaterThan(3_000);
+    expect((await reached(bench, 'job', 'Ready')).status?.attempt).toBe(2);
+    expect(contracts(bench)).toBe(1);
+  });
 
   test('scenario 7: an offer that is gone is left at once for the next one', async () => {
     const bench = await readyBench();

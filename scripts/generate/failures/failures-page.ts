@@ -3,7 +3,8 @@ import { join, relative } from 'node:path';
 import { type Artifact, REPOSITORY } from '../artifact.ts';
 import { SCENARIOS, type Scenario } from './scenarios.ts';
 
-const TITLE = /(?:test|it)(?:\.each\([\s\S]*?\))?\(\s*(['"`])scenarios? ([0-9][^:]*): (.*?)\1/g;
+/** A title, or a row of a table of tests: any string that begins with the scenario it shows. */
+const TITLE = /(['"`])scenarios? ([0-9][^:'"`]*): ((?:\\.|(?!\1).)*)\1/g;
 
 interface Shown {
   readonly file: string;
@@ -29,14 +30,32 @@ export function shownScenarios(): ReadonlyMap<number, readonly Shown[]> {
   return shown;
 }
 
-function rowOf(scenario: Scenario, tests: readonly Shown[]): string {
-  const links = tests.map(({ file, title }) => `[${escape(title)}](${relative('docs', file)})`);
-  const evidence =
-    links.length > 0 ? links.join('<br>') : `*not shown by a test of its own: ${scenario.notShown ?? ''}*`;
-  return `| ${scenario.number} | ${escape(scenario.happens)} | ${escape(scenario.must)} | ${evidence} |`;
+/** Scenarios that neither a test shows nor a reason excuses, and numbers in titles that are no scenario's. */
+export function gapsIn(
+  shown: ReadonlyMap<number, unknown>,
+  scenarios: readonly Scenario[] = SCENARIOS,
+): readonly string[] {
+  const known = new Set(scenarios.map(({ number }) => number));
+  const strangers = [...shown.keys()].filter((number) => !known.has(number));
+  const bare = scenarios.filter(({ number, notShown }) => shown.has(number) === (notShown !== undefined));
+  return [
+    ...strangers.map((number) => `a test names scenario ${number}, which there is not`),
+    ...bare.map(({ number, notShown }) =>
+      notShown === undefined
+        ? `scenario ${number} has neither a test nor a reason why there is none`
+        : `scenario ${number} is shown by a test: take its reason away`,
+    ),
+  ];
 }
 
-const escape = (text: string): string => text.replaceAll('|', '\\|');
+function rowOf(scenario: Scenario, tests: readonly Shown[]): string {
+  const links = tests.map(({ file, title }) => `[${inCell(title)}](${relative('docs', file)})`);
+  const evidence =
+    links.length > 0 ? links.join('<br>') : `*not shown by a test of its own: ${scenario.notShown ?? ''}*`;
+  return `| ${scenario.number} | ${inCell(scenario.happens)} | ${inCell(scenario.must)} | ${evidence} |`;
+}
+
+const inCell = (text: string): string => text.replaceAll('|', '\\|');
 
 /** docs/failures.md: each scenario, what must happen, and the tests that show it. */
 export function failureArtifacts(): readonly Artifact[] {

@@ -110,7 +110,7 @@ describe('an object without a machine', () => {
       { rule: 'ssh-key-missing', phase: 'Pending', says: 'SSHKeyMissing', afterMs: 60_000 },
     ],
     [
-      'waits an hour after the oldest of as many rentals as an hour may have',
+      'scenario 30: waits an hour after the oldest of as many rentals as an hour may have',
       {
         ...offers({}),
         spec: { replacement: { maxPerHour: 2 } },
@@ -131,12 +131,12 @@ describe('an object without a machine', () => {
     ],
     [
       'buys the next one as a new purchase after the last came to nothing',
-      { ...offers({}), intent: intent(), memory: { refusedAttempt: 1 } },
+      { ...offers({}), intent: intent(), memory: { refused: intent() } },
       { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
     ],
     [
       'searches wide to say why nothing matched, and closes the purchase that came to nothing',
-      { ...offers(), intent: intent(), memory: { refusedAttempt: 1 } },
+      { ...offers(), intent: intent(), memory: { refused: intent() } },
       { look: { type: 'offers', index: -1, query: expect.objectContaining({ limit: 2000 }) } },
     ],
     [
@@ -227,7 +227,7 @@ describe('a rental whose answer is missing', () => {
   const settles = (100 - 30 - 180) * -1000 + 1;
   table([
     [
-      'rents nothing before a list that began after the last possible moment (2, 5)',
+      'scenarios 2 and 5: rents nothing before a list that began after the last possible moment',
       { ...offers({}), intent: open, observed: { ...offers({}).observed, listsBegun: lists(-90, -1) } },
       { rule: 'await-settlement', phase: 'Renting', says: 'RentalUncertain', afterMs: settles, onList: true },
     ],
@@ -248,7 +248,7 @@ describe('a rental whose answer is missing', () => {
       { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
     ],
     [
-      'waits longer by as much as the clock jumped ahead (58)',
+      'scenario 58: waits longer by as much as the clock jumped ahead',
       {
         intent: intent({ issuedAt: at(-3810) }),
         memory: { intentDeadline: { attempt: 1, at: at(-180) } },
@@ -257,7 +257,7 @@ describe('a rental whose answer is missing', () => {
       { rule: 'await-settlement', phase: 'Renting', says: 'RentalUncertain', afterMs: 1_000, onList: true },
     ],
     [
-      'records the machine that carries its label (1, 3)',
+      'scenarios 1 and 3: records the machine that carries its label',
       { intent: open, machines: [machineOf(1, { id: 7 })] },
       {
         rule: 'record-found-machine',
@@ -273,7 +273,7 @@ describe('a rental whose answer is missing', () => {
       { rule: 'await-settlement', phase: 'Renting', says: 'RentalUncertain', afterMs: settles, onList: true },
     ],
     [
-      'saves an answer that this process remembers before anything else (49)',
+      'scenario 49: saves an answer that this process remembers before anything else',
       {
         intent: open,
         memory: {
@@ -306,7 +306,7 @@ describe('a rental whose answer is missing', () => {
       },
     ],
     [
-      'holds where two new machines could be it and labels do not come back (69)',
+      'scenario 69: holds where two new machines could be it and labels do not come back',
       {
         intent: intent({ knownIds: [3], issuedAt: at(-9000) }),
         list: { unowned: [row({ id: 8, label: undefined }), row({ id: 9, label: undefined })] },
@@ -320,12 +320,12 @@ describe('a rental whose answer is missing', () => {
 describe('a record that is in doubt', () => {
   table([
     [
-      'holds where the intent was changed (68)',
+      'scenario 68: holds where the intent was changed',
       { ...offers({}), intent: '{"v":1,"mac":"00"}' },
       holdsWith('IntentTampered'),
     ],
     [
-      'keeps its hands off an intent of another version (76)',
+      'scenario 76: keeps its hands off an intent of another version',
       { ...offers({}), intent: '{"v":2}' },
       holdsWith('IntentUnknown'),
     ],
@@ -340,12 +340,12 @@ describe('a record that is in doubt', () => {
       { rule: 'purchase', record: 'intent', actions: ['rent 100 as 1'] },
     ],
     [
-      'holds where the account is now one of another login (32)',
+      'scenario 32: holds where the account is now one of another login',
       { ...offers({}), intent: intent({ login: '8@https://market.example' }), status: { attempt: 1 } },
       holdsWith('LoginChanged'),
     ],
     [
-      'does not believe a machine in a status that someone else wrote (71)',
+      'scenario 71: does not believe a machine in a status that someone else wrote',
       {
         ...offers({}),
         status: { instanceId: 5, attempt: 1, claim: 'ab' },
@@ -359,7 +359,7 @@ describe('a record that is in doubt', () => {
 describe('a second machine of the same object', () => {
   table([
     [
-      'is destroyed when it is of an older purchase (4, 55)',
+      'scenarios 4 and 55: is destroyed when it is of an older purchase',
       {
         intent: intent({ attempt: 2 }),
         machines: [machineOf(1, { id: 3 }), machineOf(2, { id: 1 })],
@@ -387,7 +387,7 @@ describe('a second machine of the same object', () => {
       { rule: '', afterMs: 60_000, onList: true },
     ],
     [
-      'is adopted when its purchase is newer than the record (65)',
+      'scenario 65: is adopted when its purchase is newer than the record',
       { intent: intent(), machines: [machineOf(1, { id: 1 }), machineOf(3, { id: 9 })], status: holding() },
       {
         rule: 'record-found-machine',
@@ -398,7 +398,7 @@ describe('a second machine of the same object', () => {
       },
     ],
     [
-      'is never touched when its label does not fit its start (68)',
+      'scenario 68: is never touched when its label does not fit its start',
       {
         intent: intent({ attempt: 2 }),
         machines: [machineOf(1, { id: 3, startedAt: at(-9000) }), machineOf(2, { id: 1 })],
@@ -407,7 +407,7 @@ describe('a second machine of the same object', () => {
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
-      'is not destroyed again while the lists may lag behind its destroy',
+      'scenario 23: is not destroyed again while the lists may lag behind its destroy',
       {
         intent: intent({ attempt: 2 }),
         machines: [machineOf(1, { id: 3 }), machineOf(2, { id: 1 })],
@@ -429,7 +429,7 @@ describe('a machine that is wanted running', () => {
       { rule: 'boot', phase: 'Provisioning', says: 'Provisioning', afterMs: 240_000 },
     ],
     [
-      'is lost when it is not provisioned in time (28)',
+      'scenario 28: is lost when it is not provisioned in time',
       held({ actualStatus: null, startedAt: at(-301) }, { status: booting() }),
       replacing(1, 'ProvisioningTimedOut', 'boot-timed-out'),
     ],
@@ -453,7 +453,7 @@ describe('a machine that is wanted running', () => {
       { rule: 'boot', phase: 'Loading', says: 'Loading', afterMs: 1_190_000 },
     ],
     [
-      'is lost after an hour of loading, whatever progress is seen',
+      'scenario 28: is lost after an hour of loading, whatever progress is seen',
       held(
         { actualStatus: 'loading' },
         {
@@ -464,7 +464,7 @@ describe('a machine that is wanted running', () => {
       replacing(1, 'LoadingTimedOut', 'boot-timed-out'),
     ],
     [
-      'is said and never judged while the marketplace names an unknown word (27)',
+      'scenario 27: is said and never judged while the marketplace names an unknown word',
       held(
         { actualStatus: 'unrecognized', actualStatusWord: 'scheduling' },
         { status: booting({ actualStatusSince: time(-90_000) }) },
@@ -477,7 +477,7 @@ describe('a machine that is wanted running', () => {
       { rule: 'tolerate', phase: 'Lost', says: 'Exited', onList: true },
     ],
     [
-      'is lost when it is seen ended twice (25)',
+      'scenario 25: is lost when it is seen ended twice',
       held(
         { actualStatus: 'exited' },
         {
@@ -496,7 +496,7 @@ describe('a machine that is wanted running', () => {
       { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', afterMs: 1_000 },
     ],
     [
-      'is lost when its host was offline for a minute (25)',
+      'scenario 25: is lost when its host was offline for a minute',
       held(
         { actualStatus: 'offline' },
         { status: { actualStatus: 'offline', actualStatusSince: time(-60) } },
@@ -512,7 +512,7 @@ describe('a machine that is wanted running', () => {
       replacing(1, 'HostSilent', 'lost'),
     ],
     [
-      'is not written down at each turn while it flaps (26)',
+      'scenario 26: is not written down at each turn while it flaps',
       held(
         { actualStatus: 'unknown' },
         { memory: { badEndedAt: at(-30), seenWord: { word: 'unknown', since: at(-1) } } },
@@ -623,7 +623,7 @@ describe('what holds a replacement back', () => {
       { rule: 'lost', phase: 'Lost', says: 'stalled: ReplacementOff', afterMs: 60_000 },
     ],
     [
-      'an open breaker (29)',
+      'scenario 29: an open breaker',
       lost({
         facts: { breaker: { type: 'open', since: at(-5), cause: 'massFailure', newlyBad: 4, message: 'm' } },
       }),
@@ -648,7 +648,7 @@ describe('a machine that works and is no longer wanted', () => {
   const raised = { pricePerHour: 530_000 };
   table([
     [
-      'is replaced when the spec changed (70)',
+      'scenario 70: is replaced when the spec changed',
       held({}, { spec: { image: 'example/image:2' }, status: { specHash: 'v1:0000000000000000' } }),
       replacing(1, 'SpecChanged', 'spec-changed', 'running'),
     ],
