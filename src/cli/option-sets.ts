@@ -37,7 +37,7 @@ const CLUSTER: readonly CommandOption[] = [
   { flags: '--context <name>', description: 'Another context of the kubeconfig.' },
   { flags: '--kubeconfig <file>', description: 'Default: KUBECONFIG, ~/.kube/config.' },
   { flags: '--as <user>', description: 'Impersonate this user.' },
-  { flags: '--as-group <group>', description: 'Impersonate this group; repeatable.', repeatable: true },
+  { flags: '--as-group <group>', description: 'Impersonate this group, too.' },
   { flags: '--request-timeout <time>', description: 'For one request to the cluster, e.g. 10s.' },
   {
     flags: '--operator-namespace <name>',

@@ -2,7 +2,7 @@ import type { CatalogGroup } from './catalog-entry.ts';
 import type { CommandContext } from './command.ts';
 import { EXIT, usageError } from './command-error.ts';
 import { groupHelp, nearestCommand, rootHelp } from './help.ts';
-import { locate } from './locate.ts';
+import { type Located, locate } from './locate.ts';
 
 export interface ProgramOptions {
   readonly groups: readonly CatalogGroup[];
@@ -10,6 +10,9 @@ export interface ProgramOptions {
   /** How people call it: `gpu-rent`, or `kubectl gpu-rent`. */
   readonly calledAs: string;
 }
+
+/** What a shell calls for completions, and under which name cobra's programs know it. */
+const COMPLETE: ReadonlySet<string | undefined> = new Set(['complete', '__complete', '__completeNoDesc']);
 
 /**
  * Runs the one command that the arguments (without node and script) name, and loads nothing else. Resolves to
@@ -20,27 +23,36 @@ export async function runProgram(
   args: readonly string[],
   context: CommandContext,
 ): Promise<number> {
-  const { groups, calledAs, version } = program;
-  const entries = groups.flatMap((group) => group.entries);
-  const located = locate(entries, args);
-  if (located.type === 'command') {
-    const { runCommand } = await import('./run-command.ts');
-    return runCommand(await located.entry.load(), located.rest, { calledAs, context });
+  const entries = program.groups.flatMap((group) => group.entries);
+  if (COMPLETE.has(args[0])) {
+    const { complete } = await import('./completion/complete.ts');
+    return complete(entries, args.slice(args[1] === '--' ? 2 : 1), context);
   }
-  if (args.includes('--version') || args.includes('-V')) {
+  const located = locate(entries, args);
+  if (located.type !== 'command') return withoutCommand(program, args, { located, context });
+  const { runCommand } = await import('./run-command.ts');
+  return runCommand(await located.entry.load(), located.rest, { calledAs: program.calledAs, context });
+}
+
+/** No command is named: that asks for help or for the version, or is a mistake. */
+function withoutCommand(
+  program: ProgramOptions,
+  args: readonly string[],
+  { located, context }: { located: Exclude<Located, { type: 'command' }>; context: CommandContext },
+): number {
+  const { groups, calledAs, version } = program;
+  const isAsked = (...flags: readonly string[]) => args.some((arg) => flags.includes(arg));
+  if (isAsked('--version', '-V')) {
     context.stdout.write(`${version}\n`);
     return EXIT.ok;
   }
-  const wantsHelp = located.rest.some((arg) => arg === '--help' || arg === '-h');
-  const bare = located.type === 'none' && located.words.filter((word) => word !== 'help').length === 0;
-  if (wantsHelp || bare || located.type === 'group') {
-    const isAnswer = wantsHelp || args.length === 0 || args[0] === 'help';
-    const text =
-      located.type === 'group' ? groupHelp(entries, located.verb, calledAs) : rootHelp(groups, calledAs);
-    (isAnswer ? context.stdout : context.stderr).write(text);
-    return isAnswer ? EXIT.ok : EXIT.usage;
-  }
-  throw unknownCommand(program, located.type === 'none' ? located.words : []);
+  const wantsHelp = isAsked('--help', '-h', 'help') || args.length === 0;
+  const entries = groups.flatMap((group) => group.entries);
+  if (located.type === 'none' && !wantsHelp) throw unknownCommand(program, located.words);
+  const text =
+    located.type === 'group' ? groupHelp(entries, located.verb, calledAs) : rootHelp(groups, calledAs);
+  (wantsHelp ? context.stdout : context.stderr).write(text);
+  return wantsHelp ? EXIT.ok : EXIT.usage;
 }
 
 function unknownCommand({ groups, calledAs }: ProgramOptions, words: readonly string[]): Error {

@@ -1,0 +1,116 @@
+import { systemClock } from '../lib/clock.ts';
+import { parseDuration } from '../lib/duration.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { systemRandom } from '../lib/random.ts';
+import type { TransportResponse } from '../lib/transport.ts';
+import type { KubeClient } from '../runtime/kube-client.ts';
+import type { CommandContext, CommandInput, OptionValues } from './command.ts';
+import { usageError } from './command-error.ts';
+import { listOption, switchOption, textOption } from './option-values.ts';
+
+const OPERATOR_NAMESPACE = 'gpu-rental-system';
+
+/** One cluster's access for the length of a command. */
+export interface ClusterSession {
+  readonly kube: KubeClient;
+  readonly origin: string;
+  /** Of `-n`, otherwise the context's own. */
+  readonly namespace: string;
+  /** Where a list looks: undefined with `-A`. */
+  readonly scope: string | undefined;
+  readonly operatorNamespace: string;
+  /** One GET as it is, for what is no object: versions, the server's clock. */
+  get(path: string): Promise<TransportResponse>;
+}
+
+/** Opens the cluster of the kubeconfig, runs `work` with it and closes it again. */
+export async function withCluster<Result>(
+  { options }: CommandInput,
+  context: CommandContext,
+  work: (cluster: ClusterSession) => Promise<Result>,
+): Promise<Result> {
+  const [{ loadKubeConnection }, { createTransport }, { createKubeClient }] = await Promise.all([
+    import('../runtime/kube-config.ts'),
+    import('../runtime/undici-transport.ts'),
+    import('../runtime/kube-client.ts'),
+  ]);
+  const connection = await loadKubeConnection({
+    kubeconfig: textOption(options, '--kubeconfig'),
+    context: textOption(options, '--context'),
+    environment: context.env,
+    clock: systemClock,
+  });
+  const transport = createTransport({ ...connection.tls, connections: 8 });
+  const impersonation = impersonated(options);
+  const credentials = {
+    headers: async (asked?: { readonly fresh?: boolean }) => ({
+      ...(await connection.credentials.headers(asked)),
+      ...impersonation,
+    }),
+  };
+  const { origin } = connection;
+  const env = { clock: systemClock, random: systemRandom, log: silentLogger };
+  const deadlineMs = requestTimeout(options);
+  const kube = createKubeClient({
+    transport,
+    origin,
+    credentials,
+    deadlineMs,
+    userAgent: 'gpu-rent',
+    ...env,
+  });
+  const namespace = textOption(options, '--namespace') ?? connection.namespace ?? 'default';
+  const server = new URL(origin);
+  try {
+    return await work({
+      kube,
+      origin,
+      namespace,
+      scope: switchOption(options, '--all-namespaces') ? undefined : namespace,
+      operatorNamespace: operatorNamespace(options, context),
+      get: async (path) =>
+        transport({
+          method: 'GET',
+          origin: server.origin,
+          path: `${server.pathname.replace(/\/$/, '')}${path}`,
+          headers: { accept: 'application/json', ...(await credentials.headers()) },
+          signal: AbortSignal.any([context.signal, AbortSignal.timeout(deadlineMs)]),
+        }),
+    });
+  } finally {
+    await transport.close();
+  }
+}
+
+function operatorNamespace(options: OptionValues, { env }: CommandContext): string {
+  return textOption(options, '--operator-namespace') ?? env.GPU_RENTAL_NAMESPACE ?? OPERATOR_NAMESPACE;
+}
+
+function impersonated(options: OptionValues): Readonly<Record<string, string>> {
+  const user = textOption(options, '--as');
+  const groups = listOption(options, '--as-group');
+  if (groups.length > 1) throw usageError('--as-group: only one group can be impersonated.');
+  if (user === undefined && groups.length > 0)
+    throw usageError('--as-group: a group alone cannot be impersonated.', 'Give --as, too.');
+  return {
+    ...(user === undefined ? {} : { 'impersonate-user': user }),
+    ...(groups[0] === undefined ? {} : { 'impersonate-group': groups[0] }),
+  };
+}
+
+function requestTimeout(options: OptionValues): number {
+  const text = textOption(options, '--request-timeout');
+  if (text === undefined) return 30_000;
+  return parseTime(text, '--request-timeout');
+}
+
+/** Milliseconds of `30s`, `5m` or a bare number of seconds; `name` is the flag that it stands for. */
+export function parseTime(text: string, name: string): number {
+  const milliseconds = /^\d+$/.test(text) ? Number(text) * 1000 : durationOf(text);
+  if (milliseconds !== undefined && milliseconds > 0) return milliseconds;
+  throw usageError(`${name}: "${text}" is no time such as 30s, 5m or 1h30m.`);
+}
+
+function durationOf(text: string): number | undefined {
+  return /^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$/.test(text) ? parseDuration(text) : undefined;
+}

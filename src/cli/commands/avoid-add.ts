@@ -1,0 +1,38 @@
+import { formatTime } from '../../lib/rfc3339.ts';
+import { changeAvoidList, parseAvoidTarget } from '../avoid.ts';
+import { parseTime, withCluster } from '../cluster-session.ts';
+import type { Command } from '../command.ts';
+import { textOption } from '../option-values.ts';
+import { createOutput } from '../output.ts';
+
+/** Keeps a machine or host from being rented for a while. */
+export const avoidAdd: Command = {
+  name: 'avoid add',
+  summary: 'Rent a machine or host no more for a while.',
+  description: 'Needs the right to patch marketplaceaccounts/status. What runs there goes on running.',
+  examples: ['gpu-rent avoid add host/4412 --for 48h', 'gpu-rent avoid add machine/9921 --account default'],
+  args: [{ name: '<what...>', description: 'machine/id or host/id.' }],
+  options: [
+    { flags: '--account <name>', description: 'Of the MarketplaceAccount. Default: default.' },
+    { flags: '--for <time>', description: 'Default: 24h.' },
+    { flags: '--reason <word>', description: 'One word, shown with it. Default: Requested.' },
+  ],
+  optionSets: ['output', 'cluster'],
+  async run(input, context) {
+    const targets = input.args.map(parseAvoidTarget);
+    const until = formatTime(Date.now() + parseTime(textOption(input.options, '--for') ?? '24h', '--for'));
+    const reason = (textOption(input.options, '--reason') ?? 'Requested').slice(0, 128);
+    await withCluster(input, context, (cluster) =>
+      changeAvoidList(cluster, textOption(input.options, '--account'), (entries) => [
+        ...entries.filter(
+          ({ kind, id }) => !targets.some((target) => target.kind === kind && target.id === id),
+        ),
+        ...targets.map(({ kind, id }) => ({ kind, id, until, failures: 1, reason })),
+      ]),
+    );
+    await createOutput(input, context).changed(
+      targets.map(({ kind, id }) => ({ kind: kind.toLowerCase(), name: id, did: `avoided until ${until}` })),
+    );
+    return 0;
+  },
+};

@@ -1,0 +1,41 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Command } from '../command.ts';
+import { failed } from '../command-error.ts';
+import { completionScript, installHint, installPath, parseShell } from '../completion/scripts.ts';
+import { textOption } from '../option-values.ts';
+import { createOutput } from '../output.ts';
+
+/** Writes the script to where the shell finds it. */
+export const completionInstall: Command = {
+  name: 'completion install',
+  summary: 'Write the completion script to where the shell (or kubectl) finds it.',
+  examples: [
+    'gpu-rent completion install',
+    'gpu-rent completion install kubectl',
+    'gpu-rent completion install zsh --to ~/.zfunc/_gpu-rent',
+  ],
+  args: [{ name: '[shell]', description: 'bash, zsh, fish or kubectl.' }],
+  options: [{ flags: '--to <file>', description: 'Another place.' }],
+  optionSets: ['output'],
+  async run(input, context) {
+    const shell = parseShell(input.args[0], context.env);
+    const path = textOption(input.options, '--to') ?? installPath(shell, context.env);
+    try {
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, await completionScript(shell));
+      if (shell === 'kubectl') await chmod(path, 0o755);
+    } catch (error) {
+      throw failed(
+        `Cannot write ${path} (${(error as NodeJS.ErrnoException).code}).`,
+        'Name another place: --to.',
+        error,
+      );
+    }
+    await createOutput(input, context).value(
+      { shell, path },
+      `${path} is written. ${installHint(shell, path)}`,
+    );
+    return 0;
+  },
+};

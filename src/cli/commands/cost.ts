@@ -1,0 +1,83 @@
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { totalCost } from '../../controllers/gpu-instance/cost.ts';
+import { parseDollars } from '../../lib/money.ts';
+import { dollarText, inDollars } from '../amounts.ts';
+import { listInstances } from '../cluster-objects.ts';
+import { withCluster } from '../cluster-session.ts';
+import type { Command } from '../command.ts';
+import { createOutput, type View } from '../output.ts';
+
+interface CostRow {
+  readonly namespace: string;
+  readonly name: string;
+  readonly account: string;
+  readonly phase: string | undefined;
+  /** Dollars. */
+  readonly perHour: number;
+  readonly perDay: number;
+  readonly soFar: number;
+  readonly limit: number | undefined;
+}
+
+const view: View<CostRow> = {
+  kind: 'gpui',
+  name: ({ name }) => name,
+  columns: [
+    { header: 'Namespace', text: ({ namespace }) => namespace },
+    { header: 'Name', text: ({ name }) => name },
+    { header: 'Account', text: ({ account }) => account },
+    { header: 'Phase', text: ({ phase }) => phase },
+    { header: '$/h', text: ({ perHour }) => dollarText(perHour) },
+    { header: '$/day', text: ({ perDay }) => dollarText(perDay) },
+    { header: 'So far', text: ({ soFar }) => dollarText(soFar) },
+    { header: 'At most', text: ({ limit }) => dollarText(limit), wide: true },
+  ],
+};
+
+/** Shows what machines cost now and have cost. */
+export const costCommand: Command = {
+  name: 'cost',
+  summary: 'Show what machines cost now, and what they have cost.',
+  description:
+    'The dearest come first; the last line is the sum. So far counts all machines of an object together.',
+  examples: ['gpu-rent cost', 'gpu-rent cost -A', 'gpu-rent cost -A -o json'],
+  optionSets: ['output', 'cluster'],
+  async run(input, context) {
+    const now = Date.now();
+    const instances = await withCluster(input, context, (cluster) => listInstances(cluster, cluster.scope));
+    const rows = instances.map((instance) => costRow(instance, now)).sort(dearestFirst);
+    const output = createOutput(input, context);
+    const shown = output.format === 'name' || rows.length < 2 ? rows : [...rows, sumOf(rows)];
+    await output.rows(view, shown);
+    return 0;
+  },
+};
+
+function costRow({ metadata, spec, status }: GpuInstance, now: number): CostRow {
+  const { namespace = '', name } = metadata;
+  const perHour = inDollars(parseDollars(status?.cost?.pricePerHour ?? '0') ?? 0) ?? 0;
+  const account = `${spec.accountRef.namespace ?? namespace}/${spec.accountRef.name}`;
+  return {
+    ...{ namespace, name, account },
+    phase: status?.phase,
+    perHour,
+    perDay: perHour * 24,
+    soFar: inDollars(totalCost(status?.cost, now)) ?? 0,
+    limit: spec.maxTotalCost === undefined ? undefined : Number(spec.maxTotalCost),
+  };
+}
+
+function sumOf(rows: readonly CostRow[]): CostRow {
+  const sum = (pick: (row: CostRow) => number) =>
+    Math.round(rows.reduce((total, row) => total + pick(row), 0) * 1e6) / 1e6;
+  return {
+    ...{ namespace: '', name: 'total', account: '', phase: undefined, limit: undefined },
+    perHour: sum(({ perHour }) => perHour),
+    perDay: sum(({ perDay }) => perDay),
+    soFar: sum(({ soFar }) => soFar),
+  };
+}
+
+function dearestFirst(left: CostRow, right: CostRow): number {
+  return right.perHour - left.perHour || right.soFar - left.soFar || left.name.localeCompare(right.name);
+}

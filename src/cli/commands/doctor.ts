@@ -1,0 +1,176 @@
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { accountTarget } from '../account-access.ts';
+import { listAccounts } from '../cluster-objects.ts';
+import { type ClusterSession, withCluster } from '../cluster-session.ts';
+import type { Command, CommandContext, CommandInput } from '../command.ts';
+import { EXIT } from '../command-error.ts';
+import { describeFailure, printable } from '../describe-failure.ts';
+import { type Check, type CheckLine, type Finding, runChecks, wrong } from '../doctor/check.ts';
+import { clockFinding } from '../doctor/clock.ts';
+import { type MarketplaceSession, type SessionTarget, withMarketplace } from '../marketplace-session.ts';
+import { createOutput } from '../output.ts';
+import { createPaint, type Paint } from '../paint.ts';
+
+/** Looks at everything that has to be right, and says how to mend what is not. */
+export const doctorCommand: Command = {
+  name: 'doctor',
+  summary: 'Check cluster, rights, operator, accounts, keys, clocks and egress; each fault comes with a fix.',
+  description:
+    'Changes nothing. Exit code 1 when something failed. Without a cluster only the marketplace is checked: --no-cluster.',
+  examples: ['gpu-rent doctor', 'gpu-rent doctor -A -o json', 'gpu-rent doctor --no-cluster'],
+  options: [{ flags: '--no-cluster', description: 'Check only the marketplace, with your own key.' }],
+  optionSets: ['output', 'cluster', 'marketplace'],
+  async run(input, context) {
+    const output = createOutput(input, context);
+    const isText = output.format === 'table' || output.format === 'wide';
+    const paint = createPaint(input.options, context);
+    let area = '';
+    const onLine = (line: CheckLine) => {
+      if (!isText) return;
+      if (line.area !== area) context.stdout.write(`${area === '' ? '' : '\n'}${paint('bold', line.area)}\n`);
+      area = line.area;
+      context.stdout.write(lineText(line, paint));
+    };
+    const lines =
+      input.options.cluster === false
+        ? await ownMarketplace({ input, context }, onLine)
+        : await wholeReport({ input, context }, onLine);
+    const failures = lines.filter(({ state }) => state === 'failed').length;
+    const warnings = lines.filter(({ state }) => state === 'warning').length;
+    await output.value(lines, `\n${lines.length} checks: ${failures} failed, ${warnings} with a warning.`);
+    return failures > 0 ? EXIT.failure : EXIT.ok;
+  },
+};
+
+interface Asked {
+  readonly input: CommandInput;
+  readonly context: CommandContext;
+}
+
+type OnLine = (line: CheckLine) => void;
+
+async function wholeReport(asked: Asked, onLine: OnLine): Promise<readonly CheckLine[]> {
+  const { input, context } = asked;
+  try {
+    return await withCluster(input, context, async (cluster) => {
+      const { clusterChecks } = await import('../doctor/cluster-checks.ts');
+      const lines = [...(await runChecks(clusterChecks(cluster), onLine))];
+      const accounts = await listAccounts(cluster, cluster.scope).catch(() => []);
+      for (const account of accounts)
+        lines.push(...(await accountReport(cluster, account, { asked, onLine })));
+      if (accounts.length === 0) lines.push(...(await runChecks([noAccount(cluster)], onLine)));
+      return lines;
+    });
+  } catch (error) {
+    return runChecks(
+      [
+        {
+          area: 'cluster',
+          name: 'kubeconfig',
+          look: async () =>
+            wrong(
+              textOf(error),
+              'Set KUBECONFIG, --kubeconfig or --context; without a cluster: --no-cluster.',
+            ),
+        },
+      ],
+      onLine,
+    );
+  }
+}
+
+function noAccount({ scope }: ClusterSession): Check {
+  const where = scope === undefined ? 'the cluster' : `namespace ${scope}`;
+  const look = async (): Promise<Finding> => ({
+    state: 'warning',
+    detail: `There is no MarketplaceAccount in ${where}.`,
+    fix: 'Apply one (deploy/samples/account.yaml), or look elsewhere: -n, -A.',
+  });
+  return { area: 'accounts', name: 'any', look };
+}
+
+async function accountReport(
+  cluster: ClusterSession,
+  account: MarketplaceAccount,
+  { asked, onLine }: { readonly asked: Asked; readonly onLine: OnLine },
+): Promise<readonly CheckLine[]> {
+  const { accountChecks, areaOf } = await import('../doctor/account-checks.ts');
+  const lines = await runChecks(accountChecks(cluster, account), onLine);
+  const area = areaOf(account);
+  try {
+    const target = await accountTarget(cluster, account, asked);
+    return [...lines, ...(await marketplaceReport({ area, account, target }, asked, onLine))];
+  } catch (error) {
+    const look = async () => wrong(textOf(error), 'Correct what stands above first.');
+    return [...lines, ...(await runChecks([{ area, name: 'marketplace', look }], onLine))];
+  }
+}
+
+function ownMarketplace(asked: Asked, onLine: OnLine): Promise<readonly CheckLine[]> {
+  return marketplaceReport({ area: 'marketplace', account: undefined, target: {} }, asked, onLine);
+}
+
+async function marketplaceReport(
+  subject: {
+    readonly area: string;
+    readonly account: MarketplaceAccount | undefined;
+    readonly target: SessionTarget;
+  },
+  { input, context }: Asked,
+  onLine: OnLine,
+): Promise<readonly CheckLine[]> {
+  const { keyChecks } = await import('../doctor/account-checks.ts');
+  const { area, account, target } = subject;
+  return withMarketplace(
+    input,
+    context,
+    (session) =>
+      runChecks([...egressChecks(session, area), ...keyChecks(session.client, area, account)], onLine),
+    target,
+  );
+}
+
+/** Whether the marketplace is reached from here, and what time it is there. */
+function egressChecks({ baseUrl, transport }: MarketplaceSession, area: string): readonly Check[] {
+  const url = new URL(baseUrl);
+  let date: string | undefined;
+  const reach = async (): Promise<Finding> => {
+    try {
+      const response = await transport({
+        method: 'GET',
+        origin: url.origin,
+        path: `${url.pathname.replace(/\/$/, '')}/api/v0/users/current/`,
+        headers: { accept: 'application/json' },
+        signal: AbortSignal.timeout(15_000),
+      });
+      response.destroy();
+      date = response.headers.date;
+      return { state: 'ok', detail: `${url.origin} answers` };
+    } catch (error) {
+      const cause =
+        error instanceof Error && error.cause instanceof Error ? error.cause.message : textOf(error);
+      return wrong(
+        `${url.origin} cannot be reached: ${cause}`,
+        'Check firewall, proxy, DNS and NetworkPolicy: the operator needs this way, too.',
+      );
+    }
+  };
+  return [
+    { area, name: 'egress', look: reach },
+    { area, name: 'clock', look: async () => clockFinding(date, 'the marketplace') },
+  ];
+}
+
+const MARKS = { ok: '√', warning: '‼', failed: '×', skipped: '-' } as const;
+const COLOURS = { ok: 'green', warning: 'yellow', failed: 'red', skipped: 'dim' } as const;
+
+function lineText(line: CheckLine, paint: Paint): string {
+  const text = `${paint(COLOURS[line.state], MARKS[line.state])} ${line.name}: ${printable(line.detail)}\n`;
+  return line.state === 'ok' ? text : `${text}    fix: ${line.fix}\n`;
+}
+
+function textOf(error: unknown): string {
+  return describeFailure(error)
+    .lines.join(' ')
+    .replace(/^Error: /, '');
+}

@@ -1,0 +1,87 @@
+import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { endpointGroupResource, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import { accountTarget } from '../account-access.ts';
+import { allInstances } from '../all-instances.ts';
+import { accountOf, getObject, listInstances } from '../cluster-objects.ts';
+import { type ClusterSession, withCluster } from '../cluster-session.ts';
+import type { Command, CommandContext, CommandInput } from '../command.ts';
+import { requireIdentity } from '../identity-secret.ts';
+import { type MarketplaceSession, withMarketplace } from '../marketplace-session.ts';
+import { parseObject } from '../object-name.ts';
+import { createOutput } from '../output.ts';
+
+/** Runs the operator's own decision on an object, and tells the rule that fired. */
+export const explainCommand: Command = {
+  name: 'explain',
+  summary: "Run the operator's own decision on an object and tell the rule that fires.",
+  description:
+    'Reads the object, its account and the machines of the login, and decides by the same code as the operator: nothing is recorded and nothing is done. It sees one list; what the operator remembers between passes (back-off, probes) it cannot know. For a group every term of the last scaling decision is told.',
+  examples: ['gpu-rent explain gpui/trainer', 'gpu-rent explain epg/chat -n serving'],
+  args: [{ name: '<object>', description: 'gpui/name or epg/name.' }],
+  optionSets: ['output', 'cluster', 'marketplace'],
+  async run(input, context) {
+    const { resource, name } = parseObject(input.args[0] ?? '', gpuInstanceResource, endpointGroupResource);
+    return withCluster(input, context, async (cluster) => {
+      if (resource === endpointGroupResource) return explainGroup(cluster, name, { input, context });
+      return explainInstance(cluster, name, { input, context });
+    });
+  },
+};
+
+interface Asked {
+  readonly input: CommandInput;
+  readonly context: CommandContext;
+}
+
+async function explainGroup(
+  cluster: ClusterSession,
+  name: string,
+  { input, context }: Asked,
+): Promise<number> {
+  const group = await getObject<EndpointGroup>(cluster, endpointGroupResource, name);
+  const { explainGroup: linesOf } = await import('../../controllers/endpoint-group/explain.ts');
+  const lines = linesOf(group);
+  await createOutput(input, context).value(
+    { object: `epg/${name}`, autoscaling: group.status?.autoscaling, lines },
+    lines.join('\n'),
+  );
+  return 0;
+}
+
+async function explainInstance(cluster: ClusterSession, name: string, asked: Asked): Promise<number> {
+  const { input, context } = asked;
+  const object = await getObject<GpuInstance>(cluster, gpuInstanceResource, name);
+  const [account, identity, others] = await Promise.all([
+    accountOf(cluster, object),
+    requireIdentity(cluster),
+    listInstances(cluster, cluster.namespace),
+  ]);
+  const target = await accountTarget(cluster, account, asked);
+  const [{ decideOnce }, { staticSession }, { decisionRow, tellDecision }] = await Promise.all([
+    import('../explain/decide-once.ts'),
+    import('../explain/static-session.ts'),
+    import('../explain/tell-decision.ts'),
+  ]);
+  const row = await withMarketplace(
+    input,
+    context,
+    async (marketplace) => {
+      const session = staticSession({ account, identity, ...(await lookAt(marketplace)) });
+      return decisionRow(await decideOnce(object, { session, kube: cluster.kube, others }));
+    },
+    target,
+  );
+  await createOutput(input, context).value({ object: `gpui/${name}`, ...row }, tellDecision(row));
+  return 0;
+}
+
+/** One complete list and the user, as the operator's feed would have them. */
+async function lookAt({ client, baseUrl }: MarketplaceSession) {
+  const begunAt = Date.now();
+  const [instances, user] = await Promise.all([allInstances(client), client.users.current()]);
+  const now = Date.now();
+  const rows = new Map(instances.map((row) => [row.id, row]));
+  const sshKeyRegistered = user.sshKey !== undefined && user.sshKey !== '';
+  return { client, baseUrl, now, userId: user.id, sshKeyRegistered, list: { begunAt, endedAt: now, rows } };
+}

@@ -1,0 +1,92 @@
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { API_VERSION, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import type { Instance } from '../../marketplace/instances.ts';
+import { withCluster } from '../cluster-session.ts';
+import type { Command, CommandContext, CommandInput } from '../command.ts';
+import { failed, notFound } from '../command-error.ts';
+import { withMarketplace } from '../marketplace-session.ts';
+import { parseId, switchOption, textOption } from '../option-values.ts';
+import { createOutput, yamlOf } from '../output.ts';
+
+/** Writes the manifest that takes a running machine over. */
+export const importCommand: Command = {
+  name: 'import',
+  summary: 'Write the manifest that takes a running machine over; --apply creates it.',
+  description:
+    "The account must allow it (spec.adoption: Unlabelled). Manage relabels the machine, and from then on it is the object's: deleting the object destroys it. Observe only shows it.",
+  examples: [
+    'gpu-rent import 4711 --name trainer > trainer.yaml',
+    'gpu-rent import 4711 --policy Observe --apply',
+  ],
+  args: [{ name: '<id>', description: 'The instance.' }],
+  options: [
+    { flags: '--name <name>', description: 'Of the object. Default: gpu-<id>.' },
+    { flags: '--account <name>', description: 'Of the MarketplaceAccount. Default: default.' },
+    { flags: '--policy <policy>', description: 'Default: Manage.', choices: ['Manage', 'Observe'] },
+    { flags: '--apply', description: 'Create it in the cluster.' },
+  ],
+  optionSets: ['output', 'cluster', 'marketplace'],
+  async run(input, context) {
+    const id = parseId(input.args[0], 'instance');
+    const row = await withMarketplace(input, context, ({ client }) => client.instances.get(id));
+    if (!row) throw notFound(`There is no instance ${id}.`, 'gpu-rent list instances shows those there are.');
+    if (row.label) warnLabelled(row, context);
+    const manifest = manifestOf(row, input);
+    if (switchOption(input.options, '--apply')) return apply(manifest, input, context);
+    await createOutput(input, context).value(manifest, await yamlOf(manifest));
+    return 0;
+  },
+};
+
+function warnLabelled({ id, label }: Instance, { stderr }: CommandContext): void {
+  stderr.write(
+    `Instance ${id} carries the label "${label}": the operator adopts machines without a label only.\n`,
+  );
+  stderr.write(`Take it away first, if it is yours: gpu-rent label instance ${id} ""\n`);
+}
+
+type Manifest = Omit<GpuInstance, 'spec'> & { readonly spec: Readonly<Record<string, unknown>> };
+
+/** What the machine is now, so that a replacement would be like it. */
+function manifestOf(row: Instance, { options }: CommandInput): Manifest {
+  const account = textOption(options, '--account');
+  const namespace = textOption(options, '--namespace');
+  const policy = textOption(options, '--policy') ?? 'Manage';
+  const price =
+    row.pricePerHour === undefined
+      ? undefined
+      : (Math.ceil((row.pricePerHour * 1.2) / 10_000) / 100).toFixed(2);
+  const offer = {
+    ...(row.gpuName === undefined ? {} : { gpuNames: [row.gpuName] }),
+    gpuCount: row.gpuCount ?? 1,
+    ...(price === undefined ? {} : { maxPricePerHour: price }),
+  };
+  return {
+    apiVersion: API_VERSION,
+    kind: 'GpuInstance',
+    metadata: {
+      name: textOption(options, '--name') ?? `gpu-${row.id}`,
+      ...(namespace === undefined ? {} : { namespace }),
+    },
+    spec: {
+      ...(account === undefined ? {} : { accountRef: { name: account } }),
+      adopt: { instanceId: row.id, policy },
+      ...(row.image === undefined ? {} : { image: row.image }),
+      ...(row.diskGB === undefined ? {} : { disk: `${Math.ceil(row.diskGB)}G` }),
+      offers: [offer],
+      replacement: { policy: 'Never' },
+    },
+  };
+}
+
+async function apply(manifest: Manifest, input: CommandInput, context: CommandContext): Promise<number> {
+  const created = await withCluster(input, context, ({ kube, namespace }) => {
+    const metadata = { ...manifest.metadata, namespace };
+    return kube.create(gpuInstanceResource, { ...manifest, metadata }, { fieldManager: 'gpu-rent' });
+  });
+  if (!created) throw failed('The object was not created.');
+  await createOutput(input, context).changed([
+    { kind: 'gpui', name: manifest.metadata.name, did: 'created' },
+  ]);
+  return 0;
+}

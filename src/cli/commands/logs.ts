@@ -1,0 +1,117 @@
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import { sleep, systemClock } from '../../lib/clock.ts';
+import type { Transport } from '../../lib/transport.ts';
+import type { LogQuery } from '../../marketplace/instances.ts';
+import { readBody } from '../../marketplace/read-body.ts';
+import { accountTarget } from '../account-access.ts';
+import { accountOf, getObject } from '../cluster-objects.ts';
+import { withCluster } from '../cluster-session.ts';
+import type { Command, CommandContext, CommandInput } from '../command.ts';
+import { failed, timedOut, usageError } from '../command-error.ts';
+import { printable } from '../describe-failure.ts';
+import { type MarketplaceSession, type SessionTarget, withMarketplace } from '../marketplace-session.ts';
+import { parseTarget } from '../object-name.ts';
+import { numberOption, switchOption, textOption } from '../option-values.ts';
+import { createProgress } from '../progress.ts';
+
+/** As often and as long as the service's own clients look for the text (it is made while they wait). */
+const LOOK_EVERY_MS = 300;
+const MOST_LOOKS = 30;
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** Shows the log of a machine's container. */
+export const logsCommand: Command = {
+  name: 'logs',
+  summary: "Show the log of a machine's container.",
+  examples: [
+    'gpu-rent logs gpui/trainer --tail 100',
+    'gpu-rent logs 4711 --daemon',
+    'gpu-rent logs gpui/trainer --filter error',
+  ],
+  args: [{ name: '<target>', description: 'gpui/name, or the id of an instance.' }],
+  options: [
+    { flags: '--tail <lines>', description: 'Only the last lines.' },
+    { flags: '--filter <text>', description: 'Only lines that hold this.' },
+    { flags: '--daemon', description: "The host's own log about the container." },
+  ],
+  optionSets: ['cluster', 'marketplace'],
+  async run(input, context) {
+    const { id, target } = await machineOf(input.args[0] ?? '', input, context);
+    const progress = createProgress(context);
+    const text = await withMarketplace(
+      input,
+      context,
+      async (session) => {
+        progress.say('Asking the host for the log …');
+        return readLog(session, { id, query: queryOf(input) }, context);
+      },
+      target,
+    ).finally(() => progress.clear());
+    const shown = context.stdout.isTTY ? printable(text) : text;
+    context.stdout.write(shown === '' || shown.endsWith('\n') ? shown : `${shown}\n`);
+    return 0;
+  },
+};
+
+function queryOf({ options }: CommandInput): LogQuery {
+  const tailLines = numberOption(options, '--tail', { min: 0, whole: true });
+  const filter = textOption(options, '--filter');
+  return {
+    ...(tailLines === undefined ? {} : { tailLines }),
+    ...(filter === undefined ? {} : { filter }),
+    ...(switchOption(options, '--daemon') ? { daemonLogs: true } : {}),
+  };
+}
+
+/** The machine, and whose key reads its log. */
+async function machineOf(
+  text: string,
+  input: CommandInput,
+  context: CommandContext,
+): Promise<{ readonly id: number; readonly target: SessionTarget }> {
+  const named = parseTarget(text);
+  if (named.type === 'id') return { id: named.id, target: {} };
+  if (named.resource !== gpuInstanceResource) throw usageError(`${text}: only a GpuInstance has a log.`);
+  return withCluster(input, context, async (cluster) => {
+    const object = await getObject<GpuInstance>(cluster, gpuInstanceResource, named.name);
+    const id = object.status?.instanceId;
+    if (id === undefined)
+      throw failed(
+        `${text} has no machine (${object.status?.phase ?? 'not yet seen'}).`,
+        `gpu-rent status ${text} tells why.`,
+      );
+    return { id, target: await accountTarget(cluster, await accountOf(cluster, object), { input, context }) };
+  });
+}
+
+async function readLog(
+  { client, transport }: MarketplaceSession,
+  { id, query }: { readonly id: number; readonly query: LogQuery },
+  { signal }: CommandContext,
+): Promise<string> {
+  const answer = await client.instances.requestLogs(id, query);
+  if (answer.resultUrl === undefined) return answer.message ?? '';
+  const url = URL.parse(answer.resultUrl);
+  if (!url) throw failed('The service names no address for the log.');
+  for (let look = 0; look < MOST_LOOKS; look += 1) {
+    const text = await fetchText(transport, url, signal);
+    if (text) return text;
+    await sleep(systemClock, LOOK_EVERY_MS, signal);
+  }
+  throw timedOut('The log did not come within 9 s.', 'Try again; the host may be slow or away.');
+}
+
+/** Without credentials: the address is the service's to choose, and may be anyone's. */
+async function fetchText(transport: Transport, url: URL, signal: AbortSignal): Promise<string | undefined> {
+  const response = await transport({
+    method: 'GET',
+    origin: url.origin,
+    path: `${url.pathname}${url.search}`,
+    headers: { accept: 'text/plain, */*' },
+    signal: AbortSignal.any([signal, AbortSignal.timeout(30_000)]),
+  });
+  if (response.status === 200) return readBody(response, MOST_BYTES);
+  response.destroy();
+  return undefined;
+}

@@ -1,0 +1,136 @@
+import packageJson from '../../../package.json' with { type: 'json' };
+import {
+  endpointGroupResource,
+  gpuInstanceResource,
+  marketplaceAccountResource,
+} from '../../api/v1alpha1/names.ts';
+import type { KubeObject, Resource } from '../../runtime/kube-object.ts';
+import { type ClusterSession, withCluster } from '../cluster-session.ts';
+import type { Command } from '../command.ts';
+import { usageError } from '../command-error.ts';
+import { describeFailure } from '../describe-failure.ts';
+import { runChecks } from '../doctor/check.ts';
+import { textOption } from '../option-values.ts';
+import { createOutput, yamlOf } from '../output.ts';
+import { createProgress } from '../progress.ts';
+import { type BundleFile, writeArchive, writeFolder } from '../report-bundle.ts';
+import { redactObject } from '../report-redaction.ts';
+
+/** What a report holds, beside the doctor's lines. Never a Secret. */
+const KINDS: readonly (Resource & { readonly folder: string })[] = [
+  { ...marketplaceAccountResource, folder: 'marketplaceaccounts' },
+  { ...gpuInstanceResource, folder: 'gpuinstances' },
+  { ...endpointGroupResource, folder: 'endpointgroups' },
+  {
+    group: 'events.k8s.io',
+    version: 'v1',
+    plural: 'events',
+    kind: 'Event',
+    namespaced: true,
+    folder: 'events',
+  },
+  {
+    group: 'apps',
+    version: 'v1',
+    plural: 'deployments',
+    kind: 'Deployment',
+    namespaced: true,
+    folder: 'operator',
+  },
+  { group: '', version: 'v1', plural: 'pods', kind: 'Pod', namespaced: true, folder: 'operator' },
+  {
+    group: 'coordination.k8s.io',
+    version: 'v1',
+    plural: 'leases',
+    kind: 'Lease',
+    namespaced: true,
+    folder: 'operator',
+  },
+];
+
+/** Collects what a person who helps needs to see, without secrets. */
+export const reportCommand: Command = {
+  name: 'report',
+  summary: 'Collect objects, events and checks for somebody who helps you; secrets are left out.',
+  description:
+    'Values of env, start-up scripts, annotations that may hold values, and everything under a secret name are replaced; Secrets are never read. Look through it before you give it away all the same.',
+  examples: [
+    'gpu-rent report',
+    'gpu-rent report -n team --to report.tar.gz',
+    'gpu-rent report -A --to ./report',
+  ],
+  options: [
+    {
+      flags: '--to <path>',
+      description: 'A folder, or a file that ends in .tar.gz. Default: gpu-rent-report-<time>.tar.gz.',
+    },
+  ],
+  optionSets: ['output', 'cluster'],
+  async run(input, context) {
+    const now = Date.now();
+    const stamp = new Date(now).toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-');
+    const path = textOption(input.options, '--to') ?? `gpu-rent-report-${stamp}.tar.gz`;
+    if (path.endsWith('.zip'))
+      throw usageError('--to: zip is not written.', 'Name a folder, or a file that ends in .tar.gz.');
+    const progress = createProgress(context);
+    const files = await withCluster(input, context, (cluster) =>
+      collect(cluster, (text) => progress.say(text)),
+    ).finally(() => progress.clear());
+    if (/\.(tar\.gz|tgz)$/.test(path)) await writeArchive(path, files, now);
+    else await writeFolder(path, files);
+    await createOutput(input, context).value(
+      { path, files: files.map((file) => file.path) },
+      `${files.length} files in ${path}. Secrets are left out; look through it before you give it away.`,
+    );
+    return 0;
+  },
+};
+
+async function collect(cluster: ClusterSession, say: (text: string) => void): Promise<readonly BundleFile[]> {
+  const { clusterChecks } = await import('../doctor/cluster-checks.ts');
+  say('Running the checks …');
+  const lines = await runChecks(clusterChecks(cluster), () => {});
+  const files: BundleFile[] = [
+    {
+      path: 'version.yaml',
+      text: await yamlOf({ version: packageJson.version, node: process.version, platform: process.platform }),
+    },
+    { path: 'doctor.yaml', text: await yamlOf(lines) },
+  ];
+  for (const { folder, ...resource } of KINDS) {
+    say(`Reading ${resource.plural} …`);
+    const namespace = folder === 'operator' ? cluster.operatorNamespace : cluster.scope;
+    files.push(...(await filesOf(cluster, { resource, folder, namespace })));
+  }
+  return files;
+}
+
+async function filesOf(
+  { kube }: ClusterSession,
+  { resource, folder, namespace }: { resource: Resource; folder: string; namespace: string | undefined },
+): Promise<readonly BundleFile[]> {
+  try {
+    const { items } = await kube.list<KubeObject>(resource, { namespace });
+    const kept = resource.plural === 'events' ? items.filter(isOurs) : items;
+    return await Promise.all(
+      kept.map(async (object) => ({
+        path: `${folder}/${object.metadata.namespace ?? ''}/${resource.kind}-${object.metadata.name}.yaml`,
+        text: await yamlOf(redactObject({ ...object, kind: resource.kind })),
+      })),
+    );
+  } catch (error) {
+    return [
+      {
+        path: `${folder}/${resource.plural}-not-read.txt`,
+        text: `${describeFailure(error).lines.join('\n')}\n`,
+      },
+    ];
+  }
+}
+
+function isOurs(event: KubeObject): boolean {
+  const regarding = 'regarding' in event ? event.regarding : undefined;
+  const kind =
+    typeof regarding === 'object' && regarding !== null && 'kind' in regarding ? regarding.kind : undefined;
+  return ['GpuInstance', 'EndpointGroup', 'MarketplaceAccount'].includes(String(kind));
+}

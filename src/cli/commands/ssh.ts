@@ -1,0 +1,119 @@
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import { getObject } from '../cluster-objects.ts';
+import { withCluster } from '../cluster-session.ts';
+import type { Command, CommandContext, CommandInput } from '../command.ts';
+import { failed, notFound, usageError } from '../command-error.ts';
+import { withMarketplace } from '../marketplace-session.ts';
+import { parseTarget } from '../object-name.ts';
+import { switchOption, textOption } from '../option-values.ts';
+import { createOutput } from '../output.ts';
+
+/** Opens a shell on a machine. */
+export const sshCommand: Command = {
+  name: 'ssh',
+  summary: 'Open a shell on a machine, or run a command there.',
+  description:
+    'Runs the ssh of this machine. Host keys of rented machines are new each time: they are kept apart, in a file of their own per machine, and trusted at the first contact.',
+  examples: [
+    'gpu-rent ssh gpui/trainer',
+    'gpu-rent ssh gpui/trainer -- nvidia-smi',
+    'gpu-rent ssh 4711 --print',
+  ],
+  args: [
+    { name: '<target>', description: 'gpui/name, or the id of an instance.' },
+    { name: '[command...]', description: 'Behind --: run this instead of a shell.' },
+  ],
+  options: [
+    { flags: '-i, --identity <file>', description: 'The private key.' },
+    { flags: '--user <name>', description: 'Default: root.' },
+    { flags: '--print', description: 'Show the command instead of running it.' },
+  ],
+  optionSets: ['output', 'cluster', 'marketplace'],
+  async run(input, context) {
+    const [target = '', ...remote] = input.args;
+    const { host, port, name } = await addressOf(target, input, context);
+    if (!/^[A-Za-z0-9][A-Za-z0-9.:-]*$/.test(host))
+      throw failed(`"${host}" is no host that ssh may be given.`);
+    const args = sshArguments({ host, port, name }, input, context);
+    if (switchOption(input.options, '--print')) {
+      const line = ['ssh', ...args, ...remote].map(quoted).join(' ');
+      await createOutput(input, context).value({ host, port, command: line }, line);
+      return 0;
+    }
+    return runSsh([...args, ...remote]);
+  },
+};
+
+interface Address {
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+async function addressOf(text: string, input: CommandInput, context: CommandContext): Promise<Address> {
+  const target = parseTarget(text);
+  if (target.type === 'id') {
+    const row = await withMarketplace(input, context, ({ client }) => client.instances.get(target.id));
+    if (!row) throw notFound(`There is no instance ${target.id}.`);
+    return reachable({
+      host: row.sshHost,
+      port: row.sshPort,
+      name: `instance-${target.id}`,
+      state: row.actualStatusWord ?? 'provisioning',
+    });
+  }
+  if (target.resource !== gpuInstanceResource) throw usageError(`${text}: only a GpuInstance has a shell.`);
+  const { status, metadata } = await withCluster(input, context, (cluster) =>
+    getObject<GpuInstance>(cluster, gpuInstanceResource, target.name),
+  );
+  const name = `${metadata.namespace}-${metadata.name}-${status?.instanceId}`;
+  return reachable({
+    host: status?.ssh?.host,
+    port: status?.ssh?.port,
+    name,
+    state: status?.phase ?? 'not rented',
+  });
+}
+
+function reachable(address: {
+  host: string | undefined;
+  port: number | undefined;
+  name: string;
+  state: string;
+}): Address {
+  const { host, port, name, state } = address;
+  if (host !== undefined && port !== undefined) return { host, port, name };
+  throw failed(`It has no SSH address yet (${state}).`, 'Wait for it: gpu-rent wait gpui/name.');
+}
+
+function sshArguments(
+  { host, port, name }: Address,
+  { options }: CommandInput,
+  { env }: CommandContext,
+): readonly string[] {
+  const identity = textOption(options, '--identity');
+  const cache = env.XDG_CACHE_HOME || `${env.HOME ?? '/tmp'}/.cache`;
+  return [
+    ...['-p', String(port)],
+    ...(identity === undefined ? [] : ['-i', identity]),
+    ...['-o', 'StrictHostKeyChecking=accept-new'],
+    ...['-o', `UserKnownHostsFile=${cache}/gpu-rent/known_hosts-${name}`],
+    `${textOption(options, '--user') ?? 'root'}@${host}`,
+  ];
+}
+
+async function runSsh(args: readonly string[]): Promise<number> {
+  const { spawn } = await import('node:child_process');
+  return new Promise((resolve, reject) => {
+    const child = spawn('ssh', [...args], { stdio: 'inherit' });
+    child.once('error', (error: NodeJS.ErrnoException) =>
+      reject(failed(`ssh cannot be run (${error.code}).`, 'Install OpenSSH, or use --print.', error)),
+    );
+    child.once('close', (code, signal) => resolve(code ?? (signal ? 1 : 0)));
+  });
+}
+
+function quoted(argument: string): string {
+  return /^[A-Za-z0-9@%+=:,./_-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,60 @@
+import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { endpointGroupResource, gpuInstanceResource, labels } from '../../api/v1alpha1/names.ts';
+import { eventsOf, getObject } from '../cluster-objects.ts';
+import { type ClusterSession, withCluster } from '../cluster-session.ts';
+import type { Command } from '../command.ts';
+import { parseObject } from '../object-name.ts';
+import { createOutput } from '../output.ts';
+import { createPaint } from '../paint.ts';
+import { accountReport } from '../status/account-status.ts';
+import { groupReport } from '../status/group-status.ts';
+import { instanceReport } from '../status/instance-status.ts';
+import { formatReport, type StatusReport } from '../status/report.ts';
+
+/** Tells everything about one object: machine, money, timeline, what happens next. */
+export const statusCommand: Command = {
+  name: 'status',
+  summary: 'Tell everything about one object: machine, money, timeline, what happens next.',
+  examples: [
+    'gpu-rent status gpui/trainer',
+    'gpu-rent status epg/chat -n serving',
+    'gpu-rent status gpuacct/default -o json',
+  ],
+  args: [{ name: '<object>', description: 'gpui/name, epg/name or gpuacct/name.' }],
+  optionSets: ['output', 'cluster'],
+  async run(input, context) {
+    const { resource, name } = parseObject(input.args[0] ?? '');
+    const now = Date.now();
+    const report = await withCluster(input, context, (cluster) => reportOf(cluster, { resource, name, now }));
+    const text = formatReport(report, { now, paint: createPaint(input.options, context) });
+    const { facts, ...rest } = report;
+    await createOutput(input, context).value({ ...rest, facts: Object.fromEntries(facts) }, text);
+    return 0;
+  },
+};
+
+interface Wanted {
+  readonly resource: ReturnType<typeof parseObject>['resource'];
+  readonly name: string;
+  readonly now: number;
+}
+
+async function reportOf(cluster: ClusterSession, { resource, name, now }: Wanted): Promise<StatusReport> {
+  if (resource === gpuInstanceResource) {
+    const object = await getObject<GpuInstance>(cluster, resource, name);
+    return instanceReport(object, await eventsOf(cluster, object), now);
+  }
+  if (resource === endpointGroupResource) {
+    const group = await getObject<EndpointGroup>(cluster, resource, name);
+    const labelSelector = `${labels.endpointGroup}=${name}`;
+    const [{ items: workers }, events] = await Promise.all([
+      cluster.kube.list<GpuInstance>(gpuInstanceResource, { namespace: cluster.namespace, labelSelector }),
+      eventsOf(cluster, group),
+    ]);
+    return groupReport(group, { workers, events }, now);
+  }
+  const account = await getObject<MarketplaceAccount>(cluster, resource, name);
+  return accountReport(account, await eventsOf(cluster, account), now);
+}

@@ -1,0 +1,134 @@
+import { sleep, systemClock } from '../../lib/clock.ts';
+import type { KubeObject } from '../../runtime/kube-object.ts';
+import { ageText } from '../amounts.ts';
+import { parseTime, withCluster } from '../cluster-session.ts';
+import type { Command, CommandContext } from '../command.ts';
+import { failed, notFound, timedOut, usageError } from '../command-error.ts';
+import { conditionHolds, type Judged, type Progress, progressOf } from '../kstatus.ts';
+import { parseObject, shownName } from '../object-name.ts';
+import { textOption } from '../option-values.ts';
+import { createOutput } from '../output.ts';
+import { createProgress } from '../progress.ts';
+
+const LOOK_EVERY_MS = 1_000;
+
+/** Waits until an object is as wanted; exit code 4 when it is not in time. */
+export const waitCommand: Command = {
+  name: 'wait',
+  summary: 'Wait until an object is ready, gone, or as a condition says.',
+  description:
+    'ready follows the rules of Helm and Flux: the present generation, nothing reconciling, Ready. A stalled object ends the wait at once with exit code 1; exit code 4 means that the time is up.',
+  examples: [
+    'gpu-rent wait gpui/trainer --timeout 20m',
+    'gpu-rent wait gpui/trainer --for delete',
+    'gpu-rent wait epg/chat --for condition=MetricsAvailable',
+    'gpu-rent wait gpui/trainer --for phase=Stopped',
+  ],
+  args: [{ name: '<object>', description: 'gpui/name, epg/name or gpuacct/name.' }],
+  options: [
+    {
+      flags: '--for <what>',
+      description: 'ready, delete, condition=Type[=Value] or phase=Phase. Default: ready.',
+    },
+    { flags: '--timeout <time>', description: 'Default: 10m.' },
+  ],
+  optionSets: ['output', 'cluster'],
+  async run(input, context) {
+    const { resource, name } = parseObject(input.args[0] ?? '');
+    const goal = goalOf(textOption(input.options, '--for') ?? 'ready');
+    const timeoutMs = parseTime(textOption(input.options, '--timeout') ?? '10m', '--timeout');
+    const shown = shownName(resource, name);
+    const progress = createProgress(context);
+    const took = await withCluster(input, context, (cluster) => {
+      const look = () =>
+        cluster.kube.get<Judged & KubeObject>(resource, { namespace: cluster.namespace, name });
+      const missing = `There is no ${shown} in namespace ${cluster.namespace}.`;
+      return waitFor({ look, goal, shown, missing, timeoutMs, progress }, context);
+    }).finally(() => progress.clear());
+    await createOutput(input, context).changed([
+      { kind: shown.split('/')[0] ?? '', name, did: `${goal.did} after ${ageText(took)}` },
+    ]);
+    return 0;
+  },
+};
+
+/** What is waited for, and how it reads once it is so. */
+interface Goal {
+  readonly did: string;
+  /** undefined: there is no such object. */
+  readonly judge: (object: Judged | undefined) => 'reached' | 'hopeless' | Progress;
+}
+
+function goalOf(text: string): Goal {
+  const [kind = '', type = '', value = 'True'] = text.split('=');
+  switch (kind.toLowerCase()) {
+    case 'ready':
+      return { did: 'is ready', judge: judgeReady };
+    case 'delete':
+      return { did: 'is gone', judge: (object) => (object ? progressOf(object) : 'reached') };
+    case 'condition':
+      if (type === '') break;
+      return { did: `has ${type}=${value}`, judge: judging((object) => conditionHolds(object, type, value)) };
+    case 'phase':
+      if (type === '') break;
+      return { did: `is ${type}`, judge: judging((object) => phaseOf(object) === type.toLowerCase()) };
+  }
+  throw usageError(`--for: "${text}" is none of ready, delete, condition=Type[=Value], phase=Phase.`);
+}
+
+function judgeReady(object: Judged | undefined): ReturnType<Goal['judge']> {
+  if (!object) return 'hopeless';
+  const progress = progressOf(object);
+  return progress.state === 'Current' ? 'reached' : progress;
+}
+
+function judging(holds: (object: Judged) => boolean): Goal['judge'] {
+  return (object) => {
+    if (!object) return 'hopeless';
+    return holds(object) ? 'reached' : inProgress(progressOf(object));
+  };
+}
+
+/** A condition may come true on a stalled object as well: only time ends that wait. */
+function inProgress(progress: Progress): Progress {
+  return progress.state === 'Failed' ? { state: 'InProgress', message: progress.message } : progress;
+}
+
+function phaseOf({ status }: Judged): string | undefined {
+  const phase = status && 'phase' in status ? status.phase : undefined;
+  return typeof phase === 'string' ? phase.toLowerCase() : undefined;
+}
+
+interface Waiting {
+  readonly look: () => Promise<Judged | undefined>;
+  readonly goal: Goal;
+  readonly shown: string;
+  readonly missing: string;
+  readonly timeoutMs: number;
+  readonly progress: { say(text: string): void };
+}
+
+/** Resolves to how long it took in milliseconds. */
+async function waitFor(
+  { look, goal, shown, missing, timeoutMs, progress }: Waiting,
+  { signal }: CommandContext,
+): Promise<number> {
+  const begun = systemClock.monotonic();
+  for (;;) {
+    const judged = goal.judge(await look());
+    const took = systemClock.monotonic() - begun;
+    if (judged === 'reached') return took;
+    if (judged === 'hopeless') throw notFound(missing, 'It has to be there before it can be waited for.');
+    const message = judged.state === 'Current' ? 'not so yet' : judged.message;
+    if (judged.state === 'Failed')
+      throw failed(`${shown} is stalled: ${message}`, `gpu-rent status ${shown} tells more.`);
+    if (took + LOOK_EVERY_MS > timeoutMs) {
+      throw timedOut(
+        `${shown} is not so after ${ageText(timeoutMs)}: ${message}`,
+        `gpu-rent explain ${shown} tells why.`,
+      );
+    }
+    progress.say(`${shown}: ${message}`);
+    await sleep(systemClock, LOOK_EVERY_MS, signal);
+  }
+}

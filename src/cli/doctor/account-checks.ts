@@ -1,0 +1,147 @@
+import { readKeySecret } from '../../accounts/key-secret.ts';
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import type { MarketplaceClient } from '../../marketplace/client.ts';
+import { MarketplaceError } from '../../marketplace/errors.ts';
+import type { User } from '../../marketplace/users.ts';
+import { allInstances } from '../all-instances.ts';
+import { dollarText, inDollars } from '../amounts.ts';
+import type { ClusterSession } from '../cluster-session.ts';
+import { type Check, type Finding, ok, skipped, warning, wrong } from './check.ts';
+
+/** The account's object and the Secret it names. */
+export function accountChecks(cluster: ClusterSession, account: MarketplaceAccount): readonly Check[] {
+  const area = areaOf(account);
+  return [
+    { area, name: 'Ready', look: async () => readiness(account) },
+    { area, name: 'Secret', look: () => keySecret(cluster, account) },
+  ];
+}
+
+export function areaOf({ metadata }: MarketplaceAccount): string {
+  return `gpuacct/${metadata.name} (${metadata.namespace})`;
+}
+
+function readiness({ status, metadata }: MarketplaceAccount): Finding {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  if (!ready)
+    return warning(
+      'The operator has not yet seen it.',
+      'Wait; when it stays so, the operator does not run or does not watch this namespace.',
+    );
+  if (ready.status === 'True') return ok(ready.message);
+  return wrong(
+    `${ready.reason}: ${ready.message}`,
+    `gpu-rent status gpuacct/${metadata.name} -n ${metadata.namespace} tells what to do.`,
+  );
+}
+
+async function keySecret({ kube }: ClusterSession, account: MarketplaceAccount): Promise<Finding> {
+  const { name, key } = account.spec.apiKeySecretRef;
+  const { namespace } = account.metadata;
+  const reading = await readKeySecret(kube, { namespace, name }, key);
+  const create = `kubectl create secret generic ${name} -n ${namespace} --from-file=${key}=<file with the key>`;
+  switch (reading.type) {
+    case 'key':
+      return ok(`Secret ${name} holds ${key}`);
+    case 'secretMissing':
+      return wrong(`Secret ${name} does not exist.`, create);
+    case 'keyMissing':
+      return wrong(
+        `Secret ${name} has no key ${key}; it has ${reading.present.join(', ') || 'none'}.`,
+        `Add it, or set spec.apiKeySecretRef.key. ${create}`,
+      );
+    case 'invalid':
+      return wrong(`Key ${key} of Secret ${name}: ${reading.problem}.`, `Make it anew. ${create}`);
+    case 'forbidden':
+      return skipped(`You may not read Secret ${name}.`, 'Ask for the right to get it.');
+  }
+}
+
+/** What the key proves and may do. `area` is the account, or the caller's own key. */
+export function keyChecks(
+  client: MarketplaceClient,
+  area: string,
+  pinned?: MarketplaceAccount,
+): readonly Check[] {
+  let user: User | undefined;
+  const NOT_PROVEN = skipped('The key was not accepted.', 'Give a valid key first.');
+  const needsUser = (look: (known: User) => Finding) => async () => (user ? look(user) : NOT_PROVEN);
+  return [
+    {
+      area,
+      name: 'key',
+      look: async () => {
+        user = await client.users.current();
+        return proven(user, pinned);
+      },
+    },
+    { area, name: 'may read machines', look: async () => (user ? mayRead(client) : NOT_PROVEN) },
+    { area, name: 'may search', look: async () => (user ? maySearch(client) : NOT_PROVEN) },
+    { area, name: 'may destroy', look: async () => (user ? mayDestroy(client) : NOT_PROVEN) },
+    { area, name: 'credit', look: needsUser(credit) },
+    { area, name: 'SSH key', look: needsUser(sshKey) },
+  ];
+}
+
+function proven(user: User, pinned: MarketplaceAccount | undefined): Finding {
+  const login = pinned?.status?.login;
+  if (login && login.userId !== user.id) {
+    return wrong(
+      `The key belongs to user ${user.id}; the account is pinned to user ${login.userId}.`,
+      'Put a key of the pinned login into the Secret; another login is another MarketplaceAccount.',
+    );
+  }
+  return ok(`user ${user.id}${user.email ? ` (${user.email})` : ''}`);
+}
+
+const NARROW = 'Use a key with this permission: gpu-rent create api-key --for-operator.';
+
+async function mayRead(client: MarketplaceClient): Promise<Finding> {
+  return permitted(async () => `${(await allInstances(client)).length} machines of the login are listed`);
+}
+
+async function maySearch(client: MarketplaceClient): Promise<Finding> {
+  return permitted(async () => {
+    const filters = [{ field: 'rentable', operator: 'eq', value: true } as const];
+    const offers = await client.offers.search({ filters, limit: 1 });
+    return offers.length > 0 ? 'offers are found' : 'searching works; no offer is rentable now';
+  });
+}
+
+async function permitted(call: () => Promise<string>): Promise<Finding> {
+  try {
+    return ok(await call());
+  } catch (error) {
+    if (!(error instanceof MarketplaceError) || error.kind !== 'forbidden') throw error;
+    return wrong(error.message, NARROW);
+  }
+}
+
+/** No instance has this id: a key that may destroy hears that it does not exist, any other that it may not. */
+const NO_INSTANCE = 0;
+
+async function mayDestroy(client: MarketplaceClient): Promise<Finding> {
+  try {
+    await client.instances.destroy(NO_INSTANCE);
+  } catch (error) {
+    if (!(error instanceof MarketplaceError)) throw error;
+    if (error.kind === 'forbidden' || error.kind === 'unauthorized')
+      return wrong('The key may not destroy machines.', NARROW);
+    if (!['notFound', 'invalidRequest', 'refused'].includes(error.kind)) throw error;
+  }
+  return ok('the key may destroy what it rents');
+}
+
+function credit({ credit: left }: User): Finding {
+  if (left === undefined) return skipped('The key may not read the credit.', NARROW);
+  const text = dollarText(inDollars(left)) ?? '';
+  return left > 0 ? ok(text) : wrong(`${text}: nothing can be rented.`, 'Add credit at the marketplace.');
+}
+
+function sshKey({ sshKey: key }: User): Finding {
+  if (key) return ok('registered');
+  return warning(
+    'None is registered: objects with ssh: true wait.',
+    'gpu-rent create ssh-key ~/.ssh/id_ed25519.pub',
+  );
+}

@@ -1,0 +1,40 @@
+/** How a check ended. Everything but `ok` says what to do. */
+export type Finding =
+  | { readonly state: 'ok'; readonly detail: string }
+  | { readonly state: 'warning' | 'failed'; readonly detail: string; readonly fix: string }
+  /** It could not be looked at, mostly for a lack of rights. */
+  | { readonly state: 'skipped'; readonly detail: string; readonly fix: string };
+
+/** A line of the doctor's report. */
+export type CheckLine = Finding & { readonly area: string; readonly name: string };
+
+/** One thing to look at. It never throws: what goes wrong is its finding. */
+export interface Check {
+  readonly area: string;
+  readonly name: string;
+  readonly look: () => Promise<Finding>;
+}
+
+export const ok = (detail: string): Finding => ({ state: 'ok', detail });
+export const warning = (detail: string, fix: string): Finding => ({ state: 'warning', detail, fix });
+export const wrong = (detail: string, fix: string): Finding => ({ state: 'failed', detail, fix });
+export const skipped = (detail: string, fix: string): Finding => ({ state: 'skipped', detail, fix });
+
+/** Runs checks one after another; an exception is a failure in its own words. */
+export async function runChecks(
+  checks: readonly Check[],
+  onLine: (line: CheckLine) => void,
+): Promise<readonly CheckLine[]> {
+  const lines: CheckLine[] = [];
+  for (const { area, name, look } of checks) {
+    const line = { area, name, ...(await look().catch(unexpected)) };
+    lines.push(line);
+    onLine(line);
+  }
+  return lines;
+}
+
+function unexpected(error: unknown): Finding {
+  const why = error instanceof Error ? error.message : String(error);
+  return wrong(why, 'Correct this first, then run gpu-rent doctor again.');
+}

@@ -1,0 +1,111 @@
+import type { AccountSession } from '../../accounts/account-session.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { decide } from '../../controllers/gpu-instance/decide.ts';
+import { lookCloser } from '../../controllers/gpu-instance/look-closer.ts';
+import { MachineIndex } from '../../controllers/gpu-instance/machine-index.ts';
+import { ObjectMemory } from '../../controllers/gpu-instance/memory.ts';
+import { observe, type Sources } from '../../controllers/gpu-instance/observe.ts';
+import { classify, type Stage } from '../../controllers/gpu-instance/stage.ts';
+import { SteadyClock } from '../../controllers/gpu-instance/steady-clock.ts';
+import type { Decision, Observed } from '../../controllers/gpu-instance/types.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { systemRandom } from '../../lib/random.ts';
+import { defaultConstants } from '../../ownership/constants.ts';
+import type { Informer } from '../../runtime/informer.ts';
+import type { KubeClient } from '../../runtime/kube-client.ts';
+import { objectKey } from '../../runtime/kube-object.ts';
+
+/** What the operator would do with an object now, if it had seen what was seen here. */
+export interface Explained {
+  readonly stage: Stage;
+  readonly decision: Decision;
+  /** What the rule asked to see on the way, e.g. `offers`. */
+  readonly looks: readonly string[];
+}
+
+const MOST_LOOKS = 12;
+
+/** Runs the operator's own observe and decide on one object. Nothing is recorded and nothing is done. */
+export async function decideOnce(
+  object: GpuInstance,
+  parts: {
+    readonly session: AccountSession;
+    readonly kube: KubeClient;
+    readonly others: readonly GpuInstance[];
+  },
+): Promise<Explained> {
+  const steady = new SteadyClock(systemClock);
+  const list = parts.session.feed.latest();
+  if (list) steady.noteList(parts.session.feed, list);
+  const first = observe(object, new ObjectMemory(), { ...sourcesOf(parts), steady });
+  if (!first) throw new Error('the identity of the installation is not known');
+  const looks: string[] = [];
+  let observed = first;
+  for (let count = 0; count < MOST_LOOKS; count += 1) {
+    const step = decide(observed);
+    if (step.type === 'decision') return { stage: classify(observed), decision: step, looks };
+    if (step.type === 'publish') observed = asPublished(observed);
+    else {
+      looks.push(step.need.type);
+      observed = await lookCloser(observed, step.need, {
+        clock: systemClock,
+        steady,
+        cluster: parts.kube,
+        session: parts.session,
+      });
+    }
+  }
+  throw new Error('Two rules ask for each other without end');
+}
+
+/** The children are taken as written: they are the operator's to write. */
+function asPublished(observed: Observed): Observed {
+  const bindingName = observed.object.status?.binding?.name ?? `${observed.object.metadata.name}-connection`;
+  return { ...observed, published: { type: 'done', bindingName } };
+}
+
+function sourcesOf({
+  session,
+  others,
+}: {
+  readonly session: AccountSession;
+  readonly others: readonly GpuInstance[];
+}): Omit<Sources, 'steady'> {
+  return {
+    clock: systemClock,
+    random: systemRandom,
+    instances: listedOnce(others),
+    accounts: {
+      get: (ref) => {
+        const isOurs = ref.namespace === session.ref.namespace && ref.name === session.ref.name;
+        return isOurs ? { type: 'ready', session } : { type: 'missing' };
+      },
+      sessions: () => [session],
+      onChange: () => () => {},
+    },
+    constants: defaultConstants,
+    index: new MachineIndex(defaultConstants),
+    identity: () => session.identity,
+    leaseRemainingMs: () => Number.POSITIVE_INFINITY,
+    withoutStart: new Set(),
+  };
+}
+
+/** A cache that was filled by one list and never changes. */
+function listedOnce(items: readonly GpuInstance[]): Informer<GpuInstance> {
+  const byKey = new Map(items.map((item) => [objectKey(item.metadata), item]));
+  return {
+    name: 'gpuinstances',
+    start() {},
+    stop: async () => {},
+    synced: Promise.resolve(),
+    hasSynced: () => true,
+    get: (key) => byKey.get(key),
+    list: () => items,
+    byIndex: () => [],
+    onChange: () => () => {},
+    wrote() {},
+    isCurrent: () => true,
+    health: () => ({ lastContactAt: undefined, divergences: 0, failure: undefined }),
+  };
+}

@@ -1,0 +1,108 @@
+import type { AccountSession } from '../../accounts/account-session.ts';
+import { avoidedAt } from '../../accounts/avoid-list.ts';
+import type { BreakerState } from '../../accounts/breaker.ts';
+import { limitsOf } from '../../accounts/limits.ts';
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { parseDuration } from '../../lib/duration.ts';
+import { parseTime } from '../../lib/rfc3339.ts';
+import type { MarketplaceClient } from '../../marketplace/client.ts';
+import type { CompleteList, Feed } from '../../marketplace/feed.ts';
+import type { Identity } from '../../ownership/identity.ts';
+
+/** One look at one login, as a session for decisions that are shown and never carried out. */
+export interface LookedAt {
+  readonly account: MarketplaceAccount;
+  readonly client: MarketplaceClient;
+  readonly identity: Identity;
+  readonly userId: number;
+  readonly baseUrl: string;
+  readonly list: CompleteList;
+  readonly sshKeyRegistered: boolean | undefined;
+  readonly now: number;
+}
+
+/** A session over one complete list. Its tickets refuse and nothing it is told is kept: it cannot spend. */
+export function staticSession(looked: LookedAt): AccountSession {
+  const { account, client, identity, userId, baseUrl, sshKeyRegistered } = looked;
+  return {
+    ref: { namespace: account.metadata.namespace ?? '', name: account.metadata.name },
+    uid: account.metadata.uid ?? '',
+    login: account.status?.login ?? { url: baseUrl, userId },
+    identity,
+    client,
+    feed: staticFeed(looked),
+    avoid: { current: () => avoidedNow(looked), add() {} },
+    tickets: {
+      request: () => NOT_HERE,
+      requestStart: () => NOT_HERE,
+      reservedFor: () => new Set(),
+    },
+    limits: () => limitsOf(account),
+    pollIntervalMs: () => parseDuration(account.spec.pollInterval) ?? 10_000,
+    breaker: () => breakerOf(account),
+    labelEcho: () => echo(account.status?.labelsEchoed),
+    labelReadBack() {},
+    permits: (namespace) =>
+      account.spec.allowedNamespaces.from !== 'Same' || namespace === account.metadata.namespace,
+    adoption: () => account.spec.adoption,
+    sshKeyRegistered: () => sshKeyRegistered,
+    proveLogin: async () => userId === (account.status?.login?.userId ?? userId),
+    searchOffers: (query) => client.offers.search(query),
+    foldDeparted: async () => {},
+    recordRetained: async () => {},
+  };
+}
+
+const NOT_HERE = {
+  type: 'refused',
+  reason: 'Pacing',
+  message: 'This is only shown, never carried out.',
+  retryAfterMs: 0,
+} as const;
+
+function staticFeed({ list, client }: LookedAt): Feed {
+  return {
+    start() {},
+    stop() {},
+    latest: () => list,
+    absences: (id) => (list.rows.has(id) ? [] : [list.begunAt]),
+    listsBegunSince: (time) => (list.begunAt >= time ? [list.begunAt] : []),
+    lookNow() {},
+    get: (id) => client.instances.get(id),
+    subscribe: () => () => {},
+    health: () => ({
+      state: 'healthy',
+      lastCompleteAt: list.endedAt,
+      consecutiveFailures: 0,
+      lastError: undefined,
+      form: 'whole',
+    }),
+  };
+}
+
+function avoidedNow({ account, now }: LookedAt) {
+  const entries = (account.status?.avoid ?? []).map(({ kind, id, until, failures, reason }) => ({
+    target: { type: kind === 'Host' ? 'host' : 'machine', id } as const,
+    until: parseTime(until) ?? 0,
+    failures,
+    reason,
+  }));
+  return avoidedAt(entries, now);
+}
+
+function breakerOf({ status }: MarketplaceAccount): BreakerState {
+  const { breaker } = status ?? {};
+  if (!breaker?.open) return { type: 'closed' };
+  return {
+    type: 'open',
+    since: parseTime(breaker.since) ?? 0,
+    cause: breaker.newlyBad > 0 ? 'massFailure' : 'listFailed',
+    newlyBad: breaker.newlyBad,
+    message: 'The breaker of the account is open.',
+  };
+}
+
+function echo(labelsEchoed: boolean | undefined) {
+  if (labelsEchoed === undefined) return 'unknown';
+  return labelsEchoed ? 'echoed' : 'notEchoed';
+}

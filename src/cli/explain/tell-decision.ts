@@ -1,0 +1,85 @@
+import type { Stage } from '../../controllers/gpu-instance/stage.ts';
+import type { Action, Decision, Look } from '../../controllers/gpu-instance/types.ts';
+import { ageText, exactDollars } from '../amounts.ts';
+import type { Explained } from './decide-once.ts';
+
+/** The decision as data for machines. */
+export function decisionRow({ stage, decision, looks }: Explained) {
+  return {
+    stage: stageText(stage),
+    rule: decision.rule,
+    looks,
+    records: decision.record.type,
+    actions: decision.actions.map(actionText),
+    says: decision.status ? says(decision.status.verdict) : undefined,
+    events: decision.events.map(({ reason, note }) => ({ reason, note })),
+    next: lookText(decision.look),
+  };
+}
+
+function says({ phase, Ready }: NonNullable<Decision['status']>['verdict']) {
+  return { phase, ready: Ready.status, reason: Ready.reason, message: Ready.message };
+}
+
+/** The same for people. */
+export function tellDecision(row: ReturnType<typeof decisionRow>): string {
+  const facts: readonly (readonly [string, string | undefined])[] = [
+    ['Stage', row.stage],
+    ['Rule', row.rule || '(none had to fire)'],
+    ['Looked at', row.looks.length > 0 ? row.looks.join(', ') : undefined],
+    [
+      'Would say',
+      row.says && `${row.says.phase}; Ready ${row.says.ready}, ${row.says.reason}: ${row.says.message}`,
+    ],
+    ['Would do', row.actions.length > 0 ? row.actions.join('; ') : 'nothing'],
+    ['Then', row.next],
+  ];
+  return facts
+    .flatMap(([label, text]) => (text === undefined ? [] : [`${`${label}:`.padEnd(11)} ${text}\n`]))
+    .join('');
+}
+
+function stageText(stage: Stage): string {
+  switch (stage.type) {
+    case 'machine':
+      return `machine ${stage.machine.instanceId} is ${stage.state.type}`;
+    case 'held':
+      return `held: ${stage.reason}, ${stage.detail}`;
+    case 'found':
+      return `machine ${stage.instanceId} was found by its label`;
+    case 'pending':
+      return 'the outcome of a rental is not yet known';
+    case 'unrented':
+      return `unrented after ${stage.attempt} rentals`;
+    default:
+      return stage.type;
+  }
+}
+
+function actionText(action: Action): string {
+  switch (action.type) {
+    case 'rent': {
+      const { offer, pricePerHour, attempt } = action.purchase;
+      const price = pricePerHour === undefined ? 'an unknown price' : `${exactDollars(pricePerHour)}/h`;
+      return `rent offer ${offer.id} (${offer.gpuName ?? 'GPU'}) at ${price} as rental ${attempt}`;
+    }
+    case 'destroy':
+      return `destroy machine ${action.instanceId} (${action.reason})`;
+    case 'relabel':
+    case 'stop':
+    case 'start':
+      return `${action.type} machine ${action.instanceId}`;
+    case 'retain':
+      return `leave machine ${action.instanceId} behind (${action.policy}); it bills`;
+    case 'release':
+      return 'take the finalizer away, so that the object can go';
+  }
+}
+
+function lookText({ afterMs, onList }: Look): string {
+  const times = [
+    ...(onList ? ['after the next list of machines'] : []),
+    ...(afterMs === undefined ? [] : [`in ${ageText(afterMs)} at the latest`]),
+  ];
+  return times.length === 0 ? 'looks again when something changes' : `looks again ${times.join(', ')}`;
+}

@@ -1,0 +1,104 @@
+import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import type { Instance } from '../marketplace/instances.ts';
+import { defaultConstants } from '../ownership/constants.ts';
+import type { Identity } from '../ownership/identity.ts';
+import type { Login } from '../ownership/login.ts';
+import { type Ownership, whose } from '../ownership/ours.ts';
+import { inDollars, timeText } from './amounts.ts';
+
+/** A machine that carries an operator's label and that no object of this cluster claims. */
+export interface OrphanRow {
+  readonly account: string;
+  readonly instance: number;
+  readonly verdict: 'orphan' | 'retained' | 'label copied' | 'label forged' | 'of another installation';
+  readonly status: string | null;
+  readonly gpu: string | undefined;
+  /** Dollars. */
+  readonly pricePerHour: number | undefined;
+  readonly since: string | undefined;
+  /** The object that asked for it, as far as its label proves that. */
+  readonly objectUid: string | undefined;
+  readonly what: string;
+}
+
+/** What is known when machines of one login are judged. */
+export interface OrphanFacts {
+  readonly account: MarketplaceAccount;
+  readonly identity: Identity;
+  readonly login: Login;
+  /** Of the whole cluster: a machine claimed from another namespace is none. */
+  readonly objects: readonly GpuInstance[];
+}
+
+/** Machines of ours that no object claims, and those whose label says something else. */
+export function findOrphans(rows: readonly Instance[], facts: OrphanFacts): readonly OrphanRow[] {
+  const { account, identity, login, objects } = facts;
+  const claims = objects.flatMap(({ metadata, status }) => {
+    const { instanceId, claim, attempt = 0 } = status ?? {};
+    if (instanceId === undefined || claim === undefined || metadata.uid === undefined) return [];
+    return [{ uid: metadata.uid, attempt, instanceId, claim }];
+  });
+  const context = { identity, login, constants: defaultConstants, claims };
+  const retained = new Set((account.status?.retained ?? []).map(({ instanceId }) => instanceId));
+  const uids = new Set(objects.map(({ metadata }) => metadata.uid));
+  return rows.flatMap((row) => {
+    const judged = retained.has(row.id) ? RETAINED : judge(whose(row, context), uids);
+    return judged ? [{ ...shown(row, account), ...judged }] : [];
+  });
+}
+
+type Judged = Pick<OrphanRow, 'verdict' | 'objectUid' | 'what'>;
+
+const RETAINED: Judged = {
+  verdict: 'retained',
+  objectUid: undefined,
+  what: 'kept on purpose by a deletion policy; destroy it when you are done: gpu-rent destroy instance',
+};
+
+function judge(ownership: Ownership, uids: ReadonlySet<string | undefined>): Judged | undefined {
+  switch (ownership.type) {
+    case 'labelled':
+    case 'undated': {
+      const { uid } = ownership.facts;
+      if (uids.has(uid)) return undefined;
+      const what = 'its object is gone: the operator reports or destroys it by orphanPolicy of the account';
+      return { verdict: 'orphan', objectUid: uid, what };
+    }
+    case 'retained':
+      return { ...RETAINED, objectUid: ownership.facts.uid };
+    case 'labelCopied':
+      return {
+        verdict: 'label copied',
+        objectUid: ownership.facts.uid,
+        what: 'it began outside the time of its label: never touched',
+      };
+    case 'labelForged':
+      return {
+        verdict: 'label forged',
+        objectUid: undefined,
+        what: 'no key of ours made its label: never touched',
+      };
+    case 'foreignInstall':
+      return {
+        verdict: 'of another installation',
+        objectUid: undefined,
+        what: `installation ${ownership.installId8} shares this login: never touched`,
+      };
+    case 'claimed':
+    case 'someoneElses':
+    case 'unlabelled':
+      return undefined;
+  }
+}
+
+function shown(row: Instance, { metadata }: MarketplaceAccount) {
+  return {
+    account: `${metadata.namespace}/${metadata.name}`,
+    instance: row.id,
+    status: row.actualStatusWord,
+    gpu: row.gpuName,
+    pricePerHour: inDollars(row.pricePerHour),
+    since: timeText(row.startedAt),
+  };
+}

@@ -1,0 +1,141 @@
+import { gpuInstanceConditions } from '../../api/v1alpha1/conditions.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { totalCost } from '../../controllers/gpu-instance/cost.ts';
+import { parseDuration } from '../../lib/duration.ts';
+import { costOver, parseDollars } from '../../lib/money.ts';
+import { parseTime } from '../../lib/rfc3339.ts';
+import { ageText, dollarText, inDollars } from '../amounts.ts';
+import type { ShownEvent } from '../cluster-objects.ts';
+import { nextSteps, type ReportTable, type StatusReport, since } from './report.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Everything that a GpuInstance's own record tells, at `now` (epoch milliseconds). */
+export function instanceReport(
+  object: GpuInstance,
+  events: readonly ShownEvent[],
+  now: number,
+): StatusReport {
+  const { metadata, status } = object;
+  const conditions = status?.conditions ?? [];
+  return {
+    object: `gpui/${metadata.name}`,
+    namespace: metadata.namespace ?? '',
+    facts: [...lifeFacts(object, now), ...machineFacts(object), ...moneyFacts(object, now)],
+    next: [...plannedSteps(object, now), ...nextSteps(conditions, gpuInstanceConditions)],
+    tables: history(object, now),
+    conditions,
+    events,
+  };
+}
+
+type Fact = readonly [label: string, text: string];
+
+function fact(label: string, text: string | undefined): readonly Fact[] {
+  return text === undefined || text === '' ? [] : [[label, text]];
+}
+
+function lifeFacts({ metadata, spec, status }: GpuInstance, now: number): readonly Fact[] {
+  const wanted = metadata.deletionTimestamp
+    ? 'being deleted'
+    : spec.paused
+      ? 'paused'
+      : `wanted ${spec.powerState}`;
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return [
+    ...fact('Phase', `${status?.phase ?? 'not yet seen by the operator'} (${wanted})`),
+    ...fact('Ready', ready && `${ready.status}, ${ready.reason}: ${ready.message}`),
+    ...fact('Age', since(metadata.creationTimestamp, now)),
+    ...fact(
+      'Account',
+      spec.accountRef.namespace
+        ? `${spec.accountRef.namespace}/${spec.accountRef.name}`
+        : spec.accountRef.name,
+    ),
+  ];
+}
+
+function machineFacts({ spec, status }: GpuInstance): readonly Fact[] {
+  const { gpu, ssh, instanceId } = status ?? {};
+  const place = [
+    ['offer', status?.offerId],
+    ['machine', status?.machineId],
+    ['host', status?.hostId],
+  ].flatMap(([name, id]) => (id === undefined ? [] : [`${name} ${id}`]));
+  const ports = (status?.ports ?? []).map(
+    ({ containerPort, publicPort, name }) =>
+      `${name ?? containerPort}=${status?.publicAddress}:${publicPort}`,
+  );
+  return [
+    ...fact('Machine', instanceId === undefined ? 'none' : [`instance ${instanceId}`, ...place].join(', ')),
+    ...fact(
+      'GPU',
+      gpu && `${gpu.count} × ${gpu.name}${gpu.memoryMB ? `, ${Math.round(gpu.memoryMB / 1000)}G each` : ''}`,
+    ),
+    ...fact('Image', status?.image ?? spec.image),
+    ...fact('SSH', ssh && `ssh -p ${ssh.port} root@${ssh.host}`),
+    ...fact('Ports', ports.join(' ')),
+    ...fact('Secret', status?.binding?.name),
+  ];
+}
+
+function moneyFacts({ spec, status }: GpuInstance, now: number): readonly Fact[] {
+  const cost = status?.cost;
+  if (!cost) return [];
+  const price = parseDollars(cost.pricePerHour ?? '');
+  const spent = totalCost(cost, now);
+  const rate =
+    price === undefined ? 'nothing now' : `${money(price)}/h, ${money(costOver(price, DAY_MS))}/day`;
+  const stopped = parseDollars(cost.storagePricePerHour ?? '');
+  const limit = spec.maxTotalCost === undefined ? '' : ` of at most $${spec.maxTotalCost}`;
+  return [
+    ...fact('Cost', `${rate}; ${money(spent)} so far${limit}`),
+    ...fact('Stopped', stopped === undefined ? undefined : `${money(stopped)}/h for its disk`),
+  ];
+}
+
+function money(amount: number): string {
+  return dollarText(inDollars(amount)) ?? '';
+}
+
+/** What the spec itself has planned. */
+function plannedSteps({ metadata, spec, status }: GpuInstance, now: number): readonly string[] {
+  if (metadata.deletionTimestamp) {
+    return [
+      `Deletion was asked for ${since(metadata.deletionTimestamp, now)} ago; the object goes when its machine is proven gone.`,
+    ];
+  }
+  const end = lifetimeEnd(spec.maxLifetime, status?.firstRentedAt);
+  const steps: string[] = [];
+  if (spec.paused) steps.push('Paused: nothing is rented or replaced. Resume: gpu-rent resume.');
+  if (end !== undefined && end > now)
+    steps.push(`maxLifetime ends in ${ageText(end - now)}; then ${spec.deletionPolicy}.`);
+  return steps;
+}
+
+function lifetimeEnd(most: string | undefined, first: string | undefined): number | undefined {
+  const span = most === undefined ? undefined : parseDuration(most);
+  const from = parseTime(first);
+  return span === undefined || from === undefined ? undefined : from + span;
+}
+
+function history({ status }: GpuInstance, now: number): readonly ReportTable[] {
+  const rows = (status?.history ?? []).map(
+    ({ attempt, instanceId, gpuName, reason, endedAt, minutes, cost }) => [
+      String(attempt),
+      String(instanceId),
+      gpuName ?? '',
+      reason,
+      since(endedAt, now),
+      `${minutes}m`,
+      `$${cost}`,
+    ],
+  );
+  return [
+    {
+      title: 'Earlier machines',
+      headers: ['Attempt', 'Instance', 'GPU', 'Ended by', 'Ago', 'Rented', 'Cost'],
+      rows,
+    },
+  ];
+}

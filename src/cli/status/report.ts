@@ -1,0 +1,127 @@
+import type { ConditionType } from '../../api/v1alpha1/conditions.ts';
+import type { Condition } from '../../api/v1alpha1/object.ts';
+import type { ReasonEntry } from '../../api/v1alpha1/reason-entry.ts';
+import { reasons } from '../../api/v1alpha1/reasons.ts';
+import { ageText } from '../amounts.ts';
+import type { ShownEvent } from '../cluster-objects.ts';
+import { printable } from '../describe-failure.ts';
+import type { Paint } from '../paint.ts';
+import { type Column, formatTable } from '../table.ts';
+
+/** A small table inside a report. */
+export interface ReportTable {
+  readonly title: string;
+  readonly headers: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** One object, told: as JSON it is the same as for people. */
+export interface StatusReport {
+  readonly object: string;
+  readonly namespace: string;
+  /** Label and text, in the order in which they are told. */
+  readonly facts: readonly (readonly [label: string, text: string])[];
+  /** What happens next, and what a person can do. */
+  readonly next: readonly string[];
+  readonly tables: readonly ReportTable[];
+  readonly conditions: readonly Condition[];
+  readonly events: readonly ShownEvent[];
+}
+
+/** What happens next, from the conditions alone: what goes on by itself, and what waits for a person. */
+export function nextSteps(
+  conditions: readonly Condition[],
+  types: Readonly<Record<string, ConditionType>>,
+): readonly string[] {
+  const wrong = conditions.filter((condition) => isWrong(condition, types));
+  const seen = new Set<string>();
+  return wrong.flatMap(({ reason }) => {
+    if (seen.has(reason)) return [];
+    seen.add(reason);
+    const entry = entryOf(reason);
+    return entry ? [stepOf(entry)] : [];
+  });
+}
+
+function isWrong({ type, status }: Condition, types: Readonly<Record<string, ConditionType>>): boolean {
+  if (types[type]?.polarity === 'abnormal-true') return status === 'True';
+  return status !== 'True';
+}
+
+function stepOf({ kind, remedy, sentence }: ReasonEntry): string {
+  switch (kind) {
+    case 'terminal':
+      return `Waits for you: ${remedy ?? sentence}`;
+    case 'retryable':
+      return `Goes on by itself when the cause ends. ${remedy ?? ''}`.trim();
+    case 'progress':
+      return `The operator is at work: ${sentence}${remedy ? ` ${remedy}` : ''}`;
+    case 'good':
+      return sentence;
+  }
+}
+
+/** The entry of the catalogue; a newer operator may know reasons that this program does not. */
+function entryOf(reason: string): ReasonEntry | undefined {
+  return Object.hasOwn(reasons, reason) ? reasons[reason as keyof typeof reasons] : undefined;
+}
+
+/** The report for people. `now`: epoch milliseconds, for ages. */
+export function formatReport(report: StatusReport, { now, paint }: { now: number; paint: Paint }): string {
+  const width = Math.max(...report.facts.map(([label]) => label.length), 4) + 2;
+  const facts = [['Name', `${report.object} in ${report.namespace}`] as const, ...report.facts];
+  const lines = facts.map(([label, text]) => `${`${label}:`.padEnd(width)}${printable(text)}\n`);
+  const next = report.next.map((step, at) => `${(at === 0 ? 'Next:' : '').padEnd(width)}${step}\n`);
+  return [
+    ...lines,
+    ...next,
+    section('Conditions', conditionTable(report.conditions, now, paint)),
+    ...report.tables.map(({ title, headers, rows }) => section(title, plainTable(headers, rows))),
+    section('Events', eventTable(report.events, now, paint)),
+  ].join('');
+}
+
+function section(title: string, body: string): string {
+  return body === '' ? '' : `\n${title}:\n${body.replace(/^(?=.)/gm, '  ')}`;
+}
+
+function plainTable(headers: readonly string[], rows: readonly (readonly string[])[]): string {
+  if (rows.length === 0) return '';
+  const columns = headers.map(
+    (header, at): Column<readonly string[]> => ({ header, text: (row) => row[at] }),
+  );
+  return formatTable(columns, rows);
+}
+
+function conditionTable(conditions: readonly Condition[], now: number, paint: Paint): string {
+  const byTime = conditions.toSorted((a, b) => a.lastTransitionTime.localeCompare(b.lastTransitionTime));
+  const columns: readonly Column<Condition>[] = [
+    { header: 'Since', text: ({ lastTransitionTime }) => since(lastTransitionTime, now) },
+    { header: 'Type', text: ({ type }) => type },
+    { header: 'Status', text: ({ status }) => paint(status === 'True' ? 'green' : 'yellow', status) },
+    { header: 'Reason', text: ({ reason }) => reason },
+    { header: 'Message', text: ({ message }) => printable(message) },
+  ];
+  return byTime.length === 0 ? '' : formatTable(columns, byTime);
+}
+
+const MOST_EVENTS = 12;
+
+function eventTable(events: readonly ShownEvent[], now: number, paint: Paint): string {
+  const columns: readonly Column<ShownEvent>[] = [
+    { header: 'Ago', text: ({ at }) => since(at, now) },
+    { header: 'Type', text: ({ type }) => (type === 'Warning' ? paint('yellow', type) : type) },
+    { header: 'Reason', text: ({ reason }) => reason },
+    {
+      header: 'Note',
+      text: ({ note, count }) => `${printable(note)}${count > 1 ? ` (${count} times)` : ''}`,
+    },
+  ];
+  return events.length === 0 ? '' : formatTable(columns, events.slice(-MOST_EVENTS));
+}
+
+/** How long ago a timestamp was. */
+export function since(timestamp: string | undefined, now: number): string {
+  const time = Date.parse(timestamp ?? '');
+  return Number.isNaN(time) ? '-' : ageText(now - time);
+}
