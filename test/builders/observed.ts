@@ -161,7 +161,7 @@ export function facts(change: Partial<AccountFacts> = {}): AccountFacts {
 const freshMemory: MemoryView = {
   rented: undefined,
   intent: undefined,
-  refusedAttempt: undefined,
+  refused: undefined,
   refusal: undefined,
   destroys: [],
   intentDeadline: undefined,

@@ -7,7 +7,7 @@ import type { Instance } from '../../marketplace/instances.ts';
 import type { IntentReading, RentalIntent } from '../../ownership/intent.ts';
 import { wordOf } from './machine-fields.ts';
 import type { SteadyClock } from './steady-clock.ts';
-import type { DestroyMark, MemoryView, ProbeView, RentedFacts } from './types.ts';
+import type { DestroyMark, IntentMark, MemoryView, ProbeView, RentedFacts } from './types.ts';
 
 const BAD_WORDS: ReadonlySet<string> = new Set(['exited', 'unknown', 'offline']);
 
@@ -20,7 +20,7 @@ export class ObjectMemory {
   /** Given out once by the marketplace; kept until the connection Secret holds it. */
   instanceApiKey: { readonly attempt: number; readonly key: Secret } | undefined;
   intent: RentalIntent | undefined;
-  refusedAttempt: number | undefined;
+  refused: IntentMark | undefined;
   refusal: { readonly reason: Reason; readonly detail: string } | undefined;
   failures = 0;
   notBefore = 0;
@@ -130,7 +130,7 @@ export class ObjectMemory {
     return {
       rented: this.rented,
       intent: this.intent,
-      refusedAttempt: this.refusedAttempt,
+      refused: this.refused,
       refusal: this.refusal,
       destroys: [...this.#destroys.values()],
       intentDeadline: this.#intentDeadline,

@@ -142,7 +142,7 @@ export class Pass {
       return this.#saveResult(context, rentedFacts(action.purchase, after.instanceId, sources.clock.now()));
     }
     if (after.type !== 'retry') return { afterMs: 0 };
-    if (action.type === 'rent') memory.refusedAttempt = action.purchase.attempt;
+    if (action.type === 'rent') memory.refused = action.purchase;
     if (action.type === 'destroy') this.#destroyFailed();
     if (after.avoid) this.#session?.avoid.add(after.avoid, failure.kind);
     if (after.unsupported && this.#session) withoutStart.add(this.#session.uid);

@@ -101,8 +101,9 @@ async function recordIntent(observed: Observed, purchase: Purchase, ports: Recor
   } catch (error) {
     // Whatever became of the write, the call it announces is never sent.
     ticket.settle({ rented: false });
-    ports.memory.refusedAttempt = intent.attempt;
     if (isKubeError(error, 'conflict', 'notFound')) return { type: 'lost' };
+    ports.memory.intent = intent;
+    ports.memory.refused = intent;
     throw error;
   }
 }

@@ -46,12 +46,16 @@ export function settlement(observed: Observed): Settlement {
   if (!intent) return { type: 'none' };
   const found = intent.knownIds ? foundWithoutLabel(observed, intent) : foundByLabel(observed, intent);
   if (found) return found;
-  if (observed.memory.refusedAttempt === intent.attempt) return { type: 'nothingCame', intent };
+  if (isRefused(observed, intent)) return { type: 'nothingCame', intent };
   const at = settlesAt(intent, observed);
   const facts = factsOf(observed);
   const countable = facts !== undefined && isForLogin(intent, facts.login);
   if (countable && observed.listsBegun.some((begun) => begun > at)) return { type: 'nothingCame', intent };
   return { type: 'unknown', intent, settlesAt: at };
+}
+
+function isRefused({ memory: { refused } }: Observed, intent: RentalIntent): boolean {
+  return refused?.attempt === intent.attempt && refused.issuedAt === intent.issuedAt;
 }
 
 function foundByLabel(observed: Observed, intent: RentalIntent): Settlement | undefined {

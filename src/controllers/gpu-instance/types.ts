@@ -77,6 +77,12 @@ export interface AbsenceView {
   readonly read: 'absent' | 'present' | 'failed' | undefined;
 }
 
+/** Which intent: an attempt whose write failed may be made again under the same number. */
+export interface IntentMark {
+  readonly attempt: number;
+  readonly issuedAt: number;
+}
+
 /** A destroy that the service answered with success, remembered by this process. */
 export interface DestroyMark {
   readonly instanceId: number;
@@ -97,8 +103,8 @@ export interface MemoryView {
   readonly rented: RentedFacts | undefined;
   /** The newest intent that this process wrote, in case the annotation is taken away. */
   readonly intent: RentalIntent | undefined;
-  /** The attempt that was certainly refused: nothing came of it. */
-  readonly refusedAttempt: number | undefined;
+  /** The intent whose call was certainly refused or never sent: nothing comes of it. */
+  readonly refused: IntentMark | undefined;
   /** Why the last rental was refused, for people. */
   readonly refusal: { readonly reason: Reason; readonly detail: string } | undefined;
   readonly destroys: readonly DestroyMark[];
