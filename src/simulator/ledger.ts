@@ -1,4 +1,5 @@
 import type { MicroDollars } from '../lib/money.ts';
+import { rowsOf } from './remembered.ts';
 import type { BillingSpan, Contract, User, World } from './world.ts';
 
 /*
@@ -59,13 +60,13 @@ function closed(spans: readonly BillingSpan[], now: number): readonly BillingSpa
 
 /** Contracts of one user that have not been destroyed. */
 export function contractsOf(world: World, userId: number): Contract[] {
-  return Object.values(world.tables.contracts).filter((contract) => contract.userId === userId);
+  return rowsOf(world.tables.contracts).filter((contract) => contract.userId === userId);
 }
 
 /** Credit left: paid in, less everything charged until `now`. May be negative: disks go on costing. */
 export function creditMicros(world: World, user: User, now: number): MicroDollars {
   let spent = user.settledMicros;
-  for (const contract of Object.values(world.tables.contracts)) {
+  for (const contract of rowsOf(world.tables.contracts)) {
     if (contract.userId === user.id) spent += contractMicros(contract, now);
   }
   return user.depositedMicros - spent;
@@ -87,8 +88,8 @@ export function ledger(world: World): {
   readonly billing: number;
   readonly contracts: readonly LedgerRow[];
 } {
-  const live = Object.values(world.tables.contracts);
-  const ended = Object.values(world.tables.endedContracts);
+  const live = rowsOf(world.tables.contracts);
+  const ended = rowsOf(world.tables.endedContracts);
   const rows = [
     ...ended.map((row) => ledgerRow(row, row.endedAt, row.dollarsMicros)),
     ...live.map((row) => ledgerRow(row, null, contractMicros(row, world.now))),

@@ -1,5 +1,6 @@
 import { shownStatus } from './boot.ts';
 import { instanceJson, instanceRow } from './instance-row.ts';
+import { rowsOf } from './remembered.ts';
 import { callerOf, type RouteContext } from './route.ts';
 import type { ActiveFault, Contract, Json, JsonObject } from './world.ts';
 
@@ -11,11 +12,11 @@ import type { ActiveFault, Contract, Json, JsonObject } from './world.ts';
 /** Contracts of the caller as lists show them at this moment. */
 export function listedContracts(ctx: RouteContext): readonly Contract[] {
   const userId = callerOf(ctx).user.id;
-  const base = ctx.fault('stale-list')?.snapshot ?? Object.values(ctx.world.tables.contracts);
+  const base = ctx.fault('stale-list')?.snapshot ?? rowsOf(ctx.world.tables.contracts);
   const youngest = ctx.now - lagMs(ctx);
   const listed = base.filter((contract) => contract.userId === userId && contract.createdAt <= youngest);
   if (!ctx.fault('ghost-rows')) return listed;
-  const ghosts = Object.values(ctx.world.tables.endedContracts).filter((ended) => ended.userId === userId);
+  const ghosts = rowsOf(ctx.world.tables.endedContracts).filter((ended) => ended.userId === userId);
   return [...listed, ...ghosts.map((ended) => ended.last)].sort((left, right) => left.id - right.id);
 }
 

@@ -1,4 +1,5 @@
 import { openedPorts } from './container-options.ts';
+import { rowsOf } from './remembered.ts';
 import type { Contract, Offer, World } from './world.ts';
 
 /* Which host ports a machine hands out: unique over the whole market, so that loopback can stand for it. PURE. */
@@ -29,7 +30,7 @@ export function assignPorts(
 function freePorts(world: World, count: number): readonly number[] {
   const { portBase, portCount } = world.settings.addresses;
   const taken = new Set<number>();
-  for (const contract of Object.values(world.tables.contracts)) {
+  for (const contract of rowsOf(world.tables.contracts)) {
     taken.add(contract.sshPort);
     for (const port of Object.values(contract.ports)) taken.add(port);
   }

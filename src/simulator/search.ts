@@ -1,4 +1,5 @@
 import { COMPUTED, columnOf, type OfferView } from './offer-row.ts';
+import { rowsOf } from './remembered.ts';
 import type { Condition, Operator, SearchQuery } from './search-query.ts';
 import type { Column, Offer, World } from './world.ts';
 
@@ -14,23 +15,10 @@ export function viewOf(world: World, query: SearchQuery, callerId: number | unde
   return { world, now: world.now, callerId, pricing: query.pricing, storageGB: query.storageGB };
 }
 
-/** The offers of a table as a list; remembered by the table, which each write replaces. */
-const lists = new WeakMap<World['tables']['offers'], readonly Offer[]>();
-
-function allOffers(world: World): readonly Offer[] {
-  const { offers } = world.tables;
-  let list = lists.get(offers);
-  if (!list) {
-    list = Object.values(offers);
-    lists.set(offers, list);
-  }
-  return list;
-}
-
 /** The offers that a query finds, in its order and within its limit. */
 export function matching(query: SearchQuery, view: OfferView): readonly Offer[] {
   const tests = query.conditions.map(testOf).filter((test) => test !== undefined);
-  const found = allOffers(view.world).filter((offer) => passes(tests, offer, view));
+  const found = rowsOf(view.world.tables.offers).filter((offer) => passes(tests, offer, view));
   return firstInOrder(found, query, view);
 }
 

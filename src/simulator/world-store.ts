@@ -1,3 +1,4 @@
+import { forgetRows } from './remembered.ts';
 import type { ApiKey, RowOf, TableName, World } from './world.ts';
 
 /** How handlers change the world. Every write is seen at once by whoever reads `ctx.world` afterwards. */
@@ -28,9 +29,6 @@ export interface WorldStore extends WorldWriter {
 
 type Rows = Record<number, { readonly id: number }>;
 
-/** Tables that are searched far more often than written: each write makes a new one, so that what was derived from a table can be remembered by it. */
-const COPIED: ReadonlySet<TableName> = new Set(['offers']);
-
 /**
  * Takes ownership of `initial`: its tables are written in place, so that one write costs the same in a
  * world of ten rows and of ten thousand. Rows themselves are never changed.
@@ -43,10 +41,9 @@ export function createWorldStore(initial: World, options: { trackChanges: boolea
   /** The rows of a table for writing; whatever is written may be due at once. */
   const rowsToWrite = (table: TableName): Rows => {
     const rows = world.tables[table] as Rows;
-    const copy = COPIED.has(table) ? { ...rows } : rows;
-    if (copy !== rows) world = { ...world, nextEventAt: 0, tables: { ...world.tables, [table]: copy } };
-    else if (world.nextEventAt !== 0) world = { ...world, nextEventAt: 0 };
-    return copy;
+    forgetRows(rows);
+    if (world.nextEventAt !== 0) world = { ...world, nextEventAt: 0 };
+    return rows;
   };
 
   return {

@@ -1,6 +1,7 @@
 import type { AdvanceStep } from '../advance.ts';
 import { chance } from '../chance.ts';
 import { holdContract, startContract } from '../contract-state.ts';
+import { rowsOf } from '../remembered.ts';
 import { withRows } from '../rows.ts';
 import type { Contract, Offer, World } from '../world.ts';
 
@@ -31,7 +32,7 @@ export const bidPricesStep: AdvanceStep = {
     return seconds > 0 ? nextTick(Math.max(last, 0), seconds * 1000) : Number.POSITIVE_INFINITY;
   },
   run(world) {
-    const moved = Object.values(world.tables.offers).map((offer) => movedBid(world, offer));
+    const moved = rowsOf(world.tables.offers).map((offer) => movedBid(world, offer));
     return { ...withRows(world, 'offers', moved), counters: { ...world.counters, bidPricesAt: world.now } };
   },
 };
@@ -54,14 +55,14 @@ function mayResume(world: World, contract: Contract): boolean {
 export const outbidStep: AdvanceStep = {
   name: 'outbid',
   nextAt(world) {
-    const due = Object.values(world.tables.contracts).some(
+    const due = rowsOf(world.tables.contracts).some(
       (contract) => contract.isBid && (needsHold(world, contract) || mayResume(world, contract)),
     );
     return due ? world.now : Number.POSITIVE_INFINITY;
   },
   run(world) {
     const changed: Contract[] = [];
-    for (const contract of Object.values(world.tables.contracts)) {
+    for (const contract of rowsOf(world.tables.contracts)) {
       if (!contract.isBid) continue;
       if (needsHold(world, contract)) changed.push(holdContract(contract, world.now, 'outbid'));
       else if (mayResume(world, contract)) changed.push(startContract(contract, world.now, world.settings));

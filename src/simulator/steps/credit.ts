@@ -1,8 +1,9 @@
 import type { AdvanceStep } from '../advance.ts';
 import { holdContract } from '../contract-state.ts';
-import { creditMicros, ratePerHour, secondOf } from '../ledger.ts';
+import { contractMicros, creditMicros, ratePerHour, secondOf } from '../ledger.ts';
+import { rowsOf } from '../remembered.ts';
 import { withRows } from '../rows.ts';
-import type { Contract, World } from '../world.ts';
+import type { Contract, User, World } from '../world.ts';
 
 /*
  * Machines stop when the credit of their user is used up; their disks go on costing, as at the public
@@ -10,58 +11,71 @@ import type { Contract, World } from '../world.ts';
  */
 
 const SECONDS_PER_HOUR = 3600;
+const MS_PER_HOUR = 3_600_000;
+/** Credit that lasts longer than this is looked at again later, instead of being foretold to the second. */
+const FAR_HOURS = 1;
 
-/** Contracts that cost compute now, by user. */
-function computing(world: World): Map<number, Contract[]> {
-  const byUser = new Map<number, Contract[]>();
-  for (const contract of Object.values(world.tables.contracts)) {
-    const open = contract.spans.at(-1);
-    if (open?.until !== null || open.gpuPerHour === 0) continue;
-    const list = byUser.get(contract.userId);
-    if (list) list.push(contract);
-    else byUser.set(contract.userId, [contract]);
-  }
-  return byUser;
+/** What one user costs at `world.now`. */
+interface Running {
+  readonly user: User;
+  readonly leftMicros: number;
+  readonly ratePerHour: number;
+  /** Contracts whose compute is billed. */
+  readonly computing: readonly Contract[];
 }
 
-/** When the credit of a user is used up at present rates: the first whole second at which none is left. */
-function exhaustedAt(world: World, userId: number): number {
-  const user = world.tables.users[userId];
-  if (!user) return Number.POSITIVE_INFINITY;
-  const leftAt = (second: number): number => creditMicros(world, user, second * 1000);
+/** Users with contracts that cost compute now; one pass over all contracts. */
+function runningUsers(world: World): readonly Running[] {
+  const byUser = Map.groupBy(rowsOf(world.tables.contracts), (contract) => contract.userId);
+  return [...byUser].flatMap(([userId, contracts]) => {
+    const user = world.tables.users[userId];
+    const computing = contracts.filter(costsCompute);
+    if (!user || computing.length === 0) return [];
+    const spent = contracts.reduce((sum, contract) => sum + contractMicros(contract, world.now), 0);
+    const rate = contracts.reduce((sum, contract) => sum + ratePerHour(contract), 0);
+    return [
+      { user, leftMicros: user.depositedMicros - user.settledMicros - spent, ratePerHour: rate, computing },
+    ];
+  });
+}
+
+function costsCompute(contract: Contract): boolean {
+  const open = contract.spans.at(-1);
+  return open !== undefined && open.until === null && open.gpuPerHour > 0;
+}
+
+/** When to look again: at once where nothing is left, at the very second where that is near. */
+function nextLook(world: World, running: Running): number {
+  if (running.leftMicros <= 0) return world.now;
+  const hours = running.leftMicros / running.ratePerHour;
+  return hours > FAR_HOURS ? world.now + (hours / 2) * MS_PER_HOUR : exhaustedAt(world, running);
+}
+
+/** The first whole second at which nothing is left, at present rates. */
+function exhaustedAt(world: World, running: Running): number {
+  const leftAt = (second: number): number => creditMicros(world, running.user, second * 1000);
   const now = secondOf(world.now);
-  const left = leftAt(now);
-  if (left <= 0) return world.now;
   // Money moves in whole seconds, so the guess is at most a rounding away from the second sought.
-  let second = now + Math.max(1, Math.round((left / rateOf(world, userId)) * SECONDS_PER_HOUR));
+  const guess = Math.round((running.leftMicros / running.ratePerHour) * SECONDS_PER_HOUR);
+  let second = now + Math.max(1, guess);
   while (leftAt(second) > 0) second += 1;
   while (second > now + 1 && leftAt(second - 1) <= 0) second -= 1;
   return second * 1000;
-}
-
-/** Micro-dollars an hour that all contracts of a user cost now. */
-function rateOf(world: World, userId: number): number {
-  let rate = 0;
-  for (const contract of Object.values(world.tables.contracts)) {
-    if (contract.userId === userId) rate += ratePerHour(contract);
-  }
-  return rate;
 }
 
 export const creditStep: AdvanceStep = {
   name: 'credit',
   nextAt(world) {
     if (!world.settings.billing.stopAtZeroCredit) return Number.POSITIVE_INFINITY;
-    let next = Number.POSITIVE_INFINITY;
-    for (const userId of computing(world).keys()) next = Math.min(next, exhaustedAt(world, userId));
-    return next;
+    return runningUsers(world).reduce(
+      (next, running) => Math.min(next, nextLook(world, running)),
+      Number.POSITIVE_INFINITY,
+    );
   },
   run(world) {
-    const stopped: Contract[] = [];
-    for (const [userId, contracts] of computing(world)) {
-      if (exhaustedAt(world, userId) > world.now) continue;
-      for (const contract of contracts) stopped.push(holdContract(contract, world.now, 'credit'));
-    }
+    const stopped = runningUsers(world)
+      .filter(({ leftMicros }) => leftMicros <= 0)
+      .flatMap(({ computing }) => computing.map((contract) => holdContract(contract, world.now, 'credit')));
     return withRows(world, 'contracts', stopped);
   },
 };

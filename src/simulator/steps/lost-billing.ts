@@ -2,6 +2,7 @@ import type { AdvanceStep } from '../advance.ts';
 import { shownStatus } from '../boot.ts';
 import { withCompute, withDiskOnly } from '../contract-state.ts';
 import { ratePerHour } from '../ledger.ts';
+import { rowsOf } from '../remembered.ts';
 import { withRows } from '../rows.ts';
 import type { Contract, World } from '../world.ts';
 
@@ -17,10 +18,18 @@ function rebilled(world: World, contract: Contract): Contract {
 }
 
 function due(world: World): readonly Contract[] {
-  return Object.values(world.tables.contracts).flatMap((contract) => {
+  return rowsOf(world.tables.contracts).flatMap((contract) => {
     const after = rebilled(world, contract);
     return after === contract ? [] : [after];
   });
+}
+
+/** When a container will crash, or one that crashed runs again; its bill changes at that moment. */
+function nextTurn(contract: Contract): number {
+  const turn = contract.timeline.find(
+    ({ status }) => status === 'exited' || contract.actualStatus === 'exited',
+  );
+  return turn?.at ?? Number.POSITIVE_INFINITY;
 }
 
 /**
@@ -31,7 +40,11 @@ export const lostBillingStep: AdvanceStep = {
   name: 'lost billing',
   nextAt(world) {
     if (world.settings.billing.computeWhileLost) return Number.POSITIVE_INFINITY;
-    return due(world).length > 0 ? world.now : Number.POSITIVE_INFINITY;
+    if (due(world).length > 0) return world.now;
+    return rowsOf(world.tables.contracts).reduce(
+      (next, contract) => Math.min(next, nextTurn(contract)),
+      Number.POSITIVE_INFINITY,
+    );
   },
   run: (world) => withRows(world, 'contracts', due(world)),
 };

@@ -1,4 +1,5 @@
 import type { AdvanceStep } from '../advance.ts';
+import { rowsOf } from '../remembered.ts';
 import { withRows } from '../rows.ts';
 import type { Machine } from '../world.ts';
 
@@ -7,13 +8,13 @@ export const outagesStep: AdvanceStep = {
   name: 'outages',
   nextAt(world) {
     let next = Number.POSITIVE_INFINITY;
-    for (const machine of Object.values(world.tables.machines)) {
+    for (const machine of rowsOf(world.tables.machines)) {
       if (machine.stateUntil !== null && machine.stateUntil < next) next = machine.stateUntil;
     }
     return next;
   },
   run(world) {
-    const back = Object.values(world.tables.machines)
+    const back = rowsOf(world.tables.machines)
       .filter((machine) => machine.stateUntil !== null && machine.stateUntil <= world.now)
       .map((machine): Machine => ({ ...machine, state: 'up', stateUntil: null }));
     return withRows(world, 'machines', back);

@@ -1,26 +1,28 @@
 import type { AdvanceStep } from '../advance.ts';
 import { passTransitions } from '../boot.ts';
+import { rowsOf } from '../remembered.ts';
 import { withRows } from '../rows.ts';
+import type { World } from '../world.ts';
 
-/** Boots, starts and reboots go on: each contract enters the next state of its timeline. PURE. */
+/** Each contract enters the last state of its timeline that is due. */
+function passAll(world: World, until: number): World {
+  const passed = rowsOf(world.tables.contracts)
+    .filter((contract) => (contract.timeline[0]?.at ?? Number.POSITIVE_INFINITY) <= until)
+    .map((contract) => passTransitions(contract, until));
+  return withRows(world, 'contracts', passed);
+}
+
+/** Boots, starts and reboots go on. PURE. */
 export const transitionsStep: AdvanceStep = {
   name: 'transitions',
   nextAt(world) {
     let next = Number.POSITIVE_INFINITY;
-    for (const contract of Object.values(world.tables.contracts)) {
+    for (const contract of rowsOf(world.tables.contracts)) {
       const first = contract.timeline[0];
       if (first && first.at < next) next = first.at;
     }
     return next;
   },
-  run(world) {
-    const due = Object.values(world.tables.contracts)
-      .map((contract) => ({ contract, after: passTransitions(contract, world.now) }))
-      .filter(({ contract, after }) => contract !== after);
-    return withRows(
-      world,
-      'contracts',
-      due.map(({ after }) => after),
-    );
-  },
+  run: (world) => passAll(world, world.now),
+  runUntil: passAll,
 };
