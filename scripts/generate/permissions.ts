@@ -1,4 +1,4 @@
-import { clusterGrants, type Grant, ownGrants, selfGrants, watchedGrants } from '../../src/api/access.ts';
+import { clusterGrants, type Grant, ownGrants, watchedGrants } from '../../src/api/access.ts';
 import { labels as labelNames } from '../../src/api/v1alpha1/names.ts';
 import type { Artifact } from './artifact.ts';
 import { GENERATED, indented, yaml, yamlDocuments } from './yaml.ts';
@@ -61,12 +61,11 @@ With the chart's \`watchNamespaces\` these become one Role in each of them.
 ${table('In the whole cluster', clusterGrants)}
 Without it (namespaced mode) \`allowedNamespaces.from: All\` and \`Selector\` say \`NotPermitted\`.
 
-${table("In the operator's own namespace", ownGrants)}
-${table('About itself', selfGrants)}`;
+${table("In the operator's own namespace", ownGrants)}`;
 
 /** RBAC of the kustomize base, the rules of the chart, and the page that explains both. */
 export function permissionArtifacts(): readonly Artifact[] {
-  const cluster = [...watchedGrants, ...clusterGrants, ...selfGrants];
+  const cluster = [...watchedGrants, ...clusterGrants];
   return [
     {
       path: 'deploy/base/rbac.yaml',
@@ -83,7 +82,6 @@ export function permissionArtifacts(): readonly Artifact[] {
         template('watched', watchedGrants),
         template('cluster', clusterGrants),
         template('own', ownGrants),
-        template('self', selfGrants),
       ].join('')}`,
     },
     { path: 'docs/reference/permissions.md', content: page },

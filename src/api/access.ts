@@ -26,8 +26,14 @@ export const watchedGrants: readonly Grant[] = [
   {
     group: GROUP,
     resources: kinds,
-    verbs: ['get', 'list', 'watch', 'update', 'patch'],
+    verbs: ['list', 'watch', 'patch'],
     why: 'Follow our objects; put finalizers and rental intents on them.',
+  },
+  {
+    group: GROUP,
+    resources: [accounts, instances],
+    verbs: ['get'],
+    why: 'Read one again whose version had moved on before a write about money.',
   },
   {
     group: GROUP,
@@ -38,12 +44,12 @@ export const watchedGrants: readonly Grant[] = [
   {
     group: GROUP,
     resources: kinds.map((kind) => `${kind}/status`),
-    verbs: ['update', 'patch'],
+    verbs: ['update'],
     why: 'Say what was seen.',
   },
   {
     group: GROUP,
-    resources: kinds.map((kind) => `${kind}/finalizers`),
+    resources: [instances, groups].map((kind) => `${kind}/finalizers`),
     verbs: ['update'],
     why: 'Own children with blockOwnerDeletion where the cluster checks that right.',
   },
@@ -95,7 +101,7 @@ export const ownGrants: readonly Grant[] = [
     group: 'coordination.k8s.io',
     resources: ['leases'],
     names: ['gpu-rental-operator'],
-    verbs: ['get', 'update', 'patch'],
+    verbs: ['get', 'update'],
     why: 'Hold and release the lease.',
   },
   {
@@ -122,15 +128,5 @@ export const ownGrants: readonly Grant[] = [
     resources: ['events'],
     verbs: ['create', 'patch'],
     why: 'Tell who leads.',
-  },
-];
-
-/** To every authenticated user Kubernetes grants this by default; named for clusters that took it away. */
-export const selfGrants: readonly Grant[] = [
-  {
-    group: 'authorization.k8s.io',
-    resources: ['selfsubjectaccessreviews'],
-    verbs: ['create'],
-    why: 'Rent nothing whose result could not be saved: ask for the right first.',
   },
 ];

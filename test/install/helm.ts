@@ -21,6 +21,7 @@ export type Manifest = z.output<typeof manifest>;
 export interface Helm {
   /** Rejects with what Helm said. */
   run(args: readonly string[], kubeconfigPath?: string): Promise<string>;
+  /** Renders the chart as release `release` of namespace `operators`, unless the arguments name another. */
   template(args: readonly string[]): Promise<readonly Manifest[]>;
 }
 

@@ -10,11 +10,17 @@
     - gpuinstances
     - endpointgroups
   verbs:
-    - get
     - list
     - watch
-    - update
     - patch
+# Read one again whose version had moved on before a write about money.
+- apiGroups:
+    - gpurental.dev
+  resources:
+    - marketplaceaccounts
+    - gpuinstances
+  verbs:
+    - get
 # The workers of an EndpointGroup are GpuInstances.
 - apiGroups:
     - gpurental.dev
@@ -32,12 +38,10 @@
     - endpointgroups/status
   verbs:
     - update
-    - patch
 # Own children with blockOwnerDeletion where the cluster checks that right.
 - apiGroups:
     - gpurental.dev
   resources:
-    - marketplaceaccounts/finalizers
     - gpuinstances/finalizers
     - endpointgroups/finalizers
   verbs:
@@ -108,7 +112,6 @@
   verbs:
     - get
     - update
-    - patch
 # Keep the identity of this installation and proven keys.
 - apiGroups:
     - ""
@@ -144,13 +147,4 @@
   verbs:
     - create
     - patch
-{{- end }}
-{{- define "gpu-rental-operator.rules.self" -}}
-# Rent nothing whose result could not be saved: ask for the right first.
-- apiGroups:
-    - authorization.k8s.io
-  resources:
-    - selfsubjectaccessreviews
-  verbs:
-    - create
 {{- end }}

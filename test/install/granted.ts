@@ -1,0 +1,28 @@
+import type { Grant } from '../../src/api/access.ts';
+import type { AuditEvent } from '../cluster/audit-log.ts';
+
+/** `patch gpurental.dev/gpuinstances/status`: one verb on one resource. */
+export type Right = string;
+
+const right = (verb: string, group: string, resource: string): Right =>
+  `${verb} ${group === '' ? '' : `${group}/`}${resource}`;
+
+/** Every single right that grants give. */
+export function rightsOf(grants: readonly Grant[]): ReadonlySet<Right> {
+  return new Set(
+    grants.flatMap(({ group, resources, verbs }) =>
+      resources.flatMap((resource) => verbs.map((verb) => right(verb, group, resource))),
+    ),
+  );
+}
+
+/** Every right that requests made use of. */
+export function rightsUsed(events: readonly AuditEvent[]): ReadonlySet<Right> {
+  const used = new Set<Right>();
+  for (const { objectRef, verb } of events) {
+    if (objectRef?.resource === undefined) continue;
+    const { apiGroup = '', resource, subresource } = objectRef;
+    used.add(right(verb, apiGroup, subresource === undefined ? resource : `${resource}/${subresource}`));
+  }
+  return used;
+}

@@ -1,0 +1,97 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type RunningProcess, startGpuRent } from '../../scripts/demo/processes.ts';
+import { DEMO_DURATIONS } from '../../scripts/demo/stage.ts';
+import { type Cluster, startCluster } from '../cluster/cluster.ts';
+import { findFreePort } from '../cluster/free-port.ts';
+import { CHART, type Helm, openHelm } from './helm.ts';
+
+export const RELEASE = 'gpu-rental-operator';
+export const NAMESPACE = 'gpu-rental-system';
+
+/** The chart on an API server with an audit log, a marketplace, and the operator as the chart's ServiceAccount. */
+export interface InstalledOperator {
+  readonly cluster: Cluster;
+  readonly helm: Helm;
+  readonly auditLogPath: string;
+  readonly operatorUser: string;
+  readonly metricsUrl: string;
+  readonly marketplaceUrl: string;
+  readonly controlUrl: string;
+  readonly apiKey: string;
+  readonly operator: RunningProcess;
+  close(): Promise<void>;
+}
+
+/** Nothing of it outlives `close`, nor a start that fails midway. */
+export async function installOperator(values: readonly string[] = []): Promise<InstalledOperator> {
+  const undo: (() => Promise<unknown> | void)[] = [];
+  const close = async () => {
+    for (const step of undo.splice(0).reverse()) await step();
+  };
+  try {
+    return { ...(await install(values, undo)), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function install(
+  values: readonly string[],
+  undo: (() => Promise<unknown> | void)[],
+): Promise<Omit<InstalledOperator, 'close'>> {
+  const home = mkdtempSync(join(tmpdir(), 'helm-'));
+  undo.push(() => rmSync(home, { recursive: true, force: true }));
+  const helm = await openHelm(home);
+  const cluster = await startCluster({ audit: {}, only: 'go-toolchain', report: () => {} });
+  undo.push(() => cluster.stop());
+  const args = ['install', RELEASE, CHART, '--namespace', NAMESPACE, '--create-namespace', ...values];
+  await helm.run(args, cluster.kubeconfigPath);
+  const logFolder = join(cluster.folder, 'logs');
+  mkdirSync(logFolder, { recursive: true });
+  const simulator = startGpuRent({
+    name: 'simulator',
+    logFolder,
+    args: [
+      'simulator',
+      '--port',
+      '0',
+      '--control',
+      '--seed',
+      '42',
+      '--boot-scale',
+      '0.02',
+      '--serve-machines',
+    ],
+  });
+  undo.push(() => simulator.stop());
+  const market = (await simulator.ready) as Record<'url' | 'apiKey' | 'control', string>;
+  const port = await findFreePort();
+  const serviceAccount = { namespace: NAMESPACE, name: RELEASE };
+  const { kubeconfigPath } = await cluster.kubeconfigFor({ serviceAccount });
+  const operator = startGpuRent({
+    name: 'operator',
+    logFolder,
+    args: [
+      ...['operator', '--kubeconfig', kubeconfigPath, '--namespace', NAMESPACE],
+      ...['--marketplace-url', market.url, '--address-map', '203.0.113.0/24=127.0.0.1'],
+      ...['--metrics-bind-address', `127.0.0.1:${port}`, '--health-probe-bind-address', '0'],
+      ...Object.entries(DEMO_DURATIONS).flat(),
+    ],
+  });
+  undo.push(() => operator.stop());
+  if (cluster.auditLogPath === undefined) throw new Error('this control plane keeps no audit log');
+  return {
+    cluster,
+    helm,
+    operator,
+    auditLogPath: cluster.auditLogPath,
+    operatorUser: `system:serviceaccount:${NAMESPACE}:${RELEASE}`,
+    metricsUrl: `http://127.0.0.1:${port}/metrics`,
+    marketplaceUrl: market.url,
+    controlUrl: market.control,
+    apiKey: market.apiKey,
+  };
+}

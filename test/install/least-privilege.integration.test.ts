@@ -1,0 +1,204 @@
+import { execFile } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readLedger } from '../../scripts/demo/simulator-control.ts';
+import { REPOSITORY } from '../../scripts/generate/artifact.ts';
+import { metricFamilies } from '../../scripts/generate/monitoring/metric-families.ts';
+import { clusterGrants, ownGrants, watchedGrants } from '../../src/api/access.ts';
+import { IN_USE_RECORD } from '../../src/api/v1alpha1/names.ts';
+import { until } from '../builders/until.ts';
+import { readAuditLog } from '../cluster/audit-log.ts';
+import { findOnPath } from '../cluster/kubectl.ts';
+import { goToolPath, HELM } from '../tools/go-tool.ts';
+import { rightsOf, rightsUsed } from './granted.ts';
+import { type InstalledOperator, installOperator, NAMESPACE } from './installed-operator.ts';
+
+const canRun = existsSync(goToolPath(HELM, process.env)) || findOnPath('go', process.env.PATH) !== undefined;
+
+/** Rights that this run does not use, and why the operator has them all the same. */
+const STREAMED =
+  'Lists are streamed over a watch here; where the API server cannot, and in a sweep, they are plain ones.';
+const OWNED = 'Asked by OwnerReferencesPermissionEnforcement alone, which is off by default, here too.';
+const MOVED =
+  'For a machine whose address changes, or an object that somebody else changed; none does in this run.';
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  'get discovery.k8s.io/endpointslices': MOVED,
+  'list gpurental.dev/endpointgroups': STREAMED,
+  'list gpurental.dev/gpuinstances': STREAMED,
+  'list gpurental.dev/marketplaceaccounts': STREAMED,
+  'patch discovery.k8s.io/endpointslices': MOVED,
+  'patch events.k8s.io/events': 'An event that repeats becomes a series; none repeats in this run.',
+  'patch services': MOVED,
+  'update gpurental.dev/endpointgroups/finalizers': OWNED,
+  'update gpurental.dev/gpuinstances/finalizers': OWNED,
+};
+
+let installed: InstalledOperator;
+const kubectl = (...args: readonly string[]) => installed.cluster.kubectl(args);
+const sample = (name: string) => join(REPOSITORY, 'deploy/samples', name);
+const waitFor = (object: string, condition: string, ...more: readonly string[]) =>
+  kubectl('wait', object, `--for=${condition}`, '--timeout=60s', ...more);
+const jsonPath = (object: string, path: string) => kubectl('get', object, `-o=jsonpath=${path}`);
+
+beforeAll(async () => {
+  if (canRun) installed = await installOperator();
+}, 15 * 60_000);
+afterAll(() => installed?.close());
+
+describe.skipIf(!canRun)('the operator as exactly the ServiceAccount of the chart', () => {
+  test('rents, and publishes how to reach the machine', async () => {
+    await kubectl(
+      'create',
+      'secret',
+      'generic',
+      'marketplace-key',
+      `--from-literal=api-key=${installed.apiKey}`,
+    );
+    await kubectl('apply', '-f', sample('account.yaml'), '-f', sample('gpu-instance-trainer.yaml'));
+    await waitFor('gpuacct/default', 'condition=Ready');
+    await waitFor('gpui/trainer', 'condition=Ready');
+    expect(await jsonPath('gpui/trainer', '{.status.binding.name}')).toBe('trainer-connection');
+  });
+
+  test('leads to a machine by a Service of the cluster', async () => {
+    await kubectl('apply', '-f', sample('gpu-instance-service.yaml'));
+    await until('an address behind the Service', async () =>
+      (await kubectl('get', 'endpointslices', '-o=jsonpath={.items[*].endpoints[*].addresses}')).includes(
+        '203.0.113.',
+      ),
+    );
+    await kubectl('get', 'service', 'embeddings');
+  });
+
+  test('keeps the workers of an EndpointGroup', async () => {
+    await kubectl('apply', '-f', sample('endpoint-group-static-load.yaml'));
+    await until(
+      'a worker that runs',
+      async () =>
+        (
+          await kubectl('get', 'gpui', '-o=jsonpath={.items[?(@.metadata.ownerReferences)].status.phase}')
+        ).includes('Running'),
+      60_000,
+    );
+    await kubectl('delete', 'epg', 'fixed', '--timeout=60s');
+  }, 130_000);
+
+  test('says that machines are rented, so that an uninstall is refused', async () => {
+    await until('the record', async () => {
+      const record = await kubectl(
+        'get',
+        'configmap',
+        IN_USE_RECORD,
+        '-n',
+        NAMESPACE,
+        '-o=jsonpath={.data.inUse}',
+      );
+      return record === 'true';
+    });
+    const refused = kubectl('delete', 'crd', 'gpuinstances.gpurental.dev', '--dry-run=server');
+    await expect(refused).rejects.toThrow(
+      /Machines are rented by the operator in namespace gpu-rental-system/,
+    );
+  });
+
+  test('passes `helm test` with the script that its Pod runs', async () => {
+    const { cluster, helm } = installed;
+    const rendered = await helm.template([
+      '--namespace',
+      NAMESPACE,
+      '--show-only',
+      'templates/tests/helm-test.yaml',
+    ]);
+    const rights = rendered.filter(({ kind }) => kind !== 'Pod').map((object) => JSON.stringify(object));
+    const [account] = rendered.filter(({ kind }) => kind === 'ServiceAccount');
+    const serviceAccount = { namespace: NAMESPACE, name: account?.metadata.name ?? '' };
+    await cluster.kubectl(['apply', '-f', '-'], { stdin: rights.join('\n---\n') });
+    const { token } = await cluster.kubeconfigFor({ serviceAccount });
+    const file = (name: string, text: string) => {
+      const path = join(cluster.folder, `helm-test-${name}`);
+      writeFileSync(path, text);
+      return path;
+    };
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [join(REPOSITORY, 'charts/gpu-rental-operator/files/helm-test.mjs')],
+      {
+        env: {
+          NAMESPACE,
+          API_URL: cluster.url,
+          TOKEN_FILE: file('token', token),
+          API_KEY_FILE: file('key', installed.apiKey),
+          MARKETPLACE_URL: installed.marketplaceUrl,
+          NODE_EXTRA_CA_CERTS: file('ca', cluster.caPem),
+        },
+      },
+    );
+    expect(stdout).toBe(
+      'ok: a GpuInstance is accepted (dry run)\nok: an operator leads\nok: the key proves a login\n',
+    );
+  });
+
+  test('replaces a machine when a person asks for it', async () => {
+    const before = await jsonPath('gpui/trainer', '{.status.instanceId}');
+    const at = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+    await kubectl('annotate', 'gpui', 'trainer', `gpurental.dev/replace-at=${at}`);
+    await until(
+      'another machine',
+      async () => {
+        const now = await jsonPath('gpui/trainer', '{.status.instanceId}');
+        return now !== '' && now !== before;
+      },
+      60_000,
+    );
+    await waitFor('gpui/trainer', 'condition=Ready');
+  }, 130_000);
+
+  test('stops and starts a machine', async () => {
+    await kubectl('patch', 'gpui', 'trainer', '--type=merge', '--patch={"spec":{"powerState":"Stopped"}}');
+    await waitFor('gpui/trainer', 'jsonpath={.status.phase}=Stopped');
+    await kubectl('patch', 'gpui', 'trainer', '--type=merge', '--patch={"spec":{"powerState":"Running"}}');
+    await waitFor('gpui/trainer', 'condition=Ready');
+  });
+
+  test('exposes every family that the dashboards, alerts and rules read', async () => {
+    const text = await (await fetch(installed.metricsUrl)).text();
+    const exposed = new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name));
+    for (const { name } of metricFamilies()) expect(exposed).toContain(name);
+  });
+
+  test('tears everything down', async () => {
+    await kubectl('delete', 'gpui', '--all', '--timeout=90s');
+    await kubectl('delete', 'gpuacct', 'default', '--timeout=60s');
+    expect((await readLedger(installed.controlUrl)).billing).toBe(0);
+    await until('the record', async () => {
+      const record = await kubectl(
+        'get',
+        'configmap',
+        IN_USE_RECORD,
+        '-n',
+        NAMESPACE,
+        '-o=jsonpath={.data.inUse}',
+      );
+      return record === 'false';
+    });
+    await installed.operator.stop();
+  }, 160_000);
+
+  test('was refused nothing', () => {
+    const events = readAuditLog(installed.auditLogPath, installed.operatorUser);
+    expect(events.length).toBeGreaterThan(50);
+    const refused = events.filter(({ responseStatus }) => responseStatus?.code === 403);
+    expect(refused.map(({ verb, requestURI }) => `${verb} ${requestURI}`)).toEqual([]);
+  });
+
+  test('has no right that it does not use, but for those with a reason', () => {
+    const used = rightsUsed(readAuditLog(installed.auditLogPath, installed.operatorUser));
+    const granted = rightsOf([...watchedGrants, ...clusterGrants, ...ownGrants]);
+    const unused = [...granted].filter((right) => !used.has(right)).toSorted();
+    // What an exception names may have been used all the same: that depends on the timing of the run.
+    expect(unused.filter((right) => !(right in EXCEPTIONS))).toEqual([]);
+    expect(Object.keys(EXCEPTIONS).filter((right) => !granted.has(right))).toEqual([]);
+  });
+});
