@@ -72,7 +72,7 @@ class Life {
       world.scheduler.after(act.second * SECOND, () => this.#userActs(act));
     const lastAct = this.#options.acts.at(-1)?.second ?? 0;
     for (let second = STEP_SECONDS; second <= MOST_SECONDS; second += STEP_SECONDS) {
-      await world.scheduler.runUntil(begin + second * SECOND, () => this.#invariants.check());
+      await world.scheduler.runUntil(begin + second * SECOND, () => this.#check());
       if (second > lastAct && this.#isOver()) break;
     }
     this.#invariants.checkConverged();
@@ -87,7 +87,13 @@ class Life {
     };
   }
 
+  #check(): boolean {
+    this.#invariants.check();
+    return this.#invariants.violations.length === 0;
+  }
+
   #isOver(): boolean {
+    if (this.#invariants.violations.length > 0) return true;
     const { contracts } = this.#world.market.store.current().tables;
     return this.#users.names().length === 0 && Object.keys(contracts).length === 0;
   }

@@ -16,6 +16,8 @@ export interface ScheduleOptions {
   readonly seed: number;
   readonly mode: Mode;
   readonly keepTrace: boolean;
+  /** Ends at the first violation. */
+  readonly untilViolation?: boolean;
   /** What processes log goes into the trace, too. */
   readonly logLines?: boolean;
   /** Which faults may strike; all where absent. For shrinking and for replays. */
@@ -85,7 +87,10 @@ class Schedule {
   async run(): Promise<ScheduleResult> {
     const world = this.#world;
     const begin = world.now;
-    const check = () => this.#invariants.check();
+    const check = (): boolean => {
+      this.#invariants.check();
+      return this.#options.untilViolation !== true || this.#invariants.violations.length === 0;
+    };
     this.#users.createAccount(this.#options.mode === 'all' ? 'Destroy' : 'Report');
     for (const name of FIRST_NAMES) this.#users.createInstance(name);
     await this.#foreigners.settle();

@@ -55,8 +55,8 @@ export class Scheduler {
     return new Promise((resolve) => this.after(delayMs, resolve));
   }
 
-  /** Runs every task up to `untilMs`, calling `check` after each. */
-  async runUntil(untilMs: number, check: () => void): Promise<void> {
+  /** Runs every task up to `untilMs`, calling `check` after each; ends early where that says false. */
+  async runUntil(untilMs: number, check: () => boolean): Promise<void> {
     await settled();
     for (;;) {
       const next = this.#heap[0];
@@ -68,7 +68,7 @@ export class Scheduler {
       this.steps += 1;
       run();
       await settled();
-      check();
+      if (!check()) return;
     }
     this.#now = Math.max(this.#now, untilMs);
   }

@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { MUTANTS } from './catalogue.ts';
+import { mutated } from './workspace.ts';
+
+const SOURCES = join(import.meta.dirname, '..', '..', '..', 'src');
+
+test('there are at least forty mutants, each with a name of its own', () => {
+  expect(MUTANTS.length).toBeGreaterThanOrEqual(40);
+  expect(new Set(MUTANTS.map(({ name }) => name)).size).toBe(MUTANTS.length);
+});
+
+test.for(MUTANTS)('$name still fits its source', (mutant) => {
+  const source = readFileSync(join(SOURCES, mutant.file), 'utf8');
+  expect(mutated(source, mutant)).not.toBe(source);
+});

@@ -1,0 +1,98 @@
+/**
+ * Runs mutants against the simulation, and those it does not find against the unit tables.
+ * `--rotate 10` takes ten, others each day (`--from 3` says where to begin); without it all are run and
+ * `docs/mutants.md` is written. `--only name` takes one. Exit 1 where one survives.
+ */
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { MUTANTS, type Mutant } from './catalogue.ts';
+import { reportOf, type Verdict } from './report.ts';
+import { Workspace } from './workspace.ts';
+
+const { values } = parseArgs({
+  options: {
+    rotate: { type: 'string' },
+    from: { type: 'string' },
+    only: { type: 'string' },
+    seconds: { type: 'string', default: '90' },
+  },
+});
+const REPOSITORY = join(import.meta.dirname, '..', '..', '..');
+
+function chosen(): readonly Mutant[] {
+  if (values.only !== undefined) return MUTANTS.filter(({ name }) => name === values.only);
+  if (values.rotate === undefined) return MUTANTS;
+  const count = Number(values.rotate);
+  const from = Number(values.from ?? Math.floor(Date.now() / 86_400_000) * count);
+  return Array.from({ length: count }, (_, index) => MUTANTS[(from + index) % MUTANTS.length]).filter(
+    (mutant) => mutant !== undefined,
+  );
+}
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+}
+
+function run(folder: string, args: readonly string[]): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] });
+    let stdout = '';
+    child.stdout.on('data', (chunk) => (stdout += String(chunk)));
+    child.on('error', reject).on('close', (code) => resolve({ code, stdout }));
+  });
+}
+
+async function judge(workspace: Workspace, mutant: Mutant): Promise<Verdict> {
+  const takeOut = workspace.apply(mutant);
+  try {
+    return (await bySimulation(workspace, mutant)) ?? (await byUnitTables(workspace, mutant));
+  } finally {
+    takeOut();
+  }
+}
+
+async function bySimulation({ folder }: Workspace, mutant: Mutant): Promise<Verdict | undefined> {
+  const startedAt = performance.now();
+  const ended = await run(folder, ['test/simulation/mutants/hunt.ts', values.seconds]);
+  const last = ended.stdout.trim().split('\n').at(-1) ?? '';
+  const wall = Math.round((performance.now() - startedAt) / 100) / 10;
+  if (!last.startsWith('{'))
+    return { mutant, killed: true, by: 'crash of the run', invariant: '', seconds: wall };
+  const { killed, by, invariant, seconds } = JSON.parse(last);
+  return killed ? { mutant, killed, by, invariant, seconds } : undefined;
+}
+
+async function byUnitTables({ folder }: Workspace, mutant: Mutant): Promise<Verdict> {
+  const startedAt = performance.now();
+  const tests = [`src/${dirname(mutant.file)}`, 'src/controllers/gpu-instance'];
+  const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', '--bail', '1', ...tests];
+  const { code } = await run(folder, vitest);
+  const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
+  return { mutant, killed: code !== 0, by: 'unit tables', invariant: '', seconds };
+}
+
+const workspace = new Workspace();
+const verdicts: Verdict[] = [];
+try {
+  for (const mutant of chosen()) {
+    const verdict = await judge(workspace, mutant);
+    verdicts.push(verdict);
+    const { killed, by, invariant, seconds } = verdict;
+    process.stderr.write(
+      `${killed ? 'killed  ' : 'SURVIVED'} ${mutant.name}: ${by} ${invariant} in ${seconds} s\n`,
+    );
+  }
+} finally {
+  workspace.remove();
+}
+if (values.rotate === undefined && values.only === undefined) {
+  writeFileSync(join(REPOSITORY, 'docs', 'mutants.md'), reportOf(verdicts));
+}
+const survivors = verdicts.filter(({ killed }) => !killed);
+process.stdout.write(
+  `${JSON.stringify({ mutants: verdicts.length, killed: verdicts.length - survivors.length, survivors: survivors.map(({ mutant }) => mutant.name) })}\n`,
+);
+process.exitCode = survivors.length > 0 ? 1 : 0;
