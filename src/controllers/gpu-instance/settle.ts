@@ -44,6 +44,8 @@ export function deadlineOf(intent: RentalIntent, { memory }: Observed): number {
 export function settlement(observed: Observed): Settlement {
   const intent = openIntent(observed);
   if (!intent) return { type: 'none' };
+  const { rented } = observed.memory;
+  if (rented?.attempt === intent.attempt) return { type: 'found', intent, instanceId: rented.instanceId };
   const found = intent.knownIds ? foundWithoutLabel(observed, intent) : foundByLabel(observed, intent);
   if (found) return found;
   if (isRefused(observed, intent)) return { type: 'nothingCame', intent };

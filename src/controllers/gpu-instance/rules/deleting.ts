@@ -26,8 +26,8 @@ const RULES: readonly Rule<undefined>[] = [
   { name: 'never-rented', because: 'No intent and no claim: no money was spent.', decide: neverRented },
   {
     name: 'give-up-machine',
-    because: 'A person decided to keep the machine, and no key may be left to ask.',
-    decide: retain,
+    because: 'The documented way out: a person keeps the machine, and there is no key to ask anything with.',
+    decide: giveUp,
   },
   {
     name: 'hands-off',
@@ -48,6 +48,7 @@ const RULES: readonly Rule<undefined>[] = [
   { name: 'stop-machine', because: 'deletionPolicy is Stop: the disk stays.', decide: stopFirst },
   { name: 'destroy-machines', because: 'Nothing may bill that nobody asked for.', decide: destroyAll },
   { name: 'confirm-gone', because: 'The answer to a destroy is no proof.', decide: confirmGone },
+  { name: 'keep-machine', because: 'deletionPolicy says that the machine stays.', decide: keep },
   { name: 'let-go', because: 'Nothing of this object bills any more.', decide: letGo },
 ];
 
@@ -73,32 +74,39 @@ function neverRented(observed: Observed): Step | undefined {
   return release(noteGone(observed, 'Nothing was rented.'));
 }
 
-/** Stop and Retain keep the recorded machine; with Retain no key is needed, since there may be none any more. */
-function retain(observed: Observed): Step | undefined {
+function giveUp(observed: Observed): Step | undefined {
   const { deletionPolicy } = observed.object.spec;
-  if (deletionPolicy === 'Destroy') return undefined;
-  const { status } = observed.object;
-  const facts = factsOf(observed);
-  if (deletionPolicy === 'Retain' && facts === undefined) return release(noteRetained(observed));
+  if (deletionPolicy !== 'Retain' || observed.account.state === 'ready') return undefined;
+  return letMachineGo(observed, 'Retain');
+}
+
+/** Stop and Retain keep the recorded machine, once everything else of the object is gone. */
+function keep(observed: Observed): Step | undefined {
+  const { deletionPolicy } = observed.object.spec;
+  if (deletionPolicy === 'Destroy' || !observed.list?.recorded) return undefined;
+  return letMachineGo(observed, deletionPolicy);
+}
+
+function letMachineGo(observed: Observed, policy: 'Stop' | 'Retain'): Decision {
   const machine = recordedMachine(observed);
-  if (!machine || !observed.list) return undefined;
-  const stopped =
-    observed.list.recorded?.actualStatus === 'stopped' || observed.list.recorded?.actualStatus === 'frozen';
-  if (deletionPolicy === 'Stop' && !stopped) return undefined;
-  if (settlement(observed).type === 'unknown' && facts !== undefined && observed.account.state === 'ready')
-    return undefined;
-  const issuedAt = parseTime(status?.rentedAt) ?? observed.now;
-  const label = makeRetainedLabel(observed.identity, {
-    uid: observed.uid,
-    attempt: machine.attempt,
-    issuedAt,
-  });
+  const issuedAt = parseTime(observed.object.status?.rentedAt) ?? observed.now;
+  const retain: readonly Action[] = machine
+    ? [
+        {
+          type: 'retain',
+          instanceId: machine.instanceId,
+          policy,
+          label: makeRetainedLabel(observed.identity, {
+            uid: observed.uid,
+            attempt: machine.attempt,
+            issuedAt,
+          }),
+        },
+      ]
+    : [];
   return decision({
     record: { type: 'nothing', because: 'deleting' },
-    actions: [
-      { type: 'retain', instanceId: machine.instanceId, policy: deletionPolicy, label },
-      { type: 'release', note: noteRetained(observed) },
-    ],
+    actions: [...retain, { type: 'release', note: noteRetained(observed) }],
   });
 }
 
@@ -156,6 +164,7 @@ function stopFirst(observed: Observed): Step | undefined {
   const machine = recordedMachine(observed);
   const row = observed.list?.recorded;
   if (observed.object.spec.deletionPolicy !== 'Stop' || !machine || !row) return undefined;
+  if (row.actualStatus === 'stopped' || row.actualStatus === 'frozen') return undefined;
   const asked = observed.memory.stopAskedAt;
   const asks = asked === undefined || asked + 30_000 <= observed.steadyNow;
   return decision({
@@ -211,7 +220,7 @@ function destroyAll(observed: Observed): Step | undefined {
 
 /** Every machine that this object held or that this process destroyed for it must be proven gone. */
 function confirmGone(observed: Observed): Step | undefined {
-  const isKept = observed.object.spec.deletionPolicy === 'Retain';
+  const isKept = observed.object.spec.deletionPolicy !== 'Destroy' && observed.list?.recorded !== undefined;
   const recorded = isKept ? undefined : recordedMachine(observed);
   const ids = new Set([
     ...(recorded ? [recorded.instanceId] : []),

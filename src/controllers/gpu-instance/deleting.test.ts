@@ -1,0 +1,271 @@
+import { describe, expect, test } from 'vitest';
+import {
+  at,
+  type Given,
+  given,
+  held,
+  holding,
+  intent,
+  LOGIN,
+  machineOf,
+  row,
+  time,
+} from '../../../test/builders/observed.ts';
+import { outline } from '../../../test/builders/outline.ts';
+import { decide } from './decide.ts';
+import type { AbsenceView, Observed } from './types.ts';
+
+type Row = readonly [sentence: string, situation: Given, expected: Record<string, unknown>];
+
+const table = (rows: readonly Row[]) =>
+  test.each(rows)('%s', (_sentence, situation, expected) =>
+    expect(outline(decide(given({ deleting: true, ...situation })))).toEqual(expected),
+  );
+
+const lists = (...seconds: number[]): readonly number[] => seconds.map((second) => at(second));
+const absent = (id: number, begun: readonly number[], read?: AbsenceView['read']): Partial<Observed> => ({
+  absences: new Map([[id, { lists: begun, read }]]),
+  listsBegun: begun,
+});
+const mark = (instanceId: number, seconds: number) => ({
+  instanceId,
+  reason: 'Destroying' as const,
+  answeredAt: at(seconds),
+  endedAt: at(seconds),
+});
+const goneByUs = (seconds: number, begun: readonly number[], read?: AbsenceView['read']): Given => ({
+  intent: intent(),
+  status: holding(),
+  memory: { destroys: [mark(1, seconds)] },
+  observed: absent(1, begun, read),
+});
+const release = { rule: 'let-go', actions: ['release'] };
+const waits = { rule: 'confirm-gone', afterMs: 30_000, onList: true };
+
+describe('the deletion of an object', () => {
+  table([
+    ['is none of our business without our guard', held({}, { finalizers: [] }), { rule: 'not-guarded' }],
+    [
+      'lets go at once where nothing was ever rented (14)',
+      { finalizers: ['gpurental.dev/machine'] },
+      { rule: 'never-rented', actions: ['release'] },
+    ],
+    [
+      'destroys the machine',
+      held(),
+      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
+    ],
+    [
+      'destroys every machine that carries its label, whatever attempt it is of (15)',
+      {
+        intent: intent({ attempt: 3 }),
+        status: holding({ attempt: 3 }),
+        machines: [machineOf(1, { id: 5 }), machineOf(3), machineOf(4, { id: 6 })],
+      },
+      {
+        rule: 'destroy-machines',
+        actions: ['destroy 1 (Destroying)', 'destroy 5 (Destroying)', 'destroy 6 (Destroying)'],
+        afterMs: 5_000,
+        onList: true,
+      },
+    ],
+    [
+      'never destroys a machine whose label does not fit its start (68)',
+      {
+        intent: intent(),
+        status: holding(),
+        machines: [machineOf(1), machineOf(1, { id: 8, startedAt: at(-9_000) })],
+      },
+      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
+    ],
+    [
+      'never destroys what a status names that someone else wrote (71)',
+      {
+        intent: intent(),
+        status: { ...holding(), instanceId: 5 },
+        list: { recorded: row({ id: 5 }) },
+        observed: { listsBegun: lists(-1) },
+      },
+      release,
+    ],
+    [
+      'waits for a list before it destroys or lets go',
+      { ...held(), list: 'none' },
+      { rule: 'wait-for-list', afterMs: 5_000, onList: true },
+    ],
+    [
+      'waits for an account that is gone (77)',
+      { ...held(), account: { state: 'missing' } },
+      { rule: 'wait-for-account', phase: 'Deleting', says: 'AccountMissing' },
+    ],
+    [
+      'waits out the outcome of a rental in flight (15)',
+      { intent: intent({ issuedAt: at(-10) }), observed: { listsBegun: lists(-1) } },
+      { rule: 'settle-first', phase: 'Deleting', says: 'RentalUncertain', afterMs: 200_001, onList: true },
+    ],
+    [
+      'destroys a machine that a rental in flight has made, before anything else',
+      {
+        intent: intent({ issuedAt: at(-10) }),
+        machines: [machineOf(1, { startedAt: at(-9), label: undefined as never })],
+        observed: { listsBegun: lists(-1) },
+        memory: { rented: rented(4) },
+      },
+      { rule: 'destroy-machines', actions: ['destroy 4 (Destroying)'], afterMs: 5_000, onList: true },
+    ],
+    [
+      'waits out the longest rental where the intent was changed (68)',
+      { intent: '{"v":1}', observed: { listsBegun: lists(-1) } },
+      { rule: 'settle-first', phase: 'Deleting', says: 'RentalUncertain', afterMs: 209_001, onList: true },
+    ],
+    [
+      'keeps its hands off an intent of another version (76)',
+      { intent: '{"v":9}' },
+      { rule: 'hands-off', phase: 'Deleting', says: 'stalled: IntentUnknown' },
+    ],
+    [
+      'destroys nothing with a key of another login (32)',
+      held({}, { facts: { login: { ...LOGIN, userId: 8 } } }),
+      { rule: 'hands-off', phase: 'Deleting', says: 'stalled: LoginChanged' },
+    ],
+    [
+      'waits after a destroy that failed',
+      held({}, { memory: { notBefore: at(20), destroyFailures: 1 } }),
+      { rule: 'destroy-machines', afterMs: 20_000 },
+    ],
+    [
+      'says what a destroy costs that keeps failing (16)',
+      held({}, { memory: { notBefore: at(20), destroyFailures: 3 } }),
+      { rule: 'destroy-machines', phase: 'Deleting', says: 'DestroyFailing', afterMs: 20_000 },
+    ],
+  ]);
+});
+
+describe('the proof that a machine is gone, after our own destroy', () => {
+  table([
+    ['is not the answer to the destroy', goneByUs(-1, []), { ...waits }],
+    ['is not one list', goneByUs(-15, lists(-12), 'absent'), waits],
+    ['is not two lists too close together (10 s)', goneByUs(-15, lists(-12, -3), 'absent'), waits],
+    ['does not count a list that began before the answer', goneByUs(-12, lists(-12, -2), 'absent'), waits],
+    [
+      'asks for the machine itself when two lists agree',
+      goneByUs(-15, lists(-12, -2)),
+      { look: { type: 'read', instanceId: 1 } },
+    ],
+    ['is not there while the machine itself is (20)', goneByUs(-15, lists(-12, -2), 'present'), waits],
+    ['is not there while the machine itself cannot be asked', goneByUs(-15, lists(-12, -2), 'failed'), waits],
+    ['is two lists far enough apart and the read together', goneByUs(-15, lists(-12, -2), 'absent'), release],
+    [
+      'waits while a list still shows it, and asks again for its end after the lag (17)',
+      { ...goneByUs(-62, []), machines: [machineOf(1)] },
+      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
+    ],
+    [
+      'waits within the lag while a list still shows it (23)',
+      { ...goneByUs(-50, []), machines: [machineOf(1)] },
+      waits,
+    ],
+  ]);
+});
+
+describe('the proof that a machine is gone, without our own destroy', () => {
+  const gone = (begun: readonly number[], read?: AbsenceView['read'], loginProven?: boolean): Given => ({
+    intent: intent({ issuedAt: at(-4000) }),
+    status: holding(),
+    observed: { ...absent(1, begun, read), loginProven },
+  });
+  table([
+    ['needs lists as far apart as lists may lag', gone(lists(-60, -1), 'absent', true), waits],
+    ['asks for the machine itself first', gone(lists(-61, -1)), { look: { type: 'read', instanceId: 1 } }],
+    [
+      'then asks whether the key is still the one of the login (19)',
+      gone(lists(-61, -1), 'absent'),
+      { look: { type: 'loginProof' } },
+    ],
+    ['is not there with a key that proves nothing (19)', gone(lists(-61, -1), 'absent', false), waits],
+    ['is lists, read and login together', gone(lists(-61, -1), 'absent', true), release],
+    [
+      'does not count lists in which a new machine need not be seen yet (22)',
+      {
+        intent: intent({ issuedAt: at(-100) }),
+        status: holding(),
+        observed: { ...absent(1, lists(-90, -9, -1), 'absent'), loginProven: true },
+      },
+      waits,
+    ],
+  ]);
+});
+
+describe('a deletion that keeps the machine', () => {
+  const retain = { deletionPolicy: 'Retain' } as const;
+  const stop = { deletionPolicy: 'Stop' } as const;
+  table([
+    [
+      'says so on the machine and lets go',
+      held({}, { spec: retain }),
+      { rule: 'keep-machine', actions: ['retain 1 (Retain)', 'release'] },
+    ],
+    [
+      'needs no key with Retain: the way out when a key is gone for ever',
+      held(
+        {},
+        {
+          spec: retain,
+          account: { state: 'notReady', reason: 'KeyRejected', message: 'm', facts: undefined },
+        },
+      ),
+      { rule: 'give-up-machine', actions: ['release'] },
+    ],
+    [
+      'stops it first with Stop',
+      held({}, { spec: stop }),
+      { rule: 'stop-machine', actions: ['stop 1'], afterMs: 30_000, onList: true },
+    ],
+    [
+      'does not ask to stop it again at once',
+      held({}, { spec: stop, memory: { stopAskedAt: at(-10) } }),
+      { rule: 'stop-machine', afterMs: 30_000, onList: true },
+    ],
+    [
+      'lets go of it once it is stopped',
+      held({ actualStatus: 'stopped' }, { spec: stop }),
+      { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
+    ],
+    [
+      'still destroys a second machine that nobody asked for',
+      {
+        intent: intent(),
+        status: holding(),
+        spec: retain,
+        machines: [machineOf(1), machineOf(2, { id: 7 })],
+      },
+      { rule: 'destroy-machines', actions: ['destroy 7 (Destroying)'], afterMs: 5_000, onList: true },
+    ],
+    [
+      'leaves alone what it only watched',
+      held({}, { spec: { adopt: { instanceId: 1, policy: 'Observe' } } }),
+      { rule: 'observed-only', actions: ['release'] },
+    ],
+  ]);
+});
+
+function rented(instanceId: number) {
+  return {
+    attempt: 1,
+    instanceId,
+    answeredAt: at(-5),
+    offer: undefined,
+    offerIndex: undefined,
+    pricePerHour: undefined,
+    specHash: undefined,
+    image: undefined,
+  };
+}
+
+test('what a deletion released says what all machines cost', () => {
+  const step = decide(given({ deleting: true, ...goneByUs(-15, lists(-12, -2), 'absent') }));
+  if (step.type !== 'decision') throw new Error('no decision');
+  // 285 s at $0.50/h, rented at -300 s and ended at -15 s.
+  expect(step.actions[0]).toMatchObject({ note: { note: expect.stringContaining('$0.039583') } });
+  expect(time(-15)).toBeTruthy();
+});
