@@ -1,10 +1,12 @@
 /**
  * How fast the simulator answers on one core, each figure beside a bare node:http server that sends the
  * same bytes: lists of 25 rows with fresh figures, and offer searches of six filters over 2,000 offers.
+ * Counted per second of the server's own processor time, so that a busy machine changes little; the rate
+ * by the clock on the wall stands beside it.
  *
  *   node bench/simulator.ts [seconds per figure, 3 unless given]
  */
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -87,6 +89,7 @@ async function serve(): Promise<void> {
   bare.listen(0, '127.0.0.1', () => {
     const { port } = bare.address() as AddressInfo;
     const sizes = Object.fromEntries([...bodies].map(([path, body]) => [path, body.length]));
+    process.on('message', () => process.send?.(process.cpuUsage()));
     process.send?.({ simulator: url, bare: `http://127.0.0.1:${port}`, sizes });
   });
 }
@@ -99,28 +102,52 @@ interface Servers {
 
 async function measureAll(): Promise<void> {
   const child = fork(fileURLToPath(import.meta.url), ['--serve']);
-  const servers = await new Promise<Servers>((resolve) =>
-    child.once('message', (message) => resolve(message as Servers)),
-  );
+  const servers = await heard<Servers>(child);
   for (const work of WORKS) {
-    await rate(servers.simulator, work, 0.5);
-    const simulated = await rate(servers.simulator, work, seconds);
-    const bare = await rate(servers.bare, work, seconds);
-    const share = Math.round((simulated / bare) * 100);
+    await measure(child, servers.simulator, { ...work, seconds: 0.5 });
+    const simulated = await measure(child, servers.simulator, { ...work, seconds });
+    const bare = await measure(child, servers.bare, { ...work, seconds });
+    const share = Math.round((simulated.perCore / bare.perCore) * 100);
     const kilobytes = Math.round((servers.sizes[work.path] ?? 0) / 1000);
     console.log(
-      `${work.name}: ${Math.round(simulated)} requests/s (goal ${work.goal}), ${share} % of a bare server's ${Math.round(bare)}/s, ${kilobytes} kB each`,
+      `${work.name}: ${Math.round(simulated.perCore)} requests per core and second (goal ${work.goal}), ` +
+        `${share} % of a bare server's ${Math.round(bare.perCore)}, ${kilobytes} kB each; ` +
+        `by the clock ${Math.round(simulated.perSecond)} and ${Math.round(bare.perSecond)}`,
     );
   }
   child.kill();
 }
 
-/** Requests a second over eight keep-alive connections. */
-async function rate(origin: string, work: Work, duration: number): Promise<number> {
+function heard<T>(child: ChildProcess): Promise<T> {
+  return new Promise((resolve) => child.once('message', (message) => resolve(message as T)));
+}
+
+/** Seconds of processor time that the server process has used. */
+async function processorSeconds(child: ChildProcess): Promise<number> {
+  const answer = heard<NodeJS.CpuUsage>(child);
+  child.send('cpu');
+  const { user, system } = await answer;
+  return (user + system) / 1e6;
+}
+
+interface Rate {
+  readonly perCore: number;
+  readonly perSecond: number;
+}
+
+async function measure(child: ChildProcess, origin: string, work: Work & { seconds: number }): Promise<Rate> {
+  const before = await processorSeconds(child);
+  const begun = performance.now();
+  const done = await request(origin, work, work.seconds);
+  const elapsed = (performance.now() - begun) / 1000;
+  return { perCore: done / ((await processorSeconds(child)) - before), perSecond: done / elapsed };
+}
+
+/** How many requests eight keep-alive connections get answered. */
+async function request(origin: string, work: Work, duration: number): Promise<number> {
   const client = Array.from({ length: 8 }, () => new Client(origin));
   const end = performance.now() + duration * 1000;
   let done = 0;
-  const begun = performance.now();
   await Promise.all(
     client.map(async (connection) => {
       while (performance.now() < end) {
@@ -136,7 +163,6 @@ async function rate(origin: string, work: Work, duration: number): Promise<numbe
       }
     }),
   );
-  const elapsed = (performance.now() - begun) / 1000;
   await Promise.all(client.map((connection) => connection.close()));
-  return done / elapsed;
+  return done;
 }

@@ -219,6 +219,14 @@ describe('faults of a reply', () => {
     }
   });
 
+  test('odd-row spoils the first row alone', async () => {
+    const service = market();
+    await fault(service, { name: 'odd-row', endpoint: 'search' });
+    const { offers } = (await service.call('POST /api/v0/bundles/', {})).body;
+    expect(offers[0]).toMatchObject({ id: null, num_gpus: 1.5, dph_total: 'free' });
+    expect(offers[1].id).toEqual(expect.any(Number));
+  });
+
   test('rubbish-reply is no JSON, although the rental happened', async () => {
     const service = market();
     await fault(service, { name: 'rubbish-reply', endpoint: 'rent' });

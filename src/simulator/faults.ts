@@ -75,6 +75,10 @@ const REPLY = {
   'empty-list': { stage: 'reply', what: 'The list is empty, with counts of 0.' },
   'truncated-list': { stage: 'reply', what: 'Half of the list is missing; the counts tell the truth.' },
   'next-token-loop': { stage: 'reply', what: 'Every page of a paged list names the same next page.' },
+  'odd-row': {
+    stage: 'reply',
+    what: 'The first row of a list is nonsense: no id, texts for numbers, numbers for texts, unknown fields.',
+  },
   'price-missing': { stage: 'reply', what: 'Rows of offers and instances carry no price.', stays: true },
 } as const satisfies Record<string, FaultEntry>;
 

@@ -31,6 +31,11 @@ const BEND: Readonly<Record<ReplyFaultName, Bend>> = {
   'truncated-list': (draft) =>
     edited(draft, (body, list, rows) => ({ ...body, [list]: rows.slice(0, Math.floor(rows.length / 2)) })),
   'next-token-loop': (draft) => edited(draft, (body) => ({ ...body, next_token: 'WzBd' })),
+  'odd-row': (draft) =>
+    edited(draft, (body, list, rows) => ({
+      ...body,
+      [list]: rows.map((row, index) => (index === 0 ? oddRow(row) : row)),
+    })),
   'price-missing': (draft) =>
     edited(draft, (body, list, rows) => ({ ...body, [list]: rows.map(withoutPrice) })),
 };
@@ -40,6 +45,7 @@ const OF_LISTS: ReadonlySet<ReplyFaultName> = new Set([
   'empty-list',
   'truncated-list',
   'next-token-loop',
+  'odd-row',
   'price-missing',
 ]);
 
@@ -111,6 +117,21 @@ function withCounts(body: JsonObject, count: number): JsonObject {
     ...Object.fromEntries(counts.map((key) => [key, count])),
     ...('next_token' in body ? { next_token: null } : {}),
   };
+}
+
+/** What a careful client steps over without losing the other rows. */
+function oddRow(row: Json): Json {
+  return isObject(row)
+    ? {
+        ...row,
+        id: null,
+        num_gpus: 1.5,
+        dph_total: 'free',
+        actual_status: 7,
+        label: ['a'],
+        surprise: { deep: [null] },
+      }
+    : row;
 }
 
 const PRICES = [
