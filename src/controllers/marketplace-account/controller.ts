@@ -1,6 +1,7 @@
 import { keyOf } from '../../accounts/account-registry.ts';
 import type { AccountRef } from '../../accounts/account-session.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import type { MarketplaceErrorKind } from '../../marketplace/errors.ts';
 import type { ControllerOptions } from '../../runtime/controller.ts';
 import {
@@ -10,6 +11,7 @@ import {
   type Result,
   requeueAfter,
 } from '../../runtime/controller.ts';
+import { CurrentObjects } from '../../runtime/current-objects.ts';
 import type { Informer } from '../../runtime/informer.ts';
 import { refOfKey } from '../../runtime/kube-object.ts';
 import { type AccountEffects, act } from './act.ts';
@@ -29,22 +31,28 @@ export interface MarketplaceAccountControllerOptions
 export function createMarketplaceAccountController(options: MarketplaceAccountControllerOptions): Controller {
   const { accounts, clock } = options;
   const figuresWrittenAt = new Map<string, number>();
+  const resource = marketplaceAccountResource;
+  const objects = new CurrentObjects({ informer: accounts, client: options.kube, resource, clock });
   const sources: AccountSources = { ...options, figuresWrittenAt: (uid) => figuresWrittenAt.get(uid) };
 
   const reconcile = async (key: string): Promise<Result> => {
-    const account = accounts.get(key);
-    if (!account) {
+    const current = await objects.read(key);
+    if (current.type === 'behind') return requeueAfter(current.afterMs);
+    if (current.type === 'gone') {
       options.registry.forget(refFromKey(key));
       return done;
     }
-    if (!accounts.isCurrent(key)) return requeueAfter(CACHE_BEHIND_MS);
+    const account = current.object;
     const observed = await observe(account, sources);
     const decision = decide(observed);
     const receipt = await record(account, decision, {
       client: options.kube,
       onWritten: (written) => accounts.wrote(written),
     });
-    if (!receipt) return requeueAfter(CACHE_BEHIND_MS);
+    if (!receipt) {
+      objects.lostRace(key);
+      return requeueAfter(LOST_RACE_MS);
+    }
     noteFigures(observed, receipt.account);
     for (const action of decision.actions) await act(action, receipt, options);
     return requeueAfter(decision.requeueAfterMs);
@@ -75,8 +83,8 @@ const REFUSALS: ReadonlySet<MarketplaceErrorKind> = new Set<MarketplaceErrorKind
   'twoFactorRequired',
 ]);
 
-/** The cache is told of our own writes within milliseconds; until then a pass would judge the past. */
-const CACHE_BEHIND_MS = 20;
+/** Someone else wrote first; the next pass reads from the API server. */
+const LOST_RACE_MS = 20;
 
 function refFromKey(key: string): AccountRef {
   const { namespace = '', name } = refOfKey(key);
