@@ -1,0 +1,65 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Secret } from '../lib/secret.ts';
+import { isForLogin, type RentalIntent, readIntent, writeIntent } from './intent.ts';
+import type { KeyRing } from './key-ring.ts';
+import { loginText } from './login.ts';
+
+const keys: KeyRing = [new Secret('one')];
+const login = { url: 'https://market.example', userId: 7 };
+const intent: RentalIntent = {
+  uid: 'u',
+  attempt: 1,
+  offer: 100,
+  generation: 4,
+  spec: 'v1:0123',
+  login: loginText(login),
+  issuedAt: 1_763_640_000_000,
+  deadline: 1_763_640_030_000,
+};
+
+describe('an intent', () => {
+  test('comes back as it was written, with and without known ids', () => {
+    for (const written of [intent, { ...intent, knownIds: [3, 1] }, { ...intent, knownIds: [] }]) {
+      expect(readIntent(keys, writeIntent(keys, written))).toEqual({ type: 'intent', intent: written });
+    }
+  });
+
+  test('is tampered with when any field of it was changed (68)', () => {
+    const fields = JSON.parse(writeIntent(keys, { ...intent, knownIds: [1] })) as Record<string, unknown>;
+    for (const field of Object.keys(fields).filter((name) => name !== 'v')) {
+      const value = fields[field];
+      const changed =
+        typeof value === 'number' ? value + 1 : Array.isArray(value) ? [...value, 2] : `${String(value)}0`;
+      expect(readIntent(keys, JSON.stringify({ ...fields, [field]: changed })), field).toEqual({
+        type: 'tampered',
+      });
+      const { [field]: _gone, ...rest } = fields;
+      expect(readIntent(keys, JSON.stringify(rest)), `without ${field}`).toEqual({ type: 'tampered' });
+    }
+  });
+
+  test('of another version is left alone, whatever else it says (76)', () => {
+    expect(readIntent(keys, '{"v":2,"anything":true}')).toEqual({ type: 'unknownVersion', version: '2' });
+  });
+
+  test('that is missing is none', () => {
+    expect(readIntent(keys, undefined)).toEqual({ type: 'none' });
+  });
+
+  test('of any text never throws and is never believed', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+        expect(['tampered', 'unknownVersion']).toContain(readIntent(keys, text).type);
+      }),
+    );
+  });
+
+  test('with a time that is no whole number is not believed', () => {
+    expect(readIntent(keys, writeIntent(keys, { ...intent, deadline: 1.5 }))).toEqual({ type: 'tampered' });
+  });
+
+  test('is for its own login only (32)', () => {
+    expect([isForLogin(intent, login), isForLogin(intent, { ...login, userId: 8 })]).toEqual([true, false]);
+  });
+});

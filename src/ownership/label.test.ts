@@ -1,0 +1,86 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Secret } from '../lib/secret.ts';
+import { hasOperatorPrefix, type LabelIdentity, makeLabel, makeRetainedLabel, readLabel } from './label.ts';
+
+const identity: LabelIdentity = { installId8: 'abcdef01', keys: [new Secret('one'), new Secret('two')] };
+const facts = { uid: '11111111-2222-4333-8444-555555555555', attempt: 3, issuedAt: 1_763_640_000_000 };
+const label = makeLabel(identity, facts);
+
+describe('a label', () => {
+  test('is written as it is documented, in lower case and far below 256 characters', () => {
+    expect(label).toMatch(
+      /^gpurental1:abcdef01:11111111-2222-4333-8444-555555555555:3:1763640000000:[0-9a-f]{20}$/,
+    );
+    expect(label).toBe(label.toLowerCase());
+  });
+
+  test('comes back with what it was made of, whatever that was', () => {
+    fc.assert(
+      fc.property(
+        fc.uuid(),
+        fc.integer({ min: 0, max: 1e6 }),
+        fc.integer({ min: 0, max: 4e12 }),
+        (uid, attempt, issuedAt) => {
+          expect(readLabel(identity, makeLabel(identity, { uid, attempt, issuedAt }))).toEqual({
+            type: 'verified',
+            retained: false,
+            facts: { uid, attempt, issuedAt },
+          });
+        },
+      ),
+    );
+  });
+
+  test('is not believed when any one character of it is changed', () => {
+    fc.assert(
+      fc.property(fc.nat(label.length - 1), fc.constantFrom(...'0123456789abcdef:x'), (index, character) => {
+        const forged = `${label.slice(0, index)}${character}${label.slice(index + 1)}`;
+        if (forged !== label) expect(readLabel(identity, forged).type).not.toBe('verified');
+      }),
+    );
+  });
+
+  test.each([
+    ['no label', undefined, { type: 'none' }],
+    ['null', null, { type: 'none' }],
+    ['an empty label', '', { type: 'none' }],
+    ["someone's text", 'my machine', { type: 'someoneElses' }],
+    ['a label that was cut (69)', label.slice(0, 60), { type: 'unverified', retained: false }],
+    ['upper case hex', label.toUpperCase(), { type: 'someoneElses' }],
+    [
+      'one of another installation (66)',
+      makeLabel({ ...identity, installId8: '99999999' }, facts),
+      { type: 'foreignInstall', installId8: '99999999', retained: false },
+    ],
+    [
+      'one of our id made with a key that is not ours',
+      makeLabel({ ...identity, keys: [new Secret('other')] }, facts),
+      { type: 'unverified', retained: false },
+    ],
+    [
+      'one made with an older key of the ring',
+      makeLabel({ ...identity, keys: [new Secret('two')] }, facts),
+      { type: 'verified', retained: false, facts },
+    ],
+    ['a retained one', makeRetainedLabel(identity, facts), { type: 'verified', retained: true, facts }],
+    [
+      'a retained one made of a plain one',
+      label.replace('gpurental1:', 'gpurental1-retained:'),
+      { type: 'unverified', retained: true },
+    ],
+    [
+      'a plain one made of a retained one',
+      makeRetainedLabel(identity, facts).replace('-retained', ''),
+      { type: 'unverified', retained: false },
+    ],
+  ])('%s is told apart', (_, text, expected) => {
+    expect(readLabel(identity, text)).toEqual(expected);
+  });
+
+  test('of any installation is known by its prefix', () => {
+    expect([label, makeRetainedLabel(identity, facts), 'gpurental', '', null].map(hasOperatorPrefix)).toEqual(
+      [true, true, false, false, false],
+    );
+  });
+});
