@@ -1,8 +1,8 @@
 import type { Volume, VolumeKind, VolumeListing } from './account-rows.ts';
 import { between, chance } from './chance.ts';
+import { compareColumns, comparison } from './market/search.ts';
+import type { SearchQuery } from './market/search-query.ts';
 import { Refusal } from './refusal.ts';
-import { compareColumns, comparison } from './search.ts';
-import type { SearchQuery } from './search-query.ts';
 import type { Column, Contract, JsonObject, Machine, Offer, World } from './world.ts';
 
 /* Disk volumes and the hosts' ask listings they are rented from (specification 2.1, 3.2, 4.1). PURE. */

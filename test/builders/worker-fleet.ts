@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { serve } from '../../src/controllers/endpoint-group/what-if/serve.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type Transport, TransportError } from '../../src/lib/transport.ts';
-import { shownStatus } from '../../src/simulator/boot.ts';
+import { shownStatus } from '../../src/simulator/instances/boot.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import type { Contract } from '../../src/simulator/world.ts';
 

@@ -1,6 +1,6 @@
+import { readListQuery } from '../instances/list-query.ts';
+import { pageOf } from '../instances/paging.ts';
 import { contractMicros, creditMicros, ledger, secondOf } from '../ledger.ts';
-import { readListQuery } from '../list-query.ts';
-import { pageOf } from '../paging.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import type { JsonObject } from '../world.ts';
 import { endpoint } from './endpoint.ts';

@@ -1,4 +1,5 @@
-import { faultRow, readFault } from '../fault-book.ts';
+import { faultRow, readFault } from '../faults/fault-book.ts';
+import { applyWorldFault, endOutage } from '../faults/world-faults.ts';
 import { FAULTS, faultEntry, isWorldFault } from '../faults.ts';
 import { ledger } from '../ledger.ts';
 import { badRequest, Refusal } from '../refusal.ts';
@@ -6,7 +7,6 @@ import { numberField } from '../request-body.ts';
 import { BOTH, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import type { SimulatedTime } from '../simulated-time.ts';
 import { readWorld, worldJson } from '../world-document.ts';
-import { applyWorldFault, endOutage } from '../world-faults.ts';
 import type { WorldStore } from '../world-store.ts';
 import { tfaControlRoutes } from './tfa-control.ts';
 

@@ -4,7 +4,7 @@ import {
   recycleContract,
   startContract,
   stopContract,
-} from '../contract-state.ts';
+} from '../instances/contract-state.ts';
 import { creditMicros } from '../ledger.ts';
 import { badRequest, Refusal } from '../refusal.ts';
 import { integerField, listField, stringField } from '../request-body.ts';

@@ -1,6 +1,7 @@
 import { microDollars } from '../../lib/money.ts';
-import { readEnv } from '../container-options.ts';
-import { recycleContract } from '../contract-state.ts';
+import { readEnv } from '../instances/container-options.ts';
+import { recycleContract } from '../instances/contract-state.ts';
+import { findTemplate } from '../instances/templates.ts';
 import { creditMicros, ratePerHour, rebill } from '../ledger.ts';
 import { badRequest, Refusal } from '../refusal.ts';
 import {
@@ -13,7 +14,6 @@ import {
 } from '../request-body.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import { atNewPrice } from '../steps/price-increases.ts';
-import { findTemplate } from '../templates.ts';
 import type { Contract, PriceIncrease } from '../world.ts';
 import { endpoint } from './endpoint.ts';
 import { requireContract } from './instances-change.ts';

@@ -1,5 +1,4 @@
-import { contractMicros, creditMicros, ratePerHour, secondOf } from '../ledger.ts';
-import { readListQuery } from '../list-query.ts';
+import { readListQuery } from '../instances/list-query.ts';
 import {
   labelCounts,
   listedContracts,
@@ -8,8 +7,9 @@ import {
   shownRow,
   statusFaults,
   statusOf,
-} from '../listing.ts';
-import { pageOf } from '../paging.ts';
+} from '../instances/listing.ts';
+import { pageOf } from '../instances/paging.ts';
+import { contractMicros, creditMicros, ratePerHour, secondOf } from '../ledger.ts';
 import { Refusal } from '../refusal.ts';
 import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import type { Contract, Json, JsonObject } from '../world.ts';

@@ -1,10 +1,10 @@
-import { columnOf, offerJson } from '../offer-row.ts';
+import { bulkIds, type Rental, rentalReply, rentOffer } from '../instances/rent.ts';
+import { columnOf, offerJson } from '../market/offer-row.ts';
+import { matching, viewOf } from '../market/search.ts';
+import { readSearch } from '../market/search-query.ts';
 import { badRequest, Refusal } from '../refusal.ts';
-import { bulkIds, type Rental, rentalReply, rentOffer } from '../rent.ts';
 import { integerField, isObject, textOf } from '../request-body.ts';
 import { BOTH, json, type Reply, type Route, type RouteContext } from '../route.ts';
-import { matching, viewOf } from '../search.ts';
-import { readSearch } from '../search-query.ts';
 import type { Json, JsonObject, Offer } from '../world.ts';
 import { endpoint } from './endpoint.ts';
 

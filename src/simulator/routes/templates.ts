@@ -1,7 +1,7 @@
+import { findTemplate } from '../instances/templates.ts';
 import { Refusal } from '../refusal.ts';
 import { stringField } from '../request-body.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
-import { findTemplate } from '../templates.ts';
 import type { JsonObject, Template } from '../world.ts';
 import { endpoint } from './endpoint.ts';
 

@@ -1,11 +1,11 @@
+import { findTemplate } from '../instances/templates.ts';
+import { readSearch } from '../market/search-query.ts';
 import { Refusal } from '../refusal.ts';
 import { integerField, isObject, numberField, stringField } from '../request-body.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import { workersOf } from '../scaling/refresh-workers.ts';
 import { readFilters } from '../scaling/rent-worker.ts';
 import type { EndpointGroupRow, WorkerGroupRow } from '../scaling/rows.ts';
-import { readSearch } from '../search-query.ts';
-import { findTemplate } from '../templates.ts';
 import type { JsonObject } from '../world.ts';
 import { endpoint } from './endpoint.ts';
 import { destroyMachine, noSuchEndpoint } from './endpoint-groups.ts';

@@ -1,4 +1,4 @@
-import { endContract, startContract, stopContract } from '../contract-state.ts';
+import { endContract, startContract, stopContract } from '../instances/contract-state.ts';
 import { withoutRows, withRows } from '../rows.ts';
 import type { World } from '../world.ts';
 

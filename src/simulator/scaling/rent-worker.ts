@@ -1,12 +1,12 @@
-import { bootTimeline } from '../boot.ts';
 import { chance } from '../chance.ts';
+import { bootTimeline } from '../instances/boot.ts';
+import { assignPorts } from '../instances/ports.ts';
 import { contractsOf, creditMicros } from '../ledger.ts';
-import { diskMicrosPerHour } from '../offer-row.ts';
-import { assignPorts } from '../ports.ts';
+import { diskMicrosPerHour } from '../market/offer-row.ts';
+import { matching, viewOf } from '../market/search.ts';
+import { readSearch } from '../market/search-query.ts';
 import { isObject } from '../request-body.ts';
 import { withRows } from '../rows.ts';
-import { matching, viewOf } from '../search.ts';
-import { readSearch } from '../search-query.ts';
 import type { Contract, JsonObject, Offer, Template, World } from '../world.ts';
 import type { EndpointGroupRow, WorkerGroupRow, WorkerRow } from './rows.ts';
 import { parseSearchText } from './search-text.ts';

@@ -1,4 +1,4 @@
-import { rebootContract } from '../contract-state.ts';
+import { rebootContract } from '../instances/contract-state.ts';
 import { withRows } from '../rows.ts';
 import type { World } from '../world.ts';
 import { demandOn, noteRate } from './demand.ts';

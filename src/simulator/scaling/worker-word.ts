@@ -1,4 +1,4 @@
-import { shownStatus } from '../boot.ts';
+import { shownStatus } from '../instances/boot.ts';
 import type { Contract, World } from '../world.ts';
 import type { WorkerRow } from './rows.ts';
 

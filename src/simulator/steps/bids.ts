@@ -1,6 +1,6 @@
 import type { AdvanceStep } from '../advance.ts';
 import { chance } from '../chance.ts';
-import { holdContract, startContract } from '../contract-state.ts';
+import { holdContract, startContract } from '../instances/contract-state.ts';
 import { rowsOf } from '../remembered.ts';
 import { withRows } from '../rows.ts';
 import type { Contract, Offer, World } from '../world.ts';

@@ -1,5 +1,5 @@
 import type { AdvanceStep } from '../advance.ts';
-import { holdContract } from '../contract-state.ts';
+import { holdContract } from '../instances/contract-state.ts';
 import { contractMicros, creditMicros, ratePerHour, secondOf } from '../ledger.ts';
 import { rowsOf } from '../remembered.ts';
 import { withRows } from '../rows.ts';

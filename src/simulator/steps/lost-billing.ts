@@ -1,6 +1,6 @@
 import type { AdvanceStep } from '../advance.ts';
-import { shownStatus } from '../boot.ts';
-import { withCompute, withDiskOnly } from '../contract-state.ts';
+import { shownStatus } from '../instances/boot.ts';
+import { withCompute, withDiskOnly } from '../instances/contract-state.ts';
 import { ratePerHour } from '../ledger.ts';
 import { rowsOf } from '../remembered.ts';
 import { withRows } from '../rows.ts';

@@ -1,5 +1,5 @@
 import type { AdvanceStep } from '../advance.ts';
-import { passTransitions } from '../boot.ts';
+import { passTransitions } from '../instances/boot.ts';
 import { rowsOf } from '../remembered.ts';
 import { withRows } from '../rows.ts';
 import type { World } from '../world.ts';

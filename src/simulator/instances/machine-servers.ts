@@ -1,9 +1,9 @@
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import type { Clock, Timer } from '../lib/clock.ts';
+import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Contract, World } from '../world.ts';
+import type { WorldStore } from '../world-store.ts';
 import { shownStatus } from './boot.ts';
-import type { Contract, World } from './world.ts';
-import type { WorldStore } from './world-store.ts';
 
 /*
  * Running machines that answer: a listener on 127.0.0.1 for each port that the market says a machine has.

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { simulatedService } from '../../test/builders/simulated-service.ts';
+import { simulatedService } from '../../../test/builders/simulated-service.ts';
+import type { JsonObject } from '../world.ts';
 import { seededCatalog } from './catalog.ts';
 import { GPU_MODELS } from './gpu-models.ts';
-import type { JsonObject } from './world.ts';
 
 const many = simulatedService({ catalog: 400 });
 

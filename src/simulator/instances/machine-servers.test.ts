@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Listening } from './http-server.ts';
-import { createSimulator, type Simulator, type SimulatorOptions } from './simulator.ts';
+import type { Listening } from '../http-server.ts';
+import { createSimulator, type Simulator, type SimulatorOptions } from '../simulator.ts';
 
 let listening: Listening | undefined;
 afterEach(() => listening?.close());

@@ -1,5 +1,5 @@
-import type { Settings } from './settings.ts';
-import type { Column, Json, JsonObject, Offer, World } from './world.ts';
+import type { Settings } from '../settings.ts';
+import type { Column, Json, JsonObject, Offer, World } from '../world.ts';
 
 /*
  * An offer as a reply shows it: its own columns and those that depend on the time, on the storage asked

@@ -1,8 +1,8 @@
+import { rowsOf } from '../remembered.ts';
+import { callerOf, type RouteContext } from '../route.ts';
+import type { ActiveFault, Contract, Json, JsonObject } from '../world.ts';
 import { shownStatus } from './boot.ts';
 import { instanceJson, instanceRow } from './instance-row.ts';
-import { rowsOf } from './remembered.ts';
-import { callerOf, type RouteContext } from './route.ts';
-import type { ActiveFault, Contract, Json, JsonObject } from './world.ts';
 
 /*
  * Which contracts a list shows to its caller, oldest first. The truth, less what lags, bent by the faults

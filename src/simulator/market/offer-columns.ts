@@ -1,9 +1,9 @@
-import { microDollars } from '../lib/money.ts';
-import type { Random } from '../lib/random.ts';
+import { microDollars } from '../../lib/money.ts';
+import type { Random } from '../../lib/random.ts';
+import type { Column, Machine, Offer } from '../world.ts';
 import { round, span } from './draw.ts';
 import type { GpuModel } from './gpu-models.ts';
 import type { Traits } from './machine-traits.ts';
-import type { Column, Machine, Offer } from './world.ts';
 
 /* An offer with every column of the wire that neither time nor caller changes. PURE. */
 

@@ -1,5 +1,5 @@
+import type { Json } from '../world.ts';
 import { compareValues, type ListQuery, pageToken } from './list-query.ts';
-import type { Json } from './world.ts';
 
 /* One page of a list: filtered, ordered with the id as last word, cut behind the token. PURE. */
 

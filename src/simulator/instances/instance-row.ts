@@ -1,9 +1,9 @@
+import { chance } from '../chance.ts';
+import { secondOf } from '../ledger.ts';
+import type { Profile } from '../route.ts';
+import type { Contract, JsonObject, Machine, World } from '../world.ts';
 import { shownStatus, statusMessage } from './boot.ts';
-import { chance } from './chance.ts';
 import { fixedFields } from './instance-fields.ts';
-import { secondOf } from './ledger.ts';
-import type { Profile } from './route.ts';
-import type { Contract, JsonObject, Machine, World } from './world.ts';
 
 /* An instance as a reply shows it, with figures of this moment. PURE. */
 

@@ -1,8 +1,8 @@
-import type { Random } from '../lib/random.ts';
+import type { Random } from '../../lib/random.ts';
+import type { Machine } from '../world.ts';
 import { pick, round, span } from './draw.ts';
 import type { GpuModel } from './gpu-models.ts';
 import { PLACES, type Place, placeNamed } from './places.ts';
-import type { Machine } from './world.ts';
 
 /* Machines of the market and what they are made of, drawn from a seed. PURE. */
 

@@ -1,11 +1,7 @@
-import { microDollars } from '../lib/money.ts';
-import { bootTimeline } from './boot.ts';
-import { readEnv } from './container-options.ts';
-import { holdContract } from './contract-state.ts';
-import { creditMicros } from './ledger.ts';
-import { diskMicrosPerHour } from './offer-row.ts';
-import { assignPorts, containerPorts } from './ports.ts';
-import { Refusal } from './refusal.ts';
+import { microDollars } from '../../lib/money.ts';
+import { creditMicros } from '../ledger.ts';
+import { diskMicrosPerHour } from '../market/offer-row.ts';
+import { Refusal } from '../refusal.ts';
 import {
   booleanField,
   integerField,
@@ -14,10 +10,14 @@ import {
   numberField,
   stringField,
   textOf,
-} from './request-body.ts';
-import { callerOf, type RouteContext } from './route.ts';
+} from '../request-body.ts';
+import { callerOf, type RouteContext } from '../route.ts';
+import type { ApiKey, Contract, Json, JsonObject, Machine, Offer, Template, Transition } from '../world.ts';
+import { bootTimeline } from './boot.ts';
+import { readEnv } from './container-options.ts';
+import { holdContract } from './contract-state.ts';
+import { assignPorts, containerPorts } from './ports.ts';
 import { findTemplate, mergeTemplate } from './templates.ts';
-import type { ApiKey, Contract, Json, JsonObject, Machine, Offer, Template, Transition } from './world.ts';
 
 /* Renting one offer (specification 4.5): every check first, then contract, key and listing together. */
 

@@ -1,5 +1,5 @@
-import { secondOf } from './ledger.ts';
-import type { Column, Contract, JsonObject, Machine, Offer, World } from './world.ts';
+import { secondOf } from '../ledger.ts';
+import type { Column, Contract, JsonObject, Machine, Offer, World } from '../world.ts';
 
 /* What an instance's row shows as long as nobody changes its contract. PURE. */
 

@@ -1,6 +1,6 @@
+import { rowsOf } from '../remembered.ts';
+import type { Contract, Offer, World } from '../world.ts';
 import { openedPorts } from './container-options.ts';
-import { rowsOf } from './remembered.ts';
-import type { Contract, Offer, World } from './world.ts';
 
 /* Which host ports a machine hands out: unique over the whole market, so that loopback can stand for it. PURE. */
 

@@ -1,7 +1,7 @@
+import { rowsOf } from '../remembered.ts';
+import type { Column, Offer, World } from '../world.ts';
 import { COMPUTED, columnOf, type OfferView } from './offer-row.ts';
-import { rowsOf } from './remembered.ts';
 import type { Condition, Operator, SearchQuery } from './search-query.ts';
-import type { Column, Offer, World } from './world.ts';
 
 /*
  * Runs a search over all offers: conditions first, then the order, as far as the limit goes. Ties are

@@ -1,10 +1,10 @@
-import { type Random, seededRandom } from '../lib/random.ts';
+import { type Random, seededRandom } from '../../lib/random.ts';
+import type { Column, Machine, Offer } from '../world.ts';
 import { pick } from './draw.ts';
 import { GPU_MODELS, type GpuModel } from './gpu-models.ts';
 import { drawMachine, drawTraits, type Traits } from './machine-traits.ts';
 import { FIRST_OFFER, makeOffer, micros } from './offer-columns.ts';
 import { placeNamed } from './places.ts';
-import type { Column, Machine, Offer } from './world.ts';
 
 /*
  * A market to search: machines of hosts with offers on them, every column of the wire filled with figures

@@ -1,10 +1,10 @@
-import { chance } from './chance.ts';
-import { endContract, forceStatus, holdContract } from './contract-state.ts';
-import type { WorldFaultName } from './faults.ts';
-import { creditMicros } from './ledger.ts';
-import { badRequest } from './refusal.ts';
-import { withoutRows, withRows } from './rows.ts';
-import type { ActiveFault, Contract, Machine, User, World } from './world.ts';
+import { chance } from '../chance.ts';
+import type { WorldFaultName } from '../faults.ts';
+import { endContract, forceStatus, holdContract } from '../instances/contract-state.ts';
+import { creditMicros } from '../ledger.ts';
+import { badRequest } from '../refusal.ts';
+import { withoutRows, withRows } from '../rows.ts';
+import type { ActiveFault, Contract, Machine, User, World } from '../world.ts';
 
 /* Faults that strike the world itself, at once. PURE. */
 

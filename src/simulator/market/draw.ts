@@ -1,4 +1,4 @@
-import type { Random } from '../lib/random.ts';
+import type { Random } from '../../lib/random.ts';
 
 /** One of a list; undefined only where it is empty. */
 export const pick = <T>(list: readonly T[], random: Random): T | undefined =>

@@ -1,10 +1,10 @@
+import { badRequest, Refusal } from '../refusal.ts';
+import { isObject, numberField } from '../request-body.ts';
+import type { Settings } from '../settings.ts';
+import type { Column, Json, JsonObject } from '../world.ts';
 import { driverNumber } from './offer-columns.ts';
 import { COMPUTED, type PricingType } from './offer-row.ts';
 import { countryCode } from './places.ts';
-import { badRequest, Refusal } from './refusal.ts';
-import { isObject, numberField } from './request-body.ts';
-import type { Settings } from './settings.ts';
-import type { Column, Json, JsonObject } from './world.ts';
 
 /*
  * The body of an offer search, read into tests and an order. Values are coerced by the type of their
