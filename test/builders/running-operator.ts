@@ -12,7 +12,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { Secret } from '../../src/lib/secret.ts';
-import { type Transport, TransportError } from '../../src/lib/transport.ts';
+import { type Transport, TransportError, type TransportRequest } from '../../src/lib/transport.ts';
 import { exposeOperator } from '../../src/main/exposition.ts';
 import { createOperator, type Operator } from '../../src/main/operator.ts';
 import { tokenCredentials } from '../../src/runtime/credentials.ts';
@@ -56,6 +56,8 @@ export interface BenchOptions {
   readonly simulator?: SimulatorOptions;
   /** Beside the short durations that every bench has. */
   readonly flags?: RawOptions;
+  /** Namespaces that operators of this bench watch beside its own. */
+  readonly alsoWatched?: readonly string[];
   /** Stands for workers of groups and for Prometheus. */
   readonly workerTransport?: Transport;
 }
@@ -66,7 +68,12 @@ export interface TapMoment {
   readonly side: 'kube' | 'marketplace';
   readonly method: string;
   readonly path: string;
+  /** The marketplace key it carries; empty towards the API server. */
+  readonly key: string;
 }
+
+const keyOf = (request: TransportRequest): string =>
+  (request.headers.authorization ?? '').replace(/^Bearer /, '');
 
 /** Durations that fit faults of a second or two. */
 const SHORT: RawOptions = {
@@ -141,7 +148,7 @@ export class OperatorBench {
         ...this.#options.flags,
         ...flags,
         namespace: this.namespace,
-        watchNamespace: [this.namespace],
+        watchNamespace: [this.namespace, ...(this.#options.alsoWatched ?? [])],
         marketplaceUrl: [SIMULATED_URL],
       },
       {},
@@ -151,7 +158,8 @@ export class OperatorBench {
       (inner: Transport, side: TapMoment['side']): Transport =>
       async (request) => {
         if (life.dead) throw new TransportError('this process is dead', { sent: false });
-        const moment = { side, method: request.method, path: request.path };
+        const key = side === 'marketplace' ? keyOf(request) : '';
+        const moment = { side, method: request.method, path: request.path, key };
         await this.tap?.({ ...moment, when: 'before' });
         if (life.dead) throw new TransportError('this process is dead', { sent: false });
         const response = await inner(request);
@@ -315,7 +323,7 @@ export class OperatorBench {
 
   #recorded(): Transport {
     return (request) => {
-      const key = (request.headers.authorization ?? '').replace(/^Bearer /, '');
+      const key = keyOf(request);
       this.calls.push({ method: request.method, path: request.path, key, at: Date.now() });
       return this.simulator.handle(request);
     };

@@ -1,4 +1,4 @@
-import { afterEach, beforeAll } from 'vitest';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../src/api/v1alpha1/names.ts';
 import { type BenchOptions, OperatorBench, type TapMoment } from '../builders/running-operator.ts';
@@ -17,6 +17,21 @@ export function useBenches(): void {
   afterEach(async () => {
     for (const bench of benches.splice(0)) await bench.close();
   });
+}
+
+/** One operator with a ready account for all tests of a file, which use objects of their own. */
+export function useSharedBench(...options: Parameters<typeof readyBench>): () => OperatorBench {
+  let bench: OperatorBench | undefined;
+  beforeAll(async () => {
+    cluster = sharedCluster();
+    bench = await readyBench(...options);
+    benches.splice(benches.indexOf(bench), 1);
+  });
+  afterAll(() => bench?.close());
+  return () => {
+    if (!bench) throw new Error('the operator is not there yet');
+    return bench;
+  };
 }
 
 /** An operator with a ready account. */
