@@ -1,5 +1,6 @@
 import type { AccountDirectory } from '../../accounts/account-directory.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import type { Env } from '../../lib/env.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
@@ -11,6 +12,7 @@ import {
   type Result,
   requeueAfter,
 } from '../../runtime/controller.ts';
+import { CurrentObjects } from '../../runtime/current-objects.ts';
 import type { EventRecorder } from '../../runtime/events.ts';
 import type { Informer } from '../../runtime/informer.ts';
 import type { KubeClient } from '../../runtime/kube-client.ts';
@@ -46,9 +48,6 @@ export interface GpuInstanceControllerOptions {
 /** What a deletion asks for comes before what is bought. */
 const DELETION_PRIORITY = 10;
 
-/** The cache is told of our own writes within milliseconds; until then a pass would judge the past. */
-const CACHE_BEHIND_MS = 20;
-
 /**
  * Keeps one machine per GpuInstance as its spec says: found, rented, watched, replaced, destroyed. Level
  * triggered: a pass looks at the state now, and any pass may be the first after a crash.
@@ -70,13 +69,20 @@ export function createGpuInstanceController(options: GpuInstanceControllerOption
     leaseRemainingMs: () => options.lease.leaseRemainingMs(),
     withoutStart,
   };
+  const objects = new CurrentObjects<GpuInstance>({
+    informer: instances,
+    client: options.cluster,
+    resource: gpuInstanceResource,
+    clock: env.clock,
+  });
   const reconcile = async (key: string, context: ReconcileContext): Promise<Result> => {
-    const object = instances.get(key);
-    if (!object) {
+    const current = await objects.read(key);
+    if (current.type === 'behind') return requeueAfter(current.afterMs);
+    if (current.type === 'gone') {
       probes.forget(key);
       return done;
     }
-    if (!instances.isCurrent(key)) return requeueAfter(CACHE_BEHIND_MS);
+    const { object } = current;
     const memory = memories.of(object.metadata.uid ?? '');
     memory.probe = probes.view(key, object);
     const look = await new Pass(object, {
@@ -90,6 +96,7 @@ export function createGpuInstanceController(options: GpuInstanceControllerOption
     return afterLook(key, object, look);
   };
   const afterLook = (key: string, object: GpuInstance, look: Look): Result => {
+    if (look.lostRace) objects.lostRace(key);
     if (look.onList) waking.onNextList(key, object);
     return look.afterMs === undefined ? done : requeueAfter(look.afterMs);
   };

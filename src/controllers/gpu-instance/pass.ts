@@ -58,7 +58,7 @@ export class Pass {
     const recorded = await record(observed, decision, this.#recordPorts());
     switch (recorded.type) {
       case 'lost':
-        return { afterMs: LOST_RACE_RETRY_MS };
+        return { afterMs: LOST_RACE_RETRY_MS, lostRace: true };
       case 'leaseTooShort':
         return { afterMs: SHORT_LEASE_RETRY_MS };
       case 'refused':

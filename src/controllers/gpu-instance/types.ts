@@ -282,6 +282,8 @@ export interface Look {
   readonly afterMs?: number;
   /** After the next complete list. */
   readonly onList?: boolean;
+  /** A write met a newer version: the copy of the object is not to be believed next time. */
+  readonly lostRace?: boolean;
 }
 
 /** What has to stand on the object before the actions may be carried out. */
