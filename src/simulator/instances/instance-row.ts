@@ -1,7 +1,7 @@
 import { chance } from '../chance.ts';
 import { secondOf } from '../ledger.ts';
 import type { Profile } from '../route.ts';
-import type { Contract, JsonObject, Machine, World } from '../world.ts';
+import type { Contract, JsonObject, Machine, Offer, World } from '../world.ts';
 import { shownStatus, statusMessage } from './boot.ts';
 import { fixedFields } from './instance-fields.ts';
 
@@ -53,15 +53,13 @@ function specifiedRow(contract: Contract, { world, word }: RowView): JsonObject 
 /** Status, load, time left and, while it runs, ports. */
 function movingFields(contract: Contract, { world, word }: RowView): JsonObject {
   const machine = world.tables.machines[contract.machineId];
-  const offer = world.tables.offers[contract.offerId];
   const status = shownStatus(contract, machine);
   return {
     actual_status: word ?? status,
     status_msg: status === contract.actualStatus ? statusMessage(contract, world.now) : null,
     template_name: world.tables.templates[contract.templateId ?? -1]?.name ?? null,
     reliability2: machine?.reliability ?? null,
-    min_bid: offer ? dollars(offer.minBidPerHour) : null,
-    duration: Math.max(0, Number(offer?.columns.end_date ?? 0) - secondOf(world.now)),
+    ...listingFields(world, world.tables.offers[contract.offerId]),
     ...usageFields(world, contract, machine),
     ...portFields(contract, status),
   };
@@ -99,6 +97,13 @@ function usageFields(world: World, contract: Contract, machine: Machine | undefi
     disk_util: rounded(diskShare),
     uptime_mins: rounded((second - secondOf(contract.statusSince)) / 60),
   };
+}
+
+/** What the listing says now: the lowest bid, and how long the machine stays on offer. */
+function listingFields(world: World, offer: Offer | undefined): JsonObject {
+  if (!offer) return { min_bid: null, duration: 0 };
+  const end = Number(offer.columns.end_date ?? 0);
+  return { min_bid: dollars(offer.minBidPerHour), duration: Math.max(0, end - secondOf(world.now)) };
 }
 
 /** The port map is there only while the machine runs and is reached directly. */

@@ -1,5 +1,5 @@
 import type { Settings } from '../settings.ts';
-import type { Column, Json, JsonObject, Offer, World } from '../world.ts';
+import type { Column, Json, Offer, World } from '../world.ts';
 
 /*
  * An offer as a reply shows it: its own columns and those that depend on the time, on the storage asked
@@ -88,15 +88,10 @@ export function columnOf(offer: Offer, name: string, view: OfferView): Column | 
   return computed ? computed(offer, view) : offer.columns[name];
 }
 
-/** The complete row of a reply. */
-export function offerRow(offer: Offer, view: OfferView): JsonObject {
-  return { ...offer.columns, ...computedColumns(offer, view) };
-}
-
 /** JSON of columns that do not change, by the object that holds them: most of a reply is the same each time. */
 const fixedJson = new WeakMap<Offer['columns'], string>();
 
-/** The JSON text of {@link offerRow}. */
+/** The complete row of a reply as JSON text. */
 export function offerJson(offer: Offer, view: OfferView): string {
   let fixed = fixedJson.get(offer.columns);
   if (fixed === undefined) {
