@@ -1,6 +1,15 @@
 import type { TransportRequest } from '../../src/lib/transport.ts';
 import type { Contract } from '../../src/simulator/world.ts';
-import { isObject, type JsonObject, listAt, metadataOf, objectAt, textAt } from './memory-kube/json.ts';
+import {
+  equalJson,
+  isObject,
+  type Json,
+  type JsonObject,
+  listAt,
+  metadataOf,
+  objectAt,
+  textAt,
+} from './memory-kube/json.ts';
 import type { Commit } from './memory-kube/store.ts';
 import type { SimulatedWorld } from './world.ts';
 
@@ -26,6 +35,9 @@ const OPERATOR_LABEL = /^gpurental1(?:-retained)?:[0-9a-f]{8}:([0-9a-f-]+):(\d+)
 /** With frozen leaders a second machine may live until the surplus rule has seen and destroyed it. */
 /** How long a list may show what was (the operator's `--list-lag`). */
 const LIST_LAG_MS = 60_000;
+const CLOCK_SKEW_MS = 60_000;
+/** Late call and list lag together. */
+const LABEL_WINDOW_MS = 180_000;
 const DESTROY_PATH = /^\/api\/v0\/instances\/(\d+)\//;
 const LOOSE_OVERLAP_MS = 300_000;
 
@@ -75,6 +87,11 @@ export class Invariants {
     this.#foreign.set(contract.id, JSON.stringify([contract.label, contract.intendedStatus]));
   }
 
+  /** Another oracle found something wrong. */
+  report(invariant: string, text: string): void {
+    this.#broken(invariant, text);
+  }
+
   isForeign(id: number): boolean {
     return this.#foreign.has(id);
   }
@@ -100,6 +117,7 @@ export class Invariants {
       ({ id, label }) => purchaseOf(label) && !this.#foreign.has(id),
     );
     for (const contract of mine) {
+      if (!fitsItsLabel(contract)) continue;
       const owner = this.#objects.get(purchaseOf(contract.label)?.uid ?? '');
       if (!owner) this.#broken('I1', `contract ${contract.id} still bills and no object claims it`);
       else if (objectAt(owner, 'status')['instanceId'] !== contract.id) {
@@ -122,7 +140,11 @@ export class Invariants {
     if (wanted === 'Running' && contract?.actualStatus !== 'running') {
       this.#broken('ESR', `${name} wants to run and does not: ${state}, ${readyMessage(status)}`);
     }
-    if (wanted === 'Stopped' && contract?.intendedStatus === 'running') {
+    if (
+      wanted === 'Stopped' &&
+      contract?.actualStatus === 'running' &&
+      contract.intendedStatus === 'running'
+    ) {
       this.#broken('ESR', `${name} wants to be stopped and runs: ${state}`);
     }
     if (status['phase'] === 'Running' && !contract) {
@@ -152,7 +174,7 @@ export class Invariants {
   #destroySent(id: number): void {
     const contract = this.#seen.get(id);
     const owner = contract && this.#objects.get(purchaseOf(contract.label)?.uid ?? '');
-    if (!contract || !owner || !isWorkingFor(owner, contract, this.#world)) this.#excused.add(id);
+    if (!contract || !owner || !this.#isWorkingFor(owner, contract)) this.#excused.add(id);
     else if (this.#world.now - (this.#notWorkingAt.get(id) ?? Number.NEGATIVE_INFINITY) < LIST_LAG_MS) {
       this.#excused.add(id);
     }
@@ -162,7 +184,7 @@ export class Invariants {
   #noteHealth(live: readonly Contract[]): void {
     for (const contract of live) {
       const owner = this.#objects.get(purchaseOf(contract.label)?.uid ?? '');
-      if (owner && !isWorkingFor(owner, contract, this.#world)) {
+      if (owner && !this.#isWorkingFor(owner, contract)) {
         this.#notWorkingAt.set(contract.id, this.#world.now);
       }
     }
@@ -175,6 +197,7 @@ export class Invariants {
     );
     if (!purchase) return;
     const { uid, attempt } = purchase;
+    this.#boughtFor.set(contract.id, this.#objects.get(uid)?.['spec']);
     if (this.#handsOn.has(uid)) return;
     const owner = this.#objects.get(uid);
     if (owner && !hasIntentFor(owner, attempt)) {
@@ -192,7 +215,7 @@ export class Invariants {
     const uid = purchaseOf(contract.label)?.uid;
     const owner = uid === undefined ? undefined : this.#objects.get(uid);
     if (!owner || uid === undefined || this.#handsOn.has(uid)) return;
-    if (isWorkingFor(owner, contract, this.#world)) {
+    if (this.#isWorkingFor(owner, contract)) {
       this.#broken('I4', `contract ${contract.id} was destroyed while ${nameOf(owner)} wanted it and it ran`);
     }
   }
@@ -200,11 +223,30 @@ export class Invariants {
   readonly #elsewhere = new Set<number>();
   /** Contracts that were not at work when a process sent their destroy. */
   readonly #excused = new Set<number>();
+  /** The spec that stood when a contract began: one of another spec may be replaced. */
+  readonly #boughtFor = new Map<number, Json | undefined>();
   readonly #notWorkingAt = new Map<number, number>();
 
   /** Somebody else ends that contract, in the console. */
   destroyedElsewhere(id: number): void {
     this.#elsewhere.add(id);
+  }
+
+  /** Whether that contract is what the object records and wants, and does its work. */
+  #isWorkingFor(object: JsonObject, contract: Contract): boolean {
+    const status = objectAt(object, 'status');
+    const spec = objectAt(object, 'spec');
+    const machine = this.#world.market.store.current().tables.machines[contract.machineId];
+    return (
+      metadataOf(object)['deletionTimestamp'] === undefined &&
+      status['instanceId'] === contract.id &&
+      spec['powerState'] === 'Running' &&
+      contract.image === spec['image'] &&
+      equalJson(this.#boughtFor.get(contract.id), withoutPower(spec, this.#boughtFor.get(contract.id))) &&
+      contract.actualStatus === 'running' &&
+      contract.intendedStatus === 'running' &&
+      machine?.state === 'up'
+    );
   }
 
   #checkForeign(contracts: Readonly<Record<number, Contract>>): void {
@@ -295,6 +337,21 @@ export class Invariants {
   }
 }
 
+/**
+ * Whether a machine began when its label says. A process whose clock is wrong by more than a minute labels
+ * machines that no label proves to be ours: they are reported and never touched (design: `LabelCopied`).
+ */
+function fitsItsLabel({ label, createdAt }: Contract): boolean {
+  const issuedAt = Number(/:(\d+):[0-9a-f]+$/.exec(label ?? '')?.[1]);
+  return createdAt >= issuedAt - CLOCK_SKEW_MS && createdAt <= issuedAt + LABEL_WINDOW_MS;
+}
+
+/** A spec with the power state that another one has: stopping and starting replace nothing. */
+function withoutPower(spec: JsonObject, other: Json | undefined): JsonObject {
+  const powerState = isObject(other) ? other['powerState'] : undefined;
+  return powerState === undefined ? spec : { ...spec, powerState };
+}
+
 const nameOf = (object: JsonObject): string => String(metadataOf(object)['name']);
 
 function hasIntentFor(object: JsonObject, attempt: number): boolean {
@@ -302,22 +359,6 @@ function hasIntentFor(object: JsonObject, attempt: number): boolean {
   if (annotation === undefined) return false;
   const intent: unknown = JSON.parse(annotation);
   return isObject(intent) && Number(intent['attempt']) >= attempt;
-}
-
-/** Whether that contract is what the object records and wants, and does its work. */
-function isWorkingFor(object: JsonObject, contract: Contract, world: SimulatedWorld): boolean {
-  const status = objectAt(object, 'status');
-  const spec = objectAt(object, 'spec');
-  const machine = world.market.store.current().tables.machines[contract.machineId];
-  return (
-    metadataOf(object)['deletionTimestamp'] === undefined &&
-    status['instanceId'] === contract.id &&
-    spec['powerState'] === 'Running' &&
-    contract.image === spec['image'] &&
-    contract.actualStatus === 'running' &&
-    contract.intendedStatus === 'running' &&
-    machine?.state === 'up'
-  );
 }
 
 function readyMessage(status: JsonObject): string {

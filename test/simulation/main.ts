@@ -1,66 +1,100 @@
-/** `make simulate`: seeded schedules of the production operator. SEEDS, SEED and MODE come from the environment. */
-import { performance } from 'node:perf_hooks';
-import { type Mode, runSchedule, type ScheduleResult } from './schedule.ts';
+/**
+ * `make simulate`: the production operator under seeded faults. From the environment: MODE (swarm, systematic,
+ * sequences), SEEDS (how many), FIRST_SEED, SEED (replays one), MINUTES (ends then). Exit 1 on a violation.
+ */
+import { Figures } from './figures.ts';
+import { type Mode, runSchedule } from './schedule.ts';
+import { runSequences } from './sequences.ts';
 import { shrink } from './shrink.ts';
+import { type Planned, replayPlan, runSystematic } from './systematic.ts';
 
 const MODES: readonly Mode[] = ['sweeperOff', 'all'];
+/** Stories are long; more of them than this help nobody. */
+const MOST_STORIES = 3;
 
-function percentile(values: readonly number[], share: number): number {
-  if (values.length === 0) return 0;
-  const sorted = [...values].sort((a, b) => a - b);
-  return Math.round((sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0) * 10) / 10;
+const number = (name: string, otherwise: number): number => Number(process.env[name] ?? otherwise);
+const say = (text: string): void => void process.stderr.write(`${text}\n`);
+
+/** Runs one way of looking for violations. */
+type Search = (figures: Figures, goOn: () => boolean) => Promise<void>;
+
+const SEARCHES: Readonly<Record<string, Search>> = { swarm, systematic, sequences };
+
+async function swarm(figures: Figures, goOn: () => boolean): Promise<void> {
+  const only = process.env['SEED'];
+  const first = only === undefined ? number('FIRST_SEED', Math.floor(Date.now() / 1000)) : Number(only);
+  const count = only === undefined ? number('SEEDS', process.env['MINUTES'] ? 1e9 : 100) : 1;
+  say(`Seeds from ${first}, each with and without the sweeper`);
+  for (let seed = first; seed < first + count && goOn(); seed += 1) {
+    for (const mode of MODES) {
+      const result = await runSchedule({ seed, mode, keepTrace: false });
+      figures.add({ ...result, mode, violations: result.violations.length });
+      if (result.violations.length > 0) await tellSeed(seed, mode);
+    }
+  }
 }
 
-const spread = (values: readonly number[]) => ({
-  p50: percentile(values, 0.5),
-  p99: percentile(values, 0.99),
-  max: percentile(values, 1),
-});
-
-async function tellStory(seed: number, mode: Mode): Promise<void> {
+async function tellSeed(seed: number, mode: Mode): Promise<void> {
   const { faults, result } = await shrink({ seed, mode });
-  process.stderr.write(`\nSeed ${seed}, ${mode}: ${result.violations.length} violations. `);
-  process.stderr.write(
-    `Shortest fault list that still breaks: ${JSON.stringify(faults.map(({ index, kind }) => `${index} ${kind}`))}\n`,
-  );
-  process.stderr.write(`Replay: SEED=${seed} make simulate\n`);
-  for (const line of result.trace) process.stderr.write(`${line}\n`);
+  const list = faults.map(({ index, kind }) => `${index} ${kind}`);
+  tellStory(`Seed ${seed}, ${mode}; shortest fault list: ${JSON.stringify(list)}`, result.trace);
+  say(`Replay: SEED=${seed} make simulate`);
+}
+
+let stories = 0;
+function tellStory(title: string, trace: readonly string[]): void {
+  say(`\n${title}`);
+  stories += 1;
+  if (stories > MOST_STORIES) return;
+  for (const line of trace) say(line);
+}
+
+async function systematic(figures: Figures, goOn: () => boolean): Promise<void> {
+  const broken: Planned[] = [];
+  const pairs = process.env['PAIRS'] !== '0';
+  const coverage = await runSystematic({
+    pairs,
+    goOn,
+    onPlan: (planned) => {
+      const { result } = planned;
+      figures.add({ ...result, mode: 'sweeperOff', violations: result.violations.length });
+      if (result.violations.length > 0) broken.push(planned);
+    },
+  });
+  say(`Single points ${coverage.singles.covered} of ${coverage.singles.total}`);
+  say(`Pairs within one life ${coverage.pairs.covered} of ${coverage.pairs.total}`);
+  figures.coverage.covered = coverage.singles.covered + coverage.pairs.covered;
+  figures.coverage.total = coverage.singles.total + coverage.pairs.total;
+  for (const planned of broken) {
+    const { trace, violations } = await replayPlan(planned);
+    tellStory(
+      `Plan ${JSON.stringify(planned.strikes)} of the ${planned.life} life: ${violations[0]?.text}`,
+      trace,
+    );
+  }
+}
+
+async function sequences(figures: Figures, goOn: () => boolean): Promise<void> {
+  await runSequences({
+    seed: number('SEED', number('FIRST_SEED', 1)),
+    goOn,
+    onSequence: ({ name, result }) => {
+      figures.add({ ...result, mode: 'sweeperOff', violations: result.violations.length });
+      const [first] = result.violations;
+      if (first) tellStory(`Sequence ${name}: ${first.invariant} ${first.text}`, result.trace);
+    },
+  });
 }
 
 async function main(): Promise<void> {
-  const only = process.env['SEED'];
-  const first =
-    only === undefined ? Number(process.env['FIRST_SEED'] ?? Math.floor(Date.now() / 1000)) : Number(only);
-  const count = only === undefined ? Number(process.env['SEEDS'] ?? 100) : 1;
-  const wasted: Record<Mode, number[]> = { all: [], sweeperOff: [] };
-  const results: ScheduleResult[] = [];
-  let violations = 0;
-  let hash = '';
-  const startedAt = performance.now();
-  process.stderr.write(`Seeds ${first} to ${first + count - 1}, each with and without the sweeper\n`);
-  for (let seed = first; seed < first + count; seed += 1) {
-    for (const mode of MODES) {
-      const result = await runSchedule({ seed, mode, keepTrace: false });
-      results.push(result);
-      wasted[mode].push(...result.wastedSeconds);
-      hash = result.traceHash;
-      if (result.violations.length === 0) continue;
-      violations += result.violations.length;
-      await tellStory(seed, mode);
-    }
-  }
-  const minutes = (performance.now() - startedAt) / 60_000;
-  const virtualHours = results.reduce((sum, { virtualSeconds }) => sum + virtualSeconds, 0) / 3600;
-  const summary = {
-    schedules: results.length,
-    violations,
-    wastedContractSeconds: { sweeperOff: spread(wasted.sweeperOff), all: spread(wasted.all) },
-    schedulesPerMinutePerCore: Math.round(results.length / minutes),
-    virtualHoursPerMinute: Math.round((virtualHours / minutes) * 10) / 10,
-    traceHash: hash,
-  };
-  process.stdout.write(`${JSON.stringify(summary)}\n`);
-  process.exitCode = violations > 0 ? 1 : 0;
+  const mode = process.env['MODE'] ?? 'swarm';
+  const search = SEARCHES[mode];
+  if (!search) throw new Error(`MODE=${mode}: write one of ${Object.keys(SEARCHES).join(', ')}`);
+  const minutes = number('MINUTES', Number.POSITIVE_INFINITY);
+  const figures = new Figures();
+  await search(figures, () => figures.minutes < minutes);
+  process.stdout.write(`${JSON.stringify(figures.summary())}\n`);
+  process.exitCode = figures.violations > 0 ? 1 : 0;
 }
 
 await main();

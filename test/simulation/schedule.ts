@@ -46,6 +46,8 @@ const SECOND = 1000;
 const FAULTS_MS = 600 * SECOND;
 /** What recovery may take: the longest boot, settle and backoff together. */
 const RECOVERY_MS = 900 * SECOND;
+/** A person looks at what is reported, as the messages ask. */
+const CONFIRMATIONS_MS = [120 * SECOND, 400 * SECOND];
 const QUIET_MS = 600 * SECOND;
 const COPY_LABELS_AT_MS = 120 * SECOND;
 const FIRST_NAMES = ['a', 'b', 'c'];
@@ -259,5 +261,7 @@ class Schedule {
     this.#world.tell('the faults stop');
     clearFaults(this.#world);
     for (const { machine } of this.#world.processes) machine.wallSkewMs = 0;
+    const { scheduler } = this.#world;
+    for (const afterMs of CONFIRMATIONS_MS) scheduler.after(afterMs, () => this.#users.confirmRollback());
   }
 }

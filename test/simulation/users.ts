@@ -107,6 +107,25 @@ export class Users {
     return typeof id === 'number' ? id : undefined;
   }
 
+  /** A person has looked at the machines that `MemoryRolledBack` names: objects removed by force look like a restore. */
+  confirmRollback(): void {
+    const kind = this.#world.kube.kind('marketplaceaccounts');
+    this.#try('a user confirms that memory may have been rolled back', () =>
+      this.#world.kube.writes.update(
+        { kind, namespace: NAMESPACE, name: 'default' },
+        (current) => {
+          const metadata = metadataOf(current);
+          const annotations = {
+            ...objectAt(metadata, 'annotations'),
+            'gpurental.dev/confirm-rollback': String(this.#world.second),
+          };
+          return { ...current, metadata: { ...metadata, annotations } };
+        },
+        undefined,
+      ),
+    );
+  }
+
   /** Names of the instances that stand now. */
   names(): string[] {
     const kind = this.#world.kube.kind(GPU_INSTANCES);

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import type { Mode } from './schedule.ts';
+
+/** What a run of the simulation adds up to; the last line on stdout. */
+export interface Summary {
+  readonly schedules: number;
+  readonly violations: number;
+  readonly wastedContractSeconds: Readonly<Record<Mode, Spread>>;
+  /** (effect × fault) points and pairs of them; 0 of 0 where the mode has none. */
+  readonly pairsCovered: number;
+  readonly pairsTotal: number;
+  readonly schedulesPerMinutePerCore: number;
+  readonly virtualHoursPerMinute: number;
+  readonly traceHash: string;
+}
+
+interface Spread {
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+/** One finished schedule, plan or sequence. */
+export interface Finished {
+  readonly mode: Mode;
+  readonly violations: number;
+  readonly wastedSeconds: readonly number[];
+  readonly virtualSeconds: number;
+  readonly traceHash: string;
+}
+
+/** Adds finished schedules up. The simulation runs on one core. */
+export class Figures {
+  readonly #startedAt = performance.now();
+  readonly #wasted: Readonly<Record<Mode, number[]>> = { all: [], sweeperOff: [] };
+  readonly #hash = createHash('sha256');
+  readonly coverage = { covered: 0, total: 0 };
+  #schedules = 0;
+  #violations = 0;
+  #virtualSeconds = 0;
+
+  add({ mode, violations, wastedSeconds, virtualSeconds, traceHash }: Finished): void {
+    this.#schedules += 1;
+    this.#violations += violations;
+    this.#virtualSeconds += virtualSeconds;
+    this.#wasted[mode].push(...wastedSeconds);
+    this.#hash.update(traceHash);
+  }
+
+  get minutes(): number {
+    return (performance.now() - this.#startedAt) / 60_000;
+  }
+
+  /** Time on a processor, so that a busy machine changes no figure. */
+  get #coreMinutes(): number {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 60e6;
+  }
+
+  get violations(): number {
+    return this.#violations;
+  }
+
+  summary(): Summary {
+    const minutes = this.#coreMinutes;
+    return {
+      schedules: this.#schedules,
+      violations: this.#violations,
+      wastedContractSeconds: {
+        sweeperOff: spread(this.#wasted.sweeperOff),
+        all: spread(this.#wasted.all),
+      },
+      pairsCovered: this.coverage.covered,
+      pairsTotal: this.coverage.total,
+      schedulesPerMinutePerCore: Math.round(this.#schedules / minutes),
+      virtualHoursPerMinute: Math.round(this.#virtualSeconds / 360 / minutes) / 10,
+      traceHash: this.#hash.copy().digest('hex').slice(0, 16),
+    };
+  }
+}
+
+function spread(values: readonly number[]): Spread {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (share: number): number => {
+    const value = sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+    return Math.round(value * 10) / 10;
+  };
+  return { p50: at(0.5), p99: at(0.99), max: at(1) };
+}
