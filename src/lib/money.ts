@@ -20,7 +20,9 @@ export function microDollars(dollars: number): MicroDollars | undefined {
 export function formatDollars(amount: MicroDollars): string {
   const sign = amount < 0 ? '-' : '';
   const whole = Math.abs(Math.round(amount));
-  const fraction = String(whole % 1_000_000).padStart(6, '0').replace(/0{1,4}$/, '');
+  const fraction = String(whole % 1_000_000)
+    .padStart(6, '0')
+    .replace(/0{1,4}$/, '');
   return `${sign}${Math.floor(whole / 1_000_000)}.${fraction}`;
 }
 
