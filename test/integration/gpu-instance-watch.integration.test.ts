@@ -1,0 +1,350 @@
+import { describe, expect, test } from 'vitest';
+import { annotations } from '../../src/api/v1alpha1/names.ts';
+import { until } from '../builders/until.ts';
+import {
+  conditionOf,
+  contracts,
+  deleteInstance,
+  destroys,
+  goneFromCluster,
+  patchInstance,
+  reached,
+  readyBench,
+  rents,
+  running,
+  useBenches,
+  watchDoubles,
+} from './gpu-instance-bench.ts';
+
+useBenches();
+
+const IMPATIENT = { replacement: { tolerance: { exitedSeen: 2, unknown: '1s', offline: '1s' } } };
+
+/** The object once it runs on another machine than this one. */
+async function replaced(
+  bench: Awaited<ReturnType<typeof readyBench>>,
+  before: number | undefined,
+  limitMs = 40_000,
+) {
+  return until(
+    'another machine runs',
+    async () => {
+      const job = await bench.instance('job');
+      return job?.status?.phase === 'Running' && job.status.instanceId !== before ? job : undefined;
+    },
+    limitMs,
+  );
+}
+
+const threeLists = async (bench: Awaited<ReturnType<typeof readyBench>>) => {
+  const lists = () => bench.callsTo('GET', /\/instances\/$/).length;
+  const enough = lists() + 3;
+  await until('three more lists', () => lists() >= enough);
+};
+
+describe('a machine that is lost', () => {
+  test.each([
+    ['25: its container ends', 'exited', 'Exited'],
+    ['25: its host is disconnected', 'offline', 'HostOffline'],
+    ['25: its host sends no heartbeat', 'unknown', 'HostSilent'],
+  ] as const)(
+    'scenario %s: it is destroyed, confirmed gone and replaced elsewhere',
+    async (_, fault, reason) => {
+      const bench = await readyBench();
+      const first = await running(bench, 'job', IMPATIENT);
+      const single = watchDoubles(bench);
+      await bench.fault(fault, { instance: first.status?.instanceId });
+      const second = await replaced(bench, first.status?.instanceId);
+      expect(second.status?.history).toMatchObject([
+        { attempt: 1, instanceId: first.status?.instanceId, reason },
+      ]);
+      expect(second.status?.machineId).not.toBe(first.status?.machineId);
+      expect(destroys(bench)).toHaveLength(1);
+      single();
+    },
+  );
+
+  test('scenario 26: a status that flaps at every look is neither replaced nor written down each time', async () => {
+    const bench = await readyBench();
+    const job = await running(bench, 'job', { replacement: { tolerance: { unknown: '10s' } } });
+    await bench.fault('flap', { instance: job.status?.instanceId });
+    const before = bench.kubeCalls.length;
+    for (let round = 0; round < 4; round++) await threeLists(bench);
+    const writes = bench.kubeCalls
+      .slice(before)
+      .filter(({ method, path }) => method === 'PUT' && path.endsWith('/gpuinstances/job/status'));
+    expect(writes.length).toBeLessThanOrEqual(4);
+    expect(destroys(bench)).toEqual([]);
+  });
+
+  test('scenario 27: a status word that nobody knows is shown and never judged', async () => {
+    const bench = await readyBench();
+    const job = await running(bench, 'job', IMPATIENT);
+    await bench.fault('unknown-status', { instance: job.status?.instanceId });
+    await reached(bench, 'job', 'StatusUnrecognized');
+    await threeLists(bench);
+    expect(destroys(bench)).toEqual([]);
+    await bench.clearFaults();
+    expect((await reached(bench, 'job', 'Ready')).status?.instanceId).toBe(job.status?.instanceId);
+  });
+
+  test('scenario 28: a machine that never gets past loading is replaced after its time', async () => {
+    const bench = await readyBench();
+    await bench.fault('stuck-loading', { count: 1 });
+    await bench.createInstance('job', { timeouts: { loading: '2s' } });
+    const job = await reached(bench, 'job', 'Ready', 40_000);
+    expect(job.status?.history).toMatchObject([{ reason: 'LoadingTimedOut' }]);
+    expect(bench.billing()).toHaveLength(1);
+  });
+
+  test('scenario 9: a machine that is made stopped is asked to start, and replaced when it does not', async () => {
+    const bench = await readyBench();
+    await bench.fault('create-stopped', { count: 1 });
+    await bench.fault('cannot-start', { count: 1 });
+    await bench.createInstance('job', { timeouts: { start: '2s' } });
+    const job = await reached(bench, 'job', 'Ready', 40_000);
+    expect(bench.billing()).toHaveLength(1);
+    expect(bench.billing()[0]?.id).toBe(job.status?.instanceId);
+  });
+
+  test('scenario 30: an image that crashes at start ends at the brake, not in a loop', async () => {
+    const bench = await readyBench();
+    await bench.fault('crash-image');
+    await bench.createInstance('job', { replacement: { maxPerHour: 2, tolerance: { exitedSeen: 1 } } });
+    const job = await reached(bench, 'job', 'TooManyRentals', 60_000);
+    expect(job.status?.rentals).toHaveLength(2);
+    await threeLists(bench);
+    expect(rents(bench)).toHaveLength(2);
+    expect(bench.billing()).toEqual([]);
+  });
+
+  test('replacement.policy Never keeps the lost machine and says so', async () => {
+    const bench = await readyBench();
+    const job = await running(bench, 'job', {
+      replacement: { policy: 'Never', tolerance: { offline: '1s' } },
+    });
+    await bench.fault('offline', { instance: job.status?.instanceId });
+    const stalled = await reached(bench, 'job', 'ReplacementOff');
+    expect(conditionOf(stalled, 'Stalled')?.status).toBe('True');
+    expect(destroys(bench)).toEqual([]);
+  });
+});
+
+describe('a machine that someone else destroyed (scenario 24)', () => {
+  test('is replaced once lists and read agree', async () => {
+    const bench = await readyBench();
+    const first = await running(bench);
+    await bench.fault('destroyed-elsewhere', { instance: first.status?.instanceId });
+    const second = await replaced(bench, first.status?.instanceId);
+    expect(second.status?.history).toMatchObject([{ reason: 'Vanished' }]);
+  });
+
+  test('is not replaced where onVanish is Hold', async () => {
+    const bench = await readyBench();
+    const first = await running(bench, 'job', { onVanish: 'Hold' });
+    await bench.fault('destroyed-elsewhere', { instance: first.status?.instanceId });
+    const held = await reached(bench, 'job', 'VanishedHeld', 40_000);
+    expect(conditionOf(held, 'Stalled')?.status).toBe('True');
+    expect(rents(bench)).toHaveLength(1);
+  });
+});
+
+describe('lists that cannot be trusted', () => {
+  test.each([
+    ['20: empty with 200', 'empty-list', 2],
+    ['21: truncated', 'truncated-list', 4],
+  ] as const)('scenario %s: nothing is destroyed, nothing is rented', async (_, fault, count) => {
+    const bench = await readyBench();
+    const job = await running(bench);
+    await bench.fault(fault, { endpoint: 'list', count });
+    await threeLists(bench);
+    await threeLists(bench);
+    expect(destroys(bench)).toEqual([]);
+    expect(rents(bench)).toHaveLength(1);
+    expect((await reached(bench, 'job', 'Ready')).status?.instanceId).toBe(job.status?.instanceId);
+  });
+
+  test('scenario 23: a list that still shows the destroyed machine as running delays the next one, and brings nothing back', async () => {
+    const bench = await readyBench();
+    const first = await running(bench, 'job', IMPATIENT);
+    const single = watchDoubles(bench);
+    await bench.fault('ghost-rows', { seconds: 3 });
+    await patchInstance(bench, { spec: { image: 'example/image:2' } });
+    const second = await replaced(bench, first.status?.instanceId);
+    expect(second.status?.history).toMatchObject([{ reason: 'SpecChanged' }]);
+    expect(contracts(bench)).toBe(2);
+    single();
+  });
+});
+
+describe('a destroy that does not go as it should', () => {
+  test.each([
+    ['16: its answer is lost', 'reset-after', {}],
+    ['16: it times out before it is done', 'reset-before', { count: 2 }],
+    ['17: it answers success and does nothing', 'delete-ignored', { count: 1 }],
+    ['18: it says that there is no such machine', '5xx-with-effect', {}],
+    ['19: it answers 404 as for a bad key', 'auth-as-404', { count: 1 }],
+  ] as const)(
+    'scenario %s: it is repeated until lists and read prove the machine gone',
+    async (_, fault, body) => {
+      const bench = await readyBench();
+      await running(bench);
+      await bench.fault(fault, { endpoint: 'destroy', ...body });
+      await deleteInstance(bench);
+      await goneFromCluster(bench, 'job', 40_000);
+      expect(bench.billing()).toEqual([]);
+    },
+  );
+
+  test('scenario 31: a key that is revoked stops it, and it goes on by itself when the key is good again', async () => {
+    const bench = await readyBench();
+    await running(bench);
+    await bench.fault('revoked-key', { count: 40 });
+    await deleteInstance(bench);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    expect((await bench.instance('job'))?.metadata.finalizers).toEqual(['gpurental.dev/machine']);
+    expect(bench.billing()).toHaveLength(1);
+    await bench.clearFaults();
+    await goneFromCluster(bench, 'job', 40_000);
+    expect(bench.billing()).toEqual([]);
+  });
+});
+
+describe('what people do', () => {
+  test('scenario 46: an object deleted and made anew under its name: the old machine goes, the new object gets its own', async () => {
+    const bench = await readyBench();
+    const first = await running(bench);
+    await deleteInstance(bench);
+    await goneFromCluster(bench);
+    const second = await running(bench);
+    expect(second.metadata.uid).not.toBe(first.metadata.uid);
+    expect(bench.billing().map(({ id }) => id)).toEqual([second.status?.instanceId]);
+  });
+
+  test('scenario 62: all objects of a namespace that are deleted at once go when their machines are gone', async () => {
+    const bench = await readyBench();
+    await running(bench, 'one');
+    await running(bench, 'two');
+    await bench.cluster.kubectl(['delete', 'gpuinstances', '--all', '-n', bench.namespace, '--wait=false']);
+    await goneFromCluster(bench, 'one');
+    await goneFromCluster(bench, 'two');
+    expect(bench.billing()).toEqual([]);
+  });
+
+  test('scenario 68: a label that someone copied onto a machine of his own is never destroyed with the object', async () => {
+    const bench = await readyBench();
+    const job = await running(bench);
+    const { contracts: table } = bench.simulator.world().tables;
+    const mine = table[job.status?.instanceId ?? 0];
+    if (!mine) throw new Error('no contract');
+    bench.simulator.store.put('contracts', {
+      ...mine,
+      id: mine.id + 500,
+      startedAt: mine.createdAt,
+      createdAt: mine.createdAt - 86_400_000,
+    } as never);
+    await threeLists(bench);
+    await deleteInstance(bench);
+    await goneFromCluster(bench);
+    expect(destroys(bench)).toHaveLength(1);
+    expect(destroys(bench)[0]?.path).toContain(String(mine.id));
+  });
+
+  test('scenario 71: a status that someone edits is repaired by the label, and nothing foreign is touched', async () => {
+    const bench = await readyBench();
+    const job = await running(bench);
+    await bench.cluster.kubectl([
+      'patch',
+      'gpuinstance',
+      'job',
+      '-n',
+      bench.namespace,
+      '--subresource=status',
+      '--type=merge',
+      '-p',
+      JSON.stringify({ status: { instanceId: 4_711 } }),
+    ]);
+    const repaired = await until('the status is right again', async () => {
+      const seen = await bench.instance('job');
+      return seen?.status?.instanceId === job.status?.instanceId ? seen : undefined;
+    });
+    expect(repaired.status?.attempt).toBe(1);
+    expect(contracts(bench)).toBe(1);
+    expect(destroys(bench)).toEqual([]);
+  });
+
+  test('scenario 76: an intent of another version is left alone', async () => {
+    const bench = await readyBench();
+    await bench.stop();
+    await bench.createInstance('job');
+    await patchInstance(bench, { metadata: { annotations: { [annotations.rentalIntent]: '{"v":99}' } } });
+    await bench.start();
+    await reached(bench, 'job', 'IntentUnknown');
+    expect(rents(bench)).toEqual([]);
+  });
+
+  test('an object that is paused keeps its lost machine, and goes on when it is not', async () => {
+    const bench = await readyBench();
+    const first = await running(bench, 'job', { ...IMPATIENT, paused: false });
+    await patchInstance(bench, { spec: { paused: true } });
+    await bench.fault('offline', { instance: first.status?.instanceId });
+    await reached(bench, 'job', 'Paused');
+    expect(destroys(bench)).toEqual([]);
+    await patchInstance(bench, { spec: { paused: false } });
+    await replaced(bench, first.status?.instanceId);
+  });
+
+  test('replace-at asks for another machine once', async () => {
+    const bench = await readyBench();
+    const first = await running(bench);
+    const when = new Date().toISOString();
+    await patchInstance(bench, { metadata: { annotations: { [annotations.replaceAt]: when } } });
+    const second = await replaced(bench, first.status?.instanceId);
+    expect(second.status?.history).toMatchObject([{ reason: 'ReplaceRequested' }]);
+    await threeLists(bench);
+    await threeLists(bench);
+    expect((await bench.instance('job'))?.status?.instanceId).toBe(second.status?.instanceId);
+    expect(contracts(bench)).toBe(2);
+  });
+
+  test('requested-at is echoed', async () => {
+    const bench = await readyBench();
+    await running(bench);
+    await patchInstance(bench, { metadata: { annotations: { [annotations.requestedAt]: 'now-1' } } });
+    await until('the echo', async () => (await bench.instance('job'))?.status?.requestedAt === 'now-1');
+  });
+
+  test('deletionPolicy Retain leaves the machine with a label that says so', async () => {
+    const bench = await readyBench();
+    await running(bench, 'job', { deletionPolicy: 'Retain' });
+    await deleteInstance(bench);
+    await goneFromCluster(bench);
+    expect(bench.billing()).toMatchObject([{ label: expect.stringMatching(/^gpurental1-retained:/) }]);
+    expect(destroys(bench)).toEqual([]);
+  });
+
+  test('deletionPolicy Stop leaves the machine stopped', async () => {
+    const bench = await readyBench();
+    const job = await running(bench, 'job', { deletionPolicy: 'Stop' });
+    await deleteInstance(bench);
+    await goneFromCluster(bench);
+    const contract = bench.simulator.world().tables.contracts[job.status?.instanceId ?? 0];
+    expect(contract?.actualStatus).toBe('stopped');
+    expect(contract?.label).toMatch(/^gpurental1-retained:/);
+  });
+
+  test('maxTotalCost destroys the machine and says so', async () => {
+    const bench = await readyBench();
+    await bench.createInstance('job', { maxTotalCost: '0.0005' });
+    await until(
+      'it is stalled',
+      async () => {
+        const stalled = conditionOf(await bench.instance('job'), 'Stalled');
+        return stalled?.status === 'True' && stalled.reason === 'LimitReached';
+      },
+      40_000,
+    );
+    expect(bench.billing()).toEqual([]);
+    expect(rents(bench)).toHaveLength(1);
+  });
+});
