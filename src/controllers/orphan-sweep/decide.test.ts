@@ -124,3 +124,19 @@ describe('counting sweeps', () => {
     expect(memory.count('two', 1, [5]).get(5)).toBe(1);
   });
 });
+
+describe('what a consistent list settled', () => {
+  test('speaks for the same machines for a minute', () => {
+    const memory = new SweepMemory();
+    memory.settle('login', [5, 6], 0);
+    expect(memory.isSettled('login', [5, 6], 59_999)).toBe(true);
+    expect(memory.isSettled('login', [5, 6], 60_000)).toBe(false);
+  });
+
+  test('says nothing about others', () => {
+    const memory = new SweepMemory();
+    memory.settle('login', [5], 0);
+    expect(memory.isSettled('login', [5, 6], 1)).toBe(false);
+    expect(memory.isSettled('other', [5], 1)).toBe(false);
+  });
+});

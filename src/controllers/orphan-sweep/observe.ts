@@ -41,18 +41,16 @@ export interface Sweep {
  */
 export async function observe(sweep: Sweep, sources: SweepSources): Promise<Observed> {
   const [first] = sweep.sessions;
-  const { objects, entries } = await settledCensus(sweep, sources);
   const accounts = sweep.sessions.flatMap(({ ref }) => sources.accounts.get(keyOf(ref)) ?? []);
+  const policy = policyOf(accounts);
+  const { objects, entries } = await settledCensus(sweep, policy, sources);
   const state = sources.installation.state();
   const observed: Observed = {
     now: sources.clock.now(),
     candidates: candidatesOf(sweep, unclaimedOf(entries), sources.memory),
     copied: entries.flatMap((entry) => (entry.type === 'copied' ? [entry.row.id] : [])),
     before: first.findings(),
-    policy:
-      accounts.length > 0 && accounts.every(({ spec }) => spec.orphanPolicy === 'Destroy')
-        ? 'Destroy'
-        : 'Report',
+    policy,
     breaker: openBreaker(sweep) ?? { type: 'closed' },
     sweep: state.type === 'known' ? state.sweep : 'clusterChanged',
     isLeader: sources.isLeader(),
@@ -60,6 +58,12 @@ export async function observe(sweep: Sweep, sources: SweepSources): Promise<Obse
     newestRecordAt: newestRecord(objects, accounts),
   };
   return Object.freeze(observed);
+}
+
+/** Where several accounts share a login, all of them must want orphans destroyed. */
+function policyOf(accounts: readonly MarketplaceAccount[]): Observed['policy'] {
+  const destroys = accounts.length > 0 && accounts.every(({ spec }) => spec.orphanPolicy === 'Destroy');
+  return destroys ? 'Destroy' : 'Report';
 }
 
 /** One open breaker of a login keeps its machines from being swept. */
@@ -72,16 +76,28 @@ interface Census {
   readonly entries: readonly CensusEntry[];
 }
 
-/** By the cache where that claims everything, else by objects read now. */
-async function settledCensus({ sessions }: Sweep, sources: SweepSources): Promise<Census> {
+/** By the cache where that claims everything or where machines are only reported again; else by objects read now. */
+async function settledCensus(
+  { sessions }: Sweep,
+  policy: Observed['policy'],
+  sources: SweepSources,
+): Promise<Census> {
   const [session] = sessions;
+  const login = loginText(session.login);
   const retained = sessions.flatMap((each) => each.retained());
   const cached = sources.allObjects();
   const entries = session.census(cached, retained) ?? [];
-  if (unclaimedOf(entries).length === 0) return { objects: cached, entries };
+  const suspects = idsOf(unclaimedOf(entries));
+  const now = sources.clock.monotonic();
+  const isOldNews = policy === 'Report' && sources.memory.isSettled(login, suspects, now);
+  if (suspects.length === 0 || isOldNews) return { objects: cached, entries };
   const objects = await sources.listObjects();
-  return { objects, entries: session.census(objects, retained) ?? [] };
+  const settled = session.census(objects, retained) ?? [];
+  sources.memory.settle(login, idsOf(unclaimedOf(settled)), now);
+  return { objects, entries: settled };
 }
+
+const idsOf = (unclaimed: readonly Unclaimed[]) => unclaimed.map(({ row }) => row.id);
 
 type Unclaimed = Extract<CensusEntry, { type: 'unclaimed' }>;
 
@@ -94,7 +110,7 @@ function candidatesOf(
   unclaimed: readonly Unclaimed[],
   memory: SweepMemory,
 ): readonly Candidate[] {
-  const ids = unclaimed.map(({ row }) => row.id);
+  const ids = idsOf(unclaimed);
   const sweeps = memory.count(loginText(sweep.sessions[0].login), sweep.list.begunAt, ids);
   return unclaimed.map(({ row, facts }) => ({
     instanceId: row.id,

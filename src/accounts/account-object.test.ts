@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest';
+import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
+import { annotations } from '../api/v1alpha1/names.ts';
+import { accountObject, monthName, monthStart } from './account-object.ts';
+
+const NOW = Date.parse('2026-11-20T12:00:00Z');
+
+function instance(status: object, metadata: object = {}, spec: object = {}): GpuInstance {
+  return {
+    apiVersion: 'gpurental.dev/v1alpha1',
+    kind: 'GpuInstance',
+    metadata: {
+      namespace: 'team',
+      name: 'a',
+      uid: 'u',
+      creationTimestamp: '2026-11-20T08:00:00Z',
+      ...metadata,
+    },
+    spec: { accountRef: { name: 'default' }, ...spec },
+    status,
+  } as GpuInstance;
+}
+
+const withIntent = (attempt: number, status: object = {}) =>
+  instance(status, {
+    annotations: { [annotations.rentalIntent]: JSON.stringify({ v: 1, attempt, issuedAt: NOW - 5 }) },
+  });
+
+describe('an intent', () => {
+  test.each([
+    ['is open before its result is recorded', withIntent(1), true],
+    ['is closed by the attempt in the status', withIntent(1, { attempt: 1 }), false],
+    ['of a later attempt is open again', withIntent(2, { attempt: 1 }), true],
+    [
+      'that is no JSON counts as none',
+      instance({}, { annotations: { [annotations.rentalIntent]: '{' } }),
+      false,
+    ],
+  ])('%s', (_, object, open) => {
+    expect(accountObject(object, NOW).hasOpenIntent).toBe(open);
+  });
+
+  test('is a record of a rental, as are the times in the status', () => {
+    expect(accountObject(withIntent(1), NOW).newestRentalAt).toBe(NOW - 5);
+    const rentals = ['2026-11-20T11:00:00Z', '2026-11-20T11:30:00Z'];
+    expect(accountObject(instance({ rentals }), NOW).newestRentalAt).toBe(Date.parse(rentals[1] ?? ''));
+    expect(accountObject(instance({}), NOW).newestRentalAt).toBeUndefined();
+  });
+});
+
+describe('what it spent this month', () => {
+  const cost = (changes: object) => ({
+    accrued: '10.00',
+    pricePerHour: '1.00',
+    since: '2026-11-20T10:00:00Z',
+    ...changes,
+  });
+  const old = { creationTimestamp: '2026-10-01T00:00:00Z' };
+
+  test.each([
+    ['of an object of this month everything, up to now', instance({ cost: cost({}) }), 12_000_000],
+    [
+      'of an older one no more than its price can have made this month',
+      instance({ cost: cost({ accrued: '9000.00' }) }, old),
+      468_000_000,
+    ],
+    [
+      'of an older one without a machine, what its machines of this month cost',
+      instance(
+        {
+          cost: { accrued: '9000.00' },
+          history: [
+            { endedAt: '2026-11-03T00:00:00Z', cost: '4.00' },
+            { endedAt: '2026-10-30T00:00:00Z', cost: '7.00' },
+          ],
+        },
+        old,
+      ),
+      4_000_000,
+    ],
+    ['nothing, before it rented', instance({}), 0],
+  ])('%s', (_, object, spent) => {
+    expect(accountObject(object, NOW).spentThisMonth).toBe(spent);
+  });
+});
+
+test('a price counts only while a machine is held', () => {
+  const cost = { accrued: '0.00', pricePerHour: '2.00' };
+  expect(accountObject(instance({ cost, instanceId: 5 }), NOW).pricePerHour).toBe(2_000_000);
+  expect(accountObject(instance({ cost }), NOW).pricePerHour).toBe(0);
+});
+
+test('a machine that is being replaced or destroyed is leaving', () => {
+  const conditions = (reason: string) => [
+    { type: 'Rented', status: 'False', reason, message: '', lastTransitionTime: '' },
+  ];
+  expect(accountObject(instance({ conditions: conditions('Replacing') }), NOW).leaving).toBe(true);
+  expect(accountObject(instance({ conditions: conditions('HostOffline') }), NOW).leaving).toBe(false);
+});
+
+test('a recorded claim needs an id and a code', () => {
+  expect(accountObject(instance({ instanceId: 5, claim: 'c', attempt: 2 }), NOW).claim).toEqual({
+    uid: 'u',
+    attempt: 2,
+    instanceId: 5,
+    claim: 'c',
+  });
+  expect(accountObject(instance({ instanceId: 5 }), NOW).claim).toBeUndefined();
+});
+
+test('months are those of UTC', () => {
+  const lastMoment = Date.parse('2026-11-30T23:59:59.999Z');
+  expect([monthName(lastMoment), monthName(lastMoment + 1)]).toEqual(['2026-11', '2026-12']);
+  expect(monthStart(lastMoment)).toBe(Date.parse('2026-11-01T00:00:00Z'));
+});
