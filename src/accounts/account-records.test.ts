@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest';
+import { memoryCluster, refusedBy } from '../../test/builders/memory-cluster.ts';
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import { marketplaceAccountResource } from '../api/v1alpha1/names.ts';
+import type { KubeObject } from '../runtime/kube-object.ts';
+import { AccountRecords, withDeparted, withRetained } from './account-records.ts';
+
+const NOW = Date.parse('2026-11-20T12:00:00Z');
+
+async function setUp() {
+  const cluster = memoryCluster();
+  const ref = { namespace: 'default', name: 'default' };
+  const created = await cluster.kube.create<KubeObject>(marketplaceAccountResource, {
+    apiVersion: 'gpurental.dev/v1alpha1',
+    kind: 'MarketplaceAccount',
+    metadata: ref,
+    spec: { apiKeySecretRef: { name: 'key' } },
+  } as KubeObject);
+  const written: MarketplaceAccount[] = [];
+  const records = new AccountRecords({
+    client: cluster.kube,
+    clock: cluster.clock,
+    ref: { ...ref, uid: created.metadata.uid ?? '' },
+    onWritten: (account) => written.push(account),
+  });
+  const status = async () =>
+    (await cluster.kube.get<MarketplaceAccount & KubeObject>(marketplaceAccountResource, ref))?.status;
+  return { cluster, records, written, status, ref };
+}
+
+const departed = (uid: string, spentThisMonth = 1_000_000) => ({
+  uid,
+  rentals: [NOW - 1_000],
+  spentThisMonth,
+  newestRentalAt: NOW - 1_000,
+});
+
+describe('what deleted objects leave', () => {
+  test('is added up, however many go at once, in few writes', async () => {
+    const { records, status, written } = await setUp();
+    const all = Array.from({ length: 200 }, (_, index) =>
+      records.write(withDeparted(departed(`u${index}`), NOW)),
+    );
+    await Promise.all(all);
+    expect((await status())?.deletedObjects).toMatchObject({ month: '2026-11', spent: '200.00' });
+    expect((await status())?.deletedObjects?.rentals).toHaveLength(200);
+    expect(written.length).toBeLessThanOrEqual(3);
+  });
+
+  test('survives a writer who was faster', async () => {
+    const { records, status, cluster } = await setUp();
+    let conflicts = 2;
+    cluster.intercept = (request) =>
+      request.method === 'PUT' && conflicts-- > 0 ? refusedBy(409, 'Conflict') : undefined;
+    const writing = records.write(withDeparted(departed('u'), NOW));
+    await cluster.clock.advance(1_000);
+    await writing;
+    expect((await status())?.deletedObjects?.spent).toBe('1.00');
+  });
+
+  test('is told to have failed where the API server does not take it', async () => {
+    const { records, cluster } = await setUp();
+    cluster.intercept = (request) => (request.method === 'PUT' ? refusedBy(403, 'Forbidden') : undefined);
+    await expect(records.write(withDeparted(departed('u'), NOW))).rejects.toMatchObject({
+      kind: 'forbidden',
+    });
+  });
+
+  test('is needed by nobody once the account is gone', async () => {
+    const { records, cluster, ref, written } = await setUp();
+    await cluster.kube.delete(marketplaceAccountResource, ref);
+    await records.write(withDeparted(departed('u'), NOW));
+    expect(written).toHaveLength(0);
+  });
+
+  test('of a former month is forgotten, of the last hour kept', () => {
+    const before = {
+      deletedObjects: {
+        month: '2026-10',
+        spent: '50.00',
+        rentals: ['2026-11-20T10:00:00Z', '2026-11-20T11:30:00Z'],
+      },
+    };
+    expect(withDeparted(departed('u'), NOW)(before).deletedObjects).toEqual({
+      month: '2026-11',
+      spent: '1.00',
+      rentals: ['2026-11-20T11:30:00Z', '2026-11-20T11:59:59Z'],
+    });
+  });
+
+  test('never makes the newest rental older', () => {
+    const before = { lastRentalAt: '2026-11-20T12:00:00Z' };
+    expect(withDeparted(departed('u'), NOW)(before).lastRentalAt).toBe('2026-11-20T12:00:00Z');
+  });
+});
+
+describe('a machine that is kept', () => {
+  const machine = {
+    instanceId: 5,
+    objectUid: 'u',
+    owner: 'team/a',
+    policy: 'Retain',
+    pricePerHour: 500_000,
+  } as const;
+
+  test('is listed with its price and owner, once', () => {
+    const once = withRetained(machine, NOW)({});
+    const twice = withRetained(machine, NOW + 1_000)(once);
+    expect(twice.retained).toEqual([
+      {
+        instanceId: 5,
+        owner: 'team/a',
+        ownerUid: 'u',
+        since: '2026-11-20T12:00:01Z',
+        policy: 'Retain',
+        pricePerHour: '0.50',
+      },
+    ]);
+  });
+
+  test('is refused with what to do when the list is full', () => {
+    const entry = { owner: 'o', ownerUid: 'u', since: '2026-11-20T12:00:00Z', policy: 'Retain' as const };
+    const full = {
+      retained: Array.from({ length: 256 }, (_, index) => ({ ...entry, instanceId: index + 100 })),
+    };
+    expect(() => withRetained(machine, NOW)(full)).toThrow('destroy some of them at the marketplace first');
+  });
+});

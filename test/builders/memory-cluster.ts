@@ -1,0 +1,59 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { silentLogger } from '../../src/lib/logger.ts';
+import { seededRandom } from '../../src/lib/random.ts';
+import type { Transport, TransportRequest } from '../../src/lib/transport.ts';
+import { noCredentials } from '../../src/runtime/credentials.ts';
+import { createKubeClient, type KubeClient } from '../../src/runtime/kube-client.ts';
+import type { JsonObject } from '../simulation/memory-kube/json.ts';
+import { createMemoryKube, type MemoryKube } from '../simulation/memory-kube/memory-kube.ts';
+import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
+
+const definitions = readdirSync(join(import.meta.dirname, '..', '..', 'crds')).map(
+  (file) => parse(readFileSync(join(import.meta.dirname, '..', '..', 'crds', file), 'utf8')) as JsonObject,
+);
+
+/** A Kubernetes API in memory with our kinds, behind the real client. For unit tests of what reads and writes a little. */
+export interface MemoryCluster {
+  readonly kube: KubeClient;
+  readonly memory: MemoryKube;
+  readonly clock: VirtualClock;
+  /** Everything sent so far, as method and path. */
+  readonly sent: string[];
+  /** Answers in the server's place where it returns something; nothing by default. */
+  intercept: (request: TransportRequest) => ReturnType<Transport> | undefined;
+}
+
+export function memoryCluster(): MemoryCluster {
+  const clock = createVirtualClock({ startMs: Date.parse('2026-11-20T12:00:00Z') });
+  const memory = createMemoryKube({ clock, random: seededRandom(3), definitions });
+  const sent: string[] = [];
+  const transport: Transport = (request) => {
+    sent.push(`${request.method} ${request.path}`);
+    return cluster.intercept(request) ?? memory.transport(request);
+  };
+  const kube = createKubeClient({
+    transport,
+    origin: 'https://memory',
+    credentials: noCredentials,
+    clock,
+    random: seededRandom(4),
+    log: silentLogger,
+  });
+  const cluster: MemoryCluster = { kube, memory, clock, sent, intercept: () => undefined };
+  return cluster;
+}
+
+/** A refusal as the API server words one. */
+export async function refusedBy(status: number, reason: string): ReturnType<Transport> {
+  const text = JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', reason, code: status });
+  return {
+    status,
+    headers: { 'content-type': 'application/json' },
+    body: (async function* () {
+      yield new TextEncoder().encode(text);
+    })(),
+    destroy() {},
+  };
+}
