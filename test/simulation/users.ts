@@ -86,8 +86,17 @@ export class Users {
     );
   }
 
-  /** Rents a machine in the console, beside the operator. Resolves with its id, or undefined where it was refused. */
+  /** Rents a machine in the console, beside the operator. Resolves with its id, or undefined where none is told. */
   async rentByHand(offerId: number, label: string | undefined): Promise<number | undefined> {
+    const outcome = await this.#putAsk(offerId, label).catch((error: unknown) => String(error));
+    this.#world.tell(
+      `a user rents offer ${offerId} by hand with the label ${label ?? 'none'}: ${typeof outcome === 'number' ? outcome : 'no answer'}`,
+    );
+    return typeof outcome === 'number' ? outcome : undefined;
+  }
+
+  /** Faults of the marketplace strike this call too: it rejects, or resolves without an id. */
+  async #putAsk(offerId: number, label: string | undefined): Promise<number | undefined> {
     const { market } = this.#world;
     const response = await market.handle({
       method: 'PUT',
@@ -98,12 +107,8 @@ export class Users {
     });
     const chunks: Uint8Array[] = [];
     for await (const chunk of response.body) chunks.push(chunk);
-    const reply: unknown =
-      response.status === 200 ? JSON.parse(Buffer.concat(chunks).toString('utf8')) : undefined;
+    const reply: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
     const id = isObject(reply) ? reply['new_contract'] : undefined;
-    this.#world.tell(
-      `a user rents offer ${offerId} by hand with the label ${label ?? 'none'}: ${response.status}`,
-    );
     return typeof id === 'number' ? id : undefined;
   }
 
