@@ -8,6 +8,7 @@ import type { AvoidList } from './avoid-list.ts';
 import type { BreakerState } from './breaker.ts';
 import type { LabelEcho } from './label-echo.ts';
 import type { AccountLimits } from './limits.ts';
+import type { ServiceTime } from './service-clock.ts';
 import type { Tickets } from './tickets.ts';
 
 /** Name of a MarketplaceAccount. */
@@ -55,6 +56,8 @@ export interface AccountSession {
   readonly tickets: Tickets;
   limits(): AccountLimits;
   pollIntervalMs(): number;
+  /** By the clock that dates machines. */
+  serviceTime(): ServiceTime;
   breaker(): BreakerState;
   labelEcho(): LabelEcho;
   /** What the service showed for a label it had been sent. The first answer of a login is made durable. */

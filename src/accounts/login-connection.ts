@@ -9,6 +9,7 @@ import { type Login, loginText } from '../ownership/login.ts';
 import { KeyHolder, keyTransport, NO_KEY } from './key-transport.ts';
 import { OfferReservations } from './offer-reservations.ts';
 import { SearchCache } from './search-cache.ts';
+import { ServiceClock } from './service-clock.ts';
 
 /** What every marketplace connection of this process is made of. */
 export interface MarketplaceAccess {
@@ -29,6 +30,7 @@ export interface LoginConnection {
   readonly pacer: Pacer;
   readonly searches: SearchCache;
   readonly reservations: OfferReservations;
+  readonly serviceClock: ServiceClock;
 }
 
 interface Shared {
@@ -83,11 +85,12 @@ export class LoginConnections {
     const { clock, random, log, transport } = this.#access;
     const pacer = createPacer({ clock, scale: this.#access.paced ? 1 : 0 });
     const keys = new KeyHolder();
+    const serviceClock = new ServiceClock(clock);
     const client = createMarketplaceClient({
       baseUrl: login.url,
       // The transport puts in the key in force, so that the client outlives a change of it.
       apiKey: NO_KEY,
-      transport: keyTransport(transport, keys),
+      transport: serviceClock.listening(keyTransport(transport, keys)),
       clock,
       random,
       log,
@@ -97,6 +100,7 @@ export class LoginConnections {
       connection: {
         login,
         keys,
+        serviceClock,
         client,
         pacer,
         feed: createFeed({

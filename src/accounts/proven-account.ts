@@ -21,6 +21,7 @@ import type { AccountLimits } from './limits.ts';
 import { limitsOf } from './limits.ts';
 import type { LoginConnection } from './login-connection.ts';
 import { type CensusEntry, MachineCensus } from './machine-census.ts';
+import type { ServiceTime } from './service-clock.ts';
 import { type AccountSums, type BrakeSettings, type DepartedSums, sumAccount } from './spend-brake.ts';
 import { type AccountRefusal, TicketOffice } from './ticket-office.ts';
 import type { Tickets } from './tickets.ts';
@@ -119,6 +120,10 @@ export class ProvenAccount implements AccountSession {
 
   pollIntervalMs(): number {
     return pollIntervalOf(this.#account, this.#options.minPollIntervalMs);
+  }
+
+  serviceTime(): ServiceTime {
+    return this.#options.connection.serviceClock.now();
   }
 
   breaker(): BreakerState {

@@ -153,6 +153,7 @@ export function facts(change: Partial<AccountFacts> = {}): AccountFacts {
     avoided: { offers: new Set(), machines: new Set(), hosts: new Set() },
     reserved: new Set(),
     pollIntervalMs: 10_000,
+    serviceTime: { type: 'known', at: NOW },
     startUnsupported: false,
     ...change,
   };

@@ -39,6 +39,7 @@ export function staticSession(looked: LookedAt): AccountSession {
     },
     limits: () => limitsOf(account),
     pollIntervalMs: () => parseDuration(account.spec.pollInterval) ?? 10_000,
+    serviceTime: () => ({ type: 'unknown' }),
     breaker: () => breakerOf(account),
     labelEcho: () => echo(account.status?.labelsEchoed),
     labelReadBack() {},

@@ -28,6 +28,7 @@ import type { Action, Purchase } from './types.ts';
 const PURCHASE: Purchase = {
   attempt: 1,
   issuedAt: NOW,
+  decidedAt: NOW,
   offer: offer(),
   offerIndex: 0,
   pricePerHour: 500_000,

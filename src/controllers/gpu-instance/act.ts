@@ -103,8 +103,8 @@ async function rent(purchase: Purchase, receipt: Receipt, ports: ActPorts): Prom
   if (!(receipt instanceof PurchaseReceipt) || !session)
     throw new TypeError('a rent needs the receipt of its intent');
   const { intent, ticket } = receipt;
-  const age = clock.now() - intent.issuedAt;
-  const deadlineMs = intent.deadline - clock.now();
+  const age = clock.now() - purchase.decidedAt;
+  const deadlineMs = intent.deadline - intent.issuedAt - age;
   if (!ticket.use() || age > OLDEST_INTENT_MS || age < 0 || deadlineMs <= 0) {
     ticket.settle({ rented: false });
     throw new MarketplaceError('The rental was not sent: too much time passed after it was recorded.', {

@@ -4,6 +4,7 @@ import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import type { Env } from '../../lib/env.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
+import { AccessReviews } from '../../runtime/access-review.ts';
 import {
   type Controller,
   createController,
@@ -57,6 +58,7 @@ export function createGpuInstanceController(options: GpuInstanceControllerOption
   const memories = new Memories();
   const withoutStart = new Set<string>();
   const steady = new SteadyClock(env.clock);
+  const reviews = new AccessReviews(options.cluster, env.clock);
   const sources: Sources = {
     clock: env.clock,
     random: env.random,
@@ -90,6 +92,7 @@ export function createGpuInstanceController(options: GpuInstanceControllerOption
       sources,
       memory,
       withoutStart,
+      reviews,
       log: context.log,
       instanceMetrics: options.instanceMetrics ?? silentInstanceMetrics,
     }).run();

@@ -17,7 +17,19 @@ export interface CloserSources {
 /** The same view with what a rule asked for, and with the time that it took. */
 export async function lookCloser(observed: Observed, need: Need, sources: CloserSources): Promise<Observed> {
   const seen = await readNeed(observed, need, sources);
-  return { ...observed, ...seen, now: Math.floor(sources.clock.now()), steadyNow: sources.steady.now() };
+  return {
+    ...withServiceTime(observed, sources),
+    ...seen,
+    now: Math.floor(sources.clock.now()),
+    steadyNow: sources.steady.now(),
+  };
+}
+
+/** A read may have taken long: what is bought after it is dated anew. */
+function withServiceTime(observed: Observed, { session }: CloserSources): Observed {
+  if (!session || observed.account.state !== 'ready') return observed;
+  const facts = { ...observed.account.facts, serviceTime: session.serviceTime() };
+  return { ...observed, account: { ...observed.account, facts } };
 }
 
 async function readNeed(observed: Observed, need: Need, sources: CloserSources): Promise<Partial<Observed>> {

@@ -80,11 +80,12 @@ export class ObjectMemory {
    * Notes what this pass sees, before it decides. A bad word counts from when this process first saw it: a
    * wall clock that is wrong after a restart must not make a machine lost that has only just turned bad.
    */
-  look({ object, intent, recorded, list, steady }: Sight): void {
+  look({ object, intent, recorded, list, steady, serviceNow }: Sight): void {
     this.#atGeneration(object.metadata.generation);
     const { status } = object;
-    if (intent.type === 'intent') this.#deadline(intent.intent, steady);
-    if (this.intent) this.#deadline(this.intent, steady);
+    for (const each of [intent.type === 'intent' ? intent.intent : undefined, this.intent]) {
+      if (each) this.#deadline(each, serviceNow ?? each.issuedAt, steady);
+    }
     this.#held(status, steady);
     this.#start = translated(this.#start, status?.startRequestedAt, steady);
     this.#progressOnRecord = translated(this.#progressOnRecord, status?.progressAt, steady);
@@ -97,10 +98,13 @@ export class ObjectMemory {
     this.#generation = generation;
   }
 
-  /** The wall clock of this moment says how far off a deadline is; after that only the monotonic one counts. */
-  #deadline({ attempt, deadline, issuedAt }: RentalIntent, steady: SteadyClock): void {
+  /** The service's clock says once how long ago an intent was issued; after that only the monotonic one counts. */
+  #deadline({ attempt, deadline, issuedAt }: RentalIntent, serviceNow: number, steady: SteadyClock): void {
     if (attempt <= (this.#intentDeadline?.attempt ?? 0)) return;
-    this.#intentDeadline = { attempt, at: steady.fromWall(issuedAt) + (deadline - issuedAt) };
+    this.#intentDeadline = {
+      attempt,
+      at: steady.now() - Math.max(0, serviceNow - issuedAt) + (deadline - issuedAt),
+    };
   }
 
   #held(status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
@@ -157,6 +161,8 @@ export interface Sight {
   readonly recorded: Instance | undefined;
   readonly list: CompleteList | undefined;
   readonly steady: SteadyClock;
+  /** undefined: not to be told at this moment. */
+  readonly serviceNow: number | undefined;
 }
 
 /** A time of the record, and what it was in steady time when this process first read it. */

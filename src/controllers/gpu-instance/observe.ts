@@ -53,7 +53,14 @@ export function observe(object: GpuInstance, memory: ObjectMemory, sources: Sour
   const intent = readIntent(identity.keys, object.metadata.annotations?.[annotations.rentalIntent]);
   const list = session?.feed.latest();
   const recorded = recordedRow(object, list);
-  memory.look({ object, intent, recorded, list, steady: sources.steady });
+  memory.look({
+    object,
+    intent,
+    recorded,
+    list,
+    steady: sources.steady,
+    serviceNow: serviceNow(session, sources),
+  });
   const view = memory.view();
   return {
     now: Math.floor(sources.clock.now()),
@@ -83,6 +90,13 @@ export function observe(object: GpuInstance, memory: ObjectMemory, sources: Sour
   };
 }
 
+/** The service's time where it says one; undefined while our own clocks have parted since. */
+function serviceNow(session: AccountSession | undefined, { clock }: Sources): number | undefined {
+  const time = session?.serviceTime() ?? { type: 'unknown' };
+  if (time.type === 'stale') return undefined;
+  return time.type === 'known' ? time.at : clock.now();
+}
+
 function recordedRow(object: GpuInstance, list: CompleteList | undefined): Instance | undefined {
   const id = object.status?.instanceId;
   return id === undefined ? undefined : list?.rows.get(id);
@@ -108,6 +122,7 @@ function accountFacts(session: AccountSession, object: GpuInstance, sources: Sou
     avoided: session.avoid.current(),
     reserved: session.tickets.reservedFor(object.metadata.uid ?? ''),
     pollIntervalMs: session.pollIntervalMs(),
+    serviceTime: session.serviceTime(),
     startUnsupported: sources.withoutStart.has(session.uid),
   };
 }

@@ -4,6 +4,7 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { makeLabel } from '../../ownership/label.ts';
+import type { AccessReviews } from '../../runtime/access-review.ts';
 import { refOf } from '../../runtime/kube-object.ts';
 import { type Acted, type ActPorts, act, rentedFacts } from './act.ts';
 import type { GpuInstanceControllerOptions } from './controller.ts';
@@ -24,6 +25,7 @@ export interface PassPorts extends GpuInstanceControllerOptions {
   readonly memory: ObjectMemory;
   readonly withoutStart: Set<string>;
   readonly log: Logger;
+  readonly reviews: AccessReviews;
   readonly instanceMetrics: GpuInstanceMetrics;
 }
 
@@ -35,6 +37,7 @@ const SAVE_TRIES = 4;
 const LOST_RACE_RETRY_MS = 50;
 const IDENTITY_RETRY_MS = 1_000;
 const SHORT_LEASE_RETRY_MS = 1_000;
+const NOT_PERMITTED_RETRY_MS = 10_000;
 
 /** One pass over one object: observe, decide, record, act. */
 export class Pass {
@@ -55,6 +58,7 @@ export class Pass {
     if (!first) return { afterMs: IDENTITY_RETRY_MS };
     this.#readBackLabel(first);
     const { observed, decision } = await this.#decide(first);
+    if (decision.record.type === 'intent' && !(await this.#maySaveResult())) return this.#notPermitted();
     const recorded = await record(observed, decision, this.#recordPorts());
     switch (recorded.type) {
       case 'lost':
@@ -67,6 +71,26 @@ export class Pass {
       case 'purchase':
         return this.#carryOut(observed, decision, recorded.receipt);
     }
+  }
+
+  /** A machine whose id cannot be written down is not worth having. */
+  #maySaveResult(): Promise<boolean> {
+    const namespace = this.#object.metadata.namespace ?? '';
+    return this.#ports.reviews.may({
+      verb: 'update',
+      resource: gpuInstanceResource,
+      subresource: 'status',
+      namespace,
+    });
+  }
+
+  #notPermitted(): Look {
+    const { memory, sources, log } = this.#ports;
+    const detail = 'The operator may not update gpuinstances/status here.';
+    log.warn('Nothing is rented', { detail });
+    this.#showEvent({ type: 'Warning', reason: 'NotPermitted', action: 'Rent', note: detail });
+    memory.backOff(sources.steady.now(), NOT_PERMITTED_RETRY_MS, { reason: 'NotPermitted', detail });
+    return { afterMs: NOT_PERMITTED_RETRY_MS };
   }
 
   async #decide(first: Observed): Promise<{ observed: Observed; decision: Decision }> {

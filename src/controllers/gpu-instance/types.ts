@@ -2,6 +2,7 @@ import type { Avoided, AvoidTarget } from '../../accounts/avoid-list.ts';
 import type { BreakerState } from '../../accounts/breaker.ts';
 import type { LabelEcho } from '../../accounts/label-echo.ts';
 import type { AccountLimits } from '../../accounts/limits.ts';
+import type { ServiceTime } from '../../accounts/service-clock.ts';
 import type { GpuInstance, GpuInstancePhase, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { Secret } from '../../lib/secret.ts';
@@ -28,6 +29,8 @@ export interface AccountFacts {
   /** Offers that other objects are about to rent. */
   readonly reserved: ReadonlySet<number>;
   readonly pollIntervalMs: number;
+  /** By the clock that dates machines. */
+  readonly serviceTime: ServiceTime;
   /** A stopped machine of this login was asked to start and the service knows no such request. */
   readonly startUnsupported: boolean;
 }
@@ -212,7 +215,10 @@ export interface Purchase {
   /** Total of the offer, disk included. */
   readonly pricePerHour: number | undefined;
   readonly request: RentRequest;
+  /** By the service's clock, which dates the machine; stands in label and intent. */
   readonly issuedAt: number;
+  /** By our own wall clock: how old the decision is when it is carried out. */
+  readonly decidedAt: number;
   readonly specHash: string;
   /** Where labels are not known to come back: every id listed before. */
   readonly knownIds: readonly number[] | undefined;

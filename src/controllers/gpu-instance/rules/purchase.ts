@@ -157,7 +157,10 @@ interface Chosen extends Means {
 function rent(observed: Observed, stage: Unrented, chosen: Chosen): Step {
   const { object, uid, identity, now } = observed;
   const attempt = stage.attempt + 1;
-  const facts = { uid, attempt, issuedAt: now };
+  const { serviceTime } = chosen.facts;
+  if (serviceTime.type === 'stale') return decision({ look: { onList: true, afterMs: 1_000 } });
+  const issuedAt = serviceTime.type === 'known' ? serviceTime.at : now;
+  const facts = { uid, attempt, issuedAt };
   const built = rentRequest({
     spec: object.spec,
     requirements: chosen.requirements,
@@ -171,7 +174,8 @@ function rent(observed: Observed, stage: Unrented, chosen: Chosen): Step {
   }
   const bought = {
     attempt,
-    issuedAt: now,
+    issuedAt,
+    decidedAt: now,
     offer: chosen.offer,
     offerIndex: chosen.index,
     pricePerHour: chosen.pricePerHour,
