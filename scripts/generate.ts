@@ -3,12 +3,14 @@
  * With `--check` it writes nothing and exits 1 with the list of files that drifted.
  */
 import { admissionArtifacts } from './generate/admission/admission-artifacts.ts';
+import { argoCdArtifact } from './generate/argo-cd.ts';
 import { type Artifact, drifting, strangers, write } from './generate/artifact.ts';
 import { chartArtifacts } from './generate/chart/chart-artifacts.ts';
 import { customResourceArtifacts, GENERATED_FOLDERS } from './generate/custom-resources.ts';
 import { failureArtifacts } from './generate/failures/failures-page.ts';
 import { monitoringArtifacts } from './generate/monitoring/monitoring-artifacts.ts';
 import { permissionArtifacts } from './generate/permissions.ts';
+import { quickstartArtifact } from './generate/quickstart.ts';
 import { referenceArtifacts } from './generate/reference.ts';
 
 const artifacts: readonly Artifact[] = [
@@ -17,6 +19,8 @@ const artifacts: readonly Artifact[] = [
   ...admissionArtifacts(),
   ...chartArtifacts(),
   ...monitoringArtifacts(),
+  quickstartArtifact(),
+  argoCdArtifact(),
   ...referenceArtifacts(),
   ...failureArtifacts(),
 ];

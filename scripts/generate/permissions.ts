@@ -63,18 +63,18 @@ Without it (namespaced mode) \`allowedNamespaces.from: All\` and \`Selector\` sa
 
 ${table("In the operator's own namespace", ownGrants)}`;
 
+/** RBAC for the whole cluster, as `deploy/` installs it. */
+export function permissionObjects(): readonly unknown[] {
+  const cluster = [...watchedGrants, ...clusterGrants];
+  return [role('ClusterRole', cluster), binding('ClusterRole'), role('Role', ownGrants), binding('Role')];
+}
+
 /** RBAC of the kustomize base, the rules of the chart, and the page that explains both. */
 export function permissionArtifacts(): readonly Artifact[] {
-  const cluster = [...watchedGrants, ...clusterGrants];
   return [
     {
       path: 'deploy/base/rbac.yaml',
-      content: yamlDocuments([
-        role('ClusterRole', cluster),
-        binding('ClusterRole'),
-        role('Role', ownGrants),
-        binding('Role'),
-      ]),
+      content: yamlDocuments(permissionObjects()),
     },
     {
       path: 'charts/gpu-rental-operator/templates/_rules.tpl',

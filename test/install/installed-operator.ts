@@ -26,7 +26,7 @@ export interface InstalledOperator {
 
 /** Nothing of it outlives `close`, nor a start that fails midway. */
 export async function installOperator(values: readonly string[] = []): Promise<InstalledOperator> {
-  const undo: (() => Promise<unknown> | void)[] = [];
+  const undo: (() => unknown)[] = [];
   const close = async () => {
     for (const step of undo.splice(0).reverse()) await step();
   };
@@ -40,7 +40,7 @@ export async function installOperator(values: readonly string[] = []): Promise<I
 
 async function install(
   values: readonly string[],
-  undo: (() => Promise<unknown> | void)[],
+  undo: (() => unknown)[],
 ): Promise<Omit<InstalledOperator, 'close'>> {
   const home = mkdtempSync(join(tmpdir(), 'helm-'));
   undo.push(() => rmSync(home, { recursive: true, force: true }));

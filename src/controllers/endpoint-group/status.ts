@@ -176,6 +176,10 @@ export function deletingStatus(observed: Observed, left: number): EndpointGroupS
       { type: 'Ready', status: 'False', reason: 'Deleting', message },
       { type: 'Reconciling', status: 'True', reason: 'Deleting', message },
     ],
+    // What scaling said of an earlier generation holds no longer, and would stand beside a newer one.
+    absent: (group.status?.conditions ?? [])
+      .map(({ type }) => type)
+      .filter((type) => type !== 'Ready' && type !== 'Reconciling'),
     generation: group.metadata.generation,
     now: formatTime(now),
   });

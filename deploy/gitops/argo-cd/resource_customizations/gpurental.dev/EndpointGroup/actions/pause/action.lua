@@ -1,0 +1,2 @@
+obj.spec.pause = { scaleUp = true, scaleDown = true }
+return obj

@@ -1,0 +1,2 @@
+obj.spec.powerState = "Running"
+return obj

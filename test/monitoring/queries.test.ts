@@ -1,0 +1,50 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { REPOSITORY } from '../../scripts/generate/artifact.ts';
+import { alerts, runbookName } from '../../scripts/generate/monitoring/alerts.ts';
+import { metricFamilies, seriesOf } from '../../scripts/generate/monitoring/metric-families.ts';
+import { recordingRules } from '../../scripts/generate/monitoring/recording-rules.ts';
+import { labelsIn, placedQueries, seriesIn } from './queries.ts';
+
+const families = metricFamilies();
+const labelsBySeries = new Map(
+  families.flatMap((family) => seriesOf(family).map((series) => [series, family.labelNames] as const)),
+);
+const records = new Set(recordingRules.map(({ record }) => record));
+/** Added by Prometheus or by its functions. */
+const ADDED = ['pod', 'instance', 'le'];
+
+describe.each(placedQueries)('the query of $place', ({ expr }) => {
+  const series = seriesIn(expr);
+
+  test('reads series that the operator exposes', () => {
+    expect(series).not.toEqual([]);
+    expect(series.filter((name) => !labelsBySeries.has(name) && !records.has(name))).toEqual([]);
+  });
+
+  test('matches and groups by labels that these series have', () => {
+    if (series.every((name) => records.has(name))) return;
+    const known = new Set([...ADDED, ...series.flatMap((name) => labelsBySeries.get(name) ?? [])]);
+    expect(labelsIn(expr).filter((label) => !known.has(label))).toEqual([]);
+  });
+});
+
+test('a query of a family that does not exist is found', () => {
+  expect(seriesIn('sum(rate(gpu_rental_nonsense_total{a="gpu_rental_x"}[5m]))')).toEqual([
+    'gpu_rental_nonsense_total',
+  ]);
+  expect(labelsIn('sum by (a, b) (x{c=~"d", e!="f"})')).toEqual(['c', 'e', 'a', 'b']);
+});
+
+test.each(alerts)('the alert $alert has a page with what to look at and what to do', (alert) => {
+  const page = join(REPOSITORY, 'docs/runbooks', runbookName(alert));
+  expect(existsSync(page), page).toBe(true);
+});
+
+test('every family says what it means, and names no label twice', () => {
+  for (const { name, help, labelNames } of families) {
+    expect(help.length, name).toBeGreaterThan(10);
+    expect(new Set(labelNames).size, name).toBe(labelNames.length);
+  }
+});
