@@ -58,6 +58,8 @@ export interface BenchOptions {
   readonly flags?: RawOptions;
   /** Namespaces that operators of this bench watch beside its own. */
   readonly alsoWatched?: readonly string[];
+  /** Who the operator is to the API server; the administrator unless given. */
+  readonly operatorToken?: (namespace: string) => Promise<string>;
   /** Stands for workers of groups and for Prometheus. */
   readonly workerTransport?: Transport;
 }
@@ -168,6 +170,7 @@ export class OperatorBench {
         return response;
       };
     const kube = createTransport({ ca: this.cluster.caPem, connections: 16 });
+    const token = (await this.#options.operatorToken?.(this.namespace)) ?? this.cluster.adminToken;
     const lines = new PassThrough();
     lines.on('data', (chunk) => this.logLines.push(...String(chunk).split('\n').filter(Boolean)));
     const metrics = createMetricRegistry();
@@ -181,7 +184,7 @@ export class OperatorBench {
         log: createLogger({ level: 'debug', destination: lines }),
       },
       kubeOrigin: this.cluster.url,
-      credentials: tokenCredentials(new Secret(this.cluster.adminToken)),
+      credentials: tokenCredentials(new Secret(token)),
       processName: `bench-${systemRandom.uuid()}`,
       metrics: createRuntimeMetrics(metrics),
       rentalMetrics: createRentalMetrics(metrics),
