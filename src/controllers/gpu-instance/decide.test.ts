@@ -317,6 +317,27 @@ describe('a rental whose answer is missing', () => {
   ]);
 });
 
+describe('a guard that someone removed (63)', () => {
+  const bare = { finalizers: [] };
+  table([
+    [
+      'is put back while a machine is held',
+      held({}, bare),
+      { rule: 'restore-guard', record: 'finalizer', afterMs: 0 },
+    ],
+    [
+      'is put back while a rental may still make a machine',
+      { ...bare, intent: intent({ issuedAt: at(-100) }), observed: { listsBegun: lists(-1) } },
+      { rule: 'restore-guard', record: 'finalizer', afterMs: 0 },
+    ],
+    [
+      'is not needed where nothing is rented',
+      { ...bare, ...offers({}) },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 1'] },
+    ],
+  ]);
+});
+
 describe('a record that is in doubt', () => {
   table([
     [

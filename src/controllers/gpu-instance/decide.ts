@@ -1,3 +1,5 @@
+import { MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
+import { decision } from './decision.ts';
 import { publishFirst } from './publication.ts';
 import { whileAbsent } from './rules/absent.ts';
 import { adopt, observeOnly } from './rules/adopting.ts';
@@ -28,7 +30,14 @@ export function decide(observed: Observed): Step {
     const surplus = destroySurplus(observed);
     if (surplus) return surplus;
   }
-  return publishFirst(observed, byStage(observed, stage));
+  return restoreGuard(observed, stage) ?? publishFirst(observed, byStage(observed, stage));
+}
+
+/** Someone took the finalizer away while a machine bills: without it a deletion would leave the machine behind. */
+function restoreGuard({ object }: Observed, stage: Stage): Step | undefined {
+  const bills = stage.type === 'machine' || stage.type === 'pending' || stage.type === 'found';
+  if (!bills || object.metadata.finalizers?.includes(MACHINE_FINALIZER)) return undefined;
+  return decision({ rule: 'restore-guard', record: { type: 'finalizer' }, look: { afterMs: 0 } });
 }
 
 /** A result that is not yet saved, or a record in doubt, comes before any tidying up. */
