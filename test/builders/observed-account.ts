@@ -40,13 +40,8 @@ export function proven(changes: Partial<Proven> = {}): Proven {
 export function session(changes: Partial<SessionFacts> = {}): SessionFacts {
   return {
     login: LOGIN,
-    health: {
-      state: 'healthy',
-      lastCompleteAt: NOW - 1_000,
-      consecutiveFailures: 0,
-      lastError: undefined,
-      form: 'whole',
-    },
+    health: { lastCompleteAt: NOW - 1_000, consecutiveFailures: 0 },
+    failure: undefined,
     counts: { objects: 0, rented: 0, billing: 0, retained: 0, orphaned: 0, foreign: 0 },
     listed: new Set(),
     sums: {

@@ -120,15 +120,21 @@ export function reachable({ url, session, proof }: Observed): Verdict {
   return unsure('Pending', 'The machines of the login have not been listed yet.');
 }
 
-function listsArrive({ health }: SessionFacts): Verdict {
-  const { lastError, consecutiveFailures, lastCompleteAt } = health;
+function listsArrive({ health, failure }: SessionFacts): Verdict {
+  const { consecutiveFailures, lastCompleteAt } = health;
   const tolerated = lastCompleteAt === undefined ? 0 : TOLERATED_FAILURES;
-  if (lastError && consecutiveFailures > tolerated) return unreachable(lastError);
+  if (failure && consecutiveFailures > tolerated) return unreachable(failure);
   if (lastCompleteAt === undefined) return unsure('Pending', 'The machines of the login are being listed.');
   return holds('ListComplete', 'The marketplace answers with complete lists.');
 }
 
-function unreachable({ kind }: { readonly kind: MarketplaceErrorKind }): Verdict {
+function unreachable({ kind, badCertificate }: Failure): Verdict {
+  if (badCertificate) {
+    return fails(
+      'CertificateInvalid',
+      "The marketplace's certificate cannot be trusted; check spec.url, the clock and the authorities.",
+    );
+  }
   switch (kind) {
     case 'throttled':
     case 'quotaExceeded':

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { observed, proven, SECOND_KEY, session } from '../../../test/builders/observed-account.ts';
 import { authenticated, funded, reachable, ready, stalled, unreadiness } from './conditions.ts';
 import { decide } from './decide.ts';
+import { failureOf } from './failure.ts';
 import type { Action, Observed } from './types.ts';
 
 const types = (actions: readonly Action[]) => actions.map(({ type }) => type);
@@ -62,7 +63,7 @@ describe('Authenticated', () => {
 });
 
 function failed(kind: 'unauthorized' | 'twoFactorRequired' | 'forbidden' | 'unavailable' | 'malformedReply') {
-  return { type: 'failed', source: 'user', failure: { kind, message: '' } } as const;
+  return { type: 'failed', source: 'user', failure: { kind, badCertificate: false } } as const;
 }
 
 /** An account whose login was pinned to another user before. */
@@ -73,35 +74,66 @@ function pinnedTo(userId: number): Observed {
 }
 
 describe('Reachable', () => {
-  const health = (changes: object) =>
-    observed({ session: session({ health: { ...session().health, ...changes } }) });
-  const error = { kind: 'throttled' } as never;
+  const failing = (consecutiveFailures: number, lastCompleteAt: number | undefined = 1, kind = 'throttled') =>
+    observed({
+      session: session({
+        health: { consecutiveFailures, lastCompleteAt },
+        failure: { kind: kind as 'throttled', badCertificate: false },
+      }),
+    });
+  const notListed = session({ health: { consecutiveFailures: 0, lastCompleteAt: undefined } });
+  const untrusted = {
+    type: 'failed',
+    source: 'user',
+    failure: { kind: 'unavailable', badCertificate: true },
+  } as const;
 
   test.each([
     ['lists arrive', observed(), 'True', 'ListComplete'],
     ['there is no session yet', observed({ session: undefined }), 'Unknown', 'Pending'],
-    [
-      'the first list is on its way',
-      health({ state: 'starting', lastCompleteAt: undefined }),
-      'Unknown',
-      'Pending',
-    ],
-    ['one list failed', health({ lastError: error, consecutiveFailures: 1 }), 'True', 'ListComplete'],
-    ['two lists failed', health({ lastError: error, consecutiveFailures: 2 }), 'False', 'Throttled'],
+    ['the first list is on its way', observed({ session: notListed }), 'Unknown', 'Pending'],
+    ['one list failed', failing(1), 'True', 'ListComplete'],
+    ['two lists failed', failing(2), 'False', 'Throttled'],
     [
       'the very first list failed',
-      health({ lastError: error, consecutiveFailures: 1, lastCompleteAt: undefined }),
+      {
+        ...failing(1),
+        session: session({
+          health: { consecutiveFailures: 1, lastCompleteAt: undefined },
+          failure: { kind: 'timeout', badCertificate: false },
+        }),
+      },
       'False',
-      'Throttled',
+      'Unreachable',
     ],
+    ['lists contradict themselves', failing(2, 1, 'malformedReply'), 'False', 'MalformedReply'],
+    ['the key may not list', failing(2, 1, 'forbidden'), 'False', 'KeyTooNarrow'],
+    ['the address is one that may not be called', failing(2, 1, 'blockedAddress'), 'False', 'AddressRefused'],
     [
       'the key cannot even be tried',
       observed({ session: undefined, proof: failed('unavailable') }),
       'False',
       'Unreachable',
     ],
+    [
+      'scenario 40: the certificate cannot be trusted',
+      observed({ session: undefined, proof: untrusted }),
+      'False',
+      'CertificateInvalid',
+    ],
   ] as const)('%s', (_, given, status, reason) => {
     expect(reachable(given)).toMatchObject({ status, reason });
+  });
+
+  test.each([
+    ['unavailable', 'CERT_HAS_EXPIRED', true],
+    ['unavailable', 'DEPTH_ZERO_SELF_SIGNED_CERT', true],
+    ['unavailable', 'ERR_TLS_CERT_ALTNAME_INVALID', true],
+    ['unavailable', 'ECONNREFUSED', false],
+    ['unavailable', undefined, false],
+    ['refused', 'certificate_expired', false],
+  ] as const)('%s with code %s: a bad certificate is %s', (kind, code, badCertificate) => {
+    expect(failureOf({ kind, code })).toEqual({ kind, badCertificate });
   });
 });
 

@@ -8,6 +8,7 @@ import type { Secret } from '../../lib/secret.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import { MarketplaceError } from '../../marketplace/errors.ts';
 import type { KubeClient } from '../../runtime/kube-client.ts';
+import { failureOf } from './failure.ts';
 import type { KeyProof, KeySource } from './types.ts';
 
 /** What the latest check of an account's key found. */
@@ -117,7 +118,7 @@ export class KeyChecks {
       return { type: 'proven', source, key, login: { url, userId: user.id }, user, mayDestroy };
     } catch (error) {
       if (!(error instanceof MarketplaceError)) throw error;
-      return { type: 'failed', source, failure: { kind: error.kind, message: error.message } };
+      return { type: 'failed', source, failure: failureOf(error) };
     }
   }
 

@@ -162,6 +162,21 @@ describe('scenario 31: a key that is revoked while machines run', () => {
   });
 });
 
+test('scenario 19: 404 for a bad key is no proof that a machine is gone', async () => {
+  const bench = await readyAccount();
+  const before = await runningInstance(bench, 'worker');
+  await bench.fault('auth-as-404', { count: 100_000 });
+  await condition(bench, 'Authenticated', 'False', 'KeyRejected');
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  await bench.clearFaults();
+  await condition(bench, 'Ready', 'True');
+  const lists = bench.callsTo('GET', /instances\/$/).length;
+  await until('two more lists', () => bench.callsTo('GET', /instances\/$/).length >= lists + 2);
+  expect((await bench.instance('worker'))?.status?.instanceId).toBe(before.status?.instanceId);
+  expect(bench.callsTo('PUT', /asks/)).toHaveLength(1);
+  expect(bench.billing()).toHaveLength(1);
+});
+
 describe('scenario 32: a key of another user', () => {
   test('changes nothing, destroys nothing, says LoginChanged, and the right key mends it', async () => {
     const bench = await readyAccount();

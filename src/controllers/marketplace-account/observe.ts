@@ -6,6 +6,7 @@ import type { Installation } from '../../accounts/installation.ts';
 import { type ProvenAccount, pollIntervalOf } from '../../accounts/proven-account.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { failureOf } from './failure.ts';
 import type { KeyCheck, KeyChecks } from './key-checks.ts';
 import type { MachineCounts, Observed, SessionFacts, UrlCheck } from './types.ts';
 
@@ -78,9 +79,11 @@ interface SessionContext {
 
 function sessionFacts(session: ProvenAccount, context: SessionContext): SessionFacts {
   const list = session.feed.latest();
+  const health = session.feed.health();
   return {
     login: session.login,
-    health: session.feed.health(),
+    health,
+    failure: health.lastError && failureOf(health.lastError),
     counts: machineCounts(session, context),
     listed: list && new Set(list.rows.keys()),
     sums: session.sums(),

@@ -19,8 +19,8 @@ export type KeySource = 'user' | 'kept';
 /** A failure, reduced to what a decision reads and a person may be shown. */
 export interface Failure {
   readonly kind: MarketplaceErrorKind;
-  /** Of our own words. */
-  readonly message: string;
+  /** The connection failed since the service's certificate cannot be trusted. */
+  readonly badCertificate: boolean;
 }
 
 /** What is known of the account's key. */
@@ -49,7 +49,9 @@ export type MachineCounts = NonNullable<MarketplaceAccountStatus['machines']>;
 /** What the session of a proven login tells; absent before the first proof. */
 export interface SessionFacts {
   readonly login: Login;
-  readonly health: FeedHealth;
+  readonly health: Pick<FeedHealth, 'lastCompleteAt' | 'consecutiveFailures'>;
+  /** The latest list's, while it failed. */
+  readonly failure: Failure | undefined;
   /** Undefined before the first complete list. */
   readonly counts: MachineCounts | undefined;
   /** Ids of every machine in the latest complete list. */
