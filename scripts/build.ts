@@ -15,7 +15,6 @@ await build({
   entryPoints: [join(repository, 'src', 'cli', 'main.ts')],
   bundle: true,
   minify: true,
-  keepNames: true,
   platform: 'node',
   target: 'node22.22',
   format: 'esm',

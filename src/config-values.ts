@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { z } from 'zod';
+import * as z from 'zod';
 import { formatDuration, parseDuration } from './lib/duration.ts';
 import { type MicroDollars, parseDollars } from './lib/money.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { looseInteger, looseText, wireId } from './scalars.ts';
 
 /** Permissions of a scoped key (specification 5): named categories, each with constraints or empty. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { GroupLogs, RouteReply, Worker, WorkersReply } from '../autoscaler.ts';
 import { looseInteger, looseNumber, looseText, wireId } from './scalars.ts';
 

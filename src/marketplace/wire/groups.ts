@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Secret } from '../../lib/secret.ts';
 import type { EndpointGroupOptions, EndpointGroupRow } from '../endpoint-groups.ts';
 import type { WorkerGroupRow } from '../worker-groups.ts';

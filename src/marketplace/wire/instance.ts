@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { microDollars } from '../../lib/money.ts';
 import type { ActualStatus, Instance } from '../instance.ts';
 import { isKnownStatus } from './instance-status.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { microDollars } from '../../lib/money.ts';
 import type { Offer } from '../offer.ts';
 import type { OfferScalar } from './filter.ts';

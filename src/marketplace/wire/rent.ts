@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { RentRequest, VolumeRequest } from '../rent-request.ts';
 import { looseText, wireId } from './scalars.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /**
  * Scalars as services really send them: numbers that arrive as strings, nulls, and fields of the wrong type.

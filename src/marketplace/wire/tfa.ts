@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Secret } from '../../lib/secret.ts';
 import type { TfaMethod, TfaStatus } from '../tfa/methods.ts';
 import { looseBoolean, looseInteger, looseNumber, looseText, wireId } from './scalars.ts';

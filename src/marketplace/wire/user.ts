@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { TwoFactorStatus, User } from '../user.ts';
 import { looseNumber, looseText, wireId } from './scalars.ts';
 

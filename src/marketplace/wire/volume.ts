@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { microDollars } from '../../lib/money.ts';
 import type { Volume, VolumeOffer } from '../volumes.ts';
 import { looseInteger, looseNumber, looseText, wireId } from './scalars.ts';
