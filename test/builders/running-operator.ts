@@ -77,6 +77,15 @@ export interface TapMoment {
 const keyOf = (request: TransportRequest): string =>
   (request.headers.authorization ?? '').replace(/^Bearer /, '');
 
+interface RunningOperator {
+  readonly operator: Operator;
+  readonly metrics: MetricRegistry;
+  /** From now on nothing leaves it. */
+  readonly die: () => void;
+  /** From now on nothing leaves it until that promise is kept. */
+  readonly freeze: (until: Promise<void>) => void;
+}
+
 /** Durations that fit faults of a second or two. */
 const SHORT: RawOptions = {
   lateCall: '2s',
@@ -110,9 +119,7 @@ export class OperatorBench {
   tap: ((moment: TapMoment) => void | Promise<void>) | undefined;
   readonly #options: BenchOptions;
   readonly #closeKube: () => Promise<void>;
-  #running:
-    | { readonly operator: Operator; readonly die: () => void; readonly metrics: MetricRegistry }
-    | undefined;
+  #running: RunningOperator | undefined;
 
   private constructor(cluster: ClusterAccess, namespace: string, options: BenchOptions) {
     this.cluster = cluster;
@@ -155,7 +162,7 @@ export class OperatorBench {
       },
       {},
     );
-    const life = { dead: false };
+    const life: { dead: boolean; frozen: Promise<void> | undefined } = { dead: false, frozen: undefined };
     const severed =
       (inner: Transport, side: TapMoment['side']): Transport =>
       async (request) => {
@@ -163,9 +170,11 @@ export class OperatorBench {
         const key = side === 'marketplace' ? keyOf(request) : '';
         const moment = { side, method: request.method, path: request.path, key };
         await this.tap?.({ ...moment, when: 'before' });
+        await life.frozen;
         if (life.dead) throw new TransportError('this process is dead', { sent: false });
         const response = await inner(request);
         await this.tap?.({ ...moment, when: 'after' });
+        await life.frozen;
         if (life.dead) throw new TransportError('this process is dead', { sent: true });
         return response;
       };
@@ -200,6 +209,9 @@ export class OperatorBench {
         life.dead = true;
         void operator.manager.stop();
       },
+      freeze: (until) => {
+        life.frozen = until;
+      },
     };
     while (!operator.manager.isLeading()) await new Promise((resolve) => setTimeout(resolve, 20));
     return operator;
@@ -215,7 +227,27 @@ export class OperatorBench {
   async crash(): Promise<void> {
     this.#running?.die();
     this.#running = undefined;
-    const ref = { namespace: this.namespace, name: 'gpu-rental-operator' };
+    await this.#freeLease();
+  }
+
+  /**
+   * As SIGSTOP: what is under way hangs, and the lease is taken away so that another may lead at once. The
+   * function that it gives is SIGCONT; it resolves when that operator has noticed and ended.
+   */
+  async freeze(): Promise<() => Promise<void>> {
+    const frozen = this.#running;
+    if (!frozen) throw new Error('no operator runs');
+    this.#running = undefined;
+    const thawed = Promise.withResolvers<void>();
+    frozen.freeze(thawed.promise);
+    await this.#freeLease();
+    return () => {
+      thawed.resolve();
+      return frozen.operator.manager.stop();
+    };
+  }
+
+  async #freeLease(): Promise<void> {
     const leases = {
       group: 'coordination.k8s.io',
       version: 'v1',
@@ -223,7 +255,7 @@ export class OperatorBench {
       kind: 'Lease',
       namespaced: true,
     };
-    await this.kube.delete(leases, ref);
+    await this.kube.delete(leases, { namespace: this.namespace, name: 'gpu-rental-operator' });
   }
 
   async close(): Promise<void> {
