@@ -11,6 +11,7 @@ import {
   textAt,
 } from './memory-kube/json.ts';
 import type { Commit } from './memory-kube/store.ts';
+import { BY_HAND } from './users.ts';
 import type { SimulatedWorld } from './world.ts';
 
 /** A promise that was broken, with the moment. */
@@ -58,6 +59,7 @@ export class Invariants {
   readonly #overlapSince = new Map<string, number>();
   readonly #handsOn = new Set<string>();
   readonly #foreign = new Map<number, string>();
+  readonly #harmed = new Set<number>();
   readonly #objects = new Map<string, JsonObject>();
   readonly #released = new Set<string>();
   #lastAt: number;
@@ -83,7 +85,8 @@ export class Invariants {
   }
 
   /** A machine that is not ours, and has to stay as it is. */
-  foreign(contract: Contract): void {
+  #addForeign(contract: Contract): void {
+    if (this.#foreign.has(contract.id) || this.#harmed.has(contract.id)) return;
     this.#foreign.set(contract.id, JSON.stringify([contract.label, contract.intendedStatus]));
   }
 
@@ -99,7 +102,10 @@ export class Invariants {
   /** Looks at everything that can be wrong now. */
   check(): void {
     const { contracts } = this.#world.market.store.current().tables;
-    const live = Object.values(contracts).filter(({ id }) => !this.#foreign.has(id));
+    for (const contract of Object.values(contracts)) {
+      if (contract.image === BY_HAND) this.#addForeign(contract);
+    }
+    const live = Object.values(contracts).filter(({ image }) => image !== BY_HAND);
     for (const contract of live) if (!this.#seen.has(contract.id)) this.#began(contract);
     for (const [id, contract] of this.#seen) if (!contracts[id]) this.#endedUnseen(contract);
     for (const contract of live) this.#seen.set(contract.id, contract);
@@ -114,7 +120,7 @@ export class Invariants {
   checkConverged(): void {
     const { contracts } = this.#world.market.store.current().tables;
     const mine = Object.values(contracts).filter(
-      ({ id, label }) => purchaseOf(label) && !this.#foreign.has(id),
+      ({ image, label }) => purchaseOf(label) && image !== BY_HAND,
     );
     for (const contract of mine) {
       if (!fitsItsLabel(contract)) continue;
@@ -255,6 +261,7 @@ export class Invariants {
       const now = contract ? JSON.stringify([contract.label, contract.intendedStatus]) : 'destroyed';
       if (now === before) continue;
       this.#foreign.delete(id);
+      this.#harmed.add(id);
       this.#broken('I3', `contract ${id}, which is not ours, changed from ${before} to ${now}`);
     }
   }
@@ -317,7 +324,7 @@ export class Invariants {
     this.#released.add(uid);
     const { contracts } = this.#world.market.store.current().tables;
     const left = Object.values(contracts).filter(
-      ({ id, label }) => purchaseOf(label)?.uid === uid && !this.#foreign.has(id),
+      ({ image, label }) => purchaseOf(label)?.uid === uid && image !== BY_HAND,
     );
     for (const contract of left) {
       this.#broken('I7', `${nameOf(object)} was let go while contract ${contract.id} lives`);

@@ -83,7 +83,7 @@ class Schedule {
     });
     this.#users = new Users(this.#world, seededRandom(options.seed + 17));
     this.#invariants = new Invariants(this.#world, { strict: options.mode === 'sweeperOff' });
-    this.#foreigners = new Foreigners(this.#world, this.#users, this.#invariants);
+    this.#foreigners = new Foreigners(this.#world, this.#users);
   }
 
   async run(): Promise<ScheduleResult> {

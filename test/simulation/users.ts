@@ -1,9 +1,11 @@
 import type { Random } from '../../src/lib/random.ts';
 import { Failure } from './memory-kube/failure.ts';
-import { isObject, type JsonObject, listAt, metadataOf, objectAt } from './memory-kube/json.ts';
+import { type JsonObject, listAt, metadataOf, objectAt } from './memory-kube/json.ts';
 import type { Address } from './memory-kube/writes.ts';
 import { NAMESPACE, type SimulatedWorld } from './world.ts';
 
+/** What machines run that people rented themselves. */
+export const BY_HAND = 'example/by-hand:1';
 const GPU_INSTANCES = 'gpuinstances';
 
 /** What people do to the cluster. Each act is told; refusals by the API server are what they are. */
@@ -86,30 +88,21 @@ export class Users {
     );
   }
 
-  /** Rents a machine in the console, beside the operator. Resolves with its id, or undefined where none is told. */
-  async rentByHand(offerId: number, label: string | undefined): Promise<number | undefined> {
-    const outcome = await this.#putAsk(offerId, label).catch((error: unknown) => String(error));
-    this.#world.tell(
-      `a user rents offer ${offerId} by hand with the label ${label ?? 'none'}: ${typeof outcome === 'number' ? outcome : 'no answer'}`,
-    );
-    return typeof outcome === 'number' ? outcome : undefined;
-  }
-
-  /** Faults of the marketplace strike this call too: it rejects, or resolves without an id. */
-  async #putAsk(offerId: number, label: string | undefined): Promise<number | undefined> {
+  /** Rents a machine in the console, beside the operator; faults of the marketplace strike this call, too. */
+  async rentByHand(offerId: number, label: string | undefined): Promise<void> {
     const { market } = this.#world;
-    const response = await market.handle({
+    const request = {
       method: 'PUT',
       origin: 'http://simulator',
       path: `/api/v0/asks/${offerId}/`,
       headers: { 'content-type': 'application/json', authorization: `Bearer ${market.apiKey}` },
-      body: JSON.stringify({ image: 'example/by-hand:1', disk: 10, ...(label ? { label } : {}) }),
-    });
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of response.body) chunks.push(chunk);
-    const reply: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
-    const id = isObject(reply) ? reply['new_contract'] : undefined;
-    return typeof id === 'number' ? id : undefined;
+      body: JSON.stringify({ image: BY_HAND, disk: 10, ...(label ? { label } : {}) }),
+    };
+    const outcome = await market.handle(request).then(
+      ({ status }) => String(status),
+      (error: unknown) => String(error),
+    );
+    this.#world.tell(`a user rents offer ${offerId} by hand with the label ${label ?? 'none'}: ${outcome}`);
   }
 
   /** A person has looked at the machines that `MemoryRolledBack` names: objects removed by force look like a restore. */

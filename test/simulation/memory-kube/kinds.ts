@@ -13,6 +13,10 @@ export interface Kind {
   readonly schema: JsonObject | undefined;
   /** Whether `metadata.generation` is kept. */
   readonly countsGenerations: boolean;
+  /** Whether a PUT may leave the resource version out. */
+  readonly allowsUnconditional: boolean;
+  /** Whether a PUT makes what is not there. */
+  readonly createsOnUpdate: boolean;
 }
 
 const builtIn = (
@@ -30,6 +34,8 @@ const builtIn = (
   hasStatus: false,
   schema: undefined,
   countsGenerations: false,
+  allowsUnconditional: true,
+  createsOnUpdate: false,
   ...more,
 });
 
@@ -41,7 +47,10 @@ export const BUILT_IN_KINDS: readonly Kind[] = [
   builtIn('', 'v1', 'services', 'Service', { hasStatus: true }),
   builtIn('discovery.k8s.io', 'v1', 'endpointslices', 'EndpointSlice', { countsGenerations: true }),
   builtIn('events.k8s.io', 'v1', 'events', 'Event'),
-  builtIn('coordination.k8s.io', 'v1', 'leases', 'Lease'),
+  builtIn('coordination.k8s.io', 'v1', 'leases', 'Lease', {
+    allowsUnconditional: false,
+    createsOnUpdate: true,
+  }),
 ];
 
 /** Reads a CustomResourceDefinition into the kinds of its served versions. */
@@ -57,6 +66,8 @@ export function kindsOfDefinition(definition: JsonObject): readonly Kind[] {
     hasStatus: isObject(objectAt(version, 'subresources')['status']),
     schema: objectAt(objectAt(version, 'schema'), 'openAPIV3Schema'),
     countsGenerations: true,
+    allowsUnconditional: false,
+    createsOnUpdate: false,
   }));
 }
 

@@ -119,10 +119,7 @@ class Server {
           this.#options.writes.create({ ...addressOf(call), name: '' }, bodyOf(call.request)),
         );
       case 'PUT':
-        return reply(
-          200,
-          this.#options.writes.replace(addressOf(call), bodyOf(call.request), call.subresource),
-        );
+        return this.#put(call);
       case 'PATCH':
         return reply(200, this.#patch(call));
       case 'DELETE':
@@ -150,7 +147,9 @@ class Server {
       apiVersion: apiVersionOf(call.kind),
       metadata: {
         resourceVersion: String(page.revision),
-        ...(next ? { continue: next, remainingItemCount: rest.length } : {}),
+        ...(next
+          ? { continue: next, ...(isSelective(call) ? {} : { remainingItemCount: rest.length }) }
+          : {}),
       },
       items: page.items.slice(0, limit),
     };
@@ -189,6 +188,13 @@ class Server {
       body: watch.lines(),
       destroy: close,
     };
+  }
+
+  #put(call: Call): TransportResponse {
+    const { writes } = this.#options;
+    const address = addressOf(call);
+    const status = writes.read(address) ? 200 : 201;
+    return reply(status, writes.replace(address, bodyOf(call.request), call.subresource));
   }
 
   #patch(call: Call): JsonObject {
@@ -246,6 +252,9 @@ class Server {
 }
 
 const addressOf = ({ kind, namespace, name }: Call): Address => ({ kind, namespace, name: name ?? '' });
+
+/** How many are left is told only where nothing is selected. */
+const isSelective = ({ query }: Call): boolean => query.has('labelSelector') || query.has('fieldSelector');
 
 const selectsOf = ({ query }: Call) => {
   const labels = labelSelector(query.get('labelSelector') ?? undefined);

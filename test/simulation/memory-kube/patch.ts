@@ -1,6 +1,9 @@
 import { failures } from './failure.ts';
 import { copyOf, equalJson, isObject, type Json, type JsonObject } from './json.ts';
 
+/** Thrown where a `test` of a JSON patch does not hold, or its path leads nowhere; the API server answers 422. */
+export class PatchTestFailed extends Error {}
+
 /** RFC 7396: null removes, objects merge, all else replaces. */
 export function mergePatch(target: Json | undefined, patch: Json): Json {
   if (!isObject(patch)) return patch;
@@ -33,8 +36,7 @@ function placeOf(document: JsonObject, pointer: string): Place {
   return { parent, key };
 }
 
-const missing = (pointer: string) =>
-  failures.badRequest(`the server rejected our request due to an error in our request (${pointer})`);
+const missing = (pointer: string) => new PatchTestFailed(pointer);
 
 const read = ({ parent, key }: Place): Json | undefined =>
   Array.isArray(parent) ? parent[Number(key)] : parent[key];
@@ -50,9 +52,6 @@ function remove(place: Place, pointer: string): void {
   if (Array.isArray(place.parent)) place.parent.splice(Number(place.key), 1);
   else delete place.parent[place.key];
 }
-
-/** Thrown where a `test` of a JSON patch does not hold; the API server answers 422. */
-export class PatchTestFailed extends Error {}
 
 /** RFC 6902, with add, remove, replace and test. */
 export function jsonPatch(target: JsonObject, operations: Json): JsonObject {

@@ -58,6 +58,8 @@ export const targetOf = ({ kind, name }: Address): Target => ({
 /** Creates, updates and deletes with the API server's rules about versions, generations and finalizers. */
 export class Writes {
   readonly #options: WritesOptions;
+  /** A default of the status is stored with the first update only, which therefore is one even where it says nothing new. */
+  readonly #unsettled = new WeakSet<JsonObject>();
   constructor(options: WritesOptions) {
     this.#options = options;
   }
@@ -72,15 +74,21 @@ export class Writes {
     const name = textAt(metadata, 'name') ?? this.#generateName(address.kind, metadata);
     const target = { ...address, name };
     this.#requireNamespace(target);
+    const fresh = this.#validated(target, this.#fresh(target, body));
     if (this.read(target)) throw failures.alreadyExists(targetOf(target));
-    const fresh = this.#fresh(target, body);
-    return store.commit('ADDED', address.kind, this.#validated(target, fresh));
+    const created = store.commit('ADDED', address.kind, fresh);
+    if (address.kind.schema && created['status'] !== undefined) this.#unsettled.add(created);
+    return created;
   }
 
   /** A full replacement: under the resource version it carries, or, for a built-in kind, unconditional. */
   replace(address: Address, body: JsonObject, subresource: string | undefined): JsonObject {
+    if (!this.read(address)) {
+      if (address.kind.createsOnUpdate && subresource === undefined) return this.create(address, body);
+      throw failures.notFound(targetOf(address));
+    }
     const given = textAt(metadataOf(body), 'resourceVersion');
-    if (!given && address.kind.schema) {
+    if (!given && !address.kind.allowsUnconditional) {
       throw failures.invalid(targetOf(address), [
         'metadata.resourceVersion: Invalid value: 0: must be specified for an update',
       ]);
@@ -122,7 +130,7 @@ export class Writes {
         ...metadata,
         ...(finalizers.length > 0 ? { finalizers: [...finalizers] } : {}),
         deletionTimestamp: timestamp(clock.now()),
-        ...(address.kind.schema ? { deletionGracePeriodSeconds: 0 } : {}),
+        deletionGracePeriodSeconds: 0,
         ...(typeof generation === 'number' ? { generation: generation + 1 } : {}),
       },
       ...(address.kind === namespaceKind ? { status: { phase: 'Terminating' } } : {}),
@@ -141,9 +149,11 @@ export class Writes {
       !hasFinalizers(metadata) &&
       address.kind !== this.#options.namespaceKind
     ) {
-      return this.#remove(address, next);
+      // The answer shows the object as it stood, the watch its removal.
+      this.#remove(address, next);
+      return { ...next, metadata: { ...metadata, resourceVersion: metadataOf(current)['resourceVersion'] } };
     }
-    if (equalJson(current, next)) return current;
+    if (equalJson(current, next) && !this.#unsettled.has(current)) return current;
     return this.#options.store.commit('MODIFIED', address.kind, next);
   }
 
@@ -178,7 +188,7 @@ export class Writes {
       apiVersion: apiVersionOf(kind),
       kind: kind.kind,
       metadata: {
-        ...given,
+        ...withoutEmpty(given),
         name,
         ...(kind.namespaced ? { namespace: namespace ?? '' } : {}),
         uid: random.uuid(),
@@ -243,13 +253,19 @@ function mergedMetadata(current: JsonObject, wanted: JsonObject): JsonObject {
     if (current[field] === undefined) delete merged[field];
     else merged[field] = current[field];
   }
+  return withoutEmpty(merged);
+}
+
+/** Empty maps and lists of metadata are not kept. */
+function withoutEmpty(metadata: JsonObject): JsonObject {
+  const kept = { ...metadata };
   for (const field of ['labels', 'annotations']) {
-    if (Object.keys(objectAt(merged, field)).length === 0) delete merged[field];
+    if (Object.keys(objectAt(kept, field)).length === 0) delete kept[field];
   }
   for (const field of ['finalizers', 'ownerReferences']) {
-    if (listAt(merged, field).length === 0) delete merged[field];
+    if (listAt(kept, field).length === 0) delete kept[field];
   }
-  return merged;
+  return kept;
 }
 
 function refuseNewFinalizers(address: Address, current: JsonObject, next: JsonObject): void {
@@ -299,7 +315,8 @@ export function ownerUids(object: JsonObject): readonly string[] {
 }
 
 /** A Secret's `stringData` is a way to write `data`, and never read back. */
-function withoutStringData({ stringData, ...secret }: JsonObject): JsonObject {
+function withoutStringData({ stringData, type = 'Opaque', ...rest }: JsonObject): JsonObject {
+  const secret: JsonObject = { ...rest, type };
   if (!isObject(stringData)) return secret;
   const encoded = Object.entries(stringData).map(([key, text]): [string, Json] => [
     key,

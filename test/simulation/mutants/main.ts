@@ -41,7 +41,11 @@ function run(folder: string, args: readonly string[]): Promise<Ended> {
     const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] });
     let stdout = '';
     child.stdout.on('data', (chunk) => (stdout += String(chunk)));
-    child.on('error', reject).on('close', (code) => resolve({ code, stdout }));
+    const limit = setTimeout(() => child.kill('SIGKILL'), 2_000 * Number(values.seconds));
+    child.on('error', reject).on('close', (code) => {
+      clearTimeout(limit);
+      resolve({ code, stdout });
+    });
   });
 }
 
@@ -60,7 +64,13 @@ async function bySimulation({ folder }: Workspace, mutant: Mutant): Promise<Verd
   const last = ended.stdout.trim().split('\n').at(-1) ?? '';
   const wall = Math.round((performance.now() - startedAt) / 100) / 10;
   if (!last.startsWith('{'))
-    return { mutant, killed: true, by: 'crash of the run', invariant: '', seconds: wall };
+    return {
+      mutant,
+      killed: true,
+      by: ended.code === null ? 'a run without end' : 'a run that crashed',
+      invariant: '',
+      seconds: wall,
+    };
   const { killed, by, invariant, seconds } = JSON.parse(last);
   return killed ? { mutant, killed, by, invariant, seconds } : undefined;
 }

@@ -1,0 +1,196 @@
+import type { Random } from '../../../src/lib/random.ts';
+import type { JsonObject } from '../memory-kube/json.ts';
+
+/** Which resource version a write carries: of the newest reply for that name, of the first, none, or a made-up one. */
+export type Version = 'latest' | 'first' | 'none' | 'bogus';
+
+/** One request, written without anything that differs between two servers. */
+export type Operation =
+  | { readonly type: 'create'; readonly plural: Plural; readonly name: string; readonly body: JsonObject }
+  | { readonly type: 'get'; readonly plural: Plural; readonly name: string }
+  | { readonly type: 'list'; readonly plural: Plural; readonly limit: number | undefined }
+  | {
+      readonly type: 'replace';
+      readonly plural: Plural;
+      readonly name: string;
+      readonly version: Version;
+      readonly body: JsonObject;
+      readonly subresource: 'status' | undefined;
+    }
+  | {
+      readonly type: 'merge';
+      readonly plural: Plural;
+      readonly name: string;
+      readonly version: Version;
+      readonly body: JsonObject;
+      readonly subresource: 'status' | undefined;
+    }
+  | {
+      readonly type: 'json';
+      readonly plural: Plural;
+      readonly name: string;
+      readonly patch: readonly JsonObject[];
+    }
+  | {
+      readonly type: 'delete';
+      readonly plural: Plural;
+      readonly name: string;
+      readonly uid: 'none' | 'right' | 'wrong';
+      readonly version: Version;
+    };
+
+export type Plural = 'gpuinstances' | 'secrets' | 'leases' | 'configmaps' | 'marketplaceaccounts';
+
+export interface Program {
+  readonly id: string;
+  readonly operations: readonly Operation[];
+}
+
+const PLURALS: readonly Plural[] = [
+  'gpuinstances',
+  'gpuinstances',
+  'gpuinstances',
+  'secrets',
+  'leases',
+  'configmaps',
+  'marketplaceaccounts',
+];
+const VERSIONS: readonly Version[] = ['latest', 'latest', 'latest', 'first', 'none', 'bogus'];
+const LENGTH = 10;
+
+/**
+ * What is drawn stays clear of CEL rules, which the in-memory API does not have.
+ * A random program over two names of one kind; `id` keeps it apart from every other.
+ */
+export function drawProgram(random: Random, id: string): Program {
+  const pick = <T>(options: readonly T[]): T => {
+    // The index is below the length, and undefined is an option like another.
+    return options[Math.floor(random.next() * options.length)] as T;
+  };
+  const plural = pick(PLURALS);
+  const draw = new Draw({ id, plural, pick, chance: (share) => random.next() < share });
+  return { id, operations: Array.from({ length: LENGTH }, (_, step) => draw.operation(step)) };
+}
+
+interface DrawOptions {
+  readonly id: string;
+  readonly plural: Plural;
+  readonly pick: <T>(options: readonly T[]) => T;
+  readonly chance: (share: number) => boolean;
+}
+
+class Draw {
+  readonly #options: DrawOptions;
+
+  constructor(options: DrawOptions) {
+    this.#options = options;
+  }
+
+  operation(step: number): Operation {
+    const { plural, pick, chance, id } = this.#options;
+    const name = `${id}-${pick(['a', 'b'])}`;
+    if (step === 0) return { type: 'create', plural, name: `${id}-a`, body: this.#fresh() };
+    const isCustom = plural === 'gpuinstances' || plural === 'marketplaceaccounts';
+    const subresource = isCustom && chance(0.35) ? 'status' : undefined;
+    switch (
+      pick(['create', 'get', 'list', 'replace', 'replace', 'merge', 'merge', 'merge', 'json', 'delete'])
+    ) {
+      case 'create':
+        return { type: 'create', plural, name, body: this.#fresh() };
+      case 'get':
+        return { type: 'get', plural, name };
+      case 'list':
+        return { type: 'list', plural, limit: pick([undefined, 1, 2]) };
+      case 'replace':
+        return { type: 'replace', plural, name, version: pick(VERSIONS), body: this.#fresh(), subresource };
+      case 'json':
+        return { type: 'json', plural, name, patch: this.#jsonPatch() };
+      case 'delete':
+        return {
+          type: 'delete',
+          plural,
+          name,
+          uid: pick(['none', 'none', 'right', 'wrong']),
+          version: pick(['none', 'none', 'latest', 'first']),
+        };
+      default:
+        return {
+          type: 'merge',
+          plural,
+          name,
+          version: pick(VERSIONS),
+          body: this.#change(subresource),
+          subresource,
+        };
+    }
+  }
+
+  #labels(): JsonObject {
+    return { program: this.#options.id, ...(this.#options.chance(0.4) ? { tier: 'gold' } : {}) };
+  }
+
+  #finalizers(): string[] {
+    return this.#options.pick([[], [], ['gpurental.dev/machine'], ['example.com/a', 'example.com/b']]);
+  }
+
+  #fresh(): JsonObject {
+    const { pick, plural } = this.#options;
+    const metadata = { labels: this.#labels(), finalizers: this.#finalizers() };
+    switch (plural) {
+      case 'gpuinstances':
+        return { metadata, spec: this.#instanceSpec(), ...pick([{}, { status: { attempt: 3 } }]) };
+      case 'marketplaceaccounts':
+        return { metadata, spec: pick([{ apiKeySecretRef: { name: 'key' } }, { apiKeySecretRef: {} }, {}]) };
+      case 'secrets':
+        return { metadata, ...pick([{ data: { k: 'YQ==' } }, { stringData: { k: 'b' } }, {}]) };
+      case 'leases':
+        return { metadata, spec: { holderIdentity: pick(['x', 'y']), leaseDurationSeconds: 15 } };
+      case 'configmaps':
+        return { metadata, data: pick([{ a: '1' }, { a: '2', b: '3' }]) };
+    }
+  }
+
+  #instanceSpec(): JsonObject {
+    const { pick, chance } = this.#options;
+    return {
+      image: pick(['example/a:1', 'example/b:2']),
+      offers: [{ maxPricePerHour: pick(['0.50', '0.90']) }],
+      ...(chance(0.3) ? { powerState: pick(['Running', 'Stopped', 'Asleep']) } : {}),
+      ...(chance(0.2) ? { paused: pick([true, 'yes']) } : {}),
+      ...(chance(0.2) ? { unheardOf: 1 } : {}),
+      ...(chance(0.2) ? { timeouts: { start: pick(['1m', 7]) } } : {}),
+    };
+  }
+
+  #change(subresource: 'status' | undefined): JsonObject {
+    const { pick, plural } = this.#options;
+    if (subresource)
+      return { status: pick([{ attempt: 5 }, { attempt: 6 }, { attempt: null }, { attempt: 'many' }]) };
+    const metadata = pick<JsonObject>([
+      { labels: { tier: 'silver' } },
+      { labels: { tier: null } },
+      { annotations: { note: 'x' } },
+      { annotations: null },
+      { finalizers: [] },
+      { finalizers: null },
+      { finalizers: ['gpurental.dev/machine'] },
+    ]);
+    const content: readonly JsonObject[] =
+      plural === 'gpuinstances'
+        ? [{}, { spec: { paused: true } }, { spec: { image: 'example/c:3' } }, { status: { attempt: 9 } }]
+        : [{}];
+    return { metadata, ...pick(content) };
+  }
+
+  #jsonPatch(): readonly JsonObject[] {
+    return this.#options.pick<readonly JsonObject[]>([
+      [{ op: 'add', path: '/metadata/labels/added', value: 'yes' }],
+      [
+        { op: 'test', path: '/metadata/labels/program', value: 'another' },
+        { op: 'remove', path: '/metadata/labels/program' },
+      ],
+      [{ op: 'replace', path: '/metadata/labels/program', value: this.#options.id }],
+      [{ op: 'remove', path: '/metadata/labels/missing' }],
+    ]);
+  }
+}
