@@ -139,10 +139,10 @@ describe('a rent', () => {
 
   test.each([
     ['its ticket is used up or too old', { ticketUsable: false }],
-    ['the process slept for longer than a ticket lives (55)', { laterMs: 5_001 }],
-    ['the wall clock went back behind the intent (58)', { laterMs: -1_000 }],
+    ['scenario 55: the process slept for longer than a ticket lives', { laterMs: 5_001 }],
+    ['scenario 58: the wall clock went back behind the intent', { laterMs: -1_000 }],
     ['its deadline is over', { laterMs: 30_001 }],
-  ])('is not sent when %s', async (_, options) => {
+  ])('%s: it is not sent', async (_, options) => {
     const { ports, sent, settled, receipt } = situation(options);
     const acted = await act(given(), rent, receipt, ports);
     expect(acted).toMatchObject({
@@ -201,10 +201,10 @@ describe('a destroy', () => {
   });
 
   test.each([
-    ['no such machine (18)', fails('notFound', 'refused')],
-    ['a time-out (16)', fails('timeout', 'unknown')],
-    ['a key that is not accepted (19)', fails('unauthorized', 'refused')],
-  ])('that ends in %s proves nothing', async (_, call) => {
+    ['scenario 18: no such machine', fails('notFound', 'refused')],
+    ['scenario 16: a time-out', fails('timeout', 'unknown')],
+    ['scenario 19: a key that is not accepted', fails('unauthorized', 'refused')],
+  ])('%s: that proves nothing', async (_, call) => {
     const { ports, memory } = situation({ calls: { destroy: call } });
     const acted = await act(given(held()), destroy, receiptOf(given().object), ports);
     expect(acted).toMatchObject({ type: 'failed', after: { type: 'retry' } });

@@ -269,7 +269,7 @@ describe('a rental whose answer is missing', () => {
     ],
     [
       'counts the intent that this process wrote when the annotation was taken away',
-      { ...offers({}), memory: { intent: open } },
+      { ...offers({}), finalizers: ['gpurental.dev/machine'], memory: { intent: open } },
       { rule: 'await-settlement', phase: 'Renting', says: 'RentalUncertain', afterMs: settles, onList: true },
     ],
     [
@@ -317,7 +317,7 @@ describe('a rental whose answer is missing', () => {
   ]);
 });
 
-describe('a guard that someone removed (63)', () => {
+describe('scenario 63: a guard that someone removed', () => {
   const bare = { finalizers: [] };
   table([
     [

@@ -46,7 +46,7 @@ describe('the deletion of an object', () => {
   table([
     ['is none of our business without our guard', held({}, { finalizers: [] }), { rule: 'not-guarded' }],
     [
-      'lets go at once where nothing was ever rented (14)',
+      'scenario 14: lets go at once where nothing was ever rented',
       { finalizers: ['gpurental.dev/machine'] },
       { rule: 'never-rented', actions: ['release'] },
     ],
@@ -56,7 +56,7 @@ describe('the deletion of an object', () => {
       { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
     ],
     [
-      'destroys every machine that carries its label, whatever attempt it is of (15)',
+      'scenario 15: destroys every machine that carries its label, whatever attempt it is of',
       {
         intent: intent({ attempt: 3 }),
         status: holding({ attempt: 3 }),
@@ -70,7 +70,7 @@ describe('the deletion of an object', () => {
       },
     ],
     [
-      'never destroys a machine whose label does not fit its start (68)',
+      'scenario 68: never destroys a machine whose label does not fit its start',
       {
         intent: intent(),
         status: holding(),
@@ -79,7 +79,7 @@ describe('the deletion of an object', () => {
       { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
     ],
     [
-      'never destroys what a status names that someone else wrote (71)',
+      'scenario 71: never destroys what a status names that someone else wrote',
       {
         intent: intent(),
         status: { ...holding(), instanceId: 5 },
@@ -99,7 +99,7 @@ describe('the deletion of an object', () => {
       { rule: 'wait-for-account', phase: 'Deleting', says: 'AccountMissing' },
     ],
     [
-      'waits out the outcome of a rental in flight (15)',
+      'scenario 15: waits out the outcome of a rental in flight',
       { intent: intent({ issuedAt: at(-10) }), observed: { listsBegun: lists(-1) } },
       { rule: 'settle-first', phase: 'Deleting', says: 'RentalUncertain', afterMs: 200_001, onList: true },
     ],
@@ -114,17 +114,17 @@ describe('the deletion of an object', () => {
       { rule: 'destroy-machines', actions: ['destroy 4 (Destroying)'], afterMs: 5_000, onList: true },
     ],
     [
-      'waits out the longest rental where the intent was changed (68)',
+      'scenario 68: waits out the longest rental where the intent was changed',
       { intent: '{"v":1}', observed: { listsBegun: lists(-1) } },
       { rule: 'settle-first', phase: 'Deleting', says: 'RentalUncertain', afterMs: 209_001, onList: true },
     ],
     [
-      'keeps its hands off an intent of another version (76)',
+      'scenario 76: keeps its hands off an intent of another version',
       { intent: '{"v":9}' },
       { rule: 'hands-off', phase: 'Deleting', says: 'stalled: IntentUnknown' },
     ],
     [
-      'destroys nothing with a key of another login (32)',
+      'scenario 32: destroys nothing with a key of another login',
       held({}, { facts: { login: { ...LOGIN, userId: 8 } } }),
       { rule: 'hands-off', phase: 'Deleting', says: 'stalled: LoginChanged' },
     ],
@@ -134,7 +134,7 @@ describe('the deletion of an object', () => {
       { rule: 'destroy-machines', afterMs: 20_000 },
     ],
     [
-      'says what a destroy costs that keeps failing (16)',
+      'scenario 16: says what a destroy costs that keeps failing',
       held({}, { memory: { notBefore: at(20), destroyFailures: 3 } }),
       { rule: 'destroy-machines', phase: 'Deleting', says: 'DestroyFailing', afterMs: 20_000 },
     ],
@@ -152,16 +152,20 @@ describe('the proof that a machine is gone, after our own destroy', () => {
       goneByUs(-15, lists(-12, -2)),
       { look: { type: 'read', instanceId: 1 } },
     ],
-    ['is not there while the machine itself is (20)', goneByUs(-15, lists(-12, -2), 'present'), waits],
+    [
+      'scenario 20: is not there while the machine itself is',
+      goneByUs(-15, lists(-12, -2), 'present'),
+      waits,
+    ],
     ['is not there while the machine itself cannot be asked', goneByUs(-15, lists(-12, -2), 'failed'), waits],
     ['is two lists far enough apart and the read together', goneByUs(-15, lists(-12, -2), 'absent'), release],
     [
-      'waits while a list still shows it, and asks again for its end after the lag (17)',
+      'scenario 17: waits while a list still shows it, and asks again for its end after the lag',
       { ...goneByUs(-62, []), machines: [machineOf(1)] },
       { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
     ],
     [
-      'waits within the lag while a list still shows it (23)',
+      'scenario 23: waits within the lag while a list still shows it',
       { ...goneByUs(-50, []), machines: [machineOf(1)] },
       waits,
     ],
@@ -178,14 +182,18 @@ describe('the proof that a machine is gone, without our own destroy', () => {
     ['needs lists as far apart as lists may lag', gone(lists(-60, -1), 'absent', true), waits],
     ['asks for the machine itself first', gone(lists(-61, -1)), { look: { type: 'read', instanceId: 1 } }],
     [
-      'then asks whether the key is still the one of the login (19)',
+      'scenario 19: then asks whether the key is still the one of the login',
       gone(lists(-61, -1), 'absent'),
       { look: { type: 'loginProof' } },
     ],
-    ['is not there with a key that proves nothing (19)', gone(lists(-61, -1), 'absent', false), waits],
+    [
+      'scenario 19: is not there with a key that proves nothing',
+      gone(lists(-61, -1), 'absent', false),
+      waits,
+    ],
     ['is lists, read and login together', gone(lists(-61, -1), 'absent', true), release],
     [
-      'does not count lists in which a new machine need not be seen yet (22)',
+      'scenario 22: does not count lists in which a new machine need not be seen yet',
       {
         intent: intent({ issuedAt: at(-100) }),
         status: holding(),

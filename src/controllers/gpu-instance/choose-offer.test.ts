@@ -1,0 +1,201 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { offer, spec } from '../../../test/builders/observed.ts';
+import { type ChoiceInput, chooseOffer, wouldMatchWithout } from './choose-offer.ts';
+import { offerQuery } from './offer-checks.ts';
+
+type Requirements = ChoiceInput['requirements'];
+
+function requirements(change: Record<string, unknown> = {}): Requirements {
+  const [first] = spec({ offers: [{ maxPricePerHour: '1.00', ...change }] }).offers ?? [];
+  if (!first) throw new Error('no alternative');
+  return first;
+}
+
+function input(
+  change: Record<string, unknown>,
+  offers: ChoiceInput['offers'],
+  more: Partial<ChoiceInput> = {},
+): ChoiceInput {
+  return {
+    requirements: requirements(change),
+    limits: {},
+    diskGB: 10,
+    offers,
+    excluded: { offers: new Set(), machines: new Set(), hosts: new Set() },
+    ...more,
+  };
+}
+
+const chosenId = (given: ChoiceInput) => {
+  const choice = chooseOffer(given);
+  return choice.type === 'chosen' ? choice.offer.id : choice.reason;
+};
+
+describe('an offer is refused', () => {
+  test.each([
+    ['of another GPU', { gpuNames: ['H100'] }, offer(), 'NoOffers'],
+    ['with another number of GPUs', { gpuCount: 2 }, offer(), 'NoOffers'],
+    ['with too little GPU memory', { minGpuMemory: '25G' }, offer(), 'NoOffers'],
+    ['with exactly enough GPU memory in decimal GB', { minGpuMemory: '24G' }, offer({ id: 4 }), 4],
+    ['with too few ports', { minDirectPorts: 11 }, offer(), 'NoOffers'],
+    ['with too little reliability', { minReliability: '99.5%' }, offer(), 'NoOffers'],
+    ['in another country', { regions: ['SE'] }, offer(), 'NoOffers'],
+    ['in none of several countries', { regions: ['SE', 'NO'] }, offer(), 'NoOffers'],
+    ['in one of several countries', { regions: ['SE', 'US'] }, offer({ id: 4 }), 4],
+    ['whose host is not verified', {}, offer({ verified: false }), 'NoOffers'],
+    [
+      'whose host is not verified, unless that is allowed',
+      { verified: false },
+      offer({ id: 4, verified: false }),
+      4,
+    ],
+    ['with too little disk', {}, offer({ diskGB: 9 }), 'NoOffers'],
+    ['that costs more than the maximum (13)', {}, offer({ pricePerHour: 1_000_001 }), 'NoOfferWithinPrice'],
+    ['that costs exactly the maximum', {}, offer({ id: 4, pricePerHour: 1_000_000 }), 4],
+    ['without a price (13)', {}, { ...offer(), pricePerHour: undefined }, 'PriceUnknown'],
+    [
+      'without a price, unless that is allowed',
+      { allowUnknownPrice: true },
+      { ...offer({ id: 4 }), pricePerHour: undefined },
+      4,
+    ],
+    [
+      'by a filter on another field',
+      { filters: [{ field: 'cpu_cores', operator: 'Gte', value: '32' }] },
+      offer({ fields: { cpu_cores: 16 } }),
+      'NoOffers',
+    ],
+    [
+      'by a filter on a word',
+      { filters: [{ field: 'gpu_arch', operator: 'Eq', value: 'amd' }] },
+      offer({ fields: { gpu_arch: 'nvidia' } }),
+      'NoOffers',
+    ],
+    [
+      'by a filter on a flag',
+      { filters: [{ field: 'static_ip', operator: 'Eq', value: 'true' }] },
+      offer({ id: 4, fields: { static_ip: true } }),
+      4,
+    ],
+    [
+      'by a list of words',
+      { filters: [{ field: 'gpu_arch', operator: 'NotIn', values: ['nvidia'] }] },
+      offer({ fields: { gpu_arch: 'nvidia' } }),
+      'NoOffers',
+    ],
+    [
+      'whose lowest bid is above ours',
+      { pricing: 'Interruptible', bid: '0.05' },
+      offer({ minBid: 60_000 }),
+      'NoOffers',
+    ],
+    [
+      'when bid and disk together cost too much',
+      { pricing: 'Interruptible', bid: '0.99' },
+      offer({ fields: { storage_total_cost: 0.02 } }),
+      'NoOfferWithinPrice',
+    ],
+  ] as const)('%s', (_, change, candidate, expected) => {
+    expect(chosenId(input(change, [candidate]))).toBe(expected);
+  });
+
+  test('above the limit of the account, even where the object allows more', () => {
+    expect(
+      chosenId(
+        input({ maxPricePerHour: '9' }, [offer({ pricePerHour: 600_000 })], {
+          limits: { maxPricePerHour: 500_000 },
+        }),
+      ),
+    ).toBe('NoOfferWithinPrice');
+  });
+
+  test.each([
+    ['offers', 5],
+    ['machines', 1005],
+    ['hosts', 2005],
+  ] as const)('while its id is among the avoided %s', (kind, id) => {
+    const excluded = {
+      offers: new Set<number>(),
+      machines: new Set<number>(),
+      hosts: new Set<number>(),
+      [kind]: new Set([id]),
+    };
+    expect(chosenId(input({}, [offer({ id: 5 })], { excluded }))).toBe('NoOffers');
+    expect(chosenId(input({}, [offer({ id: 5 }), offer({ id: 6 })], { excluded }))).toBe(6);
+  });
+});
+
+describe('the order', () => {
+  test('is by price, then by id', () => {
+    const offers = [
+      offer({ id: 3, pricePerHour: 300_000 }),
+      offer({ id: 2, pricePerHour: 300_000 }),
+      offer({ id: 1 }),
+    ];
+    expect(chosenId(input({}, offers))).toBe(2);
+  });
+
+  test('follows the fields that are named, and what is not known comes last either way', () => {
+    const offers = [
+      offer({ id: 1, fields: { dlperf: 5 } }),
+      offer({ id: 2 }),
+      offer({ id: 3, fields: { dlperf: 9 } }),
+    ];
+    expect(chosenId(input({ order: [{ field: 'dlperf', direction: 'Desc' }] }, offers))).toBe(3);
+    expect(chosenId(input({ order: [{ field: 'dlperf', direction: 'Asc' }] }, offers))).toBe(1);
+  });
+
+  test('is the same whatever order the offers came in', () => {
+    const offers = Array.from({ length: 12 }, (_, id) => offer({ id, pricePerHour: 100_000 * (id % 4) + 1 }));
+    const expected = chosenId(input({}, offers));
+    fc.assert(
+      fc.property(fc.shuffledSubarray(offers, { minLength: 12 }), (shuffled) => {
+        expect(chosenId(input({}, shuffled))).toBe(expected);
+      }),
+    );
+  });
+});
+
+test('when nothing matches, each single requirement is counted by what dropping it would leave', () => {
+  const offers = [
+    offer({ id: 1, gpuName: 'A', pricePerHour: 2_000_000 }),
+    offer({ id: 2, gpuName: 'B' }),
+    offer({ id: 3, gpuName: 'B' }),
+    offer({ id: 4, gpuName: 'B', region: 'Stockholm, SE' }),
+  ];
+  expect(wouldMatchWithout(input({ gpuNames: ['A'], regions: ['US'] }, offers))).toEqual([
+    { name: 'gpuNames A', count: 2 },
+    { name: 'maxPricePerHour 1.00', count: 1 },
+  ]);
+});
+
+test('the search asks for exactly what is checked, in the order wanted', () => {
+  const query = offerQuery(
+    requirements({
+      gpuNames: ['RTX 4090'],
+      minGpuMemory: '24G',
+      regions: ['SE', 'NO'],
+      minReliability: '99%',
+    }),
+    { limits: {}, diskGB: 32 },
+    'exact',
+  );
+  expect(query).toEqual({
+    filters: [
+      { field: 'rentable', operator: 'eq', value: true },
+      { field: 'gpu_name', operator: 'eq', value: 'RTX 4090' },
+      { field: 'num_gpus', operator: 'eq', value: 1 },
+      { field: 'gpu_ram', operator: 'gte', value: 24_000 },
+      { field: 'disk_space', operator: 'gte', value: 32 },
+      { field: 'reliability', operator: 'gte', value: 0.99 },
+      { field: 'geolocation', operator: 'in', value: ['SE', 'NO'] },
+      { field: 'verified', operator: 'eq', value: true },
+      { field: 'dph_total', operator: 'lte', value: 1 },
+    ],
+    order: [{ field: 'dph_total', direction: 'asc' }],
+    pricing: 'on-demand',
+    limit: 200,
+    storageGB: 32,
+  });
+});

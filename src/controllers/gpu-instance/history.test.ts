@@ -1,0 +1,194 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { at, given, held, holding, row, time } from '../../../test/builders/observed.ts';
+import { beginCost, corrected, endCost, machineCost, repriced, totalCost } from './cost.ts';
+import { avoidTarget, endedFields } from './history.ts';
+import { limitState, priceRise } from './limits.ts';
+import { withRow } from './machine-fields.ts';
+import { hasDrifted, specHash } from './spec-hash.ts';
+
+describe('money', () => {
+  test('is counted in whole seconds of the service, as it is billed', () => {
+    const cost = beginCost(undefined, at(0), 3_600_000);
+    expect(totalCost(cost, at(10) + 999)).toBe(10_000);
+    expect(totalCost(endCost(cost, at(10)), at(999))).toBe(10_000);
+  });
+
+  test('goes on from what was spent when the price changes', () => {
+    const cost = repriced(beginCost(undefined, at(0), 3_600_000), at(100), 36_000);
+    expect(cost).toMatchObject({ accrued: '0.10', pricePerHour: '0.036' });
+    expect(totalCost(cost, at(200))).toBe(101_000);
+  });
+
+  test('is corrected when the service says since when and how much it bills', () => {
+    const cost = corrected(beginCost(undefined, at(0), 3_600_000), at(-5), 7_200_000);
+    expect(totalCost(cost, at(5))).toBe(20_000);
+  });
+
+  test('adds up the same however often the price was looked at', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 5_000 }), { minLength: 1, maxLength: 20 }), (steps) => {
+        let cost = beginCost(undefined, at(0), 1_000_000);
+        let now = 0;
+        for (const [index, step] of steps.entries()) {
+          now += step;
+          cost = repriced(cost, at(now), index % 2 === 0 ? 2_000_000 : 1_000_000);
+        }
+        const halves = steps.map((step, index) => (step * (index % 2 === 0 ? 1_000_000 : 2_000_000)) / 3600);
+        const expected = halves.reduce((sum, part) => sum + part, 0);
+        expect(Math.abs(totalCost(cost, at(now)) - expected)).toBeLessThanOrEqual(steps.length);
+      }),
+    );
+  });
+
+  test('of one machine leaves out those before it', () => {
+    const past = {
+      attempt: 1,
+      instanceId: 9,
+      reason: 'Exited',
+      endedAt: time(-400),
+      minutes: 1,
+      cost: '0.40',
+    };
+    const status = holding({
+      history: [past],
+      cost: { accrued: '0.40', pricePerHour: '3.60', since: time(-100) },
+    });
+    expect(machineCost(status, at(0))).toBe(100_000);
+  });
+
+  test('of a stopped machine is that of its disk, from when the stop was answered', () => {
+    const situation = held({ actualStatus: 'stopped' }, { memory: { stopAnsweredAt: at(-100) } });
+    const { cost } = withRow(given(situation), row({ actualStatus: 'stopped' }));
+    expect(cost).toMatchObject({ pricePerHour: '0.01', since: time(-100), accrued: '0.027778' });
+  });
+});
+
+describe('a machine that ended', () => {
+  const ending = { machine: { instanceId: 1, attempt: 1 }, reason: 'HostOffline' as const, endedAt: at(-60) };
+  const fields = endedFields(given(held()), ending);
+
+  test('is remembered with its end, its minutes and its money, and nothing else of it stays', () => {
+    expect(fields.history).toEqual([
+      {
+        attempt: 1,
+        instanceId: 1,
+        machineId: 1100,
+        hostId: 2100,
+        reason: 'HostOffline',
+        endedAt: time(-60),
+        minutes: 4,
+        cost: '0.033333',
+      },
+    ]);
+    expect(fields.cost).toEqual({ accrued: '0.033333' });
+    for (const field of ['instanceId', 'claim', 'actualStatus', 'ssh', 'endpoint', 'specHash'] as const) {
+      expect(fields[field], field).toBeUndefined();
+    }
+    expect(fields).toMatchObject({ attempt: 1, firstRentedAt: time(-300), rentals: [time(-300)] });
+  });
+
+  test('pushes out the oldest of five', () => {
+    const past = (instanceId: number) => ({
+      attempt: 1,
+      instanceId,
+      reason: 'Exited',
+      endedAt: time(-900),
+      minutes: 1,
+      cost: '0.00',
+    });
+    const status = { history: [11, 12, 13, 14, 15].map(past) };
+    expect(
+      endedFields(given(held({}, { status })), ending).history?.map(({ instanceId }) => instanceId),
+    ).toEqual([12, 13, 14, 15, 1]);
+  });
+
+  test.each([
+    ['HostOffline', { type: 'host', id: 2100 }],
+    ['HostSilent', { type: 'host', id: 2100 }],
+    ['Exited', { type: 'machine', id: 1100 }],
+    ['LoadingTimedOut', { type: 'machine', id: 1100 }],
+    ['SpecChanged', undefined],
+    ['Vanished', undefined],
+  ] as const)('because of %s is kept off: %j', (reason, target) => {
+    expect(avoidTarget(holding(), reason)).toEqual(target);
+  });
+
+  test('is kept off by the object itself for a day, and what is over is forgotten', () => {
+    const avoid = [
+      { kind: 'Machine' as const, id: 5, until: time(-1) },
+      { kind: 'Host' as const, id: 6, until: time(60) },
+    ];
+    expect(endedFields(given(held({}, { status: { avoid } })), ending).avoid).toEqual([
+      { kind: 'Host', id: 6, until: time(60) },
+      { kind: 'Host', id: 2100, until: time(86_400) },
+    ]);
+  });
+});
+
+describe('the limits of an object', () => {
+  test.each([
+    ['nothing set', {}, {}, { type: 'within', reachedInMs: undefined }],
+    ['a lifetime that is not over', { maxLifetime: '10m' }, {}, { type: 'within', reachedInMs: 300_000 }],
+    [
+      'a lifetime that is over',
+      { maxLifetime: '5m' },
+      {},
+      { type: 'reached', detail: 'maxLifetime of 5m is over.' },
+    ],
+    ['money that is left', { maxTotalCost: '1' }, {}, { type: 'within', reachedInMs: 6_900_000 }],
+    [
+      'money that is spent',
+      { maxTotalCost: '0.04' },
+      {},
+      { type: 'reached', detail: 'maxTotalCost of $0.04 is spent.' },
+    ],
+  ] as const)('with %s', (_, manifest, status, expected) => {
+    const state = limitState(given(held({}, { spec: manifest, status })));
+    if (state.type === 'within' && state.reachedInMs !== undefined)
+      expect({ ...state, reachedInMs: Math.round(state.reachedInMs / 1e4) * 1e4 }).toEqual(expected);
+    else expect(state).toEqual(expected);
+  });
+
+  test.each([
+    [525_000, undefined, undefined],
+    [525_001, undefined, 'its offer said $0.50/h'],
+    [500_000, 499_999, 'maxPricePerHour is $0.499999'],
+    [undefined, 1, undefined],
+  ])('a price of %s under a maximum of %s', (price, cap, said) => {
+    const text = priceRise(given(held()), price, cap);
+    if (said === undefined) expect(text).toBeUndefined();
+    else expect(text).toContain(said);
+  });
+});
+
+describe('the hash of a spec', () => {
+  const spec = given({}).object.spec;
+  const hash = specHash(spec);
+  test.each([
+    ['another image', { image: 'example/image:2' }, true],
+    ['more disk', { disk: '20G' }, true],
+    ['another variable', { env: [{ name: 'A', value: 'b' }] }, true],
+    ['another GPU', { offers: [{ ...spec.offers?.[0], gpuNames: ['H100'] }] }, true],
+    ['another price', { offers: [{ ...spec.offers?.[0], maxPricePerHour: '9' }] }, false],
+    ['another order', { offers: [{ ...spec.offers?.[0], order: [] }] }, false],
+    ['a power state', { powerState: 'Stopped' }, false],
+    ['longer timeouts', { timeouts: { ...spec.timeouts, loading: '30m' } }, false],
+    ['a deletion policy', { deletionPolicy: 'Retain' }, false],
+  ])('%s drifts: %s', (_, change, expected) => {
+    expect(hasDrifted(hash, { ...spec, ...change } as typeof spec)).toBe(expected);
+  });
+
+  test('of another version, or none, is no drift', () => {
+    expect([hasDrifted('v0:x', spec), hasDrifted(undefined, spec), hasDrifted('v1:x', spec)]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+  });
+
+  test('does not depend on the order in which a manifest was written', () => {
+    const reversed = Object.fromEntries(Object.entries(spec).reverse()) as typeof spec;
+    expect(specHash(reversed)).toBe(hash);
+  });
+});

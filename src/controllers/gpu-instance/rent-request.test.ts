@@ -1,0 +1,154 @@
+import { gunzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { spec } from '../../../test/builders/observed.ts';
+import { seededRandom } from '../../lib/random.ts';
+import { Secret } from '../../lib/secret.ts';
+import { imageLogin } from './image-login.ts';
+import { ON_START_LIMIT, packOnStart } from './on-start.ts';
+import { diskGB, rentRequest } from './rent-request.ts';
+
+function built(
+  manifest: Parameters<typeof spec>[0],
+  inputs: { env?: Record<string, string>; onStart?: string; imageLogin?: Secret } = {},
+) {
+  const full = spec(manifest);
+  const [requirements] = full.offers ?? [];
+  if (!requirements) throw new Error('no alternative');
+  return rentRequest({
+    spec: full,
+    requirements,
+    inputs: { type: 'ready', env: inputs.env ?? {}, onStart: inputs.onStart, imageLogin: inputs.imageLogin },
+    label: 'the label',
+    workerToken: 'the token',
+  });
+}
+
+describe('a rent request', () => {
+  test('carries image, disk, label, token, environment, ports, script, login, bid and the way in', () => {
+    const login = new Secret('-u a -p b registry.example');
+    const manifest = {
+      offers: [{ pricing: 'Interruptible' as const, bid: '0.25', maxPricePerHour: '1' }],
+      disk: '32Gi',
+      ssh: true,
+      ports: [
+        { name: 'http', containerPort: 8080 },
+        { containerPort: 53, protocol: 'UDP' as const },
+      ],
+    };
+    expect(built(manifest, { env: { A: 'b' }, onStart: 'date', imageLogin: login })).toEqual({
+      type: 'ready',
+      request: {
+        image: 'example/image:1',
+        diskGB: 35,
+        label: 'the label',
+        env: { A: 'b', GPURENTAL_WORKER_TOKEN: 'the token' },
+        ports: [
+          { port: 8080, protocol: 'tcp' },
+          { port: 53, protocol: 'udp' },
+        ],
+        onStart: 'date',
+        bidPerHour: 250_000,
+        runType: 'ssh_direc ssh_proxy',
+        imageLogin: login,
+        cancelUnavailable: true,
+      },
+    });
+  });
+
+  test('names no mode where SSH is not wanted', () => {
+    const request = built({});
+    expect(request.type === 'ready' && request.request.runType).toBeUndefined();
+  });
+
+  test.each([
+    ['10G', 10],
+    ['10500M', 11],
+    ['8Gi', 9],
+    ['1T', 1000],
+  ])('rounds a disk of %s up to %d GB', (disk, expected) => {
+    expect(diskGB(spec({ disk }))).toBe(expected);
+  });
+
+  test('with a script that is too long even when packed says how long it is (75)', () => {
+    const noise = Buffer.from(seededRandom(1).bytes(6_000)).toString('base64');
+    const result = built({}, { onStart: noise });
+    expect(result).toMatchObject({ type: 'onStartTooLong', bytes: noise.length });
+    expect(result.type === 'onStartTooLong' && result.packedBytes).toBeGreaterThan(ON_START_LIMIT);
+  });
+});
+
+describe('a start script (75)', () => {
+  test('goes as it is up to the limit, counted in bytes', () => {
+    expect(packOnStart('x'.repeat(ON_START_LIMIT))).toEqual({
+      type: 'fits',
+      text: 'x'.repeat(ON_START_LIMIT),
+    });
+    const multibyte = packOnStart('ü'.repeat(ON_START_LIMIT / 2 + 1));
+    expect(multibyte.type === 'fits' && multibyte.text).toMatch(/^echo /);
+  });
+
+  test('unpacks to what it was', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'grapheme', maxLength: 30 }),
+        fc.integer({ min: 300, max: 900 }),
+        (line, times) => {
+          const script = `${line}\n`.repeat(times);
+          const packed = packOnStart(script);
+          if (packed.type !== 'fits' || packed.text === script) return;
+          const [, body = ''] = /^echo (\S+) \| base64 -d \| gunzip \| bash$/.exec(packed.text) ?? [];
+          expect(gunzipSync(Buffer.from(body, 'base64')).toString('utf8')).toBe(script);
+        },
+      ),
+    );
+  });
+});
+
+describe('a registry login', () => {
+  const config = (auths: unknown) => JSON.stringify({ auths });
+  const basic = (text: string) => Buffer.from(text).toString('base64');
+  test.each([
+    [
+      'user name and password',
+      config({ 'registry.example': { username: 'a', password: 'b' } }),
+      'registry.example/x:1',
+      '-u a -p b registry.example',
+    ],
+    [
+      'one word of both',
+      config({ 'https://registry.example/v1/': { auth: basic('a:b:c') } }),
+      'registry.example/x',
+      '-u a -p b:c registry.example',
+    ],
+    [
+      'the default registry',
+      config({ 'https://index.docker.io/v1/': { auth: basic('a:b') } }),
+      'library/x',
+      '-u a -p b docker.io',
+    ],
+    [
+      'a registry with a port',
+      config({ 'localhost:5000': { auth: basic('a:b') } }),
+      'localhost:5000/x',
+      '-u a -p b localhost:5000',
+    ],
+  ])('is taken out of %s', (_, text, image, flags) => {
+    expect(imageLogin(text, image)).toEqual({ type: 'login', flags });
+  });
+
+  test.each([
+    ['no JSON', 'x', 'registry.example/x'],
+    ['another registry', config({ 'other.example': { auth: basic('a:b') } }), 'registry.example/x'],
+    ['no password', config({ 'registry.example': { username: 'a' } }), 'registry.example/x'],
+    [
+      'a password that would end the flag',
+      config({ 'registry.example': { username: 'a', password: 'b -v x' } }),
+      'registry.example/x',
+    ],
+  ])('is refused without naming a value where there is %s', (_, text, image) => {
+    const result = imageLogin(text, image);
+    expect(result.type).toBe('problem');
+    expect(JSON.stringify(result)).not.toContain('-v x');
+  });
+});
