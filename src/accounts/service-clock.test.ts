@@ -42,7 +42,7 @@ test.each([
   ['the wall clock was set ahead', HOUR, 0],
   ['the wall clock was set back', -HOUR, 0],
   ['the machine slept', HOUR, 100],
-])('the time is stale where %s since, until the next reply (58)', async (_, wall, monotonic) => {
+])('scenario 58: the time is stale where %s since, until the next reply', async (_, wall, monotonic) => {
   const { time, clock } = clocks();
   const service = new ServiceClock(clock);
   const ask = service.listening(replyDated('Fri, 20 Nov 2026 12:00:00 GMT'));

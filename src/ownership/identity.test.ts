@@ -28,7 +28,7 @@ describe('an identity', () => {
       { type: 'use', identity, sweep: 'allowed', saveScope: false },
     ],
     [
-      'of another cluster is used and sweeps nothing (67)',
+      'scenario 67: of another cluster is used and sweeps nothing',
       facts({ stored: identity, kubeSystemUid: 'k2' }),
       { type: 'use', identity, sweep: 'clusterChanged', saveScope: false },
     ],

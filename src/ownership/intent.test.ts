@@ -25,7 +25,7 @@ describe('an intent', () => {
     }
   });
 
-  test('is tampered with when any field of it was changed (68)', () => {
+  test('scenario 68: is tampered with when any field of it was changed', () => {
     const fields = JSON.parse(writeIntent(keys, { ...intent, knownIds: [1] })) as Record<string, unknown>;
     for (const field of Object.keys(fields).filter((name) => name !== 'v')) {
       const value = fields[field];
@@ -39,7 +39,7 @@ describe('an intent', () => {
     }
   });
 
-  test('of another version is left alone, whatever else it says (76)', () => {
+  test('scenario 76: of another version is left alone, whatever else it says', () => {
     expect(readIntent(keys, '{"v":2,"anything":true}')).toEqual({ type: 'unknownVersion', version: '2' });
   });
 
@@ -59,7 +59,7 @@ describe('an intent', () => {
     expect(readIntent(keys, writeIntent(keys, { ...intent, deadline: 1.5 }))).toEqual({ type: 'tampered' });
   });
 
-  test('is for its own login only (32)', () => {
+  test('scenario 32: is for its own login only', () => {
     expect([isForLogin(intent, login), isForLogin(intent, { ...login, userId: 8 })]).toEqual([true, false]);
   });
 });

@@ -46,10 +46,10 @@ describe('a label', () => {
     ['null', null, { type: 'none' }],
     ['an empty label', '', { type: 'none' }],
     ["someone's text", 'my machine', { type: 'someoneElses' }],
-    ['a label that was cut (69)', label.slice(0, 60), { type: 'unverified', retained: false }],
+    ['scenario 69: a label that was cut', label.slice(0, 60), { type: 'unverified', retained: false }],
     ['upper case hex', label.toUpperCase(), { type: 'someoneElses' }],
     [
-      'one of another installation (66)',
+      'scenario 66: one of another installation',
       makeLabel({ ...identity, installId8: '99999999' }, facts),
       { type: 'foreignInstall', installId8: '99999999', retained: false },
     ],

@@ -42,12 +42,12 @@ describe('a machine', () => {
       { type: 'retained', facts },
     ],
     [
-      'with a forged label (68)',
+      'scenario 68: with a forged label',
       row({ label: `${label.slice(0, -1)}${label.endsWith('0') ? '1' : '0'}` }),
       { type: 'labelForged' },
     ],
     [
-      'of another installation (66)',
+      'scenario 66: of another installation',
       row({ label: makeLabel({ ...identity, installId8: '00000000' }, facts) }),
       { type: 'foreignInstall', installId8: '00000000' },
     ],
@@ -78,7 +78,7 @@ describe('a machine', () => {
     expect(whose(row({ label: null }), { ...context, claims: [wrong] })).toEqual({ type: 'unlabelled' });
   });
 
-  test('is not ours by a claim of another login (32)', () => {
+  test('scenario 32: is not ours by a claim of another login', () => {
     const other = { ...context, login: { ...login, userId: 8 }, claims: [claim(5)] };
     expect(whose(row({ label: null }), other)).toEqual({ type: 'unlabelled' });
   });

@@ -44,25 +44,22 @@ const threeLists = async (bench: Awaited<ReturnType<typeof readyBench>>) => {
 
 describe('a machine that is lost', () => {
   test.each([
-    ['25: its container ends', 'exited', 'Exited'],
-    ['25: its host is disconnected', 'offline', 'HostOffline'],
-    ['25: its host sends no heartbeat', 'unknown', 'HostSilent'],
-  ] as const)(
-    'scenario %s: it is destroyed, confirmed gone and replaced elsewhere',
-    async (_, fault, reason) => {
-      const bench = await readyBench();
-      const first = await running(bench, 'job', IMPATIENT);
-      const single = watchDoubles(bench);
-      await bench.fault(fault, { instance: first.status?.instanceId });
-      const second = await replaced(bench, first.status?.instanceId);
-      expect(second.status?.history).toMatchObject([
-        { attempt: 1, instanceId: first.status?.instanceId, reason },
-      ]);
-      expect(second.status?.machineId).not.toBe(first.status?.machineId);
-      expect(destroys(bench)).toHaveLength(1);
-      single();
-    },
-  );
+    ['scenario 25: its container ends', 'exited', 'Exited'],
+    ['scenario 25: its host is disconnected', 'offline', 'HostOffline'],
+    ['scenario 25: its host sends no heartbeat', 'unknown', 'HostSilent'],
+  ] as const)('%s: it is destroyed, confirmed gone and replaced elsewhere', async (_, fault, reason) => {
+    const bench = await readyBench();
+    const first = await running(bench, 'job', IMPATIENT);
+    const single = watchDoubles(bench);
+    await bench.fault(fault, { instance: first.status?.instanceId });
+    const second = await replaced(bench, first.status?.instanceId);
+    expect(second.status?.history).toMatchObject([
+      { attempt: 1, instanceId: first.status?.instanceId, reason },
+    ]);
+    expect(second.status?.machineId).not.toBe(first.status?.machineId);
+    expect(destroys(bench)).toHaveLength(1);
+    single();
+  });
 
   test('scenario 26: a status that flaps at every look is neither replaced nor written down each time', async () => {
     const bench = await readyBench();
@@ -130,7 +127,7 @@ describe('a machine that is lost', () => {
   });
 });
 
-describe('a machine that someone else destroyed (scenario 24)', () => {
+describe('scenario 24: a machine that someone else destroyed', () => {
   test('is replaced once lists and read agree', async () => {
     const bench = await readyBench();
     const first = await running(bench);
@@ -151,9 +148,9 @@ describe('a machine that someone else destroyed (scenario 24)', () => {
 
 describe('lists that cannot be trusted', () => {
   test.each([
-    ['20: empty with 200', 'empty-list', 2],
-    ['21: truncated', 'truncated-list', 4],
-  ] as const)('scenario %s: nothing is destroyed, nothing is rented', async (_, fault, count) => {
+    ['scenario 20: empty with 200', 'empty-list', 2],
+    ['scenario 21: truncated', 'truncated-list', 4],
+  ] as const)('%s: nothing is destroyed, nothing is rented', async (_, fault, count) => {
     const bench = await readyBench();
     const job = await running(bench);
     await bench.fault(fault, { endpoint: 'list', count });
@@ -179,22 +176,19 @@ describe('lists that cannot be trusted', () => {
 
 describe('a destroy that does not go as it should', () => {
   test.each([
-    ['16: its answer is lost', 'reset-after', {}],
-    ['16: it times out before it is done', 'reset-before', { count: 2 }],
-    ['17: it answers success and does nothing', 'delete-ignored', { count: 1 }],
-    ['18: it says that there is no such machine', '5xx-with-effect', {}],
-    ['19: it answers 404 as for a bad key', 'auth-as-404', { count: 1 }],
-  ] as const)(
-    'scenario %s: it is repeated until lists and read prove the machine gone',
-    async (_, fault, body) => {
-      const bench = await readyBench();
-      await running(bench);
-      await bench.fault(fault, { endpoint: 'destroy', ...body });
-      await deleteInstance(bench);
-      await goneFromCluster(bench, 'job', 40_000);
-      expect(bench.billing()).toEqual([]);
-    },
-  );
+    ['scenario 16: its answer is lost', 'reset-after', {}],
+    ['scenario 16: it times out before it is done', 'reset-before', { count: 2 }],
+    ['scenario 17: it answers success and does nothing', 'delete-ignored', { count: 1 }],
+    ['scenario 18: it says that there is no such machine', '5xx-with-effect', {}],
+    ['scenario 19: it answers 404 as for a bad key', 'auth-as-404', { count: 1 }],
+  ] as const)('%s: it is repeated until lists and read prove the machine gone', async (_, fault, body) => {
+    const bench = await readyBench();
+    await running(bench);
+    await bench.fault(fault, { endpoint: 'destroy', ...body });
+    await deleteInstance(bench);
+    await goneFromCluster(bench, 'job', 40_000);
+    expect(bench.billing()).toEqual([]);
+  });
 
   test('scenario 31: a key that is revoked stops it, and it goes on by itself when the key is good again', async () => {
     const bench = await readyBench();
