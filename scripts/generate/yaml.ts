@@ -6,7 +6,12 @@ export const GENERATED =
 
 /** YAML of a value, in the order of its keys, without anchors; long texts are folded unless told otherwise. */
 export function yaml(value: unknown, { wrap = true }: { readonly wrap?: boolean } = {}): string {
-  return stringify(value, { aliasDuplicateObjects: false, lineWidth: wrap ? 100 : 0, minContentWidth: 20 });
+  return stringify(value, {
+    aliasDuplicateObjects: false,
+    lineWidth: wrap ? 100 : 0,
+    minContentWidth: 20,
+    compat: 'yaml-1.1',
+  });
 }
 
 /** A file of several documents. */

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { REPOSITORY } from '../../scripts/generate/artifact.ts';
+
+/** A code block of a document. */
+export interface CodeBlock {
+  readonly language: string;
+  /** The heading above it. */
+  readonly heading: string;
+  readonly text: string;
+}
+
+const FENCE = /^```(\w*)\n([\s\S]*?)^```$/gm;
+
+/** The code blocks of a Markdown file, in their order. */
+export function codeBlocks(path: string): readonly CodeBlock[] {
+  const text = readFileSync(join(REPOSITORY, path), 'utf8');
+  return [...text.matchAll(FENCE)].map(({ 1: language = '', 2: body = '', index }) => {
+    const headings = text.slice(0, index).match(/^#+ .*$/gm);
+    return { language, heading: (headings?.at(-1) ?? '').replace(/^#+ /, ''), text: body };
+  });
+}
+
+/** What a reader types: lines of a shell block, or those behind the prompt of a console block, without comments. */
+export function commandsOf({ language, text }: CodeBlock): string {
+  const lines = text.split('\n');
+  const typed =
+    language === 'console'
+      ? lines.filter((line) => line.startsWith('$ ')).map((line) => line.slice(2))
+      : lines;
+  return typed.join('\n').trim();
+}

@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { type RunningProcess, startGpuRent } from '../../scripts/demo/processes.ts';
+import { REPOSITORY } from '../../scripts/generate/artifact.ts';
+import { type Cluster, startCluster } from '../cluster/cluster.ts';
+
+const NAMESPACE = 'gpu-rental-system';
+
+/** Somebody who follows a document on a cluster of their own, in a folder that looks like a clone of the repository. */
+export interface Reader {
+  readonly cluster: Cluster;
+  readonly folder: string;
+  /** Runs what a block says, in bash; rejects where a command fails. */
+  type(commands: string, timeoutMs?: number): Promise<string>;
+  /** A process that a Pod would run, with the arguments of its container. */
+  run(name: string, args: readonly string[]): RunningProcess;
+  /** Arguments by which the operator finds this cluster as the ServiceAccount of `deploy/`. */
+  operatorAccess(): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+export async function openReader(): Promise<Reader> {
+  const cluster = await startCluster({ only: 'go-toolchain', report: () => {} });
+  const folder = mkdtempSync(join(tmpdir(), 'reader-'));
+  for (const name of ['deploy', 'crds', 'charts']) symlinkSync(join(REPOSITORY, name), join(folder, name));
+  const logFolder = join(cluster.folder, 'logs');
+  mkdirSync(logFolder, { recursive: true });
+  const running: RunningProcess[] = [];
+  const env = {
+    PATH: `${dirname(cluster.kubectlPath)}:${process.env.PATH ?? ''}`,
+    HOME: folder,
+    KUBECONFIG: cluster.kubeconfigPath,
+    KUBECACHEDIR: join(cluster.folder, 'kubectl-cache'),
+  };
+  return {
+    cluster,
+    folder,
+    async type(commands, timeoutMs = 120_000) {
+      const options = { cwd: folder, env, timeout: timeoutMs };
+      const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], options);
+      return stdout;
+    },
+    run(name, args) {
+      const started = startGpuRent({ name, args, logFolder });
+      running.push(started);
+      return started;
+    },
+    async operatorAccess() {
+      const serviceAccount = { namespace: NAMESPACE, name: 'gpu-rental-operator' };
+      const { kubeconfigPath } = await cluster.kubeconfigFor({ serviceAccount });
+      return ['--kubeconfig', kubeconfigPath, '--namespace', NAMESPACE];
+    },
+    async close() {
+      for (const started of running.reverse()) await started.stop();
+      await cluster.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
