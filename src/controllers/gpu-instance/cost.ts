@@ -27,12 +27,15 @@ export const HISTORY_LENGTH = 5;
  */
 export function machineCost(status: GpuInstanceStatus | undefined, at: number): MicroDollars {
   const history = status?.history ?? [];
-  if (history.length < HISTORY_LENGTH) {
-    const ended = history.reduce((sum, machine) => sum + (dollars(machine.cost) ?? 0), 0);
-    return Math.max(0, totalCost(status?.cost, at) - ended);
-  }
-  const from = parseTime(status?.rentedAt) ?? parseTime(status?.cost?.since) ?? at;
-  return costOver(dollars(status?.cost?.pricePerHour) ?? 0, billedMs(from, at));
+  if (history.length >= HISTORY_LENGTH) return costSinceRented(status, at);
+  const ended = history.reduce((sum, machine) => sum + (dollars(machine.cost) ?? 0), 0);
+  return Math.max(0, totalCost(status?.cost, at) - ended);
+}
+
+function costSinceRented(status: GpuInstanceStatus | undefined, at: number): MicroDollars {
+  const { rentedAt, cost } = status ?? {};
+  const from = parseTime(rentedAt) ?? parseTime(cost?.since) ?? at;
+  return costOver(dollars(cost?.pricePerHour) ?? 0, billedMs(from, at));
 }
 
 /** A machine begins to bill. */

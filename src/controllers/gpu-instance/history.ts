@@ -4,6 +4,7 @@ import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars } from '../../lib/money.ts';
 import { formatTime, parseTime } from '../../lib/rfc3339.ts';
 import { endCost, HISTORY_LENGTH, machineCost } from './cost.ts';
+import { known } from './known-fields.ts';
 import { carriedFields, withoutMachine } from './machine-fields.ts';
 import type { Recorded } from './recorded.ts';
 import type { Observed, StatusFields } from './types.ts';
@@ -53,18 +54,17 @@ export function endedFields(observed: Observed, ending: Ending): StatusFields {
 
 type PastMachine = NonNullable<GpuInstanceStatus['history']>[number];
 
-function pastMachine(status: GpuInstanceStatus | undefined, ending: Ending): PastMachine {
-  const begun = parseTime(status?.rentedAt) ?? parseTime(status?.cost?.since) ?? ending.endedAt;
+function pastMachine(status: GpuInstanceStatus = {}, { machine, reason, endedAt }: Ending): PastMachine {
+  const { machineId, hostId, gpu, rentedAt, cost } = status;
+  const begun = parseTime(rentedAt) ?? parseTime(cost?.since) ?? endedAt;
   return {
-    attempt: ending.machine.attempt,
-    instanceId: ending.machine.instanceId,
-    ...(status?.machineId === undefined ? {} : { machineId: status.machineId }),
-    ...(status?.hostId === undefined ? {} : { hostId: status.hostId }),
-    ...(status?.gpu?.name === undefined ? {} : { gpuName: status.gpu.name }),
-    reason: ending.reason,
-    endedAt: formatTime(ending.endedAt),
-    minutes: Math.max(0, Math.round((ending.endedAt - begun) / 60_000)),
-    cost: formatDollars(machineCost(status, ending.endedAt)),
+    attempt: machine.attempt,
+    instanceId: machine.instanceId,
+    ...known({ machineId, hostId, gpuName: gpu?.name }),
+    reason,
+    endedAt: formatTime(endedAt),
+    minutes: Math.max(0, Math.round((endedAt - begun) / 60_000)),
+    cost: formatDollars(machineCost(status, endedAt)),
   };
 }
 

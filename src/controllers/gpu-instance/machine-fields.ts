@@ -4,6 +4,7 @@ import { formatDollars } from '../../lib/money.ts';
 import { formatTime, parseTime } from '../../lib/rfc3339.ts';
 import type { Instance } from '../../marketplace/instances.ts';
 import { beginCost, corrected, repriced } from './cost.ts';
+import { known } from './known-fields.ts';
 import type { Observed, StatusFields } from './types.ts';
 
 const MACHINE_FIELDS = [
@@ -94,8 +95,8 @@ export function withRow(observed: Observed, row: Instance): StatusFields {
     ...fields,
     actualStatus: wordOf(row),
     actualStatusSince: formatTime(wordSince(observed, row)),
-    ...defined({ machineId: row.machineId, hostId: row.hostId }),
-    ...defined({ publicAddress: row.publicAddress, endpoint }),
+    ...known({ machineId: row.machineId, hostId: row.hostId }),
+    ...known({ publicAddress: row.publicAddress, endpoint }),
     ...(row.sshHost === undefined || row.sshPort === undefined
       ? {}
       : { ssh: { host: row.sshHost, port: row.sshPort } }),
@@ -110,7 +111,7 @@ function gpuOf(row: Instance, fields: StatusFields): NonNullable<StatusFields['g
   return {
     name: row.gpuName ?? '',
     count: row.gpuCount ?? fields.gpu?.count ?? 1,
-    ...defined({ memoryMB: row.gpuMemoryMB ?? fields.gpu?.memoryMB }),
+    ...known({ memoryMB: row.gpuMemoryMB ?? fields.gpu?.memoryMB }),
   };
 }
 
@@ -154,7 +155,7 @@ function mappedPorts(row: Instance, spec: GpuInstanceSpec): MappedPort[] {
       const [port = '', transport = ''] = key.split('/');
       const protocol: MappedPort['protocol'] = transport === 'udp' ? 'UDP' : 'TCP';
       const name = names.get(`${port}/${protocol}`);
-      return [{ containerPort: Number(port), protocol, publicPort, ...defined({ name }) }];
+      return [{ containerPort: Number(port), protocol, publicPort, ...known({ name }) }];
     })
     .filter((port) => Number.isInteger(port.containerPort))
     .sort(
@@ -167,13 +168,4 @@ function endpointOf(row: Instance, ports: readonly MappedPort[]): string | undef
   if (row.sshHost !== undefined && row.sshPort !== undefined) return `${row.sshHost}:${row.sshPort}`;
   const [first] = ports;
   return first && row.publicAddress !== undefined ? `${row.publicAddress}:${first.publicPort}` : undefined;
-}
-
-/** Drops what is undefined, so that a field that is not known is not there. */
-function defined<T extends Record<string, unknown>>(
-  fields: T,
-): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const known: Partial<T> = {};
-  for (const key in fields) if (fields[key] !== undefined) known[key] = fields[key];
-  return known as { [K in keyof T]?: Exclude<T[K], undefined> };
 }

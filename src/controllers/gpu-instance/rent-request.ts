@@ -4,6 +4,7 @@ import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts
 import { parseDollars } from '../../lib/money.ts';
 import { wholeGigabytes } from '../../lib/quantity.ts';
 import type { RentRequest } from '../../marketplace/instances.ts';
+import { known } from './known-fields.ts';
 import { packOnStart } from './on-start.ts';
 import type { InputsView } from './types.ts';
 
@@ -38,7 +39,7 @@ export function rentRequest(input: RentInput): RentRequestResult {
   return {
     type: 'ready',
     request: {
-      ...(spec.image === undefined ? {} : { image: spec.image }),
+      ...known({ image: spec.image, onStart: script?.text, bidPerHour: bid, imageLogin: inputs.imageLogin }),
       diskGB: diskGB(spec),
       label: input.label,
       env: { ...inputs.env, [WORKER_TOKEN_ENV]: input.workerToken },
@@ -46,10 +47,7 @@ export function rentRequest(input: RentInput): RentRequestResult {
         port: containerPort,
         protocol: protocol === 'UDP' ? 'udp' : 'tcp',
       })),
-      ...(script === undefined ? {} : { onStart: script.text }),
-      ...(bid === undefined ? {} : { bidPerHour: bid }),
       ...(spec.ssh ? { runType: 'ssh_direc ssh_proxy' } : {}),
-      ...(inputs.imageLogin === undefined ? {} : { imageLogin: inputs.imageLogin }),
       cancelUnavailable: true,
     },
   };

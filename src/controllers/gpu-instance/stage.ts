@@ -73,24 +73,50 @@ export function heldByRecord(observed: Observed): Extract<Stage, { type: 'held' 
   return undefined;
 }
 
+type Guess = (observed: Observed) => Stage | undefined;
+
+/** In this order: what is certain comes before what is only absent. */
+const GUESSES: readonly Guess[] = [
+  ({ object }) => (object.spec.adopt?.policy === 'Observe' ? { type: 'observing' } : undefined),
+  answeredRental,
+  (observed) => newestLabelled(observed, settledAttempt(observed) + 1),
+  openRental,
+  heldMachine,
+  (observed) => newestLabelled(observed, settledAttempt(observed)),
+  (observed) =>
+    observed.object.spec.adopt && settledAttempt(observed) === 0 ? { type: 'adopting' } : undefined,
+];
+
 function byOwnership(observed: Observed): Stage {
-  const { adopt } = observed.object.spec;
-  if (adopt?.policy === 'Observe') return { type: 'observing' };
-  const { rented } = observed.memory;
-  if (rented && rented.attempt > settledAttempt(observed)) return { type: 'rented', rented };
-  const newer = newestLabelled(observed, settledAttempt(observed) + 1);
-  if (newer) return newer;
-  const outcome = settlement(observed);
-  if (outcome.type === 'found')
-    return { type: 'found', instanceId: outcome.instanceId, attempt: outcome.intent.attempt };
-  if (outcome.type === 'unknown' || outcome.type === 'ambiguous')
-    return { type: 'pending', settlement: outcome };
-  const machine = recordedMachine(observed);
-  if (machine) return { type: 'machine', machine, state: machineState(observed) };
-  const same = newestLabelled(observed, settledAttempt(observed));
-  if (same) return same;
-  if (adopt && settledAttempt(observed) === 0) return { type: 'adopting' };
+  for (const guess of GUESSES) {
+    const stage = guess(observed);
+    if (stage) return stage;
+  }
   return { type: 'unrented', attempt: openIntent(observed)?.attempt ?? settledAttempt(observed) };
+}
+
+function answeredRental(observed: Observed): Stage | undefined {
+  const { rented } = observed.memory;
+  return rented && rented.attempt > settledAttempt(observed) ? { type: 'rented', rented } : undefined;
+}
+
+function openRental(observed: Observed): Stage | undefined {
+  const outcome = settlement(observed);
+  switch (outcome.type) {
+    case 'found':
+      return { type: 'found', instanceId: outcome.instanceId, attempt: outcome.intent.attempt };
+    case 'unknown':
+    case 'ambiguous':
+      return { type: 'pending', settlement: outcome };
+    case 'none':
+    case 'nothingCame':
+      return undefined;
+  }
+}
+
+function heldMachine(observed: Observed): Stage | undefined {
+  const machine = recordedMachine(observed);
+  return machine && { type: 'machine', machine, state: machineState(observed) };
 }
 
 /** The machine of the newest purchase from `least` on that this object did not already let go of; of equals the lowest id. */
@@ -110,27 +136,28 @@ function machineState(observed: Observed): MachineState {
   return row ? stateOf(row) : { type: 'absent' };
 }
 
-/** What a row's word means (specification 3.1 and the words that the public service adds). */
-export function stateOf(row: Instance): Exclude<MachineState, { type: 'absent' }> {
-  switch (row.actualStatus) {
-    case 'running':
-      return { type: 'running', row };
-    case 'stopped':
-    case 'frozen':
-      return { type: 'stopped', row };
-    case 'exited':
-      return { type: 'failing', row, reason: 'Exited' };
-    case 'unknown':
-      return { type: 'failing', row, reason: 'HostSilent' };
-    case 'offline':
-      return { type: 'failing', row, reason: 'HostOffline' };
-    case null:
-    case 'created':
-    case 'loading':
-    case 'rebooting':
-      return { type: 'booting', row };
-    case 'destroyed':
-    case 'unrecognized':
-      return { type: 'unrecognized', row };
-  }
+type RowState = Exclude<MachineState, { type: 'absent' }>;
+
+const BOOTING = (row: Instance): RowState => ({ type: 'booting', row });
+const STOPPED = (row: Instance): RowState => ({ type: 'stopped', row });
+const UNRECOGNIZED = (row: Instance): RowState => ({ type: 'unrecognized', row });
+
+/** What each word means (specification 3.1 and the words that the public service adds). */
+const STATES: Readonly<Record<Exclude<Instance['actualStatus'], null>, (row: Instance) => RowState>> = {
+  running: (row) => ({ type: 'running', row }),
+  created: BOOTING,
+  loading: BOOTING,
+  rebooting: BOOTING,
+  stopped: STOPPED,
+  frozen: STOPPED,
+  exited: (row) => ({ type: 'failing', row, reason: 'Exited' }),
+  unknown: (row) => ({ type: 'failing', row, reason: 'HostSilent' }),
+  offline: (row) => ({ type: 'failing', row, reason: 'HostOffline' }),
+  destroyed: UNRECOGNIZED,
+  unrecognized: UNRECOGNIZED,
+};
+
+/** What a listed machine is doing; without a word it is being provisioned. */
+export function stateOf(row: Instance): RowState {
+  return row.actualStatus === null ? BOOTING(row) : STATES[row.actualStatus](row);
 }

@@ -68,9 +68,10 @@ function observedOnly(observed: Observed): Step | undefined {
 
 function neverRented(observed: Observed): Step | undefined {
   const { object, intent, memory, list } = observed;
-  const untouched =
-    intent.type === 'none' && object.status?.instanceId === undefined && object.status?.claim === undefined;
-  if (!untouched || memory.intent || memory.rented || (list?.labelled.length ?? 0) > 0) return undefined;
+  const { instanceId, claim } = object.status ?? {};
+  const onRecord = intent.type !== 'none' || instanceId !== undefined || claim !== undefined;
+  const inMemory = memory.intent !== undefined || memory.rented !== undefined;
+  if (onRecord || inMemory || (list && list.labelled.length > 0)) return undefined;
   return release(noteGone(observed, 'Nothing was rented.'));
 }
 
@@ -113,18 +114,17 @@ function letMachineGo(observed: Observed, policy: 'Stop' | 'Retain'): Decision {
 function handsOff(observed: Observed): Step | undefined {
   const held = heldByRecord(observed);
   if (held?.reason !== 'IntentUnknown' && held?.reason !== 'LoginChanged') return undefined;
-  return waiting(observed, held.reason, held.detail);
+  return waiting(observed, { reason: held.reason, detail: held.detail });
 }
 
 function waitForKey(observed: Observed): Step | undefined {
   if (factsOf(observed)) return undefined;
   const { name, namespace = observed.object.metadata.namespace } = observed.object.spec.accountRef;
   const reason = observed.account.state === 'missing' ? 'AccountMissing' : 'AccountNotReady';
-  return waiting(
-    observed,
+  return waiting(observed, {
     reason,
-    `MarketplaceAccount ${namespace}/${name} cannot be used, so the machine cannot be destroyed.`,
-  );
+    detail: `MarketplaceAccount ${namespace}/${name} cannot be used, so the machine cannot be destroyed.`,
+  });
 }
 
 function waitForList(observed: Observed): Step | undefined {
@@ -134,15 +134,14 @@ function waitForList(observed: Observed): Step | undefined {
 function settleFirst(observed: Observed): Step | undefined {
   const at = unsettledUntil(observed);
   if (at === undefined || machinesToDestroy(observed).length > 0) return undefined;
-  return waiting(
-    observed,
-    'RentalUncertain',
-    'A rental of this object is of unknown outcome; it settles by the lists.',
-    {
+  return waiting(observed, {
+    reason: 'RentalUncertain',
+    detail: 'A rental of this object is of unknown outcome; it settles by the lists.',
+    look: {
       onList: true,
       afterMs: Math.max(1000, at - observed.steadyNow + 1),
     },
-  );
+  });
 }
 
 /** Until when a machine of this object may still appear; undefined when none can. */
@@ -208,7 +207,11 @@ function destroyAll(observed: Observed): Step | undefined {
   const wait = observed.memory.notBefore - observed.steadyNow;
   if (wait > 0) {
     if (observed.memory.destroyFailures < FAILURES_WORTH_SAYING) return decision({ look: { afterMs: wait } });
-    return waiting(observed, 'DestroyFailing', failingDetail(observed, ids[0] ?? 0), { afterMs: wait });
+    return waiting(observed, {
+      reason: 'DestroyFailing',
+      detail: failingDetail(observed, ids[0] ?? 0),
+      look: { afterMs: wait },
+    });
   }
   const destroys = ids.map((instanceId): Action => ({ type: 'destroy', instanceId, reason: 'Destroying' }));
   return decision({
@@ -264,19 +267,20 @@ function noteRetained({ object }: Observed): EventNote {
   };
 }
 
-/** Says what the deletion waits for. */
-function waiting(
-  observed: Observed,
-  reason:
+interface Waiting {
+  readonly reason:
     | 'AccountMissing'
     | 'AccountNotReady'
     | 'RentalUncertain'
     | 'DestroyFailing'
     | 'IntentUnknown'
-    | 'LoginChanged',
-  detail: string,
-  look: Decision['look'] = {},
-): Decision {
+    | 'LoginChanged';
+  readonly detail: string;
+  readonly look?: Decision['look'];
+}
+
+/** Says what the deletion waits for. */
+function waiting(observed: Observed, { reason, detail, look = {} }: Waiting): Decision {
   const held = observed.object.status?.instanceId !== undefined;
   return decision({
     fields: carriedFields(observed),
@@ -286,6 +290,6 @@ function waiting(
       detail,
       machine: held ? { type: 'silent', held: 'Rented', reason: 'Deleting' } : { type: 'none' },
     },
-    look: { ...look },
+    look,
   });
 }

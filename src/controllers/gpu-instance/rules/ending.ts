@@ -36,7 +36,7 @@ export function endMachine(observed: Observed, wish: EndWish): Step {
 /** The first thing that forbids to end this machine now. */
 function heldBack(observed: Observed, wish: EndWish): Decision | undefined {
   const { object, account } = observed;
-  const says = (reason: Reason, detail?: string) => holding(observed, wish, reason, detail);
+  const says = (reason: Reason, detail?: string) => holding(observed, wish, { reason, detail });
   if (object.metadata.annotations?.[annotations.hold] !== undefined) return says('Held');
   if (wish.kind === 'limit') return undefined;
   if (object.spec.paused) return says('Paused');
@@ -47,7 +47,11 @@ function heldBack(observed: Observed, wish: EndWish): Decision | undefined {
   return undefined;
 }
 
-function holding(observed: Observed, wish: EndWish, reason: Reason, detail?: string): Decision {
+function holding(
+  observed: Observed,
+  wish: EndWish,
+  { reason, detail }: { readonly reason: Reason; readonly detail: string | undefined },
+): Decision {
   const phase = wish.kind === 'lost' ? 'Lost' : 'Running';
   const ready = wish.kind === 'unwanted' && wish.finding.type === 'running';
   return decision({

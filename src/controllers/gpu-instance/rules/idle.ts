@@ -6,14 +6,16 @@ import type { Decision, Look, Observed } from '../types.ts';
 
 type Unrented = Extract<Stage, { type: 'unrented' }>;
 
+/** Why nothing is rented, and when to look again. */
+export interface Because {
+  readonly reason: Reason;
+  readonly detail?: string | undefined;
+  readonly look?: Look;
+}
+
 /** Says why nothing is rented. The purchase that came to nothing is closed in the same write. */
-export function idle(
-  observed: Observed,
-  stage: Unrented,
-  reason: Reason,
-  detail?: string,
-  look: Look = {},
-): Decision {
+export function idle(observed: Observed, stage: Unrented, because: Because): Decision {
+  const { reason, detail, look = {} } = because;
   const fields = carriedFields(observed);
   return decision({
     fields: stage.attempt > 0 ? { ...fields, attempt: stage.attempt } : fields,

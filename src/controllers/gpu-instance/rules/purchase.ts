@@ -21,12 +21,16 @@ export function purchase(observed: Observed, stage: Unrented): Step | undefined 
   if (observed.account.state !== 'ready') return undefined;
   if (observed.inputs === undefined) return { type: 'look', need: { type: 'inputs' } };
   if (observed.inputs.type === 'problem') {
-    return idle(observed, stage, observed.inputs.reason, observed.inputs.detail, { afterMs: 60_000 });
+    return idle(observed, stage, {
+      reason: observed.inputs.reason,
+      detail: observed.inputs.detail,
+      look: { afterMs: 60_000 },
+    });
   }
   const { facts } = observed.account;
   const alternatives = observed.object.spec.offers ?? [];
   if (alternatives.every((requirements) => !hasPriceRule(requirements, facts))) {
-    return idle(observed, stage, 'NoPriceLimit');
+    return idle(observed, stage, { reason: 'NoPriceLimit' });
   }
   return firstChoice(observed, stage, { facts, inputs: observed.inputs });
 }
@@ -42,9 +46,11 @@ function firstChoice(observed: Observed, stage: Unrented, means: Means): Step {
   for (const [index, requirements] of alternatives.entries()) {
     if (!hasPriceRule(requirements, means.facts)) continue;
     const found = observed.offers.get(index);
-    if (found === undefined) return search(observed, index, requirements, means.facts);
+    if (found === undefined) return search(observed, { index, requirements, facts: means.facts });
     if (found.type === 'failed') return searchFailed(observed, stage, found);
-    const choice = chooseOffer(choiceInput(observed, requirements, means.facts, found.offers));
+    const choice = chooseOffer(
+      choiceInput(observed, { index, requirements, facts: means.facts }, found.offers),
+    );
     if (choice.type === 'chosen') return rent(observed, stage, { ...means, ...choice, index, requirements });
   }
   return explain(observed, stage, means.facts);
@@ -54,7 +60,13 @@ function hasPriceRule(requirements: Requirements, facts: AccountFacts): boolean 
   return requirements.allowUnknownPrice || priceCap(requirements, facts.limits) !== undefined;
 }
 
-function search(observed: Observed, index: number, requirements: Requirements, facts: AccountFacts): Step {
+interface Alternative {
+  readonly index: number;
+  readonly requirements: Requirements;
+  readonly facts: AccountFacts;
+}
+
+function search(observed: Observed, { index, requirements, facts }: Alternative): Step {
   const context = { limits: facts.limits, diskGB: diskGB(observed.object.spec) };
   return { type: 'look', need: { type: 'offers', index, query: offerQuery(requirements, context, 'exact') } };
 }
@@ -66,7 +78,7 @@ function explain(observed: Observed, stage: Unrented, facts: AccountFacts): Step
   const alternatives = observed.object.spec.offers ?? [];
   const index = alternatives.findIndex((requirements) => hasPriceRule(requirements, facts));
   const requirements = alternatives[index];
-  if (requirements === undefined) return idle(observed, stage, 'NoPriceLimit');
+  if (requirements === undefined) return idle(observed, stage, { reason: 'NoPriceLimit' });
   const broad = observed.offers.get(broadIndex(index));
   if (broad === undefined) {
     const context = { limits: facts.limits, diskGB: diskGB(observed.object.spec) };
@@ -76,7 +88,7 @@ function explain(observed: Observed, stage: Unrented, facts: AccountFacts): Step
     };
   }
   if (broad.type === 'failed') return searchFailed(observed, stage, broad);
-  return nothingMatches(observed, stage, choiceInput(observed, requirements, facts, broad.offers));
+  return nothingMatches(observed, stage, choiceInput(observed, { index, requirements, facts }, broad.offers));
 }
 
 function nothingMatches(observed: Observed, stage: Unrented, input: ChoiceInput): Decision {
@@ -85,27 +97,24 @@ function nothingMatches(observed: Observed, stage: Unrented, input: ChoiceInput)
   const counts = without.map(({ name, count }) => `${count} without ${name}`).join(', ');
   const afterMs = backoffMs(observed.memory.failures + 1, observed.jitter);
   if (choice.type === 'chosen') {
-    return idle(
-      observed,
-      stage,
-      'NoOffers',
-      'Every offer that matches is taken by others or avoided for now.',
-      { afterMs },
-    );
+    return idle(observed, stage, {
+      reason: 'NoOffers',
+      detail: 'Every offer that matches is taken by others or avoided for now.',
+      look: { afterMs },
+    });
   }
   const detail =
     counts === ''
       ? 'No offer matches, and none would with any single requirement dropped.'
       : `No offer matches; dropping one requirement would leave: ${counts}.`;
-  return idle(observed, stage, choice.reason, detail, { afterMs });
+  return idle(observed, stage, { reason: choice.reason, detail, look: { afterMs } });
 }
 
 const NOTHING_EXCLUDED: Exclusions = { offers: new Set(), machines: new Set(), hosts: new Set() };
 
 function choiceInput(
   observed: Observed,
-  requirements: Requirements,
-  facts: AccountFacts,
+  { requirements, facts }: Alternative,
   offers: ChoiceInput['offers'],
 ): ChoiceInput {
   return {
@@ -144,7 +153,7 @@ function searchFailed(
     failed.retryAfterMs ?? 0,
     backoffMs(observed.memory.failures + 1, observed.jitter),
   );
-  return idle(observed, stage, reason, failed.detail, { afterMs });
+  return idle(observed, stage, { reason, detail: failed.detail, look: { afterMs } });
 }
 
 interface Chosen extends Means {
@@ -170,7 +179,7 @@ function rent(observed: Observed, stage: Unrented, chosen: Chosen): Step {
   });
   if (built.type === 'onStartTooLong') {
     const detail = `The script has ${built.bytes} bytes and still ${built.packedBytes} when packed; the marketplace takes 4048.`;
-    return idle(observed, stage, 'OnStartTooLong', detail);
+    return idle(observed, stage, { reason: 'OnStartTooLong', detail });
   }
   const bought = {
     attempt,

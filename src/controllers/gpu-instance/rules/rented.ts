@@ -1,8 +1,10 @@
 import { formatDollars } from '../../../lib/money.ts';
 import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
+import type { Instance } from '../../../marketplace/instances.ts';
 import { makeClaim } from '../../../ownership/claim.ts';
 import { beginCost } from '../cost.ts';
 import { decision } from '../decision.ts';
+import { known } from '../known-fields.ts';
 import { carriedFields, withoutMachine } from '../machine-fields.ts';
 import type { Recorded } from '../recorded.ts';
 import { factsOf } from '../recorded.ts';
@@ -43,31 +45,10 @@ export function saveRented(observed: Observed, rented: RentedFacts): Decision {
 /** Records a machine that was found instead of answered: after a crash, a lost reply or a restored cluster. */
 export function saveFound(observed: Observed, stage: Extract<Stage, { type: 'found' }>): Step {
   const { instanceId, attempt } = stage;
-  const row = [
-    ...(observed.list?.labelled ?? []).map((each) => each.row),
-    ...(observed.list?.unowned ?? []),
-  ].find((each) => each.id === instanceId);
-  const from = row?.startedAt ?? observed.now;
-  const fields = rentedFields(observed, { instanceId, attempt }, from);
-  const { intent } = observed;
-  const bought = intent.type === 'intent' && intent.intent.attempt === attempt ? intent.intent : undefined;
   return decision({
     rule: 'record-found-machine',
     record: { type: 'status' },
-    fields: {
-      ...fields,
-      ...(row?.pricePerHour === undefined
-        ? {}
-        : {
-            cost: beginCost(fields.cost, from, row.pricePerHour),
-            offerPricePerHour: formatDollars(row.pricePerHour),
-          }),
-      ...(row?.machineId === undefined ? {} : { machineId: row.machineId }),
-      ...(row?.hostId === undefined ? {} : { hostId: row.hostId }),
-      ...(bought === undefined || bought.offer === 0 ? {} : { offerId: bought.offer }),
-      ...(bought === undefined ? {} : { specHash: bought.spec }),
-      ...(row?.image === undefined ? {} : { image: row.image.slice(0, 512) }),
-    },
+    fields: foundFields(observed, stage),
     finding: {
       phase: 'Provisioning',
       reason: 'Provisioning',
@@ -83,6 +64,35 @@ export function saveFound(observed: Observed, stage: Extract<Stage, { type: 'fou
     ],
     look: { afterMs: 0 },
   });
+}
+
+/** What row and intent tell of a found machine: its money, its place, and what it was bought by. */
+function foundFields(
+  observed: Observed,
+  { instanceId, attempt }: Extract<Stage, { type: 'found' }>,
+): StatusFields {
+  const row = listedRow(observed, instanceId);
+  const from = row?.startedAt ?? observed.now;
+  const fields = rentedFields(observed, { instanceId, attempt }, from);
+  const { intent } = observed;
+  const bought = intent.type === 'intent' && intent.intent.attempt === attempt ? intent.intent : undefined;
+  return {
+    ...fields,
+    cost: beginCost(fields.cost, from, row?.pricePerHour),
+    ...known({
+      offerPricePerHour: row?.pricePerHour === undefined ? undefined : formatDollars(row.pricePerHour),
+      machineId: row?.machineId,
+      hostId: row?.hostId,
+      image: row?.image?.slice(0, 512),
+      offerId: bought?.offer,
+      specHash: bought?.spec,
+    }),
+  };
+}
+
+function listedRow({ list }: Observed, instanceId: number): Instance | undefined {
+  const rows = [...(list?.labelled ?? []).map(({ row }) => row), ...(list?.unowned ?? [])];
+  return rows.find(({ id }) => id === instanceId);
 }
 
 /** The fields of a newly held machine: proof of ownership, and the rental for the brake. */
@@ -103,16 +113,15 @@ export function rentedFields(observed: Observed, machine: Recorded, from: number
   };
 }
 
-function offerFields(rented: RentedFacts): StatusFields {
-  const { offer, pricePerHour } = rented;
-  return {
-    ...(offer === undefined ? {} : { offerId: offer.id }),
-    ...(rented.offerIndex === undefined ? {} : { offerIndex: rented.offerIndex }),
-    ...(pricePerHour === undefined ? {} : { offerPricePerHour: formatDollars(pricePerHour) }),
-    ...(offer?.machineId === undefined ? {} : { machineId: offer.machineId }),
-    ...(offer?.hostId === undefined ? {} : { hostId: offer.hostId }),
-    ...(offer?.gpuName === undefined ? {} : { gpu: { name: offer.gpuName, count: offer.gpuCount ?? 1 } }),
-    ...(rented.specHash === undefined ? {} : { specHash: rented.specHash }),
-    ...(rented.image === undefined ? {} : { image: rented.image }),
-  };
+function offerFields({ offer, offerIndex, pricePerHour, specHash, image }: RentedFacts): StatusFields {
+  return known({
+    offerId: offer?.id,
+    offerIndex,
+    offerPricePerHour: pricePerHour === undefined ? undefined : formatDollars(pricePerHour),
+    machineId: offer?.machineId,
+    hostId: offer?.hostId,
+    gpu: offer?.gpuName === undefined ? undefined : { name: offer.gpuName, count: offer.gpuCount ?? 1 },
+    specHash,
+    image,
+  });
 }

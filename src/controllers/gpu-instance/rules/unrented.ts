@@ -19,7 +19,9 @@ const RULES: readonly Rule<Unrented>[] = [
     because: 'What may hold no machine any more needs none, whatever else is wanted.',
     decide: (observed, stage) => {
       const state = limitState(observed);
-      return state.type === 'reached' ? idle(observed, stage, 'LimitReached', state.detail) : undefined;
+      return state.type === 'reached'
+        ? idle(observed, stage, { reason: 'LimitReached', detail: state.detail })
+        : undefined;
     },
   },
   {
@@ -31,7 +33,8 @@ const RULES: readonly Rule<Unrented>[] = [
   {
     name: 'paused',
     because: 'A person asked for quiet.',
-    decide: (observed, stage) => (observed.object.spec.paused ? idle(observed, stage, 'Paused') : undefined),
+    decide: (observed, stage) =>
+      observed.object.spec.paused ? idle(observed, stage, { reason: 'Paused' }) : undefined,
   },
   {
     name: 'ended-for-good',
@@ -43,14 +46,19 @@ const RULES: readonly Rule<Unrented>[] = [
     because: 'Only a proven key that may destroy may rent.',
     decide: (observed, stage) =>
       observed.account.state === 'notReady'
-        ? idle(observed, stage, 'AccountNotReady', `The account is not ready: ${observed.account.reason}.`)
+        ? idle(observed, stage, {
+            reason: 'AccountNotReady',
+            detail: `The account is not ready: ${observed.account.reason}.`,
+          })
         : undefined,
   },
   {
     name: 'namespace-not-allowed',
     because: 'The account decides who may spend its money.',
     decide: (observed, stage) =>
-      factsOf(observed)?.permitted === false ? idle(observed, stage, 'NamespaceNotAllowed') : undefined,
+      factsOf(observed)?.permitted === false
+        ? idle(observed, stage, { reason: 'NamespaceNotAllowed' })
+        : undefined,
   },
   {
     name: 'wait-for-list',
@@ -72,7 +80,7 @@ const RULES: readonly Rule<Unrented>[] = [
     because: 'For some machines a missing key cannot be added later (specification 4.5).',
     decide: (observed, stage) =>
       observed.object.spec.ssh && factsOf(observed)?.sshKeyRegistered === false
-        ? idle(observed, stage, 'SSHKeyMissing', undefined, { afterMs: 60_000 })
+        ? idle(observed, stage, { reason: 'SSHKeyMissing', look: { afterMs: 60_000 } })
         : undefined,
   },
   {
@@ -107,21 +115,17 @@ function endedForGood(observed: Observed, stage: Unrented): Decision | undefined
   const last = status?.history?.at(-1);
   if (!last) return undefined;
   if (last.reason === 'Vanished' && spec.onVanish === 'Hold') {
-    return idle(
-      observed,
-      stage,
-      'VanishedHeld',
-      `Machine ${last.instanceId} was destroyed by someone else, and onVanish is Hold.`,
-    );
+    return idle(observed, stage, {
+      reason: 'VanishedHeld',
+      detail: `Machine ${last.instanceId} was destroyed by someone else, and onVanish is Hold.`,
+    });
   }
   const lost = !CHOSEN_ENDS.has(last.reason);
   return lost && spec.replacement.policy === 'Never'
-    ? idle(
-        observed,
-        stage,
-        'ReplacementOff',
-        `Machine ${last.instanceId} ended (${last.reason}), and replacement.policy is Never.`,
-      )
+    ? idle(observed, stage, {
+        reason: 'ReplacementOff',
+        detail: `Machine ${last.instanceId} ended (${last.reason}), and replacement.policy is Never.`,
+      })
     : undefined;
 }
 
@@ -139,8 +143,12 @@ function oldMachineListed(observed: Observed, stage: Unrented): Decision | undef
   );
   return (
     old &&
-    idle(observed, stage, 'OldMachineNotGone', `Machine ${old.row.id} of this object is still listed.`, {
-      onList: true,
+    idle(observed, stage, {
+      reason: 'OldMachineNotGone',
+      detail: `Machine ${old.row.id} of this object is still listed.`,
+      look: {
+        onList: true,
+      },
     })
   );
 }
@@ -152,15 +160,13 @@ function tooManyRentals(observed: Observed, stage: Unrented): Decision | undefin
     .filter((time) => time > observed.now - HOUR_MS);
   const oldest = recent.at(-spec.replacement.maxPerHour);
   if (recent.length < spec.replacement.maxPerHour || oldest === undefined) return undefined;
-  return idle(
-    observed,
-    stage,
-    'TooManyRentals',
-    `${spec.replacement.maxPerHour} machines were rented within the hour.`,
-    {
+  return idle(observed, stage, {
+    reason: 'TooManyRentals',
+    detail: `${spec.replacement.maxPerHour} machines were rented within the hour.`,
+    look: {
       afterMs: Math.max(1000, oldest + HOUR_MS - observed.now),
     },
-  );
+  });
 }
 
 function backingOff(observed: Observed, stage: Unrented): Decision | undefined {
@@ -168,5 +174,5 @@ function backingOff(observed: Observed, stage: Unrented): Decision | undefined {
   const left = notBefore - observed.steadyNow;
   if (left <= 0) return undefined;
   if (!refusal) return decision({ look: { afterMs: left } });
-  return idle(observed, stage, refusal.reason, refusal.detail, { afterMs: left });
+  return idle(observed, stage, { reason: refusal.reason, detail: refusal.detail, look: { afterMs: left } });
 }
