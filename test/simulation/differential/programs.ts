@@ -102,7 +102,14 @@ class Draw {
       case 'list':
         return { type: 'list', plural, limit: pick([undefined, 1, 2]) };
       case 'replace':
-        return { type: 'replace', plural, name, version: pick(VERSIONS), body: this.#fresh(), subresource };
+        return {
+          type: 'replace',
+          plural,
+          name,
+          version: pick(VERSIONS),
+          body: subresource ? this.#freshStatus() : this.#fresh(),
+          subresource,
+        };
       case 'json':
         return { type: 'json', plural, name, patch: this.#jsonPatch() };
       case 'delete':
@@ -148,6 +155,11 @@ class Draw {
       case 'configmaps':
         return { metadata, data: pick([{ a: '1' }, { a: '2', b: '3' }]) };
     }
+  }
+
+  /** A wrong spec beside a status is ignored, but keeps the real server from tracking whose fields are whose. */
+  #freshStatus(): JsonObject {
+    return { metadata: { labels: this.#labels() }, status: { attempt: this.#options.pick([1, 2, 'many']) } };
   }
 
   #instanceSpec(): JsonObject {

@@ -1,0 +1,48 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+
+const ENTRY = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
+
+/** One operator as a process of its own, which can be killed and frozen like a pod. */
+export class OperatorProcess {
+  readonly #args: readonly string[];
+  #child: ChildProcess | undefined;
+  /** Everything it and its predecessors wrote. */
+  output = '';
+
+  constructor(args: readonly string[]) {
+    this.#args = args;
+  }
+
+  start(): void {
+    const child = spawn(process.execPath, [ENTRY, 'operator', ...this.#args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const keep = (chunk: Buffer): void => {
+      this.output += chunk.toString('utf8');
+    };
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    child.on('exit', () => {
+      if (this.#child === child) this.#child = undefined;
+    });
+    this.#child = child;
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== undefined;
+  }
+
+  kill(): void {
+    this.#child?.kill('SIGKILL');
+    this.#child = undefined;
+  }
+
+  freeze(): void {
+    this.#child?.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#child?.kill('SIGCONT');
+  }
+}
