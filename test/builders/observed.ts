@@ -6,13 +6,13 @@ import {
 } from '../../src/api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, annotations, MACHINE_FINALIZER } from '../../src/api/v1alpha1/names.ts';
 import { specHash } from '../../src/controllers/gpu-instance/spec-hash.ts';
+import type { Observed } from '../../src/controllers/gpu-instance/types.ts';
 import type {
   AccountFacts,
   ListedMachine,
   ListView,
   MemoryView,
-  Observed,
-} from '../../src/controllers/gpu-instance/types.ts';
+} from '../../src/controllers/gpu-instance/views.ts';
 import { formatTime } from '../../src/lib/rfc3339.ts';
 import { Secret } from '../../src/lib/secret.ts';
 import type { Instance } from '../../src/marketplace/instances.ts';

@@ -123,7 +123,7 @@ describe('a rent', () => {
         }) as never,
       },
     });
-    const acted = await act(given(), rent, receipt, ports);
+    const acted = await act({ observed: given(), action: rent, receipt }, ports);
     expect(acted).toMatchObject({ type: 'rented', rented: { instanceId: 7, attempt: 1, answeredAt: at(3) } });
     expect(sent).toEqual(['rent 100']);
     expect(options).toMatchObject([{ deadlineMs: 28_000 }]);
@@ -133,7 +133,9 @@ describe('a rent', () => {
 
   test('does not work without the receipt of its intent', async () => {
     const { ports, sent } = situation();
-    await expect(act(given(), rent, receiptOf(given().object), ports)).rejects.toThrow('receipt');
+    await expect(
+      act({ observed: given(), action: rent, receipt: receiptOf(given().object) }, ports),
+    ).rejects.toThrow('receipt');
     expect(sent).toEqual([]);
   });
 
@@ -144,7 +146,7 @@ describe('a rent', () => {
     ['its deadline is over', { laterMs: 30_001 }],
   ])('%s: it is not sent', async (_, options) => {
     const { ports, sent, settled, receipt } = situation(options);
-    const acted = await act(given(), rent, receipt, ports);
+    const acted = await act({ observed: given(), action: rent, receipt }, ports);
     expect(acted).toMatchObject({
       type: 'failed',
       failure: { outcome: 'refused' },
@@ -182,7 +184,7 @@ describe('a rent', () => {
     ],
   ] as const)('%s', async (_, call, after, rented) => {
     const { ports, sent, settled, receipt } = situation({ calls: { rent: call } });
-    const acted = await act(given(), rent, receipt, ports);
+    const acted = await act({ observed: given(), action: rent, receipt }, ports);
     expect(acted).toMatchObject({ type: 'failed', after });
     expect(sent).toHaveLength(1);
     expect(settled).toEqual([{ rented }]);
@@ -194,7 +196,9 @@ describe('a destroy', () => {
 
   test('is remembered with the times of both clocks', async () => {
     const { ports, memory } = situation();
-    expect(await act(given(held()), destroy, receiptOf(given().object), ports)).toEqual({ type: 'done' });
+    expect(
+      await act({ observed: given(held()), action: destroy, receipt: receiptOf(given().object) }, ports),
+    ).toEqual({ type: 'done' });
     expect(memory.view().destroys).toEqual([
       { instanceId: 1, reason: 'Exited', answeredAt: NOW, endedAt: at(5) },
     ]);
@@ -206,7 +210,10 @@ describe('a destroy', () => {
     ['scenario 19: a key that is not accepted', fails('unauthorized', 'refused')],
   ])('%s: that proves nothing', async (_, call) => {
     const { ports, memory } = situation({ calls: { destroy: call } });
-    const acted = await act(given(held()), destroy, receiptOf(given().object), ports);
+    const acted = await act(
+      { observed: given(held()), action: destroy, receipt: receiptOf(given().object) },
+      ports,
+    );
     expect(acted).toMatchObject({ type: 'failed', after: { type: 'retry' } });
     expect(memory.view().destroys).toEqual([]);
   });
@@ -221,7 +228,7 @@ describe('letting go', () => {
   test('hands the brake what it must not forget before the guard goes', async () => {
     const { ports, done } = situation();
     const observed = given(held({}, { deleting: true, finalizers: ['other', 'gpurental.dev/machine'] }));
-    await act(observed, release, receiptOf(observed.object), ports);
+    await act({ observed, action: release, receipt: receiptOf(observed.object) }, ports);
     expect(done).toEqual(['folded', 'InstanceDestroyed', 'finalizers [other]']);
   });
 
@@ -230,21 +237,23 @@ describe('letting go', () => {
     const broken = { ...ports.session, foldDeparted: () => Promise.reject(new Error('no')) };
     const observed = given(held({}, { deleting: true }));
     const severed = { ...ports, session: broken as unknown as AccountSession };
-    await expect(act(observed, release, receiptOf(observed.object), severed)).rejects.toThrow('no');
+    await expect(
+      act({ observed, action: release, receipt: receiptOf(observed.object) }, severed),
+    ).rejects.toThrow('no');
     expect(done).toEqual([]);
   });
 
   test('lists a kept machine in the account where its label cannot be changed', async () => {
     const { ports, done } = situation({ calls: { label: fails('forbidden', 'refused') } });
     const keep: Action = { type: 'retain', instanceId: 1, policy: 'Retain', label: 'l' };
-    await act(given(held()), keep, receiptOf(given(held()).object), ports);
+    await act({ observed: given(held()), action: keep, receipt: receiptOf(given(held()).object) }, ports);
     expect(done).toEqual(['retained']);
   });
 
   test('does not list a kept machine that its label speaks for', async () => {
     const { ports, done, sent } = situation();
     const keep: Action = { type: 'retain', instanceId: 1, policy: 'Stop', label: 'l' };
-    await act(given(held()), keep, receiptOf(given(held()).object), ports);
+    await act({ observed: given(held()), action: keep, receipt: receiptOf(given(held()).object) }, ports);
     expect(sent).toEqual(['label 1']);
     expect(done).toEqual([]);
   });

@@ -17,7 +17,8 @@ import type { ObjectMemory } from './memory.ts';
 import type { GpuInstanceMetrics } from './metrics.ts';
 import { PurchaseReceipt, type Receipt } from './receipt.ts';
 import type { SteadyClock } from './steady-clock.ts';
-import type { Action, EventNote, Observed, Purchase, RentedFacts } from './types.ts';
+import type { Action, EventNote, Observed, Purchase } from './types.ts';
+import type { RentedFacts } from './views.ts';
 
 export interface ActPorts {
   readonly clock: Clock;
@@ -33,6 +34,13 @@ export interface ActPorts {
   readonly noteWithoutStart: () => void;
 }
 
+/** An action, what it was decided on, and the proof that it stands on the object. */
+export interface RecordedAction {
+  readonly observed: Observed;
+  readonly action: Action;
+  readonly receipt: Receipt;
+}
+
 /** How an action ended. */
 export type Acted =
   | { readonly type: 'done' }
@@ -42,16 +50,12 @@ export type Acted =
 const DONE: Acted = { type: 'done' };
 
 /** Carries one action out. It needs the receipt of what was recorded, and decides nothing. */
-export async function act(
-  observed: Observed,
-  action: Action,
-  receipt: Receipt,
-  ports: ActPorts,
-): Promise<Acted> {
+export async function act(recorded: RecordedAction, ports: ActPorts): Promise<Acted> {
+  const { observed, action } = recorded;
   const { session } = ports;
   if (!session && action.type !== 'release') return DONE;
   try {
-    return await carryOut(observed, action, receipt, ports);
+    return await carryOut(recorded, ports);
   } catch (error) {
     if (!(error instanceof MarketplaceError)) throw error;
     const { kind, outcome, message, retryAfterMs, instanceId } = error;
@@ -67,12 +71,7 @@ export async function act(
   }
 }
 
-async function carryOut(
-  observed: Observed,
-  action: Action,
-  receipt: Receipt,
-  ports: ActPorts,
-): Promise<Acted> {
+async function carryOut({ observed, action, receipt }: RecordedAction, ports: ActPorts): Promise<Acted> {
   const { session } = ports;
   switch (action.type) {
     case 'rent':
@@ -90,7 +89,7 @@ async function carryOut(
       await retain(action, receipt, ports);
       return DONE;
     case 'release':
-      await release(observed, action.note, receipt, ports);
+      await release({ observed, action, receipt }, action.note, ports);
       return DONE;
   }
 }
@@ -103,32 +102,32 @@ async function rent(purchase: Purchase, receipt: Receipt, ports: ActPorts): Prom
   if (!(receipt instanceof PurchaseReceipt) || !session)
     throw new TypeError('a rent needs the receipt of its intent');
   const { intent, ticket } = receipt;
-  const age = clock.now() - purchase.decidedAt;
-  const deadlineMs = intent.deadline - intent.issuedAt - age;
-  if (!ticket.use() || age > OLDEST_INTENT_MS || age < 0 || deadlineMs <= 0) {
-    ticket.settle({ rented: false });
-    throw new MarketplaceError('The rental was not sent: too much time passed after it was recorded.', {
-      kind: 'aborted',
-      outcome: 'refused',
-    });
-  }
+  const deadlineMs = callMs(purchase, receipt, ports);
   try {
-    const answer = await session.client.instances.rent(intent.offer, purchase.request, {
-      deadlineMs,
-      slot: ticket.slot,
-    });
+    const options = { deadlineMs, slot: ticket.slot };
+    const answer = await session.client.instances.rent(intent.offer, purchase.request, options);
     ticket.settle({ rented: true });
     if (answer.instanceApiKey)
       memory.instanceApiKey = { attempt: intent.attempt, key: answer.instanceApiKey };
-    return {
-      type: 'rented',
-      rented: rentedFacts(purchase, answer.instanceId, answer.answeredAt ?? clock.now()),
-    };
+    const answeredAt = answer.answeredAt ?? clock.now();
+    return { type: 'rented', rented: rentedFacts(purchase, answer.instanceId, answeredAt) };
   } catch (error) {
     const refused = error instanceof MarketplaceError && error.outcome === 'refused';
     ticket.settle({ rented: refused ? false : 'unknown' });
     throw error;
   }
+}
+
+/** How long the call may still take. Throws where it may not be sent any more, and gives the ticket back. */
+function callMs({ decidedAt }: Purchase, { intent, ticket }: PurchaseReceipt, { clock }: ActPorts): number {
+  const age = clock.now() - decidedAt;
+  const left = intent.deadline - intent.issuedAt - age;
+  if (ticket.use() && age >= 0 && age <= OLDEST_INTENT_MS && left > 0) return left;
+  ticket.settle({ rented: false });
+  throw new MarketplaceError('The rental was not sent: too much time passed after it was recorded.', {
+    kind: 'aborted',
+    outcome: 'refused',
+  });
 }
 
 /** What is saved of a purchase that worked. */
@@ -225,9 +224,8 @@ async function retain(
 
 /** Lets the object go: what the brake must not forget first, then the guard, in one write. */
 async function release(
-  observed: Observed,
+  { observed, receipt }: RecordedAction,
   note: EventNote,
-  receipt: Receipt,
   ports: ActPorts,
 ): Promise<void> {
   const { object } = receipt;

@@ -17,7 +17,8 @@ import { destroySurplus } from './rules/surplus.ts';
 import { whileUnrecognized } from './rules/unrecognized.ts';
 import { whileUnrented } from './rules/unrented.ts';
 import { classify, type Stage } from './stage.ts';
-import type { DestroyMark, Observed, Step } from './types.ts';
+import type { Observed, Step } from './types.ts';
+import type { DestroyMark } from './views.ts';
 
 /**
  * The next step for one object, from what was seen alone. Every choice is made here: which offer, which

@@ -13,7 +13,8 @@ import {
 } from '../../../test/builders/observed.ts';
 import { outline } from '../../../test/builders/outline.ts';
 import { decide } from './decide.ts';
-import type { AbsenceView, Observed } from './types.ts';
+import type { Observed } from './types.ts';
+import type { AbsenceView } from './views.ts';
 
 type Row = readonly [sentence: string, situation: Given, expected: Record<string, unknown>];
 

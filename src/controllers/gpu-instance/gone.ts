@@ -1,5 +1,6 @@
 import { deadlineOf } from './settle.ts';
-import type { AbsenceView, DestroyMark, Observed } from './types.ts';
+import type { Observed } from './types.ts';
+import type { AbsenceView, DestroyMark } from './views.ts';
 
 /** How far the proof stands that a machine no longer exists. */
 export type GoneProof =

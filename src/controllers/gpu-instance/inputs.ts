@@ -4,7 +4,7 @@ import type { KubeClient } from '../../runtime/kube-client.ts';
 import { isKubeError } from '../../runtime/kube-error.ts';
 import type { KubeObject, Resource } from '../../runtime/kube-object.ts';
 import { imageLogin } from './image-login.ts';
-import type { InputsView } from './types.ts';
+import type { InputsView } from './views.ts';
 
 /** core/v1 Secrets: read one at a time by name, never listed or watched. */
 export const secretResource: Resource = {

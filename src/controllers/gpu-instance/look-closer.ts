@@ -5,7 +5,8 @@ import type { OfferQuery } from '../../marketplace/offers.ts';
 import type { KubeClient } from '../../runtime/kube-client.ts';
 import { readInputs } from './inputs.ts';
 import type { SteadyClock } from './steady-clock.ts';
-import type { AbsenceView, Need, Observed, OffersView } from './types.ts';
+import type { Need, Observed } from './types.ts';
+import type { AbsenceView, OffersView } from './views.ts';
 
 export interface CloserSources {
   readonly clock: Clock;

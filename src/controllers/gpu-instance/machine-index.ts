@@ -2,7 +2,7 @@ import type { AccountSession } from '../../accounts/account-session.ts';
 import type { CompleteList } from '../../marketplace/feed.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import { whose } from '../../ownership/ours.ts';
-import type { ListedMachine } from './types.ts';
+import type { ListedMachine } from './views.ts';
 
 type ByUid = ReadonlyMap<string, readonly ListedMachine[]>;
 

@@ -7,7 +7,7 @@ import type { Instance } from '../../marketplace/instances.ts';
 import type { IntentReading, RentalIntent } from '../../ownership/intent.ts';
 import { wordOf } from './machine-fields.ts';
 import type { SteadyClock } from './steady-clock.ts';
-import type { DestroyMark, IntentMark, MemoryView, ProbeView, RentedFacts } from './types.ts';
+import type { DestroyMark, IntentMark, MemoryView, ProbeView, RentedFacts } from './views.ts';
 
 const BAD_WORDS: ReadonlySet<string> = new Set(['exited', 'unknown', 'offline']);
 

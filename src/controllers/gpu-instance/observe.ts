@@ -15,7 +15,8 @@ import type { Informer } from '../../runtime/informer.ts';
 import type { MachineIndex } from './machine-index.ts';
 import type { ObjectMemory } from './memory.ts';
 import type { SteadyClock } from './steady-clock.ts';
-import type { AbsenceView, AccountFacts, AccountView, ListedMachine, ListView, Observed } from './types.ts';
+import type { Observed } from './types.ts';
+import type { AbsenceView, AccountFacts, AccountView, ListedMachine, ListView } from './views.ts';
 
 /** Where a pass looks. None of it waits: everything is in a cache, in memory or on a clock. */
 export interface Sources {

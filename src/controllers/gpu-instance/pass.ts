@@ -18,7 +18,8 @@ import { publish } from './publish.ts';
 import type { Receipt } from './receipt.ts';
 import { type RecordPorts, record } from './record.ts';
 import { saveRented } from './rules/rented.ts';
-import type { Action, Decision, EventNote, Look, Observed, RentedFacts, Step } from './types.ts';
+import type { Action, Decision, EventNote, Look, Observed, Step } from './types.ts';
+import type { RentedFacts } from './views.ts';
 
 export interface PassPorts extends GpuInstanceControllerOptions {
   readonly sources: Sources;
@@ -129,7 +130,7 @@ export class Pass {
     if (decision.rule === 'purchase' && decision.actions.length === 0) memory.failures++;
     for (const action of decision.actions) {
       log.info('Acting', { rule: decision.rule, action: action.type, ...actionFields(action) });
-      const acted = await act(observed, action, receipt, this.#actPorts());
+      const acted = await act({ observed, action, receipt }, this.#actPorts());
       const look = await this.#afterAct(action, acted, { observed, receipt });
       if (look) return look;
     }

@@ -1,7 +1,7 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
-import type { ProbeView } from './types.ts';
+import type { ProbeView } from './views.ts';
 
 /** What is asked of a machine. */
 export interface ProbeTarget {

@@ -9,7 +9,8 @@ import { sameJson } from '../../runtime/same-json.ts';
 import { type ConnectionSecret, connectionSecret, endpointSlices, instanceService } from './children.ts';
 import { secretResource } from './inputs.ts';
 import type { ObjectMemory } from './memory.ts';
-import type { Publication, Published } from './types.ts';
+import type { Publication } from './types.ts';
+import type { Published } from './views.ts';
 
 export const serviceResource: Resource = {
   group: '',

@@ -90,7 +90,7 @@ describe('the record of a purchase', () => {
     expect(recorded.type).toBe('purchase');
     expect(sent).toHaveLength(1);
     expect(sent[0]?.type).toBe('patch merge');
-    const { metadata } = sent[0]?.body as Body;
+    const { metadata } = (sent[0]?.body ?? {}) as Body;
     expect(metadata).toMatchObject({
       uid: UID,
       resourceVersion: '5',
@@ -174,7 +174,7 @@ describe('the record of a status', () => {
     const step = decide({ ...observed, object });
     if (step.type !== 'decision') throw new Error('no decision');
     await record({ ...observed, object }, step, ports);
-    const { status } = sent[0]?.body as {
+    const { status } = (sent[0]?.body ?? {}) as {
       status: { observedGeneration: number; conditions: { observedGeneration: number }[] };
     };
     expect(status.observedGeneration).toBe(7);

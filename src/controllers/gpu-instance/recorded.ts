@@ -1,5 +1,6 @@
 import { claimVerifies } from '../../ownership/claim.ts';
-import type { AccountFacts, Observed } from './types.ts';
+import type { Observed } from './types.ts';
+import type { AccountFacts } from './views.ts';
 
 /** A machine that the object's status names with a claim that we made. */
 export interface Recorded {

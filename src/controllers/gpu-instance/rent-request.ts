@@ -6,7 +6,7 @@ import { wholeGigabytes } from '../../lib/quantity.ts';
 import type { RentRequest } from '../../marketplace/instances.ts';
 import { known } from './known-fields.ts';
 import { packOnStart } from './on-start.ts';
-import type { InputsView } from './types.ts';
+import type { InputsView } from './views.ts';
 
 export interface RentInput {
   readonly spec: GpuInstanceSpec;

@@ -1,6 +1,7 @@
 import { isForLogin, type RentalIntent } from '../../ownership/intent.ts';
 import { factsOf, settledAttempt } from './recorded.ts';
-import type { ListedMachine, Observed } from './types.ts';
+import type { Observed } from './types.ts';
+import type { ListedMachine } from './views.ts';
 
 /** How the outcome of an open intent stands. */
 export type Settlement =

@@ -3,7 +3,8 @@ import type { Instance } from '../../marketplace/instances.ts';
 import { isForLogin } from '../../ownership/intent.ts';
 import { endedIds, factsOf, isDeleting, type Recorded, recordedMachine, settledAttempt } from './recorded.ts';
 import { attemptOf, openIntent, type Settlement, settlement } from './settle.ts';
-import type { Observed, RentedFacts } from './types.ts';
+import type { Observed } from './types.ts';
+import type { RentedFacts } from './views.ts';
 
 /** What a recorded machine is doing, as far as rules care. */
 export type MachineState =

@@ -1,6 +1,7 @@
 import { recordedMachine, settledAttempt } from './recorded.ts';
 import { openIntent } from './settle.ts';
-import type { ListedMachine, Observed } from './types.ts';
+import type { Observed } from './types.ts';
+import type { ListedMachine } from './views.ts';
 
 /**
  * Machines of this object that are one too many, lowest id first. A recorded machine with a valid claim always

@@ -8,7 +8,8 @@ import { carriedFields, withRow } from '../machine-fields.ts';
 import { factsOf } from '../recorded.ts';
 import { specHash } from '../spec-hash.ts';
 import { stateOf } from '../stage.ts';
-import type { Decision, ListedMachine, Observed, Step } from '../types.ts';
+import type { Decision, Observed, Step } from '../types.ts';
+import type { ListedMachine } from '../views.ts';
 import { machineFinding } from './machine-finding.ts';
 import { rentedFields } from './rented.ts';
 

@@ -8,7 +8,8 @@ import { goneProof } from '../gone.ts';
 import { avoidTarget, endedFields } from '../history.ts';
 import { carriedFields } from '../machine-fields.ts';
 import type { Recorded } from '../recorded.ts';
-import type { Decision, DestroyMark, Observed, Step } from '../types.ts';
+import type { Decision, Observed, Step } from '../types.ts';
+import type { DestroyMark } from '../views.ts';
 
 /** Why and how firmly a machine is to end. */
 export interface EndWish {

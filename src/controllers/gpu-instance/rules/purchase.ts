@@ -10,7 +10,8 @@ import { priceCap } from '../offer-price.ts';
 import { diskGB, rentRequest } from '../rent-request.ts';
 import { specHash } from '../spec-hash.ts';
 import type { Stage } from '../stage.ts';
-import type { AccountFacts, Decision, InputsView, Observed, OffersView, Step } from '../types.ts';
+import type { Decision, Observed, Step } from '../types.ts';
+import type { AccountFacts, InputsView, OffersView } from '../views.ts';
 import { idle } from './idle.ts';
 
 type Unrented = Extract<Stage, { type: 'unrented' }>;

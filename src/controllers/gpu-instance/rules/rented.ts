@@ -9,7 +9,8 @@ import { carriedFields, withoutMachine } from '../machine-fields.ts';
 import type { Recorded } from '../recorded.ts';
 import { factsOf } from '../recorded.ts';
 import type { Stage } from '../stage.ts';
-import type { Decision, Observed, RentedFacts, StatusFields, Step } from '../types.ts';
+import type { Decision, Observed, StatusFields, Step } from '../types.ts';
+import type { RentedFacts } from '../views.ts';
 import { bootReason } from './machine-finding.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,0 +1,182 @@
+import type { Avoided } from '../../accounts/avoid-list.ts';
+import type { BreakerState } from '../../accounts/breaker.ts';
+import type { LabelEcho } from '../../accounts/label-echo.ts';
+import type { AccountLimits } from '../../accounts/limits.ts';
+import type { ServiceTime } from '../../accounts/service-clock.ts';
+import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import type { Secret } from '../../lib/secret.ts';
+import type { MarketplaceErrorKind } from '../../marketplace/errors.ts';
+import type { Instance } from '../../marketplace/instances.ts';
+import type { Offer } from '../../marketplace/offers.ts';
+import type { RentalIntent } from '../../ownership/intent.ts';
+import type { Login } from '../../ownership/login.ts';
+import type { Ownership } from '../../ownership/ours.ts';
+
+/** A proven login as far as one object's decisions need it. */
+export interface AccountFacts {
+  readonly login: Login;
+  readonly limits: AccountLimits;
+  readonly breaker: BreakerState;
+  readonly labelEcho: LabelEcho;
+  /** Whether the account may be used from the object's namespace. */
+  readonly permitted: boolean;
+  readonly adoption: 'None' | 'Unlabelled';
+  readonly sshKeyRegistered: boolean | undefined;
+  readonly avoided: Avoided;
+  /** Offers that other objects are about to rent. */
+  readonly reserved: ReadonlySet<number>;
+  readonly pollIntervalMs: number;
+  /** By the clock that dates machines. */
+  readonly serviceTime: ServiceTime;
+  /** A stopped machine of this login was asked to start and the service knows no such request. */
+  readonly startUnsupported: boolean;
+}
+
+/** The account an object names. `notReady` has facts where its login was proven before: then teardown works. */
+export type AccountView =
+  | { readonly state: 'missing' }
+  | {
+      readonly state: 'notReady';
+      readonly reason: string;
+      readonly message: string;
+      readonly facts: AccountFacts | undefined;
+    }
+  | { readonly state: 'ready'; readonly facts: AccountFacts };
+
+/** A listed machine and whose it is. */
+export interface ListedMachine {
+  readonly row: Instance;
+  readonly ownership: Ownership;
+}
+
+/** What the latest complete list says about one object. */
+export interface ListView {
+  /** Milliseconds since the epoch at which that list was begun, by the wall clock of that moment. */
+  readonly begunAt: number;
+  /** The same in steady time; minus infinity where it is not known. */
+  readonly begunSteady: number;
+  /** The machine that `status.instanceId` names, where it is listed. */
+  readonly recorded: Instance | undefined;
+  /** Rows that carry this object's uid in a label of ours, lowest id first. */
+  readonly labelled: readonly ListedMachine[];
+  /** A machine of the uid that the intent names, where that is another object's. */
+  readonly formerSelf: Instance | undefined;
+  /** The machine that `adopt` names. */
+  readonly adoptTarget: ListedMachine | undefined;
+  /** Rows that carry no label and that no object records: candidates where labels are not echoed. */
+  readonly unowned: readonly Instance[];
+  /** Every listed id. */
+  readonly ids: readonly number[];
+}
+
+/** When a machine was missing from complete lists, and what its own read said. */
+export interface AbsenceView {
+  /** Begin times (steady) of the complete lists since which it is missing, oldest first. */
+  readonly lists: readonly number[];
+  /** Its single read in this pass; undefined where it was not asked. */
+  readonly read: 'absent' | 'present' | 'failed' | undefined;
+}
+
+/** Which intent: an attempt whose write failed may be made again under the same number. */
+export interface IntentMark {
+  readonly attempt: number;
+  readonly issuedAt: number;
+}
+
+/** A destroy that the service answered with success, remembered by this process. */
+export interface DestroyMark {
+  readonly instanceId: number;
+  /** Why it was destroyed. */
+  readonly reason: Reason;
+  /** Steady time when the answer came: lists begun after it count. */
+  readonly answeredAt: number;
+  /** The service's clock in that answer: where billing ends. */
+  readonly endedAt: number;
+}
+
+/**
+ * What this process remembers of an object. All of it may be lost without harm: it only saves time. Times are
+ * steady unless they say otherwise; where one is missing, the record's own stands for it.
+ */
+export interface MemoryView {
+  /** A rental that was answered and whose result is not yet saved. */
+  readonly rented: RentedFacts | undefined;
+  /** The newest intent that this process wrote, in case the annotation is taken away. */
+  readonly intent: RentalIntent | undefined;
+  /** The intent whose call was certainly refused or never sent: nothing comes of it. */
+  readonly refused: IntentMark | undefined;
+  /** Why the last rental was refused, for people. */
+  readonly refusal: { readonly reason: Reason; readonly detail: string } | undefined;
+  readonly destroys: readonly DestroyMark[];
+  /** The deadline of an intent, as it was when this process first saw it. */
+  readonly intentDeadline: { readonly attempt: number; readonly at: number } | undefined;
+  /** Since when the present machine is held. */
+  readonly heldSince: number | undefined;
+  /** Since when this process has watched the present machine. */
+  readonly watchedSince: number | undefined;
+  /** Since when the start on record is under way. */
+  readonly startRequestedAt: number | undefined;
+  /** Failures in a row of what is tried now, for backoff. */
+  readonly failures: number;
+  /** Before this nothing is tried again. */
+  readonly notBefore: number;
+  /** When the machine was last asked to stop. */
+  readonly stopAskedAt: number | undefined;
+  /** The service's clock in that answer: from then on only the disk bills. */
+  readonly stopAnsweredAt: number | undefined;
+  /** How often a destroy failed in a row. */
+  readonly destroyFailures: number;
+  /** When the machine's last bad spell ended, so that flapping is not written down at each turn. */
+  readonly badEndedAt: number | undefined;
+  /** The word that the latest lists show, and since when. */
+  readonly seenWord: { readonly word: string; readonly since: number } | undefined;
+  /** Last text of the host about loading, and since when it is that. */
+  readonly progress: { readonly text: string | undefined; readonly at: number } | undefined;
+  /** When loading last showed progress, by the record. */
+  readonly progressOnRecord: number | undefined;
+}
+
+/** What the readiness probe said last; undefined while it has not been asked. */
+export interface ProbeView {
+  readonly ready: boolean;
+  readonly detail: string;
+}
+
+/** What Secrets gave for the rental. */
+export type InputsView =
+  | {
+      readonly type: 'ready';
+      readonly env: Readonly<Record<string, string>>;
+      readonly onStart: string | undefined;
+      readonly imageLogin: Secret | undefined;
+    }
+  | { readonly type: 'problem'; readonly reason: Reason; readonly detail: string };
+
+/** What one search answered. */
+export type OffersView =
+  | { readonly type: 'found'; readonly offers: readonly Offer[] }
+  | {
+      readonly type: 'failed';
+      readonly kind: MarketplaceErrorKind;
+      readonly detail: string;
+      readonly retryAfterMs: number | undefined;
+    };
+
+/** What the service answered to a rental that worked. */
+export interface RentedFacts {
+  readonly attempt: number;
+  readonly instanceId: number;
+  /** Service clock of the answer, or ours where it named none. */
+  readonly answeredAt: number;
+  readonly offer: Offer | undefined;
+  readonly offerIndex: number | undefined;
+  readonly pricePerHour: number | undefined;
+  readonly specHash: string | undefined;
+  readonly image: string | undefined;
+}
+
+/** How writing the children went. */
+export type Published =
+  | { readonly type: 'done'; readonly bindingName: string }
+  | { readonly type: 'nameTaken'; readonly detail: string }
+  | { readonly type: 'failed'; readonly detail: string };
