@@ -117,18 +117,23 @@ export function identityToData(identity: Identity): Record<string, string> {
 
 /** The identity that a Secret's decoded data holds; undefined where it holds none. */
 export function identityFromData(data: Readonly<Record<string, string>>): Identity | undefined {
-  const installId = data.installId?.trim() ?? '';
-  const lines = (data.keys ?? '').split(/\s+/).filter((line) => line !== '');
-  const [first, ...rest] = lines.map((line) => new Secret(line));
-  if (!/^[0-9a-f]{32}$/.test(installId) || first === undefined) return undefined;
-  if (!lines.every((line) => /^[0-9a-f]{64}$/.test(line))) return undefined;
+  const { installId = '', keys = '', kubeSystemUid, scope } = data;
+  const id = installId.trim();
+  const ring = keyRingOf(keys.split(/\s+/).filter((line) => line !== ''));
+  if (!/^[0-9a-f]{32}$/.test(id) || !ring) return undefined;
   return {
-    installId,
-    installId8: installId.slice(0, 8),
-    keys: [first, ...rest],
-    kubeSystemUid: data.kubeSystemUid?.trim() || undefined,
-    scope: data.scope?.trim() || '*',
+    installId: id,
+    installId8: id.slice(0, 8),
+    keys: ring,
+    kubeSystemUid: kubeSystemUid?.trim() || undefined,
+    scope: scope?.trim() || '*',
   };
+}
+
+function keyRingOf(lines: readonly string[]): KeyRing | undefined {
+  const [first, ...rest] = lines;
+  if (first === undefined || !lines.every((line) => /^[0-9a-f]{64}$/.test(line))) return undefined;
+  return [new Secret(first), ...rest.map((line) => new Secret(line))];
 }
 
 function hex(bytes: Uint8Array): string {

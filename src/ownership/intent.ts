@@ -81,20 +81,24 @@ function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined
   }
 }
 
+const TEXTS = ['uid', 'login', 'spec'] as const;
+const NUMBERS = ['attempt', 'offer', 'generation', 'issuedAt', 'deadline'] as const;
+
 function intentOf(fields: Readonly<Record<string, unknown>>): RentalIntent | undefined {
-  const { knownIds } = fields;
-  const texts = [fields.uid, fields.login, fields.spec];
-  const numbers = [fields.attempt, fields.offer, fields.generation, fields.issuedAt, fields.deadline];
-  if (!texts.every(isText) || !numbers.every(isWholeNumber)) return undefined;
-  const [attempt = 0, offer = 0, generation = 0, issuedAt = 0, deadline = 0] = numbers;
-  const [uid = '', login = '', spec = ''] = texts;
-  const intent = { uid, attempt, offer, generation, spec, login, issuedAt, deadline };
+  const { uid, login, spec, attempt, offer, generation, issuedAt, deadline, knownIds } = fields;
+  const intent = { uid, login, spec, attempt, offer, generation, issuedAt, deadline };
+  if (!isIntent(intent)) return undefined;
   if (knownIds === undefined) return intent;
   return Array.isArray(knownIds) && knownIds.every(isWholeNumber) ? { ...intent, knownIds } : undefined;
 }
 
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
+function isIntent(
+  fields: Readonly<Record<string, unknown>>,
+): fields is Readonly<Record<string, unknown>> & RentalIntent {
+  return (
+    TEXTS.every((name) => typeof fields[name] === 'string') &&
+    NUMBERS.every((name) => isWholeNumber(fields[name]))
+  );
 }
 
 function isWholeNumber(value: unknown): value is number {

@@ -31,6 +31,9 @@ export const LABEL_PREFIX = 'gpurental1:';
 /** Label of a machine that was kept when its object let go of it. */
 export const RETAINED_PREFIX = 'gpurental1-retained:';
 
+/** Characters of the install id that a label carries. */
+const INSTALL_ID_LENGTH = 8;
+
 const BODY = /^([0-9a-f]{8}):([0-9a-f-]{1,64}):([0-9]{1,9}):([0-9]{1,15}):([0-9a-f]{1,64})$/;
 
 function labelParts(installId8: string, facts: LabelFacts): readonly string[] {
@@ -57,13 +60,33 @@ export function hasOperatorPrefix(label: string | null | undefined): boolean {
   return label?.startsWith(LABEL_PREFIX) === true || label?.startsWith(RETAINED_PREFIX) === true;
 }
 
+/** What a service made of a label that it does not give back whole. */
+export type Remnant =
+  /** Still names this installation, so that nobody else's machine is taken for ours. */
+  | 'recognizable'
+  /** Too little is left to tell it from a label of another installation. */
+  | 'doubtful'
+  | 'none';
+
+/**
+ * How much of a label that was sent is left in one that is shown, where a service cuts it, folds its case or
+ * drops its colons. The whole label is no remnant: {@link readLabel} judges it.
+ */
+export function remnantOf(sent: string, shown: string): Remnant {
+  const left = plain(shown);
+  if (shown === sent || left === '' || !plain(sent).startsWith(left)) return 'none';
+  return left.length >= plain(LABEL_PREFIX).length + INSTALL_ID_LENGTH ? 'recognizable' : 'doubtful';
+}
+
+const plain = (label: string): string => label.toLowerCase().replaceAll(/[^0-9a-z]/g, '');
+
 /** Reads a machine's label. Text, an empty label and one of another installation are all told apart. */
 export function readLabel(identity: LabelIdentity, label: string | null | undefined): LabelReading {
   if (label === null || label === undefined || label === '') return { type: 'none' };
   if (!hasOperatorPrefix(label)) return { type: 'someoneElses' };
   const retained = label.startsWith(RETAINED_PREFIX);
   const body = label.slice(retained ? RETAINED_PREFIX.length : LABEL_PREFIX.length);
-  const installId8 = body.slice(0, 8);
+  const installId8 = body.slice(0, INSTALL_ID_LENGTH);
   if (installId8 !== identity.installId8) return { type: 'foreignInstall', installId8, retained };
   const facts = verifiedFacts(identity, body, retained);
   return facts ? { type: 'verified', facts, retained } : { type: 'unverified', retained };

@@ -37,18 +37,27 @@ export function say(status: Says['status'], reason: Reason, detail?: string): Sa
 
 /** The conditions that follow from a finding. Reconciling and Stalled stand only while they are true. */
 export function verdict(finding: Finding): Verdict {
-  const { phase, reason, detail, budget } = finding;
-  const ready = finding.ready ?? false;
-  const stalled = !ready && finding.atWork === undefined && reasons[reason].kind === 'terminal';
-  const atWork = finding.atWork ?? (ready ? undefined : { reason, detail });
+  const { phase, reason, detail, budget, ready = false } = finding;
   return {
     phase,
     Ready: say(ready ? 'True' : 'False', reason, detail),
     ...machineConditions(finding),
     WithinBudget: budget ? say('False', budget.reason, budget.detail) : say('True', 'WithinLimits'),
-    ...(atWork && !stalled ? { Reconciling: say('True', atWork.reason, atWork.detail) } : {}),
-    ...(stalled ? { Stalled: say('True', reason, detail) } : {}),
+    ...workConditions(finding),
   };
+}
+
+/** Reconciling while something is done or waited for, Stalled where only a person gets on. */
+function workConditions({
+  reason,
+  detail,
+  ready,
+  atWork,
+}: Finding): Pick<Verdict, 'Reconciling' | 'Stalled'> {
+  if (atWork) return { Reconciling: say('True', atWork.reason, atWork.detail) };
+  if (ready) return {};
+  const says = say('True', reason, detail);
+  return reasons[reason].kind === 'terminal' ? { Stalled: says } : { Reconciling: says };
 }
 
 function machineConditions({

@@ -25,12 +25,21 @@ export function goneProof(observed: Observed, instanceId: number): GoneProof {
   const absence = observed.absences.get(instanceId) ?? NOTHING_SEEN;
   if (absence.read === 'present') return { type: 'present' };
   if (absence.lists.length === 0) return { type: observed.list ? 'present' : 'waiting' };
-  if (!farApart(countingLists(observed, absence.lists, mark), spacing(observed, mark)))
-    return { type: 'waiting' };
-  if (absence.read === undefined) return { type: 'needsRead' };
-  if (absence.read === 'failed') return { type: 'waiting' };
-  if (mark || observed.loginProven === true) return { type: 'gone' };
-  return { type: observed.loginProven === undefined ? 'needsLogin' : 'waiting' };
+  const lists = countingLists(observed, absence.lists, mark);
+  if (!farApart(lists, spacing(observed, mark))) return { type: 'waiting' };
+  return afterLists(observed, absence.read, mark);
+}
+
+/** The lists agree. The machine's own read, and without our own destroy the key's login, complete the proof. */
+function afterLists(
+  { loginProven }: Observed,
+  read: Exclude<AbsenceView['read'], 'present'>,
+  mark: DestroyMark | undefined,
+): GoneProof {
+  if (read === undefined) return { type: 'needsRead' };
+  if (read === 'failed') return { type: 'waiting' };
+  if (mark || loginProven === true) return { type: 'gone' };
+  return { type: loginProven === undefined ? 'needsLogin' : 'waiting' };
 }
 
 /** Lists begun before a new machine had to be visible say nothing about it. */

@@ -38,6 +38,10 @@ export async function readInputs(object: GpuInstance, cluster: KubeClient): Prom
   }
 }
 
+function given(text: string | undefined): SecretValue {
+  return { type: 'value', text };
+}
+
 class InputReader {
   readonly #object: GpuInstance;
   readonly #cluster: KubeClient;
@@ -49,27 +53,27 @@ class InputReader {
   }
 
   async read(): Promise<InputsView> {
-    const { spec } = this.#object;
-    const env: Record<string, string> = {};
-    for (const { name, value, valueFrom } of spec.env ?? []) {
-      const read = valueFrom
-        ? await this.#value(valueFrom.secretKeyRef, `env ${name}`)
-        : { type: 'value' as const, text: value ?? '' };
-      if (read.type === 'problem') return read;
-      if (read.text !== undefined) env[name] = read.text;
-    }
-    const script = spec.onStartFrom
-      ? await this.#value(spec.onStartFrom.secretKeyRef, 'onStartFrom')
-      : { type: 'value' as const, text: spec.onStart };
+    const env = await this.#environment();
+    if (env.type === 'problem') return env;
+    const { onStart, onStartFrom } = this.#object.spec;
+    const script = onStartFrom ? await this.#value(onStartFrom.secretKeyRef, 'onStartFrom') : given(onStart);
     if (script.type === 'problem') return script;
     const login = await this.#login();
     if (login.type === 'problem') return login;
-    return {
-      type: 'ready',
-      env,
-      onStart: script.text,
-      imageLogin: login.text === undefined ? undefined : new Secret(login.text),
-    };
+    const imageLogin = login.text === undefined ? undefined : new Secret(login.text);
+    return { type: 'ready', env: env.values, onStart: script.text, imageLogin };
+  }
+
+  async #environment(): Promise<
+    { readonly type: 'values'; readonly values: Record<string, string> } | Problem
+  > {
+    const values: Record<string, string> = {};
+    for (const { name, value, valueFrom } of this.#object.spec.env ?? []) {
+      const read = valueFrom ? await this.#value(valueFrom.secretKeyRef, `env ${name}`) : given(value ?? '');
+      if (read.type === 'problem') return read;
+      if (read.text !== undefined) values[name] = read.text;
+    }
+    return { type: 'values', values };
   }
 
   async #login(): Promise<SecretValue> {

@@ -118,16 +118,18 @@ export class ObjectMemory {
 
   #seeRow(row: Instance, status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
     const word = wordOf(row);
-    if (this.#seenWord?.word !== word) {
-      if (this.#seenWord && BAD_WORDS.has(this.#seenWord.word) && !BAD_WORDS.has(word))
-        this.#badEndedAt = steady.now();
-      const isFirst = this.#seenWord === undefined && status?.actualStatus === word && !BAD_WORDS.has(word);
-      this.#seenWord = { word, since: isFirst ? sinceText(status.actualStatusSince, steady) : steady.now() };
-    }
-    if (this.#progress?.text !== row.statusMessage) {
-      const at = this.#progress ? steady.now() : Number.NEGATIVE_INFINITY;
-      this.#progress = { text: row.statusMessage, at };
-    }
+    if (this.#seenWord?.word !== word) this.#newWord(word, status, steady);
+    if (this.#progress?.text === row.statusMessage) return;
+    const at = this.#progress ? steady.now() : Number.NEGATIVE_INFINITY;
+    this.#progress = { text: row.statusMessage, at };
+  }
+
+  #newWord(word: string, status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
+    const before = this.#seenWord?.word;
+    const isBad = BAD_WORDS.has(word);
+    if (before !== undefined && BAD_WORDS.has(before) && !isBad) this.#badEndedAt = steady.now();
+    const isOnRecord = before === undefined && status?.actualStatus === word && !isBad;
+    this.#seenWord = { word, since: isOnRecord ? sinceText(status.actualStatusSince, steady) : steady.now() };
   }
 
   view(): MemoryView {

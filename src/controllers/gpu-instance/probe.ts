@@ -35,21 +35,30 @@ export function probeTarget({ spec, status }: GpuInstance): ProbeTarget | undefi
   const { readinessProbe: probe } = spec;
   const action = probe?.httpGet ?? probe?.tcpSocket;
   if (!probe || !action || status?.runningAt === undefined) return undefined;
-  const declared = spec.ports?.find(
-    (port) => port.name === action.port || port.containerPort === action.port,
-  );
-  const timeoutMs = probe.timeoutSeconds * 1000;
-  const http = probe.httpGet && {
-    scheme: probe.httpGet.scheme,
-    path: probe.httpGet.path,
-    headers: probe.httpGet.httpHeaders ?? [],
-  };
-  if (!declared) return status.ssh && { host: status.ssh.host, port: status.ssh.port, timeoutMs, http };
+  const address = addressOf(spec, status, action.port);
+  return address && { ...address, timeoutMs: probe.timeoutSeconds * 1000, http: httpOf(probe) };
+}
+
+type Probe = NonNullable<GpuInstance['spec']['readinessProbe']>;
+
+function httpOf({ httpGet }: Probe): ProbeTarget['http'] {
+  return httpGet && { scheme: httpGet.scheme, path: httpGet.path, headers: httpGet.httpHeaders ?? [] };
+}
+
+/** The public side of a declared port; of SSH where the port is not declared. */
+function addressOf(
+  spec: GpuInstance['spec'],
+  status: NonNullable<GpuInstance['status']>,
+  port: string | number,
+): { readonly host: string; readonly port: number } | undefined {
+  const declared = spec.ports?.find(({ name, containerPort }) => name === port || containerPort === port);
+  if (!declared) return status.ssh;
   const mapped = status.ports?.find(
-    (port) => port.containerPort === declared.containerPort && port.protocol === declared.protocol,
+    ({ containerPort, protocol }) =>
+      containerPort === declared.containerPort && protocol === declared.protocol,
   );
   if (!mapped || status.publicAddress === undefined) return undefined;
-  return { host: status.publicAddress, port: mapped.publicPort, timeoutMs, http };
+  return { host: status.publicAddress, port: mapped.publicPort };
 }
 
 /** Runs readiness probes on their own clockwork, and tells when an answer changes what is known. */

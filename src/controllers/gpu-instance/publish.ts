@@ -1,5 +1,5 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
-import { connectionKeys } from '../../api/v1alpha1/names.ts';
+import { connectionKeys, connectionSecretName } from '../../api/v1alpha1/names.ts';
 import type { KeyRing } from '../../ownership/key-ring.ts';
 import { workerToken } from '../../ownership/worker-token.ts';
 import type { KubeClient } from '../../runtime/kube-client.ts';
@@ -42,25 +42,31 @@ export async function publish(
   publication: Publication,
   ports: PublishPorts,
 ): Promise<Published> {
-  const attempt = publication.fields.attempt ?? 0;
-  const { instanceApiKey } = ports.memory;
-  const secret = connectionSecret(owner, publication, {
-    workerToken: workerToken(ports.keys, { uid: owner.metadata.uid ?? '', attempt }),
-    instanceApiKey: instanceApiKey?.attempt === attempt ? instanceApiKey.key : undefined,
-  });
-  const service = instanceService(owner);
-  const children: readonly (readonly [Resource, KubeObject])[] = [
-    ...(publication.serving ? [[secretResource, secret] as const] : []),
-    ...(service && publication.serving ? [[serviceResource, service] as const] : []),
-    ...endpointSlices(owner, publication).map((slice) => [endpointSliceResource, slice] as const),
-  ];
   const mayExist = owner.status?.binding !== undefined;
-  for (const [resource, child] of children) {
+  for (const [resource, child] of childrenOf(owner, publication, ports)) {
     const problem = await writeChild(resource, child, { cluster: ports.cluster, mayExist });
     if (problem) return problem;
   }
   if (publication.serving) ports.memory.instanceApiKey = undefined;
-  return { type: 'done', bindingName: secret.metadata.name };
+  return { type: 'done', bindingName: connectionSecretName(owner.metadata.name) };
+}
+
+/** In this order: who reads the Service finds the Secret. Only slices change while nothing is served. */
+function childrenOf(
+  owner: GpuInstance,
+  publication: Publication,
+  { keys, memory }: PublishPorts,
+): readonly (readonly [Resource, KubeObject])[] {
+  const slices = endpointSlices(owner, publication).map((slice) => [endpointSliceResource, slice] as const);
+  if (!publication.serving) return slices;
+  const attempt = publication.fields.attempt ?? 0;
+  const { instanceApiKey } = memory;
+  const secret = connectionSecret(owner, publication, {
+    workerToken: workerToken(keys, { uid: owner.metadata.uid ?? '', attempt }),
+    instanceApiKey: instanceApiKey?.attempt === attempt ? instanceApiKey.key : undefined,
+  });
+  const service = instanceService(owner);
+  return [[secretResource, secret], ...(service ? [[serviceResource, service] as const] : []), ...slices];
 }
 
 interface ChildPorts {
@@ -130,13 +136,11 @@ function dataChanges(before: unknown, child: KubeObject): Record<string, string 
   const present: Readonly<Record<string, unknown>> =
     typeof before === 'object' && before !== null ? { ...before } : {};
   const sameMachine = present[connectionKeys.instanceId] === wanted[connectionKeys.instanceId];
-  const changes: Record<string, string | null> = {};
-  for (const [key, value] of Object.entries(wanted)) if (present[key] !== value) changes[key] = value;
-  for (const key of Object.keys(present)) {
-    if (key in wanted || (key === connectionKeys.instanceApiKey && sameMachine)) continue;
-    changes[key] = null;
-  }
-  return Object.keys(changes).length === 0 ? undefined : changes;
+  const stays = (key: string) => key in wanted || (key === connectionKeys.instanceApiKey && sameMachine);
+  const changed = Object.entries(wanted).filter(([key, value]) => present[key] !== value);
+  const gone = Object.keys(present).filter((key) => !stays(key));
+  if (changed.length + gone.length === 0) return undefined;
+  return { ...Object.fromEntries(changed), ...Object.fromEntries(gone.map((key) => [key, null])) };
 }
 
 function isConnectionSecret(child: KubeObject): child is ConnectionSecret {

@@ -6,11 +6,11 @@ import { totalCost } from '../cost.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { goneProof } from '../gone.ts';
 import { carriedFields } from '../machine-fields.ts';
-import { factsOf, type Recorded, recordedMachine } from '../recorded.ts';
-import { settlement } from '../settle.ts';
+import { factsOf, recordedMachine } from '../recorded.ts';
 import { heldByRecord } from '../stage.ts';
 import type { Action, Decision, EventNote, Observed, Step } from '../types.ts';
 import { destroyRetryMs, FAILURES_WORTH_SAYING, failingDetail } from './ending.ts';
+import { machinesToDestroy, machinesToProve, unsettledUntil } from './teardown-machines.ts';
 
 /**
  * Teardown: what this object may still bill for goes first, then the guard. It never gives up; only a person
@@ -144,21 +144,6 @@ function settleFirst(observed: Observed): Step | undefined {
   });
 }
 
-/** Until when a machine of this object may still appear; undefined when none can. */
-function unsettledUntil(observed: Observed): number | undefined {
-  if (observed.intent.type === 'tampered') return untrustedUntil(observed);
-  const outcome = settlement(observed);
-  if (outcome.type === 'unknown') return outcome.settlesAt;
-  return outcome.type === 'ambiguous' ? observed.steadyNow + 60_000 : undefined;
-}
-
-/** An intent that cannot be read may have been written a moment before the deletion. */
-function untrustedUntil({ object, constants, listsBegun }: Observed): number | undefined {
-  const deletedAt = parseTime(object.metadata.deletionTimestamp) ?? 0;
-  const at = deletedAt + constants.rentCallMs + constants.lateCallMs + constants.listLagMs;
-  return listsBegun.some((begun) => begun > at) ? undefined : at;
-}
-
 function stopFirst(observed: Observed): Step | undefined {
   const machine = recordedMachine(observed);
   const row = observed.list?.recorded;
@@ -171,34 +156,6 @@ function stopFirst(observed: Observed): Step | undefined {
     actions: asks ? [{ type: 'stop', instanceId: machine.instanceId }] : [],
     look: { onList: true, afterMs: 30_000 },
   });
-}
-
-/** Listed machines of this object: the recorded one, and every one that carries its label inside its window. */
-function machinesToDestroy(observed: Observed): readonly number[] {
-  const { list, memory, constants } = observed;
-  if (!list) return [];
-  const recorded = machineToEnd(observed);
-  const labelled = list.labelled.filter(
-    ({ ownership }) => ownership.type === 'labelled' || ownership.type === 'undated',
-  );
-  const found = settlement(observed);
-  const ids = new Set([
-    ...(recorded && list.recorded ? [recorded.instanceId] : []),
-    ...labelled.map(({ row }) => row.id),
-    ...(found.type === 'found' ? [found.instanceId] : []),
-  ]);
-  const kept =
-    observed.object.spec.deletionPolicy === 'Destroy' ? undefined : recordedMachine(observed)?.instanceId;
-  return [...ids].filter((id) => {
-    if (id === kept) return false;
-    const mark = memory.destroys.find((each) => each.instanceId === id);
-    return mark === undefined || list.begunSteady > mark.answeredAt + constants.listLagMs;
-  });
-}
-
-/** The recorded machine, unless the deletion policy keeps it. */
-function machineToEnd(observed: Observed): Recorded | undefined {
-  return observed.object.spec.deletionPolicy === 'Destroy' ? recordedMachine(observed) : undefined;
 }
 
 function destroyAll(observed: Observed): Step | undefined {
@@ -223,13 +180,7 @@ function destroyAll(observed: Observed): Step | undefined {
 
 /** Every machine that this object held or that this process destroyed for it must be proven gone. */
 function confirmGone(observed: Observed): Step | undefined {
-  const isKept = observed.object.spec.deletionPolicy !== 'Destroy' && observed.list?.recorded !== undefined;
-  const recorded = isKept ? undefined : recordedMachine(observed);
-  const ids = new Set([
-    ...(recorded ? [recorded.instanceId] : []),
-    ...observed.memory.destroys.map((mark) => mark.instanceId),
-  ]);
-  for (const instanceId of ids) {
+  for (const instanceId of machinesToProve(observed)) {
     const proof = goneProof(observed, instanceId);
     if (proof.type === 'needsRead') return { type: 'look', need: { type: 'read', instanceId } };
     if (proof.type === 'needsLogin') return { type: 'look', need: { type: 'loginProof' } };
