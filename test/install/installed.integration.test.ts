@@ -44,10 +44,11 @@ const patch = (name: string, body: object, kubeconfigPath?: string, more: readon
     ...(kubeconfigPath && { kubeconfigPath }),
   });
 
-/** As the operator does it: without reading first. */
+/** As the operator does it: the whole status, under the object's version. */
 async function operatorSaysStatus(name: string, status: object): Promise<void> {
-  const path = `/apis/gpurental.dev/v1alpha1/namespaces/default/gpuinstances/${name}/status`;
-  await operator.request({ method: 'PATCH', path, body: { status } });
+  const path = `/apis/gpurental.dev/v1alpha1/namespaces/default/gpuinstances/${name}`;
+  const { body } = await cluster.admin.request({ method: 'GET', path });
+  await operator.request({ method: 'PUT', path: `${path}/status`, body: { ...(body as object), status } });
 }
 
 /** Admission learns of a policy a moment after it is stored. */
@@ -314,5 +315,46 @@ describe.skipIf(!canRun)('while machines are rented', () => {
     await helm.run(['uninstall', 'definitions', '--namespace', NAMESPACE], cluster.kubeconfigPath);
     const crds = await cluster.kubectl(['get', 'crd', '-o=name']);
     for (const { names } of definitions) expect(crds).toContain(`${names.plural}.${names.group}`);
+  });
+});
+
+describe.skipIf(!canRun)('what `deploy/` holds', () => {
+  const strict = [
+    'apply',
+    '--server-side',
+    '--force-conflicts',
+    '--dry-run=server',
+    '--validate=strict',
+    '-f',
+    '-',
+  ];
+
+  test.each([
+    ['cluster-wide', 'validatingadmissionpolicy.admissionregistration.k8s.io/gpu-rental-in-use'],
+    ['one-namespace', 'role.rbac.authorization.k8s.io/gpu-rental-operator-watched'],
+    ['high-availability', 'poddisruptionbudget.policy/gpu-rental-operator'],
+  ])('the overlay %s is taken with strict validation', async (overlay, expected) => {
+    const rendered = await cluster.kubectl(['kustomize', join(REPOSITORY, 'deploy/overlays', overlay)]);
+    expect(await cluster.kubectl(strict, { stdin: rendered })).toContain(`${expected} serverside-applied`);
+  });
+
+  test('the overlay for one namespace needs no ClusterRole', async () => {
+    const rendered = await cluster.kubectl(['kustomize', join(REPOSITORY, 'deploy/overlays/one-namespace')]);
+    expect(rendered).not.toMatch(/^kind: ClusterRole/m);
+    expect(rendered).not.toMatch(/^kind: CustomResourceDefinition/m);
+  });
+
+  test('the HorizontalPodAutoscaler is one', async () => {
+    const file = join(REPOSITORY, 'deploy/autoscaling/horizontal-pod-autoscaler.yaml');
+    const said = await cluster.kubectl([
+      'apply',
+      '--dry-run=server',
+      '--validate=strict',
+      '-n',
+      'default',
+      '-f',
+      file,
+    ]);
+    expect(said).toContain('horizontalpodautoscaler.autoscaling/llm created');
   });
 });

@@ -1,0 +1,95 @@
+import { execFile, spawn } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { REPOSITORY } from '../../scripts/generate/artifact.ts';
+import { findOnPath } from '../cluster/kubectl.ts';
+
+const run = promisify(execFile);
+const UNPRIVILEGED = 65_532;
+const setpriv = findOnPath('setpriv', process.env.PATH);
+const isRoot = process.getuid?.() === 0;
+
+/** As the image runs it: nobody's user, no capability, none to be had. Where that cannot be arranged, plainly. */
+const restricted: readonly [string, ...string[]] =
+  setpriv !== undefined && isRoot
+    ? [
+        setpriv,
+        ...[`--reuid=${UNPRIVILEGED}`, `--regid=${UNPRIVILEGED}`, '--clear-groups'],
+        ...['--no-new-privs', '--inh-caps=-all', '--bounding-set=-all'],
+        process.execPath,
+      ]
+    : [process.execPath];
+
+let folder = '';
+let bundle = '';
+
+beforeAll(async () => {
+  await run(process.execPath, [join(REPOSITORY, 'scripts/build.ts')], { cwd: REPOSITORY });
+  folder = mkdtempSync(join(tmpdir(), 'image-'));
+  bundle = join(folder, 'gpu-rent.mjs');
+  copyFileSync(join(REPOSITORY, 'dist/gpu-rent.mjs'), bundle);
+  chmodSync(bundle, 0o444);
+  chmodSync(folder, 0o555);
+});
+afterAll(() => {
+  chmodSync(folder, 0o755);
+  rmSync(folder, { recursive: true });
+});
+
+const start = (...args: readonly string[]) => {
+  const [program, ...before] = restricted;
+  return run(program, [...before, bundle, ...args], { cwd: folder, env: { PATH: '/usr/bin:/bin' } });
+};
+
+describe('the bundle, in a read-only folder, as a user without any right', () => {
+  test('holds at most 3 MB of our code', () => {
+    expect(statSync(bundle).size).toBeLessThanOrEqual(3 * 2 ** 20);
+  });
+
+  test('tells what it can do', async () => {
+    expect((await start('--help')).stdout).toContain('Usage: gpu-rent');
+  });
+
+  test('says what is missing where the operator finds no cluster', async () => {
+    const failure = await start('operator', '--kubeconfig', '/does/not/exist').catch(
+      (error: { stderr: string }) => error,
+    );
+    expect(failure.stderr).toContain('/does/not/exist');
+    expect(failure.stderr).not.toContain('    at ');
+  });
+
+  test('runs the simulator and ends with SIGTERM', async () => {
+    const [program, ...before] = restricted;
+    const child = spawn(program, [...before, bundle, 'simulator', '--port', '0'], { cwd: folder });
+    const [line] = await new Promise<[string]>((resolve) => {
+      createInterface({ input: child.stdout }).once('line', (text) => resolve([text]));
+    });
+    const { url } = JSON.parse(line) as { url: string };
+    expect((await fetch(`${url}/api/v0/users/current/`)).status).toBe(401);
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    expect(await ended).toBe(0);
+  });
+});
+
+describe('the package', () => {
+  test('holds the bundle and the definitions, and no source or secret', async () => {
+    const { stdout } = await run('npm', ['pack', '--dry-run', '--json'], { cwd: REPOSITORY });
+    const [packed] = Object.values(JSON.parse(stdout) as Record<string, { files: { path: string }[] }>);
+    const files = packed?.files.map(({ path }) => path) ?? [];
+    expect(files).toEqual(
+      expect.arrayContaining(['dist/gpu-rent.mjs', 'LICENSE', 'README.md', 'package.json']),
+    );
+    expect(files.filter((path) => /^(src|test|scripts|node_modules)\//.test(path))).toEqual([]);
+  });
+
+  test('passes publint', async () => {
+    const publint = join(REPOSITORY, 'node_modules/publint/src/cli.js');
+    const { stdout } = await run(process.execPath, [publint, '--strict'], { cwd: REPOSITORY });
+    expect(stdout).toContain('All good!');
+  });
+});
