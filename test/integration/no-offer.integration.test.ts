@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { until } from '../builders/until.ts';
+import { conditionOf, reached, rents, useSharedBench } from './gpu-instance-bench.ts';
+
+const offer = { gpuName: 'RTX 4090', gpuCount: 1 };
+const shared = useSharedBench({
+  simulator: {
+    catalog: [
+      { ...offer, pricePerHour: 0.5, hostId: 1, machineId: 1 },
+      { ...offer, pricePerHour: 0.6, hostId: 2, machineId: 2 },
+    ],
+  },
+});
+
+test.each([
+  ['missing', { maxPricePerHour: '2.00' }, 'price-missing', 'PriceUnknown', /allowUnknownPrice/],
+  ['above the limit', { maxPricePerHour: '0.10' }, undefined, 'NoOfferWithinPrice', /maxPricePerHour 0.10/],
+] as const)('scenario 13: a price that is %s is refused', async (what, requirements, fault, reason, said) => {
+  const bench = shared();
+  if (fault) await bench.fault(fault, {});
+  const name = `thrifty-${what.split(' ')[0]}`;
+  // Searches for another disk are not answered out of what the row before found.
+  await bench.createInstance(name, { offers: [requirements], disk: fault ? '11G' : '12G' });
+  const told = await reached(bench, name, reason);
+  expect(conditionOf(told, 'Ready')?.message).toMatch(said);
+  expect(rents(bench)).toEqual([]);
+  await bench.clearFaults();
+});
+
+/** Passes of the controller over the bench's objects so far. */
+async function passes(): Promise<number> {
+  const counts = (await shared().metrics()).matchAll(
+    /^controller_runtime_reconcile_total\{[^}]*controller="gpuinstance"[^}]*\} (\d+)/gm,
+  );
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+test('scenario 11: where no offer matches the condition counts what each requirement costs, and no try is written', async () => {
+  const bench = shared();
+  await bench.createInstance('choosy', {
+    offers: [{ gpuNames: ['RTX 4090'], gpuCount: 4, maxPricePerHour: '2.00' }],
+  });
+  const choosy = await reached(bench, 'choosy', 'NoOffers');
+  expect(conditionOf(choosy, 'Ready')?.message).toMatch(/2 .*gpuCount 4/);
+  const before = await passes();
+  await until('it tried again', async () => (await passes()) >= before + 3);
+  expect((await bench.instance('choosy'))?.metadata.resourceVersion).toBe(choosy.metadata.resourceVersion);
+  expect(rents(bench)).toEqual([]);
+});
