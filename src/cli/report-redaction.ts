@@ -39,7 +39,7 @@ function redactField(name: string, value: unknown): unknown {
   if (USER_TEXT.has(name)) return REDACTED;
   if (name === 'env' && Array.isArray(value)) return value.map(redactVariable);
   // The names of Secrets and of keys in them are no secrets: apiKeySecretRef, secretKeyRef.
-  if (/Ref$/.test(name)) return value;
+  if (name.endsWith('Ref')) return value;
   return typeof value === 'string' && SECRET_NAME.test(name) ? REDACTED : redactFields(value);
 }
 

@@ -70,7 +70,8 @@ export class Publisher {
 
   async #write({ group, workers, endpoints }: Publication): Promise<Published> {
     const wanted = new Set(endpoints.map(({ worker }) => worker.metadata.name));
-    await Promise.all(workers.map((worker) => !wanted.has(worker.name) && this.#takeBack(worker)));
+    const leaving = workers.filter((worker) => !wanted.has(worker.name));
+    await Promise.all(leaving.map((worker) => this.#takeBack(worker)));
     this.#forgetOthers(workers);
     const published = await this.#ensureService(group);
     if (published.type !== 'done') return published;

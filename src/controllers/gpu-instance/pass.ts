@@ -218,7 +218,7 @@ export class Pass {
 
   /** The first machine of a login tells whether the service gives labels back. */
   #readBackLabel({ list, intent, object, identity, uid }: Observed): void {
-    if (!this.#session || this.#session.labelEcho() !== 'unknown' || !list?.recorded) return;
+    if (this.#session?.labelEcho() !== 'unknown' || !list?.recorded) return;
     if (intent.type !== 'intent' || intent.intent.attempt !== object.status?.attempt) return;
     const { attempt, issuedAt } = intent.intent;
     this.#session.labelReadBack(makeLabel(identity, { uid, attempt, issuedAt }), list.recorded.label);
