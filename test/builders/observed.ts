@@ -168,7 +168,7 @@ const freshMemory: MemoryView = {
   intentDeadline: undefined,
   heldSince: undefined,
   watchedSince: undefined,
-  startRequestedAt: undefined,
+  startAnsweredAt: undefined,
   failures: 0,
   notBefore: 0,
   stopAskedAt: undefined,

@@ -170,7 +170,7 @@ async function stop(instanceId: number, { session, clock, steady, memory }: ActP
 async function start(
   { uid }: Observed,
   action: Extract<Action, { type: 'start' }>,
-  { session, memory }: ActPorts,
+  { session, steady, memory }: ActPorts,
 ): Promise<Acted> {
   const permission = session?.tickets.requestStart({ objectUid: uid, pricePerHour: action.pricePerHour });
   if (permission?.type === 'refused') {
@@ -191,6 +191,7 @@ async function start(
     };
   }
   await session?.client.instances.start(action.instanceId);
+  memory.startAnsweredAt = steady.now();
   memory.stopAskedAt = undefined;
   memory.stopAnsweredAt = undefined;
   session?.feed.lookNow();

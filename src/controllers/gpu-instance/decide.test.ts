@@ -554,17 +554,40 @@ describe('a machine that is wanted running', () => {
     ],
     [
       'is not started twice while it is given time to start',
-      held({ actualStatus: 'stopped' }, { status: { startRequestedAt: time(-30) } }),
+      held({ actualStatus: 'stopped' }, { memory: { startAnsweredAt: at(-30) } }),
       { rule: 'start', record: 'status', phase: 'Starting', says: 'Starting', afterMs: 90_000 },
     ],
     [
+      'is asked to start again when the request was never answered, however long ago it was written down',
+      held({ actualStatus: 'stopped' }, { status: { startRequestedAt: time(-9000) } }),
+      {
+        rule: 'start',
+        record: 'status',
+        actions: ['start 1'],
+        phase: 'Starting',
+        says: 'Starting',
+        afterMs: 120_000,
+      },
+    ],
+    [
+      'is not lost while its start is refused by a limit of the account (35)',
+      held(
+        { actualStatus: 'stopped' },
+        {
+          status: { startRequestedAt: time(-9000) },
+          memory: { refusal: { reason: 'InsufficientCredit', detail: 'no' }, notBefore: at(20) },
+        },
+      ),
+      { rule: 'start-refused', phase: 'Stopped', says: 'InsufficientCredit', afterMs: 20_000 },
+    ],
+    [
       'is lost when it does not start in time',
-      held({ actualStatus: 'stopped' }, { status: { startRequestedAt: time(-120) } }),
+      held({ actualStatus: 'stopped' }, { memory: { startAnsweredAt: at(-120) } }),
       replacing(1, 'CannotStart', 'start-timed-out', 'stopped'),
     ],
     [
       'is lost when others bid more',
-      held({ actualStatus: 'frozen', interruptible: true }, { status: { startRequestedAt: time(-120) } }),
+      held({ actualStatus: 'frozen', interruptible: true }, { memory: { startAnsweredAt: at(-120) } }),
       replacing(1, 'Outbid', 'start-timed-out', 'stopped'),
     ],
     [

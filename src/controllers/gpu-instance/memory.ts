@@ -9,6 +9,7 @@ import { wordOf } from './machine-fields.ts';
 import type { SteadyClock } from './steady-clock.ts';
 import type { DestroyMark, IntentMark, MemoryView, ProbeView, RentedFacts } from './views.ts';
 
+const STOPPED_WORDS: ReadonlySet<string> = new Set(['stopped', 'frozen']);
 const BAD_WORDS: ReadonlySet<string> = new Set(['exited', 'unknown', 'offline']);
 
 /**
@@ -26,6 +27,7 @@ export class ObjectMemory {
   notBefore = 0;
   stopAskedAt: number | undefined;
   stopAnsweredAt: number | undefined;
+  startAnsweredAt: number | undefined;
   destroyFailures = 0;
   probe: ProbeView | undefined;
   readonly #destroys = new Map<number, DestroyMark>();
@@ -34,7 +36,6 @@ export class ObjectMemory {
     | { readonly instanceId: number; readonly since: number; readonly watchedSince: number }
     | undefined;
   #progressOnRecord: Translated | undefined;
-  #start: Translated | undefined;
   #generation: number | undefined;
   #badEndedAt: number | undefined;
   #seenWord: { readonly word: string; readonly since: number } | undefined;
@@ -55,6 +56,7 @@ export class ObjectMemory {
     this.#badEndedAt = undefined;
     this.stopAskedAt = undefined;
     this.stopAnsweredAt = undefined;
+    this.startAnsweredAt = undefined;
     this.probe = undefined;
   }
 
@@ -87,7 +89,7 @@ export class ObjectMemory {
       if (each) this.#deadline(each, serviceNow ?? each.issuedAt, steady);
     }
     this.#held(status, steady);
-    this.#start = translated(this.#start, status?.startRequestedAt, steady);
+    if (recorded && !STOPPED_WORDS.has(wordOf(recorded))) this.startAnsweredAt = undefined;
     this.#progressOnRecord = translated(this.#progressOnRecord, status?.progressAt, steady);
     if (recorded && list) this.#seeRow(recorded, status, steady);
   }
@@ -142,7 +144,7 @@ export class ObjectMemory {
       intentDeadline: this.#intentDeadline,
       heldSince: this.#holding?.since,
       watchedSince: this.#holding?.watchedSince,
-      startRequestedAt: this.#start?.at,
+      startAnsweredAt: this.startAnsweredAt,
       failures: this.failures,
       notBefore: this.notBefore,
       stopAskedAt: this.stopAskedAt,

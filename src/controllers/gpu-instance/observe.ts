@@ -147,7 +147,10 @@ function listView(object: GpuInstance, listing: Listing, sources: Sources): List
     labelled: sources.index.labelled(session, list, uid),
     formerSelf: former?.row,
     adoptTarget: adoptTarget(object, listing, sources),
-    unowned: intent.type === 'intent' && intent.intent.knownIds ? unownedRows(object, listing, sources) : [],
+    unowned:
+      intent.type === 'intent' && intent.intent.knownIds
+        ? unownedRows(object, intent.intent, listing, sources)
+        : [],
     ids: [...list.rows.keys()],
   };
 }
@@ -168,18 +171,26 @@ function adoptTarget(
   return { row, ownership: whose(row, context) };
 }
 
-/** Rows that could be a purchase whose label the service does not give back. */
-function unownedRows(object: GpuInstance, { session, list }: Listing, sources: Sources): readonly Instance[] {
+/** Rows that could be a purchase whose label the service does not give back, or gives back maimed. */
+function unownedRows(
+  object: GpuInstance,
+  intent: RentalIntent,
+  { session, list }: Listing,
+  sources: Sources,
+): readonly Instance[] {
   const held = new Set(
     sources.instances
       .list()
       .filter((other) => other.metadata.uid !== object.metadata.uid)
       .flatMap(({ spec, status }) => [status?.instanceId, spec.adopt?.instanceId]),
   );
-  const notEchoed = session.labelEcho() === 'notEchoed';
-  return [...list.rows.values()].filter((row) => {
-    const bare = row.label === undefined || (notEchoed && !row.label);
-    return bare && !held.has(row.id);
+  const echo = session.labelEcho();
+  const sent = makeLabel(session.identity, intent);
+  return [...list.rows.values()].filter(({ id, label }) => {
+    if (held.has(id)) return false;
+    if (label === undefined) return true;
+    if (!label) return echo === 'notEchoed';
+    return echo !== 'echoed' && remnantOf(sent, label) === 'recognizable';
   });
 }
 

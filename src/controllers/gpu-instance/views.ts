@@ -63,7 +63,7 @@ export interface ListView {
   readonly formerSelf: Instance | undefined;
   /** The machine that `adopt` names. */
   readonly adoptTarget: ListedMachine | undefined;
-  /** Rows that carry no label and that no object records: candidates where labels are not echoed. */
+  /** Rows without a label or with the rest of this purchase's, that no object records: candidates where labels are not echoed. */
   readonly unowned: readonly Instance[];
   /** Every listed id. */
   readonly ids: readonly number[];
@@ -114,8 +114,8 @@ export interface MemoryView {
   readonly heldSince: number | undefined;
   /** Since when this process has watched the present machine. */
   readonly watchedSince: number | undefined;
-  /** Since when the start on record is under way. */
-  readonly startRequestedAt: number | undefined;
+  /** When the start that is under way was answered with success. */
+  readonly startAnsweredAt: number | undefined;
   /** Failures in a row of what is tried now, for backoff. */
   readonly failures: number;
   /** Before this nothing is tried again. */

@@ -1,10 +1,10 @@
 import { parseDuration } from '../../../lib/duration.ts';
 import { parseDollars } from '../../../lib/money.ts';
-import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
+import { formatTime } from '../../../lib/rfc3339.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
-import { deadlineAfter, withRow } from '../machine-fields.ts';
+import { withRow } from '../machine-fields.ts';
 import { factsOf } from '../recorded.ts';
-import type { Decision, Observed, Step } from '../types.ts';
+import type { Action, Decision, Observed, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import { machineFinding } from './machine-finding.ts';
 import { type Held, type StateNamed, UNWANTED_RULES } from './running.ts';
@@ -27,6 +27,7 @@ const RULES: readonly Rule<Held<StateNamed<'stopped'>>>[] = [
     because: 'A start that does not work in time will not work.',
     decide: startTimedOut,
   },
+  { name: 'start-refused', because: 'What was refused a moment ago is refused again.', decide: startRefused },
   { name: 'start', because: 'powerState is Running.', decide: start },
 ];
 
@@ -61,9 +62,10 @@ function withoutStart(observed: Observed, held: Held<StateNamed<'stopped'>>): St
 }
 
 function startTimedOut(observed: Observed, held: Held<StateNamed<'stopped'>>): Step | undefined {
-  const askedAt = startAskedAt(observed);
-  if (askedAt === undefined) return undefined;
-  if (observed.steadyNow < deadlineAfter(observed, askedAt, startTimeoutMs(observed))) return undefined;
+  const { startAnsweredAt } = observed.memory;
+  if (startAnsweredAt === undefined || observed.steadyNow < startAnsweredAt + startTimeoutMs(observed)) {
+    return undefined;
+  }
   const reason = held.state.row.interruptible === true ? 'Outbid' : 'CannotStart';
   return endMachine(observed, {
     ...held,
@@ -73,50 +75,38 @@ function startTimedOut(observed: Observed, held: Held<StateNamed<'stopped'>>): S
   });
 }
 
-/** The request is written down before it is sent: the timeout counts from there, also after a restart. */
-function start(observed: Observed, held: Held<StateNamed<'stopped'>>): Decision {
-  const fields = withRow(observed, held.state.row);
-  const askedAt = startAskedAt(observed);
-  const wait = observed.memory.notBefore - observed.steadyNow;
-  const refusal = observed.memory.refusal;
-  if (wait > 0 && refusal && askedAt === undefined) {
-    return decision({
-      fields,
-      finding: {
-        phase: 'Stopped',
-        reason: refusal.reason,
-        detail: refusal.detail,
-        machine: machineFinding(observed, held.state),
-      },
-      look: { afterMs: wait },
-    });
-  }
-  const timeout = startTimeoutMs(observed);
+/** A start that was refused, by the account's limits or the service, is said and asked for again. */
+function startRefused(observed: Observed, held: Held<StateNamed<'stopped'>>): Decision | undefined {
+  const { refusal, notBefore } = observed.memory;
+  const wait = notBefore - observed.steadyNow;
+  if (wait <= 0 || !refusal) return undefined;
   return decision({
-    fields: { ...fields, startRequestedAt: fields.startRequestedAt ?? formatTime(observed.now) },
-    finding: { phase: 'Starting', reason: 'Starting', machine: machineFinding(observed, held.state) },
-    actions:
-      wait > 0 || askedAt !== undefined
-        ? []
-        : [
-            {
-              type: 'start',
-              instanceId: held.machine.instanceId,
-              pricePerHour:
-                held.state.row.pricePerHour ?? parseDollars(observed.object.status?.offerPricePerHour ?? ''),
-            },
-          ],
-    record: { type: 'status' },
-    look: {
-      afterMs: askedAt === undefined ? timeout : Math.max(1000, askedAt + timeout - observed.steadyNow),
-    },
+    fields: withRow(observed, held.state.row),
+    finding: { ...refusal, phase: 'Stopped', machine: machineFinding(observed, held.state) },
+    look: { afterMs: wait },
   });
 }
 
-/** Since when a start is under way, by the record; undefined where none is. */
-function startAskedAt({ object, memory }: Observed): number | undefined {
-  const written = parseTime(object.status?.startRequestedAt);
-  return written === undefined ? undefined : (memory.startRequestedAt ?? written);
+/** Asks for the start until it is answered once; after that the machine has its time. */
+function start(observed: Observed, held: Held<StateNamed<'stopped'>>): Decision {
+  const fields = withRow(observed, held.state.row);
+  const { notBefore, startAnsweredAt } = observed.memory;
+  const wait = notBefore - observed.steadyNow;
+  const asks = wait <= 0 && startAnsweredAt === undefined;
+  const answeredAt = startAnsweredAt ?? observed.steadyNow;
+  const left = Math.max(1000, answeredAt + startTimeoutMs(observed) - observed.steadyNow);
+  return decision({
+    fields: { ...fields, startRequestedAt: fields.startRequestedAt ?? formatTime(observed.now) },
+    finding: { phase: 'Starting', reason: 'Starting', machine: machineFinding(observed, held.state) },
+    actions: asks ? [startAction(observed, held)] : [],
+    record: { type: 'status' },
+    look: { afterMs: wait > 0 ? wait : left },
+  });
+}
+
+function startAction({ object }: Observed, { machine, state }: Held<StateNamed<'stopped'>>): Action {
+  const offered = parseDollars(object.status?.offerPricePerHour ?? '');
+  return { type: 'start', instanceId: machine.instanceId, pricePerHour: state.row.pricePerHour ?? offered };
 }
 
 function startTimeoutMs({ object }: Observed): number {
