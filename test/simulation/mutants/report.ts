@@ -12,9 +12,10 @@ export interface Verdict {
 }
 
 /** The page of all mutants. */
-export function reportOf(verdicts: readonly Verdict[]): string {
+export function reportOf(verdicts: readonly Verdict[], total: number): string {
   const rows = verdicts.map(({ mutant, killed, by, invariant, seconds }) => {
-    const found = killed ? `${by}${invariant === '' ? '' : ` (${invariant})`}` : '**survived**';
+    const how = invariant === '' ? '' : ` (${invariant.replaceAll('|', '/')})`;
+    const found = killed ? `${by}${how}` : '**survived**';
     return `| ${mutant.name} | ${mutant.loses} | ${found} | ${seconds} |`;
   });
   const killed = verdicts.filter((verdict) => verdict.killed);
@@ -25,7 +26,7 @@ Each mutant removes or weakens one safety step of the protocol in a copy of \`sr
 the simulation breaks a promise, or, where that finds nothing, when a unit test fails. Reproduce with
 \`node test/simulation/mutants/main.ts\`, which writes this page; one with \`--only <name>\`.
 
-Killed: ${killed.length} of ${verdicts.length}; median time to the first kill ${times[Math.floor(times.length / 2)] ?? 0} s.
+Killed: ${killed.length} of ${verdicts.length} that were judged (${total} in the catalogue); median time to the first kill ${times[Math.floor(times.length / 2)] ?? 0} s.
 
 | Mutant | What is lost | First found by | Seconds |
 |---|---|---|---|
