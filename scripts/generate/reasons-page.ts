@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   type ConditionType,
   endpointGroupConditions,
@@ -6,7 +8,8 @@ import {
 } from '../../src/api/v1alpha1/conditions.ts';
 import type { ReasonEntry } from '../../src/api/v1alpha1/reason-entry.ts';
 import { reasons } from '../../src/api/v1alpha1/reasons.ts';
-import type { Artifact } from './artifact.ts';
+import { type Artifact, REPOSITORY } from './artifact.ts';
+import { alerts, runbookName } from './monitoring/alerts.ts';
 
 const KINDS: Readonly<Record<string, Readonly<Record<string, ConditionType>>>> = {
   GpuInstance: gpuInstanceConditions,
@@ -33,6 +36,19 @@ const conditionTables = Object.entries(KINDS).flatMap(([kind, types]) => [
   '',
 ]);
 
+/** Pages of alerts that lead to a reason: the reason leads back. */
+function runbooksOf(reason: string): readonly string[] {
+  const pages = alerts.filter((alert) => {
+    const page = readFileSync(join(REPOSITORY, 'docs/runbooks', runbookName(alert)), 'utf8');
+    return page.includes(`reasons.md#${reason.toLowerCase()})`);
+  });
+  if (pages.length === 0) return [];
+  return [
+    '',
+    `Runbook: ${pages.map((alert) => `[${alert.alert}](../runbooks/${runbookName(alert)})`).join(', ')}`,
+  ];
+}
+
 const reasonEntries = Object.entries<ReasonEntry>(reasons)
   .toSorted(([left], [right]) => left.localeCompare(right, 'en'))
   .flatMap(([name, entry]) => [
@@ -40,6 +56,7 @@ const reasonEntries = Object.entries<ReasonEntry>(reasons)
     '',
     `${entry.sentence} (${KIND_OF_REASON[entry.kind]})`,
     ...(entry.remedy ? ['', `What to do: ${entry.remedy}`] : []),
+    ...runbooksOf(name),
     '',
   ]);
 
