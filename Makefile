@@ -4,7 +4,7 @@ INSTALLED := node_modules/.installed
 
 .DEFAULT_GOAL := help
 
-.PHONY: help install check test demo demo-endpoint simulate generate format build bench clean
+.PHONY: help install check test demo demo-endpoint simulate verify-all generate format build bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,12 @@ demo-endpoint: $(INSTALLED) ## An EndpointGroup under a rising, bursting and end
 
 simulate: $(INSTALLED) ## Seeded schedules of faults (SEEDS=100, SEED=7 to replay one)
 	@npm run --silent simulate
+
+verify-all: $(INSTALLED) ## Everything too long for CI: hours (ONLY=mutants for a part)
+	@npm run --silent verify-all
+
+bench: $(INSTALLED) ## Measure the operator as a process: memory, event loop, requests, latency
+	@npm run --silent bench
 
 generate: $(INSTALLED) ## Write CRDs, chart and reference from the zod sources
 	@npm run --silent generate
