@@ -1,0 +1,47 @@
+/**
+ * `make verify-all`: what is too long for CI, one part after the other. The figures it prints are those that the
+ * documents quote. `ONLY=mutants` runs the parts whose name contains that word.
+ */
+import { close, runSuites, type Suite } from './suite.ts';
+
+const PARTS: readonly Suite[] = [
+  { name: 'check', command: ['npm', 'run', '--silent', 'check'], counts: 'exit' },
+  { name: 'test', command: ['npm', 'run', '--silent', 'test'], counts: 'exit' },
+  {
+    name: 'simulation, systematic: every fault at every effect, and pairs',
+    command: ['env', 'MODE=systematic', 'node', 'test/simulation/main.ts'],
+    counts: 'exit',
+  },
+  {
+    name: 'simulation, sequences of edits',
+    command: ['env', 'MODE=sequences', 'node', 'test/simulation/main.ts'],
+    counts: 'exit',
+  },
+  {
+    name: 'simulation, swarm of 100,000 schedules',
+    command: ['env', 'SEEDS=50000', 'node', 'test/simulation/main.ts'],
+    counts: 'exit',
+  },
+  { name: 'mutants, all', command: ['node', 'test/simulation/mutants/main.ts'], counts: 'exit' },
+  {
+    name: 'differential programs, 20,000',
+    command: ['env', 'PROGRAMS=20000', 'vitest', 'run', '--project', 'integration', 'test/simulation'],
+    counts: 'vitest',
+  },
+  {
+    name: 'kill and freeze, ten minutes',
+    command: ['env', 'CHAOS_SECONDS=600', 'vitest', 'run', '--project', 'integration', 'test/chaos'],
+    counts: 'vitest',
+  },
+  {
+    name: 'schemas of three Kubernetes versions',
+    command: ['node', 'scripts/verify/kubernetes-versions.ts'],
+    counts: 'exit',
+  },
+  { name: 'bench: operator', command: ['npm', 'run', '--silent', 'bench'], counts: 'exit' },
+  { name: 'bench: simulator', command: ['node', 'bench/simulator.ts'], counts: 'exit' },
+  { name: 'demo', command: ['env', 'CI=true', 'npm', 'run', '--silent', 'demo'], counts: 'exit' },
+];
+
+const only = process.env['ONLY'];
+close(await runSuites(PARTS.filter(({ name }) => only === undefined || name.includes(only))));
