@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Secret } from '../lib/secret.ts';
-import { hasOperatorPrefix, type LabelIdentity, makeLabel, makeRetainedLabel, readLabel } from './label.ts';
+import {
+  hasOperatorPrefix,
+  type LabelIdentity,
+  makeLabel,
+  makeRetainedLabel,
+  readLabel,
+  remnantOf,
+} from './label.ts';
 
 const identity: LabelIdentity = { installId8: 'abcdef01', keys: [new Secret('one'), new Secret('two')] };
 const facts = { uid: '11111111-2222-4333-8444-555555555555', attempt: 3, issuedAt: 1_763_640_000_000 };
@@ -76,6 +83,18 @@ describe('a label', () => {
     ],
   ])('%s is told apart', (_, text, expected) => {
     expect(readLabel(identity, text)).toEqual(expected);
+  });
+
+  test.each([
+    ['whole', label, 'none'],
+    ['without its colons and in upper case', label.replaceAll(':', '').toUpperCase(), 'recognizable'],
+    ['cut after the install id', label.slice(0, 19), 'recognizable'],
+    ['cut within the install id', label.slice(0, 18), 'doubtful'],
+    ['of another installation', label.replace('abcdef01', '99999999'), 'none'],
+    ['of somebody else', 'my machine', 'none'],
+    ['gone but for its colons', '::', 'none'],
+  ])('scenario 69: what is left of one that comes back %s', (_, shown, expected) => {
+    expect(remnantOf(label, shown)).toBe(expected);
   });
 
   test('of any installation is known by its prefix', () => {

@@ -10,6 +10,7 @@ import type { Instance } from '../../marketplace/instances.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import { type IntentReading, readIntent } from '../../ownership/intent.ts';
+import { makeLabel, remnantOf } from '../../ownership/label.ts';
 import { whose } from '../../ownership/ours.ts';
 import type { Informer } from '../../runtime/informer.ts';
 import type { MachineIndex } from './machine-index.ts';
@@ -147,10 +148,7 @@ function listView(object: GpuInstance, listing: Listing, sources: Sources): List
     labelled: sources.index.labelled(session, list, uid),
     formerSelf: former?.row,
     adoptTarget: adoptTarget(object, listing, sources),
-    unowned:
-      intent.type === 'intent' && intent.intent.knownIds
-        ? unownedRows(object, intent.intent, listing, sources)
-        : [],
+    unowned: unownedRows(object, listing, sources),
     ids: [...list.rows.keys()],
   };
 }
@@ -174,10 +172,10 @@ function adoptTarget(
 /** Rows that could be a purchase whose label the service does not give back, or gives back maimed. */
 function unownedRows(
   object: GpuInstance,
-  intent: RentalIntent,
-  { session, list }: Listing,
+  { session, list, intent: reading }: Listing,
   sources: Sources,
 ): readonly Instance[] {
+  if (reading.type !== 'intent' || !reading.intent.knownIds) return [];
   const held = new Set(
     sources.instances
       .list()
@@ -185,7 +183,7 @@ function unownedRows(
       .flatMap(({ spec, status }) => [status?.instanceId, spec.adopt?.instanceId]),
   );
   const echo = session.labelEcho();
-  const sent = makeLabel(session.identity, intent);
+  const sent = makeLabel(session.identity, reading.intent);
   return [...list.rows.values()].filter(({ id, label }) => {
     if (held.has(id)) return false;
     if (label === undefined) return true;

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { until } from '../builders/until.ts';
+import {
+  contracts,
+  crashAt,
+  deleteInstance,
+  destroys,
+  goneFromCluster,
+  reached,
+  readyBench,
+  rentCall,
+  rents,
+  running,
+  useBenches,
+} from './gpu-instance-bench.ts';
+
+useBenches();
+
+const LOST_LABELS = [
+  ['dropped', 'label-dropped'],
+  ['cut', 'label-cut'],
+  ['lower-cased', 'label-lower-cased'],
+] as const;
+
+describe('labels that do not come back', () => {
+  test.each(LOST_LABELS)(
+    'scenario 69: a label that is %s: machines are told apart by what is new, and each goes with its object',
+    async (_, fault) => {
+      const bench = await readyBench();
+      await bench.fault(fault, {});
+      const first = await running(bench, 'first');
+      const crashed = crashAt(bench, rentCall('after'));
+      await bench.createInstance('second');
+      await crashed;
+      await bench.start();
+      const second = await reached(bench, 'second', 'Ready', 30_000);
+      expect(second.status?.instanceId).not.toBe(first.status?.instanceId);
+      expect(contracts(bench)).toBe(2);
+      await deleteInstance(bench, 'second');
+      await goneFromCluster(bench, 'second');
+      expect(bench.billing().map(({ id }) => id)).toEqual([first.status?.instanceId]);
+    },
+  );
+});
+
+test('scenario 69: of two new machines without a label none is taken, none destroyed, and nothing is rented', async () => {
+  const bench = await readyBench();
+  await bench.fault('label-dropped', {});
+  await running(bench, 'first');
+  const crashed = crashAt(bench, rentCall('after'));
+  await bench.createInstance('second');
+  await crashed;
+  const { store } = bench.simulator;
+  const newest = Object.values(bench.simulator.world().tables.contracts).at(-1);
+  if (!newest) throw new Error('nothing was rented');
+  store.put('contracts', { ...newest, id: store.nextId('contract') });
+  await bench.start();
+  await reached(bench, 'second', 'RentalUncertain', 30_000);
+  await until('the settle time is over', () => bench.callsTo('GET', /\/instances\/$/).length > 12, 30_000);
+  expect((await reached(bench, 'second', 'RentalUncertain')).status?.instanceId).toBeUndefined();
+  expect(rents(bench)).toHaveLength(2);
+  expect(destroys(bench)).toEqual([]);
+  expect(bench.billing()).toHaveLength(3);
+});
