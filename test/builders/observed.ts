@@ -169,6 +169,7 @@ const freshMemory: MemoryView = {
   heldSince: undefined,
   watchedSince: undefined,
   startAnsweredAt: undefined,
+  relabelledAt: undefined,
   failures: 0,
   notBefore: 0,
   stopAskedAt: undefined,

@@ -84,6 +84,7 @@ async function carryOut({ observed, action, receipt }: RecordedAction, ports: Ac
       return start(observed, action, ports);
     case 'relabel':
       await session?.client.instances.label(action.instanceId, action.label);
+      ports.memory.relabelledAt = ports.steady.now();
       return DONE;
     case 'retain':
       await retain(action, receipt, ports);

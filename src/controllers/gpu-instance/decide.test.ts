@@ -570,7 +570,7 @@ describe('a machine that is wanted running', () => {
       },
     ],
     [
-      'is not lost while its start is refused by a limit of the account (35)',
+      'scenario 35: is not lost while its start is refused by a limit of the account',
       held(
         { actualStatus: 'stopped' },
         {
@@ -758,6 +758,88 @@ describe('a machine that works and is no longer wanted', () => {
     ],
   ]);
 });
+
+describe('a machine that exists already', () => {
+  const adopt = { adopt: { instanceId: 40 } };
+  const allowed = { adoption: 'Unlabelled' as const };
+  const free = { row: row({ id: 40, label: null }), ownership: { type: 'unlabelled' as const } };
+  const guarded = { finalizers: ['gpurental.dev/machine'] };
+  table([
+    [
+      'is guarded before it is claimed',
+      { spec: adopt, facts: allowed, list: { adoptTarget: free } },
+      { rule: 'guard-before-adopting', record: 'finalizer', afterMs: 0 },
+    ],
+    [
+      'is claimed, and becomes ours',
+      { spec: adopt, facts: allowed, list: { adoptTarget: free }, ...guarded },
+      { rule: 'adopt', record: 'status', phase: 'Provisioning', says: 'Adopted', afterMs: 0 },
+    ],
+    [
+      'is left alone where the account does not allow it',
+      { spec: adopt, list: { adoptTarget: free }, ...guarded },
+      refused('AdoptionNotAllowed'),
+    ],
+    [
+      'is missed where it does not exist',
+      { spec: adopt, facts: allowed, ...guarded },
+      refused('AdoptionTargetMissing'),
+    ],
+    [
+      "is left alone where it carries anyone's label",
+      {
+        spec: adopt,
+        facts: allowed,
+        list: { adoptTarget: { ...free, ownership: { type: 'someoneElses' } } },
+        ...guarded,
+      },
+      refused('AlreadyOwned'),
+    ],
+    [
+      'is left to the older of two objects that name it',
+      {
+        spec: adopt,
+        facts: allowed,
+        list: { adoptTarget: free },
+        observed: { olderClaimant: true },
+        ...guarded,
+      },
+      refused('AlreadyOwned'),
+    ],
+    [
+      'is given its label after it was claimed',
+      held({ label: null }, { spec: { adopt: { instanceId: 1 } } }),
+      { rule: 'label-adopted', actions: ['relabel 1'], afterMs: 0 },
+    ],
+    [
+      'is not labelled again while the lists may lag',
+      held({ label: null }, { spec: { adopt: { instanceId: 1 } }, memory: { relabelledAt: at(-50) } }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'is only shown where it is to be watched',
+      { spec: { adopt: { instanceId: 40, policy: 'Observe' } }, facts: allowed, list: { adoptTarget: free } },
+      { rule: 'observe', phase: 'Observed', says: 'Ready' },
+    ],
+  ]);
+
+  test('that is watched is never claimed', () => {
+    const situation: Given = {
+      spec: { adopt: { instanceId: 40, policy: 'Observe' } },
+      facts: allowed,
+      list: { adoptTarget: free },
+    };
+    const step = decide(given(situation));
+    if (step.type !== 'decision') throw new Error('no decision');
+    expect(step.status?.fields).toMatchObject({ instanceId: 40 });
+    expect(step.status?.fields.claim).toBeUndefined();
+    expect(step.actions).toEqual([]);
+  });
+});
+
+function refused(reason: string): Record<string, unknown> {
+  return { rule: 'refuse-adoption', phase: 'Failed', says: `stalled: ${reason}`, onList: true };
+}
 
 function past(instanceId: number, reason = 'Exited') {
   return { attempt: 1, instanceId, reason, endedAt: time(-30), minutes: 5, cost: '0.04' };

@@ -28,6 +28,7 @@ export class ObjectMemory {
   stopAskedAt: number | undefined;
   stopAnsweredAt: number | undefined;
   startAnsweredAt: number | undefined;
+  relabelledAt: number | undefined;
   destroyFailures = 0;
   probe: ProbeView | undefined;
   readonly #destroys = new Map<number, DestroyMark>();
@@ -145,6 +146,7 @@ export class ObjectMemory {
       heldSince: this.#holding?.since,
       watchedSince: this.#holding?.watchedSince,
       startAnsweredAt: this.startAnsweredAt,
+      relabelledAt: this.relabelledAt,
       failures: this.failures,
       notBefore: this.notBefore,
       stopAskedAt: this.stopAskedAt,

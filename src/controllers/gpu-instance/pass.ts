@@ -126,6 +126,9 @@ export class Pass {
     for (const note of decision.events) this.#showEvent(note);
     for (const { target, reason } of decision.avoid) this.#session?.avoid.add(target, reason);
     for (const instanceId of decision.settled) memory.settled(instanceId);
+    if (decision.ended) {
+      this.#ports.instanceMetrics.ended(this.#account(), decision.ended.reason, decision.ended.cost);
+    }
     if (decision.rule === 'save-result') memory.rented = undefined;
     if (decision.rule === 'purchase' && decision.actions.length === 0) memory.failures++;
     for (const action of decision.actions) {

@@ -1,6 +1,7 @@
 import type { AvoidTarget } from '../../accounts/avoid-list.ts';
 import type { GpuInstance, GpuInstancePhase, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import type { MicroDollars } from '../../lib/money.ts';
 import type { RentRequest } from '../../marketplace/instances.ts';
 import type { Offer, OfferQuery } from '../../marketplace/offers.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
@@ -151,6 +152,8 @@ export interface Decision {
   readonly actions: readonly Action[];
   readonly events: readonly EventNote[];
   readonly avoid: readonly { readonly target: AvoidTarget; readonly reason: Reason }[];
+  /** A machine that came to its end in this decision. */
+  readonly ended?: { readonly reason: Reason; readonly cost: MicroDollars };
   /** Destroy marks that are proven and need not be remembered any more. */
   readonly settled: readonly number[];
   readonly look: Look;

@@ -124,6 +124,8 @@ export interface MemoryView {
   readonly stopAskedAt: number | undefined;
   /** The service's clock in that answer: from then on only the disk bills. */
   readonly stopAnsweredAt: number | undefined;
+  /** When the machine was last given its label. */
+  readonly relabelledAt: number | undefined;
   /** How often a destroy failed in a row. */
   readonly destroyFailures: number;
   /** When the machine's last bad spell ended, so that flapping is not written down at each turn. */

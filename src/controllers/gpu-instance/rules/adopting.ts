@@ -1,7 +1,6 @@
 import { MACHINE_FINALIZER } from '../../../api/v1alpha1/names.ts';
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
 import { formatDollars } from '../../../lib/money.ts';
-import { makeLabel } from '../../../ownership/label.ts';
 import { beginCost } from '../cost.ts';
 import { decision } from '../decision.ts';
 import { carriedFields, withRow } from '../machine-fields.ts';
@@ -34,7 +33,7 @@ export function observeOnly(observed: Observed): Step {
   });
 }
 
-/** Takes over an existing machine: guard, claim and label, in this order. */
+/** Takes over an existing machine: guard and claim here, the label by the next pass. */
 export function adopt(observed: Observed): Step {
   const { object } = observed;
   if (object.spec.paused) {
@@ -58,7 +57,6 @@ function claim(observed: Observed, { row }: ListedMachine): Decision {
   const from = row.startedAt ?? observed.now;
   const machine = { instanceId: row.id, attempt: 1 };
   const fields = rentedFields(observed, machine, from);
-  const label = makeLabel(observed.identity, { uid: observed.uid, attempt: 1, issuedAt: from });
   return decision({
     rule: 'adopt',
     record: { type: 'status' },
@@ -74,7 +72,6 @@ function claim(observed: Observed, { row }: ListedMachine): Decision {
       reason: 'Adopted',
       machine: { type: 'booting', held: 'Adopted', reason: 'Provisioning' },
     },
-    actions: [{ type: 'relabel', instanceId: row.id, label }],
     events: [
       {
         type: 'Normal',

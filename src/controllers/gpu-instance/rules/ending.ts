@@ -185,6 +185,7 @@ export function ended(observed: Observed, wish: Omit<EndWish, 'finding'>, endedA
     ],
     avoid: target ? [{ target, reason }] : [],
     settled: [machine.instanceId],
+    ended: { reason, cost },
     look: { afterMs: 0 },
   });
 }

@@ -1,5 +1,6 @@
 import { annotations } from '../../../api/v1alpha1/names.ts';
 import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
+import { makeLabel } from '../../../ownership/label.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { limitState, priceRise } from '../limits.ts';
 import { carriedFields, withRow } from '../machine-fields.ts';
@@ -70,6 +71,11 @@ export const UNWANTED_RULES: readonly Rule<Held>[] = [
         finding: machineFinding(observed, held.state),
       });
     },
+  },
+  {
+    name: 'label-adopted',
+    because: 'A machine that was taken over says so, or a sweep of another installation sees a stranger.',
+    decide: labelAdopted,
   },
 ];
 
@@ -158,6 +164,23 @@ function applyLimit(observed: Observed, held: Held, detail: string): Step {
     actions: asks ? [{ type: 'stop', instanceId: held.machine.instanceId }] : [],
     record: { type: 'status' },
     look: running ? { afterMs: STOP_AGAIN_MS } : {},
+  });
+}
+
+/** The label of an adopted machine is asked for until a list shows one. */
+function labelAdopted(observed: Observed, { machine, state }: Held): Step | undefined {
+  const { object, memory, identity, uid } = observed;
+  const isAdopted = object.spec.adopt?.policy === 'Manage' && machine.attempt === 1;
+  if (!isAdopted || state.type === 'absent' || (state.row.label !== null && state.row.label !== ''))
+    return undefined;
+  const again = (memory.relabelledAt ?? Number.NEGATIVE_INFINITY) + observed.constants.listLagMs;
+  if (observed.steadyNow < Math.max(again, memory.notBefore)) return undefined;
+  const issuedAt = state.row.startedAt ?? observed.now;
+  const label = makeLabel(identity, { uid, attempt: machine.attempt, issuedAt });
+  return decision({
+    record: { type: 'nothing', because: 'attempt' },
+    actions: [{ type: 'relabel', instanceId: machine.instanceId, label }],
+    look: { afterMs: 0 },
   });
 }
 
