@@ -19,7 +19,7 @@ const leaf = fc.oneof(fc.string({ unit: 'grapheme' }), fc.integer(), fc.boolean(
 const item = fc.dictionary(fc.string(), fc.oneof(leaf, fc.array(leaf), fc.dictionary(fc.string(), leaf)));
 const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 10 });
 
-test('property: gives the same as JSON.parse, however the bytes are cut and the keys ordered', () => {
+test('scenario 60: property: gives the same as JSON.parse, however the bytes are cut and the keys ordered', () => {
   fc.assert(
     fc.property(
       fc.array(item, { maxLength: 6 }),

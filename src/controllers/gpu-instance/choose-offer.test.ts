@@ -51,9 +51,14 @@ describe('an offer is refused', () => {
       4,
     ],
     ['with too little disk', {}, offer({ diskGB: 9 }), 'NoOffers'],
-    ['that costs more than the maximum (13)', {}, offer({ pricePerHour: 1_000_001 }), 'NoOfferWithinPrice'],
+    [
+      'scenario 13: that costs more than the maximum',
+      {},
+      offer({ pricePerHour: 1_000_001 }),
+      'NoOfferWithinPrice',
+    ],
     ['that costs exactly the maximum', {}, offer({ id: 4, pricePerHour: 1_000_000 }), 4],
-    ['without a price (13)', {}, { ...offer(), pricePerHour: undefined }, 'PriceUnknown'],
+    ['scenario 13: without a price', {}, { ...offer(), pricePerHour: undefined }, 'PriceUnknown'],
     [
       'without a price, unless that is allowed',
       { allowUnknownPrice: true },

@@ -70,7 +70,7 @@ describe('a rent request', () => {
     expect(diskGB(spec({ disk }))).toBe(expected);
   });
 
-  test('with a script that is too long even when packed says how long it is (75)', () => {
+  test('scenario 75: with a script that is too long even when packed says how long it is', () => {
     const noise = Buffer.from(seededRandom(1).bytes(6_000)).toString('base64');
     const result = built({}, { onStart: noise });
     expect(result).toMatchObject({ type: 'onStartTooLong', bytes: noise.length });
@@ -78,7 +78,7 @@ describe('a rent request', () => {
   });
 });
 
-describe('a start script (75)', () => {
+describe('scenario 75: a start script', () => {
   test('goes as it is up to the limit, counted in bytes', () => {
     expect(packOnStart('x'.repeat(ON_START_LIMIT))).toEqual({
       type: 'fits',

@@ -24,7 +24,7 @@ function clocks() {
 const feed = {} as Feed;
 const list = (begunAt: number, endedAt: number): CompleteList => ({ begunAt, endedAt, rows: new Map() });
 
-test('elapsed time is not changed by a jump of the wall clock (58)', () => {
+test('scenario 58: elapsed time is not changed by a jump of the wall clock', () => {
   const { time, steady, pass } = clocks();
   const before = steady.now();
   time.wall += HOUR;
@@ -95,7 +95,7 @@ test('an intent that is first seen when no clock can be trusted counts as issued
   expect(memory.view().intentDeadline?.at).toBe(steady.now() + 30_000);
 });
 
-test('a bad word counts from when this process first saw it, whatever the record says (58)', () => {
+test('scenario 58: a bad word counts from when this process first saw it, whatever the record says', () => {
   const { steady, pass } = clocks();
   const object = given(
     held({}, { status: { actualStatus: 'offline', actualStatusSince: '2026-01-01T00:00:00Z' } }),
