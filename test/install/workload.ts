@@ -69,11 +69,3 @@ export function ofKind(objects: readonly Manifest[], kind: string): readonly Man
 export function workloadOf(objects: readonly Manifest[]): Workload {
   return deployment.parse(ofKind(objects, 'Deployment')[0]);
 }
-
-/** Its one container. */
-export function containerOf(objects: readonly Manifest[]): WorkloadContainer {
-  const [first, ...others] = workloadOf(objects).spec.template.spec.containers;
-  if (first === undefined || others.length > 0)
-    throw new Error('the Deployment has not exactly one container');
-  return first;
-}
