@@ -4,7 +4,7 @@
  * `docs/mutants.md` is written. `--only name` takes one. Exit 1 where one survives.
  */
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { MUTANTS, type Mutant } from './catalogue.ts';
@@ -109,17 +109,10 @@ interface TestReport {
 /** Names of failing tests beside a file and of the controller's tables. */
 async function failingTests(folder: string, file: string): Promise<ReadonlySet<string>> {
   const tests = [`src/${dirname(file)}`, 'src/controllers/gpu-instance'];
-  const vitest = [
-    'node_modules/vitest/vitest.mjs',
-    'run',
-    '--project',
-    'unit',
-    '--reporter',
-    'json',
-    ...tests,
-  ];
-  const { stdout } = await run(folder, vitest);
-  const report: TestReport = JSON.parse(stdout.slice(stdout.indexOf('{')));
+  const written = join(folder, 'unit-report.json');
+  const reporter = ['--reporter', 'json', '--outputFile', written];
+  await run(folder, ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', ...reporter, ...tests]);
+  const report: TestReport = JSON.parse(readFileSync(written, 'utf8'));
   return new Set(
     report.testResults.flatMap(({ name, status, assertionResults }) => {
       const failed = assertionResults.filter((each) => each.status === 'failed');
