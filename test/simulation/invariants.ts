@@ -149,7 +149,9 @@ export class Invariants {
     if (
       wanted === 'Stopped' &&
       contract?.actualStatus === 'running' &&
-      contract.intendedStatus === 'running'
+      contract.intendedStatus === 'running' &&
+      // A machine whose host does not answer is only spoken of: nobody can stop it.
+      this.#world.market.store.current().tables.machines[contract.machineId]?.state === 'up'
     ) {
       this.#broken('ESR', `${name} wants to be stopped and runs: ${state}`);
     }
