@@ -64,7 +64,7 @@ async function bySimulation({ folder }: Workspace, mutant: Mutant): Promise<Verd
   const ended = await run(
     folder,
     ['test/simulation/mutants/hunt.ts', values.seconds],
-    2_000 * Number(values.seconds),
+    60_000 + 10_000 * Number(values.seconds),
   );
   const last = ended.stdout.trim().split('\n').at(-1) ?? '';
   const wall = Math.round((performance.now() - startedAt) / 100) / 10;
