@@ -34,6 +34,12 @@ export class OfferReservations {
     if (this.#byOffer.get(offerId)?.objectUid === objectUid) this.#byOffer.delete(offerId);
   }
 
+  /** Whether some object holds the offer. */
+  isHeld(offerId: number): boolean {
+    const held = this.#byOffer.get(offerId);
+    return held !== undefined && held.until > this.#clock.monotonic();
+  }
+
   /** Offers that others than this object hold. */
   heldByOthers(objectUid: string): ReadonlySet<number> {
     this.#forgetOld();

@@ -166,7 +166,8 @@ export class ProvenAccount implements AccountSession {
   }
 
   searchOffers(query: OfferQuery): Promise<readonly Offer[]> {
-    return this.#options.connection.searches.offers(query);
+    const { searches, reservations } = this.#options.connection;
+    return searches.offers(query, (offer) => reservations.isHeld(offer.id));
   }
 
   async foldDeparted(departed: DepartedObject): Promise<void> {

@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import type { Offer, OfferQuery } from '../marketplace/offers.ts';
-import { SEARCH_SHARED_MS, SearchCache } from './search-cache.ts';
+import { SEARCH_AGAIN_MS, SEARCH_SHARED_MS, SearchCache } from './search-cache.ts';
 
 const query = (gpu: string): OfferQuery => ({ filters: [{ field: 'gpu_name', operator: 'eq', value: gpu }] });
 
@@ -43,4 +43,34 @@ test('a failure is told to everyone who waits for it, and to nobody after', asyn
   const waiting = [cache.offers(query('A')), cache.offers(query('A'))];
   expect((await Promise.allSettled(waiting)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   expect(await cache.offers(query('A'))).toEqual([]);
+});
+
+describe('a reply of which every offer is taken', () => {
+  const reply = [{ id: 1 }, { id: 2 }] as unknown as readonly Offer[];
+  const allTaken = () => true;
+
+  test('is asked for again after a second, once for everyone who waits', async () => {
+    const { cache, asked, clock } = cacheOver(async () => reply);
+    await cache.offers(query('A'), allTaken);
+    expect(asked()).toBe(1);
+    await clock.advance(SEARCH_AGAIN_MS);
+    await Promise.all([cache.offers(query('A'), allTaken), cache.offers(query('A'), allTaken)]);
+    expect(asked()).toBe(2);
+  });
+
+  test('is not while one offer is left', async () => {
+    const { cache, asked, clock } = cacheOver(async () => reply);
+    await cache.offers(query('A'));
+    await clock.advance(SEARCH_AGAIN_MS);
+    await cache.offers(query('A'), ({ id }) => id === 1);
+    expect(asked()).toBe(1);
+  });
+
+  test('is not where nothing matched at all', async () => {
+    const { cache, asked, clock } = cacheOver(async () => []);
+    await cache.offers(query('A'), allTaken);
+    await clock.advance(SEARCH_AGAIN_MS);
+    await cache.offers(query('A'), allTaken);
+    expect(asked()).toBe(1);
+  });
 });
