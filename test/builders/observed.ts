@@ -211,6 +211,7 @@ export function given(situation: Given = {}): Observed {
     formerSelf: undefined,
     adoptTarget: undefined,
     unowned: [],
+    doubtful: [],
     ids: machines.map((machine) => machine.row.id),
     ...(situation.list === 'none' ? {} : situation.list),
   };

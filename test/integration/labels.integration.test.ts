@@ -43,6 +43,19 @@ describe('labels that do not come back', () => {
   );
 });
 
+test('scenario 69: the very first rental of a login is lost with its label: it is looked at, and nothing else is rented', async () => {
+  const bench = await readyBench();
+  await bench.fault('label-dropped', {});
+  const crashed = crashAt(bench, rentCall('after'));
+  await bench.createInstance('first');
+  await crashed;
+  await bench.start();
+  await reached(bench, 'first', 'RentalUncertain', 30_000);
+  await until('the settle time is over', () => bench.callsTo('GET', /\/instances\/$/).length > 10, 30_000);
+  expect(rents(bench)).toHaveLength(1);
+  expect(destroys(bench)).toEqual([]);
+});
+
 test('scenario 69: of two new machines without a label none is taken, none destroyed, and nothing is rented', async () => {
   const bench = await readyBench();
   await bench.fault('label-dropped', {});

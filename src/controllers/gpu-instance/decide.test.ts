@@ -306,6 +306,15 @@ describe('a rental whose answer is missing', () => {
       },
     ],
     [
+      'scenario 69: holds where a new machine without a label may be it and nobody knows whether labels come back',
+      {
+        intent: intent({ knownIds: [3], issuedAt: at(-9000) }),
+        list: { doubtful: [row({ id: 3, label: null }), row({ id: 8, label: null })] },
+        observed: { ...offers({}).observed, listsBegun: lists(-1) },
+      },
+      { rule: 'hold-uncertain-rental', phase: 'Renting', says: 'RentalUncertain', onList: true },
+    ],
+    [
       'scenario 69: holds where two new machines could be it and labels do not come back',
       {
         intent: intent({ knownIds: [3], issuedAt: at(-9000) }),

@@ -1,5 +1,6 @@
 import type { AccountDirectory, AccountLookup } from '../../accounts/account-directory.ts';
 import type { AccountRef, AccountSession } from '../../accounts/account-session.ts';
+import type { LabelEcho } from '../../accounts/label-echo.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -10,8 +11,8 @@ import type { Instance } from '../../marketplace/instances.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import { type IntentReading, readIntent } from '../../ownership/intent.ts';
-import { makeLabel, remnantOf } from '../../ownership/label.ts';
-import { whose } from '../../ownership/ours.ts';
+import { makeLabel, type Remnant, remnantOf } from '../../ownership/label.ts';
+import { startsInWindow, whose } from '../../ownership/ours.ts';
 import type { Informer } from '../../runtime/informer.ts';
 import type { MachineIndex } from './machine-index.ts';
 import type { ObjectMemory } from './memory.ts';
@@ -148,7 +149,7 @@ function listView(object: GpuInstance, listing: Listing, sources: Sources): List
     labelled: sources.index.labelled(session, list, uid),
     formerSelf: former?.row,
     adoptTarget: adoptTarget(object, listing, sources),
-    unowned: unownedRows(object, listing, sources),
+    ...unownedRows(object, listing, sources),
     ids: [...list.rows.keys()],
   };
 }
@@ -169,27 +170,43 @@ function adoptTarget(
   return { row, ownership: whose(row, context) };
 }
 
-/** Rows that could be a purchase whose label the service does not give back, or gives back maimed. */
+/**
+ * Rows that could be a purchase whose label the service does not give back, or gives back maimed. While it is
+ * not known whether labels come back, one without any may as well be somebody's own: then it is doubtful.
+ */
 function unownedRows(
   object: GpuInstance,
   { session, list, intent: reading }: Listing,
   sources: Sources,
-): readonly Instance[] {
-  if (reading.type !== 'intent' || !reading.intent.knownIds) return [];
-  const held = new Set(
-    sources.instances
-      .list()
-      .filter((other) => other.metadata.uid !== object.metadata.uid)
-      .flatMap(({ spec, status }) => [status?.instanceId, spec.adopt?.instanceId]),
-  );
+): Pick<ListView, 'unowned' | 'doubtful'> {
+  if (reading.type !== 'intent' || !reading.intent.knownIds) return { unowned: [], doubtful: [] };
+  const { intent } = reading;
+  const held = heldByOthers(object, sources);
+  const free = [...list.rows.values()].filter(({ id }) => !held.has(id));
   const echo = session.labelEcho();
-  const sent = makeLabel(session.identity, reading.intent);
-  return [...list.rows.values()].filter(({ id, label }) => {
-    if (held.has(id)) return false;
-    if (label === undefined) return true;
-    if (!label) return echo === 'notEchoed';
-    return echo !== 'echoed' && remnantOf(sent, label) === 'recognizable';
-  });
+  const sent = makeLabel(session.identity, intent);
+  const inTime = ({ startedAt }: Instance) =>
+    startedAt === undefined || startsInWindow(startedAt, intent.issuedAt, sources.constants);
+  return {
+    unowned: free.filter(({ label }) => likeness(label, { echo, sent }) === 'recognizable'),
+    doubtful: free.filter((row) => likeness(row.label, { echo, sent }) === 'doubtful' && inTime(row)),
+  };
+}
+
+/** How much a shown label looks like what a service may have made of the one that was sent. */
+function likeness(
+  shown: Instance['label'],
+  { echo, sent }: { readonly echo: LabelEcho; readonly sent: string },
+): Remnant {
+  if (shown === undefined) return 'recognizable';
+  if (echo === 'echoed') return 'none';
+  if (shown) return remnantOf(sent, shown);
+  return echo === 'notEchoed' ? 'recognizable' : 'doubtful';
+}
+
+function heldByOthers(object: GpuInstance, { instances }: Sources): ReadonlySet<number | undefined> {
+  const others = instances.list().filter((other) => other.metadata.uid !== object.metadata.uid);
+  return new Set(others.flatMap(({ spec, status }) => [status?.instanceId, spec.adopt?.instanceId]));
 }
 
 function absencesOf(

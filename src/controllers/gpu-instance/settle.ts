@@ -11,7 +11,7 @@ export type Settlement =
   /** The service said no, or no machine can appear any more. */
   | { readonly type: 'nothingCame'; readonly intent: RentalIntent }
   | { readonly type: 'unknown'; readonly intent: RentalIntent; readonly settlesAt: number }
-  /** Labels are not echoed and more than one new machine could be it. */
+  /** More than one new machine could be it, or one that may be somebody's own. */
   | { readonly type: 'ambiguous'; readonly intent: RentalIntent; readonly candidates: readonly number[] };
 
 /**
@@ -71,11 +71,15 @@ function foundWithoutLabel(observed: Observed, intent: RentalIntent): Settlement
   const labelled = foundByLabel(observed, intent);
   if (labelled) return labelled;
   const known = new Set(intent.knownIds);
-  const fresh = (observed.list?.unowned ?? []).filter((row) => !known.has(row.id));
-  const [only] = fresh;
+  const isNew = ({ id }: { readonly id: number }) => !known.has(id);
+  const { unowned = [], doubtful = [] } = observed.list ?? {};
+  const fresh = unowned.filter(isNew);
+  const unsure = isRefused(observed, intent) ? [] : doubtful.filter(isNew);
+  const candidates = [...fresh, ...unsure].map(({ id }) => id);
+  const [only] = candidates;
   if (only === undefined) return undefined;
-  if (fresh.length === 1) return { type: 'found', intent, instanceId: only.id };
-  return { type: 'ambiguous', intent, candidates: fresh.map((row) => row.id) };
+  if (candidates.length === 1 && unsure.length === 0) return { type: 'found', intent, instanceId: only };
+  return { type: 'ambiguous', intent, candidates };
 }
 
 /** The attempt that a row's label names, where the label is ours and fits the machine. */

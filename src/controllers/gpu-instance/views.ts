@@ -65,6 +65,8 @@ export interface ListView {
   readonly adoptTarget: ListedMachine | undefined;
   /** Rows without a label or with the rest of this purchase's, that no object records: candidates where labels are not echoed. */
   readonly unowned: readonly Instance[];
+  /** Rows that may be this purchase or somebody's own: never taken, and a reason to buy nothing. */
+  readonly doubtful: readonly Instance[];
   /** Every listed id. */
   readonly ids: readonly number[];
 }
