@@ -15,7 +15,7 @@ import {
 } from '../../runtime/controller.ts';
 import { CurrentObjects } from '../../runtime/current-objects.ts';
 import type { EventRecorder } from '../../runtime/events.ts';
-import type { Informer } from '../../runtime/informer.ts';
+import type { Change, Informer } from '../../runtime/informer.ts';
 import type { KubeClient } from '../../runtime/kube-client.ts';
 import { objectKey } from '../../runtime/kube-object.ts';
 import type { ControllerMetrics, QueueMetrics } from '../../runtime/metrics-ports.ts';
@@ -54,85 +54,119 @@ const DELETION_PRIORITY = 10;
  * triggered: a pass looks at the state now, and any pass may be the first after a crash.
  */
 export function createGpuInstanceController(options: GpuInstanceControllerOptions): Controller {
-  const { env, instances, accounts, constants } = options;
-  const memories = new Memories();
-  const withoutStart = new Set<string>();
-  const steady = new SteadyClock(env.clock);
-  const reviews = new AccessReviews(options.cluster, env.clock);
-  const sources: Sources = {
-    clock: env.clock,
-    random: env.random,
-    instances,
-    accounts,
-    constants,
-    index: new MachineIndex(constants),
-    steady,
-    identity: options.identity,
-    leaseRemainingMs: () => options.lease.leaseRemainingMs(),
-    withoutStart,
-  };
-  const objects = new CurrentObjects<GpuInstance>({
-    informer: instances,
-    client: options.cluster,
-    resource: gpuInstanceResource,
-    clock: env.clock,
-  });
-  const reconcile = async (key: string, context: ReconcileContext): Promise<Result> => {
-    const current = await objects.read(key);
-    if (current.type === 'behind') return requeueAfter(current.afterMs);
-    if (current.type === 'gone') {
-      probes.forget(key);
-      return done;
-    }
-    const { object } = current;
-    const memory = memories.of(object.metadata.uid ?? '');
-    memory.probe = probes.view(key, object);
-    const look = await new Pass(object, {
-      ...options,
-      sources,
-      memory,
-      withoutStart,
-      reviews,
-      log: context.log,
-      instanceMetrics: options.instanceMetrics ?? silentInstanceMetrics,
-    }).run();
-    return afterLook(key, object, look);
-  };
-  const afterLook = (key: string, object: GpuInstance, look: Look): Result => {
-    if (look.lostRace) objects.lostRace(key);
-    if (look.onList) waking.onNextList(key, object);
-    return look.afterMs === undefined ? done : requeueAfter(look.afterMs);
-  };
+  const { clock, random, log } = options.env;
+  const { instances } = options;
+  const loop = new InstanceLoop(options);
   const controller = createController({
-    clock: env.clock,
-    random: env.random,
-    log: env.log,
+    clock,
+    random,
+    log,
     workers: options.workers,
     metrics: options.metrics,
     name: 'gpuinstance',
-    reconcile,
+    reconcile: (key, context) => loop.reconcile(key, context),
   });
-  const enqueue = (key: string) => {
+  loop.enqueue = (key) => {
     const deleting = instances.get(key)?.metadata.deletionTimestamp !== undefined;
     controller.queue.add(key, deleting ? DELETION_PRIORITY : 0);
   };
-  const probes = new ProbeSchedules({ clock: env.clock, prober: options.prober, onChange: enqueue });
-  const waking = new Waking({ accounts, instances, enqueue, steady });
-  instances.onChange((change) => {
-    enqueue(change.key);
-    if (change.type === 'deleted') memories.forget(change.object.metadata.uid ?? '');
-  });
+  instances.onChange((change) => loop.heard(change));
   return {
     ...controller,
     start() {
-      waking.start();
-      for (const object of instances.list()) enqueue(objectKey(object.metadata));
+      loop.start();
       controller.start();
     },
     async stop(drainMs) {
-      waking.stop();
-      probes.stop();
+      loop.stop();
       await controller.stop(drainMs);
     },
   };
+}
+
+/** What passes share: memory, clocks, and who wakes whom. */
+class InstanceLoop {
+  /** Puts a key into the queue; set once the queue is there. */
+  enqueue: (key: string) => void = () => {};
+  readonly #options: GpuInstanceControllerOptions;
+  readonly #memories = new Memories();
+  readonly #withoutStart = new Set<string>();
+  readonly #reviews: AccessReviews;
+  readonly #sources: Sources;
+  readonly #objects: CurrentObjects<GpuInstance>;
+  readonly #probes: ProbeSchedules;
+  readonly #waking: Waking;
+
+  constructor(options: GpuInstanceControllerOptions) {
+    const { env, instances, accounts, constants, cluster } = options;
+    const { clock, random } = env;
+    const steady = new SteadyClock(clock);
+    const enqueue = (key: string) => this.enqueue(key);
+    this.#options = options;
+    this.#reviews = new AccessReviews(cluster, clock);
+    this.#sources = {
+      clock,
+      random,
+      instances,
+      accounts,
+      constants,
+      index: new MachineIndex(constants),
+      steady,
+      identity: options.identity,
+      leaseRemainingMs: () => options.lease.leaseRemainingMs(),
+      withoutStart: this.#withoutStart,
+    };
+    const resource = gpuInstanceResource;
+    this.#objects = new CurrentObjects<GpuInstance>({
+      informer: instances,
+      client: cluster,
+      resource,
+      clock,
+    });
+    this.#probes = new ProbeSchedules({ clock, prober: options.prober, onChange: enqueue });
+    this.#waking = new Waking({ accounts, instances, enqueue, steady });
+  }
+
+  start(): void {
+    this.#waking.start();
+    for (const object of this.#options.instances.list()) this.enqueue(objectKey(object.metadata));
+  }
+
+  stop(): void {
+    this.#waking.stop();
+    this.#probes.stop();
+  }
+
+  heard(change: Change<GpuInstance>): void {
+    this.enqueue(change.key);
+    if (change.type === 'deleted') this.#memories.forget(change.object.metadata.uid ?? '');
+  }
+
+  async reconcile(key: string, { log }: ReconcileContext): Promise<Result> {
+    const current = await this.#objects.read(key);
+    if (current.type === 'behind') return requeueAfter(current.afterMs);
+    if (current.type === 'gone') {
+      this.#probes.forget(key);
+      return done;
+    }
+    const { object } = current;
+    const memory = this.#memories.of(object.metadata.uid ?? '');
+    memory.probe = this.#probes.view(key, object);
+    const pass = new Pass(object, {
+      ...this.#options,
+      sources: this.#sources,
+      memory,
+      withoutStart: this.#withoutStart,
+      reviews: this.#reviews,
+      log,
+      instanceMetrics: this.#options.instanceMetrics ?? silentInstanceMetrics,
+    });
+    return this.#nextLook(key, object, await pass.run());
+  }
+
+  #nextLook(key: string, object: GpuInstance, look: Look): Result {
+    if (look.lostRace) this.#objects.lostRace(key);
+    if (look.onList) this.#waking.onNextList(key, object);
+    return look.afterMs === undefined ? done : requeueAfter(look.afterMs);
+  }
 }

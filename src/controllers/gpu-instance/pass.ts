@@ -122,22 +122,26 @@ export class Pass {
   }
 
   async #carryOut(observed: Observed, decision: Decision, receipt: Receipt): Promise<Look> {
-    const { memory, log } = this.#ports;
-    for (const note of decision.events) this.#showEvent(note);
-    for (const { target, reason } of decision.avoid) this.#session?.avoid.add(target, reason);
-    for (const instanceId of decision.settled) memory.settled(instanceId);
-    if (decision.ended) {
-      this.#ports.instanceMetrics.ended(this.#account(), decision.ended.reason, decision.ended.cost);
-    }
-    if (decision.rule === 'save-result') memory.rented = undefined;
-    if (decision.rule === 'purchase' && decision.actions.length === 0) memory.failures++;
+    this.#take(decision);
     for (const action of decision.actions) {
-      log.info('Acting', { rule: decision.rule, action: action.type, ...actionFields(action) });
+      const { rule } = decision;
+      this.#ports.log.info('Acting', { rule, action: action.type, ...actionFields(action) });
       const acted = await act({ observed, action, receipt }, this.#actPorts());
       const look = await this.#afterAct(action, acted, { observed, receipt });
       if (look) return look;
     }
     return decision.look;
+  }
+
+  /** What a recorded decision means for people, for the account and for this process's memory. */
+  #take({ rule, events, avoid, settled, ended, actions }: Decision): void {
+    const { memory, instanceMetrics } = this.#ports;
+    for (const note of events) this.#showEvent(note);
+    for (const { target, reason } of avoid) this.#session?.avoid.add(target, reason);
+    for (const instanceId of settled) memory.settled(instanceId);
+    if (ended) instanceMetrics.ended(this.#account(), ended.reason, ended.cost);
+    if (rule === 'save-result') memory.rented = undefined;
+    if (rule === 'purchase' && actions.length === 0) memory.failures++;
   }
 
   async #afterAct(
@@ -163,16 +167,25 @@ export class Pass {
     { after, failure }: { readonly after: AfterFailure; readonly failure: Failure },
     context: { readonly observed: Observed; readonly receipt: Receipt },
   ): Promise<Look> {
-    const { memory, sources, instanceMetrics, withoutStart } = this.#ports;
-    if (action.type === 'rent') instanceMetrics.rentalFailed(this.#account(), failure.kind);
-    if (after.type === 'settle') return { afterMs: 0 };
-    if (after.type === 'rented' && action.type === 'rent') {
-      return this.#saveResult(context, rentedFacts(action.purchase, after.instanceId, sources.clock.now()));
-    }
-    if (after.type !== 'retry') return { afterMs: 0 };
-    if (action.type === 'rent') memory.refused = action.purchase;
+    if (action.type === 'rent') this.#ports.instanceMetrics.rentalFailed(this.#account(), failure.kind);
     if (action.type === 'destroy') this.#destroyFailed();
-    if (after.avoid) this.#session?.avoid.add(after.avoid, failure.kind);
+    switch (after.type) {
+      case 'settle':
+        return { afterMs: 0 };
+      case 'retry':
+        if (action.type === 'rent') this.#ports.memory.refused = action.purchase;
+        return this.#retry(after, failure);
+      case 'rented': {
+        if (action.type !== 'rent') return { afterMs: 0 };
+        const { clock } = this.#ports.sources;
+        return this.#saveResult(context, rentedFacts(action.purchase, after.instanceId, clock.now()));
+      }
+    }
+  }
+
+  #retry(after: Extract<AfterFailure, { type: 'retry' }>, { kind }: Failure): Look {
+    const { memory, sources, withoutStart } = this.#ports;
+    if (after.avoid) this.#session?.avoid.add(after.avoid, kind);
     if (after.unsupported && this.#session) withoutStart.add(this.#session.uid);
     if (after.afterMs > 0) memory.backOff(sources.steady.now(), after.afterMs, after.refusal);
     return { afterMs: after.refusal ? 0 : after.afterMs };

@@ -1,3 +1,4 @@
+import type { Reason } from '../../../api/v1alpha1/reasons.ts';
 import { parseDuration } from '../../../lib/duration.ts';
 import { decision } from '../decision.ts';
 import { goneProof } from '../gone.ts';
@@ -9,26 +10,28 @@ import type { Held, StateNamed } from './running.ts';
 
 /** A recorded machine that the latest complete list does not show. */
 export function whileAbsent(observed: Observed, held: Held<StateNamed<'absent'>>): Step {
-  const { machine } = held;
   const begun = reasonOfEnding(observed);
-  if (observed.list === undefined) return decision({ look: { onList: true, afterMs: 5_000 } });
-  if (isFrozen(observed) && !begun) return decision({ look: { onList: true, afterMs: 60_000 } });
-  const proof = goneProof(observed, machine.instanceId);
+  if (observed.list === undefined || (isFrozen(observed) && !begun)) {
+    return decision({ look: { onList: true, afterMs: 10_000 } });
+  }
+  const { instanceId } = held.machine;
+  const proof = goneProof(observed, instanceId);
   switch (proof.type) {
     case 'gone':
-      return ended(
-        observed,
-        { machine, reason: begun ?? 'Vanished', kind: 'lost' },
-        lastSeenBefore(observed, machine.instanceId),
-      );
+      return vanished(observed, held, begun ?? 'Vanished');
     case 'needsRead':
-      return { type: 'look', need: { type: 'read', instanceId: machine.instanceId } };
+      return { type: 'look', need: { type: 'read', instanceId } };
     case 'needsLogin':
       return { type: 'look', need: { type: 'loginProof' } };
     case 'present':
     case 'waiting':
       return neverSeen(observed, held) ?? missing(observed, held);
   }
+}
+
+function vanished(observed: Observed, { machine }: Held<StateNamed<'absent'>>, reason: Reason): Step {
+  const endedAt = lastSeenBefore(observed, machine.instanceId);
+  return ended(observed, { machine, reason, kind: 'lost' }, endedAt);
 }
 
 /** While the breaker is open, or the login is in doubt, nothing counts as vanished. */

@@ -68,27 +68,26 @@ export function saveFound(observed: Observed, stage: Extract<Stage, { type: 'fou
 }
 
 /** What row and intent tell of a found machine: its money, its place, and what it was bought by. */
-function foundFields(
-  observed: Observed,
-  { instanceId, attempt }: Extract<Stage, { type: 'found' }>,
-): StatusFields {
-  const row = listedRow(observed, instanceId);
+function foundFields(observed: Observed, stage: Extract<Stage, { type: 'found' }>): StatusFields {
+  const row = listedRow(observed, stage.instanceId);
   const from = row?.startedAt ?? observed.now;
-  const fields = rentedFields(observed, { instanceId, attempt }, from);
-  const { intent } = observed;
-  const bought = intent.type === 'intent' && intent.intent.attempt === attempt ? intent.intent : undefined;
+  const fields = rentedFields(observed, stage, from);
   return {
     ...fields,
     cost: beginCost(fields.cost, from, row?.pricePerHour),
-    ...known({
-      offerPricePerHour: row?.pricePerHour === undefined ? undefined : formatDollars(row.pricePerHour),
-      machineId: row?.machineId,
-      hostId: row?.hostId,
-      image: row?.image?.slice(0, 512),
-      offerId: bought?.offer,
-      specHash: bought?.spec,
-    }),
+    ...(row && rowFields(row)),
+    ...boughtFields(observed, stage.attempt),
   };
+}
+
+function rowFields({ pricePerHour, machineId, hostId, image }: Instance): StatusFields {
+  const offerPricePerHour = pricePerHour === undefined ? undefined : formatDollars(pricePerHour);
+  return known({ offerPricePerHour, machineId, hostId, image: image?.slice(0, 512) });
+}
+
+function boughtFields({ intent }: Observed, attempt: number): StatusFields {
+  if (intent.type !== 'intent' || intent.intent.attempt !== attempt) return {};
+  return { offerId: intent.intent.offer, specHash: intent.intent.spec };
 }
 
 function listedRow({ list }: Observed, instanceId: number): Instance | undefined {
@@ -97,17 +96,28 @@ function listedRow({ list }: Observed, instanceId: number): Instance | undefined
 }
 
 /** The fields of a newly held machine: proof of ownership, and the rental for the brake. */
-export function rentedFields(observed: Observed, machine: Recorded, from: number): StatusFields {
+export function rentedFields(
+  observed: Observed,
+  { instanceId, attempt }: Recorded,
+  from: number,
+): StatusFields {
   const fields = withoutMachine(carriedFields(observed));
   const facts = factsOf(observed);
   const rentals = (fields.rentals ?? []).filter((time) => (parseTime(time) ?? 0) > observed.now - HOUR_MS);
   return {
     ...fields,
-    attempt: machine.attempt,
-    instanceId: machine.instanceId,
+    attempt,
+    instanceId,
     ...(facts === undefined
       ? {}
-      : { claim: makeClaim(observed.identity.keys, { login: facts.login, uid: observed.uid, ...machine }) }),
+      : {
+          claim: makeClaim(observed.identity.keys, {
+            login: facts.login,
+            uid: observed.uid,
+            attempt,
+            instanceId,
+          }),
+        }),
     firstRentedAt: fields.firstRentedAt ?? formatTime(from),
     rentals: [...rentals, formatTime(observed.now)].slice(-MOST_RENTALS),
     cost: beginCost(fields.cost, from, undefined),
