@@ -146,13 +146,7 @@ export class Invariants {
     if (wanted === 'Running' && contract?.actualStatus !== 'running') {
       this.#broken('ESR', `${name} wants to run and does not: ${state}, ${readyMessage(status)}`);
     }
-    if (
-      wanted === 'Stopped' &&
-      contract?.actualStatus === 'running' &&
-      contract.intendedStatus === 'running' &&
-      // A machine whose host does not answer is only spoken of: nobody can stop it.
-      this.#world.market.store.current().tables.machines[contract.machineId]?.state === 'up'
-    ) {
+    if (wanted === 'Stopped' && contract && this.#runs(contract)) {
       this.#broken('ESR', `${name} wants to be stopped and runs: ${state}`);
     }
     if (status['phase'] === 'Running' && !contract) {
@@ -196,6 +190,12 @@ export class Invariants {
         this.#notWorkingAt.set(contract.id, this.#world.now);
       }
     }
+  }
+
+  /** Only a machine that can be reached can be stopped; of a silent one the object just says so. */
+  #runs({ actualStatus, intendedStatus, machineId }: Contract): boolean {
+    const machine = this.#world.market.store.current().tables.machines[machineId];
+    return actualStatus === 'running' && intendedStatus === 'running' && machine?.state === 'up';
   }
 
   #began(contract: Contract): void {

@@ -53,23 +53,23 @@ const PURCHASE: readonly Mutant[] = [
     name: 'attempt-not-recorded',
     loses: 'the attempt in the status of a new machine',
     file: `${GPU}/rules/rented.ts`,
-    find: '    attempt: machine.attempt,\n    instanceId: machine.instanceId,',
-    replace: '    instanceId: machine.instanceId,',
+    find: '    ...fields,\n    attempt,\n',
+    replace: '    ...fields,\n',
   },
   {
     name: 'blind-retry',
     loses: 'the rule that a rent call is never repeated',
     file: `${GPU}/act.ts`,
-    find: 'const answer = await session.client.instances.rent(intent.offer, purchase.request, {\n      deadlineMs,\n      slot: ticket.slot,\n    });',
+    find: 'const answer = await session.client.instances.rent(intent.offer, purchase.request, options);',
     replace:
-      'const send = () => session.client.instances.rent(intent.offer, purchase.request, { deadlineMs });\n    const answer = await send().catch(send);',
+      'const send = () => session.client.instances.rent(intent.offer, purchase.request, options);\n    const answer = await send().catch(send);',
   },
   {
     name: 'old-intent-is-used',
     loses: 'the age that an intent may have when its call is sent',
     file: `${GPU}/act.ts`,
-    find: 'if (!ticket.use() || age > OLDEST_INTENT_MS || age < 0 || deadlineMs <= 0) {',
-    replace: 'if (age > 1e12 || deadlineMs < -1e12) {',
+    find: 'if (ticket.use() && age >= 0 && age <= OLDEST_INTENT_MS && left > 0) return left;',
+    replace: 'if (ticket.use() || age <= OLDEST_INTENT_MS * 1e6) return Math.max(1_000, left);',
   },
   {
     name: 'lost-race-rents-anyway',
@@ -136,7 +136,7 @@ const SETTLING: readonly Mutant[] = [
     name: 'newer-label-ignored',
     loses: 'adoption of a machine with a newer attempt',
     file: `${GPU}/stage.ts`,
-    find: '  if (newer) return newer;\n',
+    find: '  (observed) => newestLabelled(observed, settledAttempt(observed) + 1),\n',
     replace: '',
   },
   {
@@ -150,8 +150,8 @@ const SETTLING: readonly Mutant[] = [
     name: 'pending-is-unrented',
     loses: 'the wait while an outcome is unknown',
     file: `${GPU}/stage.ts`,
-    find: "  if (outcome.type === 'unknown' || outcome.type === 'ambiguous')\n    return { type: 'pending', settlement: outcome };\n",
-    replace: '',
+    find: "      return { type: 'pending', settlement: outcome };",
+    replace: '      return undefined;',
   },
 ];
 
@@ -175,14 +175,14 @@ const GONE: readonly Mutant[] = [
     name: 'gone-without-read',
     loses: 'the single read before a machine counts as gone',
     file: `${GPU}/gone.ts`,
-    find: "  if (absence.read === undefined) return { type: 'needsRead' };\n",
+    find: "  if (read === undefined) return { type: 'needsRead' };\n",
     replace: '',
   },
   {
     name: 'failed-read-is-absence',
     loses: 'the difference between a failed read and an absent machine',
     file: `${GPU}/gone.ts`,
-    find: "  if (absence.read === 'failed') return { type: 'waiting' };\n",
+    find: "  if (read === 'failed') return { type: 'waiting' };\n",
     replace: '',
   },
   {
@@ -196,8 +196,8 @@ const GONE: readonly Mutant[] = [
     name: 'login-not-proven',
     loses: 'the proof of the login before a machine counts as vanished',
     file: `${GPU}/gone.ts`,
-    find: "if (mark || observed.loginProven === true) return { type: 'gone' };",
-    replace: "if (mark || observed.loginProven !== false) return { type: 'gone' };",
+    find: "if (mark || loginProven === true) return { type: 'gone' };",
+    replace: "if (mark || loginProven !== false) return { type: 'gone' };",
   },
   {
     name: 'lists-before-destroy-count',
@@ -259,8 +259,8 @@ const GONE: readonly Mutant[] = [
     name: 'unknown-word-is-failure',
     loses: 'the rule that an unknown word is never judged',
     file: `${GPU}/stage.ts`,
-    find: "      return { type: 'unrecognized', row };",
-    replace: "      return { type: 'failing', row, reason: 'Exited' };",
+    find: "({ type: 'unrecognized', row });",
+    replace: "({ type: 'failing', row, reason: 'Exited' });",
   },
 ];
 
@@ -291,13 +291,14 @@ const TEARDOWN: readonly Mutant[] = [
     name: 'intent-forgotten-on-delete',
     loses: 'the open intent of an object without a machine',
     file: `${GPU}/rules/deleting.ts`,
-    find: "    intent.type === 'none' && object.status?.instanceId === undefined && object.status?.claim === undefined;",
-    replace: '    object.status?.instanceId === undefined && object.status?.claim === undefined;',
+    find: "const onRecord = intent.type !== 'none' || instanceId !== undefined || claim !== undefined;",
+    replace:
+      "const onRecord = intent.type === 'tampered' || instanceId !== undefined || claim !== undefined;",
   },
   {
     name: 'labelled-machines-left',
     loses: 'the destroy of machines that only their label names',
-    file: `${GPU}/rules/deleting.ts`,
+    file: `${GPU}/rules/teardown-machines.ts`,
     find: '    ...labelled.map(({ row }) => row.id),\n',
     replace: '',
   },
