@@ -1,7 +1,6 @@
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../lib/clock.ts';
-import { parseDuration } from '../lib/duration.ts';
-import { type MicroDollars, parseDollars } from '../lib/money.ts';
+import type { MicroDollars } from '../lib/money.ts';
 import type { MarketplaceClient } from '../marketplace/client.ts';
 import type { EndpointClass } from '../marketplace/endpoint-class.ts';
 import type { Feed, FeedEvent } from '../marketplace/feed.ts';
@@ -14,7 +13,7 @@ import type { AccountObject } from './account-object.ts';
 import { monthName } from './account-object.ts';
 import { type AccountRecords, withDeparted, withRetained } from './account-records.ts';
 import type { AccountRef, AccountSession, DepartedObject, RetainedMachine } from './account-session.ts';
-import type { AvoidEntry } from './avoid-list.ts';
+import { avoidOf, breakerOf, departedOf, pollIntervalOf } from './account-status.ts';
 import { afterPoll, type BreakerMemory, type BreakerState, breakerAtStart, closeByHand } from './breaker.ts';
 import { echoOf, echoOfRows, type LabelEcho } from './label-echo.ts';
 import type { AccountLimits } from './limits.ts';
@@ -22,7 +21,7 @@ import { limitsOf } from './limits.ts';
 import type { LoginConnection } from './login-connection.ts';
 import { type CensusEntry, MachineCensus } from './machine-census.ts';
 import type { ServiceTime } from './service-clock.ts';
-import { type AccountSums, type BrakeSettings, type DepartedSums, sumAccount } from './spend-brake.ts';
+import { type AccountSums, type BrakeSettings, sumAccount } from './spend-brake.ts';
 import { type AccountRefusal, TicketOffice } from './ticket-office.ts';
 import type { Tickets } from './tickets.ts';
 
@@ -329,38 +328,4 @@ export class ProvenAccount implements AccountSession {
 function opensDoors(before: UserFacts, now: UserFacts): boolean {
   if (before.mayTearDown !== now.mayTearDown || before.sshKeyRegistered !== now.sshKeyRegistered) return true;
   return (now.credit ?? 0) > (before.credit ?? 0);
-}
-
-/** Milliseconds between two polls of an account: what it asks for, not below the operator's floor. */
-export function pollIntervalOf(account: MarketplaceAccount, floorMs: number): number {
-  return Math.max(floorMs, parseDuration(account.spec.pollInterval) ?? 10_000);
-}
-
-function avoidOf(account: MarketplaceAccount): readonly AvoidEntry[] {
-  return (account.status?.avoid ?? []).map(({ kind, id, until, failures, reason }) => ({
-    target: { type: kind === 'Host' ? 'host' : 'machine', id },
-    until: Date.parse(until),
-    failures,
-    reason,
-  }));
-}
-
-function breakerOf(account: MarketplaceAccount): BreakerState {
-  const breaker = account.status?.breaker;
-  if (!breaker?.open) return { type: 'closed' };
-  const message = 'The breaker was open when the operator started; nothing is replaced or swept.';
-  return {
-    type: 'open',
-    since: Date.parse(breaker.since),
-    cause: 'massFailure',
-    newlyBad: breaker.newlyBad,
-    message,
-  };
-}
-
-function departedOf(account: MarketplaceAccount): DepartedSums | undefined {
-  const departed = account.status?.deletedObjects;
-  if (!departed) return undefined;
-  const rentals = departed.rentals.map((text) => Date.parse(text));
-  return { month: departed.month, spent: parseDollars(departed.spent) ?? 0, rentals };
 }

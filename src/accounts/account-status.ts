@@ -1,0 +1,43 @@
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import { parseDuration } from '../lib/duration.ts';
+import { parseDollars } from '../lib/money.ts';
+import type { AvoidEntry } from './avoid-list.ts';
+import type { BreakerState } from './breaker.ts';
+import type { DepartedSums } from './spend-brake.ts';
+
+/** Milliseconds between two polls of an account: what it asks for, not below the operator's floor. */
+export function pollIntervalOf(account: MarketplaceAccount, floorMs: number): number {
+  return Math.max(floorMs, parseDuration(account.spec.pollInterval) ?? 10_000);
+}
+
+/** The avoid list that a status remembers. */
+export function avoidOf(account: MarketplaceAccount): readonly AvoidEntry[] {
+  return (account.status?.avoid ?? []).map(({ kind, id, until, failures, reason }) => ({
+    target: { type: kind === 'Host' ? 'host' : 'machine', id },
+    until: Date.parse(until),
+    failures,
+    reason,
+  }));
+}
+
+/** The breaker as a process that has just started finds it. */
+export function breakerOf(account: MarketplaceAccount): BreakerState {
+  const breaker = account.status?.breaker;
+  if (!breaker?.open) return { type: 'closed' };
+  const message = 'The breaker was open when the operator started; nothing is replaced or swept.';
+  return {
+    type: 'open',
+    since: Date.parse(breaker.since),
+    cause: 'massFailure',
+    newlyBad: breaker.newlyBad,
+    message,
+  };
+}
+
+/** What deleted objects left. */
+export function departedOf(account: MarketplaceAccount): DepartedSums | undefined {
+  const departed = account.status?.deletedObjects;
+  if (!departed) return undefined;
+  const rentals = departed.rentals.map((text) => Date.parse(text));
+  return { month: departed.month, spent: parseDollars(departed.spent) ?? 0, rentals };
+}
