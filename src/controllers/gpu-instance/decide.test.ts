@@ -414,7 +414,7 @@ describe('a second machine of the same object', () => {
         status: holding({ instanceId: 9 }),
         observed: missing(9, lists(-1)),
       },
-      { rule: '', afterMs: 60_000, onList: true },
+      { rule: 'machine-missing', afterMs: 60_000, onList: true },
     ],
     [
       'scenario 65: is adopted when its purchase is newer than the record',

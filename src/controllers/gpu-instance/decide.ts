@@ -69,12 +69,16 @@ function byStage(observed: Observed, stage: Exclude<Stage, { type: 'deleting' }>
   }
 }
 
+function named(rule: string, step: Step): Step {
+  return step.type === 'decision' ? { ...step, rule } : step;
+}
+
 /** A destroy was answered with success: whatever a list still shows, the machine is on its way out. */
 function carryThrough(observed: Observed, { machine, state }: Held, mark: DestroyMark): Step {
   const reason = reasonOfEnding(observed) ?? mark.reason;
   const kind = reason === 'LimitReached' ? 'limit' : 'lost';
   const step = endMachine(observed, { machine, reason, kind, finding: machineFinding(observed, state) });
-  return step.type === 'decision' ? { ...step, rule: 'carry-through-destroy' } : step;
+  return named('carry-through-destroy', step);
 }
 
 function byMachine(observed: Observed, { machine, state }: Extract<Stage, { type: 'machine' }>): Step {
@@ -82,7 +86,7 @@ function byMachine(observed: Observed, { machine, state }: Extract<Stage, { type
   if (mark) return carryThrough(observed, { machine, state }, mark);
   switch (state.type) {
     case 'absent':
-      return whileAbsent(observed, { machine, state });
+      return named('machine-missing', whileAbsent(observed, { machine, state }));
     case 'booting':
       return whileBooting(observed, { machine, state });
     case 'running':

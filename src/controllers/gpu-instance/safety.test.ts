@@ -1,0 +1,170 @@
+import { describe, expect, test } from 'vitest';
+import {
+  at,
+  facts,
+  type Given,
+  given,
+  held,
+  holding,
+  intent,
+  machineOf,
+  offer,
+} from '../../../test/builders/observed.ts';
+import { outline } from '../../../test/builders/outline.ts';
+import { defaultConstants } from '../../ownership/constants.ts';
+import { decide } from './decide.ts';
+import type { Observed } from './types.ts';
+
+type Row = readonly [sentence: string, situation: Given, expected: Record<string, unknown>];
+
+const table = (rows: readonly Row[]) =>
+  test.each(rows)('%s', (_sentence, situation, expected) =>
+    expect(outline(decide(given(situation)))).toEqual(expected),
+  );
+
+const offers: Partial<Observed> = { offers: new Map([[0, { type: 'found', offers: [offer()] }]]) };
+const lists = (...seconds: number[]): readonly number[] => seconds.map((second) => at(second));
+const missing = (begun: readonly number[], read?: 'absent'): Partial<Observed> => ({
+  absences: new Map([[1, { lists: begun, read }]]),
+});
+const mark = { instanceId: 1, reason: 'SpecChanged' as const, answeredAt: at(-15), endedAt: at(-15) };
+const open = { type: 'open', since: at(-5), cause: 'massFailure', newlyBad: 4, message: 'm' } as const;
+
+describe('a purchase', () => {
+  table([
+    [
+      'under a number that was refused before is settled by itself',
+      {
+        intent: intent({ issuedAt: at(-50) }),
+        memory: { refused: { attempt: 1, issuedAt: at(-90) } },
+        observed: { ...offers, listsBegun: lists(-1) },
+      },
+      { rule: 'await-settlement', phase: 'Renting', says: 'RentalUncertain', afterMs: 160_001, onList: true },
+    ],
+    [
+      'waits where our clocks have parted since the service last named the time (58)',
+      { facts: { serviceTime: { type: 'stale' } }, observed: offers },
+      { rule: 'purchase', afterMs: 1_000, onList: true },
+    ],
+  ]);
+
+  test('is dated by our own clock where the service names no time', () => {
+    const step = decide(given({ facts: { serviceTime: { type: 'unknown' } }, observed: offers }));
+    if (step.type !== 'decision' || step.record.type !== 'intent') throw new Error('no purchase');
+    expect(step.record.purchase.issuedAt).toBe(at(0));
+  });
+
+  test('is dated by the service where it does', () => {
+    const step = decide(
+      given({ facts: { serviceTime: { type: 'known', at: at(-3600) } }, observed: offers }),
+    );
+    if (step.type !== 'decision' || step.record.type !== 'intent') throw new Error('no purchase');
+    expect(step.record.purchase).toMatchObject({ issuedAt: at(-3600), decidedAt: at(0) });
+  });
+});
+
+describe('a machine whose destroy was answered', () => {
+  table([
+    [
+      'is on its way out although a list shows it running (23)',
+      held({}, { memory: { destroys: [mark] } }),
+      {
+        rule: 'carry-through-destroy',
+        phase: 'Replacing',
+        says: 'SpecChanged, Replacing',
+        afterMs: 45_000,
+        onList: true,
+      },
+    ],
+    [
+      'is in the history under the reason for which it was destroyed, once it is gone',
+      {
+        intent: intent(),
+        status: holding(),
+        memory: { destroys: [mark] },
+        observed: missing(lists(-12, -2), 'absent'),
+      },
+      {
+        rule: 'carry-through-destroy',
+        record: 'status',
+        phase: 'Replacing',
+        says: 'SpecChanged',
+        settled: [1],
+        afterMs: 0,
+      },
+    ],
+    [
+      'is not gone by one list, however close two may be',
+      {
+        intent: intent(),
+        status: holding(),
+        memory: { destroys: [mark] },
+        observed: { ...missing(lists(-2), 'absent'), constants: { ...defaultConstants, goneSpacingMs: 0 } },
+      },
+      {
+        rule: 'carry-through-destroy',
+        phase: 'Replacing',
+        says: 'SpecChanged, Replacing',
+        afterMs: 45_000,
+        onList: true,
+      },
+    ],
+  ]);
+});
+
+describe('a machine that no list shows', () => {
+  const gone: Given = {
+    intent: intent({ issuedAt: at(-4000) }),
+    status: holding(),
+    observed: { ...missing(lists(-61, -1), 'absent'), loginProven: true },
+  };
+  table([
+    [
+      'has vanished where lists, read and login agree (24)',
+      gone,
+      {
+        rule: 'machine-missing',
+        record: 'status',
+        phase: 'Replacing',
+        says: 'Vanished',
+        settled: [1],
+        afterMs: 0,
+      },
+    ],
+    [
+      'has not vanished while the breaker is open (20, 29)',
+      { ...gone, facts: { breaker: open } },
+      { rule: 'machine-missing', afterMs: 10_000, onList: true },
+    ],
+    [
+      'has not vanished while the account is not ready (31)',
+      { ...gone, account: { state: 'notReady', reason: 'KeyRejected', message: 'm', facts: facts() } },
+      { rule: 'machine-missing', afterMs: 10_000, onList: true },
+    ],
+    [
+      'is said to be missing after two lists, and nothing else is done',
+      { intent: intent({ issuedAt: at(-4000) }), status: holding(), observed: missing(lists(-11, -1)) },
+      { rule: 'machine-missing', phase: 'Lost', says: 'NotRunning', afterMs: 60_000, onList: true },
+    ],
+    [
+      'is not spoken of after one',
+      { intent: intent({ issuedAt: at(-4000) }), status: holding(), observed: missing(lists(-1)) },
+      { rule: 'machine-missing', afterMs: 60_000, onList: true },
+    ],
+  ]);
+});
+
+test('a machine that this object let go of is not taken back by its label (23)', () => {
+  const history = [
+    {
+      attempt: 1,
+      instanceId: 1,
+      reason: 'Exited',
+      endedAt: '2026-11-20T11:59:00Z',
+      minutes: 1,
+      cost: '0.00',
+    },
+  ];
+  const situation: Given = { intent: intent(), status: { attempt: 1, history }, machines: [machineOf(1)] };
+  expect(outline(decide(given(situation)))).toMatchObject({ rule: 'old-machine-listed' });
+});
