@@ -2,6 +2,7 @@ import { type Clock, sleep } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { withDeadline } from './deadline.ts';
+import { firstAbort } from './first-abort.ts';
 import { type Instant, instantOf, longestSince } from './instant.ts';
 import type { KubeClient } from './kube-client.ts';
 import { LeaseRecord } from './lease-record.ts';
@@ -114,7 +115,9 @@ class LeaseElection implements LeaderElection {
     try {
       do {
         const periodMs = this.#retryPeriodMs * (1 + JITTER * random.next());
-        await sleep(clock, periodMs, AbortSignal.any([signal, freed.signal])).catch(() => {});
+        const either = firstAbort([signal, freed.signal]);
+        await sleep(clock, periodMs, either.signal).catch(() => {});
+        either.release();
         signal.throwIfAborted();
         freed = new AbortController();
       } while (!(await this.#attempt(this.#renewDeadlineMs)));

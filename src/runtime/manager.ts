@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { withDeadline } from './deadline.ts';
+import { firstAbort } from './first-abort.ts';
 import type { LeaderElection } from './leader-election.ts';
 
 /** A local copy that must be complete before anything decides by it. */
@@ -85,7 +86,7 @@ class OrderedManager implements Manager {
   async #live(): Promise<ManagerEnd> {
     const { election, sources, log } = this.#options;
     const lost = election?.lost ?? new AbortController().signal;
-    const ending = AbortSignal.any([this.#stopping.signal, lost]);
+    const { signal: ending } = firstAbort([this.#stopping.signal, lost]);
     const started: LeaderTask[] = [];
     try {
       await this.#syncSources();
