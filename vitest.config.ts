@@ -1,8 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
 /**
- * Two projects: `unit` needs nothing and runs in seconds; `integration` shares one real API server,
- * which its global set-up starts (test/cluster).
+ * Three projects: `unit` needs nothing and runs in seconds; `integration` shares one real API server, which its
+ * global set-up starts (test/cluster); `verify` asks other projects' programs, which take long to build.
  */
 export default defineConfig({
   test: {
@@ -11,7 +11,12 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', '**/*.integration.test.ts', 'test/lint/planted/**'],
+          exclude: [
+            '**/node_modules/**',
+            '**/*.integration.test.ts',
+            '**/*.verify.test.ts',
+            'test/lint/planted/**',
+          ],
           testTimeout: 20_000,
         },
       },
@@ -23,6 +28,17 @@ export default defineConfig({
           globalSetup: ['test/cluster/global-setup.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: 'verify',
+          include: ['test/**/*.verify.test.ts'],
+          exclude: ['**/node_modules/**'],
+          testTimeout: 300_000,
+          // The first run of a program builds it.
+          hookTimeout: 30 * 60_000,
           fileParallelism: false,
         },
       },

@@ -38,6 +38,11 @@ const PARTS: readonly Suite[] = [
     command: ['node', 'scripts/verify/kubernetes-versions.ts'],
     counts: 'exit',
   },
+  {
+    name: "other projects' programs: Helm 3, helm-unittest, promtool, kube-score, actionlint, older Node",
+    command: ['vitest', 'run', '--project', 'verify'],
+    counts: 'vitest',
+  },
   { name: 'bench: operator', command: ['npm', 'run', '--silent', 'bench'], counts: 'exit' },
   { name: 'bench: simulator', command: ['node', 'bench/simulator.ts'], counts: 'exit' },
   { name: 'demo', command: ['env', 'CI=true', 'npm', 'run', '--silent', 'demo'], counts: 'exit' },

@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { showAccounts } from '../server/account-metrics.ts';
 import { watchConditions } from '../server/condition-metrics.ts';
+import { showGroups } from '../server/group-metrics.ts';
 import { watchInstances } from '../server/instance-metrics.ts';
 import type { MetricRegistry } from '../server/metric-registry.ts';
 import { accountFigures } from './account-figures.ts';
@@ -13,6 +14,7 @@ export function exposeOperator(registry: MetricRegistry, operator: Operator, clo
   watchConditions(registry, 'gpuinstance', { source: instances, clock });
   watchConditions(registry, 'endpointgroup', { source: groups, clock });
   watchInstances(registry, { source: instances, clock });
+  showGroups(registry, groups);
   showAccounts(registry, () =>
     operator.registry.proven().map((session) => accountFigures(session, clock.now())),
   );

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
+import type { EndpointGroup } from '../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { TransportError } from '../lib/transport.ts';
 import type { Change } from '../runtime/object-store.ts';
 import { showAccounts } from './account-metrics.ts';
 import { type Conditioned, watchConditions } from './condition-metrics.ts';
+import { showGroups } from './group-metrics.ts';
 import { bootSeconds, endedReasons, spentBy, watchInstances } from './instance-metrics.ts';
 import { countedTransport, routeOf } from './marketplace-request-metrics.ts';
 import { createMetricRegistry } from './metric-registry.ts';
@@ -211,6 +213,34 @@ describe('conditions', () => {
     );
     expect(text).toContain(`${stem}_transitions_total{type="Ready",status="True",reason="R"} 1`);
     expect(text).toContain(`${stem}_transition_seconds_sum{type="Ready",status="False"} 60`);
+  });
+});
+
+describe('groups', () => {
+  test('show what their status says, and nothing that it does not say', async () => {
+    const registry = createMetricRegistry();
+    const group = (name: string, status: object | undefined) =>
+      ({ metadata: { namespace: 'team', name }, status }) as EndpointGroup;
+    const autoscaling = { hot: 3, total: 5, capacity: '120.5' };
+    const told = { hot: 2, cold: 1, ready: 0, load: '80.25', pricePerHour: '0.75', autoscaling };
+    const groups = [group('llm', told), group('new', undefined)];
+    showGroups(registry, { list: () => groups });
+    const shown = Object.entries({
+      hot_workers: 2,
+      cold_workers: 1,
+      ready_workers: 0,
+      wanted_hot_workers: 3,
+      wanted_workers: 5,
+      load: 80.25,
+      capacity: 120.5,
+      dollars_per_hour: 0.75,
+    });
+    for (const [figure, value] of shown) {
+      const family = `gpu_rental_group_${figure}`;
+      expect(await linesOf(registry, family)).toEqual([`${family}{namespace="team",name="llm"} ${value}`]);
+    }
+    groups.length = 0;
+    expect(await linesOf(registry, 'gpu_rental_group_load')).toEqual([]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
@@ -40,6 +40,12 @@ test('a query of a family that does not exist is found', () => {
 test.each(alerts)('the alert $alert has a page with what to look at and what to do', (alert) => {
   const page = join(REPOSITORY, 'docs/runbooks', runbookName(alert));
   expect(existsSync(page), page).toBe(true);
+});
+
+test('every alert and every record has a case for promtool', () => {
+  const cases = readFileSync(join(import.meta.dirname, 'rules.promtool.yaml'), 'utf8');
+  const names = [...alerts.map(({ alert }) => `alertname: ${alert}\n`), ...records];
+  expect(names.filter((name) => !cases.includes(name))).toEqual([]);
 });
 
 test('every family says what it means, and names no label twice', () => {

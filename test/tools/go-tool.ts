@@ -16,6 +16,25 @@ export interface GoTool {
 
 export const HELM: GoTool = { package: 'helm.sh/helm/v4/cmd/helm', version: 'v4.3.1' };
 
+/** What `make verify-all` uses besides. */
+export const HELM_3: GoTool = { package: 'helm.sh/helm/v3/cmd/helm', version: 'v3.22.0' };
+export const HELM_UNITTEST: GoTool = {
+  package: 'github.com/helm-unittest/helm-unittest/cmd/helm-unittest',
+  version: 'v1.1.2',
+};
+export const KUBE_SCORE: GoTool = {
+  package: 'github.com/zegl/kube-score/cmd/kube-score',
+  version: 'v1.20.0',
+};
+export const PROMTOOL: GoTool = {
+  package: 'github.com/prometheus/prometheus/cmd/promtool',
+  version: 'v0.315.0',
+};
+export const ACTIONLINT: GoTool = {
+  package: 'github.com/rhysd/actionlint/cmd/actionlint',
+  version: 'v1.7.12',
+};
+
 const nameOf = (tool: GoTool): string => basename(tool.package);
 
 /** Where the tool is, or will be: this user's cache, by version and platform. */
@@ -53,7 +72,7 @@ async function build(tool: GoTool, path: string, env: NodeJS.ProcessEnv): Promis
 }
 
 async function install(tool: GoTool, folder: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const title = `Building ${nameOf(tool)} ${tool.version} from its Go module, once: about 5 minutes of processor time`;
+  const title = `Building ${nameOf(tool)} ${tool.version} from its Go module, once: minutes of processor time`;
   const progress = showProgress(process.stderr, title);
   const startedAt = performance.now();
   const elapsed = (): string => formatElapsed(performance.now() - startedAt);

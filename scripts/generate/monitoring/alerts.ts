@@ -49,6 +49,25 @@ export const alerts: readonly Alert[] = [
     description: 'It has been so for {{ $value | humanizeDuration }}.',
   },
   {
+    alert: 'GpuRentalGroupShort',
+    expr: `max by (namespace, name, reason) (gpu_rental_endpointgroup_${CONDITION}{type="Ready",status="False"}) > 900`,
+    for: '5m',
+    severity: 'warning',
+    summary:
+      'EndpointGroup {{ $labels.namespace }}/{{ $labels.name }} has fewer workers than it needs ({{ $labels.reason }}).',
+    description: 'It has been so for {{ $value | humanizeDuration }}.',
+  },
+  {
+    alert: 'GpuRentalGroupBlind',
+    expr: `max by (namespace, name, reason) (gpu_rental_endpointgroup_${CONDITION}{type="MetricsAvailable",status="False"}) > 300`,
+    for: '5m',
+    severity: 'warning',
+    summary:
+      'The load of EndpointGroup {{ $labels.namespace }}/{{ $labels.name }} is unknown ({{ $labels.reason }}).',
+    description:
+      'It has been so for {{ $value | humanizeDuration }}; no worker is taken away, and none is added for load that nobody sees.',
+  },
+  {
     alert: 'GpuRentalKeyRejected',
     expr: `max by (namespace, name, reason) (gpu_rental_marketplaceaccount_${CONDITION}{type="Authenticated",status="False"}) > 60`,
     for: '5m',

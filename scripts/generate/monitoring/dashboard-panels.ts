@@ -46,6 +46,9 @@ const ACCOUNT = 'namespace=~"$namespace", account=~"$account"';
 /** Replicas that wait for the lease show nothing or stale figures of their own; the leader's are the largest. */
 const account = (family: string) => `max by (namespace, account) (${family}{${ACCOUNT}})`;
 const perAccount = '{{namespace}}/{{account}}';
+const group = (figure: string) =>
+  `max by (namespace, name) (gpu_rental_group_${figure}{namespace=~"$namespace"})`;
+const perGroup = '{{namespace}}/{{name}}';
 
 export const fleet: Dashboard = {
   file: 'fleet',
@@ -141,6 +144,28 @@ export const fleet: Dashboard = {
         ]),
         graph('Destroys by reason', 'ops', [
           { expr: `sum by (reason) (rate(gpu_rental_destroys_total{${ACCOUNT}}[1h]))`, legend: '{{reason}}' },
+        ]),
+      ],
+    },
+    {
+      title: 'Groups',
+      panels: [
+        graph('Hot workers', 'short', [
+          { expr: group('ready_workers'), legend: `${perGroup} ready` },
+          { expr: group('wanted_hot_workers'), legend: `${perGroup} wanted` },
+        ]),
+        graph('Cold workers', 'short', [{ expr: group('cold_workers'), legend: perGroup }]),
+        graph(
+          'Load and capacity',
+          'short',
+          [
+            { expr: group('load'), legend: `${perGroup} load` },
+            { expr: group('capacity'), legend: `${perGroup} capacity` },
+          ],
+          'Work per second, in the unit of each group.',
+        ),
+        graph('Dollars per hour of groups', 'currencyUSD', [
+          { expr: group('dollars_per_hour'), legend: perGroup },
         ]),
       ],
     },
@@ -270,6 +295,12 @@ export const health: Dashboard = {
         graph('GpuInstances not ready, by reason', 'short', [
           {
             expr: 'sum by (reason) (max without (pod, instance) (gpu_rental_gpuinstance_status_condition_count{type="Ready",status!="True"}))',
+            legend: '{{reason}}',
+          },
+        ]),
+        graph('EndpointGroups not ready, by reason', 'short', [
+          {
+            expr: 'sum by (reason) (max without (pod, instance) (gpu_rental_endpointgroup_status_condition_count{type="Ready",status!="True"}))',
             legend: '{{reason}}',
           },
         ]),

@@ -43,10 +43,8 @@ const nowhere: Transport = async () => {
   throw new TransportError('nothing is sent while families are listed', { sent: false });
 };
 
-/** Every family that the operator registers, by wiring a real one that never runs. Sorted by name. */
-export function metricFamilies(): readonly MetricFamily[] {
-  const families: MetricFamily[] = [];
-  const registry = recording(createMetricRegistry(), families);
+/** Gives the registry every family of the operator, by wiring a real one that never runs. */
+function wire(registry: MetricRegistry): void {
   const marketplace = countedTransport(nowhere, systemClock, registry);
   const operator = createOperator({
     config: parseConfig({}, {}),
@@ -59,7 +57,20 @@ export function metricFamilies(): readonly MetricFamily[] {
     prober: async () => undefined,
   });
   exposeOperator(registry, operator, systemClock);
+}
+
+/** Every family that the operator registers. Sorted by name. */
+export function metricFamilies(): readonly MetricFamily[] {
+  const families: MetricFamily[] = [];
+  wire(recording(createMetricRegistry(), families));
   return families.toSorted((left, right) => left.name.localeCompare(right.name, 'en'));
+}
+
+/** What an operator that has done nothing yet exposes: the help and type of every family. */
+export function firstExposition(): Promise<string> {
+  const registry = createMetricRegistry();
+  wire(registry);
+  return registry.expose();
 }
 
 /** Names of the series of a family. */
