@@ -1,57 +1,84 @@
 /**
- * Looks for a violation until one is found or time is up; the last line on stdout says which. Run inside a
- * workspace, so that the production code it imports is the mutated one. Argument: seconds.
+ * Looks for a violation until one is found or the processor time is used up; the last line on stdout is the kill,
+ * or null. Run inside a workspace, so that the production code it imports is the mutated one.
+ * Arguments: seconds, and as JSON what is tried first.
  */
-import { performance } from 'node:perf_hooks';
 import { runSchedule } from '../schedule.ts';
-import { runSystematic } from '../systematic.ts';
+import { replayPlan, runSystematic } from '../systematic.ts';
+import { type Finding, finding, type Kill } from './kill.ts';
 
-const limitMs = Number(process.argv[2] ?? 60) * 1000;
-const startedAt = performance.now();
-const isTimeUp = (): boolean => performance.now() - startedAt > limitMs;
+const [seconds = '60', first] = process.argv.slice(2);
+const known = first === undefined ? undefined : finding.parse(JSON.parse(first));
+/** Some mutants need a crash at one effect, which plans find first, others a climate. */
+const SEEDS_BEFORE_PLANS = 2;
+const SHARE_OF_PLANS = 0.4;
 
-interface Kill {
-  readonly by: string;
-  readonly invariant: string;
+/** Of the processor, so that a busy machine changes little. */
+function used(): number {
+  const { user, system } = process.cpuUsage();
+  return Math.round((user + system) / 1e5) / 10;
+}
+const limit = Number(seconds);
+const isTimeUp = (): boolean => used() > limit;
+
+type Found = Omit<Kill, 'seconds'>;
+
+async function again(found: Finding): Promise<Found | undefined> {
+  if (found.type === 'schedule') return bySeed(found.seed, found.mode);
+  if (found.type !== 'plan') return undefined;
+  const { violations } = await replayPlan(found);
+  return violations[0] && { finding: found, broken: violations[0].invariant };
 }
 
-/** Systematic plans of one life take turns with seeds: some mutants need a crash, others a climate. */
-async function hunt(): Promise<Kill | undefined> {
+async function bySeed(seed: number, mode: 'all' | 'sweeperOff'): Promise<Found | undefined> {
+  const schedule: Finding = { type: 'schedule', seed, mode };
+  try {
+    const { violations } = await runSchedule({ seed, mode, keepTrace: false, untilViolation: true });
+    return violations[0] && { finding: schedule, broken: violations[0].invariant };
+  } catch (error) {
+    return { finding: schedule, broken: textOf(error) };
+  }
+}
+
+async function byPlans(): Promise<Found | undefined> {
+  let found: Found | undefined;
+  const until = used() + limit * SHARE_OF_PLANS;
+  try {
+    await runSystematic({
+      pairs: false,
+      goOn: () => found === undefined && !isTimeUp() && used() < until,
+      onPlan: ({ life, strikes, result }) => {
+        const [broken] = result.violations;
+        if (!broken) return;
+        const plan = {
+          type: 'plan' as const,
+          life,
+          strikes: strikes.map(([at, what]) => [at, what] as const),
+        };
+        found = { finding: finding.parse(plan), broken: broken.invariant };
+      },
+    });
+  } catch (error) {
+    return { finding: { type: 'plan', life: 'long', strikes: [] }, broken: textOf(error) };
+  }
+  return found;
+}
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+async function hunt(): Promise<Found | undefined> {
   for (let seed = 1; !isTimeUp(); seed += 1) {
     for (const mode of ['sweeperOff', 'all'] as const) {
-      const { violations } = await runSchedule({ seed, mode, keepTrace: false, untilViolation: true });
-      if (violations[0]) return { by: `seed ${seed} ${mode}`, invariant: violations[0].invariant };
-      if (isTimeUp()) return undefined;
+      const found = await bySeed(seed, mode);
+      if (found || isTimeUp()) return found;
     }
-    if (seed === 3) {
-      const kill = await huntByPlans();
-      if (kill) return kill;
-    }
+    if (seed !== SEEDS_BEFORE_PLANS) continue;
+    const found = await byPlans();
+    if (found) return found;
   }
   return undefined;
 }
 
-async function huntByPlans(): Promise<Kill | undefined> {
-  let kill: Kill | undefined;
-  const until = performance.now() + limitMs / 3;
-  try {
-    await runSystematic({
-      pairs: false,
-      goOn: () => kill === undefined && !isTimeUp() && performance.now() < until,
-      onPlan: ({ strikes, result }) => {
-        const broken = result.violations[0];
-        if (broken) kill = { by: `plan ${strikes.map((each) => each.join(' ')).join(' + ')}`, ...broken };
-      },
-    });
-  } catch (error) {
-    return { by: 'the unfaulted life', invariant: error instanceof Error ? error.message : String(error) };
-  }
-  return kill;
-}
-
-const killed = await hunt();
-const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
-process.stdout.write(
-  `${JSON.stringify({ killed: killed !== undefined, seconds, by: killed?.by, invariant: killed?.invariant })}\n`,
-);
+const found = (known && (await again(known))) ?? (await hunt());
+process.stdout.write(`${JSON.stringify(found ? { ...found, seconds: used() } : null)}\n`);
 process.exit(0);

@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import type { Mutant } from './catalogue.ts';
+import { type Kill, kill } from './kill.ts';
+import type { Workspace } from './workspace.ts';
+
+export interface JudgeOptions {
+  readonly workspace: Workspace;
+  /** Processor time that the simulation may take for one mutant. */
+  readonly seconds: number;
+  /** What killed it before; tried first. */
+  readonly known: Kill | undefined;
+}
+
+/** What kills the mutant: what killed it before, else the simulation, else the unit tables; absent where it survives. */
+export async function judge(mutant: Mutant, options: JudgeOptions): Promise<Kill | undefined> {
+  const { workspace, known } = options;
+  const takeOut = workspace.apply(mutant);
+  try {
+    if (known?.finding.type === 'test') {
+      const { file, name } = known.finding;
+      const failing = await failingTests(workspace, [file]);
+      if (failing.tests.some((test) => test.name === name)) return known;
+    }
+    const simulated = await bySimulation(options);
+    if (simulated) return sameFinding(simulated, known) ? known : simulated;
+    const failing = await failingTests(workspace, [`src/${dirname(mutant.file)}`, 'src/controllers']);
+    takeOut();
+    return await provenByTest(workspace, failing);
+  } finally {
+    takeOut();
+  }
+}
+
+const sameFinding = (found: Kill, known: Kill | undefined): boolean =>
+  JSON.stringify(found.finding) === JSON.stringify(known?.finding);
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+}
+
+/** Killed after `limitMs`: a mutant may loop without end. */
+function run(folder: string, args: readonly string[], limitMs = 600_000): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+    let stdout = '';
+    child.stdout.on('data', (chunk) => (stdout += String(chunk)));
+    child.stderr.resume();
+    const limit = setTimeout(() => child.kill('SIGKILL'), limitMs);
+    child.on('error', reject).on('close', (code) => {
+      clearTimeout(limit);
+      resolve({ code, stdout });
+    });
+  });
+}
+
+async function bySimulation({ workspace, seconds, known }: JudgeOptions): Promise<Kill | undefined> {
+  const first = known ? [JSON.stringify(known.finding)] : [];
+  const args = ['test/simulation/mutants/hunt.ts', String(seconds), ...first];
+  const ended = await run(workspace.folder, args, 60_000 + 15_000 * seconds);
+  const last = ended.stdout.trim().split('\n').at(-1) ?? '';
+  if (ended.code === null) return { finding: { type: 'noEnd' }, broken: 'it never ends', seconds };
+  if (ended.code !== 0)
+    throw new Error(`the search ended with ${ended.code}; run it by hand: node ${args.join(' ')}`);
+  return kill.nullable().parse(JSON.parse(last)) ?? undefined;
+}
+
+interface Failing {
+  readonly tests: readonly { readonly file: string; readonly name: string }[];
+  readonly seconds: number;
+}
+
+interface TestReport {
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+  }[];
+}
+
+async function failingTests({ folder }: Workspace, paths: readonly string[]): Promise<Failing> {
+  const startedAt = performance.now();
+  const written = join(folder, 'unit-report.json');
+  const reporter = ['--reporter', 'json', '--outputFile', written];
+  await run(folder, ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', ...reporter, ...paths]);
+  const report: TestReport = JSON.parse(readFileSync(written, 'utf8'));
+  const tests = report.testResults.flatMap(({ name: path, assertionResults }) =>
+    assertionResults
+      .filter(({ status }) => status === 'failed')
+      .map(({ fullName }) => ({ file: relative(folder, path), name: fullName.trim() })),
+  );
+  return { tests, seconds: Math.round((performance.now() - startedAt) / 100) / 10 };
+}
+
+/** Of tests that fail with the mutant, the first that passes without it. */
+async function provenByTest(workspace: Workspace, failing: Failing): Promise<Kill | undefined> {
+  if (failing.tests.length === 0) return undefined;
+  const sound = await failingTests(workspace, [...new Set(failing.tests.map(({ file }) => file))]);
+  const alwaysFails = new Set(sound.tests.map(({ name }) => name));
+  const found = failing.tests.find(({ name }) => !alwaysFails.has(name));
+  return found && { finding: { type: 'test', ...found }, broken: '', seconds: failing.seconds };
+}

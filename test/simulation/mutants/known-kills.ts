@@ -1,0 +1,16 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { type Kill, kill } from './kill.ts';
+
+const FILE = join(import.meta.dirname, 'kills.json');
+const kills = z.record(z.string(), kill);
+
+/** What has killed each mutant, by the mutant's name: tried first, since the same seed finds the same. */
+export function readKnownKills(): ReadonlyMap<string, Kill> {
+  return new Map(Object.entries(kills.parse(JSON.parse(readFileSync(FILE, 'utf8')))));
+}
+
+export function writeKnownKills(known: ReadonlyMap<string, Kill>): void {
+  writeFileSync(FILE, `${JSON.stringify(Object.fromEntries(known), undefined, 2)}\n`);
+}
