@@ -62,7 +62,10 @@ export class Publisher {
     return this.#last;
   }
 
-  /** Takes back first, publishes then. Rejects where the API server does not answer; doing it again is harmless. */
+  /**
+   * Publishes first, so that the Service is never empty while one worker relieves another, and takes back whatever
+   * came of that. Rejects where the API server does not answer; doing it again is harmless.
+   */
   async publish(publication: Publication): Promise<Published> {
     this.#last = await this.#write(publication);
     return this.#last;
@@ -71,8 +74,15 @@ export class Publisher {
   async #write({ group, workers, endpoints }: Publication): Promise<Published> {
     const wanted = new Set(endpoints.map(({ worker }) => worker.metadata.name));
     const leaving = workers.filter((worker) => !wanted.has(worker.name));
-    await Promise.all(leaving.map((worker) => this.#takeBack(worker)));
-    this.#forgetOthers(workers);
+    try {
+      return await this.#give(group, endpoints);
+    } finally {
+      await Promise.all(leaving.map((worker) => this.#takeBack(worker)));
+      this.#forgetOthers(workers);
+    }
+  }
+
+  async #give(group: EndpointGroup, endpoints: readonly Endpoint[]): Promise<Published> {
     const published = await this.#ensureService(group);
     if (published.type !== 'done') return published;
     const problems = await Promise.all(endpoints.map((endpoint) => this.#ensureSlice(group, endpoint)));
