@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
-import { goTool, HELM } from '../tools/go-tool.ts';
+import { type GoTool, goTool, HELM } from '../tools/go-tool.ts';
 
 export const CHART = join(REPOSITORY, 'charts/gpu-rental-operator');
 
@@ -26,8 +26,8 @@ export interface Helm {
 }
 
 /** Builds Helm where this user's cache has none. `home` is a folder for its files. */
-export async function openHelm(home: string): Promise<Helm> {
-  const path = await goTool(HELM);
+export async function openHelm(home: string, tool: GoTool = HELM): Promise<Helm> {
+  const path = await goTool(tool);
   const run = async (args: readonly string[], kubeconfigPath = join(home, 'none')): Promise<string> => {
     const env = {
       PATH: process.env.PATH,

@@ -1,41 +1,52 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { constants, setPriority } from 'node:os';
+import { constants, setPriority, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import * as z from 'zod';
 import { cacheRoot } from '../cluster/build-cache.ts';
 import { withBuildLock } from '../cluster/build-lock.ts';
 import { formatElapsed, showProgress } from '../cluster/progress.ts';
 
 /** A program that is built from its Go module at one version. */
 export interface GoTool {
-  /** The package of its main, such as `helm.sh/helm/v4/cmd/helm`. */
-  readonly package: string;
+  /** Such as `helm.sh/helm/v4`. */
+  readonly module: string;
   readonly version: string;
+  /** The folder of its main in the module, such as `cmd/helm`. */
+  readonly main: string;
 }
 
-export const HELM: GoTool = { package: 'helm.sh/helm/v4/cmd/helm', version: 'v4.3.1' };
+export const HELM: GoTool = { module: 'helm.sh/helm/v4', version: 'v4.3.1', main: 'cmd/helm' };
 
 /** What `make verify-all` uses besides. */
-export const HELM_3: GoTool = { package: 'helm.sh/helm/v3/cmd/helm', version: 'v3.22.0' };
+export const HELM_3: GoTool = { module: 'helm.sh/helm/v3', version: 'v3.22.0', main: 'cmd/helm' };
 export const HELM_UNITTEST: GoTool = {
-  package: 'github.com/helm-unittest/helm-unittest/cmd/helm-unittest',
+  module: 'github.com/helm-unittest/helm-unittest',
   version: 'v1.1.2',
+  main: 'cmd/helm-unittest',
 };
 export const KUBE_SCORE: GoTool = {
-  package: 'github.com/zegl/kube-score/cmd/kube-score',
+  module: 'github.com/zegl/kube-score',
   version: 'v1.20.0',
+  main: 'cmd/kube-score',
 };
 export const PROMTOOL: GoTool = {
-  package: 'github.com/prometheus/prometheus/cmd/promtool',
+  module: 'github.com/prometheus/prometheus',
   version: 'v0.315.0',
+  main: 'cmd/promtool',
 };
 export const ACTIONLINT: GoTool = {
-  package: 'github.com/rhysd/actionlint/cmd/actionlint',
+  module: 'github.com/rhysd/actionlint',
   version: 'v1.7.12',
+  main: 'cmd/actionlint',
 };
 
-const nameOf = (tool: GoTool): string => basename(tool.package);
+/** What `go mod download -json` says, as far as it is read. */
+const downloaded = z.object({ Dir: z.string() });
+
+const nameOf = (tool: GoTool): string => basename(tool.main);
 
 /** Where the tool is, or will be: this user's cache, by version and platform. */
 export function goToolPath(tool: GoTool, env: NodeJS.ProcessEnv): string {
@@ -76,21 +87,42 @@ async function install(tool: GoTool, folder: string, env: NodeJS.ProcessEnv): Pr
   const progress = showProgress(process.stderr, title);
   const startedAt = performance.now();
   const elapsed = (): string => formatElapsed(performance.now() - startedAt);
-  await runGoInstall(
-    tool,
-    { ...env, GOBIN: folder, CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '' },
-    (packages) => progress.update(`${elapsed()}, ${packages} packages`),
-  );
+  const goEnv = { ...env, CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '' };
+  const count = (packages: number) => progress.update(`${elapsed()}, ${packages} packages`);
+  await runGoBuild({ tool, folder, source: await download(tool, goEnv), env: goEnv }, count);
   progress.end(`done in ${elapsed()}`);
 }
 
-function runGoInstall(
-  tool: GoTool,
-  env: NodeJS.ProcessEnv,
+/** The module's own folder: built there, and not by `go install`, its go.mod may replace what it requires. */
+async function download({ module, version }: GoTool, env: NodeJS.ProcessEnv): Promise<string> {
+  const args = ['mod', 'download', '-json', `${module}@${version}`];
+  const { stdout } = await promisify(execFile)('go', args, { env, cwd: tmpdir() }).catch((error: Error) => {
+    throw new Error(`${module} ${version} could not be fetched: ${error.message}`);
+  });
+  return downloaded.parse(JSON.parse(stdout)).Dir;
+}
+
+interface GoBuild {
+  readonly tool: GoTool;
+  readonly source: string;
+  readonly folder: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+function runGoBuild(
+  { tool, source, folder, env }: GoBuild,
   onPackage: (count: number) => void,
 ): Promise<void> {
-  const args = ['install', '-v', '-trimpath', `${tool.package}@${tool.version}`];
-  const child = spawn('go', [...args], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const args = [
+    'build',
+    '-v',
+    '-trimpath',
+    '-buildvcs=false',
+    '-o',
+    join(folder, nameOf(tool)),
+    `./${tool.main}`,
+  ];
+  const child = spawn('go', args, { cwd: source, env, stdio: ['ignore', 'ignore', 'pipe'] });
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
   const last: string[] = [];
   let packages = 0;
@@ -103,7 +135,7 @@ function runGoInstall(
     child.once('error', (error) => reject(new Error(`go could not be run: ${error.message}`)));
     child.once('close', (code) => {
       if (code === 0) resolve();
-      else reject(new Error(`go install ${tool.package}@${tool.version} failed:\n${last.join('\n')}`));
+      else reject(new Error(`${nameOf(tool)} ${tool.version} could not be built:\n${last.join('\n')}`));
     });
   });
 }
