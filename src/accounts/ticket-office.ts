@@ -1,7 +1,8 @@
 import type { Clock } from '../lib/clock.ts';
 import type { MicroDollars } from '../lib/money.ts';
 import { DOCUMENTED_GAPS_MS } from '../marketplace/endpoint-class.ts';
-import type { Pacer, Slot } from '../marketplace/pacing.ts';
+import type { Pacer } from '../marketplace/pacing.ts';
+import type { Slot } from '../marketplace/pacing-slot.ts';
 import type { AccountObject } from './account-object.ts';
 import type { LabelEcho } from './label-echo.ts';
 import type { AccountLimits } from './limits.ts';

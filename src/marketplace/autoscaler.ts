@@ -1,4 +1,5 @@
 import type { Secret } from '../lib/secret.ts';
+import type { GroupLogs, RouteReply, WorkersReply } from './autoscaler-reply.ts';
 import { type BaseUrl, parseBaseUrl } from './base-url.ts';
 import { type ChangeAnswer, sendChange } from './change.ts';
 import type { CallOptions } from './offers.ts';
@@ -13,40 +14,6 @@ import {
   workersReply,
 } from './wire/autoscaler.ts';
 
-/** A worker of an endpoint. Times are epoch milliseconds. */
-export interface Worker {
-  readonly id: number;
-  /** In lower case; `idle` is ready. */
-  readonly status: string | undefined;
-  readonly load: number | undefined;
-  /** Performance units per second. */
-  readonly performance: number | undefined;
-  readonly requestsWorking: number | undefined;
-  readonly diskUsageGB: number | undefined;
-  readonly loadedAt: number | undefined;
-  readonly startedAt: number | undefined;
-  readonly url: string | undefined;
-}
-
-export type WorkersReply =
-  | { readonly type: 'ready'; readonly workers: readonly Worker[] }
-  | { readonly type: 'notReady'; readonly message: string };
-
-export type RouteReply =
-  /** Call the worker with the whole of `authData`. */
-  | {
-      readonly type: 'ready';
-      readonly url: string;
-      readonly requestIndex: number | undefined;
-      readonly authData: Readonly<Record<string, unknown>>;
-    }
-  /** Ask again with `requestIndex`. */
-  | {
-      readonly type: 'waiting';
-      readonly requestIndex: number | undefined;
-      readonly status: string | undefined;
-    };
-
 /** What a request that wants a worker says. */
 export interface RouteRequest {
   readonly endpointName: string;
@@ -56,14 +23,6 @@ export interface RouteRequest {
   /** 0 at first, then what came back. */
   readonly requestIndex: number;
   readonly replayTimeoutSeconds?: number;
-}
-
-export interface GroupLogs {
-  readonly info0: string;
-  readonly info1: string;
-  readonly trace: string;
-  readonly debug: string;
-  readonly error: string | undefined;
 }
 
 /** Which log is read. */

@@ -1,5 +1,5 @@
 import type { MarketplaceError } from './errors.ts';
-import type { CompleteList, FeedEvent, FeedHealth } from './feed.ts';
+import type { CompleteList, FeedEvent, FeedHealth } from './feed-event.ts';
 import type { Instance } from './instance.ts';
 import { ListHistory } from './list-history.ts';
 import { patchRows, type RowChange, replaceRows } from './row-changes.ts';

@@ -2,14 +2,9 @@ import type { MicroDollars } from '../lib/money.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { ChangeAnswer } from './change.ts';
 import type { Instance, InstanceList } from './instance.ts';
-import { createInstanceChanges } from './instance-changes.ts';
-import { createInstanceReads } from './instance-reads.ts';
-import { createRentals } from './instance-rentals.ts';
 import type { CallOptions } from './offers.ts';
-import type { Slot } from './pacing.ts';
-import { listInAnyForm } from './paged-list.ts';
+import type { Slot } from './pacing-slot.ts';
 import type { RentRequest } from './rent-request.ts';
-import type { Requester } from './request.ts';
 
 export type { ChangeAnswer } from './change.ts';
 export type { ActualStatus, Instance, InstanceList } from './instance.ts';
@@ -93,15 +88,4 @@ export interface LogQuery {
 /** Where a log can be read. */
 export interface LogAnswer extends ChangeAnswer {
   readonly resultUrl: string | undefined;
-}
-
-/** Instances over one requester. */
-export function createInstances(requester: Requester): InstancesResource {
-  const reads = createInstanceReads(requester);
-  return {
-    ...reads,
-    listAll: async (options) => ({ instances: await listInAnyForm(reads, options) }),
-    ...createRentals(requester),
-    ...createInstanceChanges(requester),
-  };
 }

@@ -1,5 +1,5 @@
 import type { EndpointClass } from './endpoint-class.ts';
-import type { Slot } from './pacing.ts';
+import type { Slot } from './pacing-slot.ts';
 import { afterThrottling, NO_SLOW_DOWN, slowedGap } from './slow-down.ts';
 
 /** A call that waits for its place. */

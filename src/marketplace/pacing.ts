@@ -2,19 +2,11 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import { CLASS_ORDER, DOCUMENTED_GAPS_MS, type EndpointClass } from './endpoint-class.ts';
 import { MarketplaceError } from './errors.ts';
 import { Lane, type Waiter } from './pacing-lane.ts';
+import type { Slot } from './pacing-slot.ts';
 
 /** A place that a call holds while it is in flight. */
 export interface Permit {
   /** Gives the place back; later calls do nothing. */
-  release(): void;
-}
-
-/** The next place of a class, kept for one call until it is used, released or expired. */
-export interface Slot {
-  readonly endpointClass: EndpointClass;
-  /** Milliseconds on `clock.monotonic()` at which it is worth nothing any more. */
-  readonly expiresAt: number;
-  /** Gives it back unused. */
   release(): void;
 }
 

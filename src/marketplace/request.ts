@@ -14,7 +14,8 @@ import type { ErrorArea } from './error-catalogue.ts';
 import { MarketplaceError } from './errors.ts';
 import { parseHttpDate } from './http-date.ts';
 import { lostReply, notSent } from './lost-reply.ts';
-import type { Pacer, Slot } from './pacing.ts';
+import type { Pacer } from './pacing.ts';
+import type { Slot } from './pacing-slot.ts';
 import { type QueryValues, queryString } from './query-string.ts';
 import { parseReply, readBody } from './read-body.ts';
 

@@ -3,6 +3,7 @@ import { type Change, type ChangeAnswer, pathId, sendChange } from './change.ts'
 import type { OfferFilter, OfferOrder } from './offer.ts';
 import type { CallOptions } from './offers.ts';
 import type { Requester } from './request.ts';
+import type { Volume, VolumeOffer } from './volume.ts';
 import { toOfferSearch } from './wire/offer-search.ts';
 import {
   toVolume,
@@ -12,33 +13,6 @@ import {
   volumeRentReply,
   volumesReply,
 } from './wire/volume.ts';
-
-/** Disk that a host offers (specification 2.1). */
-export interface VolumeOffer {
-  readonly id: number;
-  readonly machineId: number | undefined;
-  readonly hostId: number | undefined;
-  readonly sizeGB: number | undefined;
-  readonly bandwidthMBps: number | undefined;
-  readonly diskName: string | undefined;
-  readonly pricePerGBMonth: MicroDollars | undefined;
-  readonly reliability: number | undefined;
-  readonly remainingSeconds: number | undefined;
-  readonly verified: boolean | undefined;
-  readonly region: string | undefined;
-}
-
-/** A volume that the account rents. */
-export interface Volume {
-  readonly id: number;
-  readonly label: string | undefined;
-  readonly status: string | undefined;
-  readonly sizeGB: number | undefined;
-  readonly diskName: string | undefined;
-  readonly machineId: number | undefined;
-  /** Epoch milliseconds. */
-  readonly startedAt: number | undefined;
-}
 
 /** A search of volume listings. */
 export interface VolumeQuery {

@@ -2,7 +2,7 @@ import { type Clock, sleep } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { withDeadline } from './deadline.ts';
-import type { KubeStream } from './kube-client.ts';
+import type { KubeStream } from './kube-collection.ts';
 import { type KubeObject, objectKey, type Resource } from './kube-object.ts';
 import { listPages } from './list-pages.ts';
 import type { InformerMetrics } from './metrics-ports.ts';

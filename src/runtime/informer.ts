@@ -2,7 +2,7 @@ import { type Clock, sleep } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { CacheAudit } from './cache-audit.ts';
-import type { KubeStream } from './kube-client.ts';
+import type { KubeStream } from './kube-collection.ts';
 import { type KubeObject, objectKey, type Resource } from './kube-object.ts';
 import { type InformerMetrics, silentMetrics } from './metrics-ports.ts';
 import { type Change, type Indexes, ObjectStore, type Seen } from './object-store.ts';

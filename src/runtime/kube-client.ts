@@ -1,8 +1,9 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import type { Transport, TransportResponse } from '../lib/transport.ts';
+import type { Transport } from '../lib/transport.ts';
 import type { Credentials } from './credentials.ts';
+import type { KubeList, KubeStream } from './kube-collection.ts';
 import { isKubeError } from './kube-error.ts';
 import type { KubeObject, ObjectRef, Resource } from './kube-object.ts';
 import { collectionPath, objectPath, withQuery } from './kube-path.ts';
@@ -16,12 +17,6 @@ export interface ListOptions {
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-}
-
-/** A complete list: every page of one consistent snapshot. */
-export interface KubeList<T> {
-  readonly items: readonly T[];
-  readonly resourceVersion: string;
 }
 
 export interface WriteOptions {
@@ -42,19 +37,6 @@ export interface DeleteOptions {
   readonly resourceVersion?: string | undefined;
   readonly propagation?: 'Background' | 'Foreground' | 'Orphan' | undefined;
   readonly signal?: AbortSignal | undefined;
-}
-
-export interface StreamRequest {
-  readonly namespace?: string | undefined;
-  readonly query: Readonly<Record<string, string>>;
-  readonly accept?: string | undefined;
-  readonly signal: AbortSignal;
-}
-
-/** The part of the client that list-watch needs: a GET of a collection whose body is read as it arrives. */
-export interface KubeStream {
-  /** Resolves with a successful reply, whose body the caller must read to its end or destroy. Never retried. */
-  stream(resource: Resource, request: StreamRequest): Promise<TransportResponse>;
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import { withDeadline } from './deadline.ts';
 import { ItemSplitter } from './json-items.ts';
 import { breathing, MalformedReplyError } from './json-stream.ts';
-import type { KubeList, KubeStream } from './kube-client.ts';
+import type { KubeList, KubeStream } from './kube-collection.ts';
 import { isKubeError } from './kube-error.ts';
 import { apiVersionOf, type KubeObject, type Resource } from './kube-object.ts';
 

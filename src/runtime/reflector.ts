@@ -3,7 +3,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { type Backoff, createBackoff } from './backoff.ts';
 import { MalformedReplyError } from './json-stream.ts';
-import type { KubeStream } from './kube-client.ts';
+import type { KubeStream } from './kube-collection.ts';
 import { isKubeError } from './kube-error.ts';
 import type { KubeObject, Resource } from './kube-object.ts';
 import { listPages } from './list-pages.ts';

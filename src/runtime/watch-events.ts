@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { DeadlineError } from './deadline.ts';
 import { breathing, MalformedReplyError, parseJson, splitLines } from './json-stream.ts';
-import type { KubeStream } from './kube-client.ts';
+import type { KubeStream } from './kube-collection.ts';
 import { kubeErrorOf, type StatusReply } from './kube-error.ts';
 import type { KubeObject, ObjectMeta, Resource } from './kube-object.ts';
 

@@ -98,7 +98,7 @@ export function observed(changes: Partial<Observed> = {}): Observed {
     keyKept: false,
     figuresWrittenAt: undefined,
     pollIntervalMs: 10_000,
-    keyCheckIntervalMs: 60_000,
+    keyCheckAgainInMs: 60_000,
     ...changes,
   };
 }

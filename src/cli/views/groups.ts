@@ -1,5 +1,5 @@
-import type { EndpointGroupRow } from '../../marketplace/endpoint-groups.ts';
-import type { WorkerGroupRow } from '../../marketplace/worker-groups.ts';
+import type { EndpointGroupRow } from '../../marketplace/endpoint-group.ts';
+import type { WorkerGroupRow } from '../../marketplace/worker-group.ts';
 import type { View } from '../output.ts';
 
 const text = (value: number | string | undefined): string | undefined =>

@@ -1,4 +1,4 @@
-import type { Volume, VolumeOffer } from '../../marketplace/volumes.ts';
+import type { Volume, VolumeOffer } from '../../marketplace/volume.ts';
 import { dollarText, inDollars, timeText } from '../amounts.ts';
 import type { View } from '../output.ts';
 

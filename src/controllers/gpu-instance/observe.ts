@@ -6,7 +6,7 @@ import { annotations } from '../../api/v1alpha1/names.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
-import type { CompleteList } from '../../marketplace/feed.ts';
+import type { CompleteList } from '../../marketplace/feed-event.ts';
 import type { Instance } from '../../marketplace/instances.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';

@@ -1,7 +1,8 @@
 import type { AccountDirectory } from '../../accounts/account-directory.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
-import type { Feed, FeedEvent } from '../../marketplace/feed.ts';
+import type { Feed } from '../../marketplace/feed.ts';
+import type { FeedEvent } from '../../marketplace/feed-event.ts';
 import type { Instance } from '../../marketplace/instances.ts';
 import { readLabel } from '../../ownership/label.ts';
 import type { Informer } from '../../runtime/informer.ts';

@@ -9,7 +9,7 @@ import type { MarketplaceAccount, MarketplaceAccountStatus } from '../../api/v1a
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { MarketplaceErrorKind } from '../../marketplace/errors.ts';
-import type { FeedHealth } from '../../marketplace/feed.ts';
+import type { FeedHealth } from '../../marketplace/feed-event.ts';
 import type { User } from '../../marketplace/user.ts';
 import type { Login } from '../../ownership/login.ts';
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { microDollars } from '../../lib/money.ts';
-import type { Volume, VolumeOffer } from '../volumes.ts';
+import type { Volume, VolumeOffer } from '../volume.ts';
 import { looseInteger, looseNumber, looseText, wireId } from './scalars.ts';
 
 /** A volume listing as search answers it (specification 2.1: only `id` is certain). */
