@@ -2,6 +2,8 @@
 import { chmodSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import { lazyBuiltins } from './build/lazy-builtins.ts';
+import { slimDependencies } from './build/slim-dependencies.ts';
 
 const repository = join(import.meta.dirname, '..');
 const outdir = join(repository, 'dist');
@@ -26,6 +28,7 @@ await build({
   alias: {
     '@kubernetes/client-node': join(repository, 'node_modules/@kubernetes/client-node/dist/config.js'),
   },
+  plugins: [lazyBuiltins, slimDependencies(repository)],
   legalComments: 'linked',
   logLevel: 'warning',
 });
