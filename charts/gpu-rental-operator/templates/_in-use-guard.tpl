@@ -8,10 +8,8 @@ apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata:
   name: gpu-rental-in-use
-  {{- if $context.Values.crds.keep }}
   annotations:
     helm.sh/resource-policy: keep
-  {{- end }}
   labels:
     {{- include "gpu-rental-operator.labels" $context | nindent 4 }}
 spec:
@@ -78,10 +76,8 @@ apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
 metadata:
   name: gpu-rental-in-use-{{ . }}
-  {{- if $context.Values.crds.keep }}
   annotations:
     helm.sh/resource-policy: keep
-  {{- end }}
   labels:
     {{- include "gpu-rental-operator.labels" $context | nindent 4 }}
 spec:

@@ -73,11 +73,9 @@ function guardTemplate(): string {
   const name = `${GUARD_NAME}-@NAMESPACE@`;
   const bound = bindingObject(name, labels, guardBindingSpec('@NAMESPACE@'));
   const binding = withMarks({ ...bound, spec: { ...bound.spec, policyName: GUARD_NAME } });
+  // Whatever crds.keep says: an uninstall that was refused would else take the guard, and the next one the rest.
   const kept = (text: string) =>
-    text.replace(
-      /^( {2}name: .*\n)/m,
-      '$1  {{- if $context.Values.crds.keep }}\n  annotations:\n    helm.sh/resource-policy: keep\n  {{- end }}\n',
-    );
+    text.replace(/^( {2}name: .*\n)/m, '$1  annotations:\n    helm.sh/resource-policy: keep\n');
   return [
     `{{/*\n${GENERATED}*/}}\n`,
     '{{- define "gpu-rental-operator.inUseGuard" -}}\n',
@@ -98,12 +96,11 @@ function deployed(): string {
   );
 }
 
+/** `kubectl delete -k … -l gpurental.dev/keep!=true` leaves it, as Helm's keep does. */
 function deployedGuard(): string {
-  const bound = bindingObject(GUARD_NAME, DEPLOYED.labels, guardBindingSpec('gpu-rental-system'));
-  return yamlDocuments([
-    policyObject(GUARD_NAME, DEPLOYED.labels, guardPolicy(DEPLOYED.breakGlassGroup)),
-    bound,
-  ]);
+  const labels = { ...DEPLOYED.labels, 'gpurental.dev/keep': 'true' };
+  const bound = bindingObject(GUARD_NAME, labels, guardBindingSpec('gpu-rental-system'));
+  return yamlDocuments([policyObject(GUARD_NAME, labels, guardPolicy(DEPLOYED.breakGlassGroup)), bound]);
 }
 
 /** Admission policies of both charts and of `deploy/`. */
