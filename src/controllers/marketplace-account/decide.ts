@@ -1,5 +1,6 @@
 import { ACCOUNT_FINALIZER, annotations } from '../../api/v1alpha1/names.ts';
 import { stalled, unreadiness } from './conditions.ts';
+import { saysNothing } from './failure.ts';
 import { provesPinned } from './pinned-login.ts';
 import { statusOf } from './status.ts';
 import type { Action, Decision, Observed } from './types.ts';
@@ -14,7 +15,7 @@ export function decide(observed: Observed): Decision {
     status,
     needsFinalizer: !deleting && !guarded && provesPinned(observed.proof, account.status?.login),
     actions: deleting ? teardown(observed, guarded) : upkeep(observed),
-    requeueAfterMs: observed.keyCheckIntervalMs,
+    requeueAfterMs: observed.keyCheckAgainInMs,
   };
 }
 
@@ -48,14 +49,7 @@ function session(observed: Observed): readonly Action[] {
 
 /** A proof that only failed to arrive says nothing about the key: what was proven before still holds. */
 function isStillTrusted({ proof }: Observed): boolean {
-  if (proof.type !== 'failed') return false;
-  const { kind } = proof.failure;
-  return (
-    kind !== 'unauthorized' &&
-    kind !== 'sessionExpired' &&
-    kind !== 'twoFactorRequired' &&
-    kind !== 'forbidden'
-  );
+  return proof.type === 'failed' && saysNothing(proof.failure);
 }
 
 function identity({ installation }: Observed): readonly Action[] {

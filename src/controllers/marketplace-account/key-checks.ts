@@ -8,7 +8,7 @@ import type { Secret } from '../../lib/secret.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import { MarketplaceError } from '../../marketplace/errors.ts';
 import type { KubeClient } from '../../runtime/kube-client.ts';
-import { failureOf } from './failure.ts';
+import { failureOf, saysNothing } from './failure.ts';
 import type { KeyProof, KeySource } from './types.ts';
 
 /** What the latest check of an account's key found. */
@@ -17,11 +17,17 @@ export interface KeyCheck {
   readonly proof: KeyProof;
   /** The proven key is also the one that is kept. */
   readonly keyKept: boolean;
+  /** Milliseconds until the next check is due. */
+  readonly againInMs: number;
 }
 
-interface Remembered extends KeyCheck {
+type Finding = Pick<KeyCheck, 'reading' | 'proof'>;
+
+interface Remembered extends Finding {
   /** On `clock.monotonic()`. */
   readonly at: number;
+  /** How many checks in a row only failed to arrive. */
+  readonly unanswered: number;
   /** What the check depended on: another value makes it stale at once. */
   readonly cause: string;
 }
@@ -37,10 +43,15 @@ export interface KeyChecksOptions {
 
 /** A refused key is tried again no sooner than this, however often someone asks. */
 const LEAST_PAUSE_MS = 1_000;
+/** After a check that only failed to arrive; doubled each time. Longer than the marketplace's longest pause between calls. */
+const UNANSWERED_PAUSE_MS = 5_000;
 /** No machine ever has it: destroying it only shows whether the key may destroy. */
 const NO_INSTANCE = 0;
 
-/** Reads and proves keys: every minute, when the spec or a request changes, and when the marketplace refused one. */
+/**
+ * Reads and proves keys: every minute, when the spec or a request changes, when the marketplace refused one, and
+ * sooner where the marketplace did not answer: a process that has just started can do nothing before.
+ */
 export class KeyChecks {
   readonly #options: KeyChecksOptions;
   readonly #byUid = new Map<string, Remembered>();
@@ -73,33 +84,52 @@ export class KeyChecks {
     const before = this.#byUid.get(uid);
     const cause = causeOf(account);
     const check =
-      before && !this.#isDue(uid, before, cause) ? before : await this.#make(account, url, before);
-    if (check !== before) {
-      this.#refused.delete(uid);
-      this.#byUid.set(uid, { ...check, cause, at: this.#options.clock.monotonic() });
-    }
-    return { ...check, keyKept: this.#isKept(uid, check.proof) };
+      before && !this.#isDue(uid, before, cause)
+        ? before
+        : this.#remember(uid, cause, await this.#make(account, url, before?.proof));
+    const { reading, proof } = check;
+    const againInMs = Math.max(0, this.#pauseAfter(check) - this.#ageOf(check));
+    return { reading, proof, againInMs, keyKept: this.#isKept(uid, proof) };
+  }
+
+  #remember(uid: string, cause: string, finding: Finding): Remembered {
+    const { proof } = finding;
+    const isUnanswered = proof.type === 'failed' && saysNothing(proof.failure);
+    const unanswered = isUnanswered ? (this.#byUid.get(uid)?.unanswered ?? 0) + 1 : 0;
+    const remembered = { ...finding, cause, unanswered, at: this.#options.clock.monotonic() };
+    this.#refused.delete(uid);
+    this.#byUid.set(uid, remembered);
+    return remembered;
   }
 
   #isDue(uid: string, before: Remembered, cause: string): boolean {
     if (before.cause !== cause) return true;
-    const age = this.#options.clock.monotonic() - before.at;
-    if (age >= this.#options.intervalMs) return true;
+    const age = this.#ageOf(before);
+    if (age >= this.#pauseAfter(before)) return true;
     return this.#refused.has(uid) && age >= LEAST_PAUSE_MS;
   }
 
-  async #make(account: MarketplaceAccount, url: string, before: KeyCheck | undefined): Promise<KeyCheck> {
+  #ageOf({ at }: Remembered): number {
+    return this.#options.clock.monotonic() - at;
+  }
+
+  #pauseAfter({ unanswered }: Remembered): number {
+    const { intervalMs } = this.#options;
+    return unanswered === 0 ? intervalMs : Math.min(intervalMs, UNANSWERED_PAUSE_MS * 2 ** (unanswered - 1));
+  }
+
+  async #make(account: MarketplaceAccount, url: string, before: KeyProof | undefined): Promise<Finding> {
     const { name, key: keyName } = account.spec.apiKeySecretRef;
     const ref = { namespace: account.metadata.namespace, name };
     const reading = await readKeySecret(this.#options.kube, ref, keyName);
     if (reading.type === 'key') {
-      const proof = await this.#prove({ url, key: reading.key, source: 'user', before: before?.proof });
-      return { reading, proof, keyKept: false };
+      const proof = await this.#prove({ url, key: reading.key, source: 'user', before });
+      return { reading, proof };
     }
     const kept = account.status?.login && (await this.#options.kept.read(account.metadata.uid ?? ''));
-    if (!kept) return { reading, proof: { type: 'none' }, keyKept: false };
-    const proof = await this.#prove({ url, key: kept, source: 'kept', before: before?.proof });
-    return { reading, proof, keyKept: true };
+    if (!kept) return { reading, proof: { type: 'none' } };
+    const proof = await this.#prove({ url, key: kept, source: 'kept', before });
+    return { reading, proof };
   }
 
   /** Asks whose the key is, and, for a key not seen before, whether it may destroy. */

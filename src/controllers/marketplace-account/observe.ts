@@ -32,20 +32,23 @@ export async function observe(account: MarketplaceAccount, sources: AccountSourc
   const ref = refOf(account);
   const url = checkUrl(account, sources.allowedUrls);
   const check = url.type === 'allowed' ? await sources.keyChecks.check(account, url.url) : NOT_TRIED;
+  const { reading, proof, keyKept, againInMs } = check;
   const objects = sources.objectsOf(ref);
   const session = registry.session(ref);
   return Object.freeze({
     account,
     now: clock.now(),
     url,
-    ...check,
+    reading,
+    proof,
+    keyKept,
+    keyCheckAgainInMs: Math.min(againInMs, sources.keyCheckIntervalMs),
     session: session && sessionFacts(session, { objects, sources }),
     installation: sources.installation.state(),
     blockers: objects.filter(isBlocking).map((object) => object.key),
     newestRentalAt: newestOf(objects),
     figuresWrittenAt: sources.figuresWrittenAt(account.metadata.uid ?? ''),
     pollIntervalMs: pollIntervalOf(account, sources.minPollIntervalMs),
-    keyCheckIntervalMs: sources.keyCheckIntervalMs,
   });
 }
 
@@ -53,6 +56,7 @@ const NOT_TRIED: KeyCheck = {
   reading: { type: 'secretMissing', secret: '' },
   proof: { type: 'none' },
   keyKept: false,
+  againInMs: Number.POSITIVE_INFINITY,
 };
 
 /** The account's URL, where the operator allows it. The first of the list is the default. */

@@ -82,7 +82,8 @@ export interface Observed {
   /** Epoch milliseconds at which credit and runway were last written; undefined where not by this process. */
   readonly figuresWrittenAt: number | undefined;
   readonly pollIntervalMs: number;
-  readonly keyCheckIntervalMs: number;
+  /** Until the key has to be checked again. */
+  readonly keyCheckAgainInMs: number;
 }
 
 /** Why the account gives no tickets. */
