@@ -7,59 +7,68 @@ export const accountReasons = {
   ListComplete: good('The marketplace answers with complete lists.'),
   KeyRejected: terminal('The marketplace does not accept the key.', 'Put a valid key into the Secret.'),
   KeyTooNarrow: terminal(
-    'The key may not do all that is needed; nothing is rented that could not be destroyed.',
+    'The key may not do all that is needed, so nothing is rented that could not be destroyed.',
     'Use a key with the categories that the message names.',
   ),
   LoginChanged: terminal(
-    'The key is one of another login; nothing is changed or destroyed with it.',
-    'Put back a key of the pinned login; for the other one make another MarketplaceAccount.',
+    'The key belongs to another login, so nothing is changed or destroyed with it.',
+    'Put back a key of the pinned login, and make another MarketplaceAccount for the other one.',
   ),
   UsingKeptKey: retryable(
-    "The user's Secret is gone; the kept key is used to list and destroy only.",
+    'The Secret with the key is gone, so the key that the operator kept is used, to list and destroy only.',
     'Restore the Secret.',
   ),
   TwoFactorRequired: terminal(
-    'The marketplace wants a two-factor login.',
+    'The marketplace wants a two-factor login for this key.',
     'Use an API key instead of a session key.',
   ),
   URLNotAllowed: terminal(
-    "The URL is not in the operator's list.",
-    'Choose one of the list, or add it by --marketplace-url.',
+    "The address in spec.url is not one of the operator's marketplaces.",
+    'Choose one of them, or add this one to the operator by --marketplace-url.',
   ),
   Unreachable: retryable(
     'The marketplace does not answer.',
-    'Check the network and the status of the marketplace.',
+    'Check the network and the status of the marketplace; it is asked again by itself.',
   ),
   CertificateInvalid: terminal(
     "The marketplace's certificate is not valid.",
-    'Check the URL, the clock and the CA.',
+    'Check spec.url, the clock of the node and its certificate authorities.',
   ),
   AddressRefused: terminal(
-    'The URL leads to a private or link-local address.',
-    'Correct it, or allow the address by flag.',
+    'The address in spec.url leads to a private or link-local address, which is not called.',
+    'Correct spec.url, or start the operator with --allow-private-addresses.',
   ),
-  Throttled: retryable('The marketplace limits the requests.', 'Nothing; or raise pollInterval.'),
-  MalformedReply: retryable('The marketplace answers something that cannot be read.', 'Check the URL.'),
+  Throttled: retryable(
+    'The marketplace limits the number of requests, so they are spaced further apart.',
+    'You need not do anything. If this stays, raise spec.pollInterval of the MarketplaceAccount.',
+  ),
+  MalformedReply: retryable(
+    'The marketplace answers something that cannot be read, so it is not believed.',
+    'Check that spec.url is the address of a marketplace.',
+  ),
   ListIncomplete: retryable(
-    'The list of machines is incomplete; it is not believed.',
-    'Nothing, unless it stays.',
+    'The list of machines is incomplete, so it is not believed.',
+    'You need not do anything unless this stays: then look at the status of the marketplace.',
   ),
   LowCredit: retryable(
-    'The credit is below limits.minCredit.',
-    'Add credit at the marketplace, or lower the limit.',
+    'The credit of the login is not above spec.limits.minCredit.',
+    "Add credit in the marketplace's console, or lower spec.limits.minCredit.",
   ),
   SpendLimitReached: retryable(
-    'The spending of the hour or month reached its limit.',
-    'Raise the limit, or wait.',
+    'The spending of the hour or month reached its limit, so nothing is rented.',
+    'Raise the limit that the message names, or wait.',
   ),
-  CreditUnknown: retryable('The key may not read the credit.', 'Use a key with the category user_read.'),
+  CreditUnknown: retryable(
+    'The key may not read the credit of the login.',
+    'Use a key with the category user_read.',
+  ),
   MachinesRemain: retryable(
-    'Objects still use the account, so it cannot go.',
+    'Objects still use the account, so it cannot be removed.',
     'Delete the objects that the message names.',
   ),
   OrphansFound: retryable(
-    'Machines of ours bill and no object claims them.',
-    'Destroy them, or set orphanPolicy: Destroy.',
+    'Machines of ours bill, and no object claims them.',
+    'List them by gpu-rent orphans, then destroy them by gpu-rent destroy instance. To have that done, set spec.orphanPolicy to Destroy.',
   ),
   LabelsNotEchoed: progress('The marketplace does not give labels back; rentals go one at a time.'),
 } as const;

@@ -11,47 +11,53 @@ export const groupReasons = {
   RollingUpdate: progress('Workers of an old template are being replaced.'),
   Draining: progress('Workers finish their work before they go.'),
   NoReadyWorkers: progress('No worker is ready.'),
-  ScalingPaused: progress('The number of workers is kept by spec.pause.', 'Set it to false to go on.'),
-  AtMaxWorkers: retryable('The load needs more workers than maxWorkers.', 'Raise maxWorkers.'),
+  ScalingPaused: progress(
+    'Scaling is paused by spec.pause.',
+    'Set spec.pause.scaleUp or spec.pause.scaleDown to false to go on.',
+  ),
+  AtMaxWorkers: retryable('The load needs more workers than spec.maxWorkers.', 'Raise spec.maxWorkers.'),
   AtSpendCeiling: retryable(
-    'The load needs more workers than maxSpendPerHour pays for.',
-    'Raise maxSpendPerHour.',
+    'The load needs more workers than spec.maxSpendPerHour pays for.',
+    'Raise spec.maxSpendPerHour.',
   ),
   Saturated: retryable(
     'Every hot worker is full.',
-    'Nothing while workers are added; else raise the limits.',
+    'You need not do anything while workers are added; otherwise raise spec.maxWorkers or spec.maxSpendPerHour.',
   ),
   TargetQueueTimeTooShort: retryable(
-    'Requests take longer than targetQueueTime, and look like a queue.',
-    'Raise targetQueueTime, or use a source that tells waiting from running.',
+    'Requests take longer than spec.targetQueueTime, which looks like a queue.',
+    'Raise spec.targetQueueTime, or use a load source that tells waiting from running requests.',
   ),
   MetricsMissing: retryable(
-    'No worker tells its load; the number of workers is not lowered.',
-    'Check port, path and worker.',
+    'No worker reports its load, so the number of workers is not lowered.',
+    'Check port and path under spec.load, and that the worker serves its figures.',
   ),
-  MetricsInvalid: retryable('Load figures cannot be true.', 'Check the names of the figures and the worker.'),
+  MetricsInvalid: retryable(
+    'The load figures cannot be true, so no worker is taken away by them.',
+    'Check the names of the figures under spec.load, and the worker.',
+  ),
   LoadSourceUnreachable: retryable(
     'The load source does not answer.',
-    'Check the source that the message names.',
+    'Check the load source that the message names.',
   ),
   PerfUnknown: progress(
-    'No worker has told what it can do; one is measured first.',
-    'Set expectedPerf to skip this.',
+    'No worker has reported what it can do, so one is measured first.',
+    'Set spec.expectedPerf to skip the measurement.',
   ),
   WakeTimedOut: retryable(
-    'A cold worker did not wake in time; it is replaced.',
-    'Nothing; or raise wakeTimeout.',
+    'A cold worker did not wake within spec.wakeTimeout, so it is replaced.',
+    'You need not do anything. If this happens often, raise spec.wakeTimeout.',
   ),
   AddressNotPublishable: retryable(
-    'A worker has an address that may not be published.',
-    'Nothing; the worker is not used.',
+    'A worker has an address that may not be published, so it is not used.',
+    'You need not do anything: the other workers serve. To get another machine for it, delete the GpuInstance of that worker.',
   ),
   ServicePortsDiffer: retryable(
     'Groups that share a Service declare different ports.',
-    'Give them the same ports.',
+    'Give the groups with the same spec.endpointName the same ports.',
   ),
   WorkersFailing: retryable(
-    'Workers cannot be rented or do not boot.',
-    'Look at the conditions of the workers.',
+    'Workers cannot be rented, or they do not boot.',
+    'Look at the conditions of the GpuInstances that belong to the group.',
   ),
 } as const;

@@ -24,105 +24,124 @@ export const lifeReasons = {
   NotRented: progress('No machine is rented.'),
   NotRunning: progress('The container does not run.'),
   StatusUnrecognized: progress(
-    'The marketplace names a state that is not known here; it is shown and never judged.',
+    'The marketplace reports a state that this operator does not know; the machine is kept as it is.',
+    "Look at status.actualStatus, and at the machine in the marketplace's console.",
   ),
   ProbeFailing: retryable(
     'The readiness probe fails.',
-    "Look at the container's log and at the port of the probe.",
+    "Look at the container's log, and check the port and path of spec.readinessProbe.",
   ),
   AddressUnknown: progress('The marketplace has not named an address or port yet.'),
 } as const;
 
 /** Why a machine ended or is not trusted. */
 export const troubleReasons = {
-  Exited: retryable('The container ended.', "Look at the container's log."),
-  HostOffline: retryable('The host is disconnected.', 'Nothing; another machine is rented.'),
-  HostSilent: retryable('The host sends no heartbeat.', 'Nothing; another machine is rented.'),
-  Vanished: retryable('Someone else destroyed the machine.', 'Nothing; or set onVanish: Hold.'),
+  Exited: retryable(
+    'The container ended.',
+    "Look at the container's log; if spec.image or spec.onStart is at fault, every replacement ends the same way.",
+  ),
+  HostOffline: retryable(
+    'The host of the machine lost its connection to the marketplace.',
+    'You need not do anything: if it stays away, another machine is rented, unless spec.replacement.policy is Never.',
+  ),
+  HostSilent: retryable(
+    'The host of the machine sends no heartbeat to the marketplace.',
+    'You need not do anything: if it stays silent, another machine is rented, unless spec.replacement.policy is Never.',
+  ),
+  Vanished: retryable(
+    'The machine was destroyed, and not by this operator.',
+    'You need not do anything: another machine is rented. Set spec.onVanish to Hold to be asked first.',
+  ),
   VanishedHeld: terminal(
-    'Someone else destroyed the machine, and onVanish is Hold.',
-    'Set onVanish: Recreate, or delete the object.',
+    'The machine was destroyed, and not by this operator; spec.onVanish is Hold, so no other is rented.',
+    'Set spec.onVanish to Recreate to rent another, or delete the object.',
   ),
   ProvisioningTimedOut: retryable(
-    'The machine was not provisioned in time.',
-    'Nothing; or raise timeouts.provisioning.',
+    'The machine was not provisioned within spec.timeouts.provisioning.',
+    'You need not do anything: another machine is rented. If this happens often, raise spec.timeouts.provisioning.',
   ),
   LoadingTimedOut: retryable(
-    'The image did not load in time.',
-    'Check the image; or raise timeouts.loading.',
+    'The image did not load within spec.timeouts.loading.',
+    'Check that spec.image exists and how large it is; for a large image raise spec.timeouts.loading.',
   ),
   Outbid: retryable(
-    'Someone else bid more, and the machine was stopped.',
-    'Raise bid, or use pricing: OnDemand.',
+    'Someone bid more for this machine, so the marketplace stopped it.',
+    'Raise bid in spec.offers, or set pricing to OnDemand.',
   ),
-  CannotStart: retryable('The stopped machine did not start in time.', 'Nothing; or raise timeouts.start.'),
+  CannotStart: retryable(
+    'The stopped machine did not start within spec.timeouts.start; its GPUs may be rented to someone else.',
+    'You need not do anything: another machine is rented, unless spec.replacement.policy is Never. To wait longer, raise spec.timeouts.start.',
+  ),
   StartUnsupported: terminal(
-    'The marketplace cannot start a stopped machine.',
-    'Set replacement.policy: Always, so that another is rented.',
+    'The marketplace has no request that starts a stopped machine.',
+    'Set spec.replacement.policy to Always, so that another machine is rented instead.',
   ),
   ReplacementOff: terminal(
-    'The machine is lost, and replacement.policy is Never.',
-    'Set it to Always, or delete the object.',
+    'The machine is lost, and spec.replacement.policy is Never.',
+    'Set spec.replacement.policy to Always to rent another, or delete the object.',
   ),
   PriceRaised: retryable(
     'The machine costs more than its offer said.',
-    'Set onPriceAbove: Replace, or accept it.',
+    'Set spec.onPriceAbove to Replace to have it replaced; with Report it is kept at this price.',
   ),
   SpecChanged: progress(
-    'The spec changed; the machine is of the old one.',
-    'With updateStrategy OnDelete: replace it when it suits.',
+    'The spec changed, and the machine still is as the old spec said.',
+    'With spec.updateStrategy.type OnDelete, set the annotation gpurental.dev/replace-at when a replacement suits.',
   ),
-  ReplaceRequested: progress('The annotation gpurental.dev/replace-at asked for another machine.'),
+  ReplaceRequested: progress('The annotation gpurental.dev/replace-at asks for another machine.'),
   Surplus: progress('A second machine of this object is being destroyed.'),
   DestroyFailing: retryable(
-    'The machine cannot be destroyed; it bills.',
-    'Check the key; or set deletionPolicy: Retain to give the machine up and destroy it by hand.',
+    'The machine cannot be destroyed, and it bills.',
+    "Check the key of the MarketplaceAccount. If the key is lost for ever, set spec.deletionPolicy to Retain, delete the object, and destroy the machine in the marketplace's console.",
   ),
   Destroyed: good('The machine is confirmed gone.'),
-  Released: good('The machine was given up and still bills, as deletionPolicy says.'),
+  Released: good('The machine was given up as spec.deletionPolicy says, and it still bills.'),
 } as const;
 
 /** Whose a machine is. */
 export const ownershipReasons = {
   NameTaken: retryable(
-    'A Secret or Service of that name exists and is not ours.',
-    'Rename this object, or remove the other.',
+    'A Secret, Service or EndpointSlice of the name that is needed exists and belongs to something else.',
+    'Remove or rename the other object, or use another name for this one.',
   ),
-  AlreadyOwned: terminal("The machine to adopt carries someone's label or claim.", 'Name another machine.'),
+  AlreadyOwned: terminal(
+    'The machine in spec.adopt carries the label of another installation or is claimed by another object.',
+    'Make a new object whose spec.adopt.instanceId names a machine that is free.',
+  ),
   AdoptionNotAllowed: terminal(
-    'The account does not allow adoption.',
-    "Set the account's adoption: Unlabelled.",
+    'The MarketplaceAccount does not allow adoption.',
+    'Set spec.adoption of the MarketplaceAccount to Unlabelled.',
   ),
   AdoptionTargetMissing: terminal(
-    'The machine to adopt does not exist.',
-    'Name another machine in a new object.',
+    'The machine in spec.adopt.instanceId is not listed by the marketplace.',
+    'Make a new object whose spec.adopt.instanceId names an existing machine of this login.',
   ),
   IntentTampered: terminal(
-    'The record of a rental was changed by someone else.',
-    'Look at the machines of the login; then delete the object.',
+    'The record of a rental in the annotation gpurental.dev/rental-intent was changed by someone else, so nothing is rented or destroyed by it.',
+    "Look for machines of this object in the marketplace's console, then delete the object.",
   ),
   IntentUnknown: terminal(
-    'The record of a rental is of a newer version.',
-    'Run the newer operator again, or delete the object with it.',
+    'The record of a rental was written by a newer version of the operator, so this one leaves everything as it is.',
+    'Install the newer version again; it can also delete the object.',
   ),
   RestoredElsewhere: terminal(
-    'The object was restored, and the machine of its former self is still listed.',
-    'Delete this object, or destroy that machine.',
+    'The object was restored from a copy, and the machine of the original is still listed.',
+    'Delete this object, or destroy that machine; after that another is rented.',
   ),
   LabelCopied: retryable(
-    'A machine carries our label outside its time; it is never touched.',
-    'Remove the label from it.',
+    'A machine carries our label although it was not rented with it; it is never touched.',
+    "Remove the label from the machine in the marketplace's console.",
   ),
   IdentityLost: terminal(
-    'The identity of this installation is gone although it has machines.',
-    'Restore the Secret gpu-rental-operator-identity; the message has the command.',
+    'The identity of this installation is missing although machines were rented with it, so nothing is rented or destroyed.',
+    'Restore the Secret gpu-rental-operator-identity from a backup, or follow the command that the message names.',
   ),
   ClusterChanged: terminal(
-    'The identity belongs to another cluster; nothing is swept.',
-    'If this cluster is a copy, delete the identity Secret here.',
+    'The identity of this installation belongs to another cluster, so no unclaimed machine is destroyed.',
+    'If this cluster is a copy, delete the Secret gpu-rental-operator-identity here.',
   ),
   MemoryRolledBack: terminal(
-    'Machines of ours are younger than the newest rental on record: the cluster was restored from a backup.',
-    'Look at the machines that are named; then set the annotation gpurental.dev/confirm-rollback on the account.',
+    'Machines of ours are younger than the newest rental on record: the cluster was restored from a backup, so no unclaimed machine is destroyed.',
+    'Look at the machines that the message names, then set the annotation gpurental.dev/confirm-rollback on the MarketplaceAccount.',
   ),
 } as const;

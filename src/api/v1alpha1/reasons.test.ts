@@ -17,6 +17,15 @@ describe('the catalogue of reasons', () => {
     }
   });
 
+  test('words what to do as sentences of their own, since they follow a detail of the object', () => {
+    for (const [name, { remedy }] of entries) {
+      if (remedy === undefined) continue;
+      expect(remedy, name).toMatch(/^[A-Z].*\.$/);
+      expect(remedy, name).not.toMatch(/^(Nothing|It|Set it|Raise it|Remove it|Create it)\b/);
+      expect(remedy, name).not.toContain('; or ');
+    }
+  });
+
   test('stalls what only a person can end, and nothing else', () => {
     expect(isTerminal('IdentityLost')).toBe(true);
     expect(isTerminal('NoPriceLimit')).toBe(true);

@@ -4,89 +4,107 @@ import { progress, retryable, terminal } from './reason-entry.ts';
 export const rentingReasons = {
   NoOffers: retryable(
     'No offer matches the requirements.',
-    'Drop or soften the requirement that the message names.',
+    'Drop or soften a requirement under spec.offers, or wait: the search is repeated.',
   ),
   NoOfferWithinPrice: retryable(
     'Offers match, and each costs more than the maximum.',
-    'Raise maxPricePerHour or bid, or wait.',
+    'Raise maxPricePerHour (or bid) under spec.offers, or wait: the search is repeated.',
   ),
   PriceUnknown: retryable(
-    'Offers match, and none names a price.',
-    'Set allowUnknownPrice if you accept any price.',
+    'Offers match, and none names its price.',
+    'Set allowUnknownPrice under spec.offers if any price is acceptable.',
   ),
   NoPriceLimit: terminal(
-    'Neither the alternative nor the account sets maxPricePerHour.',
-    'Set maxPricePerHour in one of them.',
+    'Neither spec.offers nor the MarketplaceAccount limits the price of a machine, so none is rented.',
+    'Set maxPricePerHour under spec.offers, or spec.limits.maxPricePerHour of the MarketplaceAccount.',
   ),
   OfferTaken: retryable(
-    'Someone else rented the offer first; the next one is tried.',
-    'Nothing; or widen the requirements.',
+    'Someone else rented the offer first.',
+    'You need not do anything: the next offer is tried. If this happens often, widen the requirements under spec.offers.',
   ),
   RentalRefused: retryable(
-    'The marketplace refused the rental.',
-    'Read the code in the message; check image, disk and ports.',
+    'The marketplace refused the rental, and nothing was rented.',
+    'Check spec.image, spec.disk and spec.ports; another offer is tried.',
   ),
   InvalidRequest: terminal(
-    'The marketplace calls the request itself wrong.',
+    'The marketplace does not accept the rental request, and nothing was rented.',
     'Correct the field that the message names.',
   ),
   InvalidFilter: terminal(
-    'The marketplace does not accept a filter or order field.',
-    'Correct the field under filters or order.',
+    'A field under filters or order of spec.offers cannot be searched by.',
+    'Correct the field; the message names it.',
   ),
   RentalUncertain: retryable(
-    'A rental was asked for and its outcome is unknown; nothing else is rented until it is settled.',
-    'Wait for the lists; where the marketplace gives no labels back, look for the machine that the message describes.',
+    'The marketplace did not answer a rental, so nothing else is rented until its lists show whether there is a machine.',
+    "You need not do anything unless this stays: then look in the marketplace's console for a machine that this object does not name.",
   ),
   OldMachineNotGone: retryable(
     'The old machine is not confirmed gone, so no other is rented.',
-    'Check the marketplace; destroy the machine there if it stays.',
+    "If this stays, destroy that machine in the marketplace's console.",
   ),
   TooManyRentals: retryable(
-    'The rentals of the last hour reached replacement.maxPerHour.',
-    'Find out why machines end; or raise it.',
+    'As many machines were rented within an hour as spec.replacement.maxPerHour allows, so the next one waits.',
+    'Find out in status.history why the machines ended; raise spec.replacement.maxPerHour if so many are meant.',
   ),
   BreakerOpen: retryable(
-    'Too many machines of the account turned bad at once; nothing is replaced or swept.',
-    'Check the marketplace; it closes by itself, or by the annotation gpurental.dev/close-breaker.',
+    'Too many machines of the account went bad at once, so none is replaced and none is swept.',
+    'Look at the status of the marketplace. This ends after two polls without another bad machine, or by the annotation gpurental.dev/close-breaker on the MarketplaceAccount.',
   ),
-  Paused: progress('The object is paused by spec.paused.', 'Set it to false to go on.'),
+  Paused: progress('The object is paused: spec.paused is true.', 'Set spec.paused to false to go on.'),
   Held: progress(
     'The annotation gpurental.dev/hold keeps the machine from being replaced.',
-    'Remove it to go on.',
+    'Remove the annotation to go on.',
   ),
   AccountMissing: retryable(
     'The MarketplaceAccount does not exist.',
-    'Create it, or name another in a new object.',
+    'Create the account, or make a new object whose spec.accountRef names an existing one.',
   ),
-  AccountNotReady: retryable('The MarketplaceAccount is not ready.', 'Look at its conditions.'),
+  AccountNotReady: retryable(
+    'The MarketplaceAccount is not ready.',
+    'Look at the conditions of the MarketplaceAccount; this object goes on when it is ready.',
+  ),
   NamespaceNotAllowed: terminal(
-    "The account does not allow this object's namespace.",
-    "Change the account's allowedNamespaces.",
+    'The MarketplaceAccount does not allow the namespace of this object.',
+    'Add the namespace to spec.allowedNamespaces of the MarketplaceAccount.',
   ),
   NotPermitted: retryable(
     'The operator lacks a right in Kubernetes.',
-    'Grant the verb that the message names, or widen its scope.',
+    'Grant the verb that the message names to the ServiceAccount of the operator.',
   ),
   LimitReached: terminal(
-    'A limit on lifetime, cost, number or spending is reached.',
-    'Raise the limit that the message names, or delete the object.',
+    'A limit of this object on lifetime or cost is reached.',
+    'Raise spec.maxLifetime or spec.maxTotalCost, or delete the object.',
   ),
   AccountLimitReached: retryable(
-    'A limit of the account leaves no room.',
-    'Raise the limit that the message names, or wait.',
+    'A limit of the MarketplaceAccount leaves no room for another machine.',
+    'Raise the limit that the message names, or wait until other machines end.',
   ),
-  InsufficientCredit: retryable('The login has too little credit.', 'Add credit at the marketplace.'),
+  InsufficientCredit: retryable(
+    'The login has too little credit.',
+    "Add credit in the marketplace's console.",
+  ),
   SSHKeyMissing: retryable(
-    'SSH is wanted and the login has no SSH key.',
-    'Register a key at the marketplace, or set ssh: false.',
+    'SSH is wanted by spec.ssh, and no SSH key is registered for the login.',
+    "Register a key in the marketplace's console or by gpu-rent create ssh-key, or set spec.ssh to false.",
   ),
-  SecretMissing: retryable('A Secret that is named does not exist.', 'Create it, or correct the name.'),
-  SecretKeyMissing: retryable('The Secret lacks the key that is named.', 'Add the key, or correct its name.'),
-  SecretInvalid: retryable('A Secret holds something that cannot be used.', 'Correct its content.'),
+  SecretMissing: retryable(
+    'A Secret that the object names does not exist.',
+    'Create the Secret, or correct its name in the spec.',
+  ),
+  SecretKeyMissing: retryable(
+    'A Secret that the object names lacks the key that is named.',
+    'Add the key to the Secret, or correct the key in the spec.',
+  ),
+  SecretInvalid: retryable(
+    'A Secret that the object names holds something that cannot be used.',
+    'Correct the content of the Secret.',
+  ),
   OnStartTooLong: terminal(
-    'The script is too long even when packed.',
-    'Shorten it, or let it fetch the rest.',
+    'The start script is too long, even packed.',
+    'Shorten spec.onStart, or let it download the rest.',
   ),
-  ImageRefused: terminal('The image cannot be used.', 'Correct spec.image or the pull Secret.'),
+  ImageRefused: terminal(
+    'The image cannot be used.',
+    'Correct spec.image or the Secret in spec.imagePullSecretRef.',
+  ),
 } as const;

@@ -134,14 +134,14 @@ describe('the limits of an object', () => {
       'a lifetime that is over',
       { maxLifetime: '5m' },
       {},
-      { type: 'reached', detail: 'maxLifetime of 5m is over.' },
+      { type: 'reached', detail: 'spec.maxLifetime of 5m is over.' },
     ],
     ['money that is left', { maxTotalCost: '1' }, {}, { type: 'within', reachedInMs: 6_900_000 }],
     [
       'money that is spent',
       { maxTotalCost: '0.04' },
       {},
-      { type: 'reached', detail: 'maxTotalCost of $0.04 is spent.' },
+      { type: 'reached', detail: 'spec.maxTotalCost of $0.04 is spent.' },
     ],
   ] as const)('with %s', (_, manifest, status, expected) => {
     const state = limitState(given(held({}, { spec: manifest, status })));

@@ -14,11 +14,11 @@ export function limitState(observed: Observed): LimitState {
   const { spec, status } = observed.object;
   const lifetime = lifetimeLeft(observed);
   if (lifetime !== undefined && lifetime <= 0) {
-    return { type: 'reached', detail: `maxLifetime of ${spec.maxLifetime} is over.` };
+    return { type: 'reached', detail: `spec.maxLifetime of ${spec.maxLifetime} is over.` };
   }
   const cost = costLeft(observed);
   if (cost !== undefined && cost <= 0) {
-    return { type: 'reached', detail: `maxTotalCost of $${spec.maxTotalCost} is spent.` };
+    return { type: 'reached', detail: `spec.maxTotalCost of $${spec.maxTotalCost} is spent.` };
   }
   const spendIn =
     cost === undefined ? undefined : timeToSpend(cost, parseDollars(status?.cost?.pricePerHour ?? ''));

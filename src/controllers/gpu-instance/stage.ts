@@ -50,7 +50,10 @@ export function heldByRecord(observed: Observed): Extract<Stage, { type: 'held' 
   const { intent, uid, list } = observed;
   const held = (reason: Reason, detail: string) => ({ type: 'held', reason, detail }) as const;
   if (intent.type === 'tampered')
-    return held('IntentTampered', 'The annotation gpurental.dev/rental-intent is not as it was written.');
+    return held(
+      'IntentTampered',
+      'The annotation gpurental.dev/rental-intent was changed by someone else, so nothing is rented or destroyed by it.',
+    );
   if (intent.type === 'unknownVersion') {
     return held(
       'IntentUnknown',

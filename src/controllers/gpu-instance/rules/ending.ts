@@ -34,6 +34,11 @@ export function endMachine(observed: Observed, wish: EndWish): Step {
   return heldBack(observed, wish) ?? destroy(observed, wish, 'Replacing');
 }
 
+/** Why, in a sentence. */
+function whyOf({ reason, detail }: EndWish): string {
+  return detail ?? reasons[reason].sentence;
+}
+
 /** The first thing that forbids to end this machine now. */
 function heldBack(observed: Observed, wish: EndWish): Decision | undefined {
   const { object, account } = observed;
@@ -63,7 +68,7 @@ function holding(
           reason: 'Ready',
           machine: wish.finding,
           ready,
-          atWork: { reason, detail: `${wish.detail ?? wish.reason} ${detail ?? ''}`.trim() },
+          atWork: { reason, detail: `${whyOf(wish)} ${detail ?? reasons[reason].sentence}` },
         }
       : { phase, reason, detail, machine: wish.finding },
     look: { afterMs: 60_000 },
@@ -91,7 +96,7 @@ function destroy(observed: Observed, wish: EndWish, reason: 'Replacing' | 'OldMa
               type: wish.kind === 'lost' ? 'Warning' : 'Normal',
               reason: wish.reason,
               action: 'Replacing',
-              note: `${wish.detail ?? wish.reason}: machine ${machine.instanceId} is being destroyed.`,
+              note: `${whyOf(wish)} Machine ${machine.instanceId} is being destroyed.`,
             },
           ],
     look: { afterMs: wait > 0 ? wait : 1000 },

@@ -117,14 +117,14 @@ function endedForGood(observed: Observed, stage: Unrented): Decision | undefined
   if (last.reason === 'Vanished' && spec.onVanish === 'Hold') {
     return idle(observed, stage, {
       reason: 'VanishedHeld',
-      detail: `Machine ${last.instanceId} was destroyed by someone else, and onVanish is Hold.`,
+      detail: `Machine ${last.instanceId} was destroyed, and not by this operator; spec.onVanish is Hold.`,
     });
   }
   const lost = !CHOSEN_ENDS.has(last.reason);
   return lost && spec.replacement.policy === 'Never'
     ? idle(observed, stage, {
         reason: 'ReplacementOff',
-        detail: `Machine ${last.instanceId} ended (${last.reason}), and replacement.policy is Never.`,
+        detail: `Machine ${last.instanceId} ended (${last.reason}), and spec.replacement.policy is Never.`,
       })
     : undefined;
 }
@@ -145,7 +145,7 @@ function oldMachineListed(observed: Observed, stage: Unrented): Decision | undef
     old &&
     idle(observed, stage, {
       reason: 'OldMachineNotGone',
-      detail: `Machine ${old.row.id} of this object is still listed.`,
+      detail: `Machine ${old.row.id} of this object is still listed by the marketplace, so no other is rented.`,
       look: {
         onList: true,
       },
@@ -162,7 +162,7 @@ function tooManyRentals(observed: Observed, stage: Unrented): Decision | undefin
   if (recent.length < spec.replacement.maxPerHour || oldest === undefined) return undefined;
   return idle(observed, stage, {
     reason: 'TooManyRentals',
-    detail: `${spec.replacement.maxPerHour} machines were rented within the hour.`,
+    detail: `${spec.replacement.maxPerHour} machines were rented within an hour, as many as spec.replacement.maxPerHour allows.`,
     look: {
       afterMs: Math.max(1000, oldest + HOUR_MS - observed.now),
     },
