@@ -1,0 +1,48 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { formatDuration, parseDuration } from './duration.ts';
+
+test.for([
+  ['250ms', 250],
+  ['45s', 45_000],
+  ['5m', 300_000],
+  ['1h30m', 5_400_000],
+  ['1.5h', 5_400_000],
+  ['0.25s', 250],
+  ['10.125s', 10_125],
+  ['1h2m3s4ms', 3_723_004],
+  ['0s', 0],
+] as const)('%s are %i ms', ([text, milliseconds]) => {
+  expect(parseDuration(text)).toBe(milliseconds);
+});
+
+test.for(['', '5', 's', '5d', '-5s', '5 s', 'x5s', '5sx', '1h 30m', '.5s', '1.s', '5S'])(
+  '"%s" is no duration',
+  (text) => {
+    expect(parseDuration(text)).toBeUndefined();
+  },
+);
+
+test.for([
+  [0, '0ms'],
+  [250.4, '250ms'],
+  [999, '999ms'],
+  [1000, '1s'],
+  [45_000, '45s'],
+  [60_000, '1m'],
+  [90_000, '1m30s'],
+  [3_600_000, '1h'],
+  [5_400_000, '1h30m'],
+  [3_605_000, '1h5s'],
+  [90_061_000, '25h1m1s'],
+] as const)('%f ms are written %s', ([milliseconds, text]) => {
+  expect(formatDuration(milliseconds)).toBe(text);
+});
+
+test('whole seconds read as they were written', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 10_000_000 }), (seconds) => {
+      expect(parseDuration(formatDuration(seconds * 1000))).toBe(seconds * 1000);
+    }),
+  );
+});
