@@ -4,7 +4,7 @@ INSTALLED := node_modules/.installed
 
 .DEFAULT_GOAL := help
 
-.PHONY: help install check test demo simulate verify-all generate format build bench clean
+.PHONY: help install check test demo demo-endpoint simulate verify-all generate format build bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ test: $(INSTALLED) ## All tests, on a real Kubernetes API that it sets up itself
 
 demo: $(INSTALLED) ## The whole job on a real Kubernetes API with a simulated marketplace
 	@npm run --silent demo
+
+demo-endpoint: $(INSTALLED) ## An EndpointGroup whose workers follow a load that rises, bursts and ends
+	@npm run --silent demo-endpoint
 
 simulate: $(INSTALLED) ## Seeded schedules of faults (SEEDS=100, SEED=7 to replay one)
 	@npm run --silent simulate

@@ -46,6 +46,11 @@ const PARTS: readonly Suite[] = [
   { name: 'bench: operator', command: ['npm', 'run', '--silent', 'bench'], counts: 'exit' },
   { name: 'bench: simulator', command: ['node', 'bench/simulator.ts'], counts: 'exit' },
   { name: 'demo', command: ['env', 'CI=true', 'npm', 'run', '--silent', 'demo'], counts: 'exit' },
+  {
+    name: 'demo-endpoint',
+    command: ['env', 'CI=true', 'npm', 'run', '--silent', 'demo-endpoint'],
+    counts: 'exit',
+  },
 ];
 
 const only = process.env['ONLY'];

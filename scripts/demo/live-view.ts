@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { Screen, type Terminal } from './screen.ts';
 import { alignColumns } from './table.ts';
 import type { Sighting } from './watcher.ts';
 
@@ -58,34 +59,17 @@ export function plainView(out: { write(text: string): unknown }): View {
   };
 }
 
-const CLEAR_BELOW = '\u001b[0J';
-const up = (lines: number): string => (lines > 0 ? `\u001b[${lines}A\r` : '');
-
 /** Lines above, and below them a table that is drawn anew in place: for terminals. */
-export function terminalView(out: NodeJS.WritableStream & { readonly columns?: number }): View {
-  const lines = plainView({ write: (text) => above(text) });
-  let table: readonly string[] = [];
-  const draw = (): void => {
-    const width = out.columns ?? 120;
-    const [header = '', ...rows] = table;
-    const drawn = ['', styleText('bold', header.slice(0, width)), ...rows.map((row) => row.slice(0, width))];
-    out.write(`${drawn.join('\n')}\n`);
-  };
-  const above = (text: string): void => {
-    if (table.length > 0) out.write(up(table.length + 1) + CLEAR_BELOW);
-    out.write(text);
-    if (table.length > 0) draw();
-  };
+export function terminalView(out: Terminal): View {
+  const screen = new Screen(out);
+  const lines = plainView({ write: (text) => screen.above(text) });
   return {
     heading: (text) => lines.heading(styleText('bold', text)),
     say: lines.say,
     show(before, now) {
       lines.show(before, now);
-      const next = now.size > 0 ? tableOf(now) : [];
-      if (next.join() === table.join()) return;
-      if (table.length > 0) out.write(up(table.length + 1) + CLEAR_BELOW);
-      table = next;
-      if (table.length > 0) draw();
+      const [header = '', ...rows] = now.size > 0 ? tableOf(now) : [];
+      screen.below(now.size > 0 ? ['', styleText('bold', header), ...rows] : []);
     },
   };
 }

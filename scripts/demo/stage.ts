@@ -35,12 +35,18 @@ const secretResource: Resource = {
   namespaced: true,
 };
 
+/** A simulated marketplace that listens. */
+export interface Marketplace {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly controlUrl: string;
+  stop(): Promise<void>;
+}
+
 /** Everything the demo plays on: a real API server, a simulated marketplace, the operator. */
 export interface Stage {
   readonly cluster: Cluster;
   readonly client: KubeClient;
-  readonly simulator: RunningProcess;
-  readonly operator: RunningProcess;
   readonly controlUrl: string;
   readonly logFolder: string;
   /** Ends the operator, the simulator, then the API server. */
@@ -89,7 +95,21 @@ export async function applySample(cluster: Cluster, name: string, spec: Shorteni
   await cluster.kubectl(apply, { stdin: manifest });
 }
 
-async function startOperator(cluster: Cluster, url: string, logFolder: string): Promise<RunningProcess> {
+/** What a demo needs beside what every demo has. */
+export interface StagePlan {
+  /** A `gpu-rent simulator` process unless given. */
+  readonly openMarketplace?: (logFolder: string) => Promise<Marketplace>;
+  readonly operatorFlags?: readonly string[];
+}
+
+interface OperatorPlan {
+  readonly cluster: Cluster;
+  readonly url: string;
+  readonly logFolder: string;
+  readonly flags: readonly string[];
+}
+
+async function startOperator({ cluster, url, logFolder, flags }: OperatorPlan): Promise<RunningProcess> {
   const { kubeconfigPath } = await cluster.kubeconfigFor({
     serviceAccount: { namespace: SYSTEM_NAMESPACE, name: OPERATOR_ACCOUNT },
   });
@@ -103,28 +123,32 @@ async function startOperator(cluster: Cluster, url: string, logFolder: string): 
       ...['--marketplace-url', url, '--address-map', '203.0.113.0/24=127.0.0.1'],
       ...['--metrics-bind-address', '0', '--health-probe-bind-address', '0'],
       ...durations,
+      ...flags,
     ],
   });
 }
 
 /** Sets everything up; what was begun is taken down again where a later step fails. */
-export async function setStage(tell: (line: string) => void): Promise<Stage> {
+export async function setStage(tell: (line: string) => void, plan: StagePlan = {}): Promise<Stage> {
   const undo: (() => Promise<void>)[] = [];
   const dismantle = async (): Promise<void> => {
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
-    return { ...(await build(tell, undo)), dismantle };
+    return { ...(await build({ tell, undo, plan })), dismantle };
   } catch (error) {
     await dismantle();
     throw error;
   }
 }
 
-async function build(
-  tell: (line: string) => void,
-  undo: (() => Promise<void>)[],
-): Promise<Omit<Stage, 'dismantle'>> {
+interface Building {
+  readonly tell: (line: string) => void;
+  readonly undo: (() => Promise<void>)[];
+  readonly plan: StagePlan;
+}
+
+async function build({ tell, undo, plan }: Building): Promise<Omit<Stage, 'dismantle'>> {
   const cluster = await startCluster({ report: tell });
   undo.push(() => cluster.stop());
   tell(`Kubernetes API ready (${cluster.source}).`);
@@ -132,19 +156,30 @@ async function build(
   undo.push(close);
   const logFolder = join(cluster.folder, 'logs');
   mkdirSync(logFolder, { recursive: true });
-  const simulator = startGpuRent({
-    name: 'simulator',
-    logFolder,
-    args: ['simulator', '--port', '0', '--control', '--seed', '42', '--boot-scale', '0.02'],
-  });
-  undo.push(() => simulator.stop());
-  const { url, apiKey, control } = (await simulator.ready) as Record<'url' | 'apiKey' | 'control', string>;
+  const marketplace = await (plan.openMarketplace ?? openSimulator)(logFolder);
+  undo.push(() => marketplace.stop());
+  const { url, apiKey, controlUrl } = marketplace;
   tell(`Simulated marketplace at ${url}.`);
   for (const part of ['crds', 'namespace.yaml', 'service-account.yaml', 'rbac.yaml']) {
     await cluster.kubectl(['apply', '--server-side', '-f', join(REPOSITORY, 'deploy', 'base', part)]);
   }
   await createKeySecret(client, apiKey);
-  const operator = await startOperator(cluster, url, logFolder);
+  const operator = await startOperator({ cluster, url, logFolder, flags: plan.operatorFlags ?? [] });
   undo.push(() => operator.stop());
-  return { cluster, client, simulator, operator, controlUrl: control, logFolder };
+  return { cluster, client, controlUrl, logFolder };
+}
+
+async function openSimulator(logFolder: string): Promise<Marketplace> {
+  const simulator = startGpuRent({
+    name: 'simulator',
+    logFolder,
+    args: ['simulator', '--port', '0', '--control', '--seed', '42', '--boot-scale', '0.02'],
+  });
+  try {
+    const { url, apiKey, control } = (await simulator.ready) as Record<'url' | 'apiKey' | 'control', string>;
+    return { url, apiKey, controlUrl: control, stop: () => simulator.stop() };
+  } catch (error) {
+    await simulator.stop();
+    throw error;
+  }
 }

@@ -60,17 +60,23 @@ interface EventObject extends KubeObject {
 export class EventReader {
   readonly #client: KubeClient;
   readonly #namespace: string;
+  readonly #kind: string | undefined;
   readonly #told = new Set<string>();
 
-  constructor(client: KubeClient, namespace: string) {
+  /** Those of every kind of object unless `kind` is given. */
+  constructor(client: KubeClient, namespace: string, kind?: string) {
     this.#client = client;
     this.#namespace = namespace;
+    this.#kind = kind;
   }
 
   /** The events that came since the last call, oldest first. */
   async newLines(): Promise<readonly string[]> {
     const { items } = await this.#client.list<EventObject>(eventResource, { namespace: this.#namespace });
-    const fresh = items.filter((event) => !this.#told.has(event.metadata.uid ?? ''));
+    const fresh = items.filter(
+      ({ metadata, regarding }) =>
+        !this.#told.has(metadata.uid ?? '') && (this.#kind ?? regarding?.kind) === regarding?.kind,
+    );
     for (const event of fresh) this.#told.add(event.metadata.uid ?? '');
     return fresh.map(({ type, reason, note, regarding }) =>
       `  event ${type === 'Warning' ? 'Warning ' : ''}${reason} ${regarding?.name}: ${note}`.trimEnd(),

@@ -68,6 +68,16 @@ export class WorkerFleet {
     return [...this.#workers.values()].reduce((sum, worker) => sum + worker.queue, 0);
   }
 
+  /** Workers that run and that the Service leads to. */
+  get open(): number {
+    return this.#running().filter((contract) => this.#isPublished(contract)).length;
+  }
+
+  /** Machines that run. */
+  get running(): number {
+    return this.#running().length;
+  }
+
   /** Brings every worker up to now. */
   advance(): void {
     const now = this.#options.clock.now();
