@@ -1,8 +1,8 @@
 import type { SimRequest } from './answer.ts';
+import type { JsonObject } from './json.ts';
 import { Refusal } from './refusal.ts';
 import type { Caller, Route } from './route.ts';
 import type { Settings } from './settings.ts';
-import type { JsonObject } from './world.ts';
 import type { WorldStore } from './world-store.ts';
 
 /** 401 with the text on which public clients act. */

@@ -1,5 +1,5 @@
+import type { Json, JsonObject } from './json.ts';
 import { badRequest } from './refusal.ts';
-import type { Json, JsonObject } from './world.ts';
 
 const MAX_DEPTH = 32;
 const LARGE_BYTES = 256 * 1_048_576;

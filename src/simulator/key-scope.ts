@@ -1,7 +1,7 @@
-import type { Call } from './permissions.ts';
+import type { Json, JsonObject } from './json.ts';
 import { isObject } from './request-body.ts';
 import type { Route } from './route.ts';
-import type { Json, JsonObject } from './world.ts';
+import type { Call } from './routed-call.ts';
 
 /*
  * What a category of a scoped key lets through (specification 5.3). `{}` is the whole category; names of

@@ -1,15 +1,7 @@
 import { scopeAllows } from './key-scope.ts';
 import { isObject } from './request-body.ts';
-import type { Route } from './route.ts';
-import type { ApiKey, JsonObject } from './world.ts';
-
-/** A call that has been routed and is about to be made. */
-export interface Call {
-  readonly route: Route;
-  readonly params: Readonly<Record<string, string | undefined>>;
-  readonly query: URLSearchParams;
-  readonly body: JsonObject;
-}
+import type { Call } from './routed-call.ts';
+import type { ApiKey } from './world.ts';
 
 /**
  * Whether a key may make a call (specification section 5). A full key may; a scoped one needs the

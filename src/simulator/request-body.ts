@@ -1,5 +1,5 @@
+import type { Json, JsonObject } from './json.ts';
 import { badRequest } from './refusal.ts';
-import type { Json, JsonObject } from './world.ts';
 
 /*
  * Readers of one field of a body. Null counts as absent, numbers may arrive as strings, unknown keys are

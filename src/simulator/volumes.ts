@@ -1,9 +1,10 @@
 import type { Volume, VolumeKind, VolumeListing } from './account-rows.ts';
 import { between, chance } from './chance.ts';
+import type { JsonObject } from './json.ts';
 import { compareColumns, comparison } from './market/search.ts';
 import type { SearchQuery } from './market/search-query.ts';
 import { Refusal } from './refusal.ts';
-import type { Column, Contract, JsonObject, Machine, Offer, World } from './world.ts';
+import type { Column, Contract, Machine, Offer, World } from './world.ts';
 
 /* Disk volumes and the hosts' ask listings they are rented from (specification 2.1, 3.2, 4.1). PURE. */
 

@@ -1,6 +1,7 @@
+import type { Json, JsonObject } from './json.ts';
 import { badRequest } from './refusal.ts';
 import { isObject, textOf } from './request-body.ts';
-import { emptyTables, type Json, type JsonObject, type TableName, type World } from './world.ts';
+import { emptyTables, type TableName, type World } from './world.ts';
 
 /*
  * The world as one JSON document: `now`, `seed`, `settings`, `counters`, a list of rows per table, and

@@ -1,6 +1,7 @@
 import type { MicroDollars } from '../lib/money.ts';
 import type { SshKey, Variable, Volume, VolumeListing } from './account-rows.ts';
 import type { DeploymentRow } from './deployment-rows.ts';
+import type { JsonObject } from './json.ts';
 import type { EndpointGroupRow, WorkerGroupRow, WorkerRow } from './scaling/rows.ts';
 import type { SigningKey } from './scaling/signing-key.ts';
 import { defaultSettings, type Settings } from './settings.ts';
@@ -14,10 +15,6 @@ import type { SentCode, TfaAccount } from './tfa/state.ts';
  * To add a table: declare its row (with a numeric `id`) in a file of your own, then add one line to
  * `Tables` and one to `emptyTables` below. Persistence and `/sim/world` follow by themselves.
  */
-
-/** JSON as it is parsed. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
-export type JsonObject = { readonly [key: string]: Json };
 
 /** A login of the marketplace (specification 2.4). */
 export interface User {

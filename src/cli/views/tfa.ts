@@ -1,4 +1,4 @@
-import type { TfaMethod, TfaStatus } from '../../marketplace/tfa/methods.ts';
+import type { TfaMethod, TfaStatus } from '../../marketplace/tfa/status.ts';
 import { timeText } from '../amounts.ts';
 import type { View } from '../output.ts';
 

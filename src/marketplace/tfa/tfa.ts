@@ -18,11 +18,10 @@ import {
   readStatus,
   removeMethod,
   setUpTotp,
-  type TfaMethod,
-  type TfaStatus,
   type UpdateRequest,
   updateMethod,
 } from './methods.ts';
+import type { TfaMethod, TfaStatus } from './status.ts';
 import type { BearerVerification, LoggedOutVerification } from './verification.ts';
 
 /** What a caller may do who is logged out and holds nothing but the secret of a login (specification 4.8). */

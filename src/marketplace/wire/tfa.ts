@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { Secret } from '../../lib/secret.ts';
-import type { TfaMethod, TfaStatus } from '../tfa/methods.ts';
+import type { TfaMethod, TfaStatus } from '../tfa/status.ts';
 import { looseBoolean, looseInteger, looseNumber, looseText, wireId } from './scalars.ts';
 import { userReply } from './user.ts';
 

@@ -1,9 +1,10 @@
 import type { Random } from '../../lib/random.ts';
 import { type FaultEntry, type FaultName, type FaultTarget, faultEntry } from '../faults.ts';
+import type { JsonObject } from '../json.ts';
 import { badRequest } from '../refusal.ts';
 import { integerField, numberField, requiredString, stringField } from '../request-body.ts';
 import type { Route } from '../route.ts';
-import type { ActiveFault, JsonObject, World } from '../world.ts';
+import type { ActiveFault, World } from '../world.ts';
 import type { WorldStore } from '../world-store.ts';
 
 /* Which faults are in force, and whether one strikes a call. They are rows of the world. */

@@ -2,8 +2,9 @@ import { gzipSync } from 'node:zlib';
 import { type Clock, sleep } from '../../lib/clock.ts';
 import { type Answer, JSON_TYPE } from '../answer.ts';
 import type { ReplyFaultName } from '../faults.ts';
+import type { Json, JsonObject } from '../json.ts';
 import { isObject } from '../request-body.ts';
-import type { ActiveFault, Json, JsonObject } from '../world.ts';
+import type { ActiveFault } from '../world.ts';
 import type { Draft } from './call-faults.ts';
 
 /* What faults do to a finished reply; its effect has happened. */

@@ -1,6 +1,6 @@
+import type { Json } from '../json.ts';
 import { Refusal } from '../refusal.ts';
 import { isObject, textOf } from '../request-body.ts';
-import type { Json } from '../world.ts';
 
 /*
  * `env` of a rental: variables by name with container options among the keys (`-p 8080:8080`), or one

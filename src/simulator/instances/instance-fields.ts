@@ -1,5 +1,6 @@
+import type { JsonObject } from '../json.ts';
 import { secondOf } from '../ledger.ts';
-import type { Column, Contract, JsonObject, Machine, Offer, World } from '../world.ts';
+import type { Column, Contract, Machine, Offer, World } from '../world.ts';
 
 /* What an instance's row shows as long as nobody changes its contract. PURE. */
 

@@ -1,6 +1,6 @@
+import type { Json } from '../json.ts';
 import { Refusal } from '../refusal.ts';
 import { isObject, textOf } from '../request-body.ts';
-import type { Json } from '../world.ts';
 
 /*
  * The query of a paged list: `select_filters`, `order_by`, `limit`, `select_cols`, `after_token`, each as

@@ -1,6 +1,7 @@
+import type { Json, JsonObject } from '../json.ts';
 import { rowsOf } from '../remembered.ts';
 import { callerOf, type RouteContext } from '../route.ts';
-import type { ActiveFault, Contract, Json, JsonObject } from '../world.ts';
+import type { ActiveFault, Contract } from '../world.ts';
 import { shownStatus } from './boot.ts';
 import { instanceJson, instanceRow } from './instance-row.ts';
 

@@ -1,4 +1,4 @@
-import type { Json } from '../world.ts';
+import type { Json } from '../json.ts';
 import { compareValues, type ListQuery, pageToken } from './list-query.ts';
 
 /* One page of a list: filtered, ordered with the id as last word, cut behind the token. PURE. */

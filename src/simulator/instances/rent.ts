@@ -1,4 +1,5 @@
 import { microDollars } from '../../lib/money.ts';
+import type { Json, JsonObject } from '../json.ts';
 import { creditMicros } from '../ledger.ts';
 import { diskMicrosPerHour } from '../market/offer-row.ts';
 import { Refusal } from '../refusal.ts';
@@ -12,7 +13,7 @@ import {
   textOf,
 } from '../request-body.ts';
 import { callerOf, type RouteContext } from '../route.ts';
-import type { ApiKey, Contract, Json, JsonObject, Machine, Offer, Template, Transition } from '../world.ts';
+import type { ApiKey, Contract, Machine, Offer, Template, Transition } from '../world.ts';
 import { bootTimeline } from './boot.ts';
 import { readEnv } from './container-options.ts';
 import { holdContract } from './contract-state.ts';

@@ -1,6 +1,7 @@
+import type { Json, JsonObject } from '../json.ts';
 import { Refusal } from '../refusal.ts';
 import { integerField, isObject, stringField } from '../request-body.ts';
-import type { Json, JsonObject, Template, World } from '../world.ts';
+import type { Template, World } from '../world.ts';
 
 /* Templates that a rental names. PURE. */
 

@@ -1,5 +1,6 @@
+import type { Json } from '../json.ts';
 import type { Settings } from '../settings.ts';
-import type { Column, Json, Offer, World } from '../world.ts';
+import type { Column, Offer, World } from '../world.ts';
 
 /*
  * An offer as a reply shows it: its own columns and those that depend on the time, on the storage asked

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { simulatedService } from '../../../test/builders/simulated-service.ts';
-import type { JsonObject } from '../world.ts';
+import type { JsonObject } from '../json.ts';
 import { seededCatalog } from './catalog.ts';
 import { GPU_MODELS } from './gpu-models.ts';
 

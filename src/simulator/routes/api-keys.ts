@@ -1,7 +1,8 @@
+import type { Json, JsonObject } from '../json.ts';
 import { Refusal } from '../refusal.ts';
 import { isObject, requiredString, stringField } from '../request-body.ts';
 import { type Caller, callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
-import type { ApiKey, Json, JsonObject } from '../world.ts';
+import type { ApiKey } from '../world.ts';
 import { endpoint } from './endpoint.ts';
 
 /* API keys (specification 2.5, 5): the secret is shown once, at creation. */

@@ -1,8 +1,8 @@
 import { readListQuery } from '../instances/list-query.ts';
 import { pageOf } from '../instances/paging.ts';
+import type { JsonObject } from '../json.ts';
 import { contractMicros, creditMicros, ledger, secondOf } from '../ledger.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
-import type { JsonObject } from '../world.ts';
 import { endpoint } from './endpoint.ts';
 
 /* Bills, drawn from the ledger: one charge per contract. */

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../json.ts';
 import { Refusal } from '../refusal.ts';
 import { requiredString, stringField } from '../request-body.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
@@ -5,7 +6,6 @@ import { defaultOptions, readOptions } from '../scaling/options.ts';
 import { workersOf } from '../scaling/refresh-workers.ts';
 import { ENDPOINT_STATES, type EndpointGroupRow, type EndpointState } from '../scaling/rows.ts';
 import { groupsOf } from '../scaling/scale-endpoint.ts';
-import type { JsonObject } from '../world.ts';
 import { endpoint } from './endpoint.ts';
 import { destroy } from './instances-change.ts';
 

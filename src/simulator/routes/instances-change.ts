@@ -5,11 +5,12 @@ import {
   startContract,
   stopContract,
 } from '../instances/contract-state.ts';
+import type { Json } from '../json.ts';
 import { creditMicros } from '../ledger.ts';
 import { badRequest, Refusal } from '../refusal.ts';
 import { integerField, listField, stringField } from '../request-body.ts';
 import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
-import type { Contract, Json } from '../world.ts';
+import type { Contract } from '../world.ts';
 import { endpoint } from './endpoint.ts';
 import { ownContract } from './instances-read.ts';
 

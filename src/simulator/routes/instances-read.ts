@@ -9,10 +9,11 @@ import {
   statusOf,
 } from '../instances/listing.ts';
 import { pageOf } from '../instances/paging.ts';
+import type { Json, JsonObject } from '../json.ts';
 import { contractMicros, creditMicros, ratePerHour, secondOf } from '../ledger.ts';
 import { Refusal } from '../refusal.ts';
 import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
-import type { Contract, Json, JsonObject } from '../world.ts';
+import type { Contract } from '../world.ts';
 import { endpoint } from './endpoint.ts';
 
 /* Reading instances (specification 4.3 and 4.6), and the lists of the public service. */

@@ -1,8 +1,8 @@
+import type { JsonObject } from '../json.ts';
 import { badRequest } from '../refusal.ts';
 import { booleanField, integerField, stringField } from '../request-body.ts';
 import type { RemoveCall } from '../tfa/methods.ts';
 import type { Proof } from '../tfa/verify.ts';
-import type { JsonObject } from '../world.ts';
 
 const E164 = /^\+[1-9]\d{6,14}$/;
 const SIX_DIGITS = /^\d{6}$/;

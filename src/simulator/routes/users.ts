@@ -1,8 +1,9 @@
+import type { JsonObject } from '../json.ts';
 import { creditMicros } from '../ledger.ts';
 import { badRequest } from '../refusal.ts';
 import { stringField } from '../request-body.ts';
 import { BOTH, callerOf, json, type Profile, type Reply, type Route, type RouteContext } from '../route.ts';
-import type { JsonObject, User, World } from '../world.ts';
+import type { User, World } from '../world.ts';
 import { endpoint } from './endpoint.ts';
 
 /* The current user (specification 4.2) and its profile. */

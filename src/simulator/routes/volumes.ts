@@ -1,10 +1,10 @@
 import type { Volume, VolumeKind, VolumeListing } from '../account-rows.ts';
+import type { Json, JsonObject } from '../json.ts';
 import { readSearch } from '../market/search-query.ts';
 import { badRequest, Refusal } from '../refusal.ts';
 import { integerField, numberField, requiredInteger, stringField } from '../request-body.ts';
 import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import { attachedTo, findListings, freeGB, listingToUnlist } from '../volumes.ts';
-import type { Json, JsonObject } from '../world.ts';
 import { endpoint } from './endpoint.ts';
 
 /* Volumes: hosts list and unlist disk, users rent, clone and delete volumes (specification 4.1). */

@@ -1,4 +1,5 @@
 import { findTemplate } from '../instances/templates.ts';
+import type { JsonObject } from '../json.ts';
 import { readSearch } from '../market/search-query.ts';
 import { Refusal } from '../refusal.ts';
 import { integerField, isObject, numberField, stringField } from '../request-body.ts';
@@ -6,7 +7,6 @@ import { callerOf, json, type Reply, type Route, type RouteContext } from '../ro
 import { workersOf } from '../scaling/refresh-workers.ts';
 import { readFilters } from '../scaling/rent-worker.ts';
 import type { EndpointGroupRow, WorkerGroupRow } from '../scaling/rows.ts';
-import type { JsonObject } from '../world.ts';
 import { endpoint } from './endpoint.ts';
 import { destroyMachine, noSuchEndpoint } from './endpoint-groups.ts';
 

@@ -1,6 +1,6 @@
+import type { JsonObject } from '../json.ts';
 import { Refusal } from '../refusal.ts';
 import { numberField } from '../request-body.ts';
-import type { JsonObject } from '../world.ts';
 import type { ScalingOptions } from './rows.ts';
 
 /** An option of specification 4.9: its default and the values it takes. */

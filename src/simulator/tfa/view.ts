@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../world.ts';
+import type { Json, JsonObject } from '../json.ts';
 import { isAuthorized } from './authorize.ts';
 import { backupCodesRemaining } from './backup-codes.ts';
 import { epochSeconds, failureCounts } from './lockout.ts';
