@@ -20,6 +20,7 @@ import { createTransport } from '../src/runtime/undici-transport.ts';
 import { startCluster } from '../test/cluster/cluster.ts';
 import { findFreePort } from '../test/cluster/free-port.ts';
 import { startCountingProxy } from './operator/counting-proxy.ts';
+import { imageEnvironment } from './operator/image-environment.ts';
 
 const INSTANCES = Number(process.env['INSTANCES'] ?? 1000);
 const LATENCY_RUNS = Number(process.env['LATENCY_RUNS'] ?? 30);
@@ -102,6 +103,7 @@ const operator = startGpuRent({
   entry: join(import.meta.dirname, '..', 'dist', 'gpu-rent.mjs'),
   logFolder: cluster.folder,
   env: {
+    ...imageEnvironment(),
     NODE_OPTIONS: `--import ${join(import.meta.dirname, 'operator', 'event-loop-probe.mjs')}`,
     EVENT_LOOP_FILE: eventLoopFile,
   },
@@ -181,6 +183,7 @@ async function main(): Promise<Record<string, unknown>> {
     instances: INSTANCES,
     secondsToAllRunning: Math.round(seconds),
     residentMB: Math.round((figures['rss'] ?? 0) / 1e6),
+    peakResidentMB: Math.round((figures['peak'] ?? 0) / 1e6),
     heapUsedMB: Math.round((figures['heapUsed'] ?? 0) / 1e6),
     eventLoopDelayMs: { p99: figures['p99'], max: figures['max'] },
     atRest: {
@@ -194,7 +197,8 @@ async function main(): Promise<Record<string, unknown>> {
 }
 
 try {
-  process.stdout.write(`${JSON.stringify(await main())}\n`);
+  const ended = operator.ended.then((why) => Promise.reject(new Error(why)));
+  process.stdout.write(`${JSON.stringify(await Promise.race([main(), ended]))}\n`);
 } finally {
   await operator.stop();
   await simulator.stop();

@@ -4,6 +4,7 @@ import { systemClock } from './lib/clock.ts';
 import type { Env } from './lib/env.ts';
 import { systemRandom } from './lib/random.ts';
 import { exposeOperator } from './main/exposition.ts';
+import { preferLittleMemory } from './main/little-memory.ts';
 import { createMachineProber } from './main/machine-prober.ts';
 import { createOperator, type Operator } from './main/operator.ts';
 import { servePageSet } from './main/page-set.ts';
@@ -33,6 +34,7 @@ const PRIVATE_NETWORKS = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.
  * clean end, 1 where the lease was lost, so that whatever runs the process starts it again.
  */
 export async function runOperator(config: Config, process: OperatorProcess): Promise<number> {
+  preferLittleMemory();
   const destination = process.logDestination;
   const log = createLogger({ level: config.logLevel, ...(destination && { destination }) });
   const clock = systemClock;

@@ -8,7 +8,14 @@ delay.enable();
 setInterval(() => {
   const milliseconds = (nanoseconds) => Math.round(nanoseconds / 1e4) / 100;
   const { rss, heapUsed } = process.memoryUsage();
-  const figures = { p99: milliseconds(delay.percentile(99)), max: milliseconds(delay.max), rss, heapUsed };
+  const peak = process.resourceUsage().maxRSS * 1024;
+  const figures = {
+    p99: milliseconds(delay.percentile(99)),
+    max: milliseconds(delay.max),
+    rss,
+    peak,
+    heapUsed,
+  };
   if (file) writeFileSync(file, JSON.stringify(figures));
 }, 500).unref();
 process.on('SIGUSR2', () => delay.reset());

@@ -10,6 +10,7 @@ import {
   type ReconcileOutcome,
   silentMetrics,
 } from './metrics-ports.ts';
+import { Turns } from './turns.ts';
 import { createWorkQueue, type WorkQueue } from './work-queue.ts';
 
 /** How a pass ended. */
@@ -77,8 +78,16 @@ export function createController(options: ControllerOptions): Controller {
   const pass = createPass({ ...options, queue, metrics, ending: ending.signal });
   let started = false;
 
+  const turns = new Turns(clock);
+  const take = async (): Promise<string | undefined> => {
+    if (queue.length() > 0) await turns.next();
+    const mustWait = queue.length() === 0;
+    const key = await queue.get();
+    if (mustWait) turns.begin();
+    return key;
+  };
   const work = async (): Promise<void> => {
-    for (let key = await queue.get(); key !== undefined; key = await queue.get()) await pass(key);
+    for (let key = await take(); key !== undefined; key = await take()) await pass(key);
   };
   return {
     name,
