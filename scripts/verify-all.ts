@@ -34,12 +34,7 @@ const PARTS: readonly Suite[] = [
     counts: 'vitest',
   },
   {
-    name: 'schemas of three Kubernetes versions',
-    command: ['node', 'scripts/verify/kubernetes-versions.ts'],
-    counts: 'exit',
-  },
-  {
-    name: "other projects' programs: Helm 3, helm-unittest, promtool, kube-score, actionlint, older Node",
+    name: "other projects' programs: Helm 3, helm-unittest, promtool, kube-score, kubernetes-validate, actionlint, older Node",
     command: ['vitest', 'run', '--project', 'verify'],
     counts: 'vitest',
   },

@@ -34,12 +34,15 @@ const ofKinds = (
       .map(({ metadata }) => metadata.name),
 });
 
-function selects(selector: unknown, workload: Workload): boolean {
-  const labels = workload.spec.template.metadata.labels;
+function matches(selector: unknown, labels: unknown): boolean {
+  const carried = (labels ?? {}) as Record<string, string>;
   return Object.entries((selector ?? {}) as Record<string, string>).every(
-    ([name, value]) => labels[name] === value,
+    ([name, value]) => carried[name] === value,
   );
 }
+
+const selects = (selector: unknown, workload: Workload): boolean =>
+  matches(selector, workload.spec.template.metadata.labels);
 
 const specOf = (object: Manifest) => (object.spec ?? {}) as Record<string, unknown>;
 const matchLabels = (selector: unknown) => (selector as { matchLabels?: unknown } | undefined)?.matchLabels;
@@ -57,15 +60,17 @@ export const lintChecks: readonly LintCheck[] = [
     'ServiceMonitor',
     (monitor, objects) =>
       !ofKind(objects, 'Service').some(({ metadata }) =>
-        Object.entries((matchLabels(specOf(monitor).selector) ?? {}) as Record<string, string>).every(
-          ([name, value]) => (metadata.labels as Record<string, string>)[name] === value,
-        ),
+        matches(matchLabels(specOf(monitor).selector), metadata.labels),
       ),
   ),
   ofKinds(
     'dangling-networkpolicy',
     'NetworkPolicy',
-    (policy, objects) => !selects(matchLabels(specOf(policy).podSelector), workloadOf(objects)),
+    (policy, objects) =>
+      !selects(matchLabels(specOf(policy).podSelector), workloadOf(objects)) &&
+      !ofKind(objects, 'Pod').some(({ metadata }) =>
+        matches(matchLabels(specOf(policy).podSelector), metadata.labels),
+      ),
   ),
   ofKinds('dangling-networkpolicypeer-podselector', 'NetworkPolicy', (policy) =>
     /podSelector":\{"match/.test(JSON.stringify([specOf(policy).ingress, specOf(policy).egress])),

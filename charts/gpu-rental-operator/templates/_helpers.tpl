@@ -138,8 +138,12 @@ annotations:
 {{- end }}
 
 {{/* Of the test's objects: never those by which the Deployment and its Services find Pods. */}}
-{{- define "gpu-rental-operator.testLabels" -}}
+{{- define "gpu-rental-operator.testSelectorLabels" -}}
 app.kubernetes.io/name: {{ include "gpu-rental-operator.name" . | trunc 58 }}-test
 app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "gpu-rental-operator.testLabels" -}}
+{{ include "gpu-rental-operator.testSelectorLabels" . }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}

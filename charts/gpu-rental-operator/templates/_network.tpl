@@ -6,3 +6,37 @@
     cidr: ::/0
     except: ["::1/128", fc00::/7, fe80::/10]
 {{- end }}
+
+{{/* What both the operator and `helm test` have to reach: names, Kubernetes, marketplaces, and what the values add. */}}
+{{- define "gpu-rental-operator.baseEgress" -}}
+{{- $settings := .Values.networkPolicy -}}
+# Names.
+- ports:
+    - { port: 53, protocol: UDP }
+    - { port: 53, protocol: TCP }
+  to:
+    - namespaceSelector: {}
+# Kubernetes.
+- ports:
+    {{- range $settings.apiServer.ports }}
+    - { port: {{ . }}, protocol: TCP }
+    {{- end }}
+  {{- with $settings.apiServer.cidrs }}
+  to:
+    {{- range . }}
+    - ipBlock: { cidr: {{ . | quote }} }
+    {{- end }}
+  {{- end }}
+# Marketplaces; addresses behind their names change, so only private networks can be left out.
+- ports:
+    {{- range $settings.marketplace.ports }}
+    - { port: {{ . }}, protocol: TCP }
+    {{- end }}
+  {{- if not .Values.marketplace.allowPrivateAddresses }}
+  to:
+    {{- include "gpu-rental-operator.publicAddresses" . | nindent 4 }}
+  {{- end }}
+{{- with $settings.extraEgress }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}

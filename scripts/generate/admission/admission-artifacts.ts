@@ -5,12 +5,12 @@ import { GUARD_NAME, guardBindingSpec, guardPolicy } from './in-use-guard.ts';
 import { objectPolicies } from './object-policies.ts';
 
 /** Where `deploy/` installs. */
-const DEPLOYED: Installation = {
+const DEPLOYED = {
   name: 'gpu-rental-operator',
   operatorUser: 'system:serviceaccount:gpu-rental-system:gpu-rental-operator',
   breakGlassGroup: 'gpurental.dev:break-glass',
   labels: { 'app.kubernetes.io/name': 'gpu-rental-operator' },
-};
+} satisfies Installation;
 
 /** Marks that Helm's own expressions replace: they would not survive as YAML. */
 const IN_CHART: Installation = {
