@@ -18,7 +18,10 @@ export async function readTextFile(path: string, flag: string, context: CommandC
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    throw usageError(`${flag}: cannot read ${path} (${(error as NodeJS.ErrnoException).code}).`);
+    throw usageError(
+      `${flag}: cannot read ${path} (${(error as NodeJS.ErrnoException).code}).`,
+      'Give the path of a file that can be read, or - for stdin.',
+    );
   }
 }
 

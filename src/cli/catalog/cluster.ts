@@ -19,6 +19,12 @@ export const CLUSTER: CatalogGroup = {
       load: async () => (await import('../commands/explain.ts')).explainCommand,
     },
     {
+      name: 'simulate epg',
+      summary: 'Replay a load through the scaling of an EndpointGroup: what would it have done, and cost?',
+      aliases: ['simulate endpointgroup'],
+      load: async () => (await import('../commands/simulate-epg.ts')).simulateEpg,
+    },
+    {
       name: 'wait',
       summary: 'Wait until an object is ready, gone, or as a condition says.',
       load: async () => (await import('../commands/wait.ts')).waitCommand,

@@ -4,6 +4,7 @@ import { type MicroDollars, parseDollars } from '../../lib/money.ts';
 import type { ChoosableWorker } from './choose-workers.ts';
 import type { LoadView, WorkerLoad } from './load/view.ts';
 import { isOldTemplate } from './template.ts';
+import { median, usualPerf } from './usual-perf.ts';
 import type { Worker } from './worker.ts';
 
 export interface WorkersInput {
@@ -18,35 +19,28 @@ export interface WorkersInput {
 
 /** Work per second of one more worker: the median of what workers told, else what the group expects. */
 export function expectedPerf({ spec, workers, load }: WorkersInput): number | undefined {
-  return perfOfLike(workers, load, undefined) ?? statedPerf(spec);
+  return usualPerf(toldPerfs(workers, load), spec.expectedPerf);
 }
 
-function statedPerf({ expectedPerf: stated }: EndpointGroupSpec): number | undefined {
-  const perf = stated === undefined ? 0 : Number(stated);
-  return perf > 0 ? perf : undefined;
-}
-
-/** The median of what workers of one GPU told; of all workers where `gpu` is undefined. */
-function perfOfLike(workers: readonly Worker[], load: LoadView, gpu: string | undefined): number | undefined {
-  const told = workers
-    .filter((worker) => gpu === undefined || worker.gpu === gpu)
-    .flatMap((worker) => load.workers.get(worker.name)?.maxPerf ?? [])
-    .sort((a, b) => a - b);
-  const middle = told.length >> 1;
-  const upper = told[middle];
-  if (upper === undefined) return undefined;
-  return told.length % 2 === 1 ? upper : ((told[middle - 1] ?? upper) + upper) / 2;
+function toldPerfs(workers: readonly Worker[], load: LoadView): readonly number[] {
+  return workers.flatMap(({ name }) => load.workers.get(name)?.maxPerf ?? []);
 }
 
 /** What a new worker may cost at most: the dearest alternative; else what the dearest of its siblings costs. */
 export function priceOfNew({ spec, workers }: WorkersInput): MicroDollars | undefined {
-  const caps = (spec.template.spec.offers ?? []).map(({ maxPricePerHour }) =>
+  const dearest = dearestOffer(spec);
+  if (dearest !== undefined) return dearest;
+  const paid = workers.flatMap((worker) => worker.pricePerHour ?? []);
+  return paid.length > 0 ? Math.max(...paid) : undefined;
+}
+
+/** The most that any alternative of the template may cost; undefined where one of them does not say. */
+export function dearestOffer({ template }: EndpointGroupSpec): MicroDollars | undefined {
+  const caps = (template.spec.offers ?? []).map(({ maxPricePerHour }) =>
     maxPricePerHour === undefined ? undefined : parseDollars(maxPricePerHour),
   );
   const known = caps.filter((cap) => cap !== undefined);
-  if (known.length > 0 && known.length === caps.length) return Math.max(...known);
-  const paid = workers.flatMap((worker) => worker.pricePerHour ?? []);
-  return paid.length > 0 ? Math.max(...paid) : undefined;
+  return known.length > 0 && known.length === caps.length ? Math.max(...known) : undefined;
 }
 
 /** The workers as numbers and choices count them. */
@@ -75,10 +69,12 @@ export function scalingWorkers(input: WorkersInput): readonly ChoosableWorker[] 
   });
 }
 
-function perfOf(worker: Worker, input: WorkersInput, usual: number | undefined): number {
-  const own = input.load.workers.get(worker.name)?.maxPerf;
-  const like = worker.gpu === undefined ? undefined : perfOfLike(input.workers, input.load, worker.gpu);
-  return own ?? like ?? usual ?? 0;
+/** Its own figure, else the median of the same GPU, else what is usual. */
+function perfOf({ name, gpu }: Worker, { workers, load }: WorkersInput, usual: number | undefined): number {
+  const own = load.workers.get(name)?.maxPerf;
+  if (own !== undefined) return own;
+  const alike = gpu === undefined ? [] : workers.filter((worker) => worker.gpu === gpu);
+  return median(toldPerfs(alike, load)) ?? usual ?? 0;
 }
 
 function roleOf(worker: Worker): ChoosableWorker['role'] {

@@ -1,0 +1,121 @@
+import type { Summary, Tick } from '../../controllers/endpoint-group/what-if/outcome.ts';
+import type { Outcome, WhatIf } from '../../controllers/endpoint-group/what-if/replay.ts';
+import type { Command, CommandContext, CommandInput } from '../command.ts';
+import { usageError } from '../command-error.ts';
+import { textOption } from '../option-values.ts';
+import { readTextFile } from '../secret-input.ts';
+import { formatTable } from '../table.ts';
+
+/** Replays a load through the operator's own scaling rules: what would these settings have done, and cost? */
+export const simulateEpg: Command = {
+  name: 'simulate epg',
+  summary: 'Replay a load through the scaling of an EndpointGroup: what would it have done, and cost?',
+  description: [
+    "Decides by the operator's own code, with simulated queues, rejections, boots and wakes. Reads no cluster and costs nothing; the same files give the same figures on every machine.",
+    '--trace is a CSV with the columns seconds,load: from that second on, so many work units arrive per second. Its first row may also say how the group stands at the beginning, in the columns hot, cold (workers) and queue (work units).',
+    '--workers is a YAML list of workers in the order in which they are rented, the last goes on: [{perf: 100, pricePerHour: "0.40", coldPricePerHour: "0.02", boot: 3m, wake: 20s, count: 2}]. One with state: Hot or state: Cold is there at the beginning. What is left out is taken from the group.',
+    'Each tick of 10 s begins at `seconds` with a decision; hot, cold, ready and wanted are those after it, load and rejected (work units) belong to the tick, queueSeconds and dollars (spent so far) to its end. -o json prints two lines: an array of ticks, then one object with the summary. -o csv prints the ticks, -o svg the picture.',
+  ].join('\n\n'),
+  examples: [
+    'gpu-rent simulate epg -f group.yaml --trace load.csv',
+    'gpu-rent simulate epg -f group.yaml --trace load.csv --workers workers.yaml -o csv',
+    'gpu-rent simulate epg -f group.yaml --trace load.csv -o svg > picture.svg',
+    'gpu-rent simulate epg -f group.yaml --trace load.csv -o json | tail -n 1 | jq .dollars',
+  ],
+  options: [
+    { flags: '-f, --filename <file>', description: 'The manifest of the EndpointGroup; - is stdin.' },
+    { flags: '--trace <file>', description: 'The load that is offered, CSV; - is stdin.' },
+    { flags: '--workers <file>', description: 'What workers do and cost, YAML; - is stdin.' },
+    {
+      flags: '-o, --output <format>',
+      description: 'How the result is shown.',
+      choices: ['table', 'json', 'csv', 'svg'],
+      defaultValue: 'table',
+    },
+  ],
+  async run(input, context) {
+    const { name, whatIf, note } = await readWhatIf(input, context);
+    if (note !== undefined) context.stderr.write(`${note}\n`);
+    const { replay } = await import('../../controllers/endpoint-group/what-if/replay.ts');
+    context.stdout.write(await shown(replay(whatIf), textOption(input.options, '--output'), name));
+    return 0;
+  },
+};
+
+interface Question {
+  readonly name: string;
+  readonly whatIf: WhatIf;
+  /** What was taken for granted. */
+  readonly note: string | undefined;
+}
+
+async function readWhatIf({ options }: CommandInput, context: CommandContext): Promise<Question> {
+  const files = filesOf({ options, args: [] });
+  const [{ readGroup }, { readTrace }, { usualWorker, usualWorkerNote }, { dearestOffer }] =
+    await Promise.all([
+      import('../simulate/group-file.ts'),
+      import('../simulate/trace-file.ts'),
+      import('../simulate/usual-worker.ts'),
+      import('../../controllers/endpoint-group/scaling-workers.ts'),
+    ]);
+  const { name, spec } = await readGroup(await readTextFile(files.group, '-f', context), files.group);
+  const trace = readTrace(await readTextFile(files.trace, '--trace', context), files.trace);
+  const dearest = dearestOffer(spec);
+  const usual = usualWorker(spec, dearest);
+  const { beginWith } = await import('../simulate/beginning.ts');
+  if (files.workers === undefined) {
+    const note = usualWorkerNote(spec, usual, dearest);
+    return {
+      name,
+      note,
+      whatIf: beginWith({ spec, trace, traceFile: files.trace }, { first: [], models: [usual] }),
+    };
+  }
+  const { readWorkers } = await import('../simulate/workers-file.ts');
+  const text = await readTextFile(files.workers, '--workers', context);
+  const workers = await readWorkers(text, files.workers, { usual, dearest });
+  return { name, note: undefined, whatIf: beginWith({ spec, trace, traceFile: files.trace }, workers) };
+}
+
+interface Files {
+  readonly group: string;
+  readonly trace: string;
+  readonly workers: string | undefined;
+}
+
+function filesOf({ options }: CommandInput): Files {
+  const group = textOption(options, '--filename');
+  const trace = textOption(options, '--trace');
+  const workers = textOption(options, '--workers');
+  if (group === undefined) throw usageError('No group was given.', 'Give -f group.yaml, or -f - for stdin.');
+  if (trace === undefined)
+    throw usageError('No load was given.', 'Give --trace load.csv with the columns seconds,load.');
+  if ([group, trace, workers].filter((file) => file === '-').length > 1)
+    throw usageError('Only one file can come from stdin.', 'Give the others by their path.');
+  return { group, trace, workers };
+}
+
+async function shown(outcome: Outcome, format: string | undefined, name: string): Promise<string> {
+  const { csvOf, jsonOf, summaryText } = await import('../../controllers/endpoint-group/what-if/report.ts');
+  switch (format) {
+    case 'json':
+      return jsonOf(outcome);
+    case 'csv':
+      return csvOf(outcome);
+    case 'svg': {
+      const { pictureOf } = await import('../../controllers/endpoint-group/what-if/picture.ts');
+      return pictureOf(outcome, `epg/${name}`);
+    }
+    default:
+      return `${await tableOf(outcome.ticks)}\n${summaryText(outcome.summary satisfies Summary)}`;
+  }
+}
+
+async function tableOf(ticks: readonly Tick[]): Promise<string> {
+  const { short, TICK_COLUMNS } = await import('../../controllers/endpoint-group/what-if/report.ts');
+  const columns = TICK_COLUMNS.map((column) => ({
+    header: column,
+    text: (tick: Tick) => (column === 'dollars' ? tick.dollars.toFixed(4) : short(tick[column])),
+  }));
+  return formatTable(columns, ticks);
+}

@@ -1,0 +1,74 @@
+import type { EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
+import { API_VERSION, GROUP } from '../../api/v1alpha1/names.ts';
+import { usageError } from '../command-error.ts';
+import { groupFaults } from './group-rules.ts';
+import { faultError, unknownFields, type YamlSource, yamlSources } from './yaml-source.ts';
+
+/** The group that a manifest describes. */
+export interface GroupFile {
+  readonly name: string;
+  readonly spec: EndpointGroupSpec;
+}
+
+const EXAMPLE = `Give the manifest of one EndpointGroup (apiVersion: ${API_VERSION}), as kubectl apply takes it.`;
+const AS_APPLIED = 'Write the fields as in docs/reference/endpointgroup.md.';
+
+/** The one EndpointGroup of a YAML text. Anything that the API server would refuse is a usage error with its line. */
+export async function readGroup(text: string, file: string): Promise<GroupFile> {
+  const sources = await yamlSources(text, file);
+  const groups = sources.filter(({ value }) => isGroup(value));
+  const [group, second] = groups;
+  if (!group) throw noGroup(sources, file);
+  if (second)
+    throw usageError(
+      `${file}:${second.lineOf([])}: a second EndpointGroup, after that on line ${group.lineOf([])}.`,
+      'Give one group at a time.',
+    );
+  return { name: nameOf(group.value), spec: await specOf(group) };
+}
+
+function isGroup(value: unknown): value is { readonly metadata?: unknown; readonly spec?: unknown } {
+  if (typeof value !== 'object' || value === null || !('kind' in value) || !('apiVersion' in value))
+    return false;
+  return value.kind === 'EndpointGroup' && String(value.apiVersion).startsWith(`${GROUP}/`);
+}
+
+function noGroup(sources: readonly YamlSource[], file: string): Error {
+  const [first] = sources;
+  if (!first) return usageError(`${file}:1: the file is empty.`, EXAMPLE);
+  const { value } = first;
+  const text = (key: string) => {
+    const found: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+    return found === undefined ? 'missing' : `"${String(found)}"`;
+  };
+  const path = text('kind') === '"EndpointGroup"' ? 'apiVersion' : 'kind';
+  const wanted = path === 'kind' ? 'EndpointGroup' : API_VERSION;
+  return faultError(first, [{ path: [path], message: `${text(path)} in place of ${wanted}` }], EXAMPLE);
+}
+
+function nameOf(value: unknown): string {
+  const metadata: unknown = isGroup(value) ? value.metadata : undefined;
+  const name: unknown =
+    typeof metadata === 'object' && metadata !== null ? Reflect.get(metadata, 'name') : undefined;
+  return typeof name === 'string' && name !== '' ? name : 'unnamed';
+}
+
+async function specOf(source: YamlSource): Promise<EndpointGroupSpec> {
+  const { endpointGroupSpec } = await import('../../api/v1alpha1/endpoint-group-spec.ts');
+  const written: unknown = isGroup(source.value) ? source.value.spec : undefined;
+  const parsed = endpointGroupSpec.safeParse(written);
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map((issue) => ({
+      path: ['spec', ...issue.path],
+      message: isUnquoted(issue) ? `${issue.message}: write it in quotes` : issue.message,
+    }));
+    throw faultError(source, faults, AS_APPLIED);
+  }
+  const faults = [...unknownFields(written, parsed.data, ['spec']), ...groupFaults(parsed.data)];
+  if (faults.length > 0) throw faultError(source, faults, AS_APPLIED);
+  return parsed.data;
+}
+
+function isUnquoted({ code, message }: { readonly code: string; readonly message: string }): boolean {
+  return code === 'invalid_type' && message.endsWith('expected string, received number');
+}

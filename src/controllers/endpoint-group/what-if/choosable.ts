@@ -1,0 +1,67 @@
+import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts';
+import { parseDuration } from '../../../lib/duration.ts';
+import type { ChoosableWorker } from '../choose-workers.ts';
+import { usualPerf } from '../usual-perf.ts';
+import { type Fleet, type FleetWorker, isServing } from './fleet.ts';
+
+/** Spans of a spec by which workers are judged, in milliseconds. */
+export interface Deadlines {
+  readonly bootMs: number;
+  readonly wakeMs: number;
+}
+
+export function deadlinesOf({ template, wakeTimeout }: EndpointGroupSpec): Deadlines {
+  const { provisioning, loading } = template.spec.timeouts;
+  return {
+    bootMs: (parseDuration(provisioning) ?? 0) + (parseDuration(loading) ?? 0),
+    wakeMs: parseDuration(wakeTimeout) ?? 0,
+  };
+}
+
+/** Work per second of one more worker: workers tell their own once they have served. */
+export function perfOfNew({ workers }: Fleet, { expectedPerf }: EndpointGroupSpec): number | undefined {
+  const told = workers.filter((worker) => worker.wasEverReady).map(({ model }) => model.perf);
+  return usualPerf(told, expectedPerf);
+}
+
+/** The workers as numbers and choices count them. */
+export function choosableWorkers(
+  { workers }: Fleet,
+  {
+    now,
+    perf,
+    deadlines,
+  }: { readonly now: number; readonly perf: number | undefined; readonly deadlines: Deadlines },
+): readonly ChoosableWorker[] {
+  return workers.map((worker, index) => ({
+    name: worker.name,
+    role: roleOf(worker),
+    perf: worker.wasEverReady ? worker.model.perf : (perf ?? 0),
+    pricePerHour: worker.model.pricePerHour,
+    coldPricePerHour: worker.model.coldPricePerHour,
+    keepRank: workers.length - index,
+    isReady: isServing(worker, now),
+    wasEverReady: worker.wasEverReady,
+    isOverdue: startsLongerThan(worker, now, deadlines.bootMs),
+    curLoad: worker.queue,
+    isRunning: worker.readyAt !== undefined,
+    isCurrentTemplate: true,
+    isHeld: false,
+    hasWakeFailed: worker.isWoken && startsLongerThan(worker, now, deadlines.wakeMs),
+  }));
+}
+
+function roleOf({ wanted }: FleetWorker): ChoosableWorker['role'] {
+  switch (wanted) {
+    case 'Hot':
+      return 'hot';
+    case 'Cold':
+      return 'cold';
+    case 'Gone':
+      return 'leaving';
+  }
+}
+
+function startsLongerThan(worker: FleetWorker, now: number, spanMs: number): boolean {
+  return worker.readyAt !== undefined && !isServing(worker, now) && now >= worker.startedAt + spanMs;
+}

@@ -1,0 +1,163 @@
+import type { MicroDollars } from '../../../lib/money.ts';
+import { amountOf, type FrontQueue, joined, taken, withoutExpired } from './front-queue.ts';
+import { serve } from './serve.ts';
+import { spreadWork } from './spread-work.ts';
+import type { WorkerModel } from './worker-model.ts';
+
+/** A simulated worker. Times are milliseconds. */
+export interface FleetWorker {
+  readonly name: string;
+  readonly model: WorkerModel;
+  readonly wanted: 'Hot' | 'Cold' | 'Gone';
+  /** From when on it serves; undefined while it is stopped. */
+  readonly readyAt: number | undefined;
+  /** When its machine was last started. */
+  readonly startedAt: number;
+  /** Whether that was a wake. */
+  readonly isWoken: boolean;
+  readonly wasEverReady: boolean;
+  readonly drainSince: number | undefined;
+  /** Work taken and not done. */
+  readonly queue: number;
+}
+
+/** What has come of the work and the money so far. */
+export interface Totals {
+  /** Work units. */
+  readonly offered: number;
+  readonly served: number;
+  readonly rejected: number;
+  /** Units × seconds that work which was taken has waited. */
+  readonly waited: number;
+  /** Micro-dollars per hour × seconds: whole numbers, so that no sum is rounded. */
+  readonly priceSeconds: number;
+}
+
+/** Simulated workers and the work in front of them. A plain value: a new one for each step. */
+export interface Fleet {
+  /** Oldest first. */
+  readonly workers: readonly FleetWorker[];
+  readonly front: FrontQueue;
+  /** Workers made so far. */
+  readonly made: number;
+  readonly totals: Totals;
+}
+
+export const NOTHING_YET: Totals = { offered: 0, served: 0, rejected: 0, waited: 0, priceSeconds: 0 };
+
+export function isServing({ readyAt }: FleetWorker, now: number): boolean {
+  return readyAt !== undefined && readyAt <= now;
+}
+
+/** Hot workers that serve. */
+export function readyWorkers({ workers }: Fleet, now: number): readonly FleetWorker[] {
+  return workers.filter((worker) => worker.wanted === 'Hot' && isServing(worker, now));
+}
+
+/** Work that waits, in workers and in front of them. */
+export function waitingWork({ workers, front }: Fleet): number {
+  return workers.reduce((sum, { queue }) => sum + queue, amountOf(front));
+}
+
+/** What all machines cost in an hour as they stand. */
+export function pricePerHour({ workers }: Fleet): MicroDollars {
+  return workers.reduce(
+    (sum, { model, readyAt }) => sum + (readyAt === undefined ? model.coldPricePerHour : model.pricePerHour),
+    0,
+  );
+}
+
+/** A span in which nothing is decided. */
+export interface Span {
+  /** Milliseconds. */
+  readonly from: number;
+  readonly seconds: number;
+  /** Work units that arrive, evenly. */
+  readonly offered: number;
+  readonly maxQueueSeconds: number;
+}
+
+/**
+ * Lets a span pass. Work goes to the ready worker at which it waits least; where all are full it is turned away, and
+ * where none is ready it waits in front of them for at most as long as anything may wait.
+ */
+export function passed(fleet: Fleet, span: Span): Fleet {
+  const { from, seconds, offered, maxQueueSeconds } = span;
+  const now = from + seconds * 1000;
+  const ready = readyWorkers(fleet, from);
+  const worked = worksOf(fleet, span, ready);
+  const front =
+    ready.length > 0
+      ? frontAfter(fleet.front, span, worked.refused)
+      : { queue: joined(fleet.front, { at: from, amount: offered }), turnedAway: 0, waited: 0 };
+  const { queue, expired } = withoutExpired(front.queue, now, maxQueueSeconds);
+  const { totals } = fleet;
+  return {
+    ...fleet,
+    workers: worked.workers.flatMap((worker) => settled(worker, now, maxQueueSeconds)),
+    front: queue,
+    totals: {
+      offered: totals.offered + offered,
+      served: totals.served + worked.served,
+      rejected: totals.rejected + front.turnedAway + expired,
+      waited: totals.waited + worked.waited + front.waited,
+      priceSeconds: totals.priceSeconds + pricePerHour(fleet) * seconds,
+    },
+  };
+}
+
+interface Worked {
+  readonly workers: readonly FleetWorker[];
+  readonly served: number;
+  /** For which no ready worker has room. */
+  readonly refused: number;
+  readonly waited: number;
+}
+
+function worksOf(fleet: Fleet, span: Span, ready: readonly FleetWorker[]): Worked {
+  const { from, seconds, offered, maxQueueSeconds } = span;
+  const shares = sharesOf(ready, amountOf(fleet.front) + offered);
+  let [served, refused, waited] = [0, 0, 0];
+  const workers = fleet.workers.map((worker) => {
+    if (!isServing(worker, from)) return worker;
+    const share = shares.get(worker.name) ?? 0;
+    const result = serve(worker.queue, share, { perf: worker.model.perf, seconds, maxQueueSeconds });
+    served += result.done;
+    refused += result.rejected;
+    waited += ((worker.queue + result.queue) / 2) * seconds;
+    return { ...worker, queue: result.queue, wasEverReady: true };
+  });
+  return { workers, served, refused, waited };
+}
+
+function sharesOf(ready: readonly FleetWorker[], amount: number): ReadonlyMap<string, number> {
+  const servers = ready.map(({ queue, model }) => ({ queue, perf: model.perf }));
+  const shares = spreadWork(servers, amount);
+  return new Map(ready.map(({ name }, index) => [name, shares[index] ?? 0]));
+}
+
+interface FrontAfter {
+  readonly queue: FrontQueue;
+  readonly turnedAway: number;
+  readonly waited: number;
+}
+
+/** Older work goes first: what finds no room is new work, as far as there is any. */
+function frontAfter(front: FrontQueue, { from, offered }: Span, refused: number): FrontAfter {
+  const turnedAway = Math.min(refused, offered);
+  const left = refused - turnedAway;
+  return { ...taken(front, amountOf(front) - left, from), turnedAway };
+}
+
+/** Stopped or gone once its work is done, or nothing may wait longer. One that boots to be cold is ready once first. */
+function settled(worker: FleetWorker, now: number, maxQueueSeconds: number): readonly FleetWorker[] {
+  if (worker.wanted === 'Hot') return [worker];
+  const isDrained =
+    worker.queue <= NEARLY_NOTHING || now >= (worker.drainSince ?? now) + maxQueueSeconds * 1000;
+  if (worker.wanted === 'Gone') return isDrained ? [] : [worker];
+  if (!isServing(worker, now) || !isDrained) return [worker];
+  return [{ ...worker, readyAt: undefined, wasEverReady: true, isWoken: false, drainSince: undefined }];
+}
+
+/** What rounding leaves of work that is done. */
+const NEARLY_NOTHING = 1e-6;

@@ -1,0 +1,97 @@
+import { type Fleet, readyWorkers, type Totals, waitingWork } from './fleet.ts';
+import { oldestWaitMs } from './front-queue.ts';
+
+/**
+ * One tick as it is printed. It begins at `seconds` with a decision: `hot`, `cold`, `ready` and what is wanted are
+ * those after it. `load` is what is offered and `rejected` what is turned away during it; `queueSeconds` and
+ * `dollars`, all that was spent so far, are those at its end.
+ */
+export interface Tick {
+  readonly seconds: number;
+  /** Work units per second. */
+  readonly load: number;
+  /** Workers that run or are on their way to it. */
+  readonly hot: number;
+  /** Workers that are stopped or on their way to it. */
+  readonly cold: number;
+  /** Hot workers that serve. */
+  readonly ready: number;
+  readonly wantedHot: number;
+  readonly wantedTotal: number;
+  /** How long the work that waits takes the ready workers; while none is ready, how long the oldest has waited. */
+  readonly queueSeconds: number;
+  /** Work units. */
+  readonly rejected: number;
+  readonly dollars: number;
+}
+
+/** A whole replay in figures. Work is in units: what was offered was served or rejected, or waits at the end. */
+export interface Summary {
+  /** From the beginning of the first tick to the end of the last. */
+  readonly seconds: number;
+  readonly offered: number;
+  readonly served: number;
+  readonly rejected: number;
+  /** At the end, start values included. */
+  readonly queued: number;
+  readonly rejectedPercent: number;
+  /** Over all work that a worker took. */
+  readonly meanQueueSeconds: number;
+  /** Of the ticks. */
+  readonly peakQueueSeconds: number;
+  readonly peakHot: number;
+  /** All workers at one time, leaving ones among them. */
+  readonly peakTotal: number;
+  readonly rented: number;
+  readonly woken: number;
+  readonly dollars: number;
+}
+
+/** What is known of a fleet beyond its ticks. */
+export interface Counted {
+  readonly fleet: Fleet;
+  readonly now: number;
+  readonly rented: number;
+  readonly woken: number;
+  readonly peakTotal: number;
+}
+
+export function dollarsOf({ priceSeconds }: Totals): number {
+  return Math.round(priceSeconds / 3600) / 1e6;
+}
+
+/** Six digits behind the point: enough for any figure, and the same text on every machine. */
+export function rounded(value: number): number {
+  return Math.round(value * 1e6) / 1e6;
+}
+
+/** The wait in front of ready workers; the age of the oldest work where there are none. */
+export function queueSecondsOf(fleet: Fleet, now: number): number {
+  const perf = readyWorkers(fleet, now).reduce((sum, { model }) => sum + model.perf, 0);
+  if (perf === 0) return oldestWaitMs(fleet.front, now) / 1000;
+  return rounded(waitingWork(fleet) / perf);
+}
+
+export function summaryOf(ticks: readonly Tick[], seconds: number, counted: Counted): Summary {
+  const { fleet, rented, woken, peakTotal } = counted;
+  const { totals } = fleet;
+  const queued = waitingWork(fleet);
+  const taken = totals.served + queued;
+  const most = (valueOfTick: (tick: Tick) => number) =>
+    ticks.reduce((peak, tick) => Math.max(peak, valueOfTick(tick)), 0);
+  return {
+    seconds,
+    offered: rounded(totals.offered),
+    served: rounded(totals.served),
+    rejected: rounded(totals.rejected),
+    queued: rounded(queued),
+    rejectedPercent: totals.offered > 0 ? rounded((100 * totals.rejected) / totals.offered) : 0,
+    meanQueueSeconds: taken > 0 ? rounded(totals.waited / taken) : 0,
+    peakQueueSeconds: most((tick) => tick.queueSeconds),
+    peakHot: most((tick) => tick.hot),
+    peakTotal,
+    rented,
+    woken,
+    dollars: dollarsOf(totals),
+  };
+}

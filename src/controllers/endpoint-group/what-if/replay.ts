@@ -1,0 +1,236 @@
+import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts';
+import { type MicroDollars, parseDollars } from '../../../lib/money.ts';
+import { autoscale, type ScalingDecision, type ScalingInput, type ScalingMemory } from '../autoscale.ts';
+import { type Choice, type ChoosableWorker, chooseWorkers } from '../choose-workers.ts';
+import { EMPTY_HISTORY, type LoadHistory, rolledTo, withArrivals } from '../load-history.ts';
+import { scalingOptions } from '../options.ts';
+import { defaultTimes } from '../scaling-times.ts';
+import { dearestOffer } from '../scaling-workers.ts';
+import { choosableWorkers, type Deadlines, deadlinesOf, perfOfNew } from './choosable.ts';
+import { NOTHING_YET, passed, readyWorkers, waitingWork } from './fleet.ts';
+import { ordered } from './orders.ts';
+import {
+  type Counted,
+  dollarsOf,
+  queueSecondsOf,
+  rounded,
+  type Summary,
+  summaryOf,
+  type Tick,
+} from './outcome.ts';
+import { offeredBetween, type Trace } from './trace.ts';
+import type { FirstWorker, WorkerModel } from './worker-model.ts';
+
+/** What says the wanted numbers: the operator's own rules, or others to compare them with. */
+export type Policy = (
+  input: ScalingInput,
+) => Pick<ScalingDecision, 'hot' | 'total' | 'hotCapacity' | 'memory'>;
+
+export interface WhatIf {
+  readonly spec: EndpointGroupSpec;
+  readonly trace: Trace;
+  /** What workers are like in the order in which they are rented; the last goes on. */
+  readonly models: readonly [WorkerModel, ...WorkerModel[]];
+  /** Those that are there at the beginning. */
+  readonly first: readonly FirstWorker[];
+  readonly policy?: Policy;
+}
+
+export interface Outcome {
+  readonly ticks: readonly Tick[];
+  readonly summary: Summary;
+}
+
+const TICK_SECONDS = defaultTimes.tickMs / 1000;
+/** How finely work flows between two decisions. */
+const STEP_SECONDS = 1;
+/** The beginning on the clock of the core: windows that look an hour back stay above zero. */
+const BEGIN = 10 * defaultTimes.longMs;
+
+/**
+ * Replays an offered load through the core with simulated queues, boots and wakes. A group without workers begins
+ * without a past; one with workers has had the load of the first row until then, and an operator just started anew.
+ * Pure: the same gives the same.
+ */
+export function replay(whatIf: WhatIf): Outcome {
+  const plan = planOf(whatIf);
+  const [{ seconds: from }] = whatIf.trace.points;
+  const end = whatIf.trace.points.at(-1)?.seconds ?? from;
+  const count = Math.floor((end - from) / TICK_SECONDS) + 1;
+  const ticks: Tick[] = [];
+  let state = beginning(whatIf, plan);
+  for (let index = 0; index < count; index += 1) {
+    const { tick, next } = oneTick(state, plan, from + index * TICK_SECONDS);
+    ticks.push(tick);
+    state = next;
+  }
+  return { ticks, summary: summaryOf(ticks, count * TICK_SECONDS, state) };
+}
+
+/** What stays the same from tick to tick. */
+interface Plan {
+  readonly whatIf: WhatIf;
+  readonly options: ScalingInput['options'];
+  readonly deadlines: Deadlines;
+  readonly ceiling: MicroDollars | undefined;
+  readonly priceOfNew: MicroDollars;
+  readonly policy: Policy;
+}
+
+interface State extends Counted {
+  readonly history: LoadHistory;
+  readonly memory: ScalingMemory;
+  readonly lastActivity: number;
+  readonly wasEverReady: boolean;
+}
+
+function planOf(whatIf: WhatIf): Plan {
+  const { spec, models, policy = autoscale } = whatIf;
+  const ceiling = spec.maxSpendPerHour === undefined ? undefined : parseDollars(spec.maxSpendPerHour);
+  const dearest = Math.max(...models.map(({ pricePerHour }) => pricePerHour));
+  return {
+    ...{ whatIf, ceiling, policy },
+    options: scalingOptions(spec),
+    deadlines: deadlinesOf(spec),
+    priceOfNew: dearestOffer(spec) ?? dearest,
+  };
+}
+
+/** Work that waits stands in the hot workers as far as it may wait there, else in front of them. */
+function beginning({ first, trace }: WhatIf, { options }: Plan): State {
+  const hot = first.filter(({ wanted }) => wanted === 'Hot');
+  const perf = hot.reduce((sum, { model }) => sum + model.perf, 0);
+  const { queue = 0 } = trace.start;
+  const taken = Math.min(queue, perf * options.maxQueueSeconds);
+  const workers = first.map(({ model, wanted }, index) => ({
+    ...{ model, wanted },
+    name: `worker-${index}`,
+    readyAt: wanted === 'Hot' ? BEGIN : undefined,
+    startedAt: BEGIN,
+    isWoken: false,
+    wasEverReady: true,
+    drainSince: undefined,
+    queue: wanted === 'Hot' ? (taken * model.perf) / perf : 0,
+  }));
+  const front = queue > taken ? [{ at: BEGIN, amount: queue - taken }] : [];
+  return {
+    fleet: { workers, front, made: first.length, totals: NOTHING_YET },
+    now: BEGIN,
+    rented: 0,
+    woken: 0,
+    peakTotal: 0,
+    history: first.length > 0 ? hadLoad(trace.points[0].load) : EMPTY_HISTORY,
+    memory: { recent: [], panicUntil: hot.length > 0 ? BEGIN + defaultTimes.panicMs : 0, hot: hot.length },
+    lastActivity: BEGIN,
+    wasEverReady: first.length > 0,
+  };
+}
+
+function hadLoad(load: number): LoadHistory {
+  const arrivals = { at: BEGIN, spanMs: defaultTimes.shortMs, amount: (load * defaultTimes.shortMs) / 1000 };
+  return rolledTo(withArrivals(EMPTY_HISTORY, arrivals), BEGIN);
+}
+
+function oneTick(state: State, plan: Plan, seconds: number): { readonly tick: Tick; readonly next: State } {
+  const decided = decideAt(state, plan);
+  const { fleet } = decided.next;
+  const amount = offeredBetween(plan.whatIf.trace.points, seconds, seconds + TICK_SECONDS);
+  const next = worked(decided.next, plan, seconds);
+  const count = (role: 'Hot' | 'Cold') => fleet.workers.filter(({ wanted }) => wanted === role).length;
+  const tick = {
+    seconds,
+    load: rounded(amount / TICK_SECONDS),
+    hot: count('Hot'),
+    cold: count('Cold'),
+    ready: readyWorkers(fleet, state.now).length,
+    wantedHot: decided.hot,
+    wantedTotal: decided.total,
+    queueSeconds: queueSecondsOf(next.fleet, next.now),
+    rejected: rounded(next.fleet.totals.rejected - fleet.totals.rejected),
+    dollars: dollarsOf(next.fleet.totals),
+  };
+  return { tick, next };
+}
+
+interface Decided {
+  readonly next: State;
+  readonly hot: number;
+  readonly total: number;
+}
+
+function decideAt(state: State, plan: Plan): Decided {
+  const { fleet, now } = state;
+  const perf = perfOfNew(fleet, plan.whatIf.spec);
+  const workers = choosableWorkers(fleet, { now, perf, deadlines: plan.deadlines });
+  const decision = plan.policy(scalingInput(state, plan, { workers, perf }));
+  const { changes } = choiceOf(workers, plan, decision);
+  const after = ordered(fleet, changes, { now, modelOf: (made) => modelAt(plan.whatIf, made) });
+  const count = (type: 'rent' | 'wake') => changes.filter((change) => change.type === type).length;
+  return {
+    hot: decision.hot,
+    total: decision.total,
+    next: {
+      ...state,
+      fleet: after,
+      memory: decision.memory,
+      rented: state.rented + count('rent'),
+      woken: state.woken + count('wake'),
+      peakTotal: Math.max(state.peakTotal, after.workers.length),
+    },
+  };
+}
+
+/** Gateway and workers tell all they know: no figure is late or lost in a replay. */
+function scalingInput(
+  state: State,
+  { whatIf, options, deadlines }: Plan,
+  { workers, perf }: Pick<ScalingInput, 'workers' | 'perf'>,
+): ScalingInput {
+  const { fleet, now, history, memory, lastActivity, wasEverReady } = state;
+  return {
+    ...{ now, options, history, memory, lastActivity, workers, perf },
+    waiting: waitingWork(fleet),
+    metrics: 'told',
+    wakeAsked: false,
+    mayReachZero: wasEverReady || now > BEGIN + deadlines.bootMs,
+    replicas: whatIf.spec.replicas,
+    times: defaultTimes,
+  };
+}
+
+function choiceOf(
+  workers: readonly ChoosableWorker[],
+  { whatIf, ceiling, priceOfNew }: Plan,
+  { hot, total, hotCapacity }: Pick<ScalingDecision, 'hot' | 'total' | 'hotCapacity'>,
+): Choice {
+  const { maxWorkers, pause } = whatIf.spec;
+  return chooseWorkers({
+    ...{ workers, hot, total, hotCapacity, maxWorkers, ceiling, priceOfNew, pause },
+    maxUnavailable: undefined,
+  });
+}
+
+function modelAt({ models, first }: WhatIf, made: number): WorkerModel {
+  return models[Math.min(made - first.length, models.length - 1)] ?? models[0];
+}
+
+/** Lets the work of one tick flow, and takes what arrived into the history. */
+function worked(state: State, { whatIf, options }: Plan, seconds: number): State {
+  const { points } = whatIf.trace;
+  let { fleet, now } = state;
+  for (let step = 0; step < TICK_SECONDS; step += STEP_SECONDS) {
+    const offered = offeredBetween(points, seconds + step, seconds + step + STEP_SECONDS);
+    fleet = passed(fleet, { ...options, from: now, seconds: STEP_SECONDS, offered });
+    now += STEP_SECONDS * 1000;
+  }
+  const amount = fleet.totals.offered - state.fleet.totals.offered;
+  const arrivals = { at: now, spanMs: defaultTimes.tickMs, amount };
+  const isActive = amount > 0 || waitingWork(fleet) > 0;
+  return {
+    ...state,
+    ...{ fleet, now },
+    history: rolledTo(withArrivals(state.history, arrivals), now),
+    lastActivity: isActive ? now : state.lastActivity,
+    wasEverReady: state.wasEverReady || fleet.workers.some((worker) => worker.wasEverReady),
+  };
+}

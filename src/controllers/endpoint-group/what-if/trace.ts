@@ -1,0 +1,192 @@
+/** Offered load from a time on, until the next point. */
+export interface TracePoint {
+  readonly seconds: number;
+  /** Work units per second. */
+  readonly load: number;
+}
+
+/** How the group stands at the beginning; undefined where the trace does not say. */
+export interface StartValues {
+  readonly hot: number | undefined;
+  readonly cold: number | undefined;
+  /** Work that waits. */
+  readonly queue: number | undefined;
+}
+
+export interface Trace {
+  /** In the order of time, at least one. */
+  readonly points: readonly [TracePoint, ...TracePoint[]];
+  readonly start: StartValues;
+}
+
+/** A trace that cannot be replayed: which line, what is wrong, and what to write instead. */
+export class TraceError extends Error {
+  readonly line: number;
+  readonly remedy: string;
+
+  constructor(line: number, message: string, remedy: string) {
+    super(message);
+    this.name = 'TraceError';
+    this.line = line;
+    this.remedy = remedy;
+  }
+}
+
+const NEEDED = ['seconds', 'load'] as const;
+const STARTS = ['hot', 'cold', 'queue'] as const;
+type Column = (typeof NEEDED)[number] | (typeof STARTS)[number];
+
+const COLUMNS: readonly Column[] = [...NEEDED, ...STARTS];
+const LARGEST = 1e12;
+/** No group has more workers. */
+const MOST_WORKERS = 1000;
+const NUMBER = /^\d+(\.\d*)?([eE][+-]?\d+)?$/;
+
+/** Longer ones are millions of ticks, which nobody reads. */
+const LONGEST_SECONDS = 31 * 86_400;
+
+interface Row {
+  readonly line: number;
+  readonly cells: ReadonlyMap<Column, string>;
+}
+
+/**
+ * Reads a CSV with the columns `seconds` and `load`; `hot`, `cold` and `queue` of its first row say how the group
+ * stands at the beginning. Blank lines and those that begin with # are skipped. Throws {@link TraceError}.
+ */
+export function parseTrace(text: string): Trace {
+  const [header, ...lines] = linesOf(text);
+  if (!header) throw new TraceError(1, 'the trace is empty', 'begin it with the line seconds,load');
+  const columns = columnsOf(header);
+  const rows = lines.map((line) => rowOf(line, columns));
+  const [first, ...rest] = rows.map(pointOf);
+  if (!first)
+    throw new TraceError(header.line, 'the trace has no rows', 'write lines such as 0,100 below it');
+  const points = [first, ...rest] as const;
+  for (const [index, row] of rows.entries()) checkOrder(points, index, row.line);
+  for (const row of rows.slice(1)) refuseStartValues(row);
+  return { points, start: startOf(rows[0]) };
+}
+
+interface Line {
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
+function linesOf(text: string): readonly Line[] {
+  return text
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .map((line, index) => ({ text: line.trim(), line: index + 1 }))
+    .filter((line) => line.text !== '' && !line.text.startsWith('#'))
+    .map((line) => ({ line: line.line, cells: line.text.split(',').map(cellText) }));
+}
+
+function cellText(cell: string): string {
+  return cell.trim().replace(/^"(.*)"$/, '$1');
+}
+
+function columnsOf({ line, cells }: Line): readonly Column[] {
+  const remedy = 'name the columns seconds,load and, where wanted, hot,cold,queue';
+  const columns = cells.map((cell) => {
+    const column = COLUMNS.find((name) => name === cell);
+    if (!column) throw new TraceError(line, `"${cell}" is no column of a trace`, remedy);
+    return column;
+  });
+  const missing = NEEDED.find((name) => !columns.includes(name));
+  if (missing) throw new TraceError(line, `the column ${missing} is missing`, remedy);
+  const twice = columns.find((name, index) => columns.indexOf(name) !== index);
+  if (twice) throw new TraceError(line, `the column ${twice} stands twice`, remedy);
+  return columns;
+}
+
+function rowOf({ line, cells }: Line, columns: readonly Column[]): Row {
+  if (cells.length > columns.length)
+    throw new TraceError(
+      line,
+      `${cells.length} values stand under ${columns.length} columns`,
+      'write one number per column, with a point for decimals',
+    );
+  return { line, cells: new Map(columns.map((column, index) => [column, cells[index] ?? ''])) };
+}
+
+function pointOf({ line, cells }: Row): TracePoint {
+  const need = (column: Column) => numberOf(cells.get(column) ?? '', column, line);
+  return { seconds: need('seconds'), load: need('load') };
+}
+
+function numberOf(text: string, column: Column, line: number): number {
+  const value = NUMBER.test(text) ? Number(text) : Number.NaN;
+  if (value >= 0 && value <= LARGEST) return value;
+  const what = text === '' ? `${column} is empty` : `${column} "${text}" is not a number from 0 to 10^12`;
+  throw new TraceError(line, what, `write ${column} as a number that is not negative, such as 120 or 0.5`);
+}
+
+function checkOrder(points: Trace['points'], index: number, line: number): void {
+  const [first] = points;
+  const seconds = points[index]?.seconds ?? 0;
+  const before = points[index - 1]?.seconds ?? Number.NEGATIVE_INFINITY;
+  if (seconds <= before)
+    throw new TraceError(
+      line,
+      `seconds ${seconds} is not after ${before} of the row before`,
+      'sort the rows by seconds and leave one row for each',
+    );
+  if (seconds - first.seconds > LONGEST_SECONDS)
+    throw new TraceError(
+      line,
+      `seconds ${seconds} is more than 31 days after the first row`,
+      'cut the trace into pieces',
+    );
+}
+
+function refuseStartValues({ line, cells }: Row): void {
+  const given = STARTS.find((column) => (cells.get(column) ?? '') !== '');
+  if (given)
+    throw new TraceError(
+      line,
+      `${given} stands in a later row`,
+      'start values belong into the first row alone',
+    );
+}
+
+function startOf(first: Row | undefined): StartValues {
+  const given = (column: (typeof STARTS)[number]) => {
+    const text = first?.cells.get(column) ?? '';
+    return first === undefined || text === '' ? undefined : numberOf(text, column, first.line);
+  };
+  const count = (column: 'hot' | 'cold') => {
+    const value = given(column);
+    if (value === undefined || (Number.isInteger(value) && value <= MOST_WORKERS)) return value;
+    throw new TraceError(
+      first?.line ?? 1,
+      `${column} ${value} is no whole number up to ${MOST_WORKERS}`,
+      'write workers as a count',
+    );
+  };
+  return { hot: count('hot'), cold: count('cold'), queue: given('queue') };
+}
+
+/** Work that a trace offers within a span of its time; before the first point it offers none. */
+export function offeredBetween(points: Trace['points'], from: number, to: number): number {
+  let amount = 0;
+  for (let index = lastBefore(points, from); index < points.length; index += 1) {
+    const point = points[index];
+    if (!point || point.seconds >= to) break;
+    const until = Math.min(to, points[index + 1]?.seconds ?? to);
+    amount += point.load * Math.max(0, until - Math.max(from, point.seconds));
+  }
+  return amount;
+}
+
+/** The point that holds at a time: the last one that is not after it, or the first of all. */
+function lastBefore(points: Trace['points'], seconds: number): number {
+  let low = 0;
+  let high = points.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((points[middle]?.seconds ?? Number.POSITIVE_INFINITY) <= seconds) low = middle + 1;
+    else high = middle;
+  }
+  return Math.max(0, low - 1);
+}
