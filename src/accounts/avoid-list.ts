@@ -52,7 +52,7 @@ export function withFailure(
 ): readonly AvoidEntry[] {
   const { target, reason, now } = failure;
   const remembered = entries.filter((entry) => isRemembered(entry, now));
-  const same = remembered.find((entry) => isSame(entry.target, target));
+  const same = remembered.find((entry) => isSameTarget(entry.target, target));
   const failures = (same?.failures ?? 0) + 1;
   const entry: AvoidEntry = { target, failures, reason, until: now + avoidSpanMs(target.type, failures) };
   const others = remembered.filter((other) => other !== same);
@@ -86,7 +86,8 @@ export function mergeAvoided(a: readonly AvoidEntry[], b: readonly AvoidEntry[])
   return [...byTarget.values()];
 }
 
-function isSame(a: AvoidTarget, b: AvoidTarget): boolean {
+/** Whether both are one thing. */
+export function isSameTarget(a: AvoidTarget, b: AvoidTarget): boolean {
   return a.type === b.type && a.id === b.id;
 }
 

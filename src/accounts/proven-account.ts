@@ -232,7 +232,7 @@ export class ProvenAccount implements AccountSession {
   update(account: MarketplaceAccount): void {
     const changed = account.metadata.generation !== this.#account.metadata.generation;
     this.#account = account;
-    this.avoid.merge(avoidOf(account));
+    this.avoid.follow(avoidOf(account));
     if (changed) this.#options.onChange();
   }
 

@@ -2,7 +2,7 @@ import type { AccountObject } from '../../accounts/account-object.ts';
 import type { AccountRegistry } from '../../accounts/account-registry.ts';
 import { refOf } from '../../accounts/account-registry.ts';
 import type { AccountRef } from '../../accounts/account-session.ts';
-import { pollIntervalOf } from '../../accounts/account-status.ts';
+import { avoidOf, pollIntervalOf } from '../../accounts/account-status.ts';
 import type { Installation } from '../../accounts/installation.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
@@ -35,6 +35,7 @@ export async function observe(account: MarketplaceAccount, sources: AccountSourc
   const { reading, proof, keyKept, againInMs } = check;
   const objects = sources.objectsOf(ref);
   const session = registry.session(ref);
+  session?.avoid.follow(avoidOf(account));
   return Object.freeze({
     account,
     now: clock.now(),
