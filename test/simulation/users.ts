@@ -105,6 +105,13 @@ export class Users {
     this.#world.tell(`a user rents offer ${offerId} by hand with the label ${label ?? 'none'}: ${outcome}`);
   }
 
+  /** Whether the account says that memory may have been rolled back. */
+  seesRollback(): boolean {
+    const kind = this.#world.kube.kind('marketplaceaccounts');
+    const account = this.#world.kube.writes.read({ kind, namespace: NAMESPACE, name: 'default' }) ?? {};
+    return JSON.stringify(objectAt(account, 'status')).includes('MemoryRolledBack');
+  }
+
   /** A person has looked at the machines that `MemoryRolledBack` names: objects removed by force look like a restore. */
   confirmRollback(): void {
     const kind = this.#world.kube.kind('marketplaceaccounts');

@@ -1,0 +1,73 @@
+import type { Contract } from '../../../src/simulator/world.ts';
+import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { BY_HAND } from '../users.ts';
+import { fitsItsLabel } from './purchase.ts';
+import { nameOf, type Scene } from './scene.ts';
+
+/** Something that is not as it should be once the faults have stopped and time was given. */
+export interface Shortfall {
+  readonly invariant: string;
+  readonly text: string;
+}
+
+/** Whether an object may be short of what it wants because of a limit that it set itself. */
+export type IsHeldBack = (uid: string) => boolean;
+
+/** What is missing from, or too much of, what was wanted: empty once everything is there, and nothing else. */
+export function shortfallsOf(scene: Scene, isHeldBack: IsHeldBack): readonly Shortfall[] {
+  return [
+    ...unclaimed(scene),
+    ...[...scene.objects.values()].flatMap((object) => unreached(scene, object, isHeldBack)),
+  ];
+}
+
+function unclaimed(scene: Scene): readonly Shortfall[] {
+  const mine = Object.values(scene.contracts()).filter(
+    (contract) => scene.purchaseOf(contract) && contract.image !== BY_HAND && fitsItsLabel(contract),
+  );
+  return mine.flatMap((contract) => {
+    const owner = scene.ownerOf(contract);
+    if (!owner)
+      return [{ invariant: 'I1', text: `contract ${contract.id} still bills and no object claims it` }];
+    if (objectAt(owner, 'status')['instanceId'] === contract.id) return [];
+    return [
+      { invariant: 'I2', text: `contract ${contract.id} is not the one that ${nameOf(owner)} records` },
+    ];
+  });
+}
+
+function unreached(scene: Scene, object: JsonObject, isHeldBack: IsHeldBack): readonly Shortfall[] {
+  const name = nameOf(object);
+  const metadata = metadataOf(object);
+  if (metadata['deletionTimestamp']) return [{ invariant: 'ESR', text: `${name} is still being deleted` }];
+  const status = objectAt(object, 'status');
+  const contract = scene.contracts()[Number(status['instanceId'])];
+  const wanted = objectAt(object, 'spec')['powerState'];
+  const state = `status ${JSON.stringify({ phase: status['phase'], instanceId: status['instanceId'] })}`;
+  const found: Shortfall[] = [];
+  if (wanted === 'Running' && contract?.actualStatus !== 'running' && !isHeldBack(String(metadata['uid']))) {
+    found.push({
+      invariant: 'ESR',
+      text: `${name} wants to run and does not: ${state}, ${readyMessage(status)}`,
+    });
+  }
+  if (wanted === 'Stopped' && contract && runs(scene, contract)) {
+    found.push({ invariant: 'ESR', text: `${name} wants to be stopped and runs: ${state}` });
+  }
+  if (status['phase'] === 'Running' && !contract) {
+    found.push({ invariant: 'I14', text: `${name} claims to run on a machine that is gone` });
+  }
+  return found;
+}
+
+/** Only a machine that can be reached can be stopped; of a silent one the object just says so. */
+function runs(scene: Scene, contract: Contract): boolean {
+  return contract.actualStatus === 'running' && contract.intendedStatus === 'running' && scene.isUp(contract);
+}
+
+function readyMessage(status: JsonObject): string {
+  const ready = listAt(status, 'conditions').find((one) => isObject(one) && one['type'] === 'Ready');
+  return isObject(ready)
+    ? `Ready ${String(ready['reason'])}: ${String(ready['message'])}`
+    : 'no Ready condition';
+}

@@ -1,0 +1,197 @@
+import type { Contract } from '../../../src/simulator/world.ts';
+import {
+  equalJson,
+  isObject,
+  type Json,
+  type JsonObject,
+  metadataOf,
+  objectAt,
+  textAt,
+} from '../memory-kube/json.ts';
+import { BY_HAND } from '../users.ts';
+import { nameOf, type Scene } from './scene.ts';
+
+/** How long a list may show what was (the operator's `--list-lag`). */
+const LIST_LAG_MS = 60_000;
+/** With frozen leaders a second machine may live until the surplus rule has seen and destroyed it. */
+const LOOSE_OVERLAP_MS = 300_000;
+
+/** Watches machines come and go: I2 no double, I3 no foreign harm, I4 no lost work, I5 intent first, I7 not let go early. */
+export class MachineWatch {
+  readonly #scene: Scene;
+  readonly #seen = new Map<number, Contract>();
+  readonly #foreign = new Map<number, string>();
+  readonly #harmed = new Set<number>();
+  readonly #released = new Set<string>();
+  readonly #overlapSince = new Map<string, number>();
+  /** Contracts that somebody else ends. */
+  readonly #elsewhere = new Set<number>();
+  /** Contracts that were not at work when a process sent their destroy. */
+  readonly #excused = new Set<number>();
+  /** The spec that stood when a contract began: one of another spec may be replaced. */
+  readonly #boughtFor = new Map<number, Json | undefined>();
+  /** When each was last seen not to work: an operator may learn of its recovery that much later. */
+  readonly #notWorkingAt = new Map<number, number>();
+  readonly #notWorking = new Set<number>();
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+  }
+
+  isForeign(id: number): boolean {
+    return this.#foreign.has(id);
+  }
+
+  /** Somebody else ends that contract, in the console. */
+  destroyedElsewhere(id: number): void {
+    this.#elsewhere.add(id);
+  }
+
+  changed(): void {
+    const contracts = this.#scene.contracts();
+    for (const contract of Object.values(contracts))
+      if (contract.image === BY_HAND) this.#addForeign(contract);
+    for (const contract of this.#scene.live()) if (!this.#seen.has(contract.id)) this.#began(contract);
+    for (const [id, contract] of this.#seen) if (!contracts[id]) this.#ended(contract);
+    for (const contract of this.#scene.live()) this.#seen.set(contract.id, contract);
+    this.#checkForeign(contracts);
+    this.#noteHealth();
+    this.#noteOverlaps();
+  }
+
+  /** Overlaps may last for a while where leaders are frozen. */
+  elapsed(): void {
+    const { now } = this.#scene;
+    for (const [uid, since] of this.#overlapSince) {
+      if (now - since > LOOSE_OVERLAP_MS) this.#overlaps(uid);
+    }
+  }
+
+  /** A destroy that is on its way may strike a machine that has recovered meanwhile: what counts is when it was sent. */
+  destroySent(id: number): void {
+    const contract = this.#seen.get(id);
+    const owner = contract && this.#scene.ownerOf(contract);
+    const isAtWork = contract && owner && this.#isWorkingFor(owner, contract);
+    const wasIdleAt = this.#notWorkingAt.get(id) ?? Number.NEGATIVE_INFINITY;
+    if (!isAtWork || this.#scene.now - wasIdleAt < LIST_LAG_MS) this.#excused.add(id);
+  }
+
+  /** An object is gone for good. */
+  released(uid: string, object: JsonObject): void {
+    if (this.#scene.isHandled(uid)) return;
+    this.#released.add(uid);
+    for (const contract of Object.values(this.#scene.contracts())) {
+      if (contract.image === BY_HAND || this.#scene.purchaseOf(contract)?.uid !== uid) continue;
+      this.#scene.broken('I7', `${nameOf(object)} was let go while contract ${contract.id} lives`);
+    }
+  }
+
+  #addForeign(contract: Contract): void {
+    if (this.#foreign.has(contract.id) || this.#harmed.has(contract.id)) return;
+    this.#foreign.set(contract.id, standingOf(contract));
+  }
+
+  #began(contract: Contract): void {
+    const purchase = this.#scene.purchaseOf(contract);
+    this.#scene.world.tell(
+      `contract ${contract.id} begins on host ${contract.hostId} (${purchase?.uid.slice(0, 4)} attempt ${purchase?.attempt})`,
+    );
+    if (!purchase) return;
+    const { uid, attempt } = purchase;
+    const owner = this.#scene.objects.get(uid);
+    this.#boughtFor.set(contract.id, owner?.['spec']);
+    if (this.#scene.isHandled(uid)) return;
+    if (owner && !hasIntentFor(owner, attempt)) {
+      this.#scene.broken('I5', `contract ${contract.id} was rented before its intent stood on the object`);
+    }
+    if (this.#released.has(uid)) {
+      this.#scene.broken(
+        'I7',
+        `contract ${contract.id} appeared after the finalizer of its object was removed`,
+      );
+    }
+  }
+
+  #ended(contract: Contract): void {
+    this.#seen.delete(contract.id);
+    this.#scene.world.tell(`contract ${contract.id} ends`);
+    if (this.#elsewhere.delete(contract.id) || this.#excused.delete(contract.id)) return;
+    const owner = this.#scene.ownerOf(contract);
+    if (!owner || this.#scene.isHandled(this.#scene.purchaseOf(contract)?.uid)) return;
+    if (this.#isWorkingFor(owner, contract)) {
+      const text = `contract ${contract.id} was destroyed while ${nameOf(owner)} wanted it and it ran`;
+      this.#scene.broken('I4', text);
+    }
+  }
+
+  #noteHealth(): void {
+    for (const contract of this.#scene.live()) {
+      const owner = this.#scene.ownerOf(contract);
+      if (this.#notWorking.delete(contract.id)) this.#notWorkingAt.set(contract.id, this.#scene.now);
+      if (owner && !this.#isWorkingFor(owner, contract)) this.#notWorking.add(contract.id);
+    }
+  }
+
+  /** Whether that contract is what the object records and wants, and does its work. */
+  #isWorkingFor(object: JsonObject, contract: Contract): boolean {
+    const spec = objectAt(object, 'spec');
+    const bought = this.#boughtFor.get(contract.id);
+    return (
+      metadataOf(object)['deletionTimestamp'] === undefined &&
+      objectAt(object, 'status')['instanceId'] === contract.id &&
+      spec['powerState'] === 'Running' &&
+      contract.image === spec['image'] &&
+      contract.actualStatus === 'running' &&
+      contract.intendedStatus === 'running' &&
+      this.#scene.isUp(contract) &&
+      equalJson(bought, withPowerOf(spec, bought))
+    );
+  }
+
+  #checkForeign(contracts: Readonly<Record<number, Contract>>): void {
+    for (const [id, before] of this.#foreign) {
+      const contract = contracts[id];
+      const now = contract ? standingOf(contract) : 'destroyed';
+      if (now === before) continue;
+      this.#foreign.delete(id);
+      this.#harmed.add(id);
+      this.#scene.broken('I3', `contract ${id}, which is not ours, changed from ${before} to ${now}`);
+    }
+  }
+
+  #noteOverlaps(): void {
+    const counts = new Map<string, number>();
+    for (const contract of this.#scene.live()) {
+      const uid = this.#scene.purchaseOf(contract)?.uid;
+      if (uid !== undefined) counts.set(uid, (counts.get(uid) ?? 0) + 1);
+    }
+    for (const uid of this.#overlapSince.keys())
+      if ((counts.get(uid) ?? 0) < 2) this.#overlapSince.delete(uid);
+    for (const [uid, count] of counts) {
+      if (count < 2 || this.#scene.isHandled(uid) || this.#overlapSince.has(uid)) continue;
+      this.#overlapSince.set(uid, this.#scene.now);
+      if (this.#scene.strict) this.#overlaps(uid);
+    }
+  }
+
+  #overlaps(uid: string): void {
+    this.#scene.broken('I2', `two or more machines of ${uid} live at once`);
+    this.#scene.handsOn(uid);
+    this.#overlapSince.delete(uid);
+  }
+}
+
+const standingOf = ({ label, intendedStatus }: Contract): string => JSON.stringify([label, intendedStatus]);
+
+/** A spec with the power state that another one has: stopping and starting replace nothing. */
+function withPowerOf(spec: JsonObject, other: Json | undefined): JsonObject {
+  const powerState = isObject(other) ? other['powerState'] : undefined;
+  return powerState === undefined ? spec : { ...spec, powerState };
+}
+
+function hasIntentFor(object: JsonObject, attempt: number): boolean {
+  const annotation = textAt(objectAt(metadataOf(object), 'annotations'), 'gpurental.dev/rental-intent');
+  if (annotation === undefined) return false;
+  const intent: unknown = JSON.parse(annotation);
+  return isObject(intent) && Number(intent['attempt']) >= attempt;
+}

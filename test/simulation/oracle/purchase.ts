@@ -1,0 +1,26 @@
+import type { Contract } from '../../../src/simulator/world.ts';
+
+/** Whose purchase a contract is, read from the label it was rented with. */
+export interface Purchase {
+  readonly uid: string;
+  readonly attempt: number;
+}
+
+const OPERATOR_LABEL = /^gpurental1(?:-retained)?:[0-9a-f]{8}:([0-9a-f-]+):(\d+):\d+:[0-9a-f]+$/;
+const CLOCK_SKEW_MS = 60_000;
+/** Late call and list lag together. */
+export const LABEL_WINDOW_MS = 180_000;
+
+export function readPurchase(label: string): Purchase | undefined {
+  const match = OPERATOR_LABEL.exec(label);
+  return match ? { uid: match[1] ?? '', attempt: Number(match[2]) } : undefined;
+}
+
+/**
+ * Whether a machine began when its label says. A process whose clock is wrong by more than a minute labels
+ * machines that no label proves to be ours: they are reported and never touched (design: `LabelCopied`).
+ */
+export function fitsItsLabel({ label, createdAt }: Contract): boolean {
+  const issuedAt = Number(/:(\d+):[0-9a-f]+$/.exec(label ?? '')?.[1]);
+  return createdAt >= issuedAt - CLOCK_SKEW_MS && createdAt <= issuedAt + LABEL_WINDOW_MS;
+}

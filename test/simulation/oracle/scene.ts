@@ -1,0 +1,116 @@
+import { rowsOf } from '../../../src/simulator/remembered.ts';
+import type { Contract } from '../../../src/simulator/world.ts';
+import { type JsonObject, metadataOf } from '../memory-kube/json.ts';
+import type { Commit } from '../memory-kube/store.ts';
+import { BY_HAND } from '../users.ts';
+import type { SimulatedWorld } from '../world.ts';
+import { type Purchase, readPurchase } from './purchase.ts';
+
+/** A promise that was broken, with the moment. */
+export interface Violation {
+  readonly invariant: string;
+  readonly second: number;
+  readonly text: string;
+}
+
+export interface SceneOptions {
+  /** With pauses and a sweeper two machines may overlap for a while; without both, never. */
+  readonly strict: boolean;
+}
+
+const INSTANCES = 'gpuinstances';
+const GROUPS = 'endpointgroups';
+
+/** What all promises are checked against: the marketplace's own ledger, and the objects as etcd holds them. */
+export class Scene {
+  readonly world: SimulatedWorld;
+  readonly strict: boolean;
+  readonly violations: Violation[] = [];
+  /** GpuInstances that stand, by uid. */
+  readonly objects = new Map<string, JsonObject>();
+  /** EndpointGroups that stand, by uid. */
+  readonly groups = new Map<string, JsonObject>();
+  readonly #handsOn = new Set<string>();
+  readonly #purchases = new Map<string, Purchase | undefined>();
+  #commits = 0;
+  #seenCommits = -1;
+  #rows: readonly Contract[] | undefined;
+  #machines: unknown;
+  #live: readonly Contract[] = [];
+
+  constructor(world: SimulatedWorld, { strict }: SceneOptions) {
+    this.world = world;
+    this.strict = strict;
+  }
+
+  get now(): number {
+    return this.world.now;
+  }
+
+  /** Contracts that bill now, by id. */
+  contracts(): Readonly<Record<number, Contract>> {
+    return this.world.market.store.current().tables.contracts;
+  }
+
+  /** Contracts that bill now, those of people left out. */
+  live(): readonly Contract[] {
+    return this.#live;
+  }
+
+  /** Whether contracts, machines or objects have changed since the last look. */
+  look(): boolean {
+    const { contracts, machines } = this.world.market.store.current().tables;
+    const rows = rowsOf(contracts);
+    const machineRows = rowsOf(machines);
+    if (rows === this.#rows && machineRows === this.#machines && this.#commits === this.#seenCommits)
+      return false;
+    if (rows !== this.#rows) this.#live = rows.filter(({ image }) => image !== BY_HAND);
+    this.#rows = rows;
+    this.#machines = machineRows;
+    this.#seenCommits = this.#commits;
+    return true;
+  }
+
+  /** Whose purchase a contract is, by the label it was rented with. */
+  purchaseOf({ label }: Contract): Purchase | undefined {
+    if (label === null) return undefined;
+    if (!this.#purchases.has(label)) this.#purchases.set(label, readPurchase(label));
+    return this.#purchases.get(label);
+  }
+
+  /** The object that a contract was rented for, where it still stands. */
+  ownerOf(contract: Contract): JsonObject | undefined {
+    const uid = this.purchaseOf(contract)?.uid;
+    return uid === undefined ? undefined : this.objects.get(uid);
+  }
+
+  /** Whether the host of a contract answers. */
+  isUp({ machineId }: Contract): boolean {
+    return this.world.market.store.current().tables.machines[machineId]?.state === 'up';
+  }
+
+  /** A person laid hands on that object, so that promises about hand-made states no longer hold for it. */
+  handsOn(uid: string): void {
+    this.#handsOn.add(uid);
+  }
+
+  isHandled(uid: string | undefined): boolean {
+    return uid !== undefined && this.#handsOn.has(uid);
+  }
+
+  committed({ kind, object, type }: Commit): void {
+    const standing = { [INSTANCES]: this.objects, [GROUPS]: this.groups }[kind.plural];
+    if (!standing) return;
+    this.#commits += 1;
+    const uid = String(metadataOf(object)['uid']);
+    if (type === 'DELETED') standing.delete(uid);
+    else standing.set(uid, object);
+  }
+
+  broken(invariant: string, text: string): void {
+    this.violations.push({ invariant, second: this.world.second, text });
+    this.world.tell(`VIOLATION ${invariant}: ${text}`);
+  }
+}
+
+export const nameOf = (object: JsonObject): string => String(metadataOf(object)['name']);

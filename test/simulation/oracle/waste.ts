@@ -1,0 +1,60 @@
+import type { Contract } from '../../../src/simulator/world.ts';
+import { metadataOf, objectAt } from '../memory-kube/json.ts';
+import type { Scene } from './scene.ts';
+
+/** Why a contract bills for nothing: nobody's, not yet on record, one too many, or its object is being deleted. */
+export type Waste = 'orphan' | 'unclaimed' | 'surplus' | 'leaving';
+
+/** Counts billed time that nobody wanted, from change to change. */
+export class WasteMeter {
+  readonly #scene: Scene;
+  readonly #wasted = new Map<number, Map<Waste, number>>();
+  #running: readonly (readonly [number, Waste])[] = [];
+  #since: number;
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+    this.#since = scene.now;
+  }
+
+  /** Adds what passed since the last change, and looks at what bills for nothing from now on. */
+  changed(): void {
+    const passed = this.#scene.now - this.#since;
+    this.#since = this.#scene.now;
+    if (passed > 0) for (const [id, why] of this.#running) this.#add(id, why, passed);
+    this.#running = this.#scene.live().flatMap((contract) => {
+      const why = this.#wasteOf(contract);
+      return why ? [[contract.id, why] as const] : [];
+    });
+  }
+
+  /** Wasted milliseconds per contract that had any. */
+  perContract(): ReadonlyMap<number, number> {
+    this.changed();
+    return new Map(
+      [...this.#wasted].map(([id, kinds]) => [id, [...kinds.values()].reduce((a, b) => a + b, 0)]),
+    );
+  }
+
+  /** The same by kind, in seconds, for whoever looks into one. */
+  reasonsOf(id: number): Readonly<Partial<Record<Waste, number>>> {
+    const kinds = this.#wasted.get(id) ?? new Map<Waste, number>();
+    return Object.fromEntries([...kinds].map(([why, ms]) => [why, ms / 1000]));
+  }
+
+  #add(id: number, why: Waste, ms: number): void {
+    const kinds = this.#wasted.get(id) ?? new Map<Waste, number>();
+    kinds.set(why, (kinds.get(why) ?? 0) + ms);
+    this.#wasted.set(id, kinds);
+  }
+
+  #wasteOf(contract: Contract): Waste | undefined {
+    if (!this.#scene.purchaseOf(contract)) return undefined;
+    const owner = this.#scene.ownerOf(contract);
+    if (!owner) return 'orphan';
+    if (metadataOf(owner)['deletionTimestamp'] !== undefined) return 'leaving';
+    const recorded = objectAt(owner, 'status')['instanceId'];
+    if (recorded === contract.id) return undefined;
+    return this.#scene.contracts()[Number(recorded)] ? 'surplus' : 'unclaimed';
+  }
+}
