@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { until } from '../builders/until.ts';
-import { conditionOf, reached, rents, useSharedBench } from './gpu-instance-bench.ts';
+import { conditionOf, patchInstance, reached, rents, useSharedBench } from './gpu-instance-bench.ts';
 
 const offer = { gpuName: 'RTX 4090', gpuCount: 1 };
 const shared = useSharedBench({
@@ -46,4 +46,25 @@ test('scenario 11: where no offer matches the condition counts what each require
   await until('it tried again', async () => (await passes()) >= before + 3);
   expect((await bench.instance('choosy'))?.metadata.resourceVersion).toBe(choosy.metadata.resourceVersion);
   expect(rents(bench)).toEqual([]);
+});
+
+test('a filter on a field that no offer has is told with the near one, and nothing is searched or rented', async () => {
+  const bench = shared();
+  const searches = () => bench.callsTo('POST', /\/bundles\//).length;
+  const searchedBefore = searches();
+  const filters = [{ field: 'inet_dwon', operator: 'Gt', value: '500' }];
+  await bench.createInstance('typo', { offers: [{ maxPricePerHour: '2.00', filters }] });
+  const told = await reached(bench, 'typo', 'InvalidFilter');
+  expect(conditionOf(told, 'Ready')?.message).toContain(
+    'spec.offers[0].filters[0].field: "inet_dwon" is no field of an offer: did you mean "inet_down"?',
+  );
+  expect(conditionOf(told, 'Stalled')?.status).toBe('True');
+  const before = await passes();
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  expect((await passes()) - before).toBeLessThan(5);
+  expect(searches()).toBe(searchedBefore);
+  expect(rents(bench)).toEqual([]);
+  filters[0] = { field: 'inet_down', operator: 'Gt', value: '0' };
+  await patchInstance(bench, { spec: { offers: [{ maxPricePerHour: '2.00', filters }] } }, 'typo');
+  await reached(bench, 'typo', 'Ready');
 });

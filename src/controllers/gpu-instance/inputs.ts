@@ -1,9 +1,11 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { Secret } from '../../lib/secret.ts';
+import { ON_START_LIMIT, packOnStart } from '../../marketplace/onstart.ts';
 import type { KubeClient } from '../../runtime/kube-client.ts';
 import { isKubeError } from '../../runtime/kube-error.ts';
 import type { KubeObject, Resource } from '../../runtime/kube-object.ts';
 import { imageLogin } from './image-login.ts';
+import { wrongOfferFields } from './offer-fields.ts';
 import type { InputsView } from './views.ts';
 
 /** core/v1 Secrets: read one at a time by name, never listed or watched. */
@@ -24,8 +26,13 @@ type Problem = Extract<InputsView, { type: 'problem' }>;
 /** A value out of a Secret, nothing where it may be missing, or what is wrong with it. */
 type SecretValue = { readonly type: 'value'; readonly text: string | undefined } | Problem;
 
-/** Reads what the rental takes out of Secrets of the object's own namespace. Without references it reads nothing. */
+/**
+ * Makes ready what the rental is made of, and says what of it is wrong before anything is searched. Secrets are read
+ * in the object's own namespace; without references nothing is read.
+ */
 export async function readInputs(object: GpuInstance, cluster: KubeClient): Promise<InputsView> {
+  const wrongFields = wrongOfferFields(object.spec);
+  if (wrongFields !== undefined) return { type: 'problem', reason: 'InvalidFilter', detail: wrongFields };
   try {
     return await new InputReader(object, cluster).read();
   } catch (error) {
@@ -42,6 +49,16 @@ function given(text: string | undefined): SecretValue {
   return { type: 'value', text };
 }
 
+/** A script in the form in which it is sent. */
+function packed(script: SecretValue): SecretValue {
+  if (script.type === 'problem' || script.text === undefined) return script;
+  const sent = packOnStart(script.text);
+  if (sent.type !== 'tooLong') return given(sent.script);
+  const { bytes, packedLength } = sent;
+  const detail = `The start script has ${bytes} bytes and still ${packedLength} when packed; the marketplace takes ${ON_START_LIMIT}.`;
+  return { type: 'problem', reason: 'OnStartTooLong', detail };
+}
+
 class InputReader {
   readonly #object: GpuInstance;
   readonly #cluster: KubeClient;
@@ -56,7 +73,9 @@ class InputReader {
     const env = await this.#environment();
     if (env.type === 'problem') return env;
     const { onStart, onStartFrom } = this.#object.spec;
-    const script = onStartFrom ? await this.#value(onStartFrom.secretKeyRef, 'onStartFrom') : given(onStart);
+    const script = packed(
+      onStartFrom ? await this.#value(onStartFrom.secretKeyRef, 'onStartFrom') : given(onStart),
+    );
     if (script.type === 'problem') return script;
     const login = await this.#login();
     if (login.type === 'problem') return login;

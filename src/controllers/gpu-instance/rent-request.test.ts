@@ -1,11 +1,7 @@
-import { gunzipSync } from 'node:zlib';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { spec } from '../../../test/builders/observed.ts';
-import { seededRandom } from '../../lib/random.ts';
 import { Secret } from '../../lib/secret.ts';
 import { imageLogin } from './image-login.ts';
-import { ON_START_LIMIT, packOnStart } from './on-start.ts';
 import { diskGB, rentRequest } from './rent-request.ts';
 
 function built(
@@ -37,28 +33,24 @@ describe('a rent request', () => {
       ],
     };
     expect(built(manifest, { env: { A: 'b' }, onStart: 'date', imageLogin: login })).toEqual({
-      type: 'ready',
-      request: {
-        image: 'example/image:1',
-        diskGB: 35,
-        label: 'the label',
-        env: { A: 'b', GPURENTAL_WORKER_TOKEN: 'the token' },
-        ports: [
-          { port: 8080, protocol: 'tcp' },
-          { port: 53, protocol: 'udp' },
-        ],
-        onStart: 'date',
-        bidPerHour: 250_000,
-        runType: 'ssh_direc ssh_proxy',
-        imageLogin: login,
-        cancelUnavailable: true,
-      },
+      image: 'example/image:1',
+      diskGB: 35,
+      label: 'the label',
+      env: { A: 'b', GPURENTAL_WORKER_TOKEN: 'the token' },
+      ports: [
+        { port: 8080, protocol: 'tcp' },
+        { port: 53, protocol: 'udp' },
+      ],
+      onStart: 'date',
+      bidPerHour: 250_000,
+      runType: 'ssh_direc ssh_proxy',
+      imageLogin: login,
+      cancelUnavailable: true,
     });
   });
 
   test('names no mode where SSH is not wanted', () => {
-    const request = built({});
-    expect(request.type === 'ready' && request.request.runType).toBeUndefined();
+    expect(built({}).runType).toBeUndefined();
   });
 
   test.each([
@@ -68,40 +60,6 @@ describe('a rent request', () => {
     ['1T', 1000],
   ])('rounds a disk of %s up to %d GB', (disk, expected) => {
     expect(diskGB(spec({ disk }))).toBe(expected);
-  });
-
-  test('scenario 75: with a script that is too long even when packed says how long it is', () => {
-    const noise = Buffer.from(seededRandom(1).bytes(6_000)).toString('base64');
-    const result = built({}, { onStart: noise });
-    expect(result).toMatchObject({ type: 'onStartTooLong', bytes: noise.length });
-    expect(result.type === 'onStartTooLong' && result.packedBytes).toBeGreaterThan(ON_START_LIMIT);
-  });
-});
-
-describe('scenario 75: a start script', () => {
-  test('goes as it is up to the limit, counted in bytes', () => {
-    expect(packOnStart('x'.repeat(ON_START_LIMIT))).toEqual({
-      type: 'fits',
-      text: 'x'.repeat(ON_START_LIMIT),
-    });
-    const multibyte = packOnStart('ü'.repeat(ON_START_LIMIT / 2 + 1));
-    expect(multibyte.type === 'fits' && multibyte.text).toMatch(/^echo /);
-  });
-
-  test('unpacks to what it was', () => {
-    fc.assert(
-      fc.property(
-        fc.string({ unit: 'grapheme', maxLength: 30 }),
-        fc.integer({ min: 300, max: 900 }),
-        (line, times) => {
-          const script = `${line}\n`.repeat(times);
-          const packed = packOnStart(script);
-          if (packed.type !== 'fits' || packed.text === script) return;
-          const [, body = ''] = /^echo (\S+) \| base64 -d \| gunzip \| bash$/.exec(packed.text) ?? [];
-          expect(gunzipSync(Buffer.from(body, 'base64')).toString('utf8')).toBe(script);
-        },
-      ),
-    );
   });
 });
 

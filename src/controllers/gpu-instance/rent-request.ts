@@ -5,7 +5,6 @@ import { parseDollars } from '../../lib/money.ts';
 import { wholeGigabytes } from '../../lib/quantity.ts';
 import type { RentRequest } from '../../marketplace/instances.ts';
 import { known } from './known-fields.ts';
-import { packOnStart } from './on-start.ts';
 import type { InputsView } from './views.ts';
 
 export interface RentInput {
@@ -17,11 +16,6 @@ export interface RentInput {
   readonly workerToken: string;
 }
 
-/** What is sent, or how long the packed script still is. */
-export type RentRequestResult =
-  | { readonly type: 'ready'; readonly request: RentRequest }
-  | { readonly type: 'onStartTooLong'; readonly bytes: number; readonly packedBytes: number };
-
 /** The marketplace's least disk is 8 GB; the CRD refuses less. */
 const DEFAULT_DISK_GB = 10;
 
@@ -31,24 +25,19 @@ export function diskGB(spec: GpuInstanceSpec): number {
 }
 
 /** The rent call's body in our names (specification 4.5 and what the public service adds). */
-export function rentRequest(input: RentInput): RentRequestResult {
+export function rentRequest(input: RentInput): RentRequest {
   const { spec, requirements, inputs } = input;
-  const script = inputs.onStart === undefined ? undefined : packOnStart(inputs.onStart);
-  if (script?.type === 'tooLong') return { ...script, type: 'onStartTooLong' };
   const bid = requirements.bid === undefined ? undefined : parseDollars(requirements.bid);
   return {
-    type: 'ready',
-    request: {
-      ...known({ image: spec.image, onStart: script?.text, bidPerHour: bid, imageLogin: inputs.imageLogin }),
-      diskGB: diskGB(spec),
-      label: input.label,
-      env: { ...inputs.env, [WORKER_TOKEN_ENV]: input.workerToken },
-      ports: (spec.ports ?? []).map(({ containerPort, protocol }) => ({
-        port: containerPort,
-        protocol: protocol === 'UDP' ? 'udp' : 'tcp',
-      })),
-      ...(spec.ssh ? { runType: 'ssh_direc ssh_proxy' } : {}),
-      cancelUnavailable: true,
-    },
+    ...known({ image: spec.image, onStart: inputs.onStart, bidPerHour: bid, imageLogin: inputs.imageLogin }),
+    diskGB: diskGB(spec),
+    label: input.label,
+    env: { ...inputs.env, [WORKER_TOKEN_ENV]: input.workerToken },
+    ports: (spec.ports ?? []).map(({ containerPort, protocol }) => ({
+      port: containerPort,
+      protocol: protocol === 'UDP' ? 'udp' : 'tcp',
+    })),
+    ...(spec.ssh ? { runType: 'ssh_direc ssh_proxy' } : {}),
+    cancelUnavailable: true,
   };
 }

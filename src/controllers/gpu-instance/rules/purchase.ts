@@ -171,17 +171,13 @@ function rent(observed: Observed, stage: Unrented, chosen: Chosen): Step {
   if (serviceTime.type === 'stale') return decision({ look: { onList: true, afterMs: 1_000 } });
   const issuedAt = serviceTime.type === 'known' ? serviceTime.at : now;
   const facts = { uid, attempt, issuedAt };
-  const built = rentRequest({
+  const request = rentRequest({
     spec: object.spec,
     requirements: chosen.requirements,
     inputs: chosen.inputs,
     label: makeLabel(identity, facts),
     workerToken: workerToken(identity.keys, { uid, attempt }),
   });
-  if (built.type === 'onStartTooLong') {
-    const detail = `The script has ${built.bytes} bytes and still ${built.packedBytes} when packed; the marketplace takes 4048.`;
-    return idle(observed, stage, { reason: 'OnStartTooLong', detail });
-  }
   const bought = {
     attempt,
     issuedAt,
@@ -189,7 +185,7 @@ function rent(observed: Observed, stage: Unrented, chosen: Chosen): Step {
     offer: chosen.offer,
     offerIndex: chosen.index,
     pricePerHour: chosen.pricePerHour,
-    request: built.request,
+    request,
     specHash: specHash(object.spec),
     knownIds: chosen.facts.labelEcho === 'echoed' ? undefined : (observed.list?.ids ?? []),
   };
