@@ -64,6 +64,7 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
     groups: caches.groups,
     instances: caches.instances,
     events: wiring.events,
+    isLeading: wiring.isLeading,
     isFrozen: (worker) => sessionOf(registry, worker)?.breaker().type === 'open',
     blame: (worker, reason) => blameHost(registry, worker, reason),
     workers: config.endpointGroupWorkers,

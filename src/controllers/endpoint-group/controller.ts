@@ -1,7 +1,7 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { endpointGroupResource } from '../../api/v1alpha1/names.ts';
 import type { Env } from '../../lib/env.ts';
-import { parseTime } from '../../lib/rfc3339.ts';
 import {
   type Controller,
   createController,
@@ -10,21 +10,24 @@ import {
   type Result,
   requeueAfter,
 } from '../../runtime/controller.ts';
+import { CurrentObjects } from '../../runtime/current-objects.ts';
 import type { EventRecorder } from '../../runtime/events.ts';
-import type { Informer } from '../../runtime/informer.ts';
+import type { Change, Informer } from '../../runtime/informer.ts';
 import type { KubeClient } from '../../runtime/kube-client.ts';
 import { objectKey } from '../../runtime/kube-object.ts';
 import type { ControllerMetrics, QueueMetrics } from '../../runtime/metrics-ports.ts';
 import { act, type GroupEffects } from './act.ts';
+import { Children, type ChildrenLook } from './children.ts';
 import { decide } from './decide.ts';
-import { Families, groupKeysOf } from './families.ts';
+import { groupKeysOf } from './families.ts';
+import { Kept, recordedMaxima } from './kept.ts';
 import { onlyReporters } from './load/book.ts';
 import type { LoadBooks } from './load/books.ts';
 import type { LoadReaders } from './load/readers.ts';
 import { Publisher } from './publisher.ts';
-import { record } from './record.ts';
+import { type Receipt, record } from './record.ts';
 import type { ScalingTimes } from './scaling-times.ts';
-import type { Decision, GroupMemory, Observed } from './types.ts';
+import type { Decision, Observed } from './types.ts';
 import { workerOf } from './worker.ts';
 
 export interface EndpointGroupControllerOptions {
@@ -37,6 +40,8 @@ export interface EndpointGroupControllerOptions {
   readonly readers: LoadReaders;
   readonly times: ScalingTimes;
   readonly allowPrivateAddresses: boolean;
+  /** Whether this process holds the lease for long enough to act. */
+  readonly isLeading: () => boolean;
   /** Whether the breaker of a worker's account holds back replacement. */
   readonly isFrozen: (worker: GpuInstance) => boolean;
   readonly blame: GroupEffects['blame'];
@@ -49,129 +54,29 @@ export interface EndpointGroupController extends Controller {
   wake(group: EndpointGroup): void;
 }
 
-/** The cache is told of our own writes within milliseconds; until then a pass would judge the past. */
-const CACHE_BEHIND_MS = 20;
-
-/** What one process keeps of one group. */
-interface Kept {
-  readonly publisher: Publisher;
-  memory: GroupMemory | undefined;
-  wakeAsked: boolean;
-  /** Keys of workers that this process has written and that the cache may not show yet. */
-  readonly written: Set<string>;
-  /** Of the object that the last tick judged: another one is judged at once. */
-  judged: string;
-}
+/** Someone else wrote, or leads: what was seen is old in a moment. */
+const LOST_RACE_RETRY_MS = 20;
+const NOT_LEADING_RETRY_MS = 1_000;
 
 /** Keeps as many workers as the load of each group asks for, and publishes those that are ready. Level triggered. */
 export function createEndpointGroupController(
   options: EndpointGroupControllerOptions,
 ): EndpointGroupController {
-  const { env, groups, instances, cluster, books } = options;
-  const families = new Families(instances);
-  const keptByUid = new Map<string, Kept>();
-
-  const keptOf = (group: EndpointGroup): Kept => {
-    const uid = group.metadata.uid ?? '';
-    const known = keptByUid.get(uid);
-    if (known) return known;
-    books.open(uid, maximaOf(group));
-    const publisher = new Publisher({ cluster, clock: env.clock });
-    const kept: Kept = { publisher, memory: undefined, wakeAsked: false, written: new Set(), judged: '' };
-    keptByUid.set(uid, kept);
-    return kept;
-  };
-
-  const observe = async (group: EndpointGroup, kept: Kept): Promise<Observed> => {
-    const judged = JSON.stringify([group.metadata.generation, group.metadata.annotations]);
-    const isTick = !kept.memory || env.clock.now() >= kept.memory.nextTickAt || judged !== kept.judged;
-    kept.judged = judged;
-    const uid = group.metadata.uid ?? '';
-    const children = families.childrenOf(group);
-    const seen = children.map((child) => workerOf(child, env.clock.now()));
-    if (isTick) await options.readers.read(group, seen);
-    const source = SPEAKS_FOR_ALL.has(group.spec.load.type) ? 'group' : 'workers';
-    if (source === 'workers')
-      books.put(uid, onlyReporters(books.get(uid), new Set(seen.map(({ reporter }) => reporter))));
-    const now = env.clock.now();
-    return {
-      ...{ now, group, source, isTick },
-      workers: children.map((child) => workerOf(child, now)),
-      orphans: families.orphansOf(group),
-      book: books.get(uid),
-      times: options.times,
-      memory: kept.memory,
-      wakeAsked: kept.wakeAsked,
-      frozen: new Set(seen.filter(({ object }) => options.isFrozen(object)).map((worker) => worker.uid)),
-      published: kept.publisher.published(),
-      allowPrivateAddresses: options.allowPrivateAddresses,
-    };
-  };
-
-  const carryOut = async (group: EndpointGroup, kept: Kept, decision: Decision): Promise<boolean> => {
-    const onWritten = (written: EndpointGroup) => groups.wrote(written);
-    const receipt = await record(group, decision, { client: cluster, onWritten });
-    if (!receipt) return false;
-    kept.memory = decision.memory;
-    kept.wakeAsked = false;
-    const effects: GroupEffects = {
-      cluster,
-      publisher: kept.publisher,
-      blame: options.blame,
-      siblings: families.childrenOf(group),
-      onWritten: (worker) => {
-        instances.wrote(worker);
-        kept.written.add(objectKey(worker.metadata));
-      },
-    };
-    for (const event of decision.events) options.events.record({ regarding: group, ...event });
-    for (const action of decision.actions) await act(action, receipt, effects);
-    return true;
-  };
-
-  const reconcile = async (key: string, context: ReconcileContext): Promise<Result> => {
-    const group = groups.get(key);
-    if (!group) return done;
-    const kept = keptOf(group);
-    for (const written of kept.written) if (instances.isCurrent(written)) kept.written.delete(written);
-    if (!groups.isCurrent(key) || kept.written.size > 0) return requeueAfter(CACHE_BEHIND_MS);
-    const observed = await observe(group, kept);
-    const decision = decide(observed);
-    if (decision.endpoints) {
-      const before = kept.publisher.published();
-      const { endpoints } = decision;
-      const published = await kept.publisher.publish({ group, workers: observed.workers, endpoints });
-      if (published !== before && published.type !== before.type) return requeueAfter(0);
-    }
-    if (!(await carryOut(group, kept, decision))) return requeueAfter(CACHE_BEHIND_MS);
-    if (decision.actions.length > 0) context.log.info('workers changed', summaryOf(decision));
-    return requeueAfter(decision.requeueAfterMs);
-  };
-
+  const { env, groups, instances } = options;
+  const loop = new GroupLoop(options);
   const controller = createController({
     ...{ clock: env.clock, random: env.random, log: env.log },
     name: 'endpointgroup',
     workers: options.workers,
     metrics: options.metrics,
-    reconcile,
+    reconcile: (key, context) => loop.reconcile(key, context),
   });
-  groups.onChange((change) => {
-    controller.queue.add(change.key);
-    if (change.type !== 'deleted') return;
-    const uid = change.object.metadata.uid ?? '';
-    keptByUid.delete(uid);
-    books.forget(uid);
-  });
-  instances.onChange(({ object }) => {
-    for (const key of groupKeysOf(object)) if (groups.get(key)) controller.queue.add(key);
-  });
+  loop.enqueue = (key) => controller.queue.add(key);
+  groups.onChange((change) => loop.heardGroup(change));
+  instances.onChange(({ object }) => loop.heardWorker(object));
   return {
     ...controller,
-    wake(group) {
-      const kept = keptByUid.get(group.metadata.uid ?? '');
-      if (kept) kept.wakeAsked = true;
-      controller.queue.add(objectKey(group.metadata));
-    },
+    wake: (group) => loop.wake(group),
     start() {
       for (const group of groups.list()) controller.queue.add(objectKey(group.metadata));
       controller.start();
@@ -179,15 +84,161 @@ export function createEndpointGroupController(
   };
 }
 
+/** A group and its workers as one pass goes by them. */
+interface Sight {
+  readonly group: EndpointGroup;
+  readonly kept: Kept;
+  readonly look: Extract<ChildrenLook, { type: 'known' }>;
+}
+
+/** What passes share, and who wakes whom. */
+class GroupLoop {
+  /** Puts a key into the queue; set once the queue is there. */
+  enqueue: (key: string) => void = () => {};
+  readonly #options: EndpointGroupControllerOptions;
+  readonly #objects: CurrentObjects<EndpointGroup>;
+  readonly #children: Children;
+  readonly #keptByUid = new Map<string, Kept>();
+
+  constructor(options: EndpointGroupControllerOptions) {
+    const { env, cluster: client, groups, instances } = options;
+    const { clock } = env;
+    this.#options = options;
+    this.#objects = new CurrentObjects({ informer: groups, client, clock, resource: endpointGroupResource });
+    this.#children = new Children({ instances, client, clock });
+  }
+
+  heardGroup({ key, type, object }: Change<EndpointGroup>): void {
+    this.enqueue(key);
+    if (type !== 'deleted') return;
+    const uid = object.metadata.uid ?? '';
+    this.#keptByUid.delete(uid);
+    this.#options.books.forget(uid);
+  }
+
+  heardWorker(worker: GpuInstance): void {
+    for (const key of groupKeysOf(worker)) if (this.#options.groups.get(key)) this.enqueue(key);
+  }
+
+  /** Work is there. Where a worker is hot already, that is only noted: a flood of wakes costs no pass. */
+  wake(group: EndpointGroup): void {
+    const kept = this.#keptOf(group);
+    const { books, env } = this.#options;
+    books.active(group.metadata.uid ?? '', env.clock.now());
+    if ((kept.memory?.decision?.hot ?? 0) > 0) return;
+    kept.wakeAsked = true;
+    this.enqueue(objectKey(group.metadata));
+  }
+
+  async reconcile(key: string, context: ReconcileContext): Promise<Result> {
+    const current = await this.#objects.read(key);
+    if (current.type === 'behind') return requeueAfter(current.afterMs);
+    if (current.type === 'gone') return done;
+    if (!this.#options.isLeading()) return requeueAfter(NOT_LEADING_RETRY_MS);
+    const { object: group } = current;
+    const look = await this.#children.look(group);
+    if (look.type === 'behind') return requeueAfter(look.afterMs);
+    const sight: Sight = { group, look, kept: this.#keptOf(group) };
+    const observed = await this.#observe(sight);
+    const decision = decide(observed);
+    if (await this.#publish(sight, observed, decision)) return requeueAfter(0);
+    const receipt = await this.#record(sight, decision);
+    if (!receipt) return requeueAfter(LOST_RACE_RETRY_MS);
+    const isDone = await this.#carryOut(sight, decision, receipt);
+    if (decision.actions.length > 0) context.log.info('workers changed', summaryOf(decision));
+    return requeueAfter(isDone ? decision.requeueAfterMs : LOST_RACE_RETRY_MS);
+  }
+
+  #keptOf(group: EndpointGroup): Kept {
+    const uid = group.metadata.uid ?? '';
+    const known = this.#keptByUid.get(uid);
+    if (known) return known;
+    const { books, cluster, env } = this.#options;
+    books.open(uid, recordedMaxima(group, env.clock.now()));
+    const kept = new Kept(new Publisher({ cluster, clock: env.clock }));
+    this.#keptByUid.set(uid, kept);
+    return kept;
+  }
+
+  async #observe({ group, kept, look }: Sight): Promise<Observed> {
+    const { env, times, isFrozen, allowPrivateAddresses } = this.#options;
+    const beganAt = env.clock.now();
+    const isTick = kept.isDue(group, beganAt);
+    if (isTick) await this.#readLoad({ group, kept, look });
+    const now = env.clock.now();
+    const hasLateFigures = kept.hasLateFigures && !isTick;
+    kept.hasLateFigures = false;
+    return {
+      ...{ now, beganAt, group, isTick, hasLateFigures, times, allowPrivateAddresses },
+      source: sourceOf(group),
+      workers: look.children.map((child) => workerOf(child, now)),
+      orphans: look.orphans,
+      book: this.#options.books.get(group.metadata.uid ?? ''),
+      memory: kept.memory,
+      wakeAsked: kept.wakeAsked,
+      frozen: new Set(look.children.filter(isFrozen).map(({ metadata }) => metadata.uid ?? '')),
+      published: kept.publisher.published(),
+    };
+  }
+
+  async #readLoad({ group, kept, look }: Sight): Promise<void> {
+    const { books, readers, env } = this.#options;
+    const workers = look.children.map((child) => workerOf(child, env.clock.now()));
+    const onLate = () => {
+      kept.hasLateFigures = true;
+      this.enqueue(objectKey(group.metadata));
+    };
+    await readers.read(group, { workers, onLate });
+    if (sourceOf(group) === 'group') return;
+    const uid = group.metadata.uid ?? '';
+    const existing = new Set(workers.map(({ reporter }) => reporter));
+    books.put(uid, onlyReporters(books.get(uid), existing));
+  }
+
+  /** True where the outcome is another than the decision was made by: then it is made again. */
+  async #publish({ group, kept }: Sight, { workers }: Observed, { endpoints }: Decision): Promise<boolean> {
+    if (!endpoints) return false;
+    const before = kept.publisher.published();
+    const published = await kept.publisher.publish({ group, workers, endpoints });
+    return published.type !== before.type;
+  }
+
+  async #record({ group, kept }: Sight, decision: Decision): Promise<Receipt | undefined> {
+    const { cluster: client, groups } = this.#options;
+    const onWritten = (written: EndpointGroup) => groups.wrote(written);
+    const receipt = await record(group, decision, { client, onWritten });
+    if (!receipt) {
+      this.#objects.lostRace(objectKey(group.metadata));
+      return undefined;
+    }
+    kept.memory = decision.memory;
+    kept.wakeAsked = false;
+    return receipt;
+  }
+
+  /** False where this process must look again before it does the rest. */
+  async #carryOut({ group, kept, look }: Sight, decision: Decision, receipt: Receipt): Promise<boolean> {
+    const { events, cluster, blame, isLeading } = this.#options;
+    const isRenting = decision.actions.some(({ type }) => type === 'create');
+    if (isRenting && !(await this.#children.isComplete(group, look.children))) return false;
+    for (const event of decision.events) events.record({ regarding: group, ...event });
+    const effects: GroupEffects = {
+      ...{ cluster, blame, publisher: kept.publisher, siblings: look.children },
+      onWritten: (worker) => this.#children.wrote(worker),
+    };
+    for (const action of decision.actions) {
+      if (!isLeading()) return false;
+      await act(action, receipt, effects);
+    }
+    return true;
+  }
+}
+
 /** Sources that know the group and no single worker. */
 const SPEAKS_FOR_ALL: ReadonlySet<string> = new Set(['Static', 'Prometheus']);
 
-/** What the status remembers of the load. One that was there at the last write counts as having gone on until now. */
-function maximaOf({ status }: EndpointGroup): readonly { readonly at: number; readonly load: number }[] {
-  return (status?.loadMaxima ?? []).flatMap(({ at, load }) => {
-    const time = parseTime(at);
-    return time === undefined ? [] : [{ at: time, load: Number(load) }];
-  });
+function sourceOf({ spec }: EndpointGroup): Observed['source'] {
+  return SPEAKS_FOR_ALL.has(spec.load.type) ? 'group' : 'workers';
 }
 
 function summaryOf({ actions, memory }: Decision): Record<string, unknown> {

@@ -14,6 +14,7 @@ import { expectedPerf, priceOfNew, scalingWorkers, type WorkersInput } from './s
 import { deletingStatus, statusOf } from './status.ts';
 import { templateHash } from './template.ts';
 import type { Action, Decision, GroupMemory, Observed } from './types.ts';
+import type { Worker } from './worker.ts';
 
 /** What one pass knows, worked out once. */
 interface Known {
@@ -81,7 +82,7 @@ function know(observed: Observed): Known {
     spec: group.spec,
     templateHash: templateHash(group),
   };
-  const wakeAsked = observed.wakeAsked || isWakeAnnotated(observed);
+  const wakeAsked = observed.wakeAsked || isWakeAnnotated(observed) || isWakeUnfinished(observed);
   return {
     observed,
     load,
@@ -99,6 +100,16 @@ function isWakeAnnotated({ group }: Observed): boolean {
   return asked !== undefined && asked.slice(0, 253) !== group.status?.wokenAt;
 }
 
+/** The process before this one recorded that a worker wakes, and ended before it asked one to. */
+function isWakeUnfinished({ group, memory, workers }: Observed): boolean {
+  if (memory !== undefined || group.status?.autoscaling?.rule !== 'Wake') return false;
+  return !workers.some(isHot);
+}
+
+function isHot({ wanted, isDeleting }: Worker): boolean {
+  return wanted === 'Hot' && !isDeleting;
+}
+
 /** A restart does not know since when a load that was on record has been over: it counts from now. */
 function lastActivityOf({ now, book, group, memory }: Observed, wakeAsked: boolean): number {
   if (wakeAsked) return now;
@@ -111,8 +122,8 @@ function lastActivityOf({ now, book, group, memory }: Observed, wakeAsked: boole
 /** The decision of this tick, or that of the last one between ticks. */
 function scalingDecision(known: Known): ScalingDecision {
   const { observed, load, input, scaling } = known;
-  const { memory, group, now, times } = observed;
-  if (!observed.isTick && !known.wakeAsked && memory?.decision) return memory.decision;
+  const { memory, group, now, times, isTick, hasLateFigures } = observed;
+  if (!isTick && !hasLateFigures && !known.wakeAsked && memory?.decision) return memory.decision;
   return autoscale({
     ...{ now, times },
     options: scalingOptions(group.spec),
@@ -136,11 +147,17 @@ function mayReachZero({ group, now }: Observed): boolean {
   return now > (parseTime(group.metadata.creationTimestamp) ?? now) + bootMs;
 }
 
-/** As if in panic, with the hot workers that there are: what was needed before the restart is not known. */
+/** As if in panic, with the workers that there are: what was needed before the restart is known by its record alone. */
 function afterRestart({ group, workers, now, times }: Observed): ScalingMemory {
-  const hot = workers.filter((worker) => worker.wanted === 'Hot' && !worker.isDeleting).length;
-  const recorded = parseTime(group.status?.panicUntil) ?? 0;
-  return { recent: [], panicUntil: hot > 0 ? Math.max(recorded, now + times.panicMs) : recorded, hot };
+  const hot = workers.filter(isHot).length;
+  const { panicUntil, autoscaling } = group.status ?? {};
+  const recorded = parseTime(panicUntil) ?? 0;
+  const total = Number(autoscaling?.totalCapacity ?? 0);
+  return {
+    recent: total > 0 ? [{ at: now, hot: 0, total }] : [],
+    panicUntil: hot > 0 ? Math.max(recorded, now + times.panicMs) : recorded,
+    hot,
+  };
 }
 
 function choose({ observed, input, scaling }: Known, decision: ScalingDecision): Choice {
@@ -198,7 +215,7 @@ function memoryOf({ observed, load }: Known, decision: ScalingDecision): GroupMe
   return {
     scaling: decision.memory,
     decision,
-    nextTickAt: isNew ? now + times.tickMs : memory.nextTickAt,
+    nextTickAt: isNew ? observed.beganAt + times.tickMs : memory.nextTickAt,
     slowSince: looksSlow ? (memory?.slowSince ?? now) : undefined,
   };
 }

@@ -18,6 +18,11 @@ export function groupKeysOf({ metadata }: GpuInstance): readonly string[] {
   return [...new Set(keys)];
 }
 
+/** Whether this very group controls it; one of an earlier group of its name does not. */
+export function isChildOf({ metadata }: GpuInstance, group: EndpointGroup): boolean {
+  return controllerOf(metadata.ownerReferences)?.uid === group.metadata.uid;
+}
+
 function controllerOf(owners: GpuInstance['metadata']['ownerReferences']) {
   return owners?.find((owner) => owner.controller === true);
 }
@@ -33,9 +38,7 @@ export class Families {
 
   /** Those that this very group controls; those of an earlier one of its name are not its own. */
   childrenOf(group: EndpointGroup): readonly GpuInstance[] {
-    return this.#named(group).filter(
-      ({ metadata }) => controllerOf(metadata.ownerReferences)?.uid === group.metadata.uid,
-    );
+    return this.#named(group).filter((instance) => isChildOf(instance, group));
   }
 
   /** Those that carry its label and that nobody controls: their group was deleted and they were left. */

@@ -166,6 +166,9 @@ function decimal(value: number): string {
   return text.replace(/\.?0+$/, '');
 }
 
+/** Nobody is wanted any more. */
+const NO_WORKERS = { replicas: 0, hot: 0, cold: 0, ready: 0, starting: 0, draining: 0, updated: 0 } as const;
+
 /** What a group that is being deleted says. */
 export function deletingStatus(observed: Observed, left: number): EndpointGroupStatus {
   const { group, now } = observed;
@@ -185,6 +188,8 @@ export function deletingStatus(observed: Observed, left: number): EndpointGroupS
   });
   return {
     ...group.status,
+    ...NO_WORKERS,
+    total: left,
     observedGeneration: group.metadata.generation ?? -1,
     conditions: [...conditions],
     phase: 'Deleting',

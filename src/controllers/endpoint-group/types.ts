@@ -29,6 +29,8 @@ export type Published =
 export interface Observed {
   /** Milliseconds since the epoch. */
   readonly now: number;
+  /** When the pass began, before load was read: ticks keep their distance from it. */
+  readonly beganAt: number;
   readonly group: EndpointGroup;
   /** GpuInstances that this group controls. */
   readonly workers: readonly Worker[];
@@ -42,6 +44,8 @@ export interface Observed {
   readonly memory: GroupMemory | undefined;
   /** Whether the load was read for this pass. */
   readonly isTick: boolean;
+  /** Figures of the last tick came after its decision. */
+  readonly hasLateFigures: boolean;
   /** A report or command asked for a worker now. */
   readonly wakeAsked: boolean;
   /** Uids of workers whose account is frozen by its breaker. */

@@ -51,9 +51,9 @@ const STOPPED_WORDS: ReadonlySet<string> = new Set(['stopped', 'exited', 'frozen
 export function workerOf(object: GpuInstance, now: number): Worker {
   const { metadata, spec, status } = object;
   const isRunning = spec.powerState === 'Running';
-  const isServing = isRunning && status?.actualStatus === 'running' && isTrue(object, 'Ready');
   const createdAt = parseTime(metadata.creationTimestamp) ?? now;
   const wokenAt = parseTime(metadata.annotations?.[annotations.wokenAt]);
+  const isServing = isRunning && saysReady(object, wokenAt !== undefined);
   const readySince = parseTime(findCondition(status?.conditions, 'Ready')?.lastTransitionTime) ?? createdAt;
   return {
     object,
@@ -82,6 +82,13 @@ export function workerOf(object: GpuInstance, now: number): Worker {
     gpu: status?.gpu && `${status.gpu.count}x${status.gpu.name}`,
     ...pricesOf(object),
   };
+}
+
+/** What is said of one that was woken counts once it was said after the wake: before it, it was being stopped. */
+function saysReady(object: GpuInstance, wasWoken: boolean): boolean {
+  const { metadata, status } = object;
+  if (status?.actualStatus !== 'running' || !isTrue(object, 'Ready')) return false;
+  return !wasWoken || (status.observedGeneration ?? -1) >= (metadata.generation ?? 0);
 }
 
 function isTrue({ status }: GpuInstance, type: string): boolean {

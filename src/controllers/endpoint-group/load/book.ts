@@ -50,21 +50,36 @@ export interface Report {
  * Takes a report in. Amounts and counters count from the last accepted report of that reporter, so lost reports lose
  * no load; the first one only sets the base. A rate counts from its first report on.
  */
-export function withReport(book: LoadBook, { reporter, record, at, times }: Report): LoadBook {
-  const before = book.reporters.get(reporter);
-  const spanMs = before ? at - before.at : record.arrived.type === 'rate' ? times.tickMs : 0;
-  if (before && spanMs <= 0) return book;
+export function withReport(book: LoadBook, report: Report): LoadBook {
+  const { reporter, record, at, times } = report;
+  const before = basisOf(book.reporters.get(reporter), at);
+  const spanMs = spanOf(before, report);
+  if (before && spanMs === 0) return book;
   const amount = amountOf(record.arrived, { before: before?.record.arrived, spanMs });
   const history =
     spanMs > 0 ? withArrivals(book.history, { at, spanMs, amount }) : observedFrom(book.history, at);
   const rate = spanMs > 0 ? (amount * 1000) / spanMs : 0;
-  const isActive = amount > 0 || record.currentLoad > 0 || (record.waitingLoad ?? 0) > 0;
   return {
     reporters: new Map(book.reporters).set(reporter, { record, at, rate }),
     problems: without(book.problems, reporter),
     history: rolledTo(history, at, times),
-    lastActivity: isActive ? at : book.lastActivity,
+    lastActivity: isActive(record, amount) ? at : book.lastActivity,
   };
+}
+
+/** A report of a time that has not come yet was made before our clock was set back: it is no basis. */
+function basisOf(before: Reporter | undefined, at: number): Reporter | undefined {
+  return before && before.at <= at ? before : undefined;
+}
+
+/** A rate speaks for the tick before it as well. */
+function spanOf(before: Reporter | undefined, { record, at, times }: Report): number {
+  if (before) return at - before.at;
+  return record.arrived.type === 'rate' ? times.tickMs : 0;
+}
+
+function isActive({ currentLoad, waitingLoad = 0 }: LoadRecord, amount: number): boolean {
+  return amount > 0 || currentLoad > 0 || waitingLoad > 0;
 }
 
 /** Notes a try that brought nothing. What was known of the reporter stays, and ages. */

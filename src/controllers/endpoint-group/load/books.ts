@@ -30,6 +30,12 @@ export class LoadBooks {
     this.#books.set(uid, withProblem(this.get(uid), reporter, problem));
   }
 
+  /** Work was seen otherwise than in a report. */
+  active(uid: string, at: number): void {
+    const book = this.get(uid);
+    this.#books.set(uid, { ...book, lastActivity: Math.max(at, book.lastActivity ?? 0) });
+  }
+
   forget(uid: string): void {
     this.#books.delete(uid);
   }

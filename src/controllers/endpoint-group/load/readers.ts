@@ -35,11 +35,21 @@ interface Asked {
   readonly who: string;
 }
 
+/** What a tick asks for. */
+export interface ReadOptions {
+  readonly workers: readonly Worker[];
+  /** Figures came after the read had returned. */
+  readonly onLate: () => void;
+}
+
 const FOR_ALL: Asked = { reporter: GROUP_REPORTER, who: '' };
 
 /** Most bytes of a worker's reply. */
 const MOST_BYTES = 1_048_576;
 const PROMETHEUS_TIMEOUT_MS = 3000;
+/** A decision waits this long for figures; those that come within the second cause another one. */
+const PROMPT_MS = 100;
+const PATIENCE_MS = 1000;
 
 /** Reads load by asking: workers, a Prometheus, or the spec itself. What workers push comes without asking. */
 export class LoadReaders {
@@ -52,15 +62,27 @@ export class LoadReaders {
   }
 
   /**
-   * Asks everyone who is to be asked for this tick, and waits for their answers a part of the tick at most: what comes
-   * later counts in the next one. Never rejects.
+   * Asks everyone who is to be asked for this tick, and waits a tenth of a second at most: one slow worker must not
+   * hold back what the others say. Where some are slower, `onLate` is called once when they have answered or a
+   * second is over. Never rejects.
    */
-  async read(group: EndpointGroup, workers: readonly Worker[]): Promise<void> {
-    const { clock, times } = this.#options;
+  async read(group: EndpointGroup, { workers, onLate }: ReadOptions): Promise<void> {
+    const { tickMs } = this.#options.times;
+    const all = this.#readAll(group, workers);
+    if (await this.#within(all, Math.min(PROMPT_MS, tickMs / 4))) return;
+    void this.#within(all, Math.min(PATIENCE_MS, tickMs / 4)).then(onLate);
+  }
+
+  /** Whether it ended in time. */
+  async #within(all: Promise<void>, limitMs: number): Promise<boolean> {
     const patience = new AbortController();
-    const tooLate = sleep(clock, Math.min(1000, times.tickMs / 4), patience.signal).catch(() => {});
-    await Promise.race([this.#readAll(group, workers), tooLate]);
+    const tooLate = sleep(this.#options.clock, limitMs, patience.signal).then(
+      () => false,
+      () => true,
+    );
+    const inTime = await Promise.race([all.then(() => true), tooLate]);
     patience.abort();
+    return inTime;
   }
 
   async #readAll(group: EndpointGroup, workers: readonly Worker[]): Promise<void> {

@@ -1,0 +1,41 @@
+import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
+import { parseTime } from '../../lib/rfc3339.ts';
+import type { LoadMaximum } from './load-history.ts';
+import type { Publisher } from './publisher.ts';
+import type { GroupMemory } from './types.ts';
+
+/** What one process keeps of one group. All of it may be lost: workers then stay longer, and nothing is spent. */
+export class Kept {
+  readonly publisher: Publisher;
+  memory: GroupMemory | undefined;
+  wakeAsked = false;
+  /** Figures came after the decision of the tick they belong to. */
+  hasLateFigures = false;
+  /** Of the object that the last tick judged: another one is judged at once. */
+  #judged = '';
+
+  constructor(publisher: Publisher) {
+    this.publisher = publisher;
+  }
+
+  /** Whether load is to be read and decided about now: a tick is due, or the group is another than was judged. */
+  isDue({ metadata }: EndpointGroup, now: number): boolean {
+    const judged = JSON.stringify([metadata.generation, metadata.annotations]);
+    const isDue = !this.memory || now >= this.memory.nextTickAt || judged !== this.#judged;
+    this.#judged = judged;
+    return isDue;
+  }
+}
+
+/**
+ * What the status remembers of the load. A steady load writes nothing, so the load of the last write counts as having
+ * gone on until now.
+ */
+export function recordedMaxima({ status }: EndpointGroup, now: number): readonly LoadMaximum[] {
+  const recorded = (status?.loadMaxima ?? []).flatMap(({ at, load }) => {
+    const time = parseTime(at);
+    return time === undefined ? [] : [{ at: time, load: Number(load) }];
+  });
+  const last = Number(status?.load ?? 0);
+  return last > 0 ? [...recorded, { at: now, load: last }] : recorded;
+}
