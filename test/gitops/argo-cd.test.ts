@@ -72,3 +72,32 @@ test.each([
   // fengari leaves the "!" that asks for UTC in the text; Argo CD's Lua takes it.
   expect(changed.metadata.annotations[annotation]).toMatch(/^!?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
 });
+
+const recording = z.array(
+  z.object({
+    kstatus: z.string(),
+    object: z.looseObject({
+      kind: z.string(),
+      metadata: z.looseObject({ name: z.string(), deletionTimestamp: z.string().optional() }),
+    }),
+  }),
+);
+const RECORDED = join(REPOSITORY, 'test/status-contract/recorded.json');
+const recorded = recording.parse(JSON.parse(readFileSync(RECORDED, 'utf8')));
+const health = z.object({ status: z.string(), message: z.string() });
+
+describe('objects recorded on a real API server', () => {
+  // Argo CD itself calls what is being deleted Progressing, whatever a script says.
+  const judged = recorded.filter(({ object }) => object.metadata.deletionTimestamp === undefined);
+
+  test.each(judged.map((one, index) => ({ ...one, index })))(
+    '$index: $object.kind $object.metadata.name, which kstatus calls $kstatus, means the same to Argo CD',
+    ({ object, kstatus }) => {
+      const { status, message } = health.parse(
+        runLua(text(object.kind, 'health.lua'), { spec: {}, ...object }),
+      );
+      expect(AGREES[status]).toContain(kstatus);
+      expect(message).not.toBe('');
+    },
+  );
+});

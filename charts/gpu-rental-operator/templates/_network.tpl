@@ -36,7 +36,9 @@
   to:
     {{- include "gpu-rental-operator.publicAddresses" . | nindent 4 }}
   {{- end }}
+{{- if eq $settings.flavor "kubernetes" }}
 {{- with $settings.extraEgress }}
 {{ toYaml . }}
+{{- end }}
 {{- end }}
 {{- end }}
