@@ -41,25 +41,22 @@ interface Ended {
   readonly stdout: string;
 }
 
-/** Killed after `limitMs`: a mutant may loop without end. */
-function run(folder: string, args: readonly string[], limitMs = 600_000): Promise<Ended> {
+/** Killed after so many seconds of processor time: a mutant may loop without end. */
+function run(folder: string, args: readonly string[], limitSeconds = 600): Promise<Ended> {
+  const limited = ['-c', `ulimit -t ${limitSeconds}; exec "$@"`, 'sh', process.execPath, ...args];
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn('sh', limited, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
     let stdout = '';
     child.stdout.on('data', (chunk) => (stdout += String(chunk)));
     child.stderr.resume();
-    const limit = setTimeout(() => child.kill('SIGKILL'), limitMs);
-    child.on('error', reject).on('close', (code) => {
-      clearTimeout(limit);
-      resolve({ code, stdout });
-    });
+    child.on('error', reject).on('close', (code) => resolve({ code, stdout }));
   });
 }
 
 async function bySimulation({ workspace, seconds, known }: JudgeOptions): Promise<Kill | undefined> {
   const first = known ? [JSON.stringify(known.finding)] : [];
   const args = ['test/simulation/mutants/hunt.ts', String(seconds), ...first];
-  const ended = await run(workspace.folder, args, 60_000 + 15_000 * seconds);
+  const ended = await run(workspace.folder, args, Math.ceil(1.5 * seconds) + 20);
   const last = ended.stdout.trim().split('\n').at(-1) ?? '';
   if (ended.code === null) return { finding: { type: 'noEnd' }, broken: 'it never ends', seconds };
   if (ended.code !== 0)
