@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 
 /** How many tests of a suite passed and failed. */
 export interface Tally {
@@ -17,22 +19,33 @@ export interface Suite {
   readonly counts: 'vitest' | 'exit';
 }
 
+/** Suites that share nothing and may run at the same time. */
+export type Together = readonly [Suite, ...Suite[]];
+
 interface VitestReport {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
   readonly numFailedTestSuites: number;
 }
 
-function run(command: readonly [string, ...string[]]): Promise<number> {
-  const [program, ...args] = command;
+/** Runs a command to its end; `mark` stands before each of its lines where others speak at the same time. */
+function run([program, ...args]: Suite['command'], mark: string | undefined): Promise<number> {
   return new Promise((resolve) => {
-    const child = spawn(program, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+    const output = mark === undefined ? 'inherit' : 'pipe';
+    const child = spawn(program, args, { stdio: ['ignore', output, output] });
+    markLines(child.stdout, mark);
+    markLines(child.stderr, mark);
     child.on('error', (error) => {
       process.stderr.write(`${program} could not be started: ${error.message}\n`);
       resolve(127);
     });
-    child.on('exit', (code, signal) => resolve(signal ? 128 : (code ?? 1)));
+    child.on('close', (code, signal) => resolve(signal ? 128 : (code ?? 1)));
   });
+}
+
+function markLines(stream: Readable | null, mark = ''): void {
+  if (stream)
+    createInterface({ input: stream }).on('line', (line) => process.stderr.write(`${mark}${line}\n`));
 }
 
 function readVitestTally(file: string, code: number): Tally {
@@ -41,16 +54,12 @@ function readVitestTally(file: string, code: number): Tally {
   return { passed: report.numPassedTests, failed: Math.max(failed, code === 0 ? 0 : 1) };
 }
 
-async function runVitest(suite: Suite): Promise<Tally> {
+async function runVitest(suite: Suite, mark: string | undefined): Promise<Tally> {
   const folder = mkdtempSync(join(tmpdir(), 'suite-'));
   const file = join(folder, 'report.json');
   try {
-    const code = await run([
-      ...suite.command,
-      '--reporter=default',
-      '--reporter=json',
-      `--outputFile.json=${file}`,
-    ]);
+    const reports = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+    const code = await run([...suite.command, ...reports], mark);
     return readVitestTally(file, code);
   } catch (error) {
     process.stderr.write(`${suite.name} left no report: ${String(error)}\n`);
@@ -60,26 +69,31 @@ async function runVitest(suite: Suite): Promise<Tally> {
   }
 }
 
-/** Runs the suites one after the other, whatever fails, and says how long each took. */
-export async function runSuites(suites: readonly Suite[]): Promise<Tally> {
-  let total: Tally = { passed: 0, failed: 0 };
-  for (const suite of suites) {
-    const startedAt = performance.now();
-    process.stderr.write(`\n== ${suite.name}\n`);
-    const tally =
-      suite.counts === 'vitest'
-        ? await runVitest(suite)
-        : await run(suite.command).then((code) => ({
-            passed: code === 0 ? 1 : 0,
-            failed: code === 0 ? 0 : 1,
-          }));
-    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-    process.stderr.write(
-      `== ${suite.name}: ${tally.passed} passed, ${tally.failed} failed in ${seconds} s\n`,
-    );
-    total = { passed: total.passed + tally.passed, failed: total.failed + tally.failed };
+async function runSuite(suite: Suite, mark?: string): Promise<Tally> {
+  const startedAt = performance.now();
+  process.stderr.write(`\n== ${suite.name}\n`);
+  const tally = suite.counts === 'vitest' ? await runVitest(suite, mark) : await runForExit(suite, mark);
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  process.stderr.write(`== ${suite.name}: ${tally.passed} passed, ${tally.failed} failed in ${seconds} s\n`);
+  return tally;
+}
+
+async function runForExit(suite: Suite, mark: string | undefined): Promise<Tally> {
+  const code = await run(suite.command, mark);
+  return code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+}
+
+/** Runs the suites one after the other, or side by side where they say so, whatever fails; says how long each took. */
+export async function runSuites(steps: readonly (Suite | Together)[]): Promise<Tally> {
+  const tallies: Tally[] = [];
+  for (const step of steps) {
+    if ('name' in step) tallies.push(await runSuite(step));
+    else tallies.push(...(await Promise.all(step.map((suite, at) => runSuite(suite, `${at + 1}| `)))));
   }
-  return total;
+  return {
+    passed: tallies.reduce((sum, { passed }) => sum + passed, 0),
+    failed: tallies.reduce((sum, { failed }) => sum + failed, 0),
+  };
 }
 
 /** Prints the closing line and sets the exit code. */
