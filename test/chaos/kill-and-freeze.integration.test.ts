@@ -99,14 +99,14 @@ const FAULTS = [
 ] as const;
 
 /** How often each act comes among the others: between two kills there is time to lead and to rent. */
-const WEIGHTS = { kill: 2, freeze: 2, cut: 2, marketplace: 6, deleteOrCreate: 8, image: 5, power: 5 } as const;
+const WEIGHTS = {
   kill: 2,
   freeze: 2,
-  cut: 1,
-  marketplace: 4,
-  deleteOrCreate: 6,
-  image: 3,
-  power: 3,
+  cut: 2,
+  marketplace: 6,
+  deleteOrCreate: 8,
+  image: 5,
+  power: 5,
 } as const;
 type Act = keyof typeof WEIGHTS;
 const DRAWN_FROM = (Object.keys(WEIGHTS) as Act[]).flatMap((act) => Array<Act>(WEIGHTS[act]).fill(act));
