@@ -136,7 +136,7 @@ export default defineConfig({
   categories: { correctness: 'error' },
   ignorePatterns: ['node_modules', 'dist', 'coverage', '**/golden/**', 'oxlint.config.ts'],
   rules: {
-    'import/no-cycle': 'error',
+    'import/no-cycle': ['error', { ignoreTypes: false }],
     'typescript/no-explicit-any': 'error',
     'typescript/no-non-null-assertion': 'error',
     'typescript/no-floating-promises': 'error',

@@ -1,9 +1,5 @@
-import type { AccountDirectory } from '../../accounts/account-directory.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
-import type { Env } from '../../lib/env.ts';
-import type { PurchaseConstants } from '../../ownership/constants.ts';
-import type { Identity } from '../../ownership/identity.ts';
 import { AccessReviews } from '../../runtime/access-review.ts';
 import {
   type Controller,
@@ -14,37 +10,18 @@ import {
   requeueAfter,
 } from '../../runtime/controller.ts';
 import { CurrentObjects } from '../../runtime/current-objects.ts';
-import type { EventRecorder } from '../../runtime/events.ts';
-import type { Change, Informer } from '../../runtime/informer.ts';
-import type { KubeClient } from '../../runtime/kube-client.ts';
+import type { Change } from '../../runtime/informer.ts';
 import { objectKey } from '../../runtime/kube-object.ts';
-import type { ControllerMetrics, QueueMetrics } from '../../runtime/metrics-ports.ts';
+import type { GpuInstanceControllerOptions } from './controller-options.ts';
 import { MachineIndex } from './machine-index.ts';
 import { Memories } from './memory.ts';
-import { type GpuInstanceMetrics, silentInstanceMetrics } from './metrics.ts';
+import { silentInstanceMetrics } from './metrics.ts';
 import type { Sources } from './observe.ts';
 import { Pass } from './pass.ts';
-import { type Prober, ProbeSchedules } from './probe.ts';
+import { ProbeSchedules } from './probe.ts';
 import { SteadyClock } from './steady-clock.ts';
 import type { Look } from './types.ts';
 import { Waking } from './waking.ts';
-
-export interface GpuInstanceControllerOptions {
-  readonly env: Pick<Env, 'clock' | 'random' | 'log'>;
-  readonly cluster: KubeClient;
-  readonly instances: Informer<GpuInstance>;
-  readonly accounts: AccountDirectory;
-  /** This installation's identity; undefined while it is not known. */
-  readonly identity: () => Identity | undefined;
-  readonly constants: PurchaseConstants;
-  readonly lease: { leaseRemainingMs(): number };
-  readonly events: EventRecorder;
-  /** Asks a machine whether it serves; maps addresses where a map is configured. */
-  readonly prober: Prober;
-  readonly workers?: number;
-  readonly metrics?: ControllerMetrics & QueueMetrics;
-  readonly instanceMetrics?: GpuInstanceMetrics;
-}
 
 /** What a deletion asks for comes before what is bought. */
 const DELETION_PRIORITY = 10;

@@ -7,7 +7,7 @@ import { makeLabel } from '../../ownership/label.ts';
 import type { AccessReviews } from '../../runtime/access-review.ts';
 import { refOf } from '../../runtime/kube-object.ts';
 import { type Acted, type ActPorts, act, rentedFacts } from './act.ts';
-import type { GpuInstanceControllerOptions } from './controller.ts';
+import type { GpuInstanceControllerOptions } from './controller-options.ts';
 import { decide } from './decide.ts';
 import type { AfterFailure, Failure } from './failure.ts';
 import { lookCloser } from './look-closer.ts';
