@@ -5,10 +5,10 @@ import { type Config, parseConfig, type RawOptions } from '../../src/config.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { type Random, seededRandom } from '../../src/lib/random.ts';
-import type { TransportRequest } from '../../src/lib/transport.ts';
+import type { Transport, TransportRequest } from '../../src/lib/transport.ts';
 import { createOperator, type Operator } from '../../src/main/operator.ts';
 import { noCredentials } from '../../src/runtime/credentials.ts';
-import { createMetricRegistry } from '../../src/server/metric-registry.ts';
+import { createMetricRegistry, type MetricRegistry } from '../../src/server/metric-registry.ts';
 import { createRentalMetrics } from '../../src/server/rental-metrics.ts';
 import { createRuntimeMetrics } from '../../src/server/runtime-metrics.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
@@ -21,6 +21,8 @@ import { Trace } from './trace.ts';
 
 const DEFINITIONS: readonly JsonObject[] = readDefinitions();
 const START_MS = Date.UTC(2026, 0, 5, 12, 0, 0);
+/** Unlike anything else, so that it is found wherever it should not be. */
+const API_KEY = 'canary-5f1e7c0a9d3b';
 const MARKETPLACE = 'http://127.0.0.1:9';
 export const SYSTEM_NAMESPACE = 'gpu-rental-system';
 export const NAMESPACE = 'default';
@@ -46,12 +48,15 @@ export interface WorldOptions {
   readonly flags?: RawOptions;
   readonly fate: FateOf;
   readonly log?: (machine: Machine) => Logger;
+  /** Stands for the workers of groups and for Prometheus. */
+  readonly workers?: Transport;
 }
 
 /** One operator process and its machine. */
 export interface Process {
   readonly machine: Machine;
   readonly operator: Operator;
+  readonly registry: MetricRegistry;
 }
 
 /** A cluster, a marketplace and operator processes, all on one virtual clock. */
@@ -82,7 +87,7 @@ export class SimulatedWorld {
       clock: this.#clock,
       random: seededRandom(options.seed ^ 0xa4),
       catalog: catalogOf(24),
-      apiKey: 'simulated-key',
+      apiKey: API_KEY,
       control: true,
       settings: { boot: { scale: 0.15 } },
       onError: (error) => {
@@ -127,8 +132,9 @@ export class SimulatedWorld {
       metrics: createRuntimeMetrics(registry),
       rentalMetrics: createRentalMetrics(registry),
       prober: async () => undefined,
+      ...(this.#options.workers && { workerTransport: this.#options.workers }),
     });
-    const process: Process = { machine, operator };
+    const process: Process = { machine, operator, registry };
     this.processes.push(process);
     this.tell(`${machine.name} starts`);
     void operator.manager.run().then(

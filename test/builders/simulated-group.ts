@@ -1,0 +1,216 @@
+import type { EndpointGroup } from '../../src/api/v1alpha1/endpoint-group.ts';
+import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
+import { API_VERSION, labels } from '../../src/api/v1alpha1/names.ts';
+import type { RawOptions } from '../../src/config.ts';
+import type { EndpointSliceObject } from '../../src/controllers/endpoint-group/service.ts';
+import { seededRandom } from '../../src/lib/random.ts';
+import type { TransportRequest } from '../../src/lib/transport.ts';
+import { ledger } from '../../src/simulator/ledger.ts';
+import { type JsonObject, metadataOf, objectAt } from '../simulation/memory-kube/json.ts';
+import type { Address } from '../simulation/memory-kube/writes.ts';
+import type { Fate } from '../simulation/network.ts';
+import { isEffect, nameOfCall } from '../simulation/plan.ts';
+import { Users } from '../simulation/users.ts';
+import { type FateOf, NAMESPACE, SimulatedWorld } from '../simulation/world.ts';
+import { WorkerFleet } from './worker-fleet.ts';
+
+/** One call of an operator process that changed something. */
+export interface GroupCall {
+  readonly at: number;
+  readonly process: string;
+  /** Method and path, without the machine's id. */
+  readonly what: string;
+}
+
+export interface SimulatedGroupOptions {
+  readonly seed?: number;
+  readonly flags?: RawOptions;
+  /** Decides the fate of calls; undefined leaves one as it is. */
+  readonly fate?: (call: Parameters<FateOf>[0], effect: number | undefined) => Fate | undefined;
+}
+
+/** Work per second of each worker. */
+export const PERF = 100;
+
+const QUIET: Fate = { requestMs: 2, responseMs: 2 };
+const GROUPS = 'endpointgroups';
+
+/**
+ * The whole operator with one EndpointGroup, its workers and a gateway before them, in virtual time: hours pass in
+ * seconds, and every call can be struck.
+ */
+export class SimulatedGroup {
+  readonly world: SimulatedWorld;
+  readonly fleet: WorkerFleet;
+  readonly calls: GroupCall[] = [];
+  /** Most machines that billed at one time. */
+  mostBilling = 0;
+
+  constructor(options: SimulatedGroupOptions = {}) {
+    const seed = options.seed ?? 1;
+    this.world = new SimulatedWorld({
+      seed,
+      keepTrace: false,
+      flags: options.flags ?? {},
+      fate: (call) => options.fate?.(call, this.#noted(call)) ?? QUIET,
+      workers: (request) => this.#answered(request),
+    });
+    const { market, scheduler } = this.world;
+    const clock = {
+      now: () => scheduler.now,
+      monotonic: () => scheduler.now,
+      setTimer: (delayMs: number, run: () => void) => scheduler.after(delayMs, run),
+    };
+    this.fleet = new WorkerFleet({ simulator: market, clock, perf: PERF, maxQueueSeconds: 30 });
+    this.world.kube.store.onCommit(({ kind }) => {
+      if (kind.plural === 'endpointslices') this.fleet.publish(this.#ports());
+    });
+    new Users(this.world, seededRandom(seed)).createAccount('Report');
+  }
+
+  /** Creates the group and starts an operator. */
+  begin(spec: JsonObject = {}): void {
+    this.create(spec);
+    this.world.startProcess();
+  }
+
+  create(spec: JsonObject = {}, name = 'llm'): void {
+    this.world.kube.writes.create(this.#address(GROUPS, name), {
+      apiVersion: API_VERSION,
+      kind: 'EndpointGroup',
+      metadata: { name, namespace: NAMESPACE },
+      spec: { ...SPEC, ...spec },
+    });
+  }
+
+  /** Lets virtual time pass. */
+  async pass(seconds: number): Promise<void> {
+    const end = this.world.now + seconds * 1000;
+    await this.world.scheduler.runUntil(end, () => {
+      this.mostBilling = Math.max(this.mostBilling, this.#billing());
+      return true;
+    });
+  }
+
+  /** Lets time pass until it holds; fails after `seconds`. */
+  async until(what: string, holds: () => boolean, seconds = 1800): Promise<void> {
+    for (let second = 0; second < seconds; second += 1) {
+      if (holds()) return;
+      await this.pass(1);
+    }
+    throw new Error(
+      `Not within ${seconds} virtual seconds: ${what}; ${JSON.stringify(this.group()?.status)}`,
+    );
+  }
+
+  group(name = 'llm'): EndpointGroup | undefined {
+    return this.#read<EndpointGroup>(GROUPS).find(({ metadata }) => metadata.name === name);
+  }
+
+  status(): NonNullable<EndpointGroup['status']> {
+    return this.group()?.status ?? {};
+  }
+
+  condition(type: string) {
+    return this.status().conditions?.find((condition) => condition.type === type);
+  }
+
+  workers(name = 'llm'): readonly GpuInstance[] {
+    return this.#read<GpuInstance>('gpuinstances').filter(
+      ({ metadata }) => metadata.labels?.[labels.endpointGroup] === name,
+    );
+  }
+
+  /** Machines that bill, by the marketplace's own ledger. */
+  billing(): readonly { readonly id: number; readonly label: string | null }[] {
+    return ledger(this.world.market.world()).contracts.filter(({ end }) => end === null);
+  }
+
+  /** A user edits the spec of the group. */
+  edit(spec: JsonObject): void {
+    this.world.kube.writes.update(
+      this.#address(GROUPS, 'llm'),
+      (current) => ({ ...current, spec: { ...objectAt(current, 'spec'), ...spec } }),
+      undefined,
+    );
+  }
+
+  /** A user annotates the group. */
+  annotate(name: string, value: string): void {
+    this.world.kube.writes.update(
+      this.#address(GROUPS, 'llm'),
+      (current) => {
+        const metadata = metadataOf(current);
+        const annotations = { ...objectAt(metadata, 'annotations'), [name]: value };
+        return { ...current, metadata: { ...metadata, annotations } };
+      },
+      undefined,
+    );
+  }
+
+  delete(): void {
+    this.world.kube.writes.delete(this.#address(GROUPS, 'llm'), {});
+  }
+
+  /** Puts a fault of the marketplace in force. */
+  async fault(name: string, body: JsonObject = {}): Promise<void> {
+    const reply = await this.world.market.handle({
+      method: 'POST',
+      origin: 'http://simulator',
+      path: '/sim/faults',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name, ...body }),
+    });
+    if (reply.status !== 200) throw new Error(`The fault ${name} was answered ${reply.status}`);
+  }
+
+  /** Calls that changed something, of those whose text matches. */
+  callsTo(pattern: RegExp): readonly GroupCall[] {
+    return this.calls.filter(({ what }) => pattern.test(what));
+  }
+
+  #noted({ machine, request }: Parameters<FateOf>[0]): number | undefined {
+    if (!isEffect(request)) return undefined;
+    this.calls.push({ at: this.world.now, process: machine.name, what: nameOfCall(request) });
+    return this.calls.length - 1;
+  }
+
+  #answered(request: TransportRequest): ReturnType<WorkerFleet['transport']> {
+    return this.fleet.transport(request);
+  }
+
+  #billing(): number {
+    return Object.keys(this.world.market.store.current().tables.contracts).length;
+  }
+
+  #ports(): ReadonlySet<number> {
+    const slices = this.#read<EndpointSliceObject>('endpointslices');
+    const ours = slices.filter(({ metadata }) => metadata.labels?.[labels.endpointGroup] !== undefined);
+    return new Set(ours.flatMap(({ ports }) => ports.map(({ port }) => port)));
+  }
+
+  #address(plural: string, name: string): Address {
+    return { kind: this.world.kube.kind(plural), namespace: NAMESPACE, name };
+  }
+
+  /** What the server stores is of the kind that its plural names. */
+  #read<T>(plural: string): readonly T[] {
+    return this.world.kube.store.all(this.world.kube.kind(plural)) as unknown as readonly T[];
+  }
+}
+
+const SPEC: JsonObject = {
+  coldWorkers: 0,
+  coldMultiplier: '1',
+  maxWorkers: 6,
+  expectedPerf: String(PERF),
+  load: { type: 'HTTPPull', httpPull: { port: 'http' } },
+  template: {
+    metadata: { labels: { app: 'llm' } },
+    spec: {
+      image: 'example/worker:1',
+      offers: [{ maxPricePerHour: '2.00', minDirectPorts: 1 }],
+      ports: [{ name: 'http', containerPort: 8000 }],
+    },
+  },
+};
