@@ -1,4 +1,3 @@
-import { Secret } from '../lib/secret.ts';
 import type { ContainerPort, RentRequest, VolumeRequest } from '../marketplace/instances.ts';
 import { dollarsOption } from './amounts.ts';
 import type { CommandContext, CommandInput, CommandOption, OptionValues } from './command.ts';
@@ -120,11 +119,4 @@ function volumeOf(text: string | undefined): VolumeRequest | undefined {
   const [id = '', mountPath = ''] = text.split(':');
   if (!mountPath.startsWith('/')) throw usageError(`--volume: "${text}" is not id:/path.`);
   return { type: 'existing', volumeId: parseNumber(id, '--volume', { min: 0, whole: true }), mountPath };
-}
-
-/** For a file that nobody else may read: a key that is shown once. */
-export async function saveSecret(path: string, secret: Secret | string): Promise<void> {
-  const { chmod, writeFile } = await import('node:fs/promises');
-  await writeFile(path, `${secret instanceof Secret ? secret.reveal() : secret}\n`, { mode: 0o600 });
-  await chmod(path, 0o600);
 }

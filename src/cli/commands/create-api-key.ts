@@ -4,7 +4,7 @@ import { usageError } from '../command-error.ts';
 import { withMarketplace } from '../marketplace-session.ts';
 import { listOption, textOption } from '../option-values.ts';
 import { createOutput } from '../output.ts';
-import { saveSecret } from '../rent-options.ts';
+import { reserveSecretFile } from '../secret-file.ts';
 import { readTextFile } from '../secret-input.ts';
 
 /** What the operator needs: search and rent, watch and change machines, read the user. */
@@ -38,9 +38,10 @@ export const createApiKey: Command = {
       ...(name === undefined ? {} : { name }),
       ...(keyParams === undefined ? {} : { keyParams }),
     };
-    const made = await withMarketplace(input, context, ({ client }) => client.apiKeys.create(request));
     const path = textOption(options, '--save');
-    if (path !== undefined) await saveSecret(path, made.key);
+    await using file = path === undefined ? undefined : await reserveSecretFile(path, '--save');
+    const made = await withMarketplace(input, context, ({ client }) => client.apiKeys.create(request));
+    await file?.write(made.key);
     const report = { kind: 'api-key', id: made.id, name, permissions: made.permissions };
     const secret = path === undefined ? { key: made.key.reveal() } : { savedTo: path };
     const shown = path === undefined ? `${made.key.reveal()}\n` : `Saved to ${path}.\n`;

@@ -10,7 +10,8 @@ import { withMarketplace } from '../marketplace-session.ts';
 import { parseId, textOption } from '../option-values.ts';
 import { createOutput } from '../output.ts';
 import { createProgress } from '../progress.ts';
-import { RENT_OPTIONS, rentRequest, saveSecret } from '../rent-options.ts';
+import { RENT_OPTIONS, rentRequest } from '../rent-options.ts';
+import { reserveSecretFile } from '../secret-file.ts';
 
 const RENT_DEADLINE_MS = 60_000;
 
@@ -35,13 +36,14 @@ export const createInstance: Command = {
     const offerId = parseId(input.args[0], 'offer');
     const label = textOption(input.options, '--label') ?? `gpu-rent-${systemRandom.uuid().slice(0, 13)}`;
     const request: RentRequest = { ...(await rentRequest(input, context)), label };
+    const path = textOption(input.options, '--save-key');
+    await using file = path === undefined ? undefined : await reserveSecretFile(path, '--save-key');
     const progress = createProgress(context);
     const answer = await withMarketplace(input, context, async ({ client }) => {
       progress.say(`Renting offer ${offerId} …`);
       return rentOnce(client, offerId, request).finally(() => progress.clear());
     });
-    const path = textOption(input.options, '--save-key');
-    if (path !== undefined && answer.instanceApiKey) await saveSecret(path, answer.instanceApiKey);
+    if (answer.instanceApiKey) await file?.write(answer.instanceApiKey);
     const more = { offerId, label };
     await createOutput(input, context).changed([
       { kind: 'instance', name: answer.instanceId, did: 'created', more },

@@ -2,7 +2,7 @@ import type { Command } from '../command.ts';
 import { withMarketplace } from '../marketplace-session.ts';
 import { parseId, textOption } from '../option-values.ts';
 import { createOutput } from '../output.ts';
-import { saveSecret } from '../rent-options.ts';
+import { reserveSecretFile } from '../secret-file.ts';
 import { endpointRow, endpointView } from '../views/groups.ts';
 
 /** Shows one endpoint group. */
@@ -20,9 +20,10 @@ export const getEndpoint: Command = {
   optionSets: ['output', 'marketplace'],
   async run(input, context) {
     const id = parseId(input.args[0], 'endpoint');
-    const group = await withMarketplace(input, context, ({ client }) => client.endpointGroups.get(id));
     const path = textOption(input.options, '--save-key');
-    if (path !== undefined && group.apiKey) await saveSecret(path, group.apiKey);
+    await using file = path === undefined ? undefined : await reserveSecretFile(path, '--save-key');
+    const group = await withMarketplace(input, context, ({ client }) => client.endpointGroups.get(id));
+    if (group.apiKey) await file?.write(group.apiKey);
     await createOutput(input, context).row(endpointView, endpointRow(group));
     return 0;
   },

@@ -4,7 +4,7 @@ import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { usageError } from '../command-error.ts';
 import { withMarketplace } from '../marketplace-session.ts';
 import { authorizeAddition } from '../tfa/authorization.ts';
-import { SAVE_CODES_OPTION } from '../tfa/backup-codes.ts';
+import { namedCodesFile, SAVE_CODES_OPTION } from '../tfa/backup-codes.ts';
 import { confirmRequest, labelOption, reportConfirmation } from '../tfa/confirmation.ts';
 import { codeOf, sendCode } from '../tfa/verification.ts';
 import { smsTarget } from './tfa-send-code.ts';
@@ -34,6 +34,7 @@ export const tfaAdd: Command = {
     const [method] = input.args;
     if (method !== 'totp' && method !== 'sms') throw usageError(`"${method}" is neither totp nor sms.`);
     labelOption(input.options);
+    await using file = await namedCodesFile(input);
     const confirmation = await withMarketplace(input, context, async ({ client: { tfa } }) => {
       const { newMethodAuthorized } = await tfa.status();
       if (!newMethodAuthorized) await authorizeAddition(tfa, authorizingInput(input), context);
@@ -42,7 +43,7 @@ export const tfaAdd: Command = {
         confirmRequest(input.options, { method, code: await codeOf({}, context), secret }),
       );
     });
-    await reportConfirmation(method, confirmation, { input, context });
+    await reportConfirmation(method, confirmation, { input, context, file });
     return 0;
   },
 };

@@ -1,7 +1,7 @@
 import type { Command } from '../command.ts';
 import { usageError } from '../command-error.ts';
 import { withMarketplace } from '../marketplace-session.ts';
-import { SAVE_CODES_OPTION } from '../tfa/backup-codes.ts';
+import { namedCodesFile, SAVE_CODES_OPTION } from '../tfa/backup-codes.ts';
 import { confirmRequest, reportConfirmation } from '../tfa/confirmation.ts';
 import { challengeSecret, codeOf } from '../tfa/verification.ts';
 
@@ -31,10 +31,11 @@ export const tfaConfirm: Command = {
     const secret = await challengeSecret(options, context);
     if (!secret) throw usageError('The secret is missing.', 'Give --secret-file, or use gpu-rent tfa add.');
     const request = confirmRequest(options, { method, code: await codeOf(options, context), secret });
+    await using file = await namedCodesFile(input);
     const confirmation = await withMarketplace(input, context, ({ client }) =>
       client.tfa.confirmNewMethod(request),
     );
-    await reportConfirmation(method, confirmation, { input, context });
+    await reportConfirmation(method, confirmation, { input, context, file });
     return 0;
   },
 };

@@ -1,12 +1,10 @@
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { sessionKeyPath } from '../api-key.ts';
 import type { Command } from '../command.ts';
 import { failed } from '../command-error.ts';
 import { withMarketplace } from '../marketplace-session.ts';
 import { switchOption } from '../option-values.ts';
 import { createOutput } from '../output.ts';
-import { saveSecret } from '../rent-options.ts';
+import { replaceSecret } from '../secret-file.ts';
 import { VERIFICATION_OPTIONS, verification } from '../tfa/verification.ts';
 
 /** Completes a login with the second factor; later commands use the session. */
@@ -33,8 +31,7 @@ export const tfaLogin: Command = {
     });
     if (!login.sessionKey) throw failed('The service took the code and gave no session key.', 'Try again.');
     const path = sessionKeyPath(context.env);
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    await saveSecret(path, login.sessionKey);
+    await replaceSecret(path, login.sessionKey);
     const { backupCodesRemaining, legacyUser, user } = login;
     if (legacyUser)
       context.stderr.write('This is a legacy account: renew its codes with gpu-rent tfa regen-codes.\n');

@@ -1,7 +1,7 @@
 import type { Command } from '../command.ts';
 import { withMarketplace } from '../marketplace-session.ts';
 import { createOutput } from '../output.ts';
-import { keepBackupCodes, keptCodesText, SAVE_CODES_OPTION } from '../tfa/backup-codes.ts';
+import { keepBackupCodes, keptCodesText, namedCodesFile, SAVE_CODES_OPTION } from '../tfa/backup-codes.ts';
 import { VERIFICATION_OPTIONS, verification } from '../tfa/verification.ts';
 
 /** Replaces all backup codes by ten new ones. */
@@ -12,10 +12,11 @@ export const tfaRegenCodes: Command = {
   options: [...VERIFICATION_OPTIONS, SAVE_CODES_OPTION],
   optionSets: ['output', 'marketplace'],
   async run(input, context) {
+    await using file = await namedCodesFile(input);
     const codes = await withMarketplace(input, context, async ({ client: { tfa } }) =>
       tfa.regenerateBackupCodes(await verification(tfa, input, context)),
     );
-    const kept = await keepBackupCodes(codes, input, context);
+    const kept = await keepBackupCodes(codes, file, context);
     await createOutput(input, context).value(kept, keptCodesText(kept));
     return 0;
   },

@@ -4,7 +4,7 @@ import type { CommandContext, CommandInput, OptionValues } from '../command.ts';
 import { usageError } from '../command-error.ts';
 import { textOption } from '../option-values.ts';
 import { createOutput } from '../output.ts';
-import { keepBackupCodes, keptCodesText } from './backup-codes.ts';
+import { type CodesFile, keepBackupCodes, keptCodesText } from './backup-codes.ts';
 
 /** Most characters of a label (specification 8). */
 const LABEL_LIMIT = 30;
@@ -35,9 +35,9 @@ export function labelOption(options: OptionValues): string | undefined {
 export async function reportConfirmation(
   method: string,
   { backupCodes }: Confirmation,
-  { input, context }: { input: CommandInput; context: CommandContext },
+  { input, context, file }: { input: CommandInput; context: CommandContext; file: CodesFile | undefined },
 ): Promise<void> {
-  const kept = backupCodes && (await keepBackupCodes(backupCodes, input, context));
+  const kept = backupCodes && (await keepBackupCodes(backupCodes, file, context));
   const text = `The ${method} method is set up.\n${kept ? keptCodesText(kept) : ''}`;
   await createOutput(input, context).value({ method, added: true, ...kept }, text);
 }

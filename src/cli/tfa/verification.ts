@@ -85,7 +85,7 @@ export async function codeOf(options: OptionValues, context: CommandContext): Pr
   const given = textOption(options, '--code');
   const code = (given ?? (await ask(context, 'Code:', { instead: '--code' }))).replaceAll(/[\s-]/g, '');
   if (/^\d{6}$/.test(code)) return code;
-  throw usageError(`A code has six digits; "${code}" has not.`);
+  throw usageError('--code: a code has six digits.');
 }
 
 /** The primary method, otherwise the first; email where there is none. */
