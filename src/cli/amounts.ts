@@ -39,6 +39,11 @@ export function gigabytes(megabytes: number | undefined): string | undefined {
   return megabytes === undefined ? undefined : `${Math.round(megabytes / 1000)}G`;
 }
 
+/** `1 key`, `2 keys`. */
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}
+
 /** A span as kubectl shows ages: its two largest units at most. */
 export function ageText(milliseconds: number): string {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Secret } from '../lib/secret.ts';
 import type { CommandContext, OptionValues } from './command.ts';
@@ -35,7 +35,7 @@ export async function findApiKey(
   const found =
     (await fromOptions(options, context)) ??
     fromEnvironment(context.env) ??
-    (await fromFiles(context.env, skipSession));
+    (await fromFiles(context, skipSession));
   if (found) return found;
   throw new CommandError('No API key was found.', {
     exitCode: EXIT.usage,
@@ -67,7 +67,8 @@ function fromEnvironment(env: CommandContext['env']): FoundKey | undefined {
   return undefined;
 }
 
-async function fromFiles(env: CommandContext['env'], skipSession: boolean): Promise<FoundKey | undefined> {
+async function fromFiles(context: CommandContext, skipSession: boolean): Promise<FoundKey | undefined> {
+  const { env } = context;
   const shared = join(configHome(env), 'vastai');
   const files: readonly KeyFile[] = [
     { path: sessionKeyPath(env), session: true },
@@ -79,7 +80,9 @@ async function fromFiles(env: CommandContext['env'], skipSession: boolean): Prom
   for (const { path, session } of files) {
     if (session && skipSession) continue;
     const text = await readIfThere(path);
-    if (text?.trim()) return found(text, path, session);
+    if (!text?.trim()) continue;
+    await warnReadable(path, context);
+    return found(text, path, session);
   }
   return undefined;
 }
@@ -92,6 +95,13 @@ async function readIfThere(path: string): Promise<string | undefined> {
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw failed(`Cannot read ${path} (${code}).`, 'Make it readable, or give --api-key-file.', error);
   }
+}
+
+/** A key is money: a file that others may read is told each time it is used. */
+async function warnReadable(path: string, { stderr }: CommandContext): Promise<void> {
+  const { mode } = await stat(path);
+  if ((mode & 0o077) === 0) return;
+  stderr.write(`Warning: others may read the key in ${path}. What to do: chmod 600 ${path}\n`);
 }
 
 function found(text: string, source: string, session = false): FoundKey {

@@ -1,5 +1,5 @@
 /** How a process says that it ended. */
-export const EXIT = { ok: 0, failure: 1, usage: 2, notFound: 3, timedOut: 4 } as const;
+export const EXIT = { ok: 0, failure: 1, usage: 2, notFound: 3, timedOut: 4, interrupted: 130 } as const;
 
 /** A failure in words of ours: what happened and why in `message`, what to do in `remedy`. */
 export class CommandError extends Error {
@@ -11,6 +11,14 @@ export class CommandError extends Error {
     this.name = 'CommandError';
     this.exitCode = options.exitCode;
     this.remedy = options.remedy;
+  }
+}
+
+/** A person gave up at a prompt. */
+export class Interrupted extends Error {
+  constructor() {
+    super('given up');
+    this.name = 'Interrupted';
   }
 }
 

@@ -1,8 +1,10 @@
 import { stripVTControlCharacters } from 'node:util';
 import { ADVICE_BY_KIND } from '../marketplace/error-catalogue.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../marketplace/errors.ts';
+import { KubeConfigError } from '../runtime/kube-config.ts';
 import { KubeError, type KubeErrorKind } from '../runtime/kube-error.ts';
 import { CommandError, EXIT } from './command-error.ts';
+import { WORDS_BY_KIND } from './failure-words.ts';
 
 /** A failure for the person at the terminal. */
 export interface FailureText {
@@ -27,6 +29,8 @@ const KUBE_ADVICE: Partial<Readonly<Record<KubeErrorKind, string>>> = {
   invalid: 'Correct the field that is named.',
 };
 
+const KUBECONFIG_ADVICE = 'Name another kubeconfig or context: --kubeconfig, KUBECONFIG, --context.';
+
 /** Turns any error into what a person reads, and into the exit code that scripts read. */
 export function describeFailure(error: unknown): FailureText {
   if (error instanceof MarketplaceError) return marketplaceFailure(error);
@@ -35,13 +39,15 @@ export function describeFailure(error: unknown): FailureText {
     return { lines: withRemedy([`Error: ${error.message}`], error.remedy), exitCode: error.exitCode };
   }
   const message = error instanceof Error ? error.message : String(error);
-  return { lines: [`Error: ${printable(message)}`], exitCode: exitCodeOf(error) };
+  const remedy = error instanceof KubeConfigError ? KUBECONFIG_ADVICE : undefined;
+  return { lines: withRemedy([`Error: ${printable(message)}`], remedy), exitCode: exitCodeOf(error) };
 }
 
 function marketplaceFailure(error: MarketplaceError): FailureText {
   const remedy = error.advice ?? ADVICE_BY_KIND[error.kind];
   // The message ends with the advice; here it gets a line of its own.
-  const lines = [`Error: ${error.message.replace(remedy, '').trimEnd()}`];
+  const message = error.message.replace(remedy, '').trimEnd();
+  const lines = [`Error: ${message.replace(`: ${error.kind}`, `: ${WORDS_BY_KIND[error.kind]}`)}`];
   if (error.upstreamMessage) lines.push(`The service says: ${printable(error.upstreamMessage)}`);
   if (error.failCount !== undefined) lines.push(`Failed attempts so far: ${error.failCount}.`);
   if (error.lockedUntil !== undefined) {
@@ -65,6 +71,17 @@ function withRemedy(lines: readonly string[], remedy: string | undefined): reado
 function exitCodeOf(error: unknown): number {
   const code = error instanceof Error && 'exitCode' in error ? error.exitCode : undefined;
   return typeof code === 'number' ? code : EXIT.failure;
+}
+
+/**
+ * A failure after Ctrl-C or SIGTERM. What may have taken effect is still told; anything else failed because it
+ * was given up.
+ */
+export function describeInterruption(error: unknown, exitCode: number): FailureText {
+  const isTold =
+    (error instanceof MarketplaceError || error instanceof KubeError) && error.outcome === 'unknown';
+  const lines = isTold || error instanceof CommandError ? describeFailure(error).lines : [];
+  return { lines: ['Interrupted.', ...lines], exitCode };
 }
 
 /** Foreign text without anything that could steer a terminal: control characters become spaces. */

@@ -49,7 +49,7 @@ export async function withMarketplace<Result>(
     return await work(attempt.session);
   } catch (error) {
     if (!key.session || attempt.answered() > 0 || !hasSessionEnded(error))
-      throw orUnreachable(error, attempt);
+      throw orUnreachable(error, attempt, context);
     context.stderr.write(`The session key of ${key.source} has ended; the ordinary key is used.\n`);
   } finally {
     await attempt.close();
@@ -59,15 +59,15 @@ export async function withMarketplace<Result>(
   try {
     return await work(again.session);
   } catch (error) {
-    throw orUnreachable(error, again);
+    throw orUnreachable(error, again, context);
   } finally {
     await again.close();
   }
 }
 
 /** Nothing was sent: the address is what a person has to look at. */
-function orUnreachable(error: unknown, { session }: OpenSession): unknown {
-  if (!(error instanceof MarketplaceError)) return error;
+function orUnreachable(error: unknown, { session }: OpenSession, { signal }: CommandContext): unknown {
+  if (signal.aborted || !(error instanceof MarketplaceError)) return error;
   const { kind, status, outcome, code } = error;
   if (kind !== 'unavailable' || status !== undefined || outcome !== 'refused') return error;
   const why = code === undefined ? '' : ` (${code})`;

@@ -34,7 +34,7 @@ export async function searchWords(
   if (query.type === 'invalid') throw invalidText(text, query);
   const orderText = textOption(options, '--order') ?? standardOrder;
   const order = parseOrderText(orderText);
-  if (order.type === 'invalid') throw invalidText(orderText, order);
+  if (order.type === 'invalid') throw invalidText(orderText, order, '--order: ');
   const limit = numberOption(options, '--limit', { min: 1, max: 10_000, whole: true });
   const usual = options.default === false ? [] : defaults;
   return {
@@ -44,9 +44,9 @@ export async function searchWords(
   };
 }
 
-function invalidText(text: string, { at, message }: { at: number; message: string }): Error {
+function invalidText(text: string, { at, message }: { at: number; message: string }, where = ''): Error {
   return usageError(
-    `${message.replace(/([^?.])$/, '$1.')}\n  ${text}\n  ${' '.repeat(at)}^`,
+    `${where}${message.replace(/([^?.])$/, '$1.')}\n  ${text}\n  ${' '.repeat(at)}^`,
     'Correct the word above the mark.',
   );
 }

@@ -48,19 +48,24 @@ function withoutCommand(
   }
   const wantsHelp = isAsked('--help', '-h', 'help') || args.length === 0;
   const entries = groups.flatMap((group) => group.entries);
-  if (located.type === 'none' && !wantsHelp) throw unknownCommand(program, located.words);
+  if (located.type === 'none' && !wantsHelp) throw unknownCommand(program, located.words, args);
   const text =
     located.type === 'group' ? groupHelp(entries, located.verb, calledAs) : rootHelp(groups, calledAs);
   (wantsHelp ? context.stdout : context.stderr).write(text);
   return wantsHelp ? EXIT.ok : EXIT.usage;
 }
 
-function unknownCommand({ groups, calledAs }: ProgramOptions, words: readonly string[]): Error {
+function unknownCommand(
+  { groups, calledAs }: ProgramOptions,
+  words: readonly string[],
+  args: readonly string[],
+): Error {
+  const lists = `${calledAs} --help lists the commands.`;
+  if (words.length === 0) return usageError(`No command stands behind ${args.join(' ')}.`, lists);
   const near = nearestCommand(
     groups.flatMap(({ entries }) => entries),
     words,
   );
-  const remedy =
-    near === undefined ? `${calledAs} --help lists the commands.` : `Did you mean: ${calledAs} ${near}?`;
+  const remedy = near === undefined ? lists : `Did you mean: ${calledAs} ${near}?`;
   return usageError(`"${words.slice(0, 2).join(' ')}" is no command.`, remedy);
 }

@@ -1,5 +1,5 @@
 import type { CommandContext } from './command.ts';
-import { failed, usageError } from './command-error.ts';
+import { Interrupted, usageError } from './command-error.ts';
 
 /** A terminal that can be asked to show nothing. */
 interface Terminal {
@@ -88,7 +88,7 @@ async function typedLine(context: CommandContext): Promise<string | undefined> {
     }
     reader.rest = reader.rest.slice(key.length);
     if (key === '\r' || key === '\n') return typed;
-    if (key === '\u0003') throw failed('Given up.');
+    if (key === '\u0003') throw new Interrupted();
     if (key === '\u0004') return undefined;
     typed = key === '\u007f' || key === '\b' ? typed.slice(0, -1) : typed + key;
   }
@@ -111,7 +111,7 @@ async function readMore(reader: Reader, signal?: AbortSignal): Promise<void> {
 
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    const giveUp = () => reject(failed('Given up.'));
+    const giveUp = () => reject(new Interrupted());
     if (signal.aborted) giveUp();
     else signal.addEventListener('abort', giveUp, { once: true });
   });

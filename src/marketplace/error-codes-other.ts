@@ -18,7 +18,7 @@ export const OTHER_CODES: readonly ErrorCodeRow[] = [
       [404, 410, 400, 200],
       'notFound',
       'refused',
-      'No such instance: see `search instances`.',
+      'No such instance: see `list instances`.',
     ],
     ['label_too_long', [400], 'invalidRequest', 'refused', 'Use a label of at most 1024 characters.'],
     [

@@ -39,7 +39,7 @@ export const costCommand: Command = {
   name: 'cost',
   summary: 'Show what machines cost now, and what they have cost.',
   description:
-    'The dearest come first; the last line is the sum. So far counts all machines of an object together.',
+    'The dearest come first; the last line of the table is the sum. So far counts all machines of an object together.',
   examples: ['gpu-rent cost', 'gpu-rent cost -A', 'gpu-rent cost -A -o json'],
   optionSets: ['output', 'cluster'],
   async run(input, context) {
@@ -47,7 +47,8 @@ export const costCommand: Command = {
     const instances = await withCluster(input, context, (cluster) => listInstances(cluster, cluster.scope));
     const rows = instances.map((instance) => costRow(instance, now)).sort(dearestFirst);
     const output = createOutput(input, context);
-    const shown = output.format === 'name' || rows.length < 2 ? rows : [...rows, sumOf(rows)];
+    const isTable = output.format === 'table' || output.format === 'wide';
+    const shown = isTable && rows.length > 1 ? [...rows, sumOf(rows)] : rows;
     await output.rows(view, shown);
     return 0;
   },
@@ -61,7 +62,7 @@ function costRow({ metadata, spec, status }: GpuInstance, now: number): CostRow 
     ...{ namespace, name, account },
     phase: status?.phase,
     perHour,
-    perDay: perHour * 24,
+    perDay: inMicroDollars(perHour * 24),
     soFar: inDollars(totalCost(status?.cost, now)) ?? 0,
     limit: spec.maxTotalCost === undefined ? undefined : Number(spec.maxTotalCost),
   };
@@ -69,13 +70,18 @@ function costRow({ metadata, spec, status }: GpuInstance, now: number): CostRow 
 
 function sumOf(rows: readonly CostRow[]): CostRow {
   const sum = (pick: (row: CostRow) => number) =>
-    Math.round(rows.reduce((total, row) => total + pick(row), 0) * 1e6) / 1e6;
+    inMicroDollars(rows.reduce((total, row) => total + pick(row), 0));
   return {
     ...{ namespace: '', name: 'total', account: '', phase: undefined, limit: undefined },
     perHour: sum(({ perHour }) => perHour),
     perDay: sum(({ perDay }) => perDay),
     soFar: sum(({ soFar }) => soFar),
   };
+}
+
+/** Dollars without what binary fractions add to them. */
+function inMicroDollars(dollars: number): number {
+  return Math.round(dollars * 1e6) / 1e6;
 }
 
 function dearestFirst(left: CostRow, right: CostRow): number {

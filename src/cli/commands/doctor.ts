@@ -1,5 +1,6 @@
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { accountTarget } from '../account-access.ts';
+import { counted } from '../amounts.ts';
 import { listAccounts } from '../cluster-objects.ts';
 import { type ClusterSession, withCluster } from '../cluster-session.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
@@ -37,7 +38,10 @@ export const doctorCommand: Command = {
         : await wholeReport({ input, context }, onLine);
     const failures = lines.filter(({ state }) => state === 'failed').length;
     const warnings = lines.filter(({ state }) => state === 'warning').length;
-    await output.value(lines, `\n${lines.length} checks: ${failures} failed, ${warnings} with a warning.`);
+    await output.value(
+      lines,
+      `\n${counted(lines.length, 'check')}: ${failures} failed, ${warnings} with a warning.`,
+    );
     return failures > 0 ? EXIT.failure : EXIT.ok;
   },
 };

@@ -5,6 +5,7 @@ import {
   marketplaceAccountResource,
 } from '../../api/v1alpha1/names.ts';
 import type { KubeObject, Resource } from '../../runtime/kube-object.ts';
+import { counted } from '../amounts.ts';
 import { type ClusterSession, withCluster } from '../cluster-session.ts';
 import type { Command } from '../command.ts';
 import { usageError } from '../command-error.ts';
@@ -80,7 +81,7 @@ export const reportCommand: Command = {
     else await writeFolder(path, files);
     await createOutput(input, context).value(
       { path, files: files.map((file) => file.path) },
-      `${files.length} files in ${path}. Secrets are left out; look through it before you give it away.`,
+      `${counted(files.length, 'file')} in ${path}. Secrets are left out; look through it before you give it away.`,
     );
     return 0;
   },

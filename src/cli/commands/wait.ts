@@ -1,4 +1,5 @@
 import { sleep, systemClock } from '../../lib/clock.ts';
+import { isKubeError } from '../../runtime/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube-object.ts';
 import { ageText } from '../amounts.ts';
 import { parseTime, withCluster } from '../cluster-session.ts';
@@ -46,15 +47,16 @@ export const waitCommand: Command = {
       return waitFor({ look, goal, shown, missing, timeoutMs, progress }, context);
     }).finally(() => progress.clear());
     await createOutput(input, context).changed([
-      { kind: shown.split('/')[0] ?? '', name, did: `${goal.did} after ${ageText(took)}` },
+      { kind: shown.split('/')[0] ?? '', name, did: `is ${goal.state} after ${ageText(took)}` },
     ]);
     return 0;
   },
 };
 
-/** What is waited for, and how it reads once it is so. */
+/** What is waited for. */
 interface Goal {
-  readonly did: string;
+  /** As it reads behind `is` and `was not`. */
+  readonly state: string;
   /** undefined: there is no such object. */
   readonly judge: (object: Judged | undefined) => 'reached' | 'hopeless' | Progress;
 }
@@ -63,15 +65,15 @@ function goalOf(text: string): Goal {
   const [kind = '', type = '', value = 'True'] = text.split('=');
   switch (kind.toLowerCase()) {
     case 'ready':
-      return { did: 'is ready', judge: judgeReady };
+      return { state: 'ready', judge: judgeReady };
     case 'delete':
-      return { did: 'is gone', judge: (object) => (object ? progressOf(object) : 'reached') };
+      return { state: 'gone', judge: (object) => (object ? progressOf(object) : 'reached') };
     case 'condition':
       if (type === '') break;
-      return { did: `has ${type}=${value}`, judge: judging((object) => conditionHolds(object, type, value)) };
+      return { state: `${type}=${value}`, judge: judging((object) => conditionHolds(object, type, value)) };
     case 'phase':
       if (type === '') break;
-      return { did: `is ${type}`, judge: judging((object) => phaseOf(object) === type.toLowerCase()) };
+      return { state: type, judge: judging((object) => phaseOf(object) === type.toLowerCase()) };
   }
   throw usageError(`--for: "${text}" is none of ready, delete, condition=Type[=Value], phase=Phase.`);
 }
@@ -108,23 +110,31 @@ interface Waiting {
   readonly progress: { say(text: string): void };
 }
 
+/** An API server that is away for a moment does not end a wait of twenty minutes. */
+function unlessPassing(error: unknown): Progress {
+  if (isKubeError(error, 'unavailable', 'throttled')) return { state: 'InProgress', message: error.message };
+  throw error;
+}
+
 /** Resolves to how long it took in milliseconds. */
 async function waitFor(
   { look, goal, shown, missing, timeoutMs, progress }: Waiting,
   { signal }: CommandContext,
 ): Promise<number> {
   const begun = systemClock.monotonic();
-  for (;;) {
-    const judged = goal.judge(await look());
+  for (let looks = 0; ; looks += 1) {
+    const judged = await look()
+      .then(goal.judge)
+      .catch((error: unknown) => (looks === 0 ? Promise.reject(error) : unlessPassing(error)));
     const took = systemClock.monotonic() - begun;
     if (judged === 'reached') return took;
     if (judged === 'hopeless') throw notFound(missing, 'It has to be there before it can be waited for.');
-    const message = judged.state === 'Current' ? 'not so yet' : judged.message;
+    const message = judged.state === 'Current' ? 'It is as its spec says, and not so.' : judged.message;
     if (judged.state === 'Failed')
       throw failed(`${shown} is stalled: ${message}`, `gpu-rent status ${shown} tells more.`);
     if (took + LOOK_EVERY_MS > timeoutMs) {
       throw timedOut(
-        `${shown} is not so after ${ageText(timeoutMs)}: ${message}`,
+        `${shown} was not ${goal.state} within ${ageText(timeoutMs)}: ${message}`,
         `gpu-rent explain ${shown} tells why.`,
       );
     }

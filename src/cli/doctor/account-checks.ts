@@ -4,7 +4,7 @@ import type { MarketplaceClient } from '../../marketplace/client.ts';
 import { MarketplaceError } from '../../marketplace/errors.ts';
 import type { User } from '../../marketplace/users.ts';
 import { allInstances } from '../all-instances.ts';
-import { dollarText, inDollars } from '../amounts.ts';
+import { counted, dollarText, inDollars } from '../amounts.ts';
 import type { ClusterSession } from '../cluster-session.ts';
 import { type Check, type Finding, ok, skipped, warning, wrong } from './check.ts';
 
@@ -97,7 +97,9 @@ function proven(user: User, pinned: MarketplaceAccount | undefined): Finding {
 const NARROW = 'Use a key with this permission: gpu-rent create api-key --for-operator.';
 
 async function mayRead(client: MarketplaceClient): Promise<Finding> {
-  return permitted(async () => `${(await allInstances(client)).length} machines of the login are listed`);
+  return permitted(
+    async () => `${counted((await allInstances(client)).length, 'machine')} of the login listed`,
+  );
 }
 
 async function maySearch(client: MarketplaceClient): Promise<Finding> {
