@@ -149,7 +149,11 @@ export class AccountRegistry implements AccountDirectory {
   /** The account is gone. */
   forget(ref: AccountRef): void {
     this.disconnect(ref);
-    if (this.#byKey.delete(keyOf(ref))) this.announce(ref);
+    const known = this.#byKey.get(keyOf(ref));
+    if (!known) return;
+    this.#options.connections.forget(known.uid);
+    this.#byKey.delete(keyOf(ref));
+    this.announce(ref);
   }
 
   /** Whether the account's key was tried and opened no session. */

@@ -45,6 +45,8 @@ export class LoginConnections {
   readonly #access: MarketplaceAccess;
   readonly #byLogin = new Map<string, Shared>();
   readonly #reservationsByUrl = new Map<string, OfferReservations>();
+  /** Limiters of accounts that have proved no login yet, by account uid. */
+  readonly #unproved = new Map<string, Pacer>();
 
   constructor(access: MarketplaceAccess) {
     this.#access = access;
@@ -55,10 +57,30 @@ export class LoginConnections {
     login: Login,
     user: { readonly accountUid: string; readonly pollIntervalMs: number },
   ): LoginConnection {
-    const shared = this.#byLogin.get(loginText(login)) ?? this.#create(login);
+    const pacer = this.pacerOf(user.accountUid);
+    this.#unproved.delete(user.accountUid);
+    const shared = this.#byLogin.get(loginText(login)) ?? this.#create(login, pacer);
     shared.users.set(user.accountUid, user.pollIntervalMs);
     this.#adoptShortestInterval(shared);
     return shared.connection;
+  }
+
+  /**
+   * The limiter of an account's calls. What proves its key counts, too: a service does not know for whose sake a call
+   * was made, and a destroy that follows a probe too closely would be refused.
+   */
+  pacerOf(accountUid: string): Pacer {
+    for (const { connection, users } of this.#byLogin.values()) {
+      if (users.has(accountUid)) return connection.pacer;
+    }
+    const pacer = this.#unproved.get(accountUid) ?? this.#newPacer();
+    this.#unproved.set(accountUid, pacer);
+    return pacer;
+  }
+
+  /** The account is gone. */
+  forget(accountUid: string): void {
+    this.#unproved.delete(accountUid);
   }
 
   /** The account uses it no more; the last one stops the feed. */
@@ -81,9 +103,13 @@ export class LoginConnections {
     this.#byLogin.clear();
   }
 
-  #create(login: Login): Shared {
+  #newPacer(): Pacer {
+    const { clock, paced } = this.#access;
+    return createPacer({ clock, scale: paced ? 1 : 0 });
+  }
+
+  #create(login: Login, pacer: Pacer): Shared {
     const { clock, random, log, transport } = this.#access;
-    const pacer = createPacer({ clock, scale: this.#access.paced ? 1 : 0 });
     const keys = new KeyHolder();
     const serviceClock = new ServiceClock(clock);
     const client = createMarketplaceClient({

@@ -9,7 +9,6 @@ import { KeyChecks } from '../controllers/marketplace-account/key-checks.ts';
 import { createOrphanSweep } from '../controllers/orphan-sweep/controller.ts';
 import { SweepMemory } from '../controllers/orphan-sweep/sweep-memory.ts';
 import { createMarketplaceClient } from '../marketplace/client.ts';
-import { createPacer } from '../marketplace/pacing.ts';
 import type { Controller } from '../runtime/controller.ts';
 import type { Wiring } from './wiring.ts';
 
@@ -19,7 +18,7 @@ export function createControllers(wiring: Wiring): readonly Controller[] {
 }
 
 function accountController(wiring: Wiring): Controller {
-  const { config, env, kube, caches, objects } = wiring;
+  const { config, env, kube, caches, objects, connections } = wiring;
   const { clock } = env;
   const kept = new KeptKeys(kube, config.namespace);
   const keyChecks = new KeyChecks({
@@ -27,13 +26,13 @@ function accountController(wiring: Wiring): Controller {
     kept,
     clock,
     intervalMs: config.keyCheckInterval,
-    clientFor: (baseUrl, apiKey) =>
+    clientFor: ({ uid, url, key }) =>
       createMarketplaceClient({
         ...env,
         transport: env.marketplace,
-        baseUrl,
-        apiKey,
-        pacer: createPacer({ clock }),
+        baseUrl: url,
+        apiKey: key,
+        pacer: connections.pacerOf(uid),
       }),
   });
   return createMarketplaceAccountController({

@@ -38,7 +38,15 @@ export interface KeyChecksOptions {
   readonly clock: Clock;
   readonly intervalMs: number;
   /** A client for one key whose login is not known yet. */
-  readonly clientFor: (url: string, key: Secret) => MarketplaceClient;
+  readonly clientFor: (trial: KeyTrial) => MarketplaceClient;
+}
+
+/** A key of an account, to be tried at a marketplace. */
+export interface KeyTrial {
+  /** The account's. */
+  readonly uid: string;
+  readonly url: string;
+  readonly key: Secret;
 }
 
 /** A refused key is tried again no sooner than this, however often someone asks. */
@@ -120,27 +128,23 @@ export class KeyChecks {
 
   async #make(account: MarketplaceAccount, url: string, before: KeyProof | undefined): Promise<Finding> {
     const { name, key: keyName } = account.spec.apiKeySecretRef;
+    const uid = account.metadata.uid ?? '';
     const ref = { namespace: account.metadata.namespace, name };
     const reading = await readKeySecret(this.#options.kube, ref, keyName);
     if (reading.type === 'key') {
-      const proof = await this.#prove({ url, key: reading.key, source: 'user', before });
+      const proof = await this.#prove({ uid, url, key: reading.key }, 'user', before);
       return { reading, proof };
     }
-    const kept = account.status?.login && (await this.#options.kept.read(account.metadata.uid ?? ''));
+    const kept = account.status?.login && (await this.#options.kept.read(uid));
     if (!kept) return { reading, proof: { type: 'none' } };
-    const proof = await this.#prove({ url, key: kept, source: 'kept', before });
+    const proof = await this.#prove({ uid, url, key: kept }, 'kept', before);
     return { reading, proof };
   }
 
   /** Asks whose the key is, and, for a key not seen before, whether it may destroy. */
-  async #prove(input: {
-    readonly url: string;
-    readonly key: Secret;
-    readonly source: KeySource;
-    readonly before: KeyProof | undefined;
-  }): Promise<KeyProof> {
-    const { url, key, source, before } = input;
-    const client = this.#options.clientFor(url, key);
+  async #prove(trial: KeyTrial, source: KeySource, before: KeyProof | undefined): Promise<KeyProof> {
+    const { url, key } = trial;
+    const client = this.#options.clientFor(trial);
     try {
       const user = await client.users.current();
       const known = before?.type === 'proven' && before.key.equals(key) && before.mayDestroy;
