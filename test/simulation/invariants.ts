@@ -1,16 +1,29 @@
-import type { TransportRequest } from '../../src/lib/transport.ts';
+import type { LogFields } from '../../src/lib/logger.ts';
+import type { Machine } from './machine.ts';
 import { isObject, metadataOf, textAt } from './memory-kube/json.ts';
 import type { Commit } from './memory-kube/store.ts';
+import type { Fate } from './network.ts';
 import { AttemptWatch } from './oracle/attempts.ts';
-import { shortfallsOf } from './oracle/converged.ts';
+import { BrakeWatch } from './oracle/brake.ts';
+import { type Shortfall, shortfallsOf } from './oracle/converged.ts';
+import { rememberedNames } from './oracle/heap.ts';
 import { MachineWatch } from './oracle/machines.ts';
+import { PaceWatch } from './oracle/pace.ts';
 import { type Purchase, readPurchase } from './oracle/purchase.ts';
 import { nameOf, Scene, type SceneOptions, type Violation } from './oracle/scene.ts';
+import { loggedText, SecretWatch } from './oracle/secrets.ts';
+import { TruthWatch } from './oracle/truth.ts';
 import { type Waste, WasteMeter } from './oracle/waste.ts';
-import type { SimulatedWorld } from './world.ts';
+import type { FateOf, SimulatedWorld } from './world.ts';
 
 export type { Violation } from './oracle/scene.ts';
 
+type Call = Parameters<FateOf>[0];
+
+const LIST_PATH = /^\/api\/v[01]\/instances\/(?:\?|$)/;
+const SLOW_MS = 1000;
+/** What the operator may remember of an object that is gone: events in series and lists that lag. */
+const FORGET_WITHIN_MS = 600_000;
 const DESTROY_PATH = /^\/api\/v0\/instances\/(\d+)\//;
 
 /** Watches a simulated world after every step. The marketplace's own ledger is the oracle, never the operator. */
@@ -19,6 +32,10 @@ export class Invariants {
   readonly #machines: MachineWatch;
   readonly #attempts: AttemptWatch;
   readonly #waste: WasteMeter;
+  readonly #brake: BrakeWatch;
+  readonly #pace: PaceWatch;
+  readonly #secrets: SecretWatch;
+  readonly #truth: TruthWatch;
   #lastWriteAt = 0;
 
   constructor(world: SimulatedWorld, options: SceneOptions) {
@@ -26,6 +43,10 @@ export class Invariants {
     this.#machines = new MachineWatch(this.#scene);
     this.#attempts = new AttemptWatch(this.#scene);
     this.#waste = new WasteMeter(this.#scene);
+    this.#brake = new BrakeWatch(this.#scene);
+    this.#pace = new PaceWatch(this.#scene);
+    this.#secrets = new SecretWatch(this.#scene);
+    this.#truth = new TruthWatch(this.#scene);
     world.kube.store.onCommit((commit) => this.#onCommit(commit));
   }
 
@@ -72,31 +93,82 @@ export class Invariants {
     if (this.#scene.look()) {
       this.#machines.changed();
       this.#waste.changed();
+      this.#truth.changed();
     }
     this.#machines.elapsed();
+    this.#truth.elapsed();
   }
 
   /** Whether everything that is wanted is there, and nothing else. */
   isConverged(): boolean {
     this.check();
-    return shortfallsOf(this.#scene, () => false).length === 0;
+    return this.#shortfalls().length === 0;
   }
 
   /** After the faults have stopped and time was given: what is not as it was wanted is a violation. */
   checkConverged(): void {
     this.check();
-    for (const { invariant, text } of shortfallsOf(this.#scene, () => false))
-      this.#scene.broken(invariant, text);
+    for (const { invariant, text } of this.#shortfalls()) this.#scene.broken(invariant, text);
   }
 
-  /** A process sends that request, whatever becomes of it. */
-  sent({ method, path, body }: TransportRequest): void {
-    if (method === 'PUT' && path.startsWith('/api/v0/asks/')) {
-      const purchase = purchaseIn(body ?? '');
-      if (purchase) this.#attempts.rentSent(purchase);
+  #shortfalls(): readonly Shortfall[] {
+    return shortfallsOf(this.#scene, (uid) => this.#brake.isHeldBack(uid));
+  }
+
+  /** A process sends that request; what becomes of it is its fate. */
+  sent({ side, machine, request }: Call, fate: Fate): void {
+    if (isHindrance(fate)) this.#truth.hindered();
+    if (side === 'kube') return;
+    this.#pace.sent(machine, request);
+    const { method, path, body = '' } = request;
+    if (method === 'GET' && LIST_PATH.test(path)) this.#listed(machine);
+    else if (method === 'DELETE') this.#destroySent(path);
+    else if (method === 'PUT' && path.startsWith('/api/v0/asks/')) this.#rentSent(body);
+  }
+
+  /** A process was held up, or was told something wrong, by other means than a call. */
+  hindered(): void {
+    this.#truth.hindered();
+  }
+
+  /** A process wrote a line into its log. */
+  logged(machine: Machine, message: string, fields: LogFields | undefined): void {
+    this.#secrets.read(`the log of ${machine.name}`, loggedText(message, fields));
+  }
+
+  /** At the end: what processes measured holds no secret. */
+  async checkMetrics(): Promise<void> {
+    for (const { machine, registry } of this.#scene.world.processes) {
+      this.#secrets.read(`the metrics of ${machine.name}`, await registry.expose());
     }
-    const destroyed = method === 'DELETE' ? DESTROY_PATH.exec(path)?.[1] : undefined;
-    if (destroyed !== undefined) this.#machines.destroySent(Number(destroyed));
+  }
+
+  /** At the end: no process remembers objects that have been gone for a while (I13). */
+  async checkMemory(): Promise<void> {
+    const gone = this.#scene.gone.filter(({ at }) => this.#scene.now - at > FORGET_WITHIN_MS);
+    if (gone.length === 0) return;
+    const names = gone.flatMap(({ uid, key }) => [uid, key]);
+    for (const name of await rememberedNames(names)) {
+      this.#scene.broken('I13', `${name} is gone, and a process still remembers it`);
+    }
+  }
+
+  #listed(machine: Machine): void {
+    const { faults } = this.#scene.world.market.store.current().tables;
+    if (Object.keys(faults).length === 0) this.#truth.listed(machine);
+    else this.#truth.hindered();
+  }
+
+  #rentSent(body: string): void {
+    const purchase = purchaseIn(body);
+    if (!purchase) return;
+    this.#attempts.rentSent(purchase);
+    this.#brake.rentSent(purchase);
+  }
+
+  #destroySent(path: string): void {
+    const id = DESTROY_PATH.exec(path)?.[1];
+    if (id !== undefined) this.#machines.destroySent(Number(id));
   }
 
   #onCommit(commit: Commit): void {
@@ -105,13 +177,28 @@ export class Invariants {
       this.#lastWriteAt = this.#scene.now;
       this.#scene.world.tell(`cluster: ${type} ${kind.plural} ${nameOf(object)} at ${commit.revision}`);
     }
+    if (kind.plural === 'secrets') this.#secrets.stored(object);
+    else this.#secrets.read(`${kind.plural} ${nameOf(object)}`, JSON.stringify(object));
     const uid = String(metadataOf(object)['uid']);
     const before = this.#scene.objects.get(uid);
     this.#scene.committed(commit);
     if (kind.plural !== 'gpuinstances') return;
-    if (type === 'DELETED') this.#machines.released(uid, object);
-    else if (before && !this.#scene.isHandled(uid)) this.#attempts.rewritten(before, object);
+    if (type === 'DELETED') {
+      this.#machines.released(uid, object);
+      return;
+    }
+    this.#brake.rewritten(uid, object);
+    if (before && !this.#scene.isHandled(uid)) this.#attempts.rewritten(before, object);
   }
+}
+
+/** Whether a call fails, or takes so long that what it would have told comes late. */
+function isHindrance(fate: Fate): boolean {
+  const { loseRequest, loseResponse, lateMs, refusal, crash, requestMs, responseMs } = fate;
+  return (
+    [loseRequest, loseResponse, lateMs, refusal, crash].some((each) => each !== undefined) ||
+    requestMs + responseMs > SLOW_MS
+  );
 }
 
 function purchaseIn(body: string): Purchase | undefined {

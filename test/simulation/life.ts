@@ -99,8 +99,12 @@ class Life {
   }
 
   #fate(call: Parameters<FateOf>[0]): Fate {
-    const { side, machine, request } = call;
-    if (side === 'market') this.#invariants.sent(request);
+    const fate = this.#fateOf(call);
+    this.#invariants.sent(call, fate);
+    return fate;
+  }
+
+  #fateOf({ side, machine, request }: Parameters<FateOf>[0]): Fate {
     if (request.path.includes('watch=true')) return this.#watchFate();
     if (!isEffect(request)) return { requestMs: 2, responseMs: 2 };
     const what = nameOfCall(request);
@@ -130,6 +134,7 @@ class Life {
       dropChunk: () => {
         if (this.#hides === 0) return false;
         this.#hides -= 1;
+        this.#invariants.hindered();
         return true;
       },
     };

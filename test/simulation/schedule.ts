@@ -1,15 +1,14 @@
-import type { Logger } from '../../src/lib/logger.ts';
+import type { LogFields, Logger } from '../../src/lib/logger.ts';
 import { type Random, seededRandom } from '../../src/lib/random.ts';
 import { Foreigners } from './foreigners.ts';
 import { Invariants, type Violation } from './invariants.ts';
+import type { Machine } from './machine.ts';
 import type { Fate } from './network.ts';
+import { loggedText } from './oracle/secrets.ts';
 import type { Waste } from './oracle/waste.ts';
 import { Users } from './users.ts';
 import { type Climate, causeFault, clearFaults, drawClimate, drawMarketFault, fateIn } from './weather.ts';
-import { SimulatedWorld } from './world.ts';
-
-const errorAsText = (_key: string, value: unknown): unknown =>
-  value instanceof Error ? value.message : value;
+import { type FateOf, SimulatedWorld } from './world.ts';
 
 export type Mode = 'all' | 'sweeperOff';
 
@@ -93,7 +92,7 @@ class Schedule {
       seed: options.seed,
       keepTrace: options.keepTrace,
       fate: (call) => this.#fate(call),
-      ...(options.logLines ? { log: (machine) => this.#logOf(machine.name) } : {}),
+      log: (machine) => this.#logOf(machine),
     });
     this.#users = new Users(this.#world, seededRandom(options.seed + 17));
     this.#invariants = new Invariants(this.#world, { strict: options.mode === 'sweeperOff' });
@@ -118,6 +117,8 @@ class Schedule {
     this.#calm();
     await this.#recover(check);
     this.#invariants.checkConverged();
+    await this.#invariants.checkMetrics();
+    if (this.#isLong) await this.#invariants.checkMemory();
     const { violations, wastedMs } = this.#invariants;
     return {
       violations,
@@ -135,6 +136,10 @@ class Schedule {
     };
   }
 
+  get #isLong(): boolean {
+    return this.#options.seed % LONG_WATCH_EVERY === 0;
+  }
+
   /**
    * Runs on until everything wanted is there and nothing was written for ten minutes. Not being there in time, or
    * being written to later than that, is a violation.
@@ -143,7 +148,6 @@ class Schedule {
     const { scheduler } = this.#world;
     const calmFrom = this.#world.now;
     const inTimeUntil = calmFrom + RECOVERY_MS;
-    const isLong = this.#options.seed % LONG_WATCH_EVERY === 0;
     for (;;) {
       await scheduler.runUntil(this.#world.now + LOOK_EVERY_MS, check);
       const silentFrom = Math.max(calmFrom, this.#invariants.lastWriteAt);
@@ -153,18 +157,23 @@ class Schedule {
       }
       if (this.#world.now > inTimeUntil + QUIET_MS) return;
       const isSilent = this.#world.now - silentFrom >= QUIET_MS;
-      if (isSilent && (!isLong || this.#world.now > inTimeUntil) && this.#invariants.isConverged()) return;
+      if (isSilent && (!this.#isLong || this.#world.now > inTimeUntil) && this.#invariants.isConverged())
+        return;
     }
   }
 
-  #logOf(name: string): Logger {
-    const tell = (level: string) => (message: string, fields?: Readonly<Record<string, unknown>>) =>
-      this.#world.tell(`${name} ${level}: ${message} ${JSON.stringify(fields ?? {}, errorAsText)}`);
+  /** What processes log is looked through for secrets, and told where a story is wanted. */
+  #logOf(machine: Machine): Logger {
+    const hear = (level: string) => (message: string, fields?: LogFields) => {
+      this.#invariants.logged(machine, message, fields);
+      if (this.#options.logLines)
+        this.#world.tell(`${machine.name} ${level}: ${loggedText(message, fields)}`);
+    };
     const log: Logger = {
-      debug: tell('debug'),
-      info: tell('info'),
-      warn: tell('warn'),
-      error: tell('error'),
+      debug: hear('debug'),
+      info: hear('info'),
+      warn: hear('warn'),
+      error: hear('error'),
       child: () => log,
     };
     return log;
@@ -179,8 +188,13 @@ class Schedule {
     return true;
   }
 
-  #fate(call: Parameters<typeof fateIn>[2] & { readonly machine: { readonly name: string } }): Fate {
-    if (call.side === 'market') this.#invariants.sent(call.request);
+  #fate(call: Parameters<FateOf>[0]): Fate {
+    const fate = this.#drawFate(call);
+    this.#invariants.sent(call, fate);
+    return fate;
+  }
+
+  #drawFate(call: Parameters<FateOf>[0]): Fate {
     const quiet = { requestMs: 2, responseMs: 2 };
     if (!this.#isStormy) return quiet;
     const { fate, name } = fateIn(this.#climate, this.#random, call);
@@ -199,8 +213,14 @@ class Schedule {
     return {
       ...fate,
       ...(chunkDelayMs ? { chunkDelayMs: () => (this.#isStormy ? chunkDelayMs() : 0) } : {}),
-      ...(dropChunk ? { dropChunk: () => this.#isStormy && dropChunk() } : {}),
+      ...(dropChunk ? { dropChunk: () => this.#isStormy && this.#drops(dropChunk) } : {}),
     };
+  }
+
+  #drops(dropChunk: () => boolean): boolean {
+    const isDropped = dropChunk();
+    if (isDropped) this.#invariants.hindered();
+    return isDropped;
   }
 
   #scheduleStorm(): void {
@@ -255,6 +275,7 @@ class Schedule {
     const seconds = 5 + this.#random.next() * 60;
     this.#world.tell(`${process.machine.name} freezes for ${seconds.toFixed(0)} s`);
     process.machine.freeze(seconds * SECOND);
+    this.#world.scheduler.after(seconds * SECOND, () => this.#invariants.hindered());
   }
 
   #jumpClock(): void {

@@ -79,7 +79,7 @@ export class MachineWatch {
   /** An object is gone for good. */
   released(uid: string, object: JsonObject): void {
     if (this.#scene.isHandled(uid)) return;
-    this.#released.add(uid);
+    this.#released.add(goneKey(uid));
     for (const contract of Object.values(this.#scene.contracts())) {
       if (contract.image === BY_HAND || this.#scene.purchaseOf(contract)?.uid !== uid) continue;
       this.#scene.broken('I7', `${nameOf(object)} was let go while contract ${contract.id} lives`);
@@ -104,7 +104,7 @@ export class MachineWatch {
     if (owner && !hasIntentFor(owner, attempt)) {
       this.#scene.broken('I5', `contract ${contract.id} was rented before its intent stood on the object`);
     }
-    if (this.#released.has(uid)) {
+    if (this.#released.has(goneKey(uid))) {
       this.#scene.broken(
         'I7',
         `contract ${contract.id} appeared after the finalizer of its object was removed`,
@@ -180,6 +180,9 @@ export class MachineWatch {
     this.#overlapSince.delete(uid);
   }
 }
+
+/** Not the uid itself: that is looked for in the memory of processes. */
+const goneKey = (uid: string): string => `gone ${uid}`;
 
 const standingOf = ({ label, intendedStatus }: Contract): string => JSON.stringify([label, intendedStatus]);
 

@@ -30,6 +30,8 @@ export class Scene {
   readonly objects = new Map<string, JsonObject>();
   /** EndpointGroups that stand, by uid. */
   readonly groups = new Map<string, JsonObject>();
+  /** GpuInstances that are gone, with the time of their end. */
+  readonly gone: { readonly uid: string; readonly key: string; readonly at: number }[] = [];
   readonly #handsOn = new Set<string>();
   readonly #purchases = new Map<string, Purchase | undefined>();
   #commits = 0;
@@ -91,20 +93,25 @@ export class Scene {
 
   /** A person laid hands on that object, so that promises about hand-made states no longer hold for it. */
   handsOn(uid: string): void {
-    this.#handsOn.add(uid);
+    this.#handsOn.add(`handled ${uid}`);
   }
 
   isHandled(uid: string | undefined): boolean {
-    return uid !== undefined && this.#handsOn.has(uid);
+    return uid !== undefined && this.#handsOn.has(`handled ${uid}`);
   }
 
+  /** An object was written or removed. */
   committed({ kind, object, type }: Commit): void {
     const standing = { [INSTANCES]: this.objects, [GROUPS]: this.groups }[kind.plural];
     if (!standing) return;
     this.#commits += 1;
     const uid = String(metadataOf(object)['uid']);
-    if (type === 'DELETED') standing.delete(uid);
-    else standing.set(uid, object);
+    if (type !== 'DELETED') {
+      standing.set(uid, object);
+      return;
+    }
+    standing.delete(uid);
+    this.gone.push({ uid, key: keyOf(object), at: this.now });
   }
 
   broken(invariant: string, text: string): void {
@@ -114,3 +121,5 @@ export class Scene {
 }
 
 export const nameOf = (object: JsonObject): string => String(metadataOf(object)['name']);
+
+const keyOf = (object: JsonObject): string => `${String(metadataOf(object)['namespace'])}/${nameOf(object)}`;

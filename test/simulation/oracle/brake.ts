@@ -1,0 +1,65 @@
+import { isObject, type JsonObject, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
+import type { Purchase } from './purchase.ts';
+import { nameOf, type Scene } from './scene.ts';
+
+const HOUR_MS = 3_600_000;
+const INTENT = 'gpurental.dev/rental-intent';
+
+/** I9: no object rents more often than its brake allows. A purchase counts once, by its attempt. */
+export class BrakeWatch {
+  readonly #scene: Scene;
+  /** When each attempt of an object was first sent, and first written down. */
+  readonly #sent = new Times();
+  readonly #recorded = new Times();
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+  }
+
+  rentSent({ uid, attempt }: Purchase): void {
+    const object = this.#scene.objects.get(uid);
+    if (!this.#sent.note(uid, attempt, this.#scene.now) || !object || this.#scene.isHandled(uid)) return;
+    const count = this.#sent.within(uid, this.#scene.now);
+    const most = brakeOf(object);
+    if (count <= most) return;
+    this.#scene.broken('I9', `${nameOf(object)} rented ${count} times within an hour, and may ${most} times`);
+  }
+
+  rewritten(uid: string, object: JsonObject): void {
+    const annotation = textAt(objectAt(metadataOf(object), 'annotations'), INTENT);
+    if (annotation === undefined) return;
+    const intent: unknown = JSON.parse(annotation);
+    if (isObject(intent)) this.#recorded.note(uid, Number(intent['attempt']), this.#scene.now);
+  }
+
+  /** Whether the brake may keep that object from renting now. */
+  isHeldBack(uid: string): boolean {
+    const object = this.#scene.objects.get(uid);
+    return object !== undefined && this.#recorded.within(uid, this.#scene.now) >= brakeOf(object);
+  }
+}
+
+/** First times of an object's attempts. */
+class Times {
+  readonly #byUid = new Map<string, Map<number, number>>();
+
+  /** True where the attempt is new. */
+  note(uid: string, attempt: number, at: number): boolean {
+    const times = this.#byUid.get(timesKey(uid)) ?? new Map<number, number>();
+    this.#byUid.set(timesKey(uid), times);
+    if (times.has(attempt)) return false;
+    times.set(attempt, at);
+    return true;
+  }
+
+  within(uid: string, now: number): number {
+    const times = [...(this.#byUid.get(timesKey(uid))?.values() ?? [])];
+    return times.filter((at) => at > now - HOUR_MS).length;
+  }
+}
+
+/** Not the uid itself: that is looked for in the memory of processes. */
+const timesKey = (uid: string): string => `times ${uid}`;
+
+const brakeOf = (object: JsonObject): number =>
+  Number(objectAt(objectAt(object, 'spec'), 'replacement')['maxPerHour']);

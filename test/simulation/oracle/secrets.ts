@@ -1,0 +1,61 @@
+import { type JsonObject, objectAt } from '../memory-kube/json.ts';
+import type { Scene } from './scene.ts';
+
+/** Keys of Secrets whose values nobody else may see. */
+const SECRET_KEYS = new Set([
+  'api-key',
+  'apiKey',
+  'keys',
+  'instance-api-key',
+  'worker-token',
+  'password',
+  'token',
+]);
+/** Anything shorter is found in ordinary words. */
+const LEAST_LENGTH = 8;
+
+/** I12: no secret in anything that is written, logged or measured. Secrets are learnt where they are kept. */
+export class SecretWatch {
+  readonly #scene: Scene;
+  readonly #values = new Map<string, string>();
+  readonly #told = new Set<string>();
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+    this.learn('the API key', scene.world.market.apiKey);
+  }
+
+  /** That value is a secret from now on, as it is and in base64. */
+  learn(what: string, value: string): void {
+    for (const line of value.split(/\s+/)) {
+      if (line.length < LEAST_LENGTH) continue;
+      this.#values.set(line, what);
+      this.#values.set(Buffer.from(line).toString('base64').replace(/=+$/, ''), what);
+    }
+  }
+
+  /** A Secret was written: what it holds is looked for everywhere else. */
+  stored(secret: JsonObject): void {
+    for (const [key, value] of Object.entries(objectAt(secret, 'data'))) {
+      if (!SECRET_KEYS.has(key) || typeof value !== 'string') continue;
+      this.learn(`${key} of a Secret`, Buffer.from(value, 'base64').toString('utf8'));
+    }
+  }
+
+  /** Looks at text that leaves a process by `where`. */
+  read(where: string, text: string): void {
+    for (const [value, what] of this.#values) {
+      if (!text.includes(value) || this.#told.has(`${where} ${what}`)) continue;
+      this.#told.add(`${where} ${what}`);
+      this.#scene.broken('I12', `${what} stands in ${where}`);
+    }
+  }
+}
+
+/** What a log line would show: fields as JSON, errors with their message, stack and cause. */
+export function loggedText(message: string, fields: unknown): string {
+  return `${message} ${JSON.stringify(fields, withErrors) ?? ''}`;
+}
+
+const withErrors = (_key: string, value: unknown): unknown =>
+  value instanceof Error ? { message: value.message, stack: value.stack, cause: value.cause } : value;
