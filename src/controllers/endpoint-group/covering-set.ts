@@ -9,87 +9,89 @@ export interface Candidate {
   readonly keepRank: number;
 }
 
+/** Against sums that miss the capacity by rounding alone. */
+const ROUNDING = 1e-9;
+
 /** Beyond this the exact search is too wide and the greedy one serves. */
 const EXACT_UP_TO = 20;
 
 interface Subset {
+  /** Of the candidates, as bits. */
   readonly mask: number;
+  readonly size: number;
   readonly perf: number;
   readonly price: number;
   readonly rank: number;
 }
 
+const EMPTY: Subset = { mask: 0, size: 0, perf: 0, price: 0, rank: 0 };
+
 /** Among covers of one price the smaller one, then the one that keeps what should be kept. */
-function isBetter(a: Subset, b: Subset | undefined): boolean {
-  if (!b) return true;
+function isBetter(a: Subset, b: Subset): boolean {
   if (a.price !== b.price) return a.price < b.price;
-  const sizes = bits(a.mask) - bits(b.mask);
-  return sizes !== 0 ? sizes < 0 : a.rank > b.rank;
-}
-
-function bits(mask: number): number {
-  let count = 0;
-  for (let rest = mask; rest !== 0; rest &= rest - 1) count += 1;
-  return count;
-}
-
-function subsetsOf(candidates: readonly Candidate[], shift: number): Subset[] {
-  let subsets: Subset[] = [{ mask: 0, perf: 0, price: 0, rank: 0 }];
-  candidates.forEach((candidate, index) => {
-    const bit = 1 << (index + shift);
-    subsets = subsets.concat(
-      subsets.map((subset) => ({
-        mask: subset.mask | bit,
-        perf: subset.perf + candidate.perf,
-        price: subset.price + candidate.pricePerHour,
-        rank: subset.rank + candidate.keepRank,
-      })),
-    );
-  });
-  return subsets;
-}
-
-/** For each index the best subset among those with at least that perf: suffix minimum of a sorted list. */
-function bestFrom(sorted: readonly Subset[]): readonly (Subset | undefined)[] {
-  const best: (Subset | undefined)[] = new Array(sorted.length);
-  let kept: Subset | undefined;
-  for (let index = sorted.length - 1; index >= 0; index -= 1) {
-    const subset = sorted[index];
-    if (subset && isBetter(subset, kept)) kept = subset;
-    best[index] = kept;
-  }
-  return best;
-}
-
-function firstWithPerf(sorted: readonly Subset[], perf: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((sorted[middle]?.perf ?? 0) < perf) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return a.size !== b.size ? a.size < b.size : a.rank > b.rank;
 }
 
 function joined(a: Subset, b: Subset): Subset {
-  return { mask: a.mask | b.mask, perf: a.perf + b.perf, price: a.price + b.price, rank: a.rank + b.rank };
+  return {
+    mask: a.mask | b.mask,
+    size: a.size + b.size,
+    perf: a.perf + b.perf,
+    price: a.price + b.price,
+    rank: a.rank + b.rank,
+  };
 }
 
-/** Meet in the middle: exact, 2 × 2^(n/2) subsets. */
-function exactCover(candidates: readonly Candidate[], capacity: number): readonly Candidate[] | undefined {
-  const half = candidates.length >> 1;
-  const left = subsetsOf(candidates.slice(0, half), 0);
-  const right = subsetsOf(candidates.slice(half), half).sort((a, b) => a.perf - b.perf);
-  const best = bestFrom(right);
-  let found: Subset | undefined;
-  for (const subset of left) {
-    const partner = best[firstWithPerf(right, capacity - subset.perf - 1e-9)];
-    if (!partner) continue;
-    const cover = joined(subset, partner);
-    if (isBetter(cover, found)) found = cover;
+/**
+ * The subsets worth having, by falling performance: each is better than all that do as much. What is worse stays
+ * worse whatever joins both, so that nothing is lost where it is left out.
+ */
+function worthwhile(candidates: readonly Candidate[], shift: number): readonly Subset[] {
+  return candidates.reduce<readonly Subset[]>(
+    (subsets, { perf, pricePerHour, keepRank }, index) => {
+      const one = { mask: 1 << (index + shift), size: 1, perf, price: pricePerHour, rank: keepRank };
+      return merged(subsets, one);
+    },
+    [EMPTY],
+  );
+}
+
+/** Subsets without one more candidate, and those with it. */
+function merged(subsets: readonly Subset[], one: Subset): readonly Subset[] {
+  const kept: Subset[] = [];
+  let [without, within] = [0, 0];
+  let best: Subset | undefined;
+  while (without < subsets.length || within < subsets.length) {
+    const [alone, base] = [subsets[without], subsets[within]];
+    const isAlone = base === undefined || (alone !== undefined && alone.perf > base.perf + one.perf);
+    const next = isAlone ? alone : joined(base, one);
+    if (isAlone) without += 1;
+    else within += 1;
+    if (next === undefined || (best && !isBetter(next, best))) continue;
+    best = next;
+    kept.push(next);
   }
-  return found && candidates.filter((_, index) => ((found?.mask ?? 0) & (1 << index)) !== 0);
+  return kept;
+}
+
+/**
+ * Meet in the middle: at most 2 × 2^(n/2) subsets. The less the left half does, the more is asked of the right one,
+ * and the last there that does enough is the best that does.
+ */
+function exactCover(candidates: readonly Candidate[], capacity: number): readonly Candidate[] {
+  const half = candidates.length >> 1;
+  const right = worthwhile(candidates.slice(half), half);
+  let at = right.length - 1;
+  let found: Subset | undefined;
+  for (const subset of worthwhile(candidates.slice(0, half), 0)) {
+    while (at >= 0 && (right[at]?.perf ?? 0) < capacity - subset.perf - ROUNDING) at -= 1;
+    const partner = right[at];
+    if (!partner) break;
+    const cover = joined(subset, partner);
+    if (!found || isBetter(cover, found)) found = cover;
+  }
+  const mask = found?.mask ?? -1;
+  return candidates.filter((_, index) => (mask & (1 << index)) !== 0);
 }
 
 /** Most expensive first, dropped where the rest still covers. */
@@ -100,7 +102,7 @@ function greedyCover(candidates: readonly Candidate[], capacity: number): readon
   let perf = candidates.reduce((sum, candidate) => sum + candidate.perf, 0);
   const dropped = new Set<string>();
   for (const candidate of expensiveFirst) {
-    if (perf - candidate.perf + 1e-9 < capacity) continue;
+    if (perf - candidate.perf + ROUNDING < capacity) continue;
     perf -= candidate.perf;
     dropped.add(candidate.name);
   }
@@ -114,7 +116,8 @@ function greedyCover(candidates: readonly Candidate[], capacity: number): readon
 export function cheapestCover(candidates: readonly Candidate[], capacity: number): readonly Candidate[] {
   if (capacity <= 0) return [];
   const sum = candidates.reduce((perf, candidate) => perf + candidate.perf, 0);
-  if (sum + 1e-9 < capacity) return candidates;
-  const cover = candidates.length <= EXACT_UP_TO ? exactCover(candidates, capacity) : undefined;
-  return cover ?? greedyCover(candidates, capacity);
+  if (sum + ROUNDING < capacity) return candidates;
+  return candidates.length <= EXACT_UP_TO
+    ? exactCover(candidates, capacity)
+    : greedyCover(candidates, capacity);
 }

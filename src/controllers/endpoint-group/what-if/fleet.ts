@@ -94,7 +94,9 @@ export function passed(fleet: Fleet, span: Span): Fleet {
   const { totals } = fleet;
   return {
     ...fleet,
-    workers: worked.workers.flatMap((worker) => settled(worker, now, maxQueueSeconds)),
+    workers: worked.workers.some(({ wanted }) => wanted !== 'Hot')
+      ? worked.workers.flatMap((worker) => settled(worker, now, maxQueueSeconds))
+      : worked.workers,
     front: queue,
     totals: {
       offered: totals.offered + offered,
@@ -116,24 +118,21 @@ interface Worked {
 
 function worksOf(fleet: Fleet, span: Span, ready: readonly FleetWorker[]): Worked {
   const { from, seconds, offered, maxQueueSeconds } = span;
-  const shares = sharesOf(ready, amountOf(fleet.front) + offered);
+  const servers = ready.map(({ queue, model }) => ({ queue, perf: model.perf }));
+  const shares = spreadWork(servers, amountOf(fleet.front) + offered);
   let [served, refused, waited] = [0, 0, 0];
+  let next = 0;
   const workers = fleet.workers.map((worker) => {
     if (!isServing(worker, from)) return worker;
-    const share = shares.get(worker.name) ?? 0;
+    const share = worker.wanted === 'Hot' ? (shares[next++] ?? 0) : 0;
     const result = serve(worker.queue, share, { perf: worker.model.perf, seconds, maxQueueSeconds });
     served += result.done;
     refused += result.rejected;
     waited += ((worker.queue + result.queue) / 2) * seconds;
+    if (worker.wasEverReady && worker.queue === result.queue) return worker;
     return { ...worker, queue: result.queue, wasEverReady: true };
   });
   return { workers, served, refused, waited };
-}
-
-function sharesOf(ready: readonly FleetWorker[], amount: number): ReadonlyMap<string, number> {
-  const servers = ready.map(({ queue, model }) => ({ queue, perf: model.perf }));
-  const shares = spreadWork(servers, amount);
-  return new Map(ready.map(({ name }, index) => [name, shares[index] ?? 0]));
 }
 
 interface FrontAfter {

@@ -18,6 +18,8 @@ export function spreadWork(servers: readonly Server[], amount: number): readonly
 
 /** The wait in seconds up to which each worker is filled, as water finds its level. */
 function waitLevel(servers: readonly Server[], amount: number): number {
+  if (servers.every(({ queue }) => queue === 0))
+    return amount / servers.reduce((sum, { perf }) => sum + perf, 0);
   const byWait = servers
     .map(({ queue, perf }) => ({ queue, perf, wait: queue / perf }))
     .sort((a, b) => a.wait - b.wait);
