@@ -52,7 +52,10 @@ export class SimulatedGroup {
       seed,
       keepTrace: false,
       flags: options.flags ?? {},
-      fate: (call) => options.fate?.(call, this.#noted(call)) ?? QUIET,
+      fate: (call) => {
+        const effect = this.#noted(call);
+        return options.fate?.(call, effect) ?? QUIET;
+      },
       workers: (request) => this.#answered(request),
     });
     const { market, scheduler } = this.world;

@@ -123,31 +123,42 @@ export class Publisher {
   }
 
   async #ensureSlice(group: EndpointGroup, endpoint: Endpoint): Promise<Published | undefined> {
-    const { cluster, clock } = this.#options;
+    const { clock } = this.#options;
     const { name } = endpoint.worker.metadata;
     const slice = workerSlice(group, endpoint);
     const text = JSON.stringify(slice);
-    if (this.#isFresh(this.#slices.get(name), text)) return undefined;
+    const known = this.#slices.get(name);
+    if (this.#isFresh(known, text)) return undefined;
     try {
-      await cluster.create(endpointSliceResource, slice);
+      if (known?.text === text) await this.#mendSlice(slice);
+      else await this.#writeSlice(slice);
     } catch (error) {
       if (isKubeError(error, 'forbidden', 'invalid')) return notPermitted(slice, error);
-      if (!isKubeError(error, 'alreadyExists')) throw error;
-      await this.#mendSlice(slice);
+      throw error;
     }
     this.#slices.set(name, { text, at: clock.now() });
     return undefined;
   }
 
+  async #writeSlice(slice: EndpointSliceObject): Promise<void> {
+    try {
+      await this.#options.cluster.create(endpointSliceResource, slice);
+    } catch (error) {
+      if (!isKubeError(error, 'alreadyExists')) throw error;
+      await this.#mendSlice(slice);
+    }
+  }
+
+  /** Looks before it writes. The type of the addresses cannot be changed: such a slice is made anew. */
   async #mendSlice(slice: EndpointSliceObject): Promise<void> {
     const { cluster } = this.#options;
     const present = await cluster.get<EndpointSliceObject>(endpointSliceResource, refOf(slice));
-    if (present && present.addressType !== slice.addressType) {
-      await cluster.delete(endpointSliceResource, refOf(slice), { uid: present.metadata.uid });
+    if (present && isSameSlice(present, slice)) return;
+    if (present?.addressType !== slice.addressType) {
+      if (present) await cluster.delete(endpointSliceResource, refOf(slice), { uid: present.metadata.uid });
       await cluster.create(endpointSliceResource, slice);
       return;
     }
-    if (present && isSameSlice(present, slice)) return;
     const { endpoints, ports, metadata } = slice;
     const body = {
       metadata: { labels: metadata.labels, ownerReferences: metadata.ownerReferences },
@@ -234,6 +245,7 @@ function isSameSlice(present: EndpointSliceObject, wanted: EndpointSliceObject):
   const ownerOf = (object: KubeObject) => object.metadata.ownerReferences?.[0]?.uid;
   const addressOf = (slice: EndpointSliceObject) => slice.endpoints[0]?.addresses[0];
   return (
+    present.addressType === wanted.addressType &&
     ownerOf(present) === ownerOf(wanted) &&
     addressOf(present) === addressOf(wanted) &&
     present.endpoints[0]?.conditions.ready === true &&
