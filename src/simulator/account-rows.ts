@@ -1,3 +1,5 @@
+import type { MicroDollars } from '../lib/money.ts';
+
 /*
  * Rows of an account that are neither money nor machines. All times are milliseconds of simulated time.
  */
@@ -51,5 +53,24 @@ export interface Volume {
   readonly machineId: number | null;
   readonly sizeGB: number;
   readonly name: string;
+  /** Agreed when it was rented; 0 bills nothing. */
+  readonly pricePerHour: MicroDollars;
   readonly createdAt: number;
+}
+
+/** What is left of a volume that was deleted. */
+export interface EndedVolume {
+  readonly id: number;
+  readonly userId: number;
+  readonly name: string;
+  readonly createdAt: number;
+  readonly endedAt: number;
+  readonly dollarsMicros: MicroDollars;
+}
+
+/** A volume as the instance sees it that has it mounted. */
+export interface MountedVolume {
+  readonly id: number;
+  readonly mountPath: string | null;
+  readonly sizeGB: number;
 }

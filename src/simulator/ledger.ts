@@ -1,4 +1,5 @@
 import type { MicroDollars } from '../lib/money.ts';
+import type { Volume } from './account-rows.ts';
 import { rowsOf } from './remembered.ts';
 import type { BillingSpan, Contract, User, World } from './world.ts';
 
@@ -24,6 +25,14 @@ export function contractMicros(contract: Contract, now: number): MicroDollars {
   let sum = 0;
   for (const span of contract.spans) sum += spanMicros(span, now);
   return sum;
+}
+
+/** What a rented volume has cost until `now`. */
+export function volumeMicros(volume: Volume, now: number): MicroDollars {
+  return spanMicros(
+    { from: volume.createdAt, until: null, gpuPerHour: 0, diskPerHour: volume.pricePerHour },
+    now,
+  );
 }
 
 /** Dollars an hour that a contract costs at this moment. */
@@ -69,6 +78,9 @@ export function creditMicros(world: World, user: User, now: number): MicroDollar
   for (const contract of rowsOf(world.tables.contracts)) {
     if (contract.userId === user.id) spent += contractMicros(contract, now);
   }
+  for (const volume of rowsOf(world.tables.volumes)) {
+    if (volume.userId === user.id) spent += volumeMicros(volume, now);
+  }
   return user.depositedMicros - spent;
 }
 
@@ -81,23 +93,55 @@ export interface LedgerRow {
   readonly dollars: number;
 }
 
-/** All contracts ever, oldest first, what they cost together, and how many still bill. */
+/** All contracts ever, rented volumes among them, by id; what they cost together, and how many still bill. */
 export function ledger(world: World): {
   readonly now: number;
   readonly dollars: number;
   readonly billing: number;
   readonly contracts: readonly LedgerRow[];
 } {
-  const live = rowsOf(world.tables.contracts);
-  const ended = rowsOf(world.tables.endedContracts);
+  const live = [...liveContracts(world), ...liveVolumes(world)];
+  const ended = [...rowsOf(world.tables.endedContracts), ...endedVolumes(world)];
   const rows = [
     ...ended.map((row) => ledgerRow(row, row.endedAt, row.dollarsMicros)),
-    ...live.map((row) => ledgerRow(row, null, contractMicros(row, world.now))),
+    ...live.map((row) => ledgerRow(row, null, row.dollarsMicros)),
   ].sort((left, right) => left.id - right.id);
   const micros =
     ended.reduce((sum, row) => sum + row.dollarsMicros, 0) +
-    live.reduce((sum, row) => sum + contractMicros(row, world.now), 0);
+    live.reduce((sum, row) => sum + row.dollarsMicros, 0);
   return { now: world.now / 1000, dollars: micros / 1e6, billing: live.length, contracts: rows };
+}
+
+interface Cost {
+  readonly id: number;
+  readonly label: string | null;
+  readonly createdAt: number;
+  readonly dollarsMicros: MicroDollars;
+}
+
+function liveContracts(world: World): readonly Cost[] {
+  return rowsOf(world.tables.contracts).map((contract) => ({
+    id: contract.id,
+    label: contract.label,
+    createdAt: contract.createdAt,
+    dollarsMicros: contractMicros(contract, world.now),
+  }));
+}
+
+/** Volumes that cost something; they bill until they are deleted. */
+function liveVolumes(world: World): readonly Cost[] {
+  return rowsOf(world.tables.volumes)
+    .filter(({ pricePerHour }) => pricePerHour > 0)
+    .map((volume) => ({
+      id: volume.id,
+      label: volume.name,
+      createdAt: volume.createdAt,
+      dollarsMicros: volumeMicros(volume, world.now),
+    }));
+}
+
+function endedVolumes(world: World): readonly (Cost & { readonly endedAt: number })[] {
+  return rowsOf(world.tables.endedVolumes).map((volume) => ({ ...volume, label: volume.name }));
 }
 
 function ledgerRow(

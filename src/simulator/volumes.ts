@@ -40,7 +40,7 @@ export function listingToUnlist(
 /** Instances that a volume is attached to. */
 export function attachedTo(world: World, volume: Volume): readonly Contract[] {
   return Object.values(world.tables.contracts).filter(({ volumes }) =>
-    volumes.some((info) => Number(info.volume_id ?? info.id) === volume.id && info.create_new !== true),
+    volumes.some(({ id }) => id === volume.id),
   );
 }
 
@@ -122,6 +122,8 @@ export function firstUserVolumes(
     machineId: null,
     sizeGB: 20,
     name: 'V.1',
+    // Somebody else's affair: it makes the listing active and costs nobody anything.
+    pricePerHour: 0,
     createdAt: now,
   };
   return {

@@ -1,5 +1,5 @@
 import type { MicroDollars } from '../lib/money.ts';
-import type { SshKey, Variable, Volume, VolumeListing } from './account-rows.ts';
+import type { EndedVolume, MountedVolume, SshKey, Variable, Volume, VolumeListing } from './account-rows.ts';
 import type { DeploymentRow } from './deployment-rows.ts';
 import type { JsonObject } from './json.ts';
 import type { EndpointGroupRow, WorkerGroupRow, WorkerRow } from './scaling/rows.ts';
@@ -138,7 +138,7 @@ export interface Contract {
   /** Why it stands still although its user wants it to run. */
   readonly heldBy: 'outbid' | 'credit' | 'cannot-start' | null;
   readonly prepaidMicros: MicroDollars;
-  readonly volumes: readonly JsonObject[];
+  readonly volumes: readonly MountedVolume[];
   /** Free-form notes of other parts, such as the worker group that owns it. */
   readonly notes: JsonObject;
 }
@@ -213,6 +213,7 @@ export interface Tables {
   readonly variables: Table<Variable>;
   readonly volumeListings: Table<VolumeListing>;
   readonly volumes: Table<Volume>;
+  readonly endedVolumes: Table<EndedVolume>;
   readonly endpointGroups: Table<EndpointGroupRow>;
   readonly workerGroups: Table<WorkerGroupRow>;
   readonly workers: Table<WorkerRow>;
@@ -254,6 +255,7 @@ export function emptyTables(): Tables {
     variables: {},
     volumeListings: {},
     volumes: {},
+    endedVolumes: {},
     endpointGroups: {},
     workerGroups: {},
     workers: {},

@@ -1,3 +1,4 @@
+import type { MountedVolume } from '../account-rows.ts';
 import type { JsonObject } from '../json.ts';
 import { secondOf } from '../ledger.ts';
 import type { Column, Contract, Machine, Offer, World } from '../world.ts';
@@ -93,8 +94,12 @@ function imageFields(contract: Contract): JsonObject {
     extra_env: Object.entries(contract.env),
     onstart: contract.onstart,
     jupyter_token: contract.jupyterToken,
-    volume_info: contract.volumes,
+    volume_info: contract.volumes.map(volumeInfo),
   };
+}
+
+function volumeInfo({ id, mountPath, sizeGB }: MountedVolume): JsonObject {
+  return { id, volume_id: id, mount_path: mountPath, avail_space: sizeGB, total_space: sizeGB };
 }
 
 function moneyFields(contract: Contract): JsonObject {

@@ -1,24 +1,17 @@
-import { microDollars } from '../../lib/money.ts';
+import type { MountedVolume, Volume } from '../account-rows.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { creditMicros } from '../ledger.ts';
 import { diskMicrosPerHour } from '../market/offer-row.ts';
 import { Refusal } from '../refusal.ts';
-import {
-  booleanField,
-  integerField,
-  isObject,
-  listField,
-  numberField,
-  stringField,
-  textOf,
-} from '../request-body.ts';
+import { integerField, listField } from '../request-body.ts';
 import { callerOf, type RouteContext } from '../route.ts';
-import type { ApiKey, Contract, Machine, Offer, Template, Transition } from '../world.ts';
+import { DEFAULT_VOLUME_GB, ownVolume, rentableListing, rentVolume } from '../volume-rental.ts';
+import type { ApiKey, Contract, Machine, Offer, Transition } from '../world.ts';
 import { bootTimeline } from './boot.ts';
-import { readEnv } from './container-options.ts';
 import { holdContract } from './contract-state.ts';
+import { type Order, readOrder } from './order.ts';
 import { assignPorts, containerPorts } from './ports.ts';
-import { findTemplate, mergeTemplate } from './templates.ts';
+import type { VolumeWish } from './volume-wish.ts';
 
 /* Renting one offer (specification 4.5): every check first, then contract, key and listing together. */
 
@@ -26,23 +19,6 @@ import { findTemplate, mergeTemplate } from './templates.ts';
 export interface Rental {
   readonly contract: Contract;
   readonly instanceKey: ApiKey;
-}
-
-/** A rental after its body was read and checked. */
-interface Order {
-  readonly image: string;
-  readonly diskGB: number;
-  readonly env: Readonly<Record<string, string>>;
-  readonly label: string | null;
-  readonly onstart: string | null;
-  readonly args: readonly string[];
-  readonly runtype: string;
-  readonly bidPerHour: number | null;
-  readonly imageLogin: string | null;
-  readonly template: Template | undefined;
-  readonly cancelUnavailable: boolean;
-  readonly targetStopped: boolean;
-  readonly volume: JsonObject | undefined;
 }
 
 /** Rents the offer for the caller, or throws the refusal; nothing has changed then. */
@@ -54,7 +30,8 @@ export function rentOffer(ctx: RouteContext, offerId: number, body: JsonObject):
   const machine = ctx.world.tables.machines[offer.machineId];
   if (!machine) throw noSuchAsk(offerId, false);
   if (machine.state !== 'up' && order.cancelUnavailable) throw noSuchAsk(offerId, true);
-  const contract = makeContract(ctx, { order, offer, machine });
+  const volumes = order.volume ? [mounted(ctx, order.volume, machine)] : [];
+  const contract = makeContract(ctx, { order, offer, machine, volumes });
   const instanceKey = makeInstanceKey(ctx, contract);
   ctx.write.put('contracts', contract);
   ctx.write.put('offers', { ...offer, rentedBy: contract.id });
@@ -103,93 +80,32 @@ function checkCredit(ctx: RouteContext): void {
   }
 }
 
-function readOrder(ctx: RouteContext, given: JsonObject): Order {
-  const template = findTemplate(ctx.world, given);
-  const body = template ? mergeTemplate(template, given) : given;
-  const image = stringField(body, 'image');
-  if (!image) throw invalidArgs('image is required unless a template names one.');
-  const volume = body.volume_info;
-  const order: Order = {
-    image,
-    diskGB: numberField(body, 'disk') ?? ctx.settings.limits.defaultDiskGB,
-    env: readEnv(body.env),
-    label: keptLabel(ctx, stringField(body, 'label')),
-    onstart: stringField(body, 'onstart') ?? stringField(body, 'onstart_cmd') ?? null,
-    args: readArgs(body),
-    runtype: stringField(body, 'runtype') ?? 'ssh',
-    bidPerHour: readBid(ctx, body),
-    imageLogin: stringField(body, 'image_login') ?? null,
-    template,
-    cancelUnavailable: booleanField(body, 'cancel_unavail') ?? false,
-    targetStopped: stringField(body, 'target_state') === 'stopped',
-    volume: isObject(volume) ? volume : undefined,
-  };
-  checkLengths(ctx, order, body);
-  checkVm(ctx, body);
-  return order;
-}
-
-function readArgs(body: JsonObject): readonly string[] {
-  const list = listField(body, 'args');
-  if (list) return list.map(textOf);
-  const text = stringField(body, 'args_str');
-  return text ? text.split(/\s+/) : [];
-}
-
-function readBid(ctx: RouteContext, body: JsonObject): number | null {
-  const price = numberField(body, 'price');
-  if (price === undefined) return null;
-  const { minBid, maxBid } = ctx.settings.limits;
-  if (price < minBid || price > maxBid) {
-    throw new Refusal(
-      400,
-      'invalid_price',
-      `price must lie between ${minBid} and ${maxBid} dollars an hour.`,
-    );
-  }
-  return microDollars(price) ?? null;
-}
-
-function checkLengths(ctx: RouteContext, order: Order, body: JsonObject): void {
-  const { limits } = ctx.settings;
-  const onstart = order.onstart?.length ?? 0;
-  if (onstart > limits.onstart) {
+/** The volume to mount, rented now where the order wants a new one. It has to be within reach of the machine. */
+function mounted(ctx: RouteContext, wish: VolumeWish, machine: Machine): MountedVolume {
+  const source = wish.createNew ? rentableListing(ctx, wish.id, 'local') : ownVolume(ctx, wish.id);
+  if (source.machineId !== null && source.machineId !== machine.id) {
     throw invalidArgs(
-      `onstart has ${onstart} characters; ${limits.onstart} are allowed. Compress it (gzip, base64).`,
+      `volume_info: volume_id ${wish.id} is on machine ${source.machineId}, the offer on ${machine.id}.`,
     );
   }
-  const both = onstart + order.args.join(' ').length;
-  if (both > limits.onstartAndArgs) {
-    throw invalidArgs(
-      `onstart and args have ${both} characters together; ${limits.onstartAndArgs} are allowed.`,
-    );
-  }
-  const label = stringField(body, 'label')?.length ?? 0;
-  if (label > limits.labelAtRent) {
-    throw invalidArgs(`label has ${label} characters; ${limits.labelAtRent} are allowed.`);
-  }
-  const env = JSON.stringify(order.env).length;
-  if (env > limits.env) throw invalidArgs(`env has ${env} characters; ${limits.env} are allowed.`);
+  const volume = wish.createNew ? newVolume(ctx, wish) : ownVolume(ctx, wish.id);
+  return { id: volume.id, mountPath: wish.mountPath, sizeGB: volume.sizeGB };
 }
 
-/** A VM whose user has no key registered could never be reached (specification 4.5). */
-function checkVm(ctx: RouteContext, body: JsonObject): void {
-  if (booleanField(body, 'vm') !== true) return;
-  const hasKey = callerOf(ctx).user.sshKey !== '';
-  if (!hasKey) throw new Refusal(400, 'no_ssh_key_for_vm', 'Register an SSH key before you rent a VM.');
+function newVolume(ctx: RouteContext, { id, name, sizeGB = DEFAULT_VOLUME_GB }: VolumeWish): Volume {
+  return rentVolume(ctx, rentableListing(ctx, id, 'local'), { sizeGB, name });
 }
 
-/** The label as this service keeps it; faults lose, cut or change it. */
-function keptLabel(ctx: RouteContext, label: string | undefined): string | null {
-  if (label === undefined || label === '') return null;
-  if (!ctx.settings.market.keepLabels || ctx.fault('label-dropped')) return null;
-  if (ctx.fault('label-cut')) return label.slice(0, 20);
-  if (ctx.fault('label-lower-cased')) return label.toLowerCase().replaceAll(':', '');
-  return label;
+/** What a contract is made of. */
+interface Agreed {
+  readonly order: Order;
+  readonly offer: Offer;
+  readonly machine: Machine;
+  readonly volumes: readonly MountedVolume[];
 }
 
-function makeContract(ctx: RouteContext, given: { order: Order; offer: Offer; machine: Machine }): Contract {
-  const { order, offer, machine } = given;
+function makeContract(ctx: RouteContext, given: Agreed): Contract {
+  const { order, offer, machine, volumes } = given;
   const contract: Contract = {
     id: ctx.write.nextId('contract'),
     userId: callerOf(ctx).user.id,
@@ -197,6 +113,7 @@ function makeContract(ctx: RouteContext, given: { order: Order; offer: Offer; ma
     machineId: machine.id,
     hostId: machine.hostId,
     ...orderedFields(order),
+    volumes,
     ...priceFields(ctx, order, offer),
     createdAt: ctx.now,
     actualStatus: null,
@@ -226,7 +143,6 @@ function orderedFields(order: Order) {
     templateId: order.template?.id ?? null,
     templateHash: order.template?.hashId ?? null,
     diskGB: order.diskGB,
-    volumes: order.volume ? [order.volume] : [],
   };
 }
 

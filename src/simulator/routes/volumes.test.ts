@@ -73,6 +73,14 @@ describe('renting volumes', () => {
       })
     ).body.offers;
 
+  /** Rents whatever is offered on that machine, with the volume that `info` names. */
+  const rentOn = async (service: SimulatedService, machineId: number, info: object) => {
+    const wanted = { machine_id: { eq: machineId }, rentable: { eq: true }, limit: 1 };
+    const { body } = await service.call('POST /api/v0/bundles/', wanted);
+    const order = { image: 'x', disk: 10, volume_info: info };
+    return service.call(`PUT /api/v0/asks/${body.offers[0].id}/`, order);
+  };
+
   test('search filters and orders by the columns of the machine and of the disk', async () => {
     const service = simulatedService({ catalog: 400 });
     const found = await offers(service, {
@@ -128,17 +136,110 @@ describe('renting volumes', () => {
     const service = simulatedService();
     const [offer] = await offers(service);
     const volume = await service.call('PUT /api/v0/volumes/', { id: offer.id, size: 20 });
-    const { body } = await service.call('POST /api/v0/bundles/', { rentable: { eq: true }, limit: 1 });
-    await service.call(`PUT /api/v0/asks/${body.offers[0].id}/`, {
-      image: 'x',
-      disk: 10,
-      volume_info: { mount_path: '/data', create_new: false, volume_id: volume.body.id },
+    await rentOn(service, offer.machine_id, {
+      mount_path: '/data',
+      create_new: false,
+      volume_id: volume.body.id,
     });
     const refused = await service.call(`DELETE /api/v0/volumes/?id=${volume.body.id}`, {});
     expect({ status: refused.status, error: refused.body.error }).toEqual({
       status: 400,
       error: 'volume_in_use',
     });
+  });
+
+  test('a volume costs its price for every second until it is deleted, and the credit pays for it', async () => {
+    const service = simulatedService();
+    const [offer] = await offers(service);
+    const before = await service.call('GET /api/v0/users/current');
+    const { body } = await service.call('PUT /api/v0/volumes/', { id: offer.id, size: 200, name: 'data' });
+    service.advance(3600 * 730);
+    await service.call(`DELETE /api/v0/volumes/?id=${body.id}`, {});
+    service.advance(3600);
+    const month = offer.storage_cost * 200;
+    const { contracts, dollars, billing } = (await service.call('GET /sim/ledger')).body;
+    expect(contracts).toMatchObject([{ id: body.id, label: 'data', end: contracts[0].start + 3600 * 730 }]);
+    expect(contracts[0].dollars).toBeCloseTo(month, 2);
+    expect({ dollars, billing }).toEqual({ dollars: contracts[0].dollars, billing: 0 });
+    const after = await service.call('GET /api/v0/users/current');
+    expect(before.body.credit - after.body.credit).toBeCloseTo(month, 2);
+  });
+
+  test('a volume that is rented counts as a contract that bills', async () => {
+    const service = simulatedService();
+    const [offer] = await offers(service);
+    await service.call('PUT /api/v0/volumes/', { id: offer.id, size: 20 });
+    expect((await service.call('GET /sim/ledger')).body).toMatchObject({
+      billing: 1,
+      contracts: [{ end: null }],
+    });
+  });
+
+  test('its cost too brings the moment nearer at which machines stop for want of credit', async () => {
+    const service = simulatedService({ settings: { billing: { initialCredit: 1 } } });
+    const [offer] = await offers(service);
+    const { body } = await service.call('PUT /api/v0/volumes/', { id: offer.id, size: 50 });
+    const rented = await rentOn(service, offer.machine_id, { volume_id: body.id, mount_path: '/data' });
+    service.advance(30 * 86_400);
+    const { instances } = (await service.call(`GET /api/v0/instances/${rented.body.new_contract}/`)).body;
+    expect(instances).toMatchObject({ actual_status: 'stopped', intended_status: 'running' });
+    const refused = await service.call('PUT /api/v0/volumes/', { id: offer.id, size: 5 });
+    expect(refused).toMatchObject({ status: 400, body: { error: 'insufficient_credit' } });
+  });
+
+  test('an instance rents a volume of its own with create_new, which outlives it', async () => {
+    const service = simulatedService();
+    const [offer] = await offers(service);
+    const wish = { create_new: true, volume_id: offer.id, mount_path: '/data', name: 'mine' };
+    const rented = await rentOn(service, offer.machine_id, wish);
+    const id = rented.body.new_contract;
+    const [volume] = (await service.call('GET /api/v0/volumes')).body.volumes;
+    expect(volume).toMatchObject({ label: 'mine', disk_space: 15, status: 'attached', instances: [id] });
+    expect((await service.call(`GET /api/v0/instances/${id}/`)).body.instances.volume_info).toMatchObject([
+      { id: volume.id, mount_path: '/data', total_space: 15 },
+    ]);
+    await service.call(`DELETE /api/v0/instances/${id}/`, {});
+    expect((await service.call('GET /api/v0/volumes')).body.volumes).toMatchObject([
+      { id: volume.id, status: 'created', instances: [] },
+    ]);
+  });
+
+  test.for([
+    { when: 'it is on another machine', info: { volume_id: 8 }, status: 400, error: 'invalid_args' },
+    { when: 'it does not exist', info: { volume_id: 77 }, status: 404, error: 'no_such_volume' },
+    { when: 'no id is given', info: { mount_path: '/x' }, status: 400, error: 'bad_request' },
+    {
+      when: 'the offer of a new one does not exist',
+      info: { volume_id: 77, create_new: true },
+      status: 404,
+      error: 'no_such_volume',
+    },
+  ])(
+    'a rental whose volume cannot be mounted because $when is refused, and nothing is rented',
+    async (row) => {
+      const service = simulatedService();
+      const [first, second] = await offers(service);
+      const volume = await service.call('PUT /api/v0/volumes/', { id: first.id, size: 20 });
+      const id = row.info.volume_id === 8 ? volume.body.id : row.info.volume_id;
+      const refused = await rentOn(service, second.machine_id, { ...row.info, volume_id: id });
+      expect({ status: refused.status, error: refused.body.error }).toEqual({
+        status: row.status,
+        error: row.error,
+      });
+      expect((await service.call('GET /api/v0/instances/')).body.instances_found).toBe(0);
+    },
+  );
+
+  test('the ids of a clone are also known as source and dest', async () => {
+    const service = simulatedService();
+    const [first, second] = await offers(service);
+    const source = await service.call('PUT /api/v0/volumes/', { id: first.id, size: 20 });
+    const { status } = await service.call('POST /api/v0/volumes/copy/', {
+      source: source.body.id,
+      dest: second.id,
+      size: 20.0,
+    });
+    expect(status).toBe(200);
   });
 
   test('a host lists disk on several machines at once', async () => {

@@ -1,15 +1,15 @@
 import type { Volume, VolumeKind, VolumeListing } from '../account-rows.ts';
 import type { Json, JsonObject } from '../json.ts';
+import { volumeMicros } from '../ledger.ts';
 import { readSearch } from '../market/search-query.ts';
 import { badRequest, Refusal } from '../refusal.ts';
 import { integerField, numberField, requiredInteger, stringField } from '../request-body.ts';
 import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
-import { attachedTo, findListings, freeGB, listingToUnlist } from '../volumes.ts';
+import { DEFAULT_VOLUME_GB, ownVolume, rentableListing, rentVolume } from '../volume-rental.ts';
+import { attachedTo, findListings, listingToUnlist } from '../volumes.ts';
 import { endpoint } from './endpoint.ts';
 
 /* Volumes: hosts list and unlist disk, users rent, clone and delete volumes (specification 4.1). */
-
-const noSuchVolume = (msg: string): Refusal => new Refusal(404, 'no_such_volume', msg);
 
 /** `POST /volumes/unlist` (specification 4.1). */
 function unlist(kind: VolumeKind): (ctx: RouteContext) => Reply {
@@ -31,34 +31,12 @@ function search(kind: VolumeKind): (ctx: RouteContext) => Reply {
 function rent(kind: VolumeKind): (ctx: RouteContext) => Reply {
   return (ctx) => {
     const listing = rentableListing(ctx, requiredInteger(ctx.body, 'id'), kind);
-    const volume = makeVolume(ctx, listing, numberField(ctx.body, 'size') ?? 15);
+    const volume = rentVolume(ctx, listing, {
+      sizeGB: numberField(ctx.body, 'size') ?? DEFAULT_VOLUME_GB,
+      name: stringField(ctx.body, 'name') || undefined,
+    });
     return json({ success: true, id: volume.id, volume_name: volume.name });
   };
-}
-
-function rentableListing(ctx: RouteContext, id: number, kind: VolumeKind): VolumeListing {
-  const listing = ctx.world.tables.volumeListings[id];
-  if (!listing || listing.kind !== kind) throw noSuchVolume(`There is no volume offer ${id}.`);
-  return listing;
-}
-
-function makeVolume(ctx: RouteContext, listing: VolumeListing, sizeGB: number): Volume {
-  if (sizeGB < 1) throw badRequest('size must be at least 1 GB.');
-  const free = freeGB(ctx.world, listing);
-  if (sizeGB > free) throw new Refusal(400, 'invalid_args', `size: only ${free} GB of this offer are free.`);
-  const id = ctx.write.nextId('volume');
-  const volume: Volume = {
-    id,
-    userId: callerOf(ctx).user.id,
-    listingId: listing.id,
-    kind: listing.kind,
-    machineId: listing.machineId,
-    sizeGB,
-    name: stringField(ctx.body, 'name') || `V.${id}`,
-    createdAt: ctx.now,
-  };
-  ctx.write.put('volumes', volume);
-  return volume;
 }
 
 const KINDS: Readonly<Record<string, readonly VolumeKind[]>> = {
@@ -85,17 +63,32 @@ function volumeRow(ctx: RouteContext, volume: Volume): JsonObject {
     start_date: volume.createdAt / 1000,
     disk_space: volume.sizeGB,
     status: instances.length > 0 ? 'attached' : 'created',
-    disk_name: 'nvme',
+    disk_name: null,
+    ...boardOf(ctx, volume),
     machine_id: volume.machineId,
     type: volume.kind,
     instances,
   };
 }
 
-function ownVolume(ctx: RouteContext, id: number): Volume {
-  const volume = ctx.world.tables.volumes[id];
-  if (!volume || volume.userId !== callerOf(ctx).user.id) throw noSuchVolume(`There is no volume ${id}.`);
-  return volume;
+const BOARD_COLUMNS = [
+  'disk_name',
+  'driver_version',
+  'inet_up',
+  'inet_down',
+  'reliability',
+  'verification',
+  'geolocation',
+] as const;
+
+/** What public clients show of the machine that a volume is on. */
+function boardOf(ctx: RouteContext, volume: Volume): JsonObject {
+  const offer = Object.values(ctx.world.tables.offers).find(
+    ({ machineId }) => machineId === volume.machineId,
+  );
+  if (!offer) return {};
+  const board = BOARD_COLUMNS.map((name) => [name, offer.columns[name] ?? null] as const);
+  return { ...Object.fromEntries(board), host_id: offer.hostId };
 }
 
 /** The id comes in the query from public clients and in the body in the documentation. */
@@ -106,25 +99,43 @@ function remove(ctx: RouteContext): Reply {
   if (user) {
     throw new Refusal(400, 'volume_in_use', `Instance ${user.id} uses volume ${id}: destroy it first.`);
   }
-  ctx.write.remove('volumes', volume.id);
+  end(ctx, volume);
   return json({ success: true, msg: `Deleted volume ${volume.id}.` });
+}
+
+/** All billing of the volume stops. */
+function end(ctx: RouteContext, volume: Volume): void {
+  const { id, userId, name, createdAt } = volume;
+  const dollarsMicros = volumeMicros(volume, ctx.now);
+  const user = ctx.world.tables.users[userId];
+  ctx.write.remove('volumes', id);
+  if (volume.pricePerHour > 0) {
+    ctx.write.put('endedVolumes', { id, userId, name, createdAt, endedAt: ctx.now, dollarsMicros });
+  }
+  if (user) ctx.write.put('users', { ...user, settledMicros: user.settledMicros + dollarsMicros });
+}
+
+/** Older public clients have names of their own for the ids of a copy. */
+function eitherInteger(ctx: RouteContext, name: string, older: string): number {
+  return integerField(ctx.body, older) ?? requiredInteger(ctx.body, name);
 }
 
 /** Copies an owned volume onto a volume offer. */
 function clone(ctx: RouteContext): Reply {
-  const source = ownVolume(ctx, requiredInteger(ctx.body, 'src_id'));
-  const target = rentableListing(ctx, requiredInteger(ctx.body, 'dst_id'), source.kind);
+  const source = ownVolume(ctx, eitherInteger(ctx, 'src_id', 'source'));
+  const target = rentableListing(ctx, eitherInteger(ctx, 'dst_id', 'dest'), source.kind);
   const sizeGB = numberField(ctx.body, 'size') ?? source.sizeGB;
   if (sizeGB < source.sizeGB)
     throw badRequest(`size must be at least the ${source.sizeGB} GB of the source.`);
-  const volume = makeVolume(ctx, target, sizeGB);
+  const name = stringField(ctx.body, 'name') || undefined;
+  const volume = rentVolume(ctx, target, { sizeGB, name });
   return json({ success: true, id: volume.id, volume_name: volume.name });
 }
 
 /** A host offers disk on one or several machines. */
 function listForRent(kind: VolumeKind): (ctx: RouteContext) => Reply {
   return (ctx) => {
-    const sizeGB = numberField(ctx.body, 'size') ?? 15;
+    const sizeGB = numberField(ctx.body, 'size') ?? DEFAULT_VOLUME_GB;
     const price = numberField(ctx.body, 'price_disk') ?? 0.15;
     if (sizeGB < 1 || price < 0) throw badRequest('size must be at least 1 and price_disk at least 0.');
     const endsAt = numberField(ctx.body, 'end_date');

@@ -1,6 +1,6 @@
 import type { AdvanceStep } from '../advance.ts';
 import { holdContract } from '../instances/contract-state.ts';
-import { contractMicros, creditMicros, ratePerHour, secondOf } from '../ledger.ts';
+import { contractMicros, creditMicros, ratePerHour, secondOf, volumeMicros } from '../ledger.ts';
 import { rowsOf } from '../remembered.ts';
 import { withRows } from '../rows.ts';
 import type { Contract, User, World } from '../world.ts';
@@ -27,17 +27,28 @@ interface Running {
 /** Users with contracts that cost compute now; one pass over all contracts. */
 function runningUsers(world: World): readonly Running[] {
   const byUser = Map.groupBy(rowsOf(world.tables.contracts), (contract) => contract.userId);
+  const volumes = Map.groupBy(rowsOf(world.tables.volumes), (volume) => volume.userId);
   return [...byUser].flatMap(([userId, contracts]) => {
     const user = world.tables.users[userId];
     const computing = contracts.filter(costsCompute);
     if (!user || computing.length === 0) return [];
-    const spent = contracts.reduce((sum, contract) => sum + contractMicros(contract, world.now), 0);
-    const rate = contracts.reduce((sum, contract) => sum + ratePerHour(contract), 0);
+    const disks = volumes.get(userId) ?? [];
+    const spent =
+      sumOf(contracts, (contract) => contractMicros(contract, world.now)) +
+      sumOf(disks, (volume) => volumeMicros(volume, world.now));
     return [
-      { user, leftMicros: user.depositedMicros - user.settledMicros - spent, ratePerHour: rate, computing },
+      {
+        user,
+        leftMicros: user.depositedMicros - user.settledMicros - spent,
+        ratePerHour: sumOf(contracts, ratePerHour) + sumOf(disks, ({ pricePerHour }) => pricePerHour),
+        computing,
+      },
     ];
   });
 }
+
+const sumOf = <Row>(rows: readonly Row[], value: (row: Row) => number): number =>
+  rows.reduce((sum, row) => sum + value(row), 0);
 
 function costsCompute(contract: Contract): boolean {
   const open = contract.spans.at(-1);

@@ -1,0 +1,115 @@
+import { microDollars } from '../../lib/money.ts';
+import type { JsonObject } from '../json.ts';
+import { Refusal } from '../refusal.ts';
+import { booleanField, listField, numberField, stringField, textOf } from '../request-body.ts';
+import { callerOf, type RouteContext } from '../route.ts';
+import type { Template } from '../world.ts';
+import { readEnv } from './container-options.ts';
+import { findTemplate, mergeTemplate } from './templates.ts';
+import { readVolumeWish, type VolumeWish } from './volume-wish.ts';
+
+/* What the body of a rental asks for (specification 4.5), read and checked before anything changes. */
+
+/** A rental after its body was read and checked. */
+export interface Order {
+  readonly image: string;
+  readonly diskGB: number;
+  readonly env: Readonly<Record<string, string>>;
+  readonly label: string | null;
+  readonly onstart: string | null;
+  readonly args: readonly string[];
+  readonly runtype: string;
+  readonly bidPerHour: number | null;
+  readonly imageLogin: string | null;
+  readonly template: Template | undefined;
+  readonly cancelUnavailable: boolean;
+  readonly targetStopped: boolean;
+  readonly volume: VolumeWish | undefined;
+}
+
+const invalidArgs = (msg: string): Refusal => new Refusal(400, 'invalid_args', msg);
+
+/** The order of a body, over its template where it names one; throws the refusal of what cannot be rented. */
+export function readOrder(ctx: RouteContext, given: JsonObject): Order {
+  const template = findTemplate(ctx.world, given);
+  const body = template ? mergeTemplate(template, given) : given;
+  const image = stringField(body, 'image');
+  if (!image) throw invalidArgs('image is required unless a template names one.');
+  const order: Order = {
+    image,
+    diskGB: numberField(body, 'disk') ?? ctx.settings.limits.defaultDiskGB,
+    env: readEnv(body.env),
+    label: keptLabel(ctx, stringField(body, 'label')),
+    onstart: stringField(body, 'onstart') ?? stringField(body, 'onstart_cmd') ?? null,
+    args: readArgs(body),
+    runtype: stringField(body, 'runtype') ?? 'ssh',
+    bidPerHour: readBid(ctx, body),
+    imageLogin: stringField(body, 'image_login') ?? null,
+    template,
+    cancelUnavailable: booleanField(body, 'cancel_unavail') ?? false,
+    targetStopped: stringField(body, 'target_state') === 'stopped',
+    volume: readVolumeWish(body),
+  };
+  checkLengths(ctx, order, body);
+  checkVm(ctx, body);
+  return order;
+}
+
+function readArgs(body: JsonObject): readonly string[] {
+  const list = listField(body, 'args');
+  if (list) return list.map(textOf);
+  const text = stringField(body, 'args_str');
+  return text ? text.split(/\s+/) : [];
+}
+
+function readBid(ctx: RouteContext, body: JsonObject): number | null {
+  const price = numberField(body, 'price');
+  if (price === undefined) return null;
+  const { minBid, maxBid } = ctx.settings.limits;
+  if (price < minBid || price > maxBid) {
+    throw new Refusal(
+      400,
+      'invalid_price',
+      `price must lie between ${minBid} and ${maxBid} dollars an hour.`,
+    );
+  }
+  return microDollars(price) ?? null;
+}
+
+function checkLengths(ctx: RouteContext, order: Order, body: JsonObject): void {
+  const { limits } = ctx.settings;
+  const onstart = order.onstart?.length ?? 0;
+  if (onstart > limits.onstart) {
+    throw invalidArgs(
+      `onstart has ${onstart} characters; ${limits.onstart} are allowed. Compress it (gzip, base64).`,
+    );
+  }
+  const both = onstart + order.args.join(' ').length;
+  if (both > limits.onstartAndArgs) {
+    throw invalidArgs(
+      `onstart and args have ${both} characters together; ${limits.onstartAndArgs} are allowed.`,
+    );
+  }
+  const label = stringField(body, 'label')?.length ?? 0;
+  if (label > limits.labelAtRent) {
+    throw invalidArgs(`label has ${label} characters; ${limits.labelAtRent} are allowed.`);
+  }
+  const env = JSON.stringify(order.env).length;
+  if (env > limits.env) throw invalidArgs(`env has ${env} characters; ${limits.env} are allowed.`);
+}
+
+/** A VM whose user has no key registered could never be reached (specification 4.5). */
+function checkVm(ctx: RouteContext, body: JsonObject): void {
+  if (booleanField(body, 'vm') !== true) return;
+  const hasKey = callerOf(ctx).user.sshKey !== '';
+  if (!hasKey) throw new Refusal(400, 'no_ssh_key_for_vm', 'Register an SSH key before you rent a VM.');
+}
+
+/** The label as this service keeps it; faults lose, cut or change it. */
+function keptLabel(ctx: RouteContext, label: string | undefined): string | null {
+  if (label === undefined || label === '') return null;
+  if (!ctx.settings.market.keepLabels || ctx.fault('label-dropped')) return null;
+  if (ctx.fault('label-cut')) return label.slice(0, 20);
+  if (ctx.fault('label-lower-cased')) return label.toLowerCase().replaceAll(':', '');
+  return label;
+}
