@@ -74,24 +74,26 @@ function merged(subsets: readonly Subset[], one: Subset): readonly Subset[] {
   return kept;
 }
 
-/**
- * Meet in the middle: at most 2 × 2^(n/2) subsets. The less the left half does, the more is asked of the right one,
- * and the last there that does enough is the best that does.
- */
+/** Meet in the middle: at most 2 × 2^(n/2) subsets. */
 function exactCover(candidates: readonly Candidate[], capacity: number): readonly Candidate[] {
   const half = candidates.length >> 1;
-  const right = worthwhile(candidates.slice(half), half);
+  const [left, right] = [worthwhile(candidates.slice(0, half), 0), worthwhile(candidates.slice(half), half)];
+  const mask = bestOfBoth(left, right, capacity)?.mask ?? -1;
+  return candidates.filter((_, index) => (mask & (1 << index)) !== 0);
+}
+
+/** The less one half does, the more is asked of the other: the last there that does enough is the best that does. */
+function bestOfBoth(left: readonly Subset[], right: readonly Subset[], capacity: number): Subset | undefined {
   let at = right.length - 1;
   let found: Subset | undefined;
-  for (const subset of worthwhile(candidates.slice(0, half), 0)) {
+  for (const subset of left) {
     while (at >= 0 && (right[at]?.perf ?? 0) < capacity - subset.perf - ROUNDING) at -= 1;
     const partner = right[at];
     if (!partner) break;
     const cover = joined(subset, partner);
     if (!found || isBetter(cover, found)) found = cover;
   }
-  const mask = found?.mask ?? -1;
-  return candidates.filter((_, index) => (mask & (1 << index)) !== 0);
+  return found;
 }
 
 /** Most expensive first, dropped where the rest still covers. */
