@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import * as z from 'zod';
@@ -17,7 +17,7 @@ function pathsIn(value: unknown, prefix: string): readonly string[] {
 /** Every value that a case of helm-unittest sets, by its path: `metrics.port`. */
 export function valuesWithCases(): ReadonlySet<string> {
   const folder = join(CHART, 'tests');
-  const suites = readdirSync(folder).map((file) =>
+  const suites = globSync('*_test.yaml', { cwd: folder }).map((file) =>
     suiteFile.parse(parse(readFileSync(join(folder, file), 'utf8'))),
   );
   const set = suites.flatMap(({ tests }) => tests.flatMap((one) => Object.entries(one.set)));
