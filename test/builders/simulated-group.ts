@@ -129,6 +129,11 @@ export class SimulatedGroup {
     return ledger(this.world.market.world()).contracts.filter(({ end }) => end === null);
   }
 
+  /** How many machines were rented so far. */
+  rentals(): number {
+    return ledger(this.world.market.world()).contracts.length;
+  }
+
   /** A user edits the spec of the group. */
   edit(spec: JsonObject): void {
     this.world.kube.writes.update(
