@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+
+/** What Stryker runs against mutated pure files: the tables of what decides, in one process. */
+export default defineConfig({
+  test: {
+    include: [
+      'src/{lib,ownership,accounts}/**/*.test.ts',
+      'src/controllers/{gpu-instance,endpoint-group,orphan-sweep}/**/*.test.ts',
+    ],
+    exclude: ['**/*.integration.test.ts'],
+    isolate: false,
+    testTimeout: 60_000,
+  },
+});
