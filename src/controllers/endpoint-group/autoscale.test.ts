@@ -466,6 +466,30 @@ describe('rules about time', () => {
     });
   });
 
+  test('a silent worker does not keep the others from being called full', () => {
+    const silent = worker({ name: 'silent', perf: 0, curLoad: 0 });
+    const workers = [...hotWorkers(2, { curLoad: 3000 }), silent];
+    expect(autoscale(input({ workers, waiting: 6000 })).isPanic).toBe(true);
+    expect(autoscale(input({ workers: [...hotWorkers(2), silent] })).isPanic).toBe(false);
+  });
+
+  test('fewer replicas wait out the down window, more come at once', () => {
+    const memory = { ...NO_MEMORY, hot: 5 };
+    const at = (seconds: number, replicas: number, before: ScalingInput['memory']) =>
+      autoscale(
+        input({
+          ...{ now: NOW + seconds * SECOND, replicas, memory: before },
+          ...{ times: defaultTimes, workers: hotWorkers(5), history: steady(900) },
+        }),
+      );
+    const five = at(0, 5, memory);
+    const two = at(10, 2, five.memory);
+    expect(two).toMatchObject({ hot: 5, rule: 'DownWindow', hotCapacity: 0 });
+    expect(at(290, 2, two.memory)).toMatchObject({ hot: 5 });
+    expect(at(310, 2, two.memory)).toMatchObject({ hot: 2, rule: 'Replicas' });
+    expect(at(20, 7, two.memory)).toMatchObject({ hot: 7, rule: 'Replicas' });
+  });
+
   test('replicas replace the load', () => {
     expect(autoscale(input({ history: steady(5000), replicas: 3, workers: hotWorkers(3) }))).toMatchObject({
       hot: 3,

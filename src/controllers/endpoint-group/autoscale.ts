@@ -3,10 +3,18 @@ import type { ScalingTimes } from './scaling-times.ts';
 import { type Capacities, capacitiesFor, isFull, type ScalingOptions } from './targets.ts';
 import { hotCount, hotOf, type ScalingWorker, sumOfPerf, totalCount } from './worker-counts.ts';
 
+/** What one tick asked for: capacities, and `spec.replicas` where it was set. */
+interface Sample {
+  readonly at: number;
+  readonly hot: number;
+  readonly total: number;
+  readonly replicas?: number | undefined;
+}
+
 /** What scaling remembers between ticks. Lost memory only keeps workers longer: a restart acts as in panic. */
 export interface ScalingMemory {
-  /** Capacities of the ticks within the down window, oldest first. */
-  readonly recent: readonly { readonly at: number; readonly hot: number; readonly total: number }[];
+  /** What the ticks within the down window asked for, oldest first. */
+  readonly recent: readonly Sample[];
   /** No hot decrease before this time. */
   readonly panicUntil: number;
   /** Hot workers of the last decision: what missing metrics never go below. */
@@ -102,7 +110,7 @@ export function autoscale(input: ScalingInput): ScalingDecision {
   const load = inPanic ? Math.max(measured.load, measured.burstLoad) : measured.load;
   const capacities = capacitiesFor(options, { ...measured, load, waiting: input.waiting });
   const held = holdCapacities(input, capacities);
-  const wanted = wantedHot(input, { capacities, held: held.hot, load: measured.load });
+  const wanted = wantedHot(input, { capacities, held, load: measured.load });
   const hot = limitHot(input, { ...wanted, inPanic });
   const needs = needsOf(input, capacities, wanted.hot);
   const heldTotal = totalCount(input.workers, held.total, input.perf);
@@ -112,7 +120,7 @@ export function autoscale(input: ScalingInput): ScalingDecision {
     isPanic,
     hot: hot.hot,
     total,
-    hotCapacity: hot.rule === 'Replicas' ? 0 : held.hot,
+    hotCapacity: input.replicas === undefined ? held.hot : 0,
     rule: hot.rule,
     missingWorkers: Math.max(0, needs.totalNeed - options.maxWorkers),
     memory: { recent: held.recent, panicUntil, hot: hot.hot },
@@ -145,21 +153,28 @@ function panics(input: ScalingInput, { burstLoad, readyCapacity }: Measured): bo
   const { options } = input;
   if (readyCapacity === 0) return burstLoad + input.waiting > 0;
   if (burstLoad / options.targetUtilization >= PANIC_FACTOR * readyCapacity) return true;
-  const ready = hotOf(input.workers).filter((worker) => worker.isReady);
-  return ready.every((worker) => isFull(worker.curLoad, worker.perf, options.maxQueueSeconds));
+  const telling = hotOf(input.workers).filter((worker) => worker.isReady && worker.perf > 0);
+  return telling.every((worker) => isFull(worker.curLoad, worker.perf, options.maxQueueSeconds));
 }
 
-/** The largest capacities asked for within the down window. A wake asks for one worker. */
+/** The most that was asked for within the down window. */
+interface Held extends Omit<Sample, 'at'> {
+  readonly recent: ScalingMemory['recent'];
+}
+
+/** A wake asks for one worker. */
 function holdCapacities(
-  { now, times, memory, wakeAsked, perf }: ScalingInput,
+  { now, times, memory, wakeAsked, perf, replicas }: ScalingInput,
   { hot, total }: Capacities,
-): { hot: number; total: number; recent: ScalingMemory['recent'] } {
+): Held {
   const kept = memory.recent.filter((sample) => now - sample.at < times.downMs);
   const woken = wakeAsked ? (perf ?? 1) : 0;
-  const recent = [...kept, { at: now, hot: Math.max(hot, woken), total: Math.max(total, woken) }];
+  const sample = { at: now, hot: Math.max(hot, woken), total: Math.max(total, woken), replicas };
+  const recent = [...kept, sample];
   return {
-    hot: Math.max(...recent.map((sample) => sample.hot)),
-    total: Math.max(...recent.map((sample) => sample.total)),
+    hot: Math.max(...recent.map((one) => one.hot)),
+    total: Math.max(...recent.map((one) => one.total)),
+    replicas: replicas === undefined ? undefined : Math.max(...recent.map((one) => one.replicas ?? 0)),
     recent,
   };
 }
@@ -171,17 +186,18 @@ interface WantedHot {
 
 interface Needed {
   readonly capacities: Capacities;
-  /** The largest hot capacity of the down window. */
-  readonly held: number;
+  readonly held: Held;
   readonly load: number;
 }
 
 /** Load or replicas through the down window, then the rules about zero. */
 function wantedHot(input: ScalingInput, needed: Needed): WantedHot {
-  const { workers, perf } = input;
-  const now = hotCount(workers, needed.capacities.hot, perf);
-  if (input.replicas !== undefined) return { hot: input.replicas, rule: 'Replicas' };
-  const kept = hotCount(workers, needed.held, perf);
+  const { workers, perf, replicas } = input;
+  const { capacities, held } = needed;
+  if (replicas !== undefined && held.replicas !== undefined)
+    return { hot: held.replicas, rule: held.replicas > replicas ? 'DownWindow' : 'Replicas' };
+  const now = hotCount(workers, capacities.hot, perf);
+  const kept = hotCount(workers, held.hot, perf);
   if (kept === 0) return atZero(input);
   if (kept > now) return { hot: kept, rule: input.wakeAsked && now === 0 ? 'Wake' : 'DownWindow' };
   return { hot: now, rule: baseRule(input, needed) };
