@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { gpuInstanceResource } from '../../src/api/v1alpha1/names.ts';
@@ -164,6 +166,16 @@ class Storm {
   }
 }
 
+/** Where what the operators wrote can be read. */
+function keepLogs(): string {
+  const files = processes.map(({ output }, index) => {
+    const file = join(tmpdir(), `chaos-seed-${SEED}-operator-${index}.log`);
+    writeFileSync(file, output);
+    return file;
+  });
+  return `their logs are ${files.join(' and ')}`;
+}
+
 function startWhatDied(): void {
   for (const operator of processes) if (!operator.isRunning) operator.start();
 }
@@ -196,7 +208,7 @@ test(
       },
       SETTLE_MS,
     ).catch((cause) => {
-      throw new Error(`Ledger and cluster differ: ${differing.join(', ')}`, { cause });
+      throw new Error(`Ledger and cluster differ: ${differing.join(', ')}; ${keepLogs()}`, { cause });
     });
     const figures = {
       seed: SEED,
