@@ -5,8 +5,8 @@ export interface SimRequest {
   readonly url: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Undefined where none came. */
-  readonly body: string | undefined;
+  /** Undefined where none came; bytes as a socket gives them. */
+  readonly body: string | Uint8Array | undefined;
   /** Who asks, for rate limits without a key. */
   readonly address: string;
   /** Scheme, host and port that the caller used. */

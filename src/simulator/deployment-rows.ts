@@ -12,7 +12,7 @@ export interface DeploymentVersion {
   readonly fileSize: number;
   readonly label: string | null;
   readonly createdAt: number;
-  /** What was uploaded, as text; null until it arrives. */
+  /** The bytes that were uploaded, in base64; null until they arrive. */
   readonly file: string | null;
 }
 

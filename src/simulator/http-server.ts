@@ -54,7 +54,7 @@ function serve(parts: Parts, request: IncomingMessage, response: ServerResponse)
     return;
   }
   readBody(request, parts.options, (outcome) => {
-    if (outcome.type === 'body') reply(parts, { request, response, body: outcome.text });
+    if (outcome.type === 'body') reply(parts, { request, response, body: outcome.bytes });
     else if (outcome.type !== 'broken') refuse({ request, response }, refusalOf(outcome.type, parts.options));
   });
 }
@@ -69,7 +69,7 @@ const hasNoBody = (request: IncomingMessage): boolean =>
   request.headers['transfer-encoding'] === undefined && (request.headers['content-length'] ?? '0') === '0';
 
 type BodyOutcome =
-  | { readonly type: 'body'; readonly text: string }
+  | { readonly type: 'body'; readonly bytes: Uint8Array }
   | { readonly type: 'too-large' }
   | { readonly type: 'too-slow' }
   | { readonly type: 'broken' };
@@ -96,7 +96,7 @@ function readBody(
     if (size > limit) finish({ type: 'too-large' });
     else chunks.push(chunk);
   });
-  request.on('end', () => finish({ type: 'body', text: Buffer.concat(chunks).toString('utf8') }));
+  request.on('end', () => finish({ type: 'body', bytes: Buffer.concat(chunks) }));
   request.on('error', () => finish({ type: 'broken' }));
   request.on('close', () => finish({ type: 'broken' }));
 }
@@ -111,7 +111,7 @@ function refuse({ request, response }: Omit<Exchange, 'body'>, refusal: Refusal)
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly body: string | undefined;
+  readonly body: Uint8Array | undefined;
 }
 
 function reply(parts: Parts, exchange: Exchange): void {

@@ -33,6 +33,15 @@ describe('rate limits', () => {
     expect(reply.headers).not.toHaveProperty('retry-after');
   });
 
+  test('of JSON with error and msg in the specification profile', async () => {
+    const service = simulatedService({ profile: 'specification', settings: { pauses: { scale: 1 } } });
+    await service.call('GET /api/v0/instances/');
+    expect(await service.call('GET /api/v0/instances/')).toMatchObject({
+      status: 429,
+      body: { error: expect.any(String), msg: expect.stringMatching(/^API requests too frequent/) },
+    });
+  });
+
   test('of JSON with detail and msg when asked for', async () => {
     const service = limited({ body: 'json' });
     await service.call('GET /api/v0/instances/');

@@ -48,7 +48,7 @@ export interface RouteContext {
   readonly origin: string;
 }
 
-/** A JSON reply, also as ready text; `text` where the body is not JSON. Errors are thrown as `Refusal`. */
+/** A JSON reply, also as ready text; `text` where the body is not JSON, also as bytes. Errors are thrown as `Refusal`. */
 export type Reply =
   | {
       readonly type: 'json';
@@ -57,7 +57,12 @@ export type Reply =
       readonly headers?: Readonly<Record<string, string>>;
     }
   | { readonly type: 'json-text'; readonly status: number; readonly body: string }
-  | { readonly type: 'text'; readonly status: number; readonly body: string; readonly contentType: string };
+  | {
+      readonly type: 'text';
+      readonly status: number;
+      readonly body: string | Uint8Array;
+      readonly contentType: string;
+    };
 
 /**
  * One endpoint. `path` is a find-my-way pattern without final slash (`/api/v0/instances/:id`); both slash
@@ -72,7 +77,7 @@ export interface Route {
   readonly access: 'key' | 'optional' | 'open';
   readonly pause?: Exclude<keyof Settings['pauses'], 'scale' | 'body' | 'searchesPerDay'>;
   readonly profiles: readonly Profile[];
-  /** The body is no JSON: the handler finds its text as `body.text`. */
+  /** The body is no JSON: the handler finds its bytes as `body.base64` and what they are as `body.contentType`. */
   readonly rawBody?: true;
   readonly handler: (ctx: RouteContext) => Reply;
 }

@@ -2,18 +2,18 @@ import { type Clock, sleep } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
 import { advance } from './advance.ts';
 import { advanceSteps } from './advance-steps.ts';
-import { type Answer, JSON_TYPE, type SimRequest } from './answer.ts';
+import type { Answer, SimRequest } from './answer.ts';
 import { callerWith, refusedKey, requireLogin, sentKey } from './authenticate.ts';
+import { readBody } from './call-body.ts';
+import { rateDraft, refusalDraft, replyDraft, stamped } from './drafts.ts';
 import { type CallPlan, type Draft, PLAIN_PLAN, planOf } from './faults/call-faults.ts';
 import { type FaultScope, takeFault } from './faults/fault-book.ts';
 import { bendReply, canBend } from './faults/reply-faults.ts';
 import { CALL_FAULTS, type FaultName, type FaultTarget, REPLY_FAULTS } from './faults.ts';
-import { httpDate } from './http-date.ts';
-import { bodyLimit, parseBody } from './json-body.ts';
 import { permits } from './permissions.ts';
-import { createRateLimit, type RateRefusal } from './rate-limit.ts';
+import { createRateLimit } from './rate-limit.ts';
 import { Refusal } from './refusal.ts';
-import type { Caller, Profile, Reply, Route, RouteContext } from './route.ts';
+import type { Caller, Profile, Route, RouteContext } from './route.ts';
 import { createRouter, type Router } from './router.ts';
 import type { SimulatedTime } from './simulated-time.ts';
 import type { WorldStore } from './world-store.ts';
@@ -66,12 +66,12 @@ function answerRequest(parts: Parts, request: SimRequest): Answer | Promise<Answ
   bringUpToNow(options);
   const path = pathOf(request.url);
   const found = router.find(request.method, path);
-  if (found.type === 'refused') return refusalDraft(options, found.refusal);
+  if (found.type === 'refused') return refusalDraft(nowOf(options), found.refusal);
   const visit: Visit = { request, ...found, scope: { route: found.route, path } };
   const plan = planFor(options, visit);
   if (plan === PLAIN_PLAN) return bend(options, visit, visitor(visit));
   return carryOut(options, plan, () => visitor(visit)).then((answer) =>
-    answer.type === 'reply' ? bend(options, visit, stamped(options, answer)) : answer,
+    answer.type === 'reply' ? bend(options, visit, stamped(nowOf(options), answer)) : answer,
   );
 }
 
@@ -90,6 +90,8 @@ async function carryOut(options: ServiceOptions, plan: CallPlan, run: () => Draf
 function bringUpToNow({ store, time }: ServiceOptions): void {
   store.replace(advance(store.current(), time.now(), advanceSteps));
 }
+
+const nowOf = ({ store }: ServiceOptions): number => store.current().now;
 
 const pathOf = (url: string): string => {
   const mark = url.indexOf('?');
@@ -142,21 +144,20 @@ function targetOf({ store }: ServiceOptions, visit: Visit): FaultTarget {
 /** Everything between a found route and its reply; never throws. */
 function createVisitor(options: ServiceOptions, rates: ReturnType<typeof createRateLimit>) {
   const visitOnce = (visit: Visit): Draft => {
-    const query = queryOf(visit.request.url);
-    const body = parseWhenAllowed(options, visit);
-    const secret = sentKey(visit.request, query, body.value);
-    const now = options.store.current().now;
-    const caller = visit.route.access === 'open' ? undefined : callerWith(options.store, secret, now);
-    if (visit.route.access === 'key' && !caller) throw refusedKey(options.store, secret);
-    if (caller) requireLogin(caller, visit.route, options.store.current().settings);
+    const { request, route } = visit;
+    const { settings, now } = options.store.current();
+    const query = queryOf(request.url);
+    const body = readBody(request, route, settings.limits.bodyBytes);
+    const secret = sentKey(request, query, body.value);
+    const caller = route.access === 'open' ? undefined : callerWith(options.store, secret, now);
+    if (route.access === 'key' && !caller) throw refusedKey(options.store, secret);
+    if (caller) requireLogin(caller, route, settings);
     if (body.refusal) throw body.refusal;
     checkRights(caller, { ...visit, query, body: body.value });
-    const refused = rates.check({ route: visit.route, identity: secret ?? visit.request.address, now });
-    if (refused) return rateDraft(options, refused);
-    return replyDraft(
-      options,
-      visit.route.handler(contextOf(options, visit, { query, body: body.value, caller })),
-    );
+    const refused = rates.check({ route, identity: secret ?? request.address, now });
+    if (refused) return rateDraft(now, refused, rateForm(options));
+    const reply = route.handler(contextOf(options, visit, { query, body: body.value, caller }));
+    return replyDraft(nowOf(options), reply);
   };
   return (visit: Visit): Draft => {
     try {
@@ -164,33 +165,17 @@ function createVisitor(options: ServiceOptions, rates: ReturnType<typeof createR
       options.saved();
       return draft;
     } catch (error) {
-      if (error instanceof Refusal) return refusalDraft(options, error);
-      throw error;
+      if (!(error instanceof Refusal)) throw error;
+      // A refusal may have changed something too: a wrong code counts.
+      options.saved();
+      return refusalDraft(nowOf(options), error);
     }
   };
 }
 
-/** A key in the body may prove who asks, so a bad body is refused only after the key was looked at. */
-function parseWhenAllowed(
-  options: ServiceOptions,
-  visit: Visit,
-): { value: ReturnType<typeof parseBody>; refusal: Refusal | undefined } {
-  const limit = bodyLimit(visit.request.url, options.store.current().settings.limits.bodyBytes);
-  const text = visit.request.body;
-  if (text !== undefined && Buffer.byteLength(text) > limit) {
-    return {
-      value: {},
-      refusal: new Refusal(413, 'body_too_large', `The body is larger than ${limit} bytes.`),
-    };
-  }
-  if (visit.route.rawBody) return { value: { text: text ?? '' }, refusal: undefined };
-  try {
-    return { value: parseBody(text), refusal: undefined };
-  } catch (error) {
-    if (error instanceof Refusal) return { value: {}, refusal: error };
-    throw error;
-  }
-}
+/** The specification gives every failure `error` and `msg`; the public service often answers plain text. */
+const rateForm = ({ store, profile }: ServiceOptions): 'text' | 'json' =>
+  profile === 'specification' ? 'json' : store.current().settings.pauses.body;
 
 const EMPTY_QUERY = new URLSearchParams();
 
@@ -226,47 +211,4 @@ function contextOf(
     origin: visit.request.origin,
     ...read,
   };
-}
-
-function replyDraft(options: ServiceOptions, reply: Reply): Draft {
-  const date = httpDate(options.store.current().now);
-  if (reply.type === 'text') {
-    return {
-      type: 'reply',
-      status: reply.status,
-      headers: { 'content-type': reply.contentType, date },
-      body: reply.body,
-    };
-  }
-  const headers = { 'content-type': JSON_TYPE, date };
-  if (reply.type === 'json-text') return { type: 'reply', status: reply.status, headers, body: reply.body };
-  return {
-    type: 'reply',
-    status: reply.status,
-    headers: { ...headers, ...reply.headers },
-    body: JSON.stringify(reply.body),
-  };
-}
-
-function refusalDraft(options: ServiceOptions, refusal: Refusal): Draft {
-  const body = { success: false, error: refusal.code, msg: refusal.message, ...refusal.extra };
-  return replyDraft(options, { type: 'json', status: refusal.status, body });
-}
-
-function rateDraft(options: ServiceOptions, refused: RateRefusal): Draft {
-  if (refused.type === 'quota') {
-    const body = { success: false, error: 'search_quota_exceeded', msg: 'Daily search quota exceeded.' };
-    const headers = { 'x-ratelimit-reset': String(refused.resetsAt) };
-    return replyDraft(options, { type: 'json', status: 429, body, headers });
-  }
-  if (options.store.current().settings.pauses.body === 'json') {
-    const body = { success: false, detail: refused.text, msg: refused.text };
-    return replyDraft(options, { type: 'json', status: 429, body });
-  }
-  return replyDraft(options, { type: 'text', status: 429, body: refused.text, contentType: 'text/plain' });
-}
-
-/** An answer of a fault with the service's own date. */
-function stamped(options: ServiceOptions, draft: Draft): Draft {
-  return { ...draft, headers: { date: httpDate(options.store.current().now), ...draft.headers } };
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createSimulator } from './simulator.ts';
 import { openWorldFile } from './world-file.ts';
@@ -103,7 +104,50 @@ describe('a world on disk', () => {
     file.close();
   });
 
+  test('what a refused call changed survives as well: a wrong code counts', async () => {
+    const path = join(folder, 'world.db');
+    const file = openWorldFile(path);
+    const first = createSimulator({ file, catalog: 3, apiKey: 'k', settings: { pauses: { scale: 0 } } });
+    const call = (target: string, body: object) =>
+      first.handle({
+        method: 'POST',
+        origin: 'x',
+        path: `/api/v0/tfa/${target}`,
+        headers,
+        body: JSON.stringify(body),
+      });
+    const sent = await call('email/', {});
+    let text = '';
+    for await (const chunk of sent.body) text += Buffer.from(chunk).toString();
+    const { secret } = JSON.parse(text) as { secret: string };
+    await call('', { tfa_method: 'email', code: '000000', secret });
+    file.close();
+    const again = openWorldFile(path);
+    expect(again.load()?.world.tables.tfaAccounts).toEqual(first.world().tables.tfaAccounts);
+    again.close();
+  });
+
   test('a file that is no database is refused', () => {
     expect(() => openWorldFile(folder)).toThrow();
+  });
+
+  test('the database of another program is refused and left as it was', () => {
+    const path = join(folder, 'other.db');
+    const other = new DatabaseSync(path);
+    other.exec('CREATE TABLE theirs (id INTEGER)');
+    other.close();
+    expect(() => openWorldFile(path)).toThrow('another program');
+    const after = new DatabaseSync(path);
+    const names = after.prepare('SELECT name FROM sqlite_master').all();
+    expect(names).toEqual([{ name: 'theirs' }]);
+    after.close();
+  });
+
+  test('a file that another process has open is refused, and free once that process is killed', async () => {
+    const path = join(folder, 'world.db');
+    const first = await start(path);
+    expect(() => openWorldFile(path)).toThrow('another process has it open');
+    await kill(first.child);
+    openWorldFile(path).close();
   });
 });

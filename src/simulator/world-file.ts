@@ -16,17 +16,34 @@ export interface WorldFile {
 
 type Head = Omit<World, 'tables'> & { readonly anchor: TimeAnchor };
 
+/** Marks a file as ours (`PRAGMA application_id`), so that the database of another program is left alone. */
+const APPLICATION_ID = 0x67_70_75_72;
+
+/** Held until the file is closed or the process dies: two simulators would write over each other. */
+const LOCK = 'PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;';
+
 const SCHEMA = `
+  PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = NORMAL;
   CREATE TABLE IF NOT EXISTS head (id INTEGER PRIMARY KEY CHECK (id = 1), json TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS row (kind TEXT NOT NULL, id INTEGER NOT NULL, json TEXT NOT NULL, PRIMARY KEY (kind, id)) WITHOUT ROWID;
 `;
 
-/** Opens or makes the file. One row of SQLite per row of the world, so a change costs what it changes. */
+/**
+ * Opens or makes the file, for this process alone. One row of SQLite per row of the world, so a change costs
+ * what it changes. Throws where the file is no database, another program's, or open elsewhere.
+ */
 export function openWorldFile(path: string): WorldFile {
   const database = new DatabaseSync(path);
-  database.exec(SCHEMA);
+  try {
+    database.exec(LOCK);
+    refuseForeign(database);
+    database.exec(SCHEMA);
+  } catch (error) {
+    database.close();
+    throw isBusy(error) ? new Error('another process has it open') : error;
+  }
   const write = createWriter(database);
   return {
     load: () => readWorld(database),
@@ -46,6 +63,17 @@ export function openWorldFile(path: string): WorldFile {
     close: () => database.close(),
   };
 }
+
+function refuseForeign(database: DatabaseSync): void {
+  const own = database.prepare('PRAGMA application_id').get()?.application_id === APPLICATION_ID;
+  const tables = database.prepare("SELECT count(*) AS n FROM sqlite_master WHERE type = 'table'").get()?.n;
+  if (!own && tables !== 0) throw new Error('it is a database of another program');
+}
+
+const SQLITE_BUSY = 5;
+
+const isBusy = (error: unknown): boolean =>
+  error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY;
 
 function createWriter(database: DatabaseSync) {
   const putHead = database.prepare('INSERT OR REPLACE INTO head (id, json) VALUES (1, ?)');

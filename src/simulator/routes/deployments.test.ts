@@ -69,6 +69,26 @@ describe('deployments', () => {
     expect(await show(service, done.deployment_id)).toMatchObject({ last_healthy_version_id: 1 });
   });
 
+  test('the file of an upload comes back byte for byte', async () => {
+    const service = simulatedService();
+    const done = await deploy(service);
+    const bytes = Uint8Array.from({ length: 2048 }, (_, index) => (index * 7) % 256);
+    const listening = await service.simulator.listen();
+    try {
+      const form = new FormData();
+      for (const [name, value] of Object.entries<string>(done.upload_fields)) form.set(name, value);
+      form.set('file', new Blob([bytes]), 'code.tgz');
+      const path = new URL(done.upload_url).pathname;
+      const sent = await fetch(`${listening.url}${path}`, { method: 'POST', body: form });
+      expect(sent.ok).toBe(true);
+      const got = await fetch(`${listening.url}${path}`);
+      expect(got.headers.get('content-type')).toBe('application/octet-stream');
+      expect(new Uint8Array(await got.arrayBuffer())).toEqual(bytes);
+    } finally {
+      await listening.close();
+    }
+  });
+
   test('only the last five versions are kept', async () => {
     const service = simulatedService();
     const { deployment_id: id } = await deploy(service);

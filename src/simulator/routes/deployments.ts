@@ -1,4 +1,5 @@
 import type { DeploymentRow, DeploymentVersion } from '../deployment-rows.ts';
+import { fileOf } from '../form-file.ts';
 import { Refusal } from '../refusal.ts';
 import { integerField, numberField, objectField, requiredString, stringField } from '../request-body.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
@@ -143,21 +144,29 @@ function versionAt(ctx: RouteContext): { row: DeploymentRow; version: Deployment
   throw new Refusal(404, 'not_found', 'There is no such file.');
 }
 
-/** The multipart form is kept as it came: the simulator runs no code. */
+/** The file of the form is kept as it came: the simulator runs no code. */
 function upload(ctx: RouteContext): Reply {
   const { row, version } = versionAt(ctx);
-  const file = stringField(ctx.body, 'text') ?? '';
+  const form = Buffer.from(rawField(ctx, 'base64'), 'base64');
+  const file = Buffer.from(fileOf(form, rawField(ctx, 'contentType'))).toString('base64');
   const versions = row.versions.map((known) => (known.id === version.id ? { ...known, file } : known));
   ctx.write.put('deployments', { ...row, versions });
   return json({ success: true });
 }
+
+const rawField = (ctx: RouteContext, name: string): string => stringField(ctx.body, name) ?? '';
 
 const nothingUploaded = (): Refusal => new Refusal(404, 'not_found', 'Nothing was uploaded yet.');
 
 function download(ctx: RouteContext): Reply {
   const { file } = versionAt(ctx).version;
   if (file === null) throw nothingUploaded();
-  return { type: 'text', status: 200, body: file, contentType: 'application/octet-stream' };
+  return {
+    type: 'text',
+    status: 200,
+    body: Buffer.from(file, 'base64'),
+    contentType: 'application/octet-stream',
+  };
 }
 
 function downloadUrl(ctx: RouteContext): Reply {
