@@ -71,13 +71,18 @@ export function createEndpointGroupController(
     metrics: options.metrics,
     reconcile: (key, context) => loop.reconcile(key, context),
   });
-  loop.enqueue = (key) => controller.queue.add(key);
+  let isStarted = false;
+  // A replica that waits for the lease keeps no keys: it begins with all groups that are there then.
+  loop.enqueue = (key) => {
+    if (isStarted) controller.queue.add(key);
+  };
   groups.onChange((change) => loop.heardGroup(change));
   instances.onChange(({ object }) => loop.heardWorker(object));
   return {
     ...controller,
     wake: (group) => loop.wake(group),
     start() {
+      isStarted = true;
       for (const group of groups.list()) controller.queue.add(objectKey(group.metadata));
       controller.start();
     },

@@ -44,6 +44,7 @@ export function createGpuInstanceController(options: GpuInstanceControllerOption
     reconcile: (key, context) => loop.reconcile(key, context),
   });
   loop.enqueue = (key) => {
+    if (!loop.isStarted) return;
     const deleting = instances.get(key)?.metadata.deletionTimestamp !== undefined;
     controller.queue.add(key, deleting ? DELETION_PRIORITY : 0);
   };
@@ -65,6 +66,8 @@ export function createGpuInstanceController(options: GpuInstanceControllerOption
 class InstanceLoop {
   /** Puts a key into the queue; set once the queue is there. */
   enqueue: (key: string) => void = () => {};
+  /** A replica that waits for the lease keeps no keys: objects come and go, and it begins with all that are there then. */
+  isStarted = false;
   readonly #options: GpuInstanceControllerOptions;
   readonly #memories = new Memories();
   readonly #withoutStart = new Set<string>();
@@ -105,6 +108,7 @@ class InstanceLoop {
   }
 
   start(): void {
+    this.isStarted = true;
     this.#waking.start();
     for (const object of this.#options.instances.list()) this.enqueue(objectKey(object.metadata));
   }

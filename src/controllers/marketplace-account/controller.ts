@@ -13,7 +13,7 @@ import {
 } from '../../runtime/controller.ts';
 import { CurrentObjects } from '../../runtime/current-objects.ts';
 import type { Informer } from '../../runtime/informer.ts';
-import { refOfKey } from '../../runtime/kube-object.ts';
+import { objectKey, refOfKey } from '../../runtime/kube-object.ts';
 import { type AccountEffects, act } from './act.ts';
 import { decide } from './decide.ts';
 import { type AccountSources, observe } from './observe.ts';
@@ -64,7 +64,6 @@ export function createMarketplaceAccountController(options: MarketplaceAccountCo
   };
 
   const controller = createController({ ...options, name: 'marketplaceaccount', reconcile });
-  accounts.onChange((change) => controller.queue.add(change.key));
   options.registry.onChange((ref) => controller.queue.add(keyOf(ref)));
   options.registry.onNews((ref, news) => {
     const uid = accounts.get(keyOf(ref))?.metadata.uid;
@@ -72,7 +71,23 @@ export function createMarketplaceAccountController(options: MarketplaceAccountCo
       options.keyChecks.refused(uid);
     controller.queue.add(keyOf(ref));
   });
-  return controller;
+  return onceStarted(controller, accounts);
+}
+
+/** A replica that waits for the lease keeps no keys: objects come and go, and it begins with all that are there then. */
+function onceStarted(controller: Controller, accounts: Informer<MarketplaceAccount>): Controller {
+  let isStarted = false;
+  accounts.onChange((change) => {
+    if (isStarted) controller.queue.add(change.key);
+  });
+  return {
+    ...controller,
+    start() {
+      isStarted = true;
+      for (const account of accounts.list()) controller.queue.add(objectKey(account.metadata));
+      controller.start();
+    },
+  };
 }
 
 /** What makes a key worth reading again at once. */
