@@ -20,6 +20,8 @@ export class ObjectMemory {
   rented: RentedFacts | undefined;
   /** Given out once by the marketplace; kept until the connection Secret holds it. */
   instanceApiKey: { readonly attempt: number; readonly key: Secret } | undefined;
+  /** The purchase whose key this process has put into the connection Secret already. */
+  keptKeyOf: number | undefined;
   intent: RentalIntent | undefined;
   refused: IntentMark | undefined;
   refusal: { readonly reason: Reason; readonly detail: string } | undefined;

@@ -5,7 +5,6 @@ import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { makeLabel } from '../../ownership/label.ts';
 import type { AccessReviews } from '../../runtime/access-review.ts';
-import { refOf } from '../../runtime/kube-object.ts';
 import { type Acted, type ActPorts, act, rentedFacts } from './act.ts';
 import type { GpuInstanceControllerOptions } from './controller-options.ts';
 import { decide } from './decide.ts';
@@ -17,7 +16,7 @@ import { accountRefOf, observe, type Sources, sessionOf } from './observe.ts';
 import { publish } from './publish.ts';
 import type { Receipt } from './receipt.ts';
 import { type RecordPorts, record } from './record.ts';
-import { saveRented } from './rules/rented.ts';
+import { type RentalContext, saveResult } from './save-result.ts';
 import type { Action, Decision, EventNote, Look, Observed, Step } from './types.ts';
 import type { RentedFacts } from './views.ts';
 
@@ -32,8 +31,6 @@ export interface PassPorts extends GpuInstanceControllerOptions {
 
 /** Asking for more than this in one pass means that two rules disagree. */
 const MOST_LOOKS = 12;
-/** A result that cannot be saved now is saved by the next pass, out of memory or by the label. */
-const SAVE_TRIES = 4;
 /** By then the cache has what the other writer wrote. */
 const LOST_RACE_RETRY_MS = 50;
 const IDENTITY_RETRY_MS = 1_000;
@@ -198,30 +195,17 @@ export class Pass {
     instanceMetrics.destroyFailing(this.#key(), Math.round(price * 1_000_000));
   }
 
-  /** The next write after a rental is its result; tried again on newer versions, and kept in memory until saved. */
-  async #saveResult(
-    { observed, receipt }: { observed: Observed; receipt: Receipt },
-    rented: RentedFacts,
-  ): Promise<Look> {
-    const { memory, cluster, instanceMetrics, sources } = this.#ports;
-    memory.rented = rented;
-    memory.succeeded();
-    instanceMetrics.rented(this.#account());
-    let object: GpuInstance | undefined = receipt.object;
-    for (let tries = 0; object && tries < SAVE_TRIES; tries++) {
-      if ((object.status?.attempt ?? 0) >= rented.attempt) break;
-      const now = { ...observed, object, now: sources.clock.now() };
-      const decision = saveRented(now, rented);
-      const recorded = await record(now, decision, this.#recordPorts());
-      if (recorded.type === 'recorded') {
-        for (const note of decision.events) this.#showEvent(note);
-        memory.rented = undefined;
-        return { onList: true };
-      }
-      object = await cluster.get<GpuInstance>(gpuInstanceResource, refOf(object));
-      if (object?.metadata.uid !== observed.uid) object = undefined;
-    }
-    return { afterMs: 0 };
+  #saveResult(context: RentalContext, rented: RentedFacts): Promise<Look> {
+    this.#ports.instanceMetrics.rented(this.#account());
+    const { cluster, memory, log, sources } = this.#ports;
+    return saveResult(context, rented, {
+      cluster,
+      memory,
+      log,
+      clock: sources.clock,
+      record: this.#recordPorts(),
+      showEvent: (note) => this.#showEvent(note),
+    });
   }
 
   #ticketRefused({ reason, message, retryAfterMs }: Extract<TicketDecision, { type: 'refused' }>): Look {

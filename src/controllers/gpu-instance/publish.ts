@@ -42,29 +42,95 @@ export async function publish(
   publication: Publication,
   ports: PublishPorts,
 ): Promise<Published> {
+  const { cluster, memory } = ports;
   const mayExist = owner.status?.binding !== undefined;
+  const isKept = memory.keptKeyOf !== undefined && memory.keptKeyOf === publication.fields.attempt;
   for (const [resource, child] of childrenOf(owner, publication, ports)) {
-    const problem = await writeChild(resource, child, { cluster: ports.cluster, mayExist });
+    if (isKept && isConnectionSecret(child) && (await completeSecret(child, cluster))) continue;
+    const problem = await writeChild(resource, child, { cluster, mayExist });
     if (problem) return problem;
   }
-  if (publication.serving) ports.memory.instanceApiKey = undefined;
+  if (publication.serving) {
+    memory.instanceApiKey = undefined;
+    memory.keptKeyOf = undefined;
+  }
   return { type: 'done', bindingName: connectionSecretName(owner.metadata.name) };
+}
+
+/**
+ * Puts the key that the marketplace gives out once into the connection Secret, while the result of the rental is
+ * being saved: a crash before the machine runs must not lose it. The address follows when there is one. What cannot
+ * be written now is written with the address, out of memory.
+ */
+export async function keepInstanceKey(
+  owner: GpuInstance,
+  machine: { readonly instanceId: number; readonly attempt: number },
+  { cluster, keys, memory }: PublishPorts,
+): Promise<void> {
+  const { instanceApiKey } = memory;
+  if (instanceApiKey?.attempt !== machine.attempt) return;
+  const publication: Publication = { fields: machine, serving: false };
+  const secret = secretOf(owner, publication, { keys, memory });
+  const mayExist = owner.status?.binding !== undefined;
+  const isThere = mayExist && (await refillSecret(secret, owner, cluster));
+  const problem = isThere
+    ? undefined
+    : await writeChild(secretResource, secret, { cluster, mayExist: false });
+  if (!problem) memory.keptKeyOf = machine.attempt;
+}
+
+/** Everything in our own Secret anew, in one request: what it says of the machine before is over. False where it is not ours. */
+async function refillSecret(
+  secret: ConnectionSecret,
+  { metadata }: GpuInstance,
+  cluster: KubeClient,
+): Promise<boolean> {
+  const refill = [
+    { op: 'test', path: '/metadata/ownerReferences/0/uid', value: metadata.uid },
+    { op: 'add', path: '/data', value: secret.data },
+  ];
+  try {
+    await cluster.patch(secretResource, refOf(secret), refill, { type: 'json' });
+    return true;
+  } catch (error) {
+    if (isKubeError(error, 'notFound', 'invalid')) return false;
+    throw error;
+  }
+}
+
+/** Adds the address to the Secret that this process wrote after the rental. False where it is gone meanwhile. */
+async function completeSecret(secret: ConnectionSecret, cluster: KubeClient): Promise<boolean> {
+  try {
+    await cluster.patch(secretResource, refOf(secret), { data: secret.data }, { type: 'merge' });
+    return true;
+  } catch (error) {
+    if (isKubeError(error, 'notFound')) return false;
+    throw error;
+  }
+}
+
+function secretOf(
+  owner: GpuInstance,
+  publication: Publication,
+  { keys, memory }: Pick<PublishPorts, 'keys' | 'memory'>,
+): ConnectionSecret {
+  const attempt = publication.fields.attempt ?? 0;
+  const { instanceApiKey } = memory;
+  return connectionSecret(owner, publication, {
+    workerToken: workerToken(keys, { uid: owner.metadata.uid ?? '', attempt }),
+    instanceApiKey: instanceApiKey?.attempt === attempt ? instanceApiKey.key : undefined,
+  });
 }
 
 /** In this order: who reads the Service finds the Secret. Only slices change while nothing is served. */
 function childrenOf(
   owner: GpuInstance,
   publication: Publication,
-  { keys, memory }: PublishPorts,
+  ports: PublishPorts,
 ): readonly (readonly [Resource, KubeObject])[] {
   const slices = endpointSlices(owner, publication).map((slice) => [endpointSliceResource, slice] as const);
   if (!publication.serving) return slices;
-  const attempt = publication.fields.attempt ?? 0;
-  const { instanceApiKey } = memory;
-  const secret = connectionSecret(owner, publication, {
-    workerToken: workerToken(keys, { uid: owner.metadata.uid ?? '', attempt }),
-    instanceApiKey: instanceApiKey?.attempt === attempt ? instanceApiKey.key : undefined,
-  });
+  const secret = secretOf(owner, publication, ports);
   const service = instanceService(owner);
   return [[secretResource, secret], ...(service ? [[serviceResource, service] as const] : []), ...slices];
 }
