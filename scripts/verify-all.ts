@@ -1,6 +1,6 @@
 /**
  * `make verify-all`: what is too long for CI, one part after the other. The figures it prints are those that the
- * documents quote. `ONLY=mutants` runs the parts whose name contains that word.
+ * documents quote. `ONLY=mutants` runs the parts whose name contains that word; a word that is in none is an error.
  */
 import { close, runSuites, type Suite } from './suite.ts';
 
@@ -22,7 +22,21 @@ const PARTS: readonly Suite[] = [
     command: ['env', 'SEEDS=50000', 'node', 'test/simulation/main.ts'],
     counts: 'exit',
   },
-  { name: 'mutants, all', command: ['node', 'test/simulation/mutants/main.ts'], counts: 'exit' },
+  {
+    name: 'mutants of the protocol, all',
+    command: ['node', 'test/simulation/mutants/main.ts'],
+    counts: 'exit',
+  },
+  {
+    name: 'mutants of pure files (StrykerJS), at least 90 % killed',
+    command: ['stryker', 'run', 'test/mutation/stryker.config.json'],
+    counts: 'exit',
+  },
+  {
+    name: 'fuzz, guided by coverage, ten minutes',
+    command: ['env', 'MINUTES=10', 'node', 'test/fuzz/main.ts'],
+    counts: 'exit',
+  },
   {
     name: 'differential programs, 20,000',
     command: ['env', 'PROGRAMS=20000', 'vitest', 'run', '--project', 'integration', 'test/simulation'],
@@ -38,6 +52,11 @@ const PARTS: readonly Suite[] = [
     command: ['vitest', 'run', '--project', 'verify'],
     counts: 'vitest',
   },
+  {
+    name: 'soak: a day of 2,000 instances in virtual time',
+    command: ['node', 'bench/soak.ts'],
+    counts: 'exit',
+  },
   { name: 'bench: operator', command: ['npm', 'run', '--silent', 'bench'], counts: 'exit' },
   { name: 'bench: simulator', command: ['node', 'bench/simulator.ts'], counts: 'exit' },
   { name: 'demo', command: ['env', 'CI=true', 'npm', 'run', '--silent', 'demo'], counts: 'exit' },
@@ -48,5 +67,11 @@ const PARTS: readonly Suite[] = [
   },
 ];
 
-const only = process.env['ONLY'];
-close(await runSuites(PARTS.filter(({ name }) => only === undefined || name.includes(only))));
+const only = process.env['ONLY'] ?? '';
+const chosen = PARTS.filter(({ name }) => name.includes(only));
+if (chosen.length > 0) close(await runSuites(chosen));
+else {
+  const names = PARTS.map(({ name }) => `  ${name}\n`).join('');
+  process.stderr.write(`ONLY=${only} is in the name of no part. The parts are\n${names}`);
+  process.exitCode = 2;
+}

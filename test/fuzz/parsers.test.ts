@@ -1,31 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { sampledValue } from '../../src/controllers/endpoint-group/load/prometheus-query.ts';
-import { FigureError } from '../../src/controllers/endpoint-group/load/record.ts';
-import { parseDuration } from '../../src/lib/duration.ts';
-import { parseDollars } from '../../src/lib/money.ts';
-import { parseTime } from '../../src/lib/rfc3339.ts';
 import { Secret } from '../../src/lib/secret.ts';
-import { instanceRow, instancesReply, toInstance } from '../../src/marketplace/wire/instance.ts';
-import { offerRow, toOffer } from '../../src/marketplace/wire/offer.ts';
 import { readIntent, writeIntent } from '../../src/ownership/intent.ts';
-import type { KeyRing } from '../../src/ownership/key-ring.ts';
 import { makeLabel, readLabel } from '../../src/ownership/label.ts';
+import { readCorpus } from './corpus.ts';
+import { TARGETS } from './targets.ts';
 
-const RUNS = { numRuns: Number(process.env['FUZZ_RUNS'] ?? 500) };
-const keys: KeyRing = [new Secret('fuzz-key')];
+const RUNS = { numRuns: Number(process.env['FUZZ_RUNS'] ?? 200) };
+const keys = [new Secret('fuzz-key')] as const;
 const identity = { installId8: '0123abcd', keys };
-const uid = '7d9f1b6e-3a52-4a7b-9a56-0d5b6f3c1e11';
-const label = makeLabel(identity, { uid, attempt: 3, issuedAt: 1_767_614_400_000 });
+const facts = { uid: '7d9f1b6e-3a52-4a7b-9a56-0d5b6f3c1e11', attempt: 3, issuedAt: 1_767_614_400_000 };
+const label = makeLabel(identity, facts);
 const intent = writeIntent(keys, {
-  uid,
-  attempt: 3,
+  ...facts,
   offer: 1,
   generation: 1,
   spec: 'hash',
   login: 'https://market|1',
-  issuedAt: 1,
-  deadline: 2,
+  deadline: 1_767_614_430_000,
 });
 
 /** A text with one character replaced, removed or put in. */
@@ -35,83 +27,36 @@ const damaged = (text: string) =>
     .map(([at, put, keeps]) => text.slice(0, at) + put + text.slice(keeps ? at : at + 1))
     .filter((changed) => changed !== text);
 
-describe('a text from outside never makes a parser throw', () => {
-  test.each([
-    ['duration', parseDuration],
-    ['dollars', parseDollars],
-    ['time', parseTime],
-    ['label', (text: string) => readLabel(identity, text)],
-    ['intent', (text: string) => readIntent(keys, text)],
-  ])('%s', (_name, parse) => {
+/** A whole document with some of its values replaced by anything that JSON can hold. */
+const altered = (text: string) => {
+  const fields = (JSON.parse(text) ?? {}) as Record<string, unknown>;
+  const names = Object.keys(fields);
+  return fc
+    .dictionary(fc.constantFrom(...names), fc.jsonValue(), { maxKeys: 3 })
+    .map((changes) => JSON.stringify({ ...fields, ...changes }));
+};
+
+const isObjectText = (text: string): boolean => text.startsWith('{') && !text.includes('\n');
+
+describe('what comes from outside is read, or refused in a way that callers know', () => {
+  test.for(TARGETS)('$name: any text, and right ones with a flaw', async ({ seeds, run }) => {
     const texts = fc.oneof(
       fc.string(),
       fc.json(),
       fc.string({ unit: 'binary' }),
-      damaged(label),
-      damaged(intent),
+      ...seeds.map(damaged),
+      ...seeds.filter(isObjectText).map(altered),
     );
-    fc.assert(
-      fc.property(texts, (text) => {
-        parse(text);
-      }),
-      RUNS,
-    );
-  });
-});
-
-test('a reply of Prometheus is a value, nothing, or a refusal that says so', () => {
-  fc.assert(
-    fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
-      try {
-        const value = sampledValue('load', text, 0);
-        expect(value === undefined || Number.isFinite(value)).toBe(true);
-      } catch (error) {
-        expect(error).toBeInstanceOf(FigureError);
-      }
-    }),
-    RUNS,
-  );
-});
-
-describe('what the marketplace sends is parsed or refused', () => {
-  const rows = fc.oneof(
-    fc.json().map((text): unknown => JSON.parse(text)),
-    fc.record({
-      id: fc.anything(),
-      actual_status: fc.anything(),
-      label: fc.anything(),
-      dph_total: fc.anything(),
-    }),
-    fc.record({ id: fc.nat(), actual_status: fc.string(), start_date: fc.double(), ssh_port: fc.anything() }),
-  );
-
-  test('an instance', () => {
-    fc.assert(
-      fc.property(rows, (row) => {
-        const parsed = instanceRow.safeParse(row);
-        if (parsed.success) expect(Number.isSafeInteger(toInstance(parsed.data).id)).toBe(true);
+    await fc.assert(
+      fc.asyncProperty(texts, async (text) => {
+        await run(text);
       }),
       RUNS,
     );
   });
 
-  test('a list of instances', () => {
-    fc.assert(
-      fc.property(fc.array(rows), fc.anything(), (instances, found) => {
-        instancesReply.safeParse({ instances, instances_found: found });
-      }),
-      RUNS,
-    );
-  });
-
-  test('an offer', () => {
-    fc.assert(
-      fc.property(rows, (row) => {
-        const parsed = offerRow.safeParse(row);
-        if (parsed.success) toOffer(parsed.data);
-      }),
-      RUNS,
-    );
+  test.for(TARGETS)('$name: all that fuzzing has kept', async ({ name, seeds, run }) => {
+    for (const text of [...seeds, ...readCorpus(name)]) await run(text);
   });
 });
 
