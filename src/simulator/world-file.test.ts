@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { simulatedService } from '../../test/builders/simulated-service.ts';
+import { addMethod } from '../../test/builders/tfa-account.ts';
 import { createSimulator } from './simulator.ts';
 import { openWorldFile } from './world-file.ts';
 
@@ -19,7 +21,9 @@ const headers = { authorization: 'Bearer k' };
 /** The simulator as a process of its own; resolves when it is ready. */
 async function start(file: string): Promise<{ url: string; child: ChildProcess }> {
   const script = `
-    import { createSimulator } from ${JSON.stringify(new URL('./simulator.ts', import.meta.url).href)};
+    import { simulatedService } from '../../test/builders/simulated-service.ts';
+import { addMethod } from '../../test/builders/tfa-account.ts';
+import { createSimulator } from ${JSON.stringify(new URL('./simulator.ts', import.meta.url).href)};
     import { openWorldFile } from ${JSON.stringify(new URL('./world-file.ts', import.meta.url).href)};
     const simulator = createSimulator({ apiKey: 'k', catalog: [{ id: 1 }, { id: 2 }], control: true,
       settings: { pauses: { scale: 0 } }, file: openWorldFile(${JSON.stringify(file)}) });
@@ -107,23 +111,13 @@ describe('a world on disk', () => {
   test('what a refused call changed survives as well: a wrong code counts', async () => {
     const path = join(folder, 'world.db');
     const file = openWorldFile(path);
-    const first = createSimulator({ file, catalog: 3, apiKey: 'k', settings: { pauses: { scale: 0 } } });
-    const call = (target: string, body: object) =>
-      first.handle({
-        method: 'POST',
-        origin: 'x',
-        path: `/api/v0/tfa/${target}`,
-        headers,
-        body: JSON.stringify(body),
-      });
-    const sent = await call('email/', {});
-    let text = '';
-    for await (const chunk of sent.body) text += Buffer.from(chunk).toString();
-    const { secret } = JSON.parse(text) as { secret: string };
-    await call('', { tfa_method: 'email', code: '000000', secret });
+    const service = simulatedService({ file });
+    await addMethod(service, 'totp');
+    const wrong = await service.call('POST /api/v0/tfa/', { tfa_method: 'totp', code: '000000' });
+    expect(wrong.body).toMatchObject({ error: '2fa_verification_failed', fail_count: 1 });
     file.close();
     const again = openWorldFile(path);
-    expect(again.load()?.world.tables.tfaAccounts).toEqual(first.world().tables.tfaAccounts);
+    expect(again.load()?.world.tables.tfaAccounts).toEqual(service.simulator.world().tables.tfaAccounts);
     again.close();
   });
 
