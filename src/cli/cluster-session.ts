@@ -1,12 +1,11 @@
 import { systemClock } from '../lib/clock.ts';
-import { parseDuration } from '../lib/duration.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import type { TransportResponse } from '../lib/transport.ts';
 import type { KubeClient } from '../runtime/kube-client.ts';
 import type { CommandContext, CommandInput, OptionValues } from './command.ts';
 import { usageError } from './command-error.ts';
-import { listOption, switchOption, textOption } from './option-values.ts';
+import { listOption, requestTimeout, switchOption, textOption } from './option-values.ts';
 
 const OPERATOR_NAMESPACE = 'gpu-rental-system';
 
@@ -50,7 +49,7 @@ export async function withCluster<Result>(
   };
   const { origin } = connection;
   const env = { clock: systemClock, random: systemRandom, log: silentLogger };
-  const deadlineMs = requestTimeout(options);
+  const deadlineMs = requestTimeout(options) ?? 30_000;
   const kube = createKubeClient({
     transport,
     origin,
@@ -96,21 +95,4 @@ function impersonated(options: OptionValues): Readonly<Record<string, string>> {
     ...(user === undefined ? {} : { 'impersonate-user': user }),
     ...(groups[0] === undefined ? {} : { 'impersonate-group': groups[0] }),
   };
-}
-
-function requestTimeout(options: OptionValues): number {
-  const text = textOption(options, '--request-timeout');
-  if (text === undefined) return 30_000;
-  return parseTime(text, '--request-timeout');
-}
-
-/** Milliseconds of `30s`, `5m` or a bare number of seconds; `name` is the flag that it stands for. */
-export function parseTime(text: string, name: string): number {
-  const milliseconds = /^\d+$/.test(text) ? Number(text) * 1000 : durationOf(text);
-  if (milliseconds !== undefined && milliseconds > 0) return milliseconds;
-  throw usageError(`${name}: "${text}" is no time such as 30s, 5m or 1h30m.`);
-}
-
-function durationOf(text: string): number | undefined {
-  return /^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$/.test(text) ? parseDuration(text) : undefined;
 }

@@ -14,11 +14,14 @@ export class CommandError extends Error {
   }
 }
 
-/** A person gave up at a prompt. */
+/** A person gave up, or a signal asked the process to end. */
 export class Interrupted extends Error {
-  constructor() {
-    super('given up');
+  readonly exitCode: number;
+
+  constructor(exitCode: number = EXIT.interrupted) {
+    super('interrupted');
     this.name = 'Interrupted';
+    this.exitCode = exitCode;
   }
 }
 

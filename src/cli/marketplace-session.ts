@@ -8,7 +8,7 @@ import { MarketplaceError } from '../marketplace/errors.ts';
 import { type FoundKey, findApiKey } from './api-key.ts';
 import type { CommandContext, CommandInput, OptionValues } from './command.ts';
 import { failed } from './command-error.ts';
-import { numberOption, switchOption, textOption } from './option-values.ts';
+import { numberOption, requestTimeout, switchOption, textOption } from './option-values.ts';
 
 const PUBLIC_SERVICE = 'https://console.vast.ai';
 
@@ -110,7 +110,11 @@ async function openSession(
   const baseUrl = target.baseUrl ?? marketplaceUrl(options, context.env);
   const env = { clock: systemClock, random: systemRandom, log: silentLogger };
   const pacer = createPacer({ clock: systemClock });
-  const limits = { readAttempts: readAttempts(options) };
+  const attemptDeadlineMs = requestTimeout(options);
+  const limits = {
+    readAttempts: readAttempts(options),
+    ...(attemptDeadlineMs === undefined ? {} : { attemptDeadlineMs }),
+  };
   const client = createMarketplaceClient({
     ...env,
     baseUrl,

@@ -11,6 +11,11 @@ const OUTPUT: readonly CommandOption[] = [
   { flags: '--no-color', description: 'No colours; NO_COLOR does the same.' },
 ];
 
+const REQUEST_TIMEOUT: CommandOption = {
+  flags: '--request-timeout <time>',
+  description: 'For one request, e.g. 10s. Default: 30s.',
+};
+
 const MARKETPLACE: readonly CommandOption[] = [
   {
     flags: '--url <url>',
@@ -29,6 +34,7 @@ const MARKETPLACE: readonly CommandOption[] = [
     description: 'Attempts of a read in all; nothing that changes or rents is ever repeated. Default: 3.',
   },
   { flags: '--explain', description: 'Show the HTTP calls on stderr, secrets left out.' },
+  REQUEST_TIMEOUT,
 ];
 
 const CLUSTER: readonly CommandOption[] = [
@@ -38,7 +44,7 @@ const CLUSTER: readonly CommandOption[] = [
   { flags: '--kubeconfig <file>', description: 'Default: KUBECONFIG, ~/.kube/config.' },
   { flags: '--as <user>', description: 'Impersonate this user.' },
   { flags: '--as-group <group>', description: 'Impersonate this group, too.' },
-  { flags: '--request-timeout <time>', description: 'For one request to the cluster, e.g. 10s.' },
+  REQUEST_TIMEOUT,
   {
     flags: '--operator-namespace <name>',
     description: 'Where the operator runs. Default: GPU_RENTAL_NAMESPACE, gpu-rental-system.',
@@ -53,9 +59,12 @@ const SETS: Readonly<
   cluster: { group: 'Cluster:', options: CLUSTER },
 };
 
-/** The shared options of a command, under their headings. */
+/** The shared options of a command, each under its first heading. */
 export function sharedOptions(sets: readonly OptionSet[] = []): readonly CommandOption[] {
-  return sets.flatMap((set) => SETS[set].options.map((option) => ({ ...option, group: SETS[set].group })));
+  const all = sets.flatMap((set) =>
+    SETS[set].options.map((option) => ({ ...option, group: SETS[set].group })),
+  );
+  return all.filter(({ flags }, at) => all.findIndex((option) => option.flags === flags) === at);
 }
 
 /** Every shared option: these may also stand before the command. */

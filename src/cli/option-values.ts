@@ -1,3 +1,4 @@
+import { parseDuration } from '../lib/duration.ts';
 import type { OptionValues } from './command.ts';
 import { usageError } from './command-error.ts';
 
@@ -74,4 +75,21 @@ export function parseId(text: string | undefined, what: string): number {
 export function parseIds(texts: readonly string[], what: string): readonly number[] {
   if (texts.length === 0) throw usageError(`${what}: give at least one id.`);
   return [...new Set(texts.map((text) => parseId(text, what)))];
+}
+
+/** Milliseconds of `30s`, `5m` or a bare number of seconds; `name` is the flag that it stands for. */
+export function parseTime(text: string, name: string): number {
+  const milliseconds = /^\d+$/.test(text) ? Number(text) * 1000 : durationOf(text);
+  if (milliseconds !== undefined && milliseconds > 0) return milliseconds;
+  throw usageError(`${name}: "${text}" is no time such as 30s, 5m or 1h30m.`);
+}
+
+function durationOf(text: string): number | undefined {
+  return /^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$/.test(text) ? parseDuration(text) : undefined;
+}
+
+/** Milliseconds that one request may take, undefined where `--request-timeout` was not given. */
+export function requestTimeout(options: OptionValues): number | undefined {
+  const text = textOption(options, '--request-timeout');
+  return text === undefined ? undefined : parseTime(text, '--request-timeout');
 }

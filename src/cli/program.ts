@@ -1,6 +1,6 @@
 import type { CatalogGroup } from './catalog-entry.ts';
 import type { CommandContext } from './command.ts';
-import { EXIT, usageError } from './command-error.ts';
+import { EXIT, Interrupted, usageError } from './command-error.ts';
 import { groupHelp, nearestCommand, rootHelp } from './help.ts';
 import { type Located, locate } from './locate.ts';
 
@@ -32,6 +32,29 @@ export async function runProgram(
   if (located.type !== 'command') return withoutCommand(program, args, { located, context });
   const { runCommand } = await import('./run-command.ts');
   return runCommand(await located.entry.load(), located.rest, { calledAs: program.calledAs, context });
+}
+
+/**
+ * Runs a command line to its end: a failure is told on stderr. Resolves to the exit code; by convention that is
+ * 128 and the signal's number where a signal ended it (`context.signal`, aborted with an {@link Interrupted}).
+ */
+export async function runToEnd(
+  program: ProgramOptions,
+  args: readonly string[],
+  context: CommandContext,
+): Promise<number> {
+  try {
+    return await runProgram(program, args, context);
+  } catch (error) {
+    const { describeFailure, describeInterruption } = await import('./describe-failure.ts');
+    const { reason } = context.signal;
+    const interrupted = [reason, error].find((thrown) => thrown instanceof Interrupted);
+    const { lines, exitCode } = interrupted
+      ? describeInterruption(error, interrupted.exitCode)
+      : describeFailure(error);
+    context.stderr.write(lines.map((line) => `${line}\n`).join(''));
+    return exitCode;
+  }
 }
 
 /** No command is named: that asks for help or for the version, or is a mistake. */

@@ -1,8 +1,8 @@
 import { formatTime } from '../../lib/rfc3339.ts';
 import { changeAvoidList, parseAvoidTarget } from '../avoid.ts';
-import { parseTime, withCluster } from '../cluster-session.ts';
+import { withCluster } from '../cluster-session.ts';
 import type { Command } from '../command.ts';
-import { textOption } from '../option-values.ts';
+import { parseTime, textOption } from '../option-values.ts';
 import { createOutput } from '../output.ts';
 
 /** Keeps a machine or host from being rented for a while. */

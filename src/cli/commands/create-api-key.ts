@@ -21,7 +21,7 @@ export const createApiKey: Command = {
     'gpu-rent create api-key --name narrow --permissions-file permissions.json',
   ],
   options: [
-    { flags: '--name <name>', description: 'A name for it.' },
+    { flags: '--name <name>', description: 'A name for it. Default: gpu-rent.' },
     { flags: '--permission <category>', description: 'May do this; repeatable.', repeatable: true },
     { flags: '--permissions-file <file>', description: 'The whole permissions object as JSON; - is stdin.' },
     { flags: '--for-operator', description: 'What the operator needs and no more.' },
@@ -31,11 +31,11 @@ export const createApiKey: Command = {
   optionSets: ['output', 'marketplace'],
   async run(input, context) {
     const { options } = input;
-    const name = textOption(options, '--name');
+    const name = textOption(options, '--name') ?? 'gpu-rent';
     const keyParams = textOption(options, '--key-params');
     const request = {
+      name,
       permissions: await permissionsOf(options, context),
-      ...(name === undefined ? {} : { name }),
       ...(keyParams === undefined ? {} : { keyParams }),
     };
     const path = textOption(options, '--save');
@@ -45,7 +45,7 @@ export const createApiKey: Command = {
     const report = { kind: 'api-key', id: made.id, name, permissions: made.permissions };
     const secret = path === undefined ? { key: made.key.reveal() } : { savedTo: path };
     const shown = path === undefined ? `${made.key.reveal()}\n` : `Saved to ${path}.\n`;
-    const title = `api-key/${made.id ?? name ?? ''} created. Its secret is not shown again.\n`;
+    const title = `api-key/${made.id ?? name} created. Its secret is not shown again.\n`;
     await createOutput(input, context).value({ ...report, ...secret }, `${title}${shown}`);
     return 0;
   },

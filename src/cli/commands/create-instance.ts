@@ -7,12 +7,13 @@ import type { Command } from '../command.ts';
 import { CommandError, EXIT } from '../command-error.ts';
 import { describeFailure } from '../describe-failure.ts';
 import { withMarketplace } from '../marketplace-session.ts';
-import { parseId, textOption } from '../option-values.ts';
+import { parseId, requestTimeout, textOption } from '../option-values.ts';
 import { createOutput } from '../output.ts';
 import { createProgress } from '../progress.ts';
 import { RENT_OPTIONS, rentRequest } from '../rent-options.ts';
 import { reserveSecretFile } from '../secret-file.ts';
 
+/** The service answers a rent late where it has much to do. */
 const RENT_DEADLINE_MS = 60_000;
 
 /** Rents an offer. */
@@ -38,10 +39,11 @@ export const createInstance: Command = {
     const request: RentRequest = { ...(await rentRequest(input, context)), label };
     const path = textOption(input.options, '--save-key');
     await using file = path === undefined ? undefined : await reserveSecretFile(path, '--save-key');
+    const deadlineMs = requestTimeout(input.options) ?? RENT_DEADLINE_MS;
     const progress = createProgress(context);
     const answer = await withMarketplace(input, context, async ({ client }) => {
       progress.say(`Renting offer ${offerId} …`);
-      return rentOnce(client, offerId, request).finally(() => progress.clear());
+      return rentOnce(client, { offerId, request, deadlineMs }).finally(() => progress.clear());
     });
     if (answer.instanceApiKey) await file?.write(answer.instanceApiKey);
     const more = { offerId, label };
@@ -54,11 +56,10 @@ export const createInstance: Command = {
 
 async function rentOnce(
   client: MarketplaceClient,
-  offerId: number,
-  request: RentRequest,
+  { offerId, request, deadlineMs }: { offerId: number; request: RentRequest; deadlineMs: number },
 ): Promise<RentAnswer> {
   try {
-    return await client.instances.rent(offerId, request, { deadlineMs: RENT_DEADLINE_MS });
+    return await client.instances.rent(offerId, request, { deadlineMs });
   } catch (error) {
     if (!(error instanceof MarketplaceError) || error.outcome === 'refused') throw error;
     throw await uncertain(client, error, request.label ?? '');

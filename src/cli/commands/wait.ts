@@ -2,12 +2,12 @@ import { sleep, systemClock } from '../../lib/clock.ts';
 import { isKubeError } from '../../runtime/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube-object.ts';
 import { ageText } from '../amounts.ts';
-import { parseTime, withCluster } from '../cluster-session.ts';
+import { withCluster } from '../cluster-session.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { failed, notFound, timedOut, usageError } from '../command-error.ts';
 import { conditionHolds, type Judged, type Progress, progressOf } from '../kstatus.ts';
 import { parseObject, shownName } from '../object-name.ts';
-import { textOption } from '../option-values.ts';
+import { parseTime, textOption } from '../option-values.ts';
 import { createOutput } from '../output.ts';
 import { createProgress } from '../progress.ts';
 

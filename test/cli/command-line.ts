@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { catalog } from '../../src/cli/catalog.ts';
+import { runToEnd } from '../../src/cli/program.ts';
+
+/** How a command line ended. */
+export interface Ran {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** What stdin holds before it ends. */
+  readonly stdin?: string;
+  /** Aborted where a signal shall end it. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a person sees and types at a terminal. */
+export interface Terminal {
+  /** Everything that was shown so far, on stdout and stderr. */
+  shown(): string;
+  /** Resolves once the text is shown. */
+  until(text: string): Promise<void>;
+  /** Types a line. */
+  type(line: string): void;
+  /** Ctrl-D: nothing more will be typed. */
+  hangUp(): void;
+  /** Whether what is typed is kept from the screen at this moment. */
+  isHidden(): boolean;
+  readonly ended: Promise<number>;
+}
+
+/** A person with a home folder of their own, in front of `gpu-rent`. */
+export interface CommandLine {
+  readonly home: string;
+  run(args: readonly string[], options?: RunOptions): Promise<Ran>;
+  atTerminal(args: readonly string[], env?: Readonly<Record<string, string>>): Terminal;
+  leave(): void;
+}
+
+const program = { groups: catalog, version: '1.2.3', calledAs: 'gpu-rent' };
+
+/** `always`: variables that every run finds, e.g. where the service is. */
+export function commandLine(always: Readonly<Record<string, string>> = {}): CommandLine {
+  const home = mkdtempSync(join(tmpdir(), 'gpu-rent-cli-'));
+  const envOf = (env: RunOptions['env']) => ({
+    HOME: home,
+    XDG_CONFIG_HOME: join(home, '.config'),
+    XDG_CACHE_HOME: join(home, '.cache'),
+    ...always,
+    ...env,
+  });
+  return {
+    home,
+    async run(args, { env, stdin = '', signal = new AbortController().signal } = {}) {
+      const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+      const context = { stdout, stderr, stdin: new PassThrough().end(stdin), env: envOf(env), signal };
+      const exitCode = await runToEnd(program, args, context);
+      const [said, complained] = await Promise.all([text(stdout.end()), text(stderr.end())]);
+      return { exitCode, stdout: said, stderr: complained };
+    },
+    atTerminal: (args, env) => terminal(args, envOf(env)),
+    leave: () => rmSync(home, { recursive: true }),
+  };
+}
+
+function terminal(args: readonly string[], env: Readonly<Record<string, string>>): Terminal {
+  let seen = '';
+  let hidden = false;
+  const shown = new PassThrough().on('data', (chunk) => {
+    seen += String(chunk);
+  });
+  const screen = Object.assign(shown, { isTTY: true });
+  const setRawMode = (raw: boolean) => {
+    hidden = raw;
+  };
+  const keyboard = Object.assign(new PassThrough(), { isTTY: true, setRawMode });
+  const context = {
+    stdout: screen,
+    stderr: screen,
+    stdin: keyboard,
+    env,
+    signal: new AbortController().signal,
+  };
+  const ended = runToEnd(program, args, context);
+  return {
+    shown: () => seen,
+    async until(wanted) {
+      while (!seen.includes(wanted)) {
+        const more = new Promise<'more'>((resolve) => shown.once('data', () => resolve('more')));
+        if ((await Promise.race([more, ended])) !== 'more' && !seen.includes(wanted))
+          throw new Error(`"${wanted}" was never shown:\n${seen}`);
+      }
+    },
+    type: (line) => void keyboard.write(`${line}\r`),
+    hangUp: () => void keyboard.end(),
+    isHidden: () => hidden,
+    ended,
+  };
+}

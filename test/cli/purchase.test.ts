@@ -1,0 +1,103 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { ledger } from '../../src/simulator/ledger.ts';
+import { type MarketplaceBench, marketplaceBench } from './marketplace.ts';
+
+/* A purchase is sent once, whatever becomes of its reply and whatever --retry says. */
+
+let bench: MarketplaceBench;
+beforeAll(async () => {
+  bench = await marketplaceBench();
+});
+afterAll(() => bench.close());
+afterEach(() => bench.clearFaults());
+
+const contracts = () => ledger(bench.service.simulator.world()).contracts;
+
+async function rent(...more: readonly string[]) {
+  const before = contracts().length;
+  const [offer] = await bench.offers();
+  const args = ['create', 'instance', String(offer), '--image', 'ubuntu:24.04', '--retry', '5', ...more];
+  const ran = await bench.cli.run(args);
+  return { ...ran, rented: contracts().slice(before) };
+}
+
+describe('create instance --retry 5', () => {
+  test('rents one machine where all goes well, and says which', async () => {
+    const { exitCode, stdout, rented } = await rent('--label', 'mine');
+    expect(rented).toMatchObject([{ label: 'mine' }]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toBe(`instance/${rented[0]?.id} created\n`);
+  });
+
+  test.each([
+    'reset-after',
+    '5xx-with-effect',
+    'rubbish-reply',
+    'success-false-with-effect',
+    'error-with-effect',
+  ])('rents one machine where %s takes the reply away, and finds it', async (fault) => {
+    await bench.fault(fault, 'PUT /api/v0/asks/{id}');
+    const { exitCode, stdout, stderr, rented } = await rent();
+    expect(rented).toHaveLength(1);
+    expect(exitCode).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr).toContain(`The machine exists all the same: instance ${rented[0]?.id}. It bills.`);
+    expect(stderr).toContain(`gpu-rent destroy instance ${rented[0]?.id}`);
+  });
+
+  test.each(['reset-before', '5xx', '429-text', 'refused'])(
+    'rents nothing where %s strikes first, and is not sent again',
+    async (fault) => {
+      await bench.fault(fault, 'PUT /api/v0/asks/{id}');
+      const { exitCode, rented } = await rent();
+      expect(rented).toEqual([]);
+      expect(exitCode).toBe(1);
+    },
+  );
+
+  test('says what to look for where the machine is not listed yet', async () => {
+    await bench.fault('reset-before', 'PUT /api/v0/asks/{id}');
+    const { stderr } = await rent('--label', 'sought');
+    expect(stderr).toContain('It was sent once and not repeated');
+    expect(stderr).toContain("gpu-rent list instances --label 'sought'");
+  });
+
+  test('a wrong option is told before anything is rented', async () => {
+    const { exitCode, stderr, rented } = await rent('--port', '99999');
+    expect(rented).toEqual([]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--port: "99999" is not a whole number from 1 to 65535.');
+  });
+
+  test('a file for the key that cannot be written is told before anything is rented', async () => {
+    const { exitCode, stderr, rented } = await rent('--save-key', '/no/such/folder/key');
+    expect(rented).toEqual([]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--save-key: cannot write /no/such/folder/key (ENOENT).');
+  });
+
+  test('an offer that is gone ends with 3', async () => {
+    const { exitCode } = await bench.cli.run(['create', 'instance', '1', '--image', 'ubuntu:24.04']);
+    expect(exitCode).toBe(3);
+  });
+});
+
+describe('what changes is sent once, too', () => {
+  test.each([
+    [['create', 'endpoint', '--endpoint_name', 'once'], 'POST /api/v0/endptjobs', 'endpointGroups'],
+    [['create', 'api-key', '--name', 'once'], 'POST /api/v0/auth/apikeys', 'apiKeys'],
+  ] as const)('%j leaves one row', async (args, endpoint, table) => {
+    const count = () => Object.keys(bench.service.simulator.world().tables[table]).length;
+    const before = count();
+    await bench.fault('reset-after', endpoint);
+    const { exitCode, stderr } = await bench.cli.run([...args, '--retry', '5']);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('Whether it took effect is not known.');
+    expect(count() - before).toBe(1);
+  });
+
+  test('a read is tried as often as --retry says', async () => {
+    await bench.fault('5xx', 'GET /api/v0/users/current', { count: 2 });
+    expect(await bench.cli.run(['show', 'user', '--retry', '3'])).toMatchObject({ exitCode: 0 });
+  });
+});
