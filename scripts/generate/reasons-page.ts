@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import {
   type ConditionType,
   endpointGroupConditions,
@@ -7,21 +5,15 @@ import {
   marketplaceAccountConditions,
 } from '../../src/api/v1alpha1/conditions.ts';
 import type { ReasonEntry } from '../../src/api/v1alpha1/reason-entry.ts';
+import { reasonFile } from '../../src/api/v1alpha1/reason-page.ts';
 import { reasons } from '../../src/api/v1alpha1/reasons.ts';
-import { type Artifact, REPOSITORY } from './artifact.ts';
-import { alerts, runbookName } from './monitoring/alerts.ts';
+import type { Artifact } from './artifact.ts';
+import { MEANINGS } from './reason-pages.ts';
 
 const KINDS: Readonly<Record<string, Readonly<Record<string, ConditionType>>>> = {
   GpuInstance: gpuInstanceConditions,
   MarketplaceAccount: marketplaceAccountConditions,
   EndpointGroup: endpointGroupConditions,
-};
-
-const KIND_OF_REASON: Readonly<Record<ReasonEntry['kind'], string>> = {
-  good: 'good',
-  progress: 'in progress',
-  retryable: 'goes on by itself when the cause ends',
-  terminal: '**Stalled** until a person acts',
 };
 
 const conditionTables = Object.entries(KINDS).flatMap(([kind, types]) => [
@@ -36,29 +28,12 @@ const conditionTables = Object.entries(KINDS).flatMap(([kind, types]) => [
   '',
 ]);
 
-/** Pages of alerts that lead to a reason: the reason leads back. */
-function runbooksOf(reason: string): readonly string[] {
-  const pages = alerts.filter((alert) => {
-    const page = readFileSync(join(REPOSITORY, 'docs/runbooks', runbookName(alert)), 'utf8');
-    return page.includes(`reasons.md#${reason.toLowerCase()})`);
-  });
-  if (pages.length === 0) return [];
-  return [
-    '',
-    `Runbook: ${pages.map((alert) => `[${alert.alert}](../runbooks/${runbookName(alert)})`).join(', ')}`,
-  ];
-}
-
-const reasonEntries = Object.entries<ReasonEntry>(reasons)
+const reasonRows = Object.entries<ReasonEntry>(reasons)
   .toSorted(([left], [right]) => left.localeCompare(right, 'en'))
-  .flatMap(([name, entry]) => [
-    `### ${name}`,
-    '',
-    `${entry.sentence} (${KIND_OF_REASON[entry.kind]})`,
-    ...(entry.remedy ? ['', `What to do: ${entry.remedy}`] : []),
-    ...runbooksOf(name),
-    '',
-  ]);
+  .map(
+    ([name, { kind, sentence }]) =>
+      `| [${name}](../reasons/${reasonFile(name)}) | ${MEANINGS[kind].word} | ${sentence.replaceAll('|', '\\|')} |`,
+  );
 
 /** The catalogue of conditions and reasons. */
 export function reasonsPage(): Artifact {
@@ -74,7 +49,12 @@ export function reasonsPage(): Artifact {
     ...conditionTables,
     '## Reasons',
     '',
-    ...reasonEntries,
+    'Each has a page; messages of `Ready` and `Stalled` end with its address where something is wrong.',
+    '',
+    '| Reason | Kind | Means |',
+    '|---|---|---|',
+    ...reasonRows,
+    '',
   ].join('\n');
   return { path: 'docs/reference/reasons.md', content };
 }

@@ -2,6 +2,7 @@ import { definitions } from '../../src/api/v1alpha1/definitions.ts';
 import type { Artifact } from './artifact.ts';
 import { flagsPage } from './flags-page.ts';
 import { kindPages } from './kind-pages.ts';
+import { reasonPages } from './reason-pages.ts';
 import { reasonsPage } from './reasons-page.ts';
 
 const index: Artifact = {
@@ -20,7 +21,7 @@ const index: Artifact = {
   ].join('\n'),
 };
 
-/** The reference under `docs/reference`. */
+/** The reference under `docs/reference`, and the pages of reasons. */
 export function referenceArtifacts(): readonly Artifact[] {
-  return [index, ...kindPages(), reasonsPage(), flagsPage()];
+  return [index, ...kindPages(), reasonsPage(), ...reasonPages(), flagsPage()];
 }

@@ -1,5 +1,6 @@
 import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import { annotations, labels } from '../../api/v1alpha1/names.ts';
+import { withPage } from '../../api/v1alpha1/reason-page.ts';
 import { formatDollars } from '../../lib/money.ts';
 import { formatTime, parseTime } from '../../lib/rfc3339.ts';
 import { setConditions } from '../../runtime/conditions.ts';
@@ -99,7 +100,7 @@ function conditionList({ observed, ...situation }: StatusInput): EndpointGroupSt
   const { wanted, absent } = conditionsOf({ observed, ...situation });
   const conditions = setConditions({
     previous: group.status?.conditions,
-    wanted,
+    wanted: wanted.map(withPage),
     absent,
     generation: group.metadata.generation,
     now: formatTime(now),
@@ -147,14 +148,25 @@ function handled({ metadata }: EndpointGroup): Pick<EndpointGroupStatus, 'reques
   };
 }
 
-function phaseOf({ observed, counts, decision }: StatusInput): EndpointGroupStatus['phase'] {
-  const { pause, updateStrategy } = observed.group.spec;
-  if (counts.stalled > 0 && counts.ready === 0 && decision.hot > 0) return 'Failed';
-  if (pause.scaleUp && pause.scaleDown) return 'Paused';
-  if (counts.old > 0 && updateStrategy.type === 'RollingUpdate') return 'Updating';
-  if (decision.hot === 0) return 'Zero';
-  if (counts.ready === 0) return counts.waking > 0 ? 'Waking' : 'Pending';
-  return counts.ready === decision.hot && counts.starting === 0 ? 'Ready' : 'Scaling';
+type Phase = NonNullable<EndpointGroupStatus['phase']>;
+
+/** The first that holds names the phase. */
+const PHASES: readonly (readonly [Phase, (input: StatusInput) => boolean])[] = [
+  ['Failed', ({ counts, decision }) => counts.stalled > 0 && counts.ready === 0 && decision.hot > 0],
+  ['Paused', ({ observed }) => observed.group.spec.pause.scaleUp && observed.group.spec.pause.scaleDown],
+  ['Updating', ({ observed, counts }) => counts.old > 0 && isRolling(observed)],
+  ['Zero', ({ decision }) => decision.hot === 0],
+  ['Waking', ({ counts }) => counts.ready === 0 && counts.waking > 0],
+  ['Pending', ({ counts }) => counts.ready === 0],
+  ['Ready', ({ counts, decision }) => counts.ready === decision.hot && counts.starting === 0],
+];
+
+function phaseOf(input: StatusInput): Phase {
+  return PHASES.find(([, holds]) => holds(input))?.[0] ?? 'Scaling';
+}
+
+function isRolling({ group }: Observed): boolean {
+  return group.spec.updateStrategy.type === 'RollingUpdate';
 }
 
 /** The schema takes twelve digits. */

@@ -1,5 +1,6 @@
 import { type GpuInstanceCondition, gpuInstanceConditions } from '../../api/v1alpha1/conditions.ts';
 import type { GpuInstance, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
+import { withPage } from '../../api/v1alpha1/reason-page.ts';
 import { setConditions } from '../../runtime/conditions.ts';
 import { timestampOf } from '../../runtime/timestamp.ts';
 import type { Decision } from './types.ts';
@@ -16,7 +17,7 @@ export function statusOf(
     previous: object.status?.conditions,
     wanted: types.flatMap((type) => {
       const says = said[type];
-      return says ? [{ type, ...says }] : [];
+      return says ? [withPage({ type, ...says })] : [];
     }),
     absent: types.filter((type) => said[type] === undefined),
     generation: object.metadata.generation,

@@ -2,6 +2,7 @@ import type { AvoidEntry } from '../../accounts/avoid-list.ts';
 import type { BreakerState } from '../../accounts/breaker.ts';
 import type { MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
+import { withPage } from '../../api/v1alpha1/reason-page.ts';
 import { setConditions } from '../../runtime/conditions.ts';
 import { timestampOf } from '../../runtime/timestamp.ts';
 import { authenticated, funded, reachable, ready, stalled, type Verdict } from './conditions.ts';
@@ -47,7 +48,7 @@ function conditionsOf(observed: Observed): NonNullable<Status['conditions']> {
     Reconciling: working ? { status: 'True', reason: summary.reason, message: summary.message } : undefined,
   };
   const wanted = Object.entries(all).flatMap(([type, verdict]) =>
-    verdict ? [{ type, ...pick(verdict) }] : [],
+    verdict ? [withPage({ type, ...pick(verdict) })] : [],
   );
   const absent = Object.keys(all).filter((type) => all[type] === undefined);
   return [
