@@ -78,6 +78,18 @@ export interface Span {
 }
 
 /**
+ * Whether all work of a span is done as it comes and no worker starts or leaves: then it does not matter in how many
+ * steps the span passes.
+ */
+export function isCalm(fleet: Fleet, { from, seconds, offered }: Span): boolean {
+  const end = from + seconds * 1000;
+  const perf = readyWorkers(fleet, from).reduce((sum, { model }) => sum + model.perf, 0);
+  const isSettled = ({ wanted, queue, readyAt }: FleetWorker) =>
+    queue === 0 && (readyAt === undefined || readyAt > end || (readyAt <= from && wanted === 'Hot'));
+  return fleet.front.length === 0 && offered <= perf * seconds && fleet.workers.every(isSettled);
+}
+
+/**
  * Lets a span pass. Work goes to the ready worker at which it waits least; where all are full it is turned away, and
  * where none is ready it waits in front of them for at most as long as anything may wait.
  */

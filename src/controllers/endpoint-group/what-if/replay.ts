@@ -7,7 +7,7 @@ import { scalingOptions } from '../options.ts';
 import { defaultTimes } from '../scaling-times.ts';
 import { dearestOffer } from '../scaling-workers.ts';
 import { choosableWorkers, type Deadlines, deadlinesOf, perfOfNew } from './choosable.ts';
-import { NOTHING_YET, passed, readyWorkers, waitingWork } from './fleet.ts';
+import { isCalm, NOTHING_YET, passed, readyWorkers, waitingWork } from './fleet.ts';
 import { ordered } from './orders.ts';
 import {
   type Counted,
@@ -18,7 +18,7 @@ import {
   summaryOf,
   type Tick,
 } from './outcome.ts';
-import { offeredBetween, type Trace } from './trace.ts';
+import { isSteadyBetween, offeredBetween, type Trace } from './trace.ts';
 import type { FirstWorker, WorkerModel } from './worker-model.ts';
 
 /** What says the wanted numbers: the operator's own rules, or others to compare them with. */
@@ -215,13 +215,14 @@ function modelAt({ models, first }: WhatIf, made: number): WorkerModel {
 }
 
 /** Lets the work of one tick flow, and takes what arrived into the history. */
-function worked(state: State, { whatIf, options }: Plan, seconds: number): State {
-  const { points } = whatIf.trace;
+function worked(state: State, plan: Plan, seconds: number): State {
+  const { points } = plan.whatIf.trace;
+  const length = stepSeconds(state, plan, seconds);
   let { fleet, now } = state;
-  for (let step = 0; step < TICK_SECONDS; step += STEP_SECONDS) {
-    const offered = offeredBetween(points, seconds + step, seconds + step + STEP_SECONDS);
-    fleet = passed(fleet, { ...options, from: now, seconds: STEP_SECONDS, offered });
-    now += STEP_SECONDS * 1000;
+  for (let step = 0; step < TICK_SECONDS; step += length) {
+    const offered = offeredBetween(points, seconds + step, seconds + step + length);
+    fleet = passed(fleet, { ...plan.options, from: now, seconds: length, offered });
+    now += length * 1000;
   }
   const amount = fleet.totals.offered - state.fleet.totals.offered;
   const arrivals = { at: now, spanMs: defaultTimes.tickMs, amount };
@@ -233,4 +234,15 @@ function worked(state: State, { whatIf, options }: Plan, seconds: number): State
     lastActivity: isActive ? now : state.lastActivity,
     wasEverReady: state.wasEverReady || fleet.workers.some((worker) => worker.wasEverReady),
   };
+}
+
+/** Fine steps where queues or workers change within the tick. */
+function stepSeconds({ fleet, now }: State, { whatIf, options }: Plan, from: number): number {
+  const { points } = whatIf.trace;
+  const to = from + TICK_SECONDS;
+  const offered = offeredBetween(points, from, to);
+  const isEven = isSteadyBetween(points, from, to);
+  return isEven && isCalm(fleet, { ...options, from: now, seconds: TICK_SECONDS, offered })
+    ? TICK_SECONDS
+    : STEP_SECONDS;
 }

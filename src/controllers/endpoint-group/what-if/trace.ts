@@ -179,6 +179,12 @@ export function offeredBetween(points: Trace['points'], from: number, to: number
   return amount;
 }
 
+/** Whether a span has one load from its beginning to its end. */
+export function isSteadyBetween(points: Trace['points'], from: number, to: number): boolean {
+  const next = points[0].seconds > from ? points[0] : points[lastBefore(points, from) + 1];
+  return next === undefined || next.seconds >= to;
+}
+
 /** The point that holds at a time: the last one that is not after it, or the first of all. */
 function lastBefore(points: Trace['points'], seconds: number): number {
   let low = 0;

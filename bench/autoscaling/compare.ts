@@ -1,0 +1,53 @@
+import { endpointGroupSpec } from '../../src/api/v1alpha1/endpoint-group-spec.ts';
+import { type Outcome, replay } from '../../src/controllers/endpoint-group/what-if/replay.ts';
+import { dayOf, marketOf } from './day.ts';
+import type { Contender } from './policies.ts';
+
+/** The group of every contender: the defaults of an EndpointGroup, and what workers are expected to do and may cost. */
+function specOf({ group }: Contender) {
+  return endpointGroupSpec.parse({
+    expectedPerf: '100',
+    ...group,
+    template: { spec: { image: 'example/worker:1', offers: [{ maxPricePerHour: '0.40' }] } },
+  });
+}
+
+/** One day of one seed under a contender's rules; all contenders get the same load and the same workers in order. */
+export function dayUnder(contender: Contender, seed: number): Outcome {
+  return replay({
+    spec: specOf(contender),
+    trace: dayOf(seed),
+    models: marketOf(seed),
+    first: [],
+    policy: contender.policy,
+  });
+}
+
+/** What is compared. */
+export interface Row {
+  readonly name: string;
+  readonly settings: string;
+  readonly rejectedPercent: number;
+  readonly meanQueueSeconds: number;
+  readonly dollars: number;
+}
+
+export function rowOf(contender: Contender, { summary }: Outcome): Row {
+  const { rejectedPercent, meanQueueSeconds, dollars } = summary;
+  const { name, settings } = contender;
+  return { name, settings, rejectedPercent, meanQueueSeconds, dollars };
+}
+
+/** The rows as a Markdown table. */
+export function tableOf(rows: readonly Row[]): string {
+  const lines = rows.map(
+    ({ name, settings, rejectedPercent, meanQueueSeconds, dollars }) =>
+      `| ${name} | ${settings} | ${rejectedPercent.toFixed(2)} % | ${meanQueueSeconds.toFixed(2)} s | $${dollars.toFixed(2)} |`,
+  );
+  return [
+    '| policy | settings | work rejected | mean queue | dollars |',
+    '|---|---|---:|---:|---:|',
+    ...lines,
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,111 @@
+import { autoscale, type ScalingInput } from '../../src/controllers/endpoint-group/autoscale.ts';
+import { loadOver } from '../../src/controllers/endpoint-group/load-history.ts';
+import type { Policy } from '../../src/controllers/endpoint-group/what-if/replay.ts';
+import { hotOf } from '../../src/controllers/endpoint-group/worker-counts.ts';
+
+/** A rule for the number of workers, in words, with the numbers that it was tuned to. */
+export interface Contender {
+  readonly name: string;
+  readonly settings: string;
+  readonly policy: Policy;
+  /** Fields of the EndpointGroup that differ from the defaults. */
+  readonly group?: {
+    readonly coldWorkers?: number;
+    readonly coldMultiplier?: string;
+    readonly targetUtilizationPercent?: number;
+  };
+}
+
+/** The down window of the references: the same 300 s as ours, and as the autoscalers that people know. */
+const DOWN_MS = 300_000;
+
+/** So many workers run, always. */
+export function fixedSize(count: number): Contender {
+  const policy: Policy = ({ memory }) => ({ hot: count, total: count, hotCapacity: 0, memory });
+  return { name: 'fixed size', settings: `${count} workers`, policy };
+}
+
+/**
+ * Capacity for the load of the last minute at a utilisation, the largest of the down window, and a pool of stopped
+ * workers that is filled up to a size: what a horizontal autoscaler does by a load metric.
+ */
+export function utilizationOnly(utilization: number, pool: number): Contender {
+  const policy: Policy = (input) => {
+    const hot = loadOver(input.history, input.now, input.times.shortMs) / utilization;
+    const recent = [...kept(input), { at: input.now, hot, total: hot }];
+    const capacity = Math.max(...recent.map((sample) => sample.hot));
+    return sized(input, { hot: count(input, capacity), pool, recent, panicUntil: 0 });
+  };
+  return {
+    name: 'utilisation only',
+    settings: settingsOf(`${Math.round(utilization * 100)} % of capacity`, pool),
+    policy,
+  };
+}
+
+/**
+ * As many more workers as would clear the queue in the target time; one less each time that the queue has been empty
+ * for a while: what step scaling by the length of a queue does.
+ */
+export function queueOnly(targetSeconds: number, downSeconds: number, pool: number): Contender {
+  const policy: Policy = (input) => {
+    const present = hotOf(input.workers).length;
+    const { panicUntil } = input.memory;
+    const later = input.now + downSeconds * 1000;
+    const ready = hotOf(input.workers).filter(({ isReady }) => isReady);
+    if (input.waiting > 0) {
+      const more = count(input, input.waiting / targetSeconds);
+      // Workers that boot are the answer to a queue already.
+      return sized(input, {
+        hot: Math.max(present, ready.length + more),
+        pool,
+        recent: [],
+        panicUntil: later,
+      });
+    }
+    const isDue = input.now >= panicUntil;
+    const hot = isDue ? present - 1 : present;
+    return sized(input, { hot, pool, recent: [], panicUntil: isDue ? later : panicUntil });
+  };
+  return {
+    name: 'queue only',
+    settings: settingsOf(`gone in ${targetSeconds} s, one less after ${downSeconds} s without`, pool),
+    policy,
+  };
+}
+
+/** The operator's own rules with options of a group. */
+export function endpointGroup(name: string, group: NonNullable<Contender['group']>): Contender {
+  const given = Object.entries(group).map(([option, value]) => `${option} ${value}`);
+  return { name, settings: given.length === 0 ? 'defaults' : given.join(', '), policy: autoscale, group };
+}
+
+interface Sizes {
+  readonly hot: number;
+  /** Hot and cold workers together are filled up to this. */
+  readonly pool: number;
+  readonly recent: ScalingInput['memory']['recent'];
+  readonly panicUntil: number;
+}
+
+function sized({ options }: ScalingInput, { hot, pool, recent, panicUntil }: Sizes): ReturnType<Policy> {
+  const bounded = Math.min(Math.max(0, hot), options.maxWorkers);
+  return {
+    hot: bounded,
+    total: Math.max(bounded, pool),
+    hotCapacity: 0,
+    memory: { recent, panicUntil, hot: bounded },
+  };
+}
+
+function kept({ memory, now }: ScalingInput): ScalingInput['memory']['recent'] {
+  return memory.recent.filter(({ at }) => now - at < DOWN_MS);
+}
+
+function count({ perf }: ScalingInput, capacity: number): number {
+  return Math.ceil(capacity / (perf ?? Number.POSITIVE_INFINITY) - 1e-9);
+}
+
+function settingsOf(rule: string, pool: number): string {
+  return pool === 0 ? rule : `${rule}, stopped workers up to ${pool} in all`;
+}
