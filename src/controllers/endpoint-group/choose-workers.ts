@@ -47,11 +47,14 @@ export type Change =
 
 export interface Choice {
   readonly changes: readonly Change[];
-  /** Wakes and rents that the ceiling forbade. */
+  /** Workers that the ceiling keeps from being woken or rented. */
   readonly cutByCeiling: number;
 }
 
-interface Plan extends Choice {
+interface Plan {
+  readonly changes: readonly Change[];
+  /** The ceiling forbade a wake or a rent. */
+  readonly isCut: boolean;
   readonly workers: readonly ChoosableWorker[];
   /** Rented in this plan: they count as workers that boot. */
   readonly rentedHot: number;
@@ -69,13 +72,19 @@ export function chooseWorkers(input: ChooseInput): Choice {
   const start: Plan = {
     workers: input.workers,
     changes: [],
-    cutByCeiling: 0,
+    isCut: false,
     rentedHot: 0,
     rentedCold: 0,
     spend: input.workers.reduce((sum, worker) => sum + priceNow(worker), 0),
   };
-  const { changes, cutByCeiling } = STEPS.reduce((plan, step) => step(plan, input), start);
-  return { changes, cutByCeiling };
+  const plan = STEPS.reduce((before, step) => step(before, input), start);
+  return { changes: plan.changes, cutByCeiling: missingBy(plan, input) };
+}
+
+/** Where the ceiling forbade any, how many workers are missing in the end: one is refused both as hot and as cold. */
+function missingBy(plan: Plan, { hot, total }: ChooseInput): number {
+  if (!plan.isCut) return 0;
+  return Math.max(1, hot - hotNow(plan), total - presentNow(plan));
 }
 
 /** Cold workers that boot for the first time at one time. */
@@ -112,7 +121,7 @@ function isAffordable(plan: Plan, extra: MicroDollars, { ceiling }: ChooseInput)
 }
 
 function cut(plan: Plan): Plan {
-  return { ...plan, cutByCeiling: plan.cutByCeiling + 1 };
+  return { ...plan, isCut: true };
 }
 
 function woken(plan: Plan, name: string, extra: MicroDollars): Plan {
@@ -202,15 +211,24 @@ function parkOrDestroy(plan: Plan, worker: ChoosableWorker, input: ChooseInput):
   return changed(plan, { type: 'destroy', name, why: 'Surplus' }, 'leaving');
 }
 
-/** Old ones that do not serve go at once, those that serve as far as enough others do. */
+/** Those that nothing was decided about in this plan. */
+function undecided({ workers, changes }: Plan): readonly ChoosableWorker[] {
+  const decided = new Set(changes.map((change) => (change.type === 'rent' ? undefined : change.name)));
+  return workers.filter(({ name }) => !decided.has(name));
+}
+
+/**
+ * Old ones that never served go at once, those that serve as far as enough others do. One that wakes is let serve
+ * first: it was woken because it is needed now.
+ */
 function replaceOld(plan: Plan, input: ChooseInput): Plan {
   if (input.maxUnavailable === undefined) return plan;
-  const old = plan.workers
+  const old = undecided(plan)
     .filter((worker) => worker.role !== 'leaving' && !worker.isCurrentTemplate && !worker.isHeld)
     .sort(byDrop);
   const ready = hotOf(plan.workers).filter((worker) => worker.isReady).length;
   const unavailable = Math.max(0, input.hot - ready);
-  const idle = old.filter((worker) => worker.role === 'hot' && !worker.isReady);
+  const idle = old.filter((worker) => worker.role === 'hot' && isIdle(worker));
   const serving = old.filter((worker) => worker.role === 'hot' && worker.isReady);
   const cold = old.filter((worker) => worker.role === 'cold');
   const going = [
@@ -224,6 +242,10 @@ function replaceOld(plan: Plan, input: ChooseInput): Plan {
   );
 }
 
+function isIdle({ isReady, wasEverReady, isOverdue }: ChoosableWorker): boolean {
+  return !isReady && (!wasEverReady || isOverdue);
+}
+
 function births(plan: Plan): number {
   return coldOf(plan.workers).filter((worker) => !worker.wasEverReady).length + plan.rentedCold;
 }
@@ -231,7 +253,9 @@ function births(plan: Plan): number {
 function rentCold(plan: Plan, input: ChooseInput): Plan {
   if (input.pause.scaleUp) return plan;
   let next = plan;
-  for (let missing = input.total - presentNow(plan); missing > 0; missing -= 1) {
+  // The places of hot workers that are missing are theirs.
+  const missingHot = Math.max(0, input.hot - hotNow(plan));
+  for (let missing = input.total - presentNow(plan) - missingHot; missing > 0; missing -= 1) {
     if (births(next) >= BIRTHS_AT_ONCE) return next;
     next = rentOne(next, input, 'Cold');
   }
@@ -242,7 +266,7 @@ function dropCold(plan: Plan, input: ChooseInput): Plan {
   if (input.pause.scaleDown) return plan;
   const surplus = presentNow(plan) - Math.max(input.total, input.hot);
   if (surplus <= 0) return plan;
-  const going = coldOf(plan.workers)
+  const going = coldOf(undecided(plan))
     .filter((worker) => !worker.isHeld)
     .sort(byDrop)
     .slice(0, surplus);

@@ -77,8 +77,10 @@ const SLOW_FOR_MS = 300_000;
 function know(observed: Observed): Known {
   const { group, workers, book, source, now, times, frozen } = observed;
   const load = loadView({ book, workers, source, now, times });
+  const endpoints = endpointsOf(group, workers, { allowPrivate: observed.allowPrivateAddresses });
+  const unreachable = new Set(endpoints.problems.map(({ worker }) => worker));
   const input: WorkersInput = {
-    ...{ workers, load, now, frozen },
+    ...{ workers, load, now, frozen, unreachable },
     spec: group.spec,
     templateHash: templateHash(group),
   };
@@ -89,7 +91,7 @@ function know(observed: Observed): Known {
     input,
     wakeAsked,
     scaling: scalingWorkers(input),
-    endpoints: endpointsOf(group, workers, { allowPrivate: observed.allowPrivateAddresses }),
+    endpoints,
     lastActivity: lastActivityOf(observed, wakeAsked),
   };
 }

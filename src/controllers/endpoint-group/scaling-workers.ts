@@ -15,6 +15,8 @@ export interface WorkersInput {
   readonly now: number;
   /** Uids of workers whose account is frozen by its breaker. */
   readonly frozen: ReadonlySet<string>;
+  /** Names of workers that serve where no Service can lead to: they relieve nobody. */
+  readonly unreachable: ReadonlySet<string>;
 }
 
 /** Work per second of one more worker: the median of what workers told, else what the group expects. */
@@ -57,7 +59,7 @@ export function scalingWorkers(input: WorkersInput): readonly ChoosableWorker[] 
       pricePerHour: worker.pricePerHour ?? price,
       coldPricePerHour: worker.coldPricePerHour ?? 0,
       keepRank: order.get(worker.name) ?? 0,
-      isReady: worker.isServing,
+      isReady: worker.isServing && !input.unreachable.has(worker.name),
       wasEverReady: worker.wasEverReady,
       isOverdue: worker.isOverdue,
       curLoad: load?.currentLoad ?? 0,

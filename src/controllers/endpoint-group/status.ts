@@ -1,6 +1,5 @@
 import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import { annotations, labels } from '../../api/v1alpha1/names.ts';
-import { withPage } from '../../api/v1alpha1/reason-page.ts';
 import { formatDollars } from '../../lib/money.ts';
 import { formatTime, parseTime } from '../../lib/rfc3339.ts';
 import { setConditions } from '../../runtime/conditions.ts';
@@ -100,7 +99,7 @@ function conditionList({ observed, ...situation }: StatusInput): EndpointGroupSt
   const { wanted, absent } = conditionsOf({ observed, ...situation });
   const conditions = setConditions({
     previous: group.status?.conditions,
-    wanted: wanted.map(withPage),
+    wanted,
     absent,
     generation: group.metadata.generation,
     now: formatTime(now),

@@ -49,38 +49,67 @@ const STOPPED_WORDS: ReadonlySet<string> = new Set(['stopped', 'exited', 'frozen
 
 /** What a GpuInstance of a group is at this time. */
 export function workerOf(object: GpuInstance, now: number): Worker {
-  const { metadata, spec, status } = object;
-  const isRunning = spec.powerState === 'Running';
-  const createdAt = parseTime(metadata.creationTimestamp) ?? now;
-  const wokenAt = parseTime(metadata.annotations?.[annotations.wokenAt]);
-  const isServing = isRunning && saysReady(object, wokenAt !== undefined);
-  const readySince = parseTime(findCondition(status?.conditions, 'Ready')?.lastTransitionTime) ?? createdAt;
+  const { metadata, spec } = object;
+  const times = timesOf(object, now);
+  const wasWoken = times.wokenAt !== undefined;
+  const isServing = spec.powerState === 'Running' && saysReady(object, wasWoken);
+  const bootsSince = Math.max(times.createdAt, times.readySince);
   return {
     object,
     name: metadata.name,
     uid: metadata.uid ?? '',
-    reporter: `${metadata.uid}/${status?.instanceId ?? ''}`,
     wanted: wantedOf(object),
     powerState: spec.powerState,
     isDeleting: metadata.deletionTimestamp !== undefined,
     isServing,
-    isBooted: isTrue(object, 'Booted'),
-    isStopped:
-      !isRunning && (status?.instanceId === undefined || STOPPED_WORDS.has(status.actualStatus ?? '')),
-    isRented: status?.instanceId !== undefined,
-    wasEverReady: isServing || !isRunning || wokenAt !== undefined,
-    isOverdue: !isServing && now > Math.max(createdAt, readySince) + bootLimitMs(object),
-    isStalled: isTrue(object, 'Stalled'),
-    isHeld: metadata.annotations?.[annotations.hold] !== undefined,
-    isMarked: metadata.annotations?.[annotations.dropFirst] === 'true',
-    createdAt,
-    readySince,
-    drainSince: parseTime(metadata.annotations?.[annotations.drainSince]),
-    wokenAt,
-    ranSinceWoken: hasRunSince(object, wokenAt),
-    templateHash: metadata.annotations?.[annotations.templateHash],
-    gpu: status?.gpu && `${status.gpu.count}x${status.gpu.name}`,
+    wasEverReady: isServing || spec.powerState === 'Stopped' || wasWoken,
+    isOverdue: !isServing && now > bootsSince + bootLimitMs(object),
+    ranSinceWoken: hasRunSince(object, times.wokenAt),
+    ...times,
+    ...marksOf(object),
+    ...machineOf(object),
     ...pricesOf(object),
+  };
+}
+
+function timesOf(
+  { metadata, status }: GpuInstance,
+  now: number,
+): Pick<Worker, 'createdAt' | 'readySince' | 'drainSince' | 'wokenAt'> {
+  const createdAt = parseTime(metadata.creationTimestamp) ?? now;
+  const changedAt = findCondition(status?.conditions, 'Ready')?.lastTransitionTime;
+  return {
+    createdAt,
+    readySince: parseTime(changedAt) ?? createdAt,
+    drainSince: parseTime(metadata.annotations?.[annotations.drainSince]),
+    wokenAt: parseTime(metadata.annotations?.[annotations.wokenAt]),
+  };
+}
+
+/** What people and the group have written on it. */
+function marksOf({ metadata }: GpuInstance): Pick<Worker, 'isHeld' | 'isMarked' | 'templateHash'> {
+  const noted = metadata.annotations ?? {};
+  return {
+    isHeld: noted[annotations.hold] !== undefined,
+    isMarked: noted[annotations.dropFirst] === 'true',
+    templateHash: noted[annotations.templateHash],
+  };
+}
+
+/** What is known of its machine. */
+function machineOf(
+  object: GpuInstance,
+): Pick<Worker, 'reporter' | 'isBooted' | 'isStopped' | 'isRented' | 'isStalled' | 'gpu'> {
+  const { metadata, spec, status } = object;
+  const { instanceId, actualStatus = '', gpu } = status ?? {};
+  const rests = instanceId === undefined || STOPPED_WORDS.has(actualStatus);
+  return {
+    reporter: `${metadata.uid}/${instanceId ?? ''}`,
+    isBooted: isTrue(object, 'Booted'),
+    isStopped: spec.powerState === 'Stopped' && rests,
+    isRented: instanceId !== undefined,
+    isStalled: isTrue(object, 'Stalled'),
+    gpu: gpu && `${gpu.count}x${gpu.name}`,
   };
 }
 
@@ -114,13 +143,17 @@ function hasRunSince({ status }: GpuInstance, wokenAt: number | undefined): bool
 }
 
 function pricesOf({ spec, status }: GpuInstance): Pick<Worker, 'pricePerHour' | 'coldPricePerHour'> {
-  const dollars = (text: string | undefined) => (text === undefined ? undefined : parseDollars(text));
-  const agreed = dollars(status?.offerPricePerHour);
-  const now = dollars(status?.cost?.pricePerHour);
-  const isRunning = spec.powerState === 'Running' && status?.actualStatus === 'running';
-  const storage = dollars(status?.cost?.storagePricePerHour);
+  const { cost, offerPricePerHour, actualStatus } = status ?? {};
+  const agreed = dollars(offerPricePerHour);
+  const now = dollars(cost?.pricePerHour);
+  const isStopped = spec.powerState === 'Stopped';
+  const isRunning = !isStopped && actualStatus === 'running';
   return {
     pricePerHour: isRunning ? (now ?? agreed) : agreed,
-    coldPricePerHour: storage ?? (spec.powerState === 'Stopped' ? now : undefined),
+    coldPricePerHour: dollars(cost?.storagePricePerHour) ?? (isStopped ? now : undefined),
   };
+}
+
+function dollars(text: string | undefined): MicroDollars | undefined {
+  return text === undefined ? undefined : parseDollars(text);
 }

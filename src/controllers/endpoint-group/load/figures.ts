@@ -54,11 +54,10 @@ const PRESETS: Readonly<Record<HttpPull['preset'], Preset>> = {
 /** The preset with what the spec sets itself; a spec without `httpPull` means its defaults. */
 export function pullPlan(pull: HttpPull | undefined): PullPlan {
   const preset = PRESETS[pull?.preset ?? 'Pyworker'];
+  const { path = preset.path, format = preset.format, scheme = 'HTTP' }: Partial<HttpPull> = pull ?? {};
   const given = Object.entries(pull?.figures ?? {}).filter(([, name]) => name !== undefined);
   return {
-    path: pull?.path ?? preset.path,
-    format: pull?.format ?? preset.format,
-    scheme: pull?.scheme ?? 'HTTP',
+    ...{ path, format, scheme },
     figures: { ...preset.figures, ...Object.fromEntries(given) },
     finishedRequests: preset.finishedRequests,
   };

@@ -50,15 +50,26 @@ function workPerRequest(work: number, finished: number | '' | undefined): number
 function sumsOf(text: string, names: ReadonlySet<string>, now: number): ReadonlyMap<string, number> {
   const sums = new Map<string, number>();
   for (const line of text.split('\n')) {
-    if (line === '' || line.startsWith('#')) continue;
-    const [, name = '', value = '', time] = SAMPLE.exec(line) ?? [];
-    if (!names.has(name)) continue;
-    if (time !== undefined && Number(time) > now + FUTURE_MS) {
-      throw new FigureError(`${name} carries a time in the future`);
-    }
+    const sample = sampleOf(line, now);
+    if (!sample || !names.has(sample.name)) continue;
+    const { name, value } = sample;
+    if (sample.isOfTheFuture) throw new FigureError(`${name} carries a time in the future`);
     sums.set(name, (sums.get(name) ?? 0) + believable(name, numberOf(value)));
   }
   return sums;
+}
+
+interface Sample {
+  readonly name: string;
+  readonly value: string;
+  readonly isOfTheFuture: boolean;
+}
+
+/** Undefined for comments, empty lines and what is no sample. */
+function sampleOf(line: string, now: number): Sample | undefined {
+  const [, name, value, time] = line.startsWith('#') ? [] : (SAMPLE.exec(line) ?? []);
+  if (name === undefined || value === undefined) return undefined;
+  return { name, value, isOfTheFuture: time !== undefined && Number(time) > now + FUTURE_MS };
 }
 
 function numberOf(text: string): number {

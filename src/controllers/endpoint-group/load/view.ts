@@ -1,8 +1,9 @@
 import type { MetricsState } from '../autoscale.ts';
-import { type LoadHistory, loadOver, withArrivals } from '../load-history.ts';
+import { type LoadHistory, withArrivals } from '../load-history.ts';
 import type { ScalingTimes } from '../scaling-times.ts';
 import type { Worker } from '../worker.ts';
 import { GROUP_REPORTER, type LoadBook, type LoadProblem, type Reporter } from './book.ts';
+import type { LoadRecord } from './record.ts';
 
 /** What the load figures say about one worker. */
 export interface WorkerLoad {
@@ -65,24 +66,28 @@ function extended(history: LoadHistory, reporter: Reporter, { now, times }: View
   return withArrivals(history, { at: reporter.at + spanMs, spanMs, amount });
 }
 
-function workerLoad(worker: Worker, { book, source, now, times }: ViewInput): WorkerLoad {
+function workerLoad(worker: Worker, input: ViewInput): WorkerLoad {
+  const { book, now, times } = input;
   const reporter = book.reporters.get(worker.reporter);
-  const isRecent = reporter !== undefined && now - reporter.at < times.missingMs;
-  const isMissing = source === 'workers' && isExpected(worker, now, times) && !isRecent;
-  const record = reporter?.record;
-  const inFlight = record?.inFlight ?? (record && (record.currentLoad > 0 ? 1 : 0));
+  const recent = reporter && now - reporter.at < times.missingMs ? reporter.record : undefined;
   return {
-    currentLoad: isRecent ? reporter.record.currentLoad : 0,
-    maxPerf: record?.maxPerf,
-    isMissing,
-    error: isRecent ? reporter.record.error : '',
-    inFlight: reporter && inFlight !== undefined ? { count: inFlight, at: reporter.at } : undefined,
+    currentLoad: recent?.currentLoad ?? 0,
+    maxPerf: reporter?.record.maxPerf,
+    isMissing: recent === undefined && isExpected(worker, input),
+    error: recent?.error ?? '',
+    inFlight: reporter && { count: requestsIn(reporter.record), at: reporter.at },
   };
 }
 
+/** Where it does not tell requests, work that it has is one at least. */
+function requestsIn({ inFlight, currentLoad }: LoadRecord): number {
+  return inFlight ?? (currentLoad > 0 ? 1 : 0);
+}
+
 /** A worker that has served for as long as a silence may last should have reported. */
-function isExpected(worker: Worker, now: number, times: ScalingTimes): boolean {
-  return worker.isServing && worker.wanted === 'Hot' && now - worker.readySince >= times.missingMs;
+function isExpected(worker: Worker, { source, now, times }: ViewInput): boolean {
+  const isHot = worker.isServing && worker.wanted === 'Hot';
+  return source === 'workers' && isHot && now - worker.readySince >= times.missingMs;
 }
 
 function stateOf(input: ViewInput): Pick<LoadView, 'metrics' | 'problem'> {
@@ -98,17 +103,13 @@ function stateOfGroup({ book, now, times }: ViewInput): Pick<LoadView, 'metrics'
   return { metrics: problem || reporter ? 'missing' : 'told', problem };
 }
 
-function stateOfWorkers({ book, workers, now, times }: ViewInput): Pick<LoadView, 'metrics' | 'problem'> {
+function stateOfWorkers(input: ViewInput): Pick<LoadView, 'metrics' | 'problem'> {
+  const { book, workers, now, times } = input;
   const serving = workers.filter((worker) => worker.isServing && worker.wanted === 'Hot');
   const problems = serving.flatMap((worker) => book.problems.get(worker.reporter) ?? []);
   const lie = problems.find((problem) => problem.kind === 'invalid');
-  const expected = serving.filter((worker) => isExpected(worker, now, times));
+  const expected = serving.filter((worker) => isExpected(worker, input));
   const isSilent = ({ reporter }: Worker) => now - (book.reporters.get(reporter)?.at ?? 0) >= times.missingMs;
   if (expected.length > 0 && serving.every(isSilent)) return { metrics: 'missing', problem: problems[0] };
   return lie ? { metrics: 'doubtful', problem: lie } : { metrics: 'told', problem: undefined };
-}
-
-/** Work per second over the short window. */
-export function presentLoad(view: LoadView, now: number, times: ScalingTimes): number {
-  return loadOver(view.history, now, times.shortMs);
 }
