@@ -16,7 +16,6 @@ export type TicketRefusal =
   | 'Pacing'
   | 'OfferReserved'
   | 'AccountNotReady'
-  | 'BreakerOpen'
   | 'KeyTooNarrow'
   | 'InsufficientCredit'
   | 'AccountLimitReached'

@@ -104,7 +104,13 @@ class InstanceLoop {
       clock,
     });
     this.#probes = new ProbeSchedules({ clock, prober: options.prober, onChange: enqueue });
-    this.#waking = new Waking({ accounts, instances, enqueue, steady });
+    this.#waking = new Waking({
+      accounts,
+      instances,
+      enqueue,
+      steady,
+      onAccountChange: ({ metadata }) => this.#memories.accountChanged(metadata.uid ?? ''),
+    });
   }
 
   start(): void {

@@ -40,6 +40,7 @@ export class ObjectMemory {
     | undefined;
   #progressOnRecord: Translated | undefined;
   #generation: number | undefined;
+  #waitsForAccount = false;
   #badEndedAt: number | undefined;
   #seenWord: { readonly word: string; readonly since: number } | undefined;
   #progress: { readonly text: string | undefined; readonly at: number } | undefined;
@@ -69,13 +70,30 @@ export class ObjectMemory {
     afterMs: number,
     refusal?: { readonly reason: Reason; readonly detail: string },
   ): void {
+    this.#waitsForAccount = false;
     this.failures++;
     this.notBefore = now + afterMs;
     this.refusal = refusal;
   }
 
+  /** The account has no room, or may not be used: asked again after that time, or as soon as the account changes. */
+  refusedByAccount(
+    now: number,
+    afterMs: number,
+    refusal: { readonly reason: Reason; readonly detail: string },
+  ): void {
+    this.backOff(now, afterMs, refusal);
+    this.#waitsForAccount = true;
+  }
+
+  /** A limit, the key or the credit of the account is another one: what it refused may be allowed now. */
+  accountChanged(): void {
+    if (this.#waitsForAccount) this.succeeded();
+  }
+
   /** What was tried worked. */
   succeeded(): void {
+    this.#waitsForAccount = false;
     this.failures = 0;
     this.notBefore = 0;
     this.refusal = undefined;
@@ -203,6 +221,11 @@ export class Memories {
     const fresh = new ObjectMemory();
     this.#byUid.set(uid, fresh);
     return fresh;
+  }
+
+  /** Nothing where this process has no memory of that object. */
+  accountChanged(uid: string): void {
+    this.#byUid.get(uid)?.accountChanged();
   }
 
   forget(uid: string): void {

@@ -184,8 +184,11 @@ export class Pass {
     const { memory, sources, withoutStart } = this.#ports;
     if (after.avoid) this.#session?.avoid.add(after.avoid, kind);
     if (after.unsupported && this.#session) withoutStart.add(this.#session.uid);
-    if (after.afterMs > 0) memory.backOff(sources.steady.now(), after.afterMs, after.refusal);
-    return { afterMs: after.refusal ? 0 : after.afterMs };
+    const { afterMs, refusal } = after;
+    const now = sources.steady.now();
+    if (kind === 'refused' && refusal) memory.refusedByAccount(now, afterMs, refusal);
+    else if (afterMs > 0) memory.backOff(now, afterMs, refusal);
+    return { afterMs: refusal ? 0 : afterMs };
   }
 
   #destroyFailed(): void {
@@ -212,7 +215,7 @@ export class Pass {
     const { memory, sources } = this.#ports;
     if (reason === 'OfferReserved') return { afterMs: Math.min(retryAfterMs, 50) };
     if (reason === 'Pacing') return { afterMs: retryAfterMs };
-    memory.backOff(sources.steady.now(), retryAfterMs, { reason, detail: message });
+    memory.refusedByAccount(sources.steady.now(), retryAfterMs, { reason, detail: message });
     return { afterMs: 0 };
   }
 

@@ -14,6 +14,8 @@ export interface WakingOptions {
   readonly accounts: AccountDirectory;
   readonly instances: Informer<GpuInstance>;
   readonly enqueue: (key: string) => void;
+  /** An account changed that this object names. */
+  readonly onAccountChange: (object: GpuInstance) => void;
   readonly steady: SteadyClock;
 }
 
@@ -34,7 +36,7 @@ export class Waking {
   }
 
   start(): void {
-    const { accounts, instances, enqueue } = this.#options;
+    const { accounts, instances, enqueue, onAccountChange } = this.#options;
     for (const object of instances.list()) this.#index(object);
     this.#endings = [
       instances.onChange((change) => {
@@ -46,8 +48,9 @@ export class Waking {
         this.#subscribeAll();
         for (const object of instances.list()) {
           const named = accountRefOf(object);
-          if (named.name === ref.name && named.namespace === ref.namespace)
-            enqueue(objectKey(object.metadata));
+          if (named.name !== ref.name || named.namespace !== ref.namespace) continue;
+          onAccountChange(object);
+          enqueue(objectKey(object.metadata));
         }
       }),
     ];
