@@ -6,17 +6,20 @@ const ENTRY = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
 /** One operator as a process of its own, which can be killed and frozen like a pod. */
 export class OperatorProcess {
   readonly #args: readonly string[];
+  readonly #nodeOptions: string;
   #child: ChildProcess | undefined;
   /** Everything it and its predecessors wrote. */
   output = '';
 
-  constructor(args: readonly string[]) {
+  constructor(args: readonly string[], nodeOptions = '') {
     this.#args = args;
+    this.#nodeOptions = nodeOptions;
   }
 
   start(): void {
     const child = spawn(process.execPath, [ENTRY, 'operator', ...this.#args], {
       stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, NODE_OPTIONS: this.#nodeOptions },
     });
     const keep = (chunk: Buffer): void => {
       this.output += chunk.toString('utf8');
@@ -36,6 +39,11 @@ export class OperatorProcess {
   kill(): void {
     this.#child?.kill('SIGKILL');
     this.#child = undefined;
+  }
+
+  /** Sends a signal that the process itself answers. */
+  signal(name: NodeJS.Signals): void {
+    this.#child?.kill(name);
   }
 
   freeze(): void {
