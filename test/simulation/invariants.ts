@@ -6,6 +6,7 @@ import type { Fate } from './network.ts';
 import { AttemptWatch } from './oracle/attempts.ts';
 import { BrakeWatch } from './oracle/brake.ts';
 import { type Shortfall, shortfallsOf } from './oracle/converged.ts';
+import { GroupWatch } from './oracle/groups.ts';
 import { rememberedNames } from './oracle/heap.ts';
 import { MachineWatch } from './oracle/machines.ts';
 import { PaceWatch } from './oracle/pace.ts';
@@ -36,6 +37,7 @@ export class Invariants {
   readonly #pace: PaceWatch;
   readonly #secrets: SecretWatch;
   readonly #truth: TruthWatch;
+  readonly #groups: GroupWatch;
   #lastWriteAt = 0;
 
   constructor(world: SimulatedWorld, options: SceneOptions) {
@@ -47,6 +49,7 @@ export class Invariants {
     this.#pace = new PaceWatch(this.#scene);
     this.#secrets = new SecretWatch(this.#scene);
     this.#truth = new TruthWatch(this.#scene);
+    this.#groups = new GroupWatch(this.#scene);
     world.kube.store.onCommit((commit) => this.#onCommit(commit));
   }
 
@@ -94,6 +97,7 @@ export class Invariants {
       this.#machines.changed();
       this.#waste.changed();
       this.#truth.changed();
+      this.#groups.changed();
     }
     this.#machines.elapsed();
     this.#truth.elapsed();
@@ -112,7 +116,15 @@ export class Invariants {
   }
 
   #shortfalls(): readonly Shortfall[] {
-    return shortfallsOf(this.#scene, (uid) => this.#brake.isHeldBack(uid));
+    const ofObjects = shortfallsOf(this.#scene, (uid) => this.#brake.isHeldBack(uid));
+    return [...ofObjects, ...this.#groups.shortfalls()];
+  }
+
+  /** Whether the cluster was still written to after it had time to settle, which is a violation (I11). */
+  isUnsettledAfter(inTimeUntil: number): boolean {
+    if (this.#lastWriteAt <= inTimeUntil) return false;
+    this.#scene.broken('I11', 'the cluster was still written to after it had time to settle');
+    return true;
   }
 
   /** A process sends that request; what becomes of it is its fate. */
@@ -182,6 +194,7 @@ export class Invariants {
     const uid = String(metadataOf(object)['uid']);
     const before = this.#scene.objects.get(uid);
     this.#scene.committed(commit);
+    if (kind.plural === 'endpointgroups' && type === 'DELETED') this.#groups.released(uid, object);
     if (kind.plural !== 'gpuinstances') return;
     if (type === 'DELETED') {
       this.#machines.released(uid, object);

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/lib/clock.ts';
+import type { Clock, Timer } from '../../src/lib/clock.ts';
 import type { Scheduler } from './scheduler.ts';
 
 /**
@@ -10,6 +10,7 @@ export class Machine {
   readonly #scheduler: Scheduler;
   #alive = true;
   #frozenUntil = 0;
+  readonly #timers = new Set<Timer>();
   /** Added to its wall clock. */
   wallSkewMs = 0;
 
@@ -24,6 +25,8 @@ export class Machine {
 
   kill(): void {
     this.#alive = false;
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
   }
 
   freeze(forMs: number): void {
@@ -43,7 +46,21 @@ export class Machine {
     return {
       now: () => this.#scheduler.now + this.wallSkewMs,
       monotonic: () => this.#scheduler.now,
-      setTimer: (delayMs, run) => this.#scheduler.after(delayMs, () => this.deliver(run)),
+      setTimer: (delayMs, run) => this.#setTimer(delayMs, run),
+    };
+  }
+
+  #setTimer(delayMs: number, run: () => void): Timer {
+    const timer = this.#scheduler.after(delayMs, () => {
+      this.#timers.delete(timer);
+      this.deliver(run);
+    });
+    if (this.#alive) this.#timers.add(timer);
+    return {
+      cancel: () => {
+        this.#timers.delete(timer);
+        timer.cancel();
+      },
     };
   }
 }

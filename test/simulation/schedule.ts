@@ -63,7 +63,15 @@ const PERSON_LOOKS_EVERY_MS = 120 * SECOND;
 /** Every so many seeds silence is watched to the end of the time that recovery may take, however soon all was well. */
 const LONG_WATCH_EVERY = 8;
 const COPY_LABELS_AT_MS = 120 * SECOND;
-const FIRST_NAMES = ['a', 'b', 'c'];
+/** The third object of every second schedule is a group, which has up to three workers. */
+const GROUP_EVERY = 2;
+const GROUP = 'group';
+const FIRST_LOAD = 150;
+/** Hundreds of work per second that a user asks a group for; a worker does one of them, and four are too many. */
+const MOST_LOAD = 4;
+/** The default: low enough to hold at times. */
+const TIGHT_BRAKE = { maxPerHour: 5 };
+const FIRST_NAMES = ['a', 'b'];
 
 /** One seeded life of a small cluster: faults for ten minutes, then calm until it has to be well and silent. */
 export async function runSchedule(options: ScheduleOptions): Promise<ScheduleResult> {
@@ -82,7 +90,7 @@ class Schedule {
   #isStormy = true;
   #drawn = 0;
   readonly #struck: Fault[] = [];
-  #created = FIRST_NAMES.length;
+  #created = FIRST_NAMES.length + 1;
 
   constructor(options: ScheduleOptions) {
     this.#options = options;
@@ -108,6 +116,8 @@ class Schedule {
     };
     this.#users.createAccount(this.#options.mode === 'all' ? 'Destroy' : 'Report');
     for (const name of FIRST_NAMES) this.#users.createInstance(name);
+    if (this.#hasGroup) this.#users.createGroup(GROUP, FIRST_LOAD);
+    else this.#users.createInstance('c', TIGHT_BRAKE);
     await this.#foreigners.settle();
     world.scheduler.after(COPY_LABELS_AT_MS, () => void this.#foreigners.copyLabels());
     world.startProcess();
@@ -136,6 +146,10 @@ class Schedule {
     };
   }
 
+  get #hasGroup(): boolean {
+    return this.#options.seed % GROUP_EVERY === 0;
+  }
+
   get #isLong(): boolean {
     return this.#options.seed % LONG_WATCH_EVERY === 0;
   }
@@ -150,12 +164,9 @@ class Schedule {
     const inTimeUntil = calmFrom + RECOVERY_MS;
     for (;;) {
       await scheduler.runUntil(this.#world.now + LOOK_EVERY_MS, check);
-      const silentFrom = Math.max(calmFrom, this.#invariants.lastWriteAt);
-      if (silentFrom > inTimeUntil) {
-        this.#invariants.report('I11', 'the cluster was still written to after it had time to settle');
-        return;
-      }
+      if (this.#invariants.isUnsettledAfter(inTimeUntil)) return;
       if (this.#world.now > inTimeUntil + QUIET_MS) return;
+      const silentFrom = Math.max(calmFrom, this.#invariants.lastWriteAt);
       const isSilent = this.#world.now - silentFrom >= QUIET_MS;
       if (isSilent && (!this.#isLong || this.#world.now > inTimeUntil) && this.#invariants.isConverged())
         return;
@@ -287,6 +298,24 @@ class Schedule {
   }
 
   #userActs(): void {
+    if (this.#hasGroup && this.#random.next() < 0.4) this.#userActsOnGroup();
+    else this.#userActsOnInstance();
+  }
+
+  #userActsOnGroup(): void {
+    const name = this.#users.anyGroup();
+    const worker = this.#users.anyWorker();
+    const roll = this.#random.next();
+    const load = Math.round(this.#random.next() * MOST_LOAD * 100);
+    if (name === undefined) {
+      this.#created += 1;
+      this.#users.createGroup(`${GROUP}${this.#created}`, load);
+    } else if (roll < 0.6) this.#users.setLoad(name, load);
+    else if (roll < 0.8) this.#users.deleteGroup(name);
+    else if (worker !== undefined) this.#users.delete(worker);
+  }
+
+  #userActsOnInstance(): void {
     const name = this.#users.anyName();
     const roll = this.#random.next();
     if (name === undefined || roll < 0.2) {

@@ -1,12 +1,22 @@
 import type { Random } from '../../src/lib/random.ts';
 import { Failure } from './memory-kube/failure.ts';
 import { type JsonObject, listAt, metadataOf, objectAt } from './memory-kube/json.ts';
-import type { Address } from './memory-kube/writes.ts';
+import { type Address, ownerUids } from './memory-kube/writes.ts';
 import { NAMESPACE, type SimulatedWorld } from './world.ts';
 
 /** What machines run that people rented themselves. */
 export const BY_HAND = 'example/by-hand:1';
 const GPU_INSTANCES = 'gpuinstances';
+const GROUPS = 'endpointgroups';
+/** Work per second of one worker of a group. */
+export const WORKER_PERF = 100;
+
+const MACHINE: JsonObject = {
+  offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.90' }],
+  image: 'example/work:1',
+  disk: '20G',
+  timeouts: { provisioning: '2m', loading: '3m', start: '1m' },
+};
 
 /** What people do to the cluster. Each act is told; refusals by the API server are what they are. */
 export class Users {
@@ -29,18 +39,55 @@ export class Users {
     });
   }
 
-  createInstance(name: string): void {
+  createInstance(name: string, { maxPerHour = 30 } = {}): void {
     this.#create(GPU_INSTANCES, name, {
       apiVersion: 'gpurental.dev/v1alpha1',
       kind: 'GpuInstance',
+      spec: { ...MACHINE, replacement: { maxPerHour } },
+    });
+  }
+
+  /** A group of at most three workers, as many as its written load asks for, under a ceiling that binds at times. */
+  createGroup(name: string, load: number): void {
+    this.#create(GROUPS, name, {
+      apiVersion: 'gpurental.dev/v1alpha1',
+      kind: 'EndpointGroup',
       spec: {
-        offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.90' }],
-        image: 'example/work:1',
-        disk: '20G',
-        timeouts: { provisioning: '2m', loading: '3m', start: '1m' },
-        replacement: { maxPerHour: 30 },
+        template: { spec: { ...MACHINE, replacement: { maxPerHour: 30 } } },
+        load: { type: 'Static', static: { load: String(load) } },
+        expectedPerf: String(WORKER_PERF),
+        targetUtilizationPercent: 100,
+        coldMultiplier: '1',
+        coldWorkers: 0,
+        maxWorkers: 3,
+        maxSpendPerHour: '1.50',
       },
     });
+  }
+
+  setLoad(name: string, load: number): void {
+    this.#try(`a user sets the load of ${name} to ${load}`, () =>
+      this.#world.kube.writes.update(
+        this.#group(name),
+        (current) => ({
+          ...current,
+          spec: { ...objectAt(current, 'spec'), load: { type: 'Static', static: { load: String(load) } } },
+        }),
+        undefined,
+      ),
+    );
+  }
+
+  deleteGroup(name: string): void {
+    this.#try(`a user deletes the group ${name}`, () =>
+      this.#world.kube.writes.delete(this.#group(name), {}),
+    );
+  }
+
+  /** Names of the groups that stand now. */
+  groupNames(): string[] {
+    const kind = this.#world.kube.kind(GROUPS);
+    return this.#world.kube.store.all(kind).map((object) => String(metadataOf(object)['name']));
   }
 
   delete(name: string): void {
@@ -137,9 +184,25 @@ export class Users {
     return this.#world.kube.store.all(kind).map((object) => String(metadataOf(object)['name']));
   }
 
-  /** One of them, or undefined. */
+  /** One that a person made, or undefined. */
   anyName(): string | undefined {
-    const names = this.names();
+    const kind = this.#world.kube.kind(GPU_INSTANCES);
+    const own = this.#world.kube.store.all(kind).filter((object) => ownerUids(object).length === 0);
+    return this.#oneOf(own.map((object) => String(metadataOf(object)['name'])));
+  }
+
+  anyGroup(): string | undefined {
+    return this.#oneOf(this.groupNames());
+  }
+
+  /** One that a group made, or undefined. */
+  anyWorker(): string | undefined {
+    const kind = this.#world.kube.kind(GPU_INSTANCES);
+    const workers = this.#world.kube.store.all(kind).filter((object) => ownerUids(object).length > 0);
+    return this.#oneOf(workers.map((object) => String(metadataOf(object)['name'])));
+  }
+
+  #oneOf(names: readonly string[]): string | undefined {
     return names[Math.floor(this.#random.next() * names.length)];
   }
 
@@ -150,6 +213,10 @@ export class Users {
 
   #instance(name: string): Address {
     return { kind: this.#world.kube.kind(GPU_INSTANCES), namespace: NAMESPACE, name };
+  }
+
+  #group(name: string): Address {
+    return { kind: this.#world.kube.kind(GROUPS), namespace: NAMESPACE, name };
   }
 
   #create(plural: string, name: string, body: JsonObject): void {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../src/lib/clock.ts';
 import type { Random } from '../../../src/lib/random.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../../src/lib/transport.ts';
+import { AppliedFields, without } from './applied.ts';
 import { Failure, failures } from './failure.ts';
 import { isObject, type JsonObject, metadataOf, objectAt, textAt } from './json.ts';
 import { apiVersionOf, BUILT_IN_KINDS, type Kind, kindsOfDefinition } from './kinds.ts';
@@ -83,6 +84,7 @@ interface ServerOptions {
 
 class Server {
   readonly #options: ServerOptions;
+  readonly #applied = new AppliedFields();
   constructor(options: ServerOptions) {
     this.#options = options;
   }
@@ -229,15 +231,28 @@ class Server {
     }
   }
 
-  /** Server-side apply as far as one manager per field goes: merges, and creates what is not there. */
+  /**
+   * Server-side apply as far as managers do not compete: merges, creates what is not there, and takes away what the
+   * same manager applied before and leaves out now.
+   */
   #apply(call: Call, address: Address, patch: JsonObject): JsonObject {
     const { writes } = this.#options;
-    if (!call.query.get('fieldManager'))
+    const manager = call.query.get('fieldManager');
+    if (!manager)
       throw failures.badRequest(
         'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
       );
-    if (!writes.read(address)) return writes.create(address, patch);
-    return writes.update(address, (current) => asObject(mergePatch(current, patch)), call.subresource);
+    const standing = writes.read(address);
+    const before = standing && this.#applied.of(standing, manager);
+    const written = standing
+      ? writes.update(
+          address,
+          (current) => asObject(mergePatch(before ? without(current, before, patch) : current, patch)),
+          call.subresource,
+        )
+      : writes.create(address, patch);
+    this.#applied.note(written, manager, patch);
+    return written;
   }
 
   #delete(call: Call): JsonObject {

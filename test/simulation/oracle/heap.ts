@@ -26,19 +26,25 @@ async function keysAmong(
   const { objects } = await session.post('Runtime.queryObjects', {
     prototypeObjectId: result.objectId ?? '',
   });
-  const answer = await session.post('Runtime.callFunctionOn', {
+  const { result: found, exceptionDetails } = await session.post('Runtime.callFunctionOn', {
     objectId: objects.objectId ?? '',
     functionDeclaration: KEYS_AMONG,
     arguments: [{ value: names.join(' ') }],
     returnByValue: true,
   });
-  const text: unknown = answer.result.value;
+  if (exceptionDetails) throw new Error(`the collections could not be read: ${exceptionDetails.text}`);
+  const text: unknown = found.value;
   return typeof text === 'string' && text !== '' ? text.split(' ') : [];
 }
 
-/** Runs in the inspector, over the collections found. */
+/** Runs in the inspector, over the collections found; prototypes of their subclasses are among them, and hold nothing. */
 const KEYS_AMONG = `function (text) {
-  const found = new Set();
-  for (const name of text.split(' ')) for (const each of this) if (each.has(name)) found.add(name);
-  return [...found].join(' ');
+  const holds = (each, name) => {
+    try {
+      return each.has(name);
+    } catch {
+      return false;
+    }
+  };
+  return text.split(' ').filter((name) => this.some((each) => holds(each, name))).join(' ');
 }`;

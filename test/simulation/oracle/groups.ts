@@ -1,0 +1,116 @@
+import { parseDollars } from '../../../src/lib/money.ts';
+import type { Contract } from '../../../src/simulator/world.ts';
+import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { ownerUids } from '../memory-kube/writes.ts';
+import { WORKER_PERF } from '../users.ts';
+import type { Shortfall } from './converged.ts';
+import { nameOf, type Scene } from './scene.ts';
+
+/**
+ * Watches groups: never more workers than `maxWorkers`, no rental beyond `maxSpendPerHour`, and nothing left of a
+ * group that is gone.
+ */
+export class GroupWatch {
+  readonly #scene: Scene;
+  readonly #seen = new Set<number>();
+  readonly #told = new Set<string>();
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+  }
+
+  changed(): void {
+    for (const [uid, group] of this.#scene.groups) {
+      const workers = this.#workersOf(uid);
+      this.#checkCount(group, workers.length);
+      this.#checkSpend(group, this.#contractsOf(workers));
+    }
+    for (const { id } of this.#scene.live()) this.#seen.add(id);
+  }
+
+  /** A group is gone for good: its workers went before it. */
+  released(uid: string, group: JsonObject): void {
+    const left = this.#workersOf(uid).filter((worker) => !this.#scene.isHandled(uidOf(worker)));
+    if (left.length === 0) return;
+    this.#scene.broken(
+      'Group',
+      `${nameOf(group)} was let go before its workers ${left.map(nameOf).join(', ')}`,
+    );
+  }
+
+  /** What a group is short of, or has too much of, once all is calm. */
+  shortfalls(): readonly Shortfall[] {
+    return [...this.#scene.groups].flatMap(([uid, group]) => this.#shortfallsOf(uid, group));
+  }
+
+  #shortfallsOf(uid: string, group: JsonObject): readonly Shortfall[] {
+    const name = nameOf(group);
+    if (metadataOf(group)['deletionTimestamp'])
+      return [{ invariant: 'ESR', text: `${name} is still being deleted` }];
+    const workers = this.#workersOf(uid).filter(
+      (worker) => objectAt(worker, 'spec')['powerState'] === 'Running',
+    );
+    const wanted = wantedBy(group);
+    const isShort = workers.length < wanted && !this.#isAtCeiling(group, workers);
+    if (!isShort && workers.length <= wanted) return [];
+    return [{ invariant: 'ESR', text: `${name} needs ${wanted} workers and has ${workers.length}` }];
+  }
+
+  #checkCount(group: JsonObject, count: number): void {
+    const most = Number(objectAt(group, 'spec')['maxWorkers']);
+    if (count <= most) return;
+    this.#tell(group, 'count', `${nameOf(group)} has ${count} workers, and may have ${most}`);
+  }
+
+  /** Running machines may cost what they will; it is the next rental that has to fit. */
+  #checkSpend(group: JsonObject, contracts: readonly Contract[]): void {
+    const ceiling = ceilingOf(group);
+    const spent = contracts.reduce((sum, contract) => sum + priceOf(contract), 0);
+    const isNew = contracts.some(({ id }) => !this.#seen.has(id));
+    if (!isNew || spent <= ceiling) return;
+    this.#tell(group, 'spend', `${nameOf(group)} rents up to $${spent / 1e6}/h, and may $${ceiling / 1e6}/h`);
+  }
+
+  #isAtCeiling(group: JsonObject, workers: readonly JsonObject[]): boolean {
+    const spent = this.#contractsOf(workers).reduce((sum, contract) => sum + priceOf(contract), 0);
+    return spent + dearestOf(group) > ceilingOf(group);
+  }
+
+  #workersOf(group: string): readonly JsonObject[] {
+    return [...this.#scene.objects.values()].filter((object) => ownerUids(object).includes(group));
+  }
+
+  #contractsOf(workers: readonly JsonObject[]): readonly Contract[] {
+    const uids = new Set(workers.map(uidOf));
+    return this.#scene.live().filter((contract) => uids.has(this.#scene.purchaseOf(contract)?.uid ?? ''));
+  }
+
+  #tell(group: JsonObject, what: string, text: string): void {
+    const key = `${what} ${uidOf(group)}`;
+    if (this.#told.has(key)) return;
+    this.#told.add(key);
+    this.#scene.broken('Group', text);
+  }
+}
+
+const uidOf = (object: JsonObject): string => String(metadataOf(object)['uid']);
+
+const priceOf = ({ gpuPricePerHour, diskPricePerHour }: Contract): number =>
+  gpuPricePerHour + diskPricePerHour;
+
+const ceilingOf = (group: JsonObject): number =>
+  parseDollars(String(objectAt(group, 'spec')['maxSpendPerHour'])) ?? Number.POSITIVE_INFINITY;
+
+/** What one more worker may cost: the ceiling of its offers, by which a group has to reckon. */
+function dearestOf(group: JsonObject): number {
+  const spec = objectAt(objectAt(objectAt(group, 'spec'), 'template'), 'spec');
+  const [offer] = Array.isArray(spec['offers']) ? spec['offers'] : [];
+  const { maxPricePerHour } = offer as JsonObject;
+  return parseDollars(String(maxPricePerHour)) ?? 0;
+}
+
+function wantedBy(group: JsonObject): number {
+  const spec = objectAt(group, 'spec');
+  const load = Number(objectAt(objectAt(spec, 'load'), 'static')['load']);
+  return Math.min(Number(spec['maxWorkers']), Math.ceil(load / WORKER_PERF));
+}

@@ -1,0 +1,366 @@
+import { describe, expect, test } from 'vitest';
+import { seededRandom } from '../../../src/lib/random.ts';
+import { createMetricRegistry } from '../../../src/server/metric-registry.ts';
+import type { Contract } from '../../../src/simulator/world.ts';
+import { Invariants } from '../invariants.ts';
+import { Machine } from '../machine.ts';
+import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { Users } from '../users.ts';
+import { NAMESPACE, SimulatedWorld } from '../world.ts';
+
+const QUIET = { requestMs: 2, responseMs: 2 };
+const SECOND = 1000;
+const ORIGIN = 'http://simulator';
+
+/** A world without any operator, in which promises are broken by hand. */
+class Bench {
+  readonly world = new SimulatedWorld({ seed: 1, keepTrace: false, fate: () => QUIET });
+  readonly users = new Users(this.world, seededRandom(1));
+  readonly invariants = new Invariants(this.world, { strict: true });
+  readonly machine = new Machine('operator-0', this.world.scheduler);
+
+  constructor() {
+    this.users.createAccount('Report');
+    this.users.createInstance('a');
+    this.invariants.check();
+  }
+
+  get object(): JsonObject {
+    return this.objectOf('a');
+  }
+
+  get uid(): string {
+    return String(metadataOf(this.object)['uid']);
+  }
+
+  objectOf(name: string, plural = 'gpuinstances'): JsonObject {
+    const kind = this.world.kube.kind(plural);
+    return this.world.kube.writes.read({ kind, namespace: NAMESPACE, name }) ?? {};
+  }
+
+  label(attempt: number, name = 'a'): string {
+    return `gpurental1:00000000:${String(metadataOf(this.objectOf(name))['uid'])}:${attempt}:${this.world.now}:00000000000000000000`;
+  }
+
+  /** Rents as an operator does, with or without the intent that has to come first. */
+  async rent(attempt: number, { intent = true, name = 'a' } = {}): Promise<Contract> {
+    const key = 'gpurental.dev/rental-intent';
+    if (intent) this.edit({ annotations: { [key]: JSON.stringify({ attempt }) } }, name);
+    const offerId = 8_000_000 + attempt;
+    await this.world.market.handle({
+      method: 'PUT',
+      origin: ORIGIN,
+      path: `/api/v0/asks/${offerId}/`,
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${this.world.market.apiKey}`,
+      },
+      body: JSON.stringify({ image: 'example/work:1', disk: 20, label: this.label(attempt, name) }),
+    });
+    const contract = Object.values(this.world.market.store.current().tables.contracts).at(-1);
+    if (!contract) throw new Error('the marketplace refused the rental');
+    this.invariants.check();
+    return contract;
+  }
+
+  edit(metadata: JsonObject, name = 'a'): void {
+    const change = (current: JsonObject) => ({
+      ...current,
+      metadata: { ...metadataOf(current), ...metadata },
+    });
+    this.#update({ plural: 'gpuinstances', name, subresource: undefined }, change);
+  }
+
+  setCeiling(maxSpendPerHour: string): void {
+    this.#update({ plural: 'endpointgroups', name: 'group', subresource: undefined }, (current) => ({
+      ...current,
+      spec: { ...objectAt(current, 'spec'), maxSpendPerHour },
+    }));
+  }
+
+  setStatus(status: JsonObject): void {
+    this.#update({ plural: 'gpuinstances', name: 'a', subresource: 'status' }, (current) => ({
+      ...current,
+      status: { ...objectAt(current, 'status'), ...status },
+    }));
+  }
+
+  /** Time in which nothing happens but looking. */
+  async pass(seconds: number): Promise<void> {
+    const { scheduler } = this.world;
+    scheduler.after(seconds * SECOND, () => {});
+    await scheduler.runUntil(scheduler.now + seconds * SECOND, () => {
+      this.invariants.check();
+      return true;
+    });
+  }
+
+  send(method: string, path: string, body = ''): void {
+    const request = { method, origin: ORIGIN, path, headers: {}, body };
+    this.invariants.sent({ side: 'market', machine: this.machine, request }, QUIET);
+  }
+
+  /** Makes a group and so many workers of it, whatever it may have. */
+  group(workers: number): void {
+    this.users.createGroup('group', 100);
+    const { kube } = this.world;
+    const groups = kube.kind('endpointgroups');
+    const group = kube.writes.read({ kind: groups, namespace: NAMESPACE, name: 'group' }) ?? {};
+    const ownerReferences = [{ uid: String(metadataOf(group)['uid']), kind: 'EndpointGroup', name: 'group' }];
+    const kind = kube.kind('gpuinstances');
+    for (let index = 0; index < workers; index += 1) {
+      const name = `worker-${index}`;
+      const metadata = { name, ownerReferences, finalizers: ['gpurental.dev/machine'] };
+      kube.writes.create(
+        { kind, namespace: NAMESPACE, name },
+        { metadata, spec: objectAt(this.object, 'spec') },
+      );
+    }
+    this.invariants.check();
+  }
+
+  sendRent(attempt: number): void {
+    this.send('PUT', '/api/v0/asks/8000001/', JSON.stringify({ label: this.label(attempt) }));
+  }
+
+  #update(
+    { plural, name, subresource }: { plural: string; name: string; subresource: string | undefined },
+    change: (current: JsonObject) => JsonObject,
+  ): void {
+    const kind = this.world.kube.kind(plural);
+    this.world.kube.writes.update({ kind, namespace: NAMESPACE, name }, change, subresource);
+    this.invariants.check();
+  }
+}
+
+const conditionWith = (message: string): JsonObject => ({
+  type: 'Ready',
+  status: 'False',
+  reason: 'Told',
+  message,
+  lastTransitionTime: '2026-01-05T12:00:00Z',
+});
+
+/** Keeps what a test plants in memory. */
+const planted = new Map<string, number>();
+
+const PLANTED: readonly (readonly [string, string, (bench: Bench) => Promise<void> | void])[] = [
+  [
+    'I1',
+    'a machine bills that no object claims',
+    async (bench) => {
+      await bench.rent(1);
+      bench.users.delete('a');
+      bench.invariants.checkConverged();
+    },
+  ],
+  [
+    'I2',
+    'two machines of one object live at once',
+    async (bench) => {
+      await bench.rent(1);
+      await bench.pass(10);
+      await bench.rent(2);
+    },
+  ],
+  [
+    'I3',
+    'a machine of somebody else is labelled anew',
+    async (bench) => {
+      await bench.users.rentByHand(8_000_005, 'mine');
+      bench.invariants.check();
+      const { store } = bench.world.market;
+      const [contract] = Object.values(store.current().tables.contracts);
+      if (contract) store.put('contracts', { ...contract, label: 'yours' });
+      bench.invariants.check();
+    },
+  ],
+  [
+    'I4',
+    'a machine that works is destroyed',
+    async (bench) => {
+      const contract = await bench.rent(1);
+      bench.setStatus({ instanceId: contract.id, attempt: 1 });
+      bench.world.market.store.put('contracts', { ...contract, actualStatus: 'running' });
+      bench.invariants.check();
+      await bench.pass(120);
+      bench.send('DELETE', `/api/v0/instances/${contract.id}/`);
+      bench.world.market.store.remove('contracts', contract.id);
+      bench.invariants.check();
+    },
+  ],
+  [
+    'I5',
+    'a machine is rented before its intent stands',
+    async (bench) => void (await bench.rent(1, { intent: false })),
+  ],
+  [
+    'I6',
+    'one attempt is sent twice',
+    async (bench) => {
+      bench.sendRent(1);
+      await bench.pass(10);
+      bench.sendRent(1);
+    },
+  ],
+  [
+    'I7',
+    'an object is let go while its machine lives',
+    async (bench) => {
+      await bench.rent(1);
+      bench.users.delete('a');
+    },
+  ],
+  [
+    'I8',
+    'an attempt goes back',
+    (bench) => {
+      bench.setStatus({ attempt: 3 });
+      bench.setStatus({ attempt: 2 });
+    },
+  ],
+  [
+    'I9',
+    'an object rents more often than its brake allows',
+    async (bench) => {
+      for (let attempt = 1; attempt <= 31; attempt += 1) {
+        bench.sendRent(attempt);
+        await bench.pass(10);
+      }
+    },
+  ],
+  [
+    'I10',
+    'two destroys follow each other too closely',
+    async (bench) => {
+      bench.send('DELETE', '/api/v0/instances/0/');
+      await bench.pass(2);
+      bench.send('DELETE', '/api/v0/instances/5/');
+    },
+  ],
+  [
+    'I11',
+    'a settled cluster is written to',
+    async (bench) => {
+      const settledAt = bench.world.now;
+      await bench.pass(1);
+      bench.setStatus({ attempt: 1 });
+      bench.invariants.isUnsettledAfter(settledAt);
+    },
+  ],
+  [
+    'I12',
+    'a status tells the key',
+    (bench) => bench.setStatus({ conditions: [conditionWith(bench.world.market.apiKey)] }),
+  ],
+  [
+    'I12',
+    'an annotation tells the key in base64',
+    (bench) =>
+      bench.edit({ annotations: { hint: Buffer.from(bench.world.market.apiKey).toString('base64') } }),
+  ],
+  [
+    'I12',
+    'an error in a log line tells the key',
+    (bench) => {
+      const error = new Error('failed', { cause: new Error(`Bearer ${bench.world.market.apiKey}`) });
+      bench.invariants.logged(bench.machine, 'Call failed', { error });
+    },
+  ],
+  [
+    'I12',
+    'a metric tells the key',
+    async (bench) => {
+      const registry = createMetricRegistry();
+      registry
+        .counter({ name: 'calls', help: 'Calls.', labelNames: ['key'] })
+        .inc({ key: bench.world.market.apiKey });
+      const { operator, machine } = bench.world.startProcess();
+      bench.world.processes.splice(0, 1, { operator, machine, registry });
+      await bench.invariants.checkMetrics();
+    },
+  ],
+  [
+    'I13',
+    'an object that is gone is still remembered',
+    async (bench) => {
+      planted.set(bench.uid, 1);
+      bench.users.delete('a');
+      await bench.pass(700);
+      await bench.invariants.checkMemory();
+    },
+  ],
+  [
+    'I14',
+    'a status claims a machine that the lists no longer show',
+    async (bench) => {
+      bench.setStatus({ phase: 'Running', instanceId: 4711 });
+      for (let poll = 0; poll < 3; poll += 1) {
+        bench.send('GET', '/api/v0/instances/?owner=me');
+        await bench.pass(10);
+      }
+    },
+  ],
+  ['Group', 'a group has more workers than it may', (bench) => bench.group(4)],
+  [
+    'Group',
+    'a group is let go before its workers',
+    (bench) => {
+      bench.group(2);
+      bench.users.deleteGroup('group');
+    },
+  ],
+  [
+    'Group',
+    'a group rents beyond its ceiling',
+    async (bench) => {
+      bench.group(3);
+      bench.setCeiling('0.80');
+      for (let index = 0; index < 3; index += 1) {
+        await bench.pass(10);
+        await bench.rent(index + 1, { name: `worker-${index}` });
+      }
+    },
+  ],
+  [
+    'ESR',
+    'a group has fewer workers than its load needs',
+    (bench) => {
+      bench.group(0);
+      bench.invariants.checkConverged();
+    },
+  ],
+  [
+    'ESR',
+    'an object that wants to run has no machine',
+    (bench) => {
+      bench.invariants.checkConverged();
+    },
+  ],
+];
+
+describe('the oracle says so when', () => {
+  test.for(PLANTED)('%s: %s', async ([invariant, , plant]) => {
+    const bench = new Bench();
+    await plant(bench);
+    bench.invariants.check();
+    expect(bench.invariants.violations.map((each) => each.invariant)).toContain(invariant);
+  });
+});
+
+test('the oracle says nothing of a machine that is rented, recorded, used and destroyed in order', async () => {
+  const bench = new Bench();
+  bench.sendRent(1);
+  const contract = await bench.rent(1);
+  bench.setStatus({ instanceId: contract.id, attempt: 1, phase: 'Running' });
+  await bench.pass(700);
+  bench.edit({ finalizers: ['gpurental.dev/gpu-instance'] });
+  bench.users.delete('a');
+  bench.send('DELETE', `/api/v0/instances/${contract.id}/`);
+  bench.world.market.store.remove('contracts', contract.id);
+  bench.invariants.check();
+  bench.edit({ finalizers: [] });
+  bench.invariants.checkConverged();
+  await bench.invariants.checkMemory();
+  expect(bench.invariants.violations).toEqual([]);
+});
