@@ -57,6 +57,11 @@ const PARTS: readonly Suite[] = [
     command: ['node', 'bench/soak.ts'],
     counts: 'exit',
   },
+  {
+    name: 'bench: autoscaling, settings tuned again',
+    command: ['node', 'bench/autoscaling.ts', '--tune'],
+    counts: 'exit',
+  },
   { name: 'bench: operator', command: ['npm', 'run', '--silent', 'bench'], counts: 'exit' },
   { name: 'bench: simulator', command: ['node', 'bench/simulator.ts'], counts: 'exit' },
   { name: 'demo', command: ['env', 'CI=true', 'npm', 'run', '--silent', 'demo'], counts: 'exit' },
