@@ -73,8 +73,8 @@ export interface AccountSession {
   /** Equal searches within 15 s share one reply. Reserved and avoided offers are still in it. */
   searchOffers(query: OfferQuery): Promise<readonly Offer[]>;
   /**
-   * Durable when it resolves; await it before the finalizer goes. The same uid twice counts once, unless the
-   * process ended in between, when it may count twice: the brake then errs on the careful side.
+   * Durable when it resolves; await it before the finalizer goes, and call it once for an object. Where the process
+   * ends in between it may count twice: the brake then errs on the careful side.
    */
   foldDeparted(departed: DepartedObject): Promise<void>;
   /** Durable when it resolves: the machine stands in the account's `status.retained`, and no sweep touches it. */

@@ -80,7 +80,6 @@ export class ProvenAccount implements AccountSession {
   readonly #options: ProvenAccountOptions;
   readonly #office: TicketOffice;
   readonly #unsubscribe: () => void;
-  readonly #departed = new Set<string>();
   readonly #census: MachineCensus;
   #account: MarketplaceAccount;
   #user: UserFacts = { credit: undefined, sshKeyRegistered: undefined, mayTearDown: true };
@@ -171,9 +170,7 @@ export class ProvenAccount implements AccountSession {
   }
 
   async foldDeparted(departed: DepartedObject): Promise<void> {
-    if (this.#departed.has(departed.uid)) return;
     await this.#options.records.write(withDeparted(departed, this.#options.clock.now()));
-    this.#departed.add(departed.uid);
   }
 
   recordRetained(machine: RetainedMachine): Promise<void> {

@@ -232,6 +232,15 @@ describe('letting go', () => {
     expect(done).toEqual(['folded', 'InstanceDestroyed', 'finalizers [other]']);
   });
 
+  test('tells the brake once, however often the guard has to be removed', async () => {
+    const { ports, done } = situation();
+    const observed = given(held({}, { deleting: true }));
+    for (let pass = 0; pass < 2; pass++) {
+      await act({ observed, action: release, receipt: receiptOf(observed.object) }, ports);
+    }
+    expect(done.filter((each) => each === 'folded')).toHaveLength(1);
+  });
+
   test('keeps the guard where the brake could not be told', async () => {
     const { ports, done } = situation();
     const broken = { ...ports.session, foldDeparted: () => Promise.reject(new Error('no')) };

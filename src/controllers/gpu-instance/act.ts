@@ -231,7 +231,7 @@ async function release(
   ports: ActPorts,
 ): Promise<void> {
   const { object } = receipt;
-  if (ports.session && hasRented(observed)) await ports.session.foldDeparted(departed(observed));
+  await fold(observed, ports);
   ports.showEvent(note);
   const written = await removeFinalizer({
     client: ports.cluster,
@@ -240,6 +240,12 @@ async function release(
     finalizer: MACHINE_FINALIZER,
   });
   if (written.type === 'written') ports.wrote(written.object);
+}
+
+async function fold(observed: Observed, { session, memory }: ActPorts): Promise<void> {
+  if (!session || memory.folded || !hasRented(observed)) return;
+  await session.foldDeparted(departed(observed));
+  memory.folded = true;
 }
 
 function hasRented({ intent, object }: Observed): boolean {

@@ -33,6 +33,8 @@ export class ObjectMemory {
   relabelledAt: number | undefined;
   destroyFailures = 0;
   probe: ProbeView | undefined;
+  /** The brake has been told what this object leaves. */
+  folded = false;
   readonly #destroys = new Map<number, DestroyMark>();
   #intentDeadline: { readonly attempt: number; readonly at: number } | undefined;
   #holding:
