@@ -1,8 +1,8 @@
-import { stringify } from 'yaml';
 import { definitions, type KindDefinition } from '../../src/api/v1alpha1/definitions.ts';
 import { endpointOptions } from '../../src/api/v1alpha1/endpoint-options.ts';
 import { API_VERSION, annotations, endpointGroupResource } from '../../src/api/v1alpha1/names.ts';
 import type { Artifact } from './artifact.ts';
+import { fieldExample, flow } from './field-examples.ts';
 import { annotatedSchema, type JsonSchema } from './json-schema.ts';
 
 /** Where a schema that another page explains begins, and that page. */
@@ -52,20 +52,31 @@ function rulesOf(schema: JsonSchema): readonly string[] {
   return [...bounds(schema), ...merge, ...own, ...(schema.items?.properties ? [] : ofItems)];
 }
 
+/** What a field has no default for is left blank by nobody: a dash says that it has none. */
+const NONE = '–';
+
 function defaultOf(schema: JsonSchema): string {
-  if (schema.default === undefined) return '';
-  return code(stringify(schema.default, { collectionStyle: 'flow', lineWidth: 0 }).trim());
+  return schema.default === undefined ? NONE : code(cell(flow(schema.default)));
 }
 
-function row(name: string, schema: JsonSchema, required: boolean): string {
-  const rules = rulesOf(schema);
-  const description = [
+interface Row {
+  readonly name: string;
+  readonly schema: JsonSchema;
+  readonly required: boolean;
+  readonly example: string;
+}
+
+function row({ name, schema, required, example }: Row): string {
+  const rules = [...(required ? ['required'] : []), ...rulesOf(schema)];
+  const cells = [
+    code(name),
+    typeOf(schema),
+    defaultOf(schema),
+    rules.length > 0 ? cell(rules.join('; ')) : NONE,
+    code(cell(example)),
     cell(schema.description ?? ''),
-    ...(required ? ['**Required.**'] : []),
-    ...(rules.length > 0 ? [`*Rules:* ${cell(rules.join('; '))}.`] : []),
-    ...(schema['x-example'] ? [`*Example:* ${code(cell(schema['x-example']))}`] : []),
   ];
-  return `| ${code(name)} | ${typeOf(schema)} | ${defaultOf(schema)} | ${description.join('<br>')} |`;
+  return `| ${cells.join(' | ')} |`;
 }
 
 /** The objects inside a schema, outermost first, each with the path that leads to it. */
@@ -83,8 +94,10 @@ function section(kind: string, { path, schema }: Section): string {
   const required = new Set(schema.required ?? []);
   const rows = Object.entries(schema.properties ?? {}).map(([name, child]) => {
     const elsewhere = ELSEWHERE[`${kind} ${path}.${name}`];
-    if (elsewhere !== undefined) return `| ${code(name)} | object | | ${elsewhere} |`;
-    return row(name, child, required.has(name));
+    if (elsewhere !== undefined)
+      return `| ${code(name)} | object | ${NONE} | as there | as there | ${elsewhere} |`;
+    const example = fieldExample({ kind, path: `${path}.${name}`, schema: child });
+    return row({ name, schema: child, required: required.has(name), example });
   });
   const rules = (schema['x-kubernetes-validations'] ?? []).map((rule) => `- ${rule.message}`);
   return [
@@ -92,8 +105,8 @@ function section(kind: string, { path, schema }: Section): string {
     '',
     ...(schema.description ? [schema.description, ''] : []),
     ...(rules.length > 0 ? ['Rules of the whole:', '', ...rules, ''] : []),
-    '| Field | Type | Default | Meaning |',
-    '|---|---|---|---|',
+    '| Field | Type | Default | Rules | Example | Meaning |',
+    '|---|---|---|---|---|---|',
     ...rows,
     '',
   ].join('\n');

@@ -1,0 +1,49 @@
+import { parse, stringify } from 'yaml';
+import type { JsonSchema } from './json-schema.ts';
+import { statusExamples } from './status-examples.ts';
+
+/** A field of a kind: `spec.offers[].bid` of GpuInstance. */
+export interface Field {
+  readonly kind: string;
+  readonly path: string;
+  readonly schema: JsonSchema;
+}
+
+/**
+ * An example of a field, as it is written behind its name. In a status it is the operator's; in a spec its own, else
+ * the plainest that its schema takes.
+ */
+export function fieldExample({ kind, path, schema }: Field): string {
+  const [root, ...names] = path.replaceAll('[]', '').split('.');
+  return flow(root === 'status' ? stepInto(statusExamples[kind], names) : exampleValue(schema));
+}
+
+function stepInto(value: unknown, names: readonly string[]): unknown {
+  const whole: unknown = Array.isArray(value) ? value[0] : value;
+  const [name, ...rest] = names;
+  if (name === undefined) return value;
+  if (typeof whole !== 'object' || whole === null || !(name in whole))
+    throw new Error(`the example status has no ${name}`);
+  return stepInto((whole as Readonly<Record<string, unknown>>)[name], rest);
+}
+
+/** A value in one line, as a person writes it. */
+export function flow(value: unknown): string {
+  return stringify(value, { collectionStyle: 'flow', lineWidth: 0, flowCollectionPadding: false }).trim();
+}
+
+function exampleValue(schema: JsonSchema): unknown {
+  if (schema['x-example'] !== undefined) return parse(schema['x-example']) as unknown;
+  if (schema.properties) return objectOf(schema.properties, schema.required ?? []);
+  if (schema.items) return [exampleValue(schema.items)];
+  if (schema.enum) return schema.enum.find((choice) => choice !== schema.default) ?? schema.enum[0];
+  if (schema.type === 'boolean') return schema.default !== true;
+  if (schema.default !== undefined) return schema.default;
+  throw new Error(`a field has neither example, default nor words: ${schema.description ?? 'undescribed'}`);
+}
+
+/** With the fields that must be there; where none must, with the first. */
+function objectOf(properties: Readonly<Record<string, JsonSchema>>, required: readonly string[]): unknown {
+  const names = required.length > 0 ? required : Object.keys(properties).slice(0, 1);
+  return Object.fromEntries(names.map((name) => [name, exampleValue(properties[name] ?? {})]));
+}
