@@ -404,6 +404,15 @@ describe('faults of the world', () => {
     expect((await row()).actual_status).toBe('running');
   });
 
+  test('deleting all faults ends outages too', async () => {
+    const service = market();
+    const { id, row } = await running(service);
+    await fault(service, { name: 'offline', instance: id });
+    await service.call('DELETE /sim/faults');
+    expect((await row()).actual_status).toBe('running');
+    expect((await service.call('GET /sim/faults')).body.faults).toEqual([]);
+  });
+
   test('exited of one instance', async () => {
     const service = market();
     const { id, row } = await running(service);

@@ -7,14 +7,21 @@ import type { Template, World } from '../world.ts';
 
 /** The template that a body names by hash or id; undefined where it names none. */
 export function findTemplate(world: World, body: JsonObject): Template | undefined {
-  const hash = stringField(body, 'template_hash_id') ?? stringField(body, 'template_hash');
-  const id = integerField(body, 'template_id');
-  if (!hash && id === undefined) return undefined;
-  const found = hash
-    ? Object.values(world.tables.templates).find((template) => template.hashId === hash)
-    : world.tables.templates[id ?? -1];
+  const hash = stringField(body, 'template_hash_id') || stringField(body, 'template_hash') || null;
+  const id = integerField(body, 'template_id') ?? null;
+  if (hash === null && id === null) return undefined;
+  const found = knownTemplate(world, { hash, id });
   if (!found) throw new Refusal(400, 'invalid_args', `There is no template ${hash ?? id}.`);
   return found;
+}
+
+/** The template of that hash, else of that id, where there is one. */
+export function knownTemplate(
+  world: World,
+  { hash, id }: { readonly hash: string | null; readonly id: number | null },
+): Template | undefined {
+  if (hash === null) return id === null ? undefined : world.tables.templates[id];
+  return Object.values(world.tables.templates).find((template) => template.hashId === hash);
 }
 
 /** The request over its template: scalars of the request win, `env` is merged by key. */

@@ -1,60 +1,64 @@
 import { readListQuery } from '../instances/list-query.ts';
 import { pageOf } from '../instances/paging.ts';
 import type { JsonObject } from '../json.ts';
-import { contractMicros, creditMicros, ledger, secondOf } from '../ledger.ts';
+import { contractMicros, creditMicros, type LedgerRow, ledger, secondOf } from '../ledger.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import { endpoint } from './endpoint.ts';
 
-/* Bills, drawn from the ledger: one charge per contract. */
+/* Bills, drawn from the ledger: a charge per contract and volume, an invoice per payment. */
 
-interface Charge {
+interface Bill {
   readonly id: number;
   readonly row: JsonObject;
 }
 
-/** Charges of the caller, oldest first, by the time that a contract ran in the span asked for. */
-function chargesOf(ctx: RouteContext): readonly Charge[] {
-  const userId = callerOf(ctx).user.id;
-  const mine = new Set(
-    [...Object.values(ctx.world.tables.contracts), ...Object.values(ctx.world.tables.endedContracts)]
-      .filter((contract) => contract.userId === userId)
-      .map((contract) => contract.id),
-  );
-  const [from, to] = [secondsOf(ctx, 'sdate', 0), secondsOf(ctx, 'edate', Number.POSITIVE_INFINITY)];
-  return ledger(ctx.world)
-    .contracts.filter(
-      (row) => mine.has(row.id) && row.start <= to && (row.end ?? Number.POSITIVE_INFINITY) >= from,
-    )
-    .map((row) => ({
-      id: row.id,
-      row: {
-        id: row.id,
-        instance_id: row.id,
-        type: 'charge',
-        description: `Instance ${row.id}`,
-        label: row.label,
-        amount: row.dollars,
-        start: row.start,
-        end: row.end,
-        timestamp: row.start,
-      },
-    }));
+type Kind = 'instance' | 'volume';
+
+/** What the caller has rented, and what it is. */
+function ownContracts(ctx: RouteContext): ReadonlyMap<number, Kind> {
+  const { tables } = ctx.world;
+  const { id } = callerOf(ctx).user;
+  const idsOf = (rows: readonly { readonly id: number; readonly userId: number }[], kind: Kind) =>
+    rows.filter(({ userId }) => userId === id).map((row) => [row.id, kind] as const);
+  return new Map([
+    ...idsOf([...Object.values(tables.volumes), ...Object.values(tables.endedVolumes)], 'volume'),
+    ...idsOf([...Object.values(tables.contracts), ...Object.values(tables.endedContracts)], 'instance'),
+  ]);
 }
 
-function secondsOf(ctx: RouteContext, name: string, fallback: number): number {
-  const text = ctx.query.get(name);
-  const value = text === null || text === '' ? Number.NaN : Number(text);
-  return Number.isFinite(value) ? value : fallback;
+/** The caller's rows of the ledger. */
+function ownCosts(ctx: RouteContext): readonly (LedgerRow & { readonly kind: Kind })[] {
+  const kinds = ownContracts(ctx);
+  return ledger(ctx.world).contracts.flatMap((cost) => {
+    const kind = kinds.get(cost.id);
+    return kind === undefined ? [] : [{ ...cost, kind }];
+  });
 }
 
+const titleOf = (kind: Kind, id: number): string => `${kind === 'volume' ? 'Volume' : 'Instance'} ${id}`;
+
+/** `GET /users/me/invoices`: charges of contracts that ran in the span asked for. */
 function invoices(ctx: RouteContext): Reply {
   const { user } = callerOf(ctx);
-  const charges = chargesOf(ctx);
+  const [from, to] = [secondsOf(ctx, 'sdate', 0), secondsOf(ctx, 'edate', Number.POSITIVE_INFINITY)];
+  const costs = ownCosts(ctx).filter(
+    ({ start, end }) => start <= to && (end ?? Number.POSITIVE_INFINITY) >= from,
+  );
   const live = Object.values(ctx.world.tables.contracts).filter((contract) => contract.userId === user.id);
   const running = live.reduce((sum, contract) => sum + contractMicros(contract, ctx.now), 0);
   return json({
     success: true,
-    invoices: charges.map(({ row }) => row),
+    invoices: costs.map(({ id, label, start, end, dollars, kind }) => ({
+      id,
+      instance_id: id,
+      type: 'charge',
+      description: titleOf(kind, id),
+      label,
+      amount: dollars,
+      start,
+      end,
+      timestamp: start,
+    })),
     current: {
       charges: running / 1e6,
       credit: creditMicros(ctx.world, user, ctx.now) / 1e6,
@@ -63,24 +67,74 @@ function invoices(ctx: RouteContext): Reply {
   });
 }
 
-function paged(ctx: RouteContext): Reply {
-  const query = readListQuery(ctx.query, { ...ctx.settings.lists, maxPage: 100 }, new Set());
-  const charges = chargesOf(ctx);
-  const page = pageOf(charges, query, (charge, column) => charge.row[column]);
-  return json({
-    success: true,
-    results: page.rows.map(({ row }) => row),
-    count: page.rows.length,
-    total: page.found,
-    next_token: page.nextToken,
+function secondsOf(ctx: RouteContext, name: string, fallback: number): number {
+  const text = ctx.query.get(name);
+  const value = text === null || text === '' ? Number.NaN : Number(text);
+  return Number.isFinite(value) ? value : fallback;
+}
+
+/** One charge per contract; `day` is the last one that it was billed for. */
+function charges(ctx: RouteContext): readonly Bill[] {
+  return ownCosts(ctx).map(({ id, label, start, end, dollars, kind }) => {
+    const until = end ?? secondOf(ctx.now);
+    const row = {
+      id,
+      instance_id: id,
+      type: kind,
+      source: `${kind}-${id}`,
+      description: titleOf(kind, id),
+      amount: dollars,
+      start,
+      end: until,
+      day: until,
+      items: [],
+      metadata: { label },
+    };
+    return { id, row };
   });
+}
+
+/** What was paid in: the credit that the account began with. */
+function payments(ctx: RouteContext): readonly Bill[] {
+  const { user } = callerOf(ctx);
+  const when = secondOf(user.createdAt);
+  const row = {
+    id: user.id,
+    type: 'credit',
+    source: 'stripe_payments',
+    description: 'Simulated payment',
+    amount: user.depositedMicros / 1e6,
+    start: when,
+    end: when,
+    when,
+    items: [],
+    metadata: { invoice_id: user.id },
+  };
+  return [{ id: user.id, row }];
+}
+
+/** A page of bills; `latest_first` turns the order round. */
+function paged(billsOf: (ctx: RouteContext) => readonly Bill[]): (ctx: RouteContext) => Reply {
+  return (ctx) => {
+    const query = readListQuery(ctx.query, { ...ctx.settings.lists, maxPage: 100 }, new Set());
+    const newestFirst = ctx.query.get('latest_first') === 'true';
+    const order = newestFirst ? [...query.order, { column: 'start', descending: true }] : query.order;
+    const page = pageOf(billsOf(ctx), { ...query, order }, (bill, column) => bill.row[column]);
+    return json({
+      success: true,
+      results: page.rows.map(({ row }) => row),
+      count: page.rows.length,
+      total: page.found,
+      next_token: page.nextToken,
+    });
+  };
 }
 
 export const billingRoutes: readonly Route[] = [
   endpoint('GET /api/v0/users/me/invoices', { category: 'billing_read' }, invoices),
-  endpoint('GET /api/v1/invoices', { category: 'billing_read' }, paged),
-  endpoint('GET /api/v0/invoices', { category: 'billing_read' }, paged),
-  endpoint('GET /api/v0/charges', { category: 'billing_read' }, paged),
+  endpoint('GET /api/v1/invoices', { category: 'billing_read' }, paged(payments)),
+  endpoint('GET /api/v0/invoices', { category: 'billing_read' }, paged(payments)),
+  endpoint('GET /api/v0/charges', { category: 'billing_read' }, paged(charges)),
   endpoint('GET /api/v0/users/me/machine-earnings', { category: 'billing_read' }, () =>
     json({ success: true, per_machine: [], per_day: [], summary: { total_gpu: 0, total_stor: 0 } }),
   ),

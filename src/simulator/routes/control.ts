@@ -6,6 +6,7 @@ import { badRequest, Refusal } from '../refusal.ts';
 import { numberField } from '../request-body.ts';
 import { BOTH, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import type { SimulatedTime } from '../simulated-time.ts';
+import type { ActiveFault } from '../world.ts';
 import { readWorld, worldJson } from '../world-document.ts';
 import type { WorldStore } from '../world-store.ts';
 import { tfaControlRoutes } from './tfa-control.ts';
@@ -37,7 +38,7 @@ export function controlRoutes(parts: ControlParts): readonly Route[] {
       path: '/sim/faults/:id',
       handler: (ctx) => deleteFault(ctx, parts.store),
     },
-    { ...control, method: 'DELETE', path: '/sim/faults', handler: deleteFaults },
+    { ...control, method: 'DELETE', path: '/sim/faults', handler: (ctx) => deleteFaults(ctx, parts.store) },
     { ...control, method: 'GET', path: '/sim/world', handler: showWorld },
     { ...control, method: 'PUT', path: '/sim/world', handler: (ctx) => putWorld(ctx, parts.store) },
     ...tfaControlRoutes,
@@ -79,13 +80,18 @@ function deleteFault(ctx: RouteContext, store: WorldStore): Reply {
   const id = Number(ctx.params.id);
   const fault = ctx.world.tables.faults[id];
   if (!fault) throw new Refusal(404, 'not_found', `There is no fault ${ctx.params.id} in force.`);
-  store.replace({ ...endOutage(ctx.world, fault), nextEventAt: 0 });
-  ctx.write.remove('faults', id);
+  endFault(ctx, store, fault);
   return SUCCESS;
 }
 
-function deleteFaults(ctx: RouteContext): Reply {
-  for (const fault of Object.values(ctx.world.tables.faults)) ctx.write.remove('faults', fault.id);
+/** Takes a fault away; an outage that it caused ends. */
+function endFault(ctx: RouteContext, store: WorldStore, fault: ActiveFault): void {
+  store.replace({ ...endOutage(ctx.world, fault), nextEventAt: 0 });
+  ctx.write.remove('faults', fault.id);
+}
+
+function deleteFaults(ctx: RouteContext, store: WorldStore): Reply {
+  for (const fault of Object.values(ctx.world.tables.faults)) endFault(ctx, store, fault);
   return SUCCESS;
 }
 

@@ -128,6 +128,18 @@ describe('worker groups', () => {
     expect((await service.call('GET /api/v0/autojobs/')).body.results).toEqual([]);
   });
 
+  test('a template that is not known here is kept by name, and workers are rented all the same', async () => {
+    const service = simulatedService();
+    const endpointId = await group(service);
+    const hash = '64fa2ed6c3c5b1ea';
+    const asked = { endpoint_id: endpointId, template_hash: hash, search_params: 'num_gpus=1' };
+    const { body } = await service.call('POST /api/v0/workergroups/', asked);
+    const [row] = (await service.call('GET /api/v0/workergroups/')).body.results;
+    expect(row).toMatchObject({ id: body.id, template_hash: hash, template_id: null });
+    service.advance(60);
+    expect((await service.call('GET /api/v0/instances/')).body.instances_found).toBeGreaterThan(0);
+  });
+
   test('need an endpoint that exists', async () => {
     const { status, body } = await simulatedService().call('POST /api/v0/workergroups/', {
       endpoint_name: 'no',

@@ -1,6 +1,7 @@
 import { microDollars } from '../../lib/money.ts';
 import { readEnv } from '../instances/container-options.ts';
 import { recycleContract } from '../instances/contract-state.ts';
+import { instanceRow } from '../instances/instance-row.ts';
 import { findTemplate } from '../instances/templates.ts';
 import { creditMicros, ratePerHour, rebill } from '../ledger.ts';
 import { badRequest, Refusal } from '../refusal.ts';
@@ -45,7 +46,7 @@ function winningPrice(ctx: RouteContext, contract: Contract): number {
   return (ctx.world.tables.offers[contract.offerId]?.minBidPerHour ?? 0) / 1e6;
 }
 
-/** Sets credit aside for one instance; a discount is told, prices stay as they are. */
+/** Sets credit aside for one instance; a discount and the months it lasts are told, prices stay as they are. */
 function prepay(ctx: RouteContext): Reply {
   const contract = ofPath(ctx);
   const amount = numberField(ctx.body, 'amount');
@@ -59,7 +60,8 @@ function prepay(ctx: RouteContext): Reply {
     prepaidMicros: contract.prepaidMicros + Math.round(amount * 1e6),
   });
   const hours = (amount * 1e6) / Math.max(1, ratePerHour(contract));
-  return json({ success: true, timescale: Math.round(hours * 100) / 100, discount_rate: 0.1 });
+  const months = Math.round((hours / ctx.settings.billing.hoursPerMonth) * 1000) / 1000;
+  return json({ success: true, timescale: months, discount_rate: 0.1 });
 }
 
 /** New image, environment or script; the container is made anew with them. */
@@ -69,8 +71,10 @@ function updateTemplate(ctx: RouteContext): Reply {
   if (!machine)
     throw new Refusal(404, 'no_such_instance', `Instance ${contract.id} has no machine any more.`);
   const options = { now: ctx.now, settings: ctx.settings, seed: ctx.world.seed, machine };
-  ctx.write.put('contracts', recycleContract(retemplated(ctx, contract), options));
-  return json({ success: true, updated_instance: contract.id });
+  const updated = recycleContract(retemplated(ctx, contract), options);
+  ctx.write.put('contracts', updated);
+  const row = instanceRow(updated, { world: ctx.world, profile: ctx.profile });
+  return json({ success: true, updated_instance: row });
 }
 
 function retemplated(ctx: RouteContext, contract: Contract): Contract {

@@ -35,8 +35,11 @@ export function userRow(world: World, user: User, profile: Profile): JsonObject 
   };
 }
 
+/** Public clients expect the key there, and take it out before they show the rest. */
 function current(ctx: RouteContext): Reply {
-  return json(userRow(ctx.world, callerOf(ctx).user, ctx.profile));
+  const { user, key } = callerOf(ctx);
+  const row = userRow(ctx.world, user, ctx.profile);
+  return json(ctx.profile === 'public' ? { ...row, api_key: key.secret } : row);
 }
 
 /** Any object is taken; the fields that a user owns are kept. */

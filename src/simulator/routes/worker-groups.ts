@@ -1,4 +1,4 @@
-import { findTemplate } from '../instances/templates.ts';
+import { knownTemplate } from '../instances/templates.ts';
 import type { JsonObject } from '../json.ts';
 import { readSearch } from '../market/search-query.ts';
 import { Refusal } from '../refusal.ts';
@@ -24,13 +24,13 @@ function create(ctx: RouteContext): Reply {
 
 /** A worker group of that endpoint with the fields of the body. */
 export function addWorkerGroup(ctx: RouteContext, target: EndpointGroupRow): WorkerGroupRow {
-  const template = findTemplate(ctx.world, ctx.body);
   const row: WorkerGroupRow = {
     id: ctx.write.nextId('workerGroup'),
     userId: target.userId,
     endpointId: target.id,
-    templateHash: template?.hashId ?? null,
-    templateId: template?.id ?? null,
+    templateHash: null,
+    templateId: null,
+    ...templateNamed(ctx),
     searchParams: searchParams(ctx.body) ?? '',
     launchArgs: stringField(ctx.body, 'launch_args') ?? '',
     gpuRamGB: numberField(ctx.body, 'gpu_ram') ?? DEFAULT_GPU_RAM_GB,
@@ -42,6 +42,15 @@ export function addWorkerGroup(ctx: RouteContext, target: EndpointGroupRow): Wor
   checkSearch(ctx, row);
   ctx.write.put('workerGroups', row);
   return row;
+}
+
+/** The template that a body names. One that is not known here may be a public one: its name is kept. */
+function templateNamed(ctx: RouteContext): Partial<Pick<WorkerGroupRow, 'templateHash' | 'templateId'>> {
+  const hash = stringField(ctx.body, 'template_hash') || stringField(ctx.body, 'template_hash_id') || null;
+  const id = integerField(ctx.body, 'template_id') ?? null;
+  if (hash === null && id === null) return {};
+  const known = knownTemplate(ctx.world, { hash, id });
+  return { templateHash: known?.hashId ?? hash, templateId: known?.id ?? id };
 }
 
 /** The caller's endpoint by `endpoint_id`, else by `endpoint_name`; undefined where neither is given or found. */
@@ -79,11 +88,10 @@ function ownGroup(ctx: RouteContext): WorkerGroupRow {
 /** Null keeps what there is. */
 function update(ctx: RouteContext): Reply {
   const row = ownGroup(ctx);
-  const template = findTemplate(ctx.world, ctx.body);
   const target = endpointNamed(ctx);
   const changed: WorkerGroupRow = {
     ...row,
-    ...(template ? { templateHash: template.hashId, templateId: template.id } : {}),
+    ...templateNamed(ctx),
     ...(target ? { endpointId: target.id, apiKey: target.apiKey } : {}),
     searchParams: searchParams(ctx.body) ?? row.searchParams,
     launchArgs: stringField(ctx.body, 'launch_args') ?? row.launchArgs,
