@@ -78,7 +78,11 @@ const rows: readonly Row[] = [
   { line: 'unlist volume 999999', code: 3, says: 'Volume listing does not exist' },
   { line: 'api GET /api/v0/nowhere/', code: 3, says: '' },
   { line: 'list instances --api-key nobody', code: 1, says: 'the API key is not accepted' },
-  { line: 'list instances --url http://127.0.0.1:1', code: 1, says: 'cannot be reached (ECONNREFUSED)' },
+  {
+    line: 'list instances --retry 1 --url http://127.0.0.1:1',
+    code: 1,
+    says: 'cannot be reached (ECONNREFUSED)',
+  },
   { line: 'list instances --url ftp://x', code: 1, says: 'must be an http or https address' },
   { line: 'list instances --url http://192.0.2.1', code: 1, says: 'our own rules refuse the address' },
   { line: 'status gpui/x --kubeconfig /no/such/file', code: 1, says: 'Name another kubeconfig or context' },

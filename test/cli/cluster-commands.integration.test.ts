@@ -1,0 +1,353 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { API_VERSION, endpointGroupResource } from '../../src/api/v1alpha1/names.ts';
+import { Interrupted } from '../../src/cli/command-error.ts';
+import type { KubeObject } from '../../src/runtime/kube-object.ts';
+import { until } from '../builders/until.ts';
+import {
+  deleteInstance,
+  goneFromCluster,
+  running,
+  useSharedBench,
+} from '../integration/gpu-instance-bench.ts';
+import { type ClusterPerson, clusterPerson } from './cluster.ts';
+import type { Ran, RunOptions } from './command-line.ts';
+
+/* Commands about cluster objects, against a real API server with the operator running. */
+
+const CANARY = 'canary-31f8a0';
+
+const shared = useSharedBench({ account: { adoption: 'Unlabelled' } });
+let person: ClusterPerson;
+let instanceId: number;
+
+beforeAll(async () => {
+  const bench = shared();
+  person = await clusterPerson(bench);
+  const env = [{ name: 'TOKEN', value: CANARY }];
+  const { status } = await running(bench, 'trainer', { ssh: true, env, onStart: `echo ${CANARY}` });
+  instanceId = status?.instanceId ?? 0;
+  await bench.kube.create(endpointGroupResource, {
+    apiVersion: API_VERSION,
+    kind: 'EndpointGroup',
+    metadata: { namespace: bench.namespace, name: 'chat' },
+    spec: {
+      replicas: 0,
+      coldWorkers: 0,
+      load: { type: 'Static', static: { load: '0' } },
+      template: { spec: { image: 'example/image:1', offers: [{ maxPricePerHour: '100' }] } },
+    },
+  } as KubeObject);
+});
+afterAll(() => person.leave());
+
+/** Runs a line in the namespace of the bench; what asks the marketplace is told where it listens. */
+const gpuRent = (line: string, options?: RunOptions): Promise<Ran> =>
+  person.cli.run(['-n', shared().namespace, ...line.split(' ')], options);
+const atMarketplace = (line: string, options?: RunOptions): Promise<Ran> =>
+  gpuRent(`--url ${person.url} ${line}`, options);
+
+describe('status', () => {
+  test('tells machine, money, timeline and what happens next of a GpuInstance', async () => {
+    const { exitCode, stdout } = await gpuRent('status gpui/trainer');
+    expect(exitCode).toBe(0);
+    for (const told of [`instance ${instanceId}`, '/h', 'SSH:', 'Conditions:', 'InstanceRented', 'Ready:'])
+      expect(stdout).toContain(told);
+    expect(stdout).not.toContain(CANARY);
+  });
+
+  test('knows every spelling of the kind, and gives the same as JSON', async () => {
+    for (const name of [
+      'trainer',
+      'gpuinstance/trainer',
+      'gpuinstances.gpurental.dev/trainer',
+      'GPUI/trainer',
+    ]) {
+      const { stdout } = await gpuRent(`status ${name} -o json`);
+      expect(JSON.parse(stdout)).toMatchObject({ object: 'gpui/trainer' });
+    }
+  });
+
+  test('tells of an account and of a group', async () => {
+    expect((await gpuRent('status gpuacct/default')).stdout).toContain('Machines can be rented');
+    await until('the group is seen', async () => (await gpuRent('status epg/chat')).stdout.includes('0 hot'));
+  });
+
+  test.each(['gpui/absent', 'epg/absent', 'gpuacct/absent'])('of %s ends with 3', async (name) => {
+    const { exitCode, stderr } = await gpuRent(`status ${name}`);
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain(`There is no ${name} in namespace ${shared().namespace}.`);
+  });
+});
+
+describe('explain', () => {
+  test('names the rule that fires, and changes nothing', async () => {
+    const before = await shared().instance('trainer');
+    const { exitCode, stdout } = await atMarketplace('explain gpui/trainer');
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(`machine ${instanceId} is running`);
+    expect(stdout).toMatch(/^Rule: +run$/m);
+    expect(stdout).toMatch(/^Would do: +nothing$/m);
+    expect((await shared().instance('trainer'))?.metadata.resourceVersion).toBe(
+      before?.metadata.resourceVersion,
+    );
+  });
+
+  test('tells what a paused object without a machine would do', async () => {
+    await shared().createInstance('held', { paused: true });
+    const { stdout } = await atMarketplace('explain gpui/held -o json');
+    expect(JSON.parse(stdout)).toMatchObject({ object: 'gpui/held', actions: [] });
+  });
+
+  test('tells the terms of the last scaling decision of a group', async () => {
+    const { exitCode, stdout } = await gpuRent('explain epg/chat');
+    expect(exitCode).toBe(0);
+    expect(stdout).not.toBe('');
+  });
+});
+
+describe('wait', () => {
+  test('ends with 0 once it is so', async () => {
+    const { exitCode, stdout } = await gpuRent('wait gpui/trainer --timeout 20s');
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'gpui/trainer is ready after 0s\n' });
+    expect(await gpuRent('wait gpui/trainer --for condition=Rented --timeout 5s')).toMatchObject({
+      exitCode: 0,
+    });
+    expect(await gpuRent('wait gpui/trainer --for phase=running --timeout 5s')).toMatchObject({
+      exitCode: 0,
+    });
+  });
+
+  test('ends with 4 when it is not so in time, and says what it waited for', async () => {
+    const { exitCode, stderr } = await gpuRent('wait gpui/trainer --for phase=Stopped --timeout 1s');
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain('gpui/trainer was not Stopped within 1s');
+  });
+
+  test('ends with 3 where there is nothing to wait for', async () => {
+    expect(await gpuRent('wait gpui/absent --timeout 5s')).toMatchObject({ exitCode: 3 });
+    expect(await gpuRent('wait gpui/absent --for delete')).toMatchObject({ exitCode: 0 });
+  });
+
+  test('waits for a deletion', async () => {
+    await running(shared(), 'leaving');
+    await deleteInstance(shared(), 'leaving');
+    expect(await gpuRent('wait gpui/leaving --for delete --timeout 30s')).toMatchObject({ exitCode: 0 });
+  });
+
+  test('is ended by a signal', async () => {
+    const abort = new AbortController();
+    const waiting = gpuRent('wait gpui/trainer --for phase=Stopped', { signal: abort.signal });
+    abort.abort(new Interrupted());
+    expect(await waiting).toMatchObject({ exitCode: 130, stderr: 'Interrupted.\n' });
+  });
+});
+
+describe('ssh', () => {
+  test('prints the command that opens a shell, with host keys of its own', async () => {
+    const { stdout } = await gpuRent('ssh gpui/trainer --print -- nvidia-smi -L');
+    expect(stdout).toMatch(/^ssh -p \d+ .*UserKnownHostsFile=\S+-trainer-\d+ .*root@\S+ nvidia-smi -L\n$/);
+  });
+
+  test('runs the ssh of the machine and ends as that ends', async () => {
+    const bin = join(person.cli.home, 'bin');
+    await mkdir(bin, { recursive: true });
+    const record = join(person.cli.home, 'ssh-arguments');
+    await writeFile(join(bin, 'ssh'), `#!/bin/sh\nprintf '%s\\n' "$@" > ${record}\nexit 7\n`, {
+      mode: 0o755,
+    });
+    const path = process.env.PATH;
+    process.env.PATH = `${bin}:${path}`;
+    try {
+      expect((await gpuRent('ssh gpui/trainer -i my.key')).exitCode).toBe(7);
+    } finally {
+      process.env.PATH = path;
+    }
+    expect(await readFile(record, 'utf8')).toContain('-i\nmy.key\n');
+  });
+
+  test('of a machine by its id asks the marketplace', async () => {
+    const { stdout } = await gpuRent(`ssh ${instanceId} --print`);
+    expect(stdout).toContain('root@');
+  });
+
+  test('of an object without a machine says why', async () => {
+    await shared().createInstance('idle', { paused: true });
+    const { exitCode, stderr } = await gpuRent('ssh gpui/idle');
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('It has no SSH address yet');
+  });
+});
+
+describe('logs', () => {
+  test('are those of the machine, of an object or by its id', async () => {
+    const [byName, byId] = await Promise.all([
+      atMarketplace('logs gpui/trainer --tail 1'),
+      gpuRent(`logs ${instanceId} --tail 1`),
+    ]);
+    expect(byName).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('container') });
+    expect(byId).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('container') });
+  });
+});
+
+describe('cost', () => {
+  test('tells each object and the sum, the sum not to scripts', async () => {
+    await running(shared(), 'second');
+    const { stdout } = await gpuRent('cost');
+    expect(stdout).toMatch(/^\S+ +trainer/m);
+    expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/total/);
+    const rows = JSON.parse((await gpuRent('cost -o json')).stdout) as { name: string; perHour: number }[];
+    expect(rows.map(({ name }) => name)).not.toContain('total');
+    expect(rows.find(({ name }) => name === 'trainer')?.perHour).toBeGreaterThan(0);
+    await deleteInstance(shared(), 'second');
+    await goneFromCluster(shared(), 'second');
+  });
+});
+
+describe('avoid', () => {
+  const hosts = async () => (await shared().account())?.status?.avoid?.map(({ id }) => id) ?? [];
+  const passes = async () => {
+    const before = shared().callsTo('GET', /\/instances\/$/).length;
+    await until('some polls', () => shared().callsTo('GET', /\/instances\/$/).length > before + 3);
+  };
+
+  test('add, list and clear take effect while the operator runs', async () => {
+    expect(await gpuRent('avoid add host/4711 --for 2h --reason Slow')).toMatchObject({ exitCode: 0 });
+    await passes();
+    expect(await hosts()).toContain(4711);
+    expect((await gpuRent('avoid list')).stdout).toMatch(/gpuacct\/default +host\/4711 +\S+ +1 +Slow/);
+    expect(await gpuRent('avoid clear host/4711')).toMatchObject({ exitCode: 0 });
+    await passes();
+    expect(await hosts()).not.toContain(4711);
+  });
+});
+
+describe('pause and resume', () => {
+  test('of a GpuInstance and of a group', async () => {
+    expect((await gpuRent('pause gpui/trainer epg/chat')).stdout).toBe(
+      'gpui/trainer paused\nepg/chat paused\n',
+    );
+    expect((await shared().instance('trainer'))?.spec.paused).toBe(true);
+    expect(await gpuRent('resume gpui/trainer epg/chat')).toMatchObject({ exitCode: 0 });
+    expect((await shared().instance('trainer'))?.spec.paused).toBe(false);
+  });
+});
+
+describe('import', () => {
+  test('writes a manifest that takes a machine over, and --apply creates it', async () => {
+    const found = await person.cli.run(['search', 'offers', '-o', 'json', '--order', 'dph_total-']);
+    const offer = String(JSON.parse(found.stdout)[0].id);
+    const made = await person.cli.run([
+      'create',
+      'instance',
+      offer,
+      '--image',
+      'ubuntu:24.04',
+      '--label',
+      '',
+      '-o',
+      'json',
+    ]);
+    const id = JSON.parse(made.stdout).id;
+    const { stdout, stderr } = await gpuRent(`import ${id} --policy Observe`);
+    expect(stderr).toBe('');
+    expect(stdout).toContain(`instanceId: ${id}`);
+    expect(await gpuRent(`import ${id} --policy Observe --name seen --apply`)).toMatchObject({ exitCode: 0 });
+    await until('it is observed', async () => (await shared().instance('seen'))?.status?.instanceId === id);
+    await deleteInstance(shared(), 'seen');
+    await goneFromCluster(shared(), 'seen');
+    await person.cli.run(['destroy', 'instance', String(id), '--yes']);
+  });
+
+  test('of a machine that is not there ends with 3', async () => {
+    expect(await gpuRent('import 999999')).toMatchObject({ exitCode: 3 });
+  });
+});
+
+describe('orphans', () => {
+  test('finds a machine of ours whose object is gone, and no other', async () => {
+    const bench = shared();
+    expect((await atMarketplace('orphans gpuacct/default -o json')).stdout).toBe('[]\n');
+    const { store } = bench.simulator;
+    const contract = bench.simulator.world().tables.contracts[instanceId];
+    if (!contract?.label) throw new Error('the machine has no label');
+    const id = store.nextId('contract');
+    store.put('contracts', { ...contract, id, label: `${contract.label.slice(0, -1)}0` });
+    const { stdout } = await atMarketplace('orphans gpuacct/default -o json');
+    expect(JSON.parse(stdout)).toMatchObject([{ instance: id, verdict: 'label forged' }]);
+    await person.cli.run(['destroy', 'instance', String(id), '--yes', '--force']);
+  });
+});
+
+describe('destroy instance', () => {
+  test('refuses a machine that an object owns', async () => {
+    const { exitCode, stderr } = await person.cli.run(['destroy', 'instance', String(instanceId), '--yes']);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('belongs to an operator');
+    expect(
+      shared()
+        .billing()
+        .some(({ id }) => id === instanceId),
+    ).toBe(true);
+  });
+});
+
+describe('plan -f', () => {
+  const manifest = (spec: unknown) =>
+    JSON.stringify({ apiVersion: API_VERSION, kind: 'GpuInstance', metadata: { name: 'planned' }, spec });
+
+  test('tells what would be rented, at which price, and who lost and why', async () => {
+    const stdin = manifest({ image: 'x', offers: [{ maxPricePerHour: '100' }] });
+    const { exitCode, stdout } = await gpuRent('plan -f - --why --no-cluster', { stdin });
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^gpui\/planned would rent offer \d+: .*\/h/);
+    expect(stdout).toMatch(/lost: /);
+  });
+
+  test('considers the limits of the account', async () => {
+    const stdin = manifest({ image: 'x', offers: [{ maxPricePerHour: '100' }] });
+    const { stdout } = await gpuRent('plan -f -', { stdin });
+    expect(stdout).toContain('limits and avoid list of gpuacct/default are considered');
+  });
+
+  test('ends with 3 where nothing matches, and tells which requirement to drop', async () => {
+    const stdin = manifest({ image: 'x', offers: [{ gpuNames: ['No Such GPU'], maxPricePerHour: '100' }] });
+    const { exitCode, stdout } = await gpuRent('plan -f -', { stdin });
+    expect(exitCode).toBe(3);
+    expect(stdout).toContain('would rent nothing');
+    expect(stdout).toMatch(/\d+ offers without /);
+  });
+
+  test('names the field that is wrong', async () => {
+    const stdin = manifest({ image: 'x', offers: [{ gpuCount: 'two', maxPricePerHour: '100' }] });
+    const { exitCode, stderr } = await gpuRent('plan -f -', { stdin });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('spec.offers.0.gpuCount');
+  });
+});
+
+describe('report', () => {
+  test('holds objects, events and checks, and no secret', async () => {
+    const folder = join(person.cli.home, 'report');
+    const { exitCode } = await gpuRent(`report --to ${folder}`);
+    expect(exitCode).toBe(0);
+    const names = await readdir(folder, { recursive: true });
+    const texts = await Promise.all(
+      names.filter((name) => name.endsWith('.yaml')).map((name) => readFile(join(folder, name), 'utf8')),
+    );
+    expect(names.some((name) => name.endsWith('GpuInstance-trainer.yaml'))).toBe(true);
+    expect(names).toContain('doctor.yaml');
+    for (const secret of [CANARY, shared().simulator.apiKey]) expect(texts.join('\n')).not.toContain(secret);
+    expect(texts.join('\n')).toContain('name: TOKEN');
+  });
+
+  test('is an archive that tar reads', async () => {
+    const path = join(person.cli.home, 'report.tar.gz');
+    expect(await gpuRent(`report --to ${path}`)).toMatchObject({ exitCode: 0 });
+    const { gunzipSync } = await import('node:zlib');
+    const archive = gunzipSync(await readFile(path)).toString('latin1');
+    expect(archive).toContain('doctor.yaml');
+    expect(archive).not.toContain(CANARY);
+  });
+});
