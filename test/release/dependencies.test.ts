@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+const manifest = z
+  .looseObject({ dependencies: z.record(z.string(), z.string()) })
+  .parse(JSON.parse(read('package.json')));
+const locked = z
+  .looseObject({
+    packages: z.record(
+      z.string(),
+      z.looseObject({
+        version: z.string().optional(),
+        integrity: z.string().optional(),
+        license: z.string().optional(),
+        hasInstallScript: z.boolean().optional(),
+        dev: z.boolean().optional(),
+        link: z.boolean().optional(),
+      }),
+    ),
+  })
+  .parse(JSON.parse(read('package-lock.json'))).packages;
+
+const names = Object.keys(manifest.dependencies);
+const LICENCES = ['MIT', 'Apache-2.0', 'ISC', 'Unlicense', 'PSF-2.0'];
+/** What runtime packages bring, too; a link is the pinned Node of `tools`. */
+const shipped = Object.entries(locked).filter(
+  ([path, { dev, link }]) => path.startsWith('node_modules/') && dev !== true && link !== true,
+);
+
+test('at most ten packages run in production', () => {
+  expect(names.length).toBeLessThanOrEqual(10);
+});
+
+test.for(names)('%s has an exact version and a reason in the page of dependencies', (name) => {
+  expect(manifest.dependencies[name]).toMatch(/^\d+\.\d+\.\d+$/);
+  expect(locked[`node_modules/${name}`]?.version).toBe(manifest.dependencies[name]);
+  const rows = read('docs/dependencies.md')
+    .split('\n')
+    .filter((line) => line.startsWith('|') && line.includes(`\`${name}\` |`));
+  expect(rows).toHaveLength(1);
+});
+
+test('nothing that ships runs a script at its installation', () => {
+  expect(
+    shipped.flatMap(([path, { hasInstallScript }]) => (hasInstallScript === true ? [path] : [])),
+  ).toEqual([]);
+});
+
+test('everything that ships has a hash and a licence that is allowed', () => {
+  expect(shipped.length).toBeGreaterThan(names.length);
+  const unproven = shipped.filter(
+    ([, { integrity, license = '' }]) => integrity === undefined || !LICENCES.includes(license),
+  );
+  expect(unproven.map(([path]) => path)).toEqual([]);
+});
