@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findCondition, setConditions } from './conditions.ts';
+import { findCondition, MAX_MESSAGE_BYTES, setConditions } from './conditions.ts';
 import type { Condition } from './kube-object.ts';
 
 const before: readonly Condition[] = [
@@ -63,14 +63,14 @@ test('the same decision gives the same conditions, whatever the time', () => {
   expect(decide(first, 'T9')).toEqual(first);
 });
 
-test('a message is cut to what metav1.Condition takes', () => {
+test('a message is cut to what definitions take, or no status could be written', () => {
   const [cut] = setConditions({
     previous: [],
     wanted: [{ ...ready, message: 'ü'.repeat(20_000) }],
     generation: undefined,
     now: 'T1',
   });
-  expect(Buffer.byteLength(cut?.message ?? '')).toBeLessThanOrEqual(32_768);
+  expect(Buffer.byteLength(cut?.message ?? '')).toBeLessThanOrEqual(MAX_MESSAGE_BYTES);
   expect(cut).not.toHaveProperty('observedGeneration');
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { customResourceDefinition } from '../../scripts/generate/custom-resource-definition.ts';
 import { annotatedSchema, type JsonSchema } from '../../scripts/generate/json-schema.ts';
 import { definitions } from '../../src/api/v1alpha1/definitions.ts';
+import { MAX_MESSAGE_BYTES } from '../../src/runtime/conditions.ts';
 
 interface Field {
   readonly path: string;
@@ -85,6 +86,11 @@ describe('every schema', () => {
       const schema = customResourceDefinition(kind).spec.versions[0]?.schema.openAPIV3Schema;
       expect(schema?.properties.status.default).toEqual({ observedGeneration: -1 });
     }
+  });
+
+  test('takes the longest message that is ever written', () => {
+    const messages = all.filter(({ path }) => path.endsWith('.status.conditions[].message'));
+    expect(messages.map(({ schema }) => schema.maxLength)).toEqual(definitions.map(() => MAX_MESSAGE_BYTES));
   });
 
   test('keeps conditions apart by type', () => {
