@@ -23,7 +23,9 @@ function stepInto(value: unknown, names: readonly string[]): unknown {
   const [name, ...rest] = names;
   if (name === undefined) return value;
   if (typeof whole !== 'object' || whole === null || !(name in whole))
-    throw new Error(`the example status has no ${name}`);
+    throw new Error(
+      `no example of the status field ${name}: write one into scripts/generate/status-examples.ts`,
+    );
   return stepInto((whole as Readonly<Record<string, unknown>>)[name], rest);
 }
 
