@@ -4,11 +4,14 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 const CLI = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
+const END_WITH_PARENT = join(import.meta.dirname, 'end-with-parent.ts');
 
 /** A `gpu-rent` process of the demo; all it prints goes to its log file. */
 export interface RunningProcess {
   readonly name: string;
   readonly logPath: string;
+  /** Undefined where it could not be started. */
+  readonly pid: number | undefined;
   /** The first line on stdout that is JSON. */
   readonly ready: Promise<Record<string, unknown>>;
   /** Resolves with a sentence as soon as it has ended. */
@@ -26,7 +29,10 @@ function endOf(child: ChildProcess, name: string, logPath: string): Promise<stri
   });
 }
 
-/** Starts `gpu-rent <args>` under the Node that runs this script, from its sources unless `entry` names a bundle. */
+/**
+ * Starts `gpu-rent <args>` under the Node that runs this script, from its sources unless `entry` names a bundle. It
+ * ends with this process, even where that is killed.
+ */
 export function startGpuRent(options: {
   readonly name: string;
   readonly args: readonly string[];
@@ -37,23 +43,26 @@ export function startGpuRent(options: {
   const { name } = options;
   const logPath = join(options.logFolder, `${name}.log`);
   const log = createWriteStream(logPath);
-  const child = spawn(process.execPath, [options.entry ?? CLI, ...options.args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const program = ['--import', END_WITH_PARENT, options.entry ?? CLI];
+  const child = spawn(process.execPath, [...program, ...options.args], {
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },
     // Ctrl-C reaches this script alone, which then ends its processes in the right order.
     detached: true,
   });
   const ended = endOf(child, name, logPath);
-  child.stderr.pipe(log, { end: false });
+  const { stdout, stderr } = child;
+  if (!stdout || !stderr) throw new TypeError('a process was started without the pipes that it was given');
+  stderr.pipe(log, { end: false });
   const ready = new Promise<Record<string, unknown>>((resolve, reject) => {
-    createInterface({ input: child.stdout }).on('line', (line) => {
+    createInterface({ input: stdout }).on('line', (line) => {
       log.write(`${line}\n`);
       if (line.startsWith('{')) resolve(JSON.parse(line));
     });
     void ended.then((why) => reject(new Error(why)));
   });
   ready.catch(() => {});
-  return { name, logPath, ready, ended, stop: () => stopChild(child, ended) };
+  return { name, logPath, pid: child.pid, ready, ended, stop: () => stopChild(child, ended) };
 }
 
 async function stopChild(child: ChildProcess, ended: Promise<string>): Promise<void> {
