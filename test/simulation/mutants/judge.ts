@@ -25,7 +25,10 @@ export async function judge(mutant: Mutant, options: JudgeOptions): Promise<Kill
     }
     const simulated = await bySimulation(options);
     if (simulated) return sameFinding(simulated, known) ? known : simulated;
-    const failing = await failingTests(workspace, [`src/${dirname(mutant.file)}`, 'src/controllers']);
+    const failing = await failingTests(workspace, [
+      `src/${dirname(mutant.file)}`,
+      'src/controllers/gpu-instance',
+    ]);
     takeOut();
     return await provenByTest(workspace, failing);
   } finally {
@@ -79,8 +82,8 @@ interface TestReport {
 async function failingTests({ folder }: Workspace, paths: readonly string[]): Promise<Failing> {
   const startedAt = performance.now();
   const written = join(folder, 'unit-report.json');
-  const reporter = ['--reporter', 'json', '--outputFile', written];
-  await run(folder, ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit', ...reporter, ...paths]);
+  const options = ['--project', 'unit', '--no-isolate', '--reporter', 'json', '--outputFile', written];
+  await run(folder, ['node_modules/vitest/vitest.mjs', 'run', ...options, ...paths]);
   const report: TestReport = JSON.parse(readFileSync(written, 'utf8'));
   const tests = report.testResults.flatMap(({ name: path, assertionResults }) =>
     assertionResults
