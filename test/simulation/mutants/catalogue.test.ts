@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { MUTANTS } from './catalogue.ts';
+import { readKnownKills } from './known-kills.ts';
+import { reportOf } from './report.ts';
 import { mutated } from './workspace.ts';
 
 const SOURCES = join(import.meta.dirname, '..', '..', '..', 'src');
@@ -14,4 +16,14 @@ test('there are at least forty mutants, each with a name of its own', () => {
 test.for(MUTANTS)('$name still fits its source', (mutant) => {
   const source = readFileSync(join(SOURCES, mutant.file), 'utf8');
   expect(mutated(source, mutant)).not.toBe(source);
+});
+
+test('the page of mutants says what is known to kill each', () => {
+  const page = readFileSync(join(SOURCES, '..', 'docs', 'mutants.md'), 'utf8');
+  expect(page).toBe(reportOf(MUTANTS, readKnownKills()));
+});
+
+test('what killed a mutant belongs to one that there is', () => {
+  const names = new Set(MUTANTS.map(({ name }) => name));
+  expect([...readKnownKills().keys()].filter((name) => !names.has(name))).toEqual([]);
 });

@@ -25,7 +25,7 @@ ${rows.join('\n')}
 }
 
 function rowOf({ name, loses }: Mutant, found: Kill | undefined): string {
-  if (!found) return `| ${name} | ${loses} | | **survived** | |`;
+  if (!found) return `| ${name} | ${loses} | | **not killed** | |`;
   const cells = [name, loses, found.broken, nameOf(found.finding), String(found.seconds)];
   return `| ${cells.map((cell) => cell.replaceAll('|', '/').replaceAll('\n', ' ')).join(' | ')} |`;
 }
