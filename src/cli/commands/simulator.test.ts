@@ -1,6 +1,7 @@
+import { tmpdir } from 'node:os';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { readFlags, simulatorCommand } from './simulator.ts';
+import { readFlags, runSimulator, simulatorCommand } from './simulator.ts';
 
 /** Runs the command until it has printed its line. */
 async function ready(options: Record<string, unknown>) {
@@ -21,6 +22,12 @@ async function ready(options: Record<string, unknown>) {
   };
   return { line, stop: end };
 }
+
+const quiet = () => ({
+  stdout: new PassThrough(),
+  stderr: new PassThrough(),
+  signal: new AbortController().signal,
+});
 
 describe('gpu-rent simulator', () => {
   test('prints one JSON line when ready, serves, and ends with 0', async () => {
@@ -48,11 +55,34 @@ describe('gpu-rent simulator', () => {
   });
 
   test.each([
-    [{ port: 'http' }, /--port: "http"/],
-    [{ timeScale: '-1' }, /--time-scale: "-1"/],
+    [{ port: 'http' }, /--port: "http" is not a whole number from 0 to 65535/],
+    [{ port: '70000' }, /--port: "70000"/],
+    [{ timeScale: '-1' }, /--time-scale: "-1" is not a number of at least 0/],
     [{ seed: '' }, /--seed/],
+    [{ seed: '1.5' }, /--seed: "1.5"/],
+    [{ offers: '0' }, /--offers: "0"/],
+    [{ apiKey: '' }, /--api-key/],
     [{ profile: 'both' }, /--profile: "both"/],
   ])('%j is refused with the name of the flag', (options, reason) => {
     expect(() => readFlags(options)).toThrow(reason);
+  });
+
+  test('a port that is taken is named, with what to do', async () => {
+    const { line, stop } = await ready({ offers: '1' });
+    const { port } = new URL(JSON.parse(line).url);
+    await expect(runSimulator(readFlags({ port, offers: '1' }), quiet())).rejects.toMatchObject({
+      message: `--port: ${port} on 127.0.0.1 is in use.`,
+      remedy: expect.stringContaining('another port'),
+      exitCode: 1,
+    });
+    await stop();
+  });
+
+  test('a data file that cannot be used is named, with what to do', async () => {
+    await expect(runSimulator(readFlags({ data: tmpdir() }), quiet())).rejects.toMatchObject({
+      message: expect.stringContaining(`--data: cannot keep a world in ${tmpdir()}`),
+      remedy: expect.stringContaining('Name a file'),
+      exitCode: 1,
+    });
   });
 });

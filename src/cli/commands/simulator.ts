@@ -1,27 +1,26 @@
+import type { Profile } from '../../simulator/route.ts';
 import { createSimulator, type SimulatorOptions } from '../../simulator/simulator.ts';
+import type { WorldFile } from '../../simulator/world-file.ts';
 import type { Command, CommandContext, OptionValues } from '../command.ts';
+import { failed, usageError } from '../command-error.ts';
+import { numberOption, switchOption, textOption } from '../option-values.ts';
 
 /** Flags of `gpu-rent simulator`, parsed. */
 export interface SimulatorFlags {
   readonly port: number;
-  readonly profile: 'specification' | 'public';
+  readonly profile: Profile;
   readonly seed: number;
   readonly timeScale: number;
-  readonly apiKey?: string;
+  readonly apiKey: string | undefined;
   readonly control: boolean;
-  readonly data?: string;
-  readonly bootScale?: number;
-  readonly listLag?: number;
-  readonly offers?: number;
+  readonly data: string | undefined;
+  readonly bootScale: number | undefined;
+  readonly listLag: number | undefined;
+  readonly offers: number | undefined;
   /** Listen on loopback for the ports of running machines. */
-  readonly serveMachines?: boolean;
+  readonly serveMachines: boolean;
   /** False switches rate limits off. */
   readonly rateLimits: boolean;
-}
-
-/** A usage error: exit code 2. */
-class UsageError extends Error {
-  readonly exitCode = 2;
 }
 
 export const simulatorCommand: Command = {
@@ -72,7 +71,7 @@ export async function runSimulator(
       context.stderr.write(`simulator: ${error instanceof Error ? error.stack : String(error)}\n`),
   });
   try {
-    const listening = await simulator.listen(flags.port);
+    const listening = await simulator.listen(flags.port).catch(refusedPort(flags.port));
     const control = flags.control ? `${listening.url}/sim` : null;
     context.stdout.write(`${JSON.stringify({ url: listening.url, apiKey: simulator.apiKey, control })}\n`);
     await aborted(context.signal);
@@ -84,13 +83,26 @@ export async function runSimulator(
 }
 
 /** Loaded only where a file is asked for: SQLite costs start-up time. */
-async function openFile(path: string) {
+async function openFile(path: string): Promise<WorldFile> {
   const { openWorldFile } = await import('../../simulator/world-file.ts');
   try {
     return openWorldFile(path);
   } catch (error) {
-    throw new UsageError(`--data: cannot open ${path} as a SQLite file: ${(error as Error).message}`);
+    const why = error instanceof Error ? error.message : String(error);
+    const remedy = 'Name a file of its own for this simulator; it is made where there is none.';
+    throw failed(`--data: cannot keep a world in ${path}: ${why}.`, remedy, error);
   }
+}
+
+/** A port that cannot be had, in words that say which and what to do. */
+function refusedPort(port: number): (error: unknown) => never {
+  return (error) => {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const remedy = 'Choose another port, or 0 for a free one.';
+    if (code === 'EADDRINUSE') throw failed(`--port: ${port} on 127.0.0.1 is in use.`, remedy, error);
+    if (code === 'EACCES') throw failed(`--port: this user may not listen on ${port}.`, remedy, error);
+    throw error;
+  };
 }
 
 function optionsOf(flags: SimulatorFlags): SimulatorOptions {
@@ -99,7 +111,7 @@ function optionsOf(flags: SimulatorFlags): SimulatorOptions {
     seed: flags.seed,
     timeScale: flags.timeScale,
     control: flags.control,
-    machineServer: flags.serveMachines === true,
+    machineServer: flags.serveMachines,
     ...(flags.apiKey === undefined ? {} : { apiKey: flags.apiKey }),
     ...(flags.offers === undefined ? {} : { catalog: flags.offers }),
     settings: {
@@ -110,39 +122,40 @@ function optionsOf(flags: SimulatorFlags): SimulatorOptions {
   };
 }
 
-/** Flags from commander's strings; a value that is no number names its flag. */
+/** Flags from commander's strings; a value that cannot be used names its flag and what it takes. */
 export function readFlags(options: OptionValues): SimulatorFlags {
-  const number = (name: string, flag: string, fallback?: number): number | undefined => {
-    const value = options[name];
-    if (value === undefined) return fallback;
-    const parsed = Number(value);
-    if (typeof value === 'boolean' || value === '' || !Number.isFinite(parsed) || parsed < 0) {
-      throw new UsageError(`${flag}: "${String(value)}" is not a number of 0 or more.`);
-    }
-    return parsed;
-  };
-  const profile = options.profile ?? 'public';
-  if (profile !== 'public' && profile !== 'specification') {
-    throw new UsageError(`--profile: "${String(profile)}" is neither public nor specification.`);
-  }
-  return withoutUndefined({
-    port: number('port', '--port', 0),
-    profile,
-    seed: number('seed', '--seed', 1),
-    timeScale: number('timeScale', '--time-scale', 1),
-    apiKey: typeof options.apiKey === 'string' ? options.apiKey : undefined,
-    control: options.control === true,
-    data: typeof options.data === 'string' ? options.data : undefined,
-    bootScale: number('bootScale', '--boot-scale'),
-    listLag: number('listLag', '--list-lag'),
-    offers: number('offers', '--offers'),
-    serveMachines: options.serveMachines === true,
+  const atLeast0 = (flag: string): number | undefined => numberOption(options, flag, { min: 0 });
+  const whole = (flag: string, min: number): number | undefined =>
+    numberOption(options, flag, { min, whole: true });
+  return {
+    port: numberOption(options, '--port', { min: 0, max: 65_535, whole: true }) ?? 0,
+    profile: readProfile(options),
+    seed: whole('--seed', 0) ?? 1,
+    timeScale: atLeast0('--time-scale') ?? 1,
+    apiKey: readKey(options),
+    control: switchOption(options, '--control'),
+    data: textOption(options, '--data'),
+    bootScale: atLeast0('--boot-scale'),
+    listLag: atLeast0('--list-lag'),
+    offers: whole('--offers', 1),
+    serveMachines: switchOption(options, '--serve-machines'),
     rateLimits: options.rateLimits !== false,
-  }) as unknown as SimulatorFlags;
+  };
 }
 
-function withoutUndefined(values: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+function readProfile(options: OptionValues): Profile {
+  const profile = textOption(options, '--profile') ?? 'public';
+  if (profile === 'public' || profile === 'specification') return profile;
+  throw usageError(`--profile: "${profile}" is neither public nor specification.`);
+}
+
+function readKey(options: OptionValues): string | undefined {
+  const key = textOption(options, '--api-key');
+  if (key === undefined || /^\S+$/.test(key)) return key;
+  throw usageError(
+    '--api-key: a key has at least one character and no spaces.',
+    'Leave it out to have one drawn.',
+  );
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
