@@ -58,6 +58,10 @@ export class Figures {
     return (user + system) / 60e6;
   }
 
+  get schedules(): number {
+    return this.#schedules;
+  }
+
   get violations(): number {
     return this.#violations;
   }

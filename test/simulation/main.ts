@@ -1,31 +1,37 @@
 /**
  * `make simulate`: the production operator under seeded faults. From the environment: MODE (swarm, systematic,
- * sequences), SEEDS (how many), FIRST_SEED, SEED (replays one), MINUTES (ends then). Exit 1 on a violation.
+ * sequences), SEEDS (how many), FIRST_SEED, SEED (replays one), MINUTES (ends then), PAIRS (0: singles only).
+ * The last line on stdout is one JSON object; exit 1 on a violation, 2 where a setting means nothing.
  */
 import { Figures } from './figures.ts';
 import { type Mode, runSchedule } from './schedule.ts';
 import { runSequences } from './sequences.ts';
+import { readSettings, type SearchMode, type Settings, SettingsError } from './settings.ts';
 import { shrink } from './shrink.ts';
 import { type Planned, replayPlan, runSystematic } from './systematic.ts';
 
 const MODES: readonly Mode[] = ['sweeperOff', 'all'];
 /** Stories are long; more of them than this help nobody. */
 const MOST_STORIES = 3;
+const PROGRESS_EVERY_MS = 30_000;
 
-const number = (name: string, otherwise: number): number => Number(process.env[name] ?? otherwise);
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
+/** One run: what is looked for, for how long, and what was found. */
+interface Run {
+  readonly settings: Settings;
+  readonly figures: Figures;
+  readonly goOn: () => boolean;
+}
+
 /** Runs one way of looking for violations. */
-type Search = (figures: Figures, goOn: () => boolean) => Promise<void>;
+type Search = (run: Run) => Promise<void>;
 
-const SEARCHES: Readonly<Record<string, Search>> = { swarm, systematic, sequences };
+const SEARCHES: Readonly<Record<SearchMode, Search>> = { swarm, systematic, sequences };
 
-async function swarm(figures: Figures, goOn: () => boolean): Promise<void> {
-  const only = process.env['SEED'];
-  const first = only === undefined ? number('FIRST_SEED', Math.floor(Date.now() / 1000)) : Number(only);
-  const count = only === undefined ? number('SEEDS', process.env['MINUTES'] ? 1e9 : 100) : 1;
-  say(`Seeds from ${first}, each with and without the sweeper`);
-  for (let seed = first; seed < first + count && goOn(); seed += 1) {
+async function swarm({ settings: { firstSeed, seeds }, figures, goOn }: Run): Promise<void> {
+  say(`Seeds from ${firstSeed}, each with and without the sweeper`);
+  for (let seed = firstSeed; seed < firstSeed + seeds && goOn(); seed += 1) {
     for (const mode of MODES) {
       const result = await runSchedule({ seed, mode, keepTrace: false });
       figures.add({ ...result, mode, violations: result.violations.length });
@@ -35,9 +41,12 @@ async function swarm(figures: Figures, goOn: () => boolean): Promise<void> {
 }
 
 async function tellSeed(seed: number, mode: Mode): Promise<void> {
+  say(`\nSeed ${seed}, ${mode}: a promise is broken; looking for the shortest fault list that breaks it`);
   const { faults, result } = await shrink({ seed, mode });
   const list = faults.map(({ index, kind }) => `${index} ${kind}`);
-  tellStory(`Seed ${seed}, ${mode}; shortest fault list: ${JSON.stringify(list)}`, result.trace);
+  const [first] = result.violations;
+  const title = `Seed ${seed}, ${mode}: ${first?.invariant} ${first?.text}`;
+  tellStory(`${title}\nShortest fault list: ${JSON.stringify(list)}`, result.trace);
   say(`Replay: SEED=${seed} make simulate`);
 }
 
@@ -49,9 +58,8 @@ function tellStory(title: string, trace: readonly string[]): void {
   for (const line of trace) say(line);
 }
 
-async function systematic(figures: Figures, goOn: () => boolean): Promise<void> {
+async function systematic({ settings: { pairs }, figures, goOn }: Run): Promise<void> {
   const broken: Planned[] = [];
-  const pairs = process.env['PAIRS'] !== '0';
   const coverage = await runSystematic({
     pairs,
     goOn,
@@ -74,9 +82,10 @@ async function systematic(figures: Figures, goOn: () => boolean): Promise<void> 
   }
 }
 
-async function sequences(figures: Figures, goOn: () => boolean): Promise<void> {
+async function sequences({ settings, figures, goOn }: Run): Promise<void> {
+  say(`Sequences of seed ${settings.firstSeed}`);
   await runSequences({
-    seed: number('SEED', number('FIRST_SEED', 1)),
+    seed: settings.firstSeed,
     goOn,
     onSequence: ({ name, result }) => {
       figures.add({ ...result, mode: 'sweeperOff', violations: result.violations.length });
@@ -86,15 +95,37 @@ async function sequences(figures: Figures, goOn: () => boolean): Promise<void> {
   });
 }
 
+/** True until time is up or Ctrl-C was pressed; what was found so far is told then. Says now and then how far it is. */
+function untilStopped(figures: Figures, minutes: number): () => boolean {
+  let isStopped = false;
+  let toldAt = performance.now();
+  process.once('SIGINT', () => {
+    isStopped = true;
+    say('Ending after this schedule; Ctrl-C again ends at once');
+  });
+  return () => {
+    if (performance.now() - toldAt > PROGRESS_EVERY_MS) {
+      toldAt = performance.now();
+      say(
+        `${figures.schedules} schedules, ${figures.violations} violations, ${figures.minutes.toFixed(1)} min`,
+      );
+    }
+    return !isStopped && figures.minutes < minutes;
+  };
+}
+
 async function main(): Promise<void> {
-  const mode = process.env['MODE'] ?? 'swarm';
-  const search = SEARCHES[mode];
-  if (!search) throw new Error(`MODE=${mode}: write one of ${Object.keys(SEARCHES).join(', ')}`);
-  const minutes = number('MINUTES', Number.POSITIVE_INFINITY);
+  const settings = readSettings(process.env);
   const figures = new Figures();
-  await search(figures, () => figures.minutes < minutes);
+  await SEARCHES[settings.mode]({ settings, figures, goOn: untilStopped(figures, settings.minutes) });
   process.stdout.write(`${JSON.stringify(figures.summary())}\n`);
   process.exitCode = figures.violations > 0 ? 1 : 0;
 }
 
-await main();
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof SettingsError)) throw error;
+  say(error.message);
+  process.exitCode = 2;
+}

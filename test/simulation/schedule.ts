@@ -61,7 +61,7 @@ const LOOK_EVERY_MS = 20 * SECOND;
 /** How often a person looks at what is reported, and acts as the messages ask. */
 const PERSON_LOOKS_EVERY_MS = 120 * SECOND;
 /** Every so many seeds silence is watched to the end of the time that recovery may take, however soon all was well. */
-const LONG_WATCH_EVERY = 8;
+const LONG_WATCH_EVERY = 7;
 const COPY_LABELS_AT_MS = 120 * SECOND;
 /** The third object of every second schedule is a group, which has up to three workers. */
 const GROUP_EVERY = 2;
