@@ -119,6 +119,8 @@ const group: Required<EndpointGroupStatus> = {
     queueCapacity: '210.5',
     hotCapacity: '233.889',
     totalCapacity: '600',
+    heldHotCapacity: '233.889',
+    heldTotalCapacity: '600',
     hotNeed: 3,
     totalNeed: 5,
     hot: 3,

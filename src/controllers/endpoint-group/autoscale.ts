@@ -75,6 +75,8 @@ export interface ScalingTerms {
   readonly readyCapacity: number;
   readonly perf: number | undefined;
   readonly capacities: Capacities;
+  /** The largest hot and total capacity of the down window. */
+  readonly held: Pick<Capacities, 'hot' | 'total'>;
   /** Before windows, ramp and maximum. */
   readonly hotNeed: number;
   readonly totalNeed: number;
@@ -114,9 +116,17 @@ export function autoscale(input: ScalingInput): ScalingDecision {
   const hot = limitHot(input, { ...wanted, inPanic });
   const needs = needsOf(input, capacities, wanted.hot);
   const heldTotal = totalCount(input.workers, held.total, input.perf);
-  const total = limitTotal(input, Math.max(heldTotal, options.coldWorkers, hot.hot, wanted.hot));
+  const pooled = Math.max(heldTotal, options.coldWorkers, hot.hot, wanted.hot);
+  const total = limitTotal(input, pooled, hot.hot);
   return {
-    terms: { ...measured, ...needs, waiting: input.waiting, perf: input.perf, capacities },
+    terms: {
+      ...measured,
+      ...needs,
+      waiting: input.waiting,
+      perf: input.perf,
+      capacities,
+      held: { hot: held.hot, total: held.total },
+    },
     isPanic,
     hot: hot.hot,
     total,
@@ -224,16 +234,20 @@ function atZero(input: ScalingInput): WantedHot {
 
 /** Doubtful metrics and panic forbid decreases, missing ones increases too; the ramp bounds increases; the maximum bounds all. */
 function limitHot(input: ScalingInput, wanted: WantedHot & { readonly inPanic: boolean }): WantedHot {
-  const { options, metrics } = input;
+  const { options } = input;
   const limited = input.replicas === undefined ? unshrunk(input, wanted) : wanted;
   const { maxWorkers } = options;
   const present = hotOf(input.workers).length;
-  const isBlind = metrics === 'missing' && !input.wakeAsked && input.replicas === undefined;
   const known = Math.max(present, Math.min(input.memory.hot, maxWorkers));
-  if (isBlind && limited.hot > known) return capped(known, 'MetricsMissing', maxWorkers);
+  if (isBlind(input) && limited.hot > known) return capped(known, 'MetricsMissing', maxWorkers);
   const ramp = present + Math.max(LEAST_RAMP, present);
   if (present > 0 && limited.hot > ramp) return capped(ramp, 'RampUp', maxWorkers);
   return capped(limited.hot, limited.rule, maxWorkers);
+}
+
+/** Nothing says what is needed: the group is kept as it is. */
+function isBlind({ metrics, wakeAsked, replicas }: ScalingInput): boolean {
+  return metrics === 'missing' && !wakeAsked && replicas === undefined;
 }
 
 function unshrunk(input: ScalingInput, wanted: WantedHot & { readonly inPanic: boolean }): WantedHot {
@@ -249,8 +263,9 @@ function capped(hot: number, rule: ScalingRule, maxWorkers: number): WantedHot {
   return hot > maxWorkers ? { hot: maxWorkers, rule: 'MaxWorkers' } : { hot, rule };
 }
 
-function limitTotal(input: ScalingInput, wanted: number): number {
+function limitTotal(input: ScalingInput, wanted: number, hot: number): number {
   const present = input.workers.filter((worker) => worker.role !== 'leaving').length;
+  if (isBlind(input)) return Math.min(Math.max(present, hot), input.options.maxWorkers);
   const kept = input.metrics === 'told' || input.replicas !== undefined ? wanted : Math.max(wanted, present);
   return Math.min(kept, input.options.maxWorkers);
 }

@@ -41,7 +41,12 @@ export function sentenceOf(terms: Omit<Terms, 'explanation'>): string {
 export function explainGroup({ spec, status }: Pick<EndpointGroup, 'spec' | 'status'>): readonly string[] {
   const terms = status?.autoscaling;
   if (!terms) return ['Nothing has been decided yet.'];
-  return [...measuredLines(terms), ...capacityLines(terms, spec), ...workerLines(terms, spec)];
+  return [
+    ...measuredLines(terms),
+    ...capacityLines(terms, spec),
+    ...windowLines(terms),
+    ...workerLines(terms, spec),
+  ];
 }
 
 function measuredLines(terms: Terms): readonly string[] {
@@ -60,6 +65,14 @@ function capacityLines(terms: Terms, spec: EndpointGroupSpec): readonly string[]
     `queue           waiting ${terms.queue} / targetQueueTime ${spec.targetQueueTime} = ${terms.queueCapacity} /s`,
     `hot             max(rate, queue) = ${terms.hotCapacity} /s`,
     `hot and cold    max(${spec.coldMultiplier} × max(longest load ${terms.longLoad}, minLoad ${spec.minLoad}) / ${share} %, minColdLoad ${spec.minColdLoad} / ${share} %, hot) = ${terms.totalCapacity} /s`,
+  ];
+}
+
+/** Statuses of earlier versions do not have it. */
+function windowLines({ heldHotCapacity, heldTotalCapacity }: Terms): readonly string[] {
+  if (heldHotCapacity === undefined) return [];
+  return [
+    `down window     at most ${heldHotCapacity} /s hot and ${heldTotalCapacity} /s in all within 300 s`,
   ];
 }
 

@@ -1,5 +1,6 @@
 import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import { annotations, labels } from '../../api/v1alpha1/names.ts';
+import { withPage } from '../../api/v1alpha1/reason-page.ts';
 import { formatDollars } from '../../lib/money.ts';
 import { formatTime, parseTime } from '../../lib/rfc3339.ts';
 import { setConditions } from '../../runtime/conditions.ts';
@@ -99,7 +100,7 @@ function conditionList({ observed, ...situation }: StatusInput): EndpointGroupSt
   const { wanted, absent } = conditionsOf({ observed, ...situation });
   const conditions = setConditions({
     previous: group.status?.conditions,
-    wanted,
+    wanted: wanted.map(withPage),
     absent,
     generation: group.metadata.generation,
     now: formatTime(now),
@@ -128,6 +129,8 @@ function termsOf({ observed, decision }: StatusInput): EndpointGroupStatus['auto
     queueCapacity: decimal(terms.capacities.queue),
     hotCapacity: decimal(terms.capacities.hot),
     totalCapacity: decimal(terms.capacities.total),
+    heldHotCapacity: decimal(terms.held.hot),
+    heldTotalCapacity: decimal(terms.held.total),
     hotNeed: terms.hotNeed,
     totalNeed: terms.totalNeed,
     hot: decision.hot,
