@@ -1,10 +1,19 @@
-import { stripVTControlCharacters } from 'node:util';
 import { ADVICE_BY_KIND } from '../marketplace/error-catalogue.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../marketplace/errors.ts';
 import { KubeConfigError } from '../runtime/kube-config.ts';
 import { KubeError, type KubeErrorKind } from '../runtime/kube-error.ts';
 import { CommandError, EXIT } from './command-error.ts';
 import { WORDS_BY_KIND } from './failure-words.ts';
+import { printable } from './printable.ts';
+
+/** A failure in words. */
+export interface ToldFailure {
+  /** What happened and why; one thought per line. */
+  readonly what: readonly string[];
+  /** What to do. */
+  readonly remedy: string | undefined;
+  readonly exitCode: number;
+}
 
 /** A failure for the person at the terminal. */
 export interface FailureText {
@@ -33,39 +42,41 @@ const KUBECONFIG_ADVICE = 'Name another kubeconfig or context: --kubeconfig, KUB
 
 /** Turns any error into what a person reads, and into the exit code that scripts read. */
 export function describeFailure(error: unknown): FailureText {
+  const { what, remedy, exitCode } = tellFailure(error);
+  const lines = [`Error: ${what.join('\n')}`, ...(remedy === undefined ? [] : [`What to do: ${remedy}`])];
+  return { lines, exitCode };
+}
+
+/** Any error in words, what happened apart from what to do. */
+export function tellFailure(error: unknown): ToldFailure {
   if (error instanceof MarketplaceError) return marketplaceFailure(error);
   if (error instanceof KubeError) return kubeFailure(error);
   if (error instanceof CommandError) {
-    return { lines: withRemedy([`Error: ${error.message}`], error.remedy), exitCode: error.exitCode };
+    return { what: [error.message], remedy: error.remedy, exitCode: error.exitCode };
   }
   const message = error instanceof Error ? error.message : String(error);
   const remedy = error instanceof KubeConfigError ? KUBECONFIG_ADVICE : undefined;
-  return { lines: withRemedy([`Error: ${printable(message)}`], remedy), exitCode: exitCodeOf(error) };
+  return { what: [printable(message)], remedy, exitCode: exitCodeOf(error) };
 }
 
-function marketplaceFailure(error: MarketplaceError): FailureText {
+function marketplaceFailure(error: MarketplaceError): ToldFailure {
   const remedy = error.advice ?? ADVICE_BY_KIND[error.kind];
   // The message ends with the advice; here it gets a line of its own.
   const message = error.message.replace(remedy, '').trimEnd();
-  const lines = [`Error: ${message.replace(`: ${error.kind}`, `: ${WORDS_BY_KIND[error.kind]}`)}`];
-  if (error.upstreamMessage) lines.push(`The service says: ${printable(error.upstreamMessage)}`);
-  if (error.failCount !== undefined) lines.push(`Failed attempts so far: ${error.failCount}.`);
+  const what = [message.replace(`: ${error.kind}`, `: ${WORDS_BY_KIND[error.kind]}`)];
+  if (error.upstreamMessage) what.push(`The service says: ${printable(error.upstreamMessage)}`);
+  if (error.failCount !== undefined) what.push(`Failed attempts so far: ${error.failCount}.`);
   if (error.lockedUntil !== undefined) {
-    lines.push(`Locked until ${new Date(error.lockedUntil).toISOString()}.`);
+    what.push(`Locked until ${new Date(error.lockedUntil).toISOString()}.`);
   }
-  if (error.outcome === 'unknown') lines.push('Whether it took effect is not known.');
-  if (error.retryAfterMs !== undefined) lines.push(`Try again in ${Math.ceil(error.retryAfterMs / 1000)} s.`);
-  return { lines: withRemedy(lines, remedy), exitCode: MARKETPLACE_EXIT[error.kind] ?? EXIT.failure };
+  if (error.outcome === 'unknown') what.push('Whether it took effect is not known.');
+  if (error.retryAfterMs !== undefined) what.push(`Try again in ${Math.ceil(error.retryAfterMs / 1000)} s.`);
+  return { what, remedy, exitCode: MARKETPLACE_EXIT[error.kind] ?? EXIT.failure };
 }
 
-function kubeFailure(error: KubeError): FailureText {
-  const lines = [`Error: ${printable(error.message)}`];
+function kubeFailure(error: KubeError): ToldFailure {
   const exitCode = error.kind === 'notFound' ? EXIT.notFound : EXIT.failure;
-  return { lines: withRemedy(lines, KUBE_ADVICE[error.kind]), exitCode };
-}
-
-function withRemedy(lines: readonly string[], remedy: string | undefined): readonly string[] {
-  return remedy === undefined ? lines : [...lines, `What to do: ${remedy}`];
+  return { what: [printable(error.message)], remedy: KUBE_ADVICE[error.kind], exitCode };
 }
 
 function exitCodeOf(error: unknown): number {
@@ -82,17 +93,4 @@ export function describeInterruption(error: unknown, exitCode: number): FailureT
     (error instanceof MarketplaceError || error instanceof KubeError) && error.outcome === 'unknown';
   const lines = isTold || error instanceof CommandError ? describeFailure(error).lines : [];
   return { lines: ['Interrupted.', ...lines], exitCode };
-}
-
-/** Foreign text without anything that could steer a terminal: control characters become spaces. */
-export function printable(text: string): string {
-  return Array.from(stripVTControlCharacters(text), (character) =>
-    isControl(character) ? ' ' : character,
-  ).join('');
-}
-
-function isControl(character: string): boolean {
-  const code = character.codePointAt(0) ?? 0;
-  if (character === '\n' || character === '\t') return false;
-  return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }

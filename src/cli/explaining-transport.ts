@@ -1,5 +1,5 @@
 import type { Transport, TransportRequest, TransportResponse } from '../lib/transport.ts';
-import { printable } from './describe-failure.ts';
+import { printable } from './printable.ts';
 import { redactedBody } from './redaction.ts';
 
 const MOST_BODY = 2_000;

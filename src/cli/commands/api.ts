@@ -5,10 +5,10 @@ import { withDeadline } from '../../marketplace/deadline.ts';
 import { readBody } from '../../marketplace/read-body.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { EXIT, failed, usageError } from '../command-error.ts';
-import { printable } from '../describe-failure.ts';
 import { type MarketplaceSession, withMarketplace } from '../marketplace-session.ts';
 import { switchOption, textOption } from '../option-values.ts';
 import { createOutput } from '../output.ts';
+import { printable } from '../printable.ts';
 import { readTextFile } from '../secret-input.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'];

@@ -5,7 +5,7 @@ import type { RentAnswer, RentRequest } from '../../marketplace/instances.ts';
 import { allInstances } from '../all-instances.ts';
 import type { Command } from '../command.ts';
 import { CommandError, EXIT } from '../command-error.ts';
-import { describeFailure } from '../describe-failure.ts';
+import { tellFailure } from '../describe-failure.ts';
 import { withMarketplace } from '../marketplace-session.ts';
 import { parseId, requestTimeout, textOption } from '../option-values.ts';
 import { createOutput } from '../output.ts';
@@ -69,7 +69,7 @@ async function rentOnce(
 /** The effect may have happened: look, and say what was seen. Nothing is rented again. */
 async function uncertain(client: MarketplaceClient, error: MarketplaceError, label: string): Promise<Error> {
   const found = await lookFor(client, label, error.instanceId);
-  const what = describeFailure(error).lines[0]?.replace(/^Error: |\.$/g, '') ?? error.message;
+  const what = tellFailure(error).what[0]?.replace(/\.$/, '') ?? error.message;
   const [message, remedy] = afterLook(what, found, `gpu-rent list instances --label '${label}'`);
   const exitCode = error.kind === 'timeout' ? EXIT.timedOut : EXIT.failure;
   return new CommandError(message, { exitCode, remedy, cause: error });

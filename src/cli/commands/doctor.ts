@@ -5,12 +5,13 @@ import { listAccounts } from '../cluster-objects.ts';
 import { type ClusterSession, withCluster } from '../cluster-session.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { EXIT } from '../command-error.ts';
-import { describeFailure, printable } from '../describe-failure.ts';
+import { tellFailure } from '../describe-failure.ts';
 import { type Check, type CheckLine, type Finding, runChecks, wrong } from '../doctor/check.ts';
 import { clockFinding } from '../doctor/clock.ts';
 import { type MarketplaceSession, type SessionTarget, withMarketplace } from '../marketplace-session.ts';
 import { createOutput } from '../output.ts';
 import { createPaint, type Paint } from '../paint.ts';
+import { printable } from '../printable.ts';
 
 /** Looks at everything that has to be right, and says how to mend what is not. */
 export const doctorCommand: Command = {
@@ -174,7 +175,5 @@ function lineText(line: CheckLine, paint: Paint): string {
 }
 
 function textOf(error: unknown): string {
-  return describeFailure(error)
-    .lines.join(' ')
-    .replace(/^Error: /, '');
+  return tellFailure(error).what.join(' ');
 }

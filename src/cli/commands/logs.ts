@@ -9,10 +9,10 @@ import { accountOf, getObject } from '../cluster-objects.ts';
 import { withCluster } from '../cluster-session.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { failed, timedOut, usageError } from '../command-error.ts';
-import { printable } from '../describe-failure.ts';
 import { type MarketplaceSession, type SessionTarget, withMarketplace } from '../marketplace-session.ts';
 import { parseTarget } from '../object-name.ts';
 import { numberOption, switchOption, textOption } from '../option-values.ts';
+import { printable } from '../printable.ts';
 import { createProgress } from '../progress.ts';
 
 /** As often and as long as the service's own clients look for the text (it is made while they wait). */

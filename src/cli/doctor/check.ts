@@ -1,3 +1,5 @@
+import { tellFailure } from '../describe-failure.ts';
+
 /** How a check ended. Everything but `ok` says what to do. */
 export type Finding =
   | { readonly state: 'ok'; readonly detail: string }
@@ -35,6 +37,6 @@ export async function runChecks(
 }
 
 function unexpected(error: unknown): Finding {
-  const why = error instanceof Error ? error.message : String(error);
-  return wrong(why, 'Correct this first, then run gpu-rent doctor again.');
+  const { what, remedy = 'Correct this first, then run gpu-rent doctor again.' } = tellFailure(error);
+  return wrong(what.join(' '), remedy);
 }

@@ -4,8 +4,8 @@ import type { ReasonEntry } from '../../api/v1alpha1/reason-entry.ts';
 import { reasons } from '../../api/v1alpha1/reasons.ts';
 import { ageText } from '../amounts.ts';
 import type { ShownEvent } from '../cluster-objects.ts';
-import { printable } from '../describe-failure.ts';
 import type { Paint } from '../paint.ts';
+import { printable } from '../printable.ts';
 import { type Column, formatTable } from '../table.ts';
 
 /** A small table inside a report. */
