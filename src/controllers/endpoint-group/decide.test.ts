@@ -1,0 +1,383 @@
+import { describe, expect, test } from 'vitest';
+import { condition, groupObject, groupWorker, workerObject } from '../../../test/builders/group-worker.ts';
+import { annotations, labels } from '../../api/v1alpha1/names.ts';
+import { decide } from './decide.ts';
+import { EMPTY_BOOK, type LoadBook, withProblem, withReport } from './load/book.ts';
+import type { LoadRecord } from './load/record.ts';
+import { defaultTimes } from './scaling-times.ts';
+import { templateHash } from './template.ts';
+import type { Decision, Observed } from './types.ts';
+import { workerOf } from './worker.ts';
+
+const NOW = Date.parse('2026-11-20T12:00:00Z');
+const SECOND = 1000;
+
+function observe(overrides: Partial<Observed> = {}): Observed {
+  return {
+    now: NOW,
+    beganAt: NOW,
+    group: groupObject(),
+    workers: [],
+    orphans: [],
+    book: EMPTY_BOOK,
+    source: 'workers',
+    times: defaultTimes,
+    memory: undefined,
+    isTick: true,
+    hasLateFigures: false,
+    wakeAsked: false,
+    frozen: new Set(),
+    published: { type: 'done' },
+    allowPrivateAddresses: false,
+    ...overrides,
+  };
+}
+
+const group = groupObject();
+const worker = (name: string, overrides: Parameters<typeof groupWorker>[0] = {}) =>
+  groupWorker({ name, reporter: `uid-${name}/7`, templateHash: templateHash(group), ...overrides });
+
+function record(overrides: Partial<LoadRecord> = {}): LoadRecord {
+  return {
+    arrived: { type: 'amount', newLoad: 0, rejectedLoad: 0 },
+    currentLoad: 0,
+    waitingLoad: undefined,
+    maxPerf: 100,
+    inFlight: 0,
+    error: '',
+    ...overrides,
+  };
+}
+
+/** Reports of the last seconds from these workers, of this much work in ten of them. */
+function reports(names: readonly string[], amount = 0, overrides: Partial<LoadRecord> = {}): LoadBook {
+  const times = defaultTimes;
+  return names.reduce((book, name) => {
+    const reporter = `uid-${name}/7`;
+    const first = withReport(book, { reporter, record: record(), at: NOW - 10 * SECOND, times });
+    const arrived = { type: 'amount', newLoad: amount, rejectedLoad: 0 } as const;
+    return withReport(first, { reporter, record: record({ arrived, ...overrides }), at: NOW, times });
+  }, EMPTY_BOOK);
+}
+
+const says = ({ status }: Decision, type: string) => status.conditions?.find((one) => one.type === type);
+const kinds = ({ actions }: Decision) => actions.map(({ type }) => type);
+const memoryOf = (decision: Decision) => decision.memory;
+
+describe('between two ticks', () => {
+  test('the decision of the last one holds', () => {
+    const first = decide(observe({ workers: [worker('a')], book: reports(['a']) }));
+    const risen = reports(['a'], 9000);
+    const between = observe({ workers: [worker('a')], book: risen, memory: memoryOf(first), isTick: false });
+    expect(decide(between).actions).toEqual([]);
+    expect(decide({ ...between, hasLateFigures: true }).actions.length).toBeGreaterThan(0);
+    expect(decide({ ...between, isTick: true }).actions.length).toBeGreaterThan(0);
+  });
+
+  test('the next one keeps its distance from the beginning of the last', () => {
+    const first = decide(observe({ now: NOW + 90, beganAt: NOW }));
+    expect(first.memory.nextTickAt).toBe(NOW + 10 * SECOND);
+    const late = decide(
+      observe({ now: NOW + 900, memory: first.memory, isTick: false, hasLateFigures: true }),
+    );
+    expect(late.memory.nextTickAt).toBe(NOW + 10 * SECOND);
+  });
+
+  test('a wake is decided about at once', () => {
+    const first = decide(observe());
+    const woken = decide(observe({ memory: memoryOf(first), isTick: false, wakeAsked: true }));
+    expect(kinds(woken)).toEqual(['create']);
+    expect(woken.memory.decision).toMatchObject({ hot: 1, rule: 'Wake' });
+  });
+});
+
+describe('a wake by annotation', () => {
+  const asked = groupObject({}, { metadata: { annotations: { [annotations.wakeAt]: 'noon' } } });
+
+  test('is heard once, and echoed', () => {
+    const heard = decide(observe({ group: asked }));
+    expect(heard.status.wokenAt).toBe('noon');
+    expect(heard.memory.decision?.rule).toBe('Wake');
+    const again = decide(observe({ group: { ...asked, status: heard.status }, memory: undefined }));
+    expect(again.memory.decision?.rule).toBe('Wake');
+    const later = { ...asked, status: { ...heard.status, autoscaling: undefined } };
+    expect(decide(observe({ group: later })).memory.decision?.rule).not.toBe('Wake');
+  });
+
+  test('that the process before recorded and did not carry out is carried out, unless a worker is hot', () => {
+    const heard = decide(observe({ group: asked }));
+    const restarted = { ...asked, status: heard.status };
+    expect(kinds(decide(observe({ group: restarted })))).toEqual(['create']);
+    expect(decide(observe({ group: restarted, workers: [worker('a')] })).actions).toEqual([]);
+    const running = decide(
+      observe({ group: restarted, memory: { ...memoryOf(heard), decision: undefined } }),
+    );
+    expect(running.memory.decision?.rule).not.toBe('Wake');
+  });
+});
+
+describe('a restart', () => {
+  test('keeps the workers that the record holds for the down window', () => {
+    const pooled = groupObject({ coldMultiplier: '3' });
+    const asleep = { wanted: 'Cold', powerState: 'Stopped', isServing: false, isStopped: true } as const;
+    const workers = [worker('a'), worker('b', asleep), worker('c', asleep)];
+    const first = decide(observe({ group: pooled, workers, book: reports(['a'], 800) }));
+    expect(first.memory.decision).toMatchObject({ hot: 1, total: 3 });
+    const recorded = { ...pooled, status: first.status };
+    const restarted = decide(observe({ group: recorded, workers, book: reports(['a']) }));
+    expect(restarted.memory.decision).toMatchObject({ hot: 1, total: 3 });
+    expect(restarted.actions).toEqual([]);
+  });
+
+  test('acts as in panic with the hot workers that there are', () => {
+    const four = ['a', 'b', 'c', 'd'].map((name) => worker(name));
+    const restarted = decide(observe({ workers: four, book: reports(['a', 'b', 'c', 'd']) }));
+    expect(restarted.memory.decision).toMatchObject({ hot: 4, rule: 'Panic' });
+    expect(restarted.actions).toEqual([]);
+    expect(restarted.status.panicUntil).toBe('2026-11-20T12:01:00Z');
+  });
+});
+
+describe('figures that do not come, or cannot be true', () => {
+  const four = ['a', 'b', 'c', 'd'].map((name) => worker(name));
+  const calm = {
+    scaling: { recent: [], panicUntil: 0, hot: 4 },
+    decision: undefined,
+    nextTickAt: 0,
+    slowSince: undefined,
+  };
+
+  test('never shrink the group', () => {
+    const shrunk = decide(observe({ workers: four, book: reports(['a', 'b', 'c', 'd']), memory: calm }));
+    expect(kinds(shrunk)).toHaveLength(4);
+    const lying = withProblem(reports(['a', 'b', 'c', 'd']), 'uid-a/7', {
+      kind: 'invalid',
+      detail: 'worker a: new_load is negative',
+      at: NOW,
+    });
+    const doubtful = decide(observe({ workers: four, book: lying, memory: calm }));
+    expect(doubtful.actions).toEqual([]);
+    expect(says(doubtful, 'MetricsAvailable')).toMatchObject({ status: 'False', reason: 'MetricsInvalid' });
+    expect(says(doubtful, 'MetricsAvailable')?.message).toContain('new_load is negative');
+    const missing = decide(observe({ workers: four, memory: calm }));
+    expect(missing.actions).toEqual([]);
+    expect(says(missing, 'MetricsAvailable')).toMatchObject({ status: 'False', reason: 'MetricsMissing' });
+  });
+
+  test('do not grow it either, unless someone asks for a wake', () => {
+    const floor = groupObject({ minLoad: '900' });
+    const missing = decide(observe({ group: floor, workers: four, memory: calm }));
+    expect(missing.actions).toEqual([]);
+    const group = floor;
+    expect(kinds(decide(observe({ group, workers: four, memory: calm, wakeAsked: true })))).not.toEqual([]);
+  });
+
+  test('a source that cannot be reached is named', () => {
+    const book = withProblem(EMPTY_BOOK, 'uid-a/7', {
+      kind: 'unreachable',
+      detail: 'worker a: it cannot be reached',
+      at: NOW,
+    });
+    const decision = decide(observe({ workers: [worker('a')], book, memory: calm }));
+    expect(says(decision, 'MetricsAvailable')).toMatchObject({
+      status: 'False',
+      reason: 'LoadSourceUnreachable',
+    });
+    expect(says(decision, 'MetricsAvailable')?.message).toContain('it cannot be reached');
+  });
+
+  test('figures of one source for the whole group are judged alike', () => {
+    const lie = withProblem(EMPTY_BOOK, '', { kind: 'invalid', detail: 'loadQuery is negative', at: NOW });
+    const decision = decide(observe({ source: 'group', workers: four, book: lie, memory: calm }));
+    expect(decision.actions).toEqual([]);
+    expect(says(decision, 'MetricsAvailable')?.status).toBe('False');
+  });
+});
+
+describe('workers of another template', () => {
+  const older = { templateHash: 'v1:0000000000000000' };
+
+  test('are drained one at a time', () => {
+    const workers = [worker('a', older), worker('b', older)];
+    const floor = groupObject({ minLoad: '150' });
+    const decision = decide(observe({ group: floor, workers, book: reports(['a', 'b']) }));
+    expect(decision.actions).toMatchObject([
+      { type: 'order', order: { wanted: 'Gone', powerState: 'Running' } },
+    ]);
+    expect(decision.status).toMatchObject({ phase: 'Updating', updated: 0 });
+  });
+
+  test('stay while a new one serves where no Service can lead to', () => {
+    const hidden = worker('b', {
+      object: workerObject('b', { status: { ...READY_AT, publicAddress: '10.0.0.8' } }),
+    });
+    const floor = groupObject({ minLoad: '150' });
+    const workers = [worker('a', older), { ...hidden, templateHash: templateHash(floor) }];
+    const decision = decide(observe({ group: floor, workers, book: reports(['a', 'b']) }));
+    expect(decision.actions).toEqual([]);
+    expect(says(decision, 'Ready')).toMatchObject({ status: 'False', reason: 'AddressNotPublishable' });
+  });
+});
+
+const READY_AT = {
+  observedGeneration: 1,
+  instanceId: 8,
+  actualStatus: 'running',
+  ports: [{ containerPort: 8000, protocol: 'TCP' as const, publicPort: 20008, name: 'http' }],
+  conditions: [condition('Ready', 'True', '2026-11-20T11:10:00Z')],
+};
+
+describe('the Service leads to', () => {
+  test.each<[string, Parameters<typeof worker>[1], boolean]>([
+    ['a hot worker that serves', {}, true],
+    ['no worker that does not serve', { isServing: false }, false],
+    ['no worker that goes cold', { wanted: 'Cold', drainSince: NOW - SECOND }, false],
+    ['no worker that goes', { wanted: 'Gone', drainSince: NOW - SECOND }, false],
+    ['no worker that is being deleted', { isDeleting: true }, false],
+  ])('%s', (_, overrides, isThere) => {
+    const floor = groupObject({ minLoad: '50' });
+    const decision = decide(
+      observe({ group: floor, workers: [worker('a', overrides)], book: reports(['a']) }),
+    );
+    expect(decision.endpoints?.map((one) => one.worker.metadata.name)).toEqual(isThere ? ['a'] : []);
+  });
+
+  test('nobody who is told to go in this very pass', () => {
+    const idle = {
+      scaling: { recent: [], panicUntil: 0, hot: 1 },
+      decision: undefined,
+      nextTickAt: 0,
+      slowSince: undefined,
+    };
+    const decision = decide(
+      observe({
+        group: groupObject({}, { status: { everReady: true } }),
+        workers: [worker('a')],
+        book: reports(['a']),
+        memory: idle,
+      }),
+    );
+    expect(decision.actions).toMatchObject([{ type: 'order', order: { wanted: 'Gone' } }]);
+    expect(decision.endpoints).toEqual([]);
+  });
+});
+
+describe('spreadBy', () => {
+  test('makes workers one after the other, since each must know where the others are', () => {
+    const apart = groupObject({ minLoad: '250', spreadBy: 'Host' });
+    expect(kinds(decide(observe({ group: apart })))).toEqual(['create']);
+    const open = worker('a', { isRented: false, isServing: false });
+    expect(kinds(decide(observe({ group: apart, workers: [open] })))).toEqual([]);
+    expect(kinds(decide(observe({ group: groupObject({ minLoad: '250' }) })))).toEqual([
+      'create',
+      'create',
+      'create',
+    ]);
+  });
+});
+
+describe('a wake that fails', () => {
+  const failing = { isServing: false, ranSinceWoken: false, wokenAt: NOW - 60 * SECOND };
+  const floor = groupObject({ minLoad: '50' });
+
+  test('has the worker destroyed and its host blamed after wakeTimeout', () => {
+    const decision = decide(observe({ group: floor, workers: [worker('a', failing)] }));
+    expect(kinds(decision)).toEqual(expect.arrayContaining(['blame', 'delete', 'create']));
+    expect(decision.events).toContainEqual(
+      expect.objectContaining({ type: 'Warning', reason: 'WakeTimedOut' }),
+    );
+  });
+
+  test('not a second before, and not while the breaker of the account is open', () => {
+    const almost = worker('a', { ...failing, wokenAt: NOW - 60 * SECOND + 1 });
+    const early = decide(observe({ group: floor, workers: [almost] }));
+    expect(early.actions).toEqual([]);
+    expect(early.requeueAfterMs).toBeLessThanOrEqual(10);
+    const frozen = new Set(['uid-a']);
+    expect(decide(observe({ group: floor, workers: [worker('a', failing)], frozen })).actions).toEqual([]);
+  });
+});
+
+describe('workers without an owner', () => {
+  test('are taken in', () => {
+    const orphan = workerObject('lost', { metadata: { labels: { [labels.endpointGroup]: 'llm' } } });
+    expect(kinds(decide(observe({ orphans: [orphan] })))).toEqual(['adopt']);
+  });
+});
+
+describe('a group that is being deleted', () => {
+  const deleted = groupObject(
+    {},
+    {
+      metadata: { deletionTimestamp: '2026-11-20T11:59:00Z', generation: 2 },
+      status: { conditions: [condition('AtMaxWorkers', 'True', '2026-11-20T11:00:00Z')], hot: 3, ready: 3 },
+    },
+  );
+
+  test('destroys its workers, and is released when they are gone', () => {
+    const going = decide(
+      observe({ group: deleted, workers: [worker('a'), worker('b', { isDeleting: true })] }),
+    );
+    expect(going.actions).toMatchObject([{ type: 'delete', worker: { name: 'a' } }]);
+    expect(going.status).toMatchObject({
+      phase: 'Deleting',
+      hot: 0,
+      ready: 0,
+      total: 2,
+      observedGeneration: 2,
+    });
+    expect(kinds(decide(observe({ group: deleted })))).toEqual(['release']);
+  });
+
+  test('says nothing of an older generation any more', () => {
+    const { status } = decide(observe({ group: deleted, workers: [worker('a')] }));
+    expect(status.conditions?.map(({ type, observedGeneration }) => [type, observedGeneration])).toEqual([
+      ['Ready', 2],
+      ['Reconciling', 2],
+    ]);
+  });
+
+  test('leaves its workers where they are to be orphans', () => {
+    const orphaning = { ...deleted, metadata: { ...deleted.metadata, finalizers: ['orphan'] } };
+    expect(kinds(decide(observe({ group: orphaning, workers: [worker('a')] })))).toEqual(['release']);
+  });
+});
+
+describe('a worker as its object shows it', () => {
+  const now = NOW;
+  test.each<[string, Parameters<typeof workerObject>[1], Partial<ReturnType<typeof workerOf>>]>([
+    ['serves', {}, { isServing: true, isStopped: false, isRented: true, wanted: 'Hot' }],
+    [
+      'does not serve while it is to be stopped',
+      { spec: { powerState: 'Stopped' } },
+      { isServing: false, isStopped: false, wanted: 'Cold' },
+    ],
+    [
+      'does not serve by what was said before it was woken',
+      { metadata: { generation: 3 }, annotations: { [annotations.wokenAt]: '2026-11-20T11:59:59Z' } },
+      { isServing: false },
+    ],
+    [
+      'serves by what is said after it was woken',
+      { metadata: { generation: 1 }, annotations: { [annotations.wokenAt]: '2026-11-20T11:59:59Z' } },
+      { isServing: true },
+    ],
+    [
+      'goes on serving while an edit of its spec is not judged yet',
+      { metadata: { generation: 3 } },
+      { isServing: true },
+    ],
+    [
+      'costs its offer before it runs',
+      { status: { offerPricePerHour: '0.41' } },
+      { pricePerHour: 410_000, isRented: false },
+    ],
+    [
+      'is late when it did not boot in time',
+      { status: {}, metadata: { creationTimestamp: '2026-11-20T11:00:00Z' } },
+      { isOverdue: true, wasEverReady: false },
+    ],
+  ])('%s', (_, object, wanted) => {
+    expect(workerOf(workerObject('w', object), now)).toMatchObject(wanted);
+  });
+});

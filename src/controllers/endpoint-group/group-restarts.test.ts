@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { SimulatedGroup } from '../../../test/builders/simulated-group.ts';
+import { annotations } from '../../api/v1alpha1/names.ts';
+
+const names = (life: SimulatedGroup) => life.workers().map(({ metadata }) => metadata.name);
+
+function crash(life: SimulatedGroup): void {
+  const [process] = life.world.processes;
+  if (!process) throw new Error('No operator runs.');
+  life.world.crash(process.machine, 'in a test');
+}
+
+describe('a restart', () => {
+  test('after hours of a steady load keeps the pool of cold workers', async () => {
+    // An hour of the long window passes in six minutes.
+    const life = new SimulatedGroup({ flags: { scalingSpeed: '10' } });
+    life.begin({ minLoad: '50', coldMultiplier: '3', maxWorkers: 8 });
+    await life.until('one is ready', () => life.status().ready === 1);
+    life.fleet.offered = 80;
+    await life.until('three are there', () => life.status().total === 3 && life.status().starting === 0);
+    await life.pass(400);
+    const before = names(life);
+    expect(before).toHaveLength(3);
+    crash(life);
+    await life.pass(60);
+    expect(names(life)).toEqual(before);
+  });
+
+  test('keeps every hot worker until it has seen the load for a minute, and then those that it needs', async () => {
+    const life = new SimulatedGroup();
+    life.begin({ minLoad: '250' });
+    await life.until('three are ready', () => life.status().ready === 3);
+    life.fleet.offered = 240;
+    await life.pass(120);
+    life.edit({ minLoad: '0' });
+    crash(life);
+    await life.until('it is looked at', () => life.status().observedGeneration === 2);
+    await life.pass(300);
+    expect(life.status()).toMatchObject({ hot: 3, ready: 3 });
+  });
+
+  test('between the record of a wake and the wake itself wakes all the same', async () => {
+    let strikes = 0;
+    const life = new SimulatedGroup({
+      fate: ({ request }) => {
+        const isWake =
+          request.method === 'PATCH' && String(request.body).includes('"gpurental.dev/woken-at"');
+        if (!isWake || strikes > 0) return undefined;
+        strikes += 1;
+        return { requestMs: 2, responseMs: 2, crash: 'before' };
+      },
+    });
+    life.begin({ coldWorkers: 1 });
+    await life.until('one is cold', () => life.workers()[0]?.status?.actualStatus === 'stopped');
+    life.annotate(annotations.wakeAt, 'now');
+    await life.until('it serves', () => life.status().ready === 1, 120);
+    expect(strikes).toBe(1);
+    expect(life.rentals()).toBe(1);
+  });
+});
+
+describe('two operators', () => {
+  test('of which one slept through the loss of its lease make no worker twice', async () => {
+    const life = new SimulatedGroup({ flags: { leaderElectLeaseDuration: '15s' } });
+    life.begin({ minLoad: '50', maxWorkers: 3 });
+    await life.until('one is ready', () => life.status().ready === 1);
+    const [first] = life.world.processes;
+    life.world.startProcess();
+    life.edit({ minLoad: '250' });
+    first?.machine.freeze(60_000);
+    await life.until('three are ready', () => life.status().ready === 3);
+    await life.pass(300);
+    expect(names(life)).toHaveLength(3);
+    expect(life.rentals()).toBe(3);
+    expect(life.mostBilling).toBe(3);
+  });
+
+  test('of which one acts on a copy without the newest workers make no worker twice', async () => {
+    let isDeaf = false;
+    const life = new SimulatedGroup({
+      fate: ({ machine, request }) =>
+        machine.name === 'operator-2' &&
+        request.path.includes('gpuinstances') &&
+        request.path.includes('watch=true')
+          ? { requestMs: 2, responseMs: 2, dropChunk: () => isDeaf }
+          : undefined,
+    });
+    life.begin({ minLoad: '50', maxWorkers: 9 });
+    await life.until('one is ready', () => life.status().ready === 1);
+    life.world.startProcess();
+    await life.pass(30);
+    isDeaf = true;
+    life.edit({ minLoad: '250' });
+    await life.until('three are there', () => life.workers().length === 3);
+    const [leader] = life.world.processes;
+    if (leader) life.world.crash(leader.machine, 'so that the deaf one leads');
+    await life.pass(120);
+    expect(names(life)).toHaveLength(3);
+    expect(life.rentals()).toBeLessThanOrEqual(3);
+  });
+});

@@ -1,0 +1,127 @@
+import type { EndpointGroup } from '../../src/api/v1alpha1/endpoint-group.ts';
+import { endpointGroupSpec } from '../../src/api/v1alpha1/endpoint-group-spec.ts';
+import { type GpuInstance, gpuInstanceSpec } from '../../src/api/v1alpha1/gpu-instance.ts';
+import { API_VERSION } from '../../src/api/v1alpha1/names.ts';
+import type { Worker } from '../../src/controllers/endpoint-group/worker.ts';
+
+const BORN = Date.parse('2026-11-20T11:00:00Z');
+
+/** A group of workers that tell their load, with one port. */
+export function groupObject(
+  spec: Record<string, unknown> = {},
+  more: {
+    readonly status?: EndpointGroup['status'];
+    readonly metadata?: Partial<EndpointGroup['metadata']>;
+  } = {},
+): EndpointGroup {
+  return {
+    apiVersion: API_VERSION,
+    kind: 'EndpointGroup',
+    metadata: {
+      name: 'llm',
+      namespace: 'team',
+      uid: 'uid-llm',
+      generation: 1,
+      resourceVersion: '1',
+      creationTimestamp: new Date(BORN).toISOString(),
+      ...more.metadata,
+    },
+    spec: endpointGroupSpec.parse({
+      coldWorkers: 0,
+      coldMultiplier: '1',
+      expectedPerf: '100',
+      template: {
+        spec: {
+          image: 'example/worker:1',
+          offers: [{ maxPricePerHour: '0.60' }],
+          ports: [{ name: 'http', containerPort: 8000 }],
+        },
+      },
+      ...spec,
+    }),
+    ...(more.status && { status: more.status }),
+  };
+}
+
+/** The object of a worker that runs and is ready, with a public address and its port mapped. */
+export function workerObject(
+  name: string,
+  more: {
+    readonly spec?: Record<string, unknown>;
+    readonly status?: GpuInstance['status'];
+    readonly annotations?: Record<string, string>;
+    readonly metadata?: Partial<GpuInstance['metadata']>;
+  } = {},
+): GpuInstance {
+  return {
+    apiVersion: API_VERSION,
+    kind: 'GpuInstance',
+    metadata: {
+      name,
+      namespace: 'team',
+      uid: `uid-${name}`,
+      generation: 1,
+      resourceVersion: '1',
+      creationTimestamp: new Date(BORN).toISOString(),
+      annotations: more.annotations ?? {},
+      ...more.metadata,
+    },
+    spec: gpuInstanceSpec.parse({
+      image: 'example/worker:1',
+      offers: [{ maxPricePerHour: '0.60' }],
+      ports: [{ name: 'http', containerPort: 8000 }],
+      ...more.spec,
+    }),
+    status: more.status ?? READY,
+  };
+}
+
+const READY: GpuInstance['status'] = {
+  observedGeneration: 1,
+  instanceId: 7,
+  hostId: 70,
+  actualStatus: 'running',
+  publicAddress: '203.0.113.7',
+  ports: [{ containerPort: 8000, protocol: 'TCP', publicPort: 20007, name: 'http' }],
+  conditions: [
+    condition('Ready', 'True', '2026-11-20T11:10:00Z'),
+    condition('Booted', 'True', '2026-11-20T11:10:00Z'),
+  ],
+};
+
+export function condition(type: string, status: 'True' | 'False', lastTransitionTime: string) {
+  return { type, status, reason: 'Test', message: '', lastTransitionTime, observedGeneration: 1 };
+}
+
+/** A hot worker that serves. */
+export function groupWorker(overrides: Partial<Worker> = {}): Worker {
+  const name = overrides.name ?? 'w';
+  return {
+    name,
+    object: workerObject(name),
+    uid: `uid-${name}`,
+    reporter: `uid-${name}/7`,
+    wanted: 'Hot',
+    powerState: 'Running',
+    isDeleting: false,
+    isServing: true,
+    isBooted: true,
+    isStopped: false,
+    isRented: true,
+    wasEverReady: true,
+    isOverdue: false,
+    isStalled: false,
+    isHeld: false,
+    isMarked: false,
+    createdAt: BORN,
+    readySince: BORN,
+    drainSince: undefined,
+    wokenAt: undefined,
+    ranSinceWoken: true,
+    templateHash: undefined,
+    gpu: '1xRTX 4090',
+    pricePerHour: 400_000,
+    coldPricePerHour: 5_000,
+    ...overrides,
+  };
+}
