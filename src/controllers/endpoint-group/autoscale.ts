@@ -250,11 +250,6 @@ function isBlind({ metrics, wakeAsked, replicas }: ScalingInput): boolean {
   return metrics === 'missing' && !wakeAsked && replicas === undefined;
 }
 
-/** Nothing says what is needed: the group is kept as it is. */
-function isBlind({ metrics, wakeAsked, replicas }: ScalingInput): boolean {
-  return metrics === 'missing' && !wakeAsked && replicas === undefined;
-}
-
 function unshrunk(input: ScalingInput, wanted: WantedHot & { readonly inPanic: boolean }): WantedHot {
   const keepable = hotOf(input.workers).filter((worker) => worker.wasEverReady || !worker.isOverdue).length;
   if (input.metrics !== 'told') {
