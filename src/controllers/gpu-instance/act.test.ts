@@ -40,7 +40,13 @@ const PURCHASE: Purchase = {
 type Calls = Partial<Record<keyof InstancesResource, (...parameters: never[]) => unknown>>;
 
 function situation(
-  options: { readonly calls?: Calls; readonly ticketUsable?: boolean; readonly laterMs?: number } = {},
+  options: {
+    readonly calls?: Calls;
+    readonly ticketUsable?: boolean;
+    readonly laterMs?: number;
+    /** How long the call may take, by its intent. */
+    readonly callMs?: number;
+  } = {},
 ) {
   const sent: string[] = [];
   const done: string[] = [];
@@ -96,7 +102,11 @@ function situation(
     use: () => options.ticketUsable ?? true,
     settle: (result) => settled.push(result),
   };
-  const receipt = purchaseReceipt(given().object, intent({ issuedAt: NOW, deadline: NOW + 30_000 }), ticket);
+  const receipt = purchaseReceipt(
+    given().object,
+    intent({ issuedAt: NOW, deadline: NOW + (options.callMs ?? 30_000) }),
+    ticket,
+  );
   return { ports, sent, done, memory, settled, receipt };
 }
 
@@ -143,7 +153,8 @@ describe('a rent', () => {
     ['its ticket is used up or too old', { ticketUsable: false }],
     ['scenario 55: the process slept for longer than a ticket lives', { laterMs: 5_001 }],
     ['scenario 58: the wall clock went back behind the intent', { laterMs: -1_000 }],
-    ['its deadline is over', { laterMs: 30_001 }],
+    ['its deadline is over although its ticket lives', { laterMs: 2_001, callMs: 2_000 }],
+    ['scenario 56: its deadline is reached at this very moment', { laterMs: 2_000, callMs: 2_000 }],
   ])('%s: it is not sent', async (_, options) => {
     const { ports, sent, settled, receipt } = situation(options);
     const acted = await act({ observed: given(), action: rent, receipt }, ports);

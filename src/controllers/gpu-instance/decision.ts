@@ -1,5 +1,5 @@
 import { type Finding, verdict } from './conditions.ts';
-import type { Decision, Look, Observed, Recording, StatusFields, Step } from './types.ts';
+import type { Decision, Observed, Recording, StatusFields, Step } from './types.ts';
 
 /** One rule of a stage: what it looks for, and why it stands where it stands. */
 export interface Rule<S> {
@@ -40,11 +40,6 @@ export function decision({ fields, finding, ...parts }: Parts): Decision {
     ...parts,
     actions,
   };
-}
-
-/** A decision that changes nothing at all. */
-export function nothing(look: Look = {}): Decision {
-  return decision({ look });
 }
 
 const BACKOFF_BASE_MS = 5_000;

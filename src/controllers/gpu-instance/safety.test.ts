@@ -9,10 +9,12 @@ import {
   intent,
   machineOf,
   offer,
+  time,
 } from '../../../test/builders/observed.ts';
 import { outline } from '../../../test/builders/outline.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
 import { decide } from './decide.ts';
+import { settlement } from './settle.ts';
 import type { Observed } from './types.ts';
 
 type Row = readonly [sentence: string, situation: Given, expected: Record<string, unknown>];
@@ -28,6 +30,14 @@ const missing = (begun: readonly number[], read?: 'absent'): Partial<Observed> =
   absences: new Map([[1, { lists: begun, read }]]),
 });
 const mark = { instanceId: 1, reason: 'SpecChanged' as const, answeredAt: at(-15), endedAt: at(-15) };
+const three: Observed['offers'] = new Map([
+  [0, { type: 'found', offers: [offer({ id: 1 }), offer({ id: 2 }), offer({ id: 3 })] }],
+]);
+/** Machine of offer 1 and host of offer 2, avoided until so many seconds from now. */
+const failed = (seconds: number) => [
+  { kind: 'Machine' as const, id: 1001, until: time(seconds) },
+  { kind: 'Host' as const, id: 2002, until: time(seconds) },
+];
 const open = { type: 'open', since: at(-5), cause: 'massFailure', newlyBad: 4, message: 'm' } as const;
 
 describe('a purchase', () => {
@@ -45,6 +55,27 @@ describe('a purchase', () => {
       'waits where our clocks have parted since the service last named the time (58)',
       { facts: { serviceTime: { type: 'stale' } }, observed: offers },
       { rule: 'purchase', afterMs: 1_000, onList: true },
+    ],
+  ]);
+
+  table([
+    [
+      'is not made while the account is not ready, whatever was found before',
+      {
+        account: { state: 'notReady', reason: 'Unreachable', message: 'm', facts: facts() },
+        observed: offers,
+      },
+      { rule: 'account-not-ready', phase: 'Pending', says: 'AccountNotReady' },
+    ],
+    [
+      'leaves out machines and hosts that failed for this object itself',
+      { status: { avoid: failed(60) }, observed: { offers: three } },
+      { rule: 'purchase', record: 'intent', actions: ['rent 3 as 1'] },
+    ],
+    [
+      'takes them again when their time on record is over',
+      { status: { avoid: failed(-1) }, observed: { offers: three } },
+      { rule: 'purchase', record: 'intent', actions: ['rent 1 as 1'] },
     ],
   ]);
 
@@ -167,4 +198,26 @@ test('a machine that this object let go of is not taken back by its label (23)',
   ];
   const situation: Given = { intent: intent(), status: { attempt: 1, history }, machines: [machineOf(1)] };
   expect(outline(decide(given(situation)))).toMatchObject({ rule: 'old-machine-listed' });
+});
+
+describe('an adoption', () => {
+  table([
+    [
+      'is refused in a namespace that the account does not allow',
+      {
+        spec: { offers: undefined, adopt: { instanceId: 1 } },
+        facts: { permitted: false, adoption: 'Unlabelled' },
+        finalizers: [],
+      },
+      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: NamespaceNotAllowed', onList: true },
+    ],
+  ]);
+});
+
+describe('an intent of another login', () => {
+  test('is not settled by the lists of this one', () => {
+    const other = intent({ login: 'https://market.example 8', issuedAt: at(-3600), deadline: at(-3570) });
+    const observed = given({ intent: other, observed: { listsBegun: lists(-20, -1) } });
+    expect(settlement(observed).type).toBe('unknown');
+  });
 });
