@@ -6,6 +6,7 @@ import { admissionArtifacts } from './generate/admission/admission-artifacts.ts'
 import { argoCdArtifact } from './generate/argo-cd.ts';
 import { type Artifact, drifting, strangers, write } from './generate/artifact.ts';
 import { chartArtifacts } from './generate/chart/chart-artifacts.ts';
+import { commandsPage } from './generate/commands-page.ts';
 import { customResourceArtifacts, GENERATED_FOLDERS } from './generate/custom-resources.ts';
 import { failureArtifacts } from './generate/failures/failures-page.ts';
 import { monitoringArtifacts } from './generate/monitoring/monitoring-artifacts.ts';
@@ -24,6 +25,7 @@ const artifacts: readonly Artifact[] = [
   argoCdArtifact(),
   ...referenceArtifacts(),
   ...failureArtifacts(),
+  await commandsPage(),
 ];
 
 const left = strangers(artifacts, [...GENERATED_FOLDERS, REASON_PAGES]);
