@@ -18,13 +18,13 @@ describe('docs/autoscaling.md', () => {
     });
   }, 120_000);
 
-  test('shows the table that node bench/autoscaling.ts prints', () => {
+  test('shows the table that node bench/autoscaling.ts prints; --write renews it', () => {
     const page = readPage();
     expect(page).toContain(tableOf(rows));
     expect(pageWith(tableOf(rows), page)).toBe(page);
   });
 
-  test('shows the picture of the default options', () => {
+  test('shows the picture of the default options; --write renews it, too', () => {
     const [own] = outcomes;
     expect(own && pictureOfDay(own)).toBe(readPicture());
   });

@@ -13,35 +13,71 @@ afterEach(() => reader?.close());
 
 const QUIET = ['--metrics-bind-address=127.0.0.1:0', '--health-probe-bind-address=0'];
 
-describe('the tutorial', () => {
-  const blocks = codeBlocks('docs/tutorial.md').filter(({ language }) => language === 'sh');
+/**
+ * Follows a page: `install` first, then the operator as a process of that ServiceAccount with a simulated marketplace
+ * in place of the real one, then the rest. Gives back what each command of the rest printed.
+ */
+async function follow(install: string, rest: readonly string[]): Promise<readonly string[]> {
+  reader = await openReader();
+  await reader.type(install);
+  const args = ['simulator', '--port=0', '--boot-scale=0.02', '--serve-machines'];
+  const simulator = reader.run('simulator', args);
+  const { url, apiKey } = (await simulator.ready) as Record<'url' | 'apiKey', string>;
+  writeFileSync(join(reader.folder, 'my-key.txt'), `${apiKey}\n`);
+  const market = [`--marketplace-url=${url}`, '--address-map=203.0.113.0/24=127.0.0.1'];
+  const durations = Object.entries(DEMO_DURATIONS).flat();
+  const access = await reader.operatorAccess();
+  reader.run('operator', ['operator', ...access, ...market, ...QUIET, ...durations]);
+  const printed: string[] = [];
+  for (const commands of rest) printed.push(await reader.type(commands));
+  return printed;
+}
 
-  test('works as it is written, with a simulated marketplace in place of the real one', async () => {
-    reader = await openReader();
-    const [install, ...rest] = blocks;
-    await reader.type(commandsOf(install ?? { language: 'sh', heading: '', text: 'false' }));
-    const simulator = reader.run('simulator', [
-      'simulator',
-      '--port=0',
-      '--boot-scale=0.02',
-      '--serve-machines',
-    ]);
-    const { url, apiKey } = (await simulator.ready) as Record<'url' | 'apiKey', string>;
-    writeFileSync(join(reader.folder, 'my-key.txt'), `${apiKey}\n`);
-    const market = [`--marketplace-url=${url}`, '--address-map=203.0.113.0/24=127.0.0.1'];
-    const durations = Object.entries(DEMO_DURATIONS).flat();
-    reader.run('operator', [
-      'operator',
-      ...(await reader.operatorAccess()),
-      ...market,
-      ...QUIET,
-      ...durations,
-    ]);
-    for (const block of rest) await reader.type(commandsOf(block));
-    expect(await reader.type('kubectl get gpui -o name')).toBe('');
+describe('the tutorial', () => {
+  const [install, ...rest] = codeBlocks('docs/tutorial.md')
+    .filter(({ language }) => language === 'sh')
+    .map(commandsOf);
+
+  test('works as it is written', async () => {
     expect(rest.length).toBeGreaterThan(5);
+    await follow(install ?? 'false', rest);
+    expect(await reader?.type('kubectl get gpui -o name')).toBe('');
   }, 300_000);
 });
+
+describe('the README', () => {
+  const blocks = codeBlocks('README.md');
+  const typedUnder = (heading: string): readonly string[] =>
+    blocks
+      .filter((block) => block.heading === heading && block.language === 'console')
+      .flatMap((block) => commandsOf(block).split('\n'));
+
+  test('leads to a machine with a real account, and shows what kubectl prints', async () => {
+    const [install, ...rest] = typedUnder('With a real account');
+    const printed = await follow(install ?? 'false', rest);
+    const shown = blocks.find(
+      ({ heading, language }) => heading === 'With a real account' && language === 'text',
+    );
+    const columns = (text: string) => text.trim().split('\n')[0]?.split(/\s+/);
+    expect(columns(printed.at(-1) ?? '')).toEqual(columns(shown?.text ?? ''));
+    await reader?.type('kubectl delete gpui trainer');
+  }, 300_000);
+
+  test('starts with the commands of deploy/quickstart.yaml, which are run below, and with targets of make', () => {
+    const [first, ...others] = typedUnder('See it work').map((line) => line.replace(/ +#.*$/, ''));
+    expect(first).toBe('make demo');
+    const targets = new Set(read('Makefile').match(/^[a-z-]+(?=:)/gm));
+    const make = others.filter((line) => line.startsWith('make '));
+    expect(make.filter((line) => !targets.has(line.slice('make '.length)))).toEqual([]);
+    expect(others.filter((line) => !line.startsWith('make '))).toEqual(quickStartCommands());
+  });
+});
+
+const read = (path: string): string => readFileSync(join(REPOSITORY, path), 'utf8');
+
+/** What the head of deploy/quickstart.yaml tells to type. */
+const quickStartCommands = (): readonly string[] =>
+  [...read('deploy/quickstart.yaml').matchAll(/^# {3}(.*)$/gm)].map(([, line = '']) => line);
 
 interface Container {
   readonly name: string;
@@ -49,11 +85,10 @@ interface Container {
 }
 
 describe('deploy/quickstart.yaml', () => {
-  const file = join(REPOSITORY, 'deploy/quickstart.yaml');
-  const text = readFileSync(file, 'utf8');
-
   function containers(): readonly Container[] {
-    const objects = parseAllDocuments(text).map((document) => document.toJS() as Record<string, never>);
+    const objects = parseAllDocuments(read('deploy/quickstart.yaml')).map(
+      (document) => document.toJS() as Record<string, never>,
+    );
     const deployment = objects.find((object) => object.kind === 'Deployment') as unknown as {
       spec: { template: { spec: { containers: readonly Container[] } } };
     };
@@ -62,7 +97,7 @@ describe('deploy/quickstart.yaml', () => {
 
   test('brings a ready GpuInstance within a minute: no account, no money', async () => {
     reader = await openReader();
-    const typed = [...text.matchAll(/^# {3}(.*)$/gm)].map(([, line = '']) => line);
+    const typed = quickStartCommands();
     const begun = performance.now();
     await reader.type(typed[0] ?? 'false');
     // The Pod's two containers as processes: they meet on the loopback interface there and here.
