@@ -109,6 +109,30 @@ describe('HTTP', () => {
     expect(await reply.json()).toMatchObject({ error: 'body_too_large', msg: expect.any(String) });
   });
 
+  test('whoever sends far more than the limit still reads the answer, and may go on', async () => {
+    const body = 'x'.repeat(20_000_000);
+    const head = `POST /api/v0/bundles/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer k\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const next =
+      'GET /api/v0/users/current HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer k\r\nConnection: close\r\n\r\n';
+    const answers = await raw(head + body + next, { keepOpen: true });
+    expect(answers.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200']);
+  });
+
+  test.for([
+    ['no method', 'FOO / HTTP/1.1\r\n\r\n', 400],
+    ['a length that is no number', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: abc\r\n\r\n', 400],
+    ['headers without end', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(40_000)}\r\n\r\n`, 431],
+  ] as const)('a request of %s is told so with error and msg', async ([_name, text, status]) => {
+    const answer = await raw(text, { keepOpen: true });
+    const [head = '', body = ''] = answer.split('\r\n\r\n');
+    expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} .*\r\nContent-Type: application/json\r\n`));
+    expect(JSON.parse(body)).toEqual({
+      success: false,
+      error: expect.any(String),
+      msg: expect.any(String),
+    });
+  });
+
   test('a slow body is cut', async () => {
     const head =
       'POST /api/v0/bundles/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer k\r\nContent-Length: 500\r\n\r\n{';

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
-import { type Answer, JSON_TYPE, type SimRequest } from './answer.ts';
+import type { Answer, SimRequest } from './answer.ts';
+import { answerBrokenRequest } from './broken-request.ts';
 import { bodyLimit } from './json-body.ts';
 import { Refusal } from './refusal.ts';
 import type { Service } from './service.ts';
@@ -29,6 +30,7 @@ export async function listen(service: Service, options: HttpOptions): Promise<Li
     { keepAliveTimeout: 60_000, requestTimeout: 0, headersTimeout: 10_000 },
     (request, response) => serve({ service, options, server }, request, response),
   );
+  server.on('clientError', answerBrokenRequest);
   server.listen(options.port, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -55,7 +57,7 @@ function serve(parts: Parts, request: IncomingMessage, response: ServerResponse)
   }
   readBody(request, parts.options, (outcome) => {
     if (outcome.type === 'body') reply(parts, { request, response, body: outcome.bytes });
-    else if (outcome.type !== 'broken') refuse({ request, response }, refusalOf(outcome.type, parts.options));
+    else if (outcome.type !== 'broken') refuse(parts, { request, response }, outcome.type);
   });
 }
 
@@ -94,18 +96,30 @@ function readBody(
   request.on('data', (chunk: Buffer) => {
     size += chunk.length;
     if (size > limit) finish({ type: 'too-large' });
-    else chunks.push(chunk);
+    else if (!finished) chunks.push(chunk);
   });
   request.on('end', () => finish({ type: 'body', bytes: Buffer.concat(chunks) }));
   request.on('error', () => finish({ type: 'broken' }));
   request.on('close', () => finish({ type: 'broken' }));
 }
 
-/** Answers a body that was not read to its end, and gives the connection up. */
-function refuse({ request, response }: Omit<Exchange, 'body'>, refusal: Refusal): void {
-  response.writeHead(refusal.status, { 'content-type': JSON_TYPE, connection: 'close' });
-  const body = { success: false, error: refusal.code, msg: refusal.message };
-  response.end(JSON.stringify(body), () => request.destroy());
+/** How long what still comes of a body that is too large is thrown away before the connection breaks. */
+const DRAIN_MS = 5000;
+
+/**
+ * Answers a body that was not read to its end. What is still on its way of one that is too large is read and
+ * dropped: closing at once would reset the connection, and its sender might never see the answer.
+ */
+function refuse(
+  parts: Parts,
+  { request, response }: Omit<Exchange, 'body'>,
+  type: 'too-large' | 'too-slow',
+): void {
+  if (type === 'too-slow') response.setHeader('connection', 'close');
+  sendReply(parts.service.refusal(refusalOf(type, parts.options)), response);
+  const giveUp = setTimeout(() => request.destroy(), DRAIN_MS);
+  request.on('close', () => clearTimeout(giveUp));
+  request.resume();
 }
 
 interface Exchange {

@@ -38,6 +38,8 @@ export interface ServiceOptions {
 /** Answers requests; synchronous unless a fault delays. Rejects never: every failure is an answer. */
 export interface Service {
   answer(request: SimRequest): Answer | Promise<Answer>;
+  /** The reply to a request that was given up before it could be answered. */
+  refusal(refusal: Refusal): Draft;
 }
 
 /** A request that has found its route. */
@@ -52,7 +54,10 @@ export function createService(options: ServiceOptions): Service {
   const router = createRouter(options.routes, options.profile);
   const rates = createRateLimit(() => options.store.current().settings);
   const visitor = createVisitor(options, rates);
-  return { answer: (request) => answerRequest({ options, router, visitor }, request) };
+  return {
+    answer: (request) => answerRequest({ options, router, visitor }, request),
+    refusal: (refusal) => refusalDraft(options.time.now(), refusal),
+  };
 }
 
 interface Parts {
