@@ -203,7 +203,7 @@ workers:
     {
       title: 'an offer that would never be rented',
       workers: '- pricePerHour: "0.50"\n',
-      says: 'workers.yaml:1: [0].pricePerHour: is above the 0.4 that the template allows',
+      says: 'workers.yaml:1: [0].pricePerHour: is above the 0.40 that the template allows',
     },
     {
       title: 'a beginning told twice',

@@ -1,4 +1,4 @@
-import type { Summary, Tick } from '../../controllers/endpoint-group/what-if/outcome.ts';
+import type { Tick } from '../../controllers/endpoint-group/what-if/outcome.ts';
 import type { Outcome, WhatIf } from '../../controllers/endpoint-group/what-if/replay.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { usageError } from '../command-error.ts';
@@ -49,32 +49,29 @@ interface Question {
   readonly note: string | undefined;
 }
 
-async function readWhatIf({ options }: CommandInput, context: CommandContext): Promise<Question> {
-  const files = filesOf({ options, args: [] });
-  const [{ readGroup }, { readTrace }, { usualWorker, usualWorkerNote }, { dearestOffer }] =
+async function readWhatIf(input: CommandInput, context: CommandContext): Promise<Question> {
+  const files = filesOf(input);
+  const [{ readGroup }, { readTrace }, { usualWorker, usualWorkerNote }, { readWorkers }, { beginWith }] =
     await Promise.all([
       import('../simulate/group-file.ts'),
       import('../simulate/trace-file.ts'),
       import('../simulate/usual-worker.ts'),
-      import('../../controllers/endpoint-group/scaling-workers.ts'),
+      import('../simulate/workers-file.ts'),
+      import('../simulate/beginning.ts'),
     ]);
-  const { name, spec } = await readGroup(await readTextFile(files.group, '-f', context), files.group);
+  const { dearestOffer } = await import('../../controllers/endpoint-group/scaling-workers.ts');
+  const { name, spec } = readGroup(await readTextFile(files.group, '-f', context), files.group);
   const trace = readTrace(await readTextFile(files.trace, '--trace', context), files.trace);
   const dearest = dearestOffer(spec);
   const usual = usualWorker(spec, dearest);
-  const { beginWith } = await import('../simulate/beginning.ts');
+  const question = { spec, trace, traceFile: files.trace };
   if (files.workers === undefined) {
     const note = usualWorkerNote(spec, usual, dearest);
-    return {
-      name,
-      note,
-      whatIf: beginWith({ spec, trace, traceFile: files.trace }, { first: [], models: [usual] }),
-    };
+    return { name, note, whatIf: beginWith(question, { first: [], models: [usual] }) };
   }
-  const { readWorkers } = await import('../simulate/workers-file.ts');
   const text = await readTextFile(files.workers, '--workers', context);
-  const workers = await readWorkers(text, files.workers, { usual, dearest });
-  return { name, note: undefined, whatIf: beginWith({ spec, trace, traceFile: files.trace }, workers) };
+  const workers = readWorkers(text, files.workers, { usual, dearest });
+  return { name, note: undefined, whatIf: beginWith(question, workers) };
 }
 
 interface Files {
@@ -107,7 +104,7 @@ async function shown(outcome: Outcome, format: string | undefined, name: string)
       return pictureOf(outcome, `epg/${name}`);
     }
     default:
-      return `${await tableOf(outcome.ticks)}\n${summaryText(outcome.summary satisfies Summary)}`;
+      return `${await tableOf(outcome.ticks)}\n${summaryText(outcome.summary)}`;
   }
 }
 

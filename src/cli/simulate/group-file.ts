@@ -1,4 +1,5 @@
 import type { EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
+import { endpointGroupSpec } from '../../api/v1alpha1/endpoint-group-spec.ts';
 import { API_VERSION, GROUP } from '../../api/v1alpha1/names.ts';
 import { usageError } from '../command-error.ts';
 import { groupFaults } from './group-rules.ts';
@@ -14,8 +15,8 @@ const EXAMPLE = `Give the manifest of one EndpointGroup (apiVersion: ${API_VERSI
 const AS_APPLIED = 'Write the fields as in docs/reference/endpointgroup.md.';
 
 /** The one EndpointGroup of a YAML text. Anything that the API server would refuse is a usage error with its line. */
-export async function readGroup(text: string, file: string): Promise<GroupFile> {
-  const sources = await yamlSources(text, file);
+export function readGroup(text: string, file: string): GroupFile {
+  const sources = yamlSources(text, file);
   const groups = sources.filter(({ value }) => isGroup(value));
   const [group, second] = groups;
   if (!group) throw noGroup(sources, file);
@@ -24,7 +25,7 @@ export async function readGroup(text: string, file: string): Promise<GroupFile> 
       `${file}:${second.lineOf([])}: a second EndpointGroup, after that on line ${group.lineOf([])}.`,
       'Give one group at a time.',
     );
-  return { name: nameOf(group.value), spec: await specOf(group) };
+  return { name: nameOf(group.value), spec: specOf(group) };
 }
 
 function isGroup(value: unknown): value is { readonly metadata?: unknown; readonly spec?: unknown } {
@@ -53,8 +54,7 @@ function nameOf(value: unknown): string {
   return typeof name === 'string' && name !== '' ? name : 'unnamed';
 }
 
-async function specOf(source: YamlSource): Promise<EndpointGroupSpec> {
-  const { endpointGroupSpec } = await import('../../api/v1alpha1/endpoint-group-spec.ts');
+function specOf(source: YamlSource): EndpointGroupSpec {
   const written: unknown = isGroup(source.value) ? source.value.spec : undefined;
   const parsed = endpointGroupSpec.safeParse(written);
   if (!parsed.success) {

@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import type { FirstWorker, WorkerModel } from '../../controllers/endpoint-group/what-if/worker-model.ts';
 import { parseDuration } from '../../lib/duration.ts';
-import { type MicroDollars, parseDollars } from '../../lib/money.ts';
-import { type Fault, faultError, type YamlPath, type YamlSource, yamlSources } from './yaml-source.ts';
+import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
+import { usageError } from '../command-error.ts';
+import { type Fault, faultError, type YamlPath, yamlSources } from './yaml-source.ts';
 
 /** Workers that a person describes. */
 export interface WorkersFile {
@@ -21,14 +22,12 @@ const dollars = figure.pipe(
     return z.NEVER;
   }),
 );
-const seconds = z
-  .string('write a duration in quotes or bare with units, such as 90s')
-  .transform((text, context) => {
-    const duration = parseDuration(text);
-    if (duration !== undefined && duration <= LONGEST_START_MS) return Math.ceil(duration / 1000);
-    context.addIssue('write a duration up to 24h with units, such as 90s, 5m or 1h30m');
-    return z.NEVER;
-  });
+const seconds = z.string('write a duration with units, such as 90s').transform((text, context) => {
+  const duration = parseDuration(text);
+  if (duration !== undefined && duration <= LONGEST_START_MS) return Math.ceil(duration / 1000);
+  context.addIssue('write a duration up to 24h with units, such as 90s, 5m or 1h30m');
+  return z.NEVER;
+});
 const LONGEST_START_MS = 86_400_000;
 const perf = figure.transform((text, context) => {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : 0;
@@ -55,39 +54,26 @@ const EXAMPLE =
 
 /**
  * Reads workers out of a YAML list, or the list under `workers`; fields that are left out are taken from `usual`. A
- * worker with a `state` is there at the beginning, the others are what is rented. What is wrong is a usage error.
+ * worker with a `state` is there at the beginning, the others are what is rented. What is wrong is a usage error, as
+ * is a worker above `dearest`: such an offer is never rented, and a replay with it would tell of another group.
  */
-export async function readWorkers(
+export function readWorkers(
   text: string,
   file: string,
   { usual, dearest }: { readonly usual: WorkerModel; readonly dearest: MicroDollars | undefined },
-): Promise<WorkersFile> {
-  const [source] = await yamlSources(text, file);
-  if (!source)
-    throw faultError(
-      { file, value: undefined, lineOf: () => 1 },
-      [{ path: [], message: 'the file is empty' }],
-      EXAMPLE,
-    );
+): WorkersFile {
+  const [source] = yamlSources(text, file);
+  if (!source) throw usageError(`${file}:1: the file is empty.`, EXAMPLE);
   const at: YamlPath = isWrapped(source.value) ? ['workers'] : [];
   const parsed = workers.safeParse(isWrapped(source.value) ? source.value.workers : source.value);
-  if (!parsed.success)
-    throw faultError(
-      source,
-      parsed.error.issues.map((issue) => faultOf(issue, at)),
-      EXAMPLE,
-    );
-  refuseTooDear(
-    source,
-    parsed.data.map(({ pricePerHour }) => pricePerHour),
-    { at, dearest },
-  );
-  const all = parsed.data.flatMap(({ count, state, ...given }) =>
-    Array.from({ length: count }, () => ({ state, model: modelOf(given, usual) })),
-  );
-  const first = all.flatMap(({ state, model }) => (state === undefined ? [] : [{ model, wanted: state }]));
-  const models = all.flatMap(({ state, model }) => (state === undefined ? [model] : []));
-  return { first, models: models.length > 0 ? models : all.slice(-1).map(({ model }) => model) };
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map((issue) => faultOf(issue, at));
+    throw faultError(source, faults, EXAMPLE);
+  }
+  const tooDear = parsed.data.flatMap((given, index) => tooDearFault(given, dearest, [...at, index]));
+  if (tooDear.length > 0)
+    throw faultError(source, tooDear, 'Lower the price, or raise maxPricePerHour in the group.');
+  return workersOf(parsed.data, usual);
 }
 
 function isWrapped(value: unknown): value is { readonly workers: unknown } {
@@ -101,38 +87,33 @@ function faultOf(issue: z.core.$ZodIssue, at: YamlPath): Fault {
   return { path: [...path, key], message: 'there is no such field' };
 }
 
-type Given = Omit<z.output<typeof worker>, 'count' | 'state'>;
+type Given = z.output<typeof worker>;
 
-function modelOf(
-  { perf, pricePerHour, coldPricePerHour, boot, wake }: Given,
-  usual: WorkerModel,
-): WorkerModel {
-  return {
-    perf: perf ?? usual.perf,
-    pricePerHour: pricePerHour ?? usual.pricePerHour,
-    coldPricePerHour: coldPricePerHour ?? usual.coldPricePerHour,
-    bootSeconds: boot ?? usual.bootSeconds,
-    wakeSeconds: wake ?? usual.wakeSeconds,
-  };
+function tooDearFault(
+  { pricePerHour = 0 }: Given,
+  dearest: MicroDollars | undefined,
+  at: YamlPath,
+): readonly Fault[] {
+  if (dearest === undefined || pricePerHour <= dearest) return [];
+  const message = `is above the ${formatDollars(dearest)} that the template allows (maxPricePerHour)`;
+  return [{ path: [...at, 'pricePerHour'], message }];
 }
 
-/** An offer above what the template allows is never rented, so a replay with it would tell of another group. */
-function refuseTooDear(
-  source: YamlSource,
-  prices: readonly (MicroDollars | undefined)[],
-  { at, dearest }: { readonly at: YamlPath; readonly dearest: MicroDollars | undefined },
-): void {
-  if (dearest === undefined) return;
-  const faults = prices.flatMap((price, index) =>
-    (price ?? 0) > dearest
-      ? [
-          {
-            path: [...at, index, 'pricePerHour'],
-            message: `is above the ${dearest / 1e6} that the template allows (maxPricePerHour)`,
-          },
-        ]
-      : [],
+function workersOf(given: readonly Given[], usual: WorkerModel): WorkersFile {
+  const all = given.flatMap((one) =>
+    Array.from({ length: one.count }, () => ({ wanted: one.state, model: modelOf(one, usual) })),
   );
-  if (faults.length > 0)
-    throw faultError(source, faults, 'Lower the price, or raise maxPricePerHour in the group.');
+  const first = all.flatMap(({ wanted, model }) => (wanted === undefined ? [] : [{ model, wanted }]));
+  const models = all.flatMap(({ wanted, model }) => (wanted === undefined ? [model] : []));
+  return { first, models: models.length > 0 ? models : all.slice(-1).map(({ model }) => model) };
+}
+
+function modelOf(given: Given, usual: WorkerModel): WorkerModel {
+  return {
+    perf: given.perf ?? usual.perf,
+    pricePerHour: given.pricePerHour ?? usual.pricePerHour,
+    coldPricePerHour: given.coldPricePerHour ?? usual.coldPricePerHour,
+    bootSeconds: given.boot ?? usual.bootSeconds,
+    wakeSeconds: given.wake ?? usual.wakeSeconds,
+  };
 }

@@ -1,3 +1,4 @@
+import { isMap, isNode, isSeq, LineCounter, parseAllDocuments } from 'yaml';
 import { usageError } from '../command-error.ts';
 
 /** Where a value stands: keys and indexes from the top of a document. */
@@ -12,51 +13,51 @@ export interface YamlSource {
 }
 
 /** The documents of a YAML text that are not empty. What is no YAML is a usage error that names the line. */
-export async function yamlSources(text: string, file: string): Promise<readonly YamlSource[]> {
-  const { isMap, isSeq, LineCounter, parseAllDocuments } = await import('yaml');
+export function yamlSources(text: string, file: string): readonly YamlSource[] {
   const lineCounter = new LineCounter();
   const documents = [...parseAllDocuments(text, { lineCounter })];
   const lineAt = (offset: number) => lineCounter.linePos(offset).line;
-  for (const { errors } of documents) {
-    const [error] = errors;
-    if (error)
-      throw usageError(
-        `${file}:${lineAt(error.pos[0])}: ${error.message.split('\n')[0]}`,
-        'Correct the YAML on that line.',
-      );
+  const [error] = documents.flatMap(({ errors }) => errors);
+  if (error) {
+    const [message] = error.message.split('\n');
+    throw usageError(`${file}:${lineAt(error.pos[0])}: ${message}`, 'Correct the YAML on that line.');
   }
-  const childOf = (
-    node: unknown,
-    key: PropertyKey,
-  ): { readonly at: number; readonly node: unknown } | undefined => {
-    if (isMap(node)) {
-      const pair = node.items.find((item) => String(item.key) === String(key));
-      return pair && { at: startOf(pair.key) ?? 0, node: pair.value };
-    }
-    const item = isSeq(node) ? node.items[Number(key)] : undefined;
-    return item === undefined ? undefined : { at: startOf(item) ?? 0, node: item };
-  };
   return documents
     .filter(({ contents }) => contents !== null)
     .map((document) => ({
       file,
       value: document.toJS() as unknown,
-      lineOf(path) {
-        let found = { at: startOf(document.contents) ?? 0, node: document.contents as unknown };
-        for (const key of path) {
-          const child = childOf(found.node, key);
-          if (!child) break;
-          found = child;
-        }
-        return lineAt(found.at);
-      },
+      lineOf: (path) => lineAt(offsetOf(document.contents, path)),
     }));
 }
 
-function startOf(node: unknown): number | undefined {
-  if (typeof node !== 'object' || node === null || !('range' in node)) return undefined;
-  const { range } = node;
-  return Array.isArray(range) && typeof range[0] === 'number' ? range[0] : undefined;
+/** Where the field at a path begins; a field of a map begins with its name. */
+function offsetOf(contents: unknown, path: YamlPath): number {
+  let found: Place = { offset: beginningOf(contents), node: contents };
+  for (const key of path) {
+    const child = childOf(found.node, key);
+    if (!child) break;
+    found = child;
+  }
+  return found.offset;
+}
+
+interface Place {
+  readonly offset: number;
+  readonly node: unknown;
+}
+
+function childOf(node: unknown, key: PropertyKey): Place | undefined {
+  if (isMap(node)) {
+    const pair = node.items.find((item) => String(item.key) === String(key));
+    return pair && { offset: beginningOf(pair.key), node: pair.value };
+  }
+  const item = isSeq(node) ? node.items[Number(key)] : undefined;
+  return item === undefined ? undefined : { offset: beginningOf(item), node: item };
+}
+
+function beginningOf(node: unknown): number {
+  return isNode(node) ? (node.range?.[0] ?? 0) : 0;
 }
 
 /** A field that is wrong. */
