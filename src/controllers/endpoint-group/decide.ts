@@ -154,7 +154,7 @@ function afterRestart({ group, workers, now, times }: Observed): ScalingMemory {
   const hot = workers.filter(isHot).length;
   const { panicUntil, autoscaling } = group.status ?? {};
   const recorded = parseTime(panicUntil) ?? 0;
-  const total = Number(autoscaling?.totalCapacity ?? 0);
+  const total = Number(autoscaling?.heldTotalCapacity ?? autoscaling?.totalCapacity ?? 0);
   return {
     recent: total > 0 ? [{ at: now, hot: 0, total }] : [],
     panicUntil: hot > 0 ? Math.max(recorded, now + times.panicMs) : recorded,

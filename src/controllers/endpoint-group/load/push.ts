@@ -68,7 +68,7 @@ export class PushIntake {
     const at = clock.now();
     const { reporter } = workerOf(instance, at);
     const before = books.get(uid).reporters.get(reporter);
-    if (before && at - before.at < LEAST_SPACING_MS)
+    if (before && isTooSoon(at - before.at))
       return { status: 429, message: 'reports come too fast; send one each second at most' };
     try {
       const pushed = readPushed(body);
@@ -94,6 +94,11 @@ export class PushIntake {
     const group = this.#options.groupOf(instance);
     return group && { group, instance };
   }
+}
+
+/** A span that is negative says that our clock was set back. */
+function isTooSoon(spanMs: number): boolean {
+  return spanMs >= 0 && spanMs < LEAST_SPACING_MS;
 }
 
 function isSame(shown: string, token: string): boolean {

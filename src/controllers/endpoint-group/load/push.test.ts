@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest';
+import { groupObject, workerObject } from '../../../../test/builders/group-worker.ts';
+import { createVirtualClock } from '../../../../test/builders/virtual-clock.ts';
+import { Secret } from '../../../lib/secret.ts';
+import { loadOver } from '../load-history.ts';
+import { defaultTimes } from '../scaling-times.ts';
+import { LoadBooks } from './books.ts';
+import { PushIntake, type PushOptions } from './push.ts';
+
+const NOW = Date.parse('2026-11-20T12:00:00Z');
+const TOKEN = 'token-of-the-worker';
+const group = groupObject({ load: { type: 'Push' } });
+const worker = workerObject('w');
+
+function intake(overrides: Partial<PushOptions> = {}) {
+  const clock = createVirtualClock({ startMs: NOW });
+  const books = new LoadBooks();
+  const woken: string[] = [];
+  const push = new PushIntake({
+    ...{ clock, books, times: defaultTimes },
+    instanceById: (id) => (id === 7 ? worker : undefined),
+    groupOf: () => group,
+    tokenOf: () => new Secret(TOKEN),
+    isLeading: () => true,
+    onWake: ({ metadata }) => woken.push(metadata.name),
+    ...overrides,
+  });
+  const book = () => books.get('uid-llm');
+  const send = (report: Record<string, unknown> = {}, path = '/worker_status/') =>
+    push.take(path, { id: 7, mtoken: TOKEN, new_load: 0, cur_load: 0, ...report });
+  return { clock, book, push, send, woken };
+}
+
+describe('who may report', () => {
+  test.each<[string, Record<string, unknown>, number]>([
+    ['a worker with its token', {}, 200],
+    ['a worker whose id comes as text', { id: '7' }, 200],
+    ['a worker that calls it worker_id', { id: undefined, worker_id: 7 }, 200],
+    ['nobody with another token', { mtoken: 'token-of-the-w0rker' }, 401],
+    ['nobody with a part of the token', { mtoken: TOKEN.slice(0, -1) }, 401],
+    ['nobody without a token', { mtoken: undefined }, 401],
+    ['nobody with a token that is no text', { mtoken: [TOKEN] }, 401],
+    ['no machine that is not there', { id: 8 }, 401],
+    ['nobody without an id', { id: undefined }, 401],
+    ['nobody with an id that is none', { id: '7; drop' }, 401],
+  ])('%s', (_, report, status) => {
+    const { send, book } = intake();
+    expect(send(report).status).toBe(status);
+    expect(book().reporters.size).toBe(status === 200 ? 1 : 0);
+  });
+
+  test('nobody while another replica leads', () => {
+    const { send, book } = intake({ isLeading: () => false });
+    expect(send()).toMatchObject({ status: 503, message: expect.stringContaining('another replica') });
+    expect(book().reporters.size).toBe(0);
+  });
+
+  test('no machine whose token is not known, and none without a group', () => {
+    expect(intake({ tokenOf: () => undefined }).send().status).toBe(401);
+    expect(intake({ groupOf: () => undefined }).send().status).toBe(401);
+  });
+
+  test('no worker of a group that asks for its load itself', () => {
+    const pulling = groupObject();
+    expect(intake({ groupOf: () => pulling }).send()).toMatchObject({
+      status: 409,
+      message: expect.stringContaining('load.type: Push'),
+    });
+  });
+
+  test('nothing that is not an object', () => {
+    const { push } = intake();
+    for (const body of [null, 7, 'text', [], undefined]) {
+      expect(push.take('/worker_status/', body).status).toBe(401);
+    }
+  });
+});
+
+describe('what is heard', () => {
+  test('the newer form: amounts since the last report that was taken', async () => {
+    const { send, clock, book } = intake();
+    send({ new_load: 500 });
+    await clock.advance(30_000);
+    send({ new_load: 9000, rej_load: 600, cur_load: 40, max_perf: 120, num_requests_working: 3 });
+    expect(loadOver(book().history, clock.now(), 30_000)).toBeCloseTo(320);
+    const [reporter] = book().reporters.values();
+    expect(reporter?.record).toMatchObject({ currentLoad: 40, maxPerf: 120, inFlight: 3 });
+    expect(book().lastActivity).toBe(clock.now());
+  });
+
+  test('the older form: without new_load, cur_load is a rate', async () => {
+    const { send, clock, book } = intake();
+    send({ new_load: undefined, cur_load: 80 });
+    await clock.advance(10_000);
+    send({ new_load: undefined, cur_load: 80 });
+    expect(loadOver(book().history, clock.now(), 20_000)).toBeCloseTo(80);
+    const [reporter] = book().reporters.values();
+    expect(reporter?.record.currentLoad).toBe(0);
+  });
+
+  test.each<[string, Record<string, unknown>, string]>([
+    ['a negative figure', { new_load: -1 }, 'new_load is negative'],
+    ['no number', { new_load: 'many' }, 'new_load is not a number'],
+    ['10^30', { cur_load: 1e30 }, 'cur_load is larger than anything a worker does'],
+    ['a wake without a cost', { wake: { cost: -5 } }, 'wake.cost is negative'],
+    ['a wake that is none', { wake: 5 }, 'the body is not a worker report'],
+  ])('not %s: it is named, and remembered as a problem', (_, report, message) => {
+    const { send, book } = intake();
+    expect(send(report)).toEqual({ status: 400, message });
+    expect(book().reporters.size).toBe(0);
+    expect([...book().problems.values()]).toMatchObject([
+      { kind: 'invalid', detail: `worker w: ${message}` },
+    ]);
+  });
+
+  test('a flood only ten times a second', async () => {
+    const { send, clock, book } = intake();
+    expect(send().status).toBe(200);
+    await clock.advance(99);
+    expect(send({ new_load: 1000 }).status).toBe(429);
+    await clock.advance(1);
+    expect(send({ new_load: 1000 }).status).toBe(200);
+    expect(book().history.arrivals).toHaveLength(1);
+  });
+
+  test('a report after our clock was set back is a new base, and the next one counts again', async () => {
+    const { send, clock, book } = intake();
+    send();
+    await clock.advance(10_000);
+    send({ new_load: 100 });
+    clock.jumpWallClock(-3_600_000);
+    expect(send({ new_load: 100 }).status).toBe(200);
+    await clock.advance(10_000);
+    send({ new_load: 700 });
+    expect(loadOver(book().history, clock.now(), 10_000)).toBeCloseTo(70);
+  });
+
+  test('a wake, and that a request is gone', () => {
+    const { send, woken, push } = intake();
+    expect(send({ wake: { cost: 10 } }).status).toBe(200);
+    expect(woken).toEqual(['llm']);
+    expect(send({}, '/delete_requests/').status).toBe(200);
+    expect(push.take('/delete_requests/', { id: 7, mtoken: 'wrong' }).status).toBe(401);
+    expect(send({}, '/other/').status).toBe(404);
+  });
+});
