@@ -41,7 +41,8 @@ function byName(catalog: readonly CatalogEntry[], words: string): CatalogEntry |
   return catalog.find(({ name, aliases }) => name === words || aliases?.includes(words));
 }
 
-function firstWord(args: readonly string[]): { at: number; before: readonly string[] } {
+/** Where the command begins, behind shared options that stand before it. */
+export function firstWord(args: readonly string[]): { at: number; before: readonly string[] } {
   let at = 0;
   while (at < args.length && args[at]?.startsWith('-')) at += TAKES_VALUE.has(args[at] ?? '') ? 2 : 1;
   return { at, before: args.slice(0, at) };

@@ -15,7 +15,7 @@ export const completionInstall: Command = {
     'gpu-rent completion install kubectl',
     'gpu-rent completion install zsh --to ~/.zfunc/_gpu-rent',
   ],
-  args: [{ name: '[shell]', description: 'bash, zsh, fish or kubectl.' }],
+  args: [{ name: '[shell]', description: 'bash, zsh, fish, powershell or kubectl.' }],
   options: [{ flags: '--to <file>', description: 'Another place.' }],
   optionSets: ['output'],
   async run(input, context) {

@@ -4,7 +4,7 @@ import type { CommandContext } from '../command.ts';
 import { usageError } from '../command-error.ts';
 
 /** Shells, and kubectl, which asks a program of this name for the completions of its plugin. */
-export const SHELLS = ['bash', 'zsh', 'fish', 'kubectl'] as const;
+export const SHELLS = ['bash', 'zsh', 'fish', 'powershell', 'kubectl'] as const;
 export type Shell = (typeof SHELLS)[number];
 
 const PROGRAM = 'gpu-rent';
@@ -54,6 +54,8 @@ export function installPath(shell: Shell, env: CommandContext['env']): string {
       return join(data, 'zsh', 'site-functions', `_${PROGRAM}`);
     case 'fish':
       return join(config, 'fish', 'completions', `${PROGRAM}.fish`);
+    case 'powershell':
+      return join(config, 'powershell', `${PROGRAM}.ps1`);
     case 'kubectl':
       return join(home, '.local', 'bin', KUBECTL_SCRIPT);
   }
@@ -69,6 +71,8 @@ export function installHint(shell: Shell, path: string): string {
       return `Put this before compinit in ~/.zshrc: fpath=(${folder} $fpath)`;
     case 'fish':
       return 'Open a new shell.';
+    case 'powershell':
+      return `Put this into $PROFILE: . ${path}`;
     case 'kubectl':
       return `${folder} must be on PATH. Then kubectl gpu-rent <TAB> works.`;
   }
