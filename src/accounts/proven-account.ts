@@ -14,9 +14,10 @@ import type { AccountObject } from './account-object.ts';
 import { monthName } from './account-object.ts';
 import { type AccountRecords, withDeparted, withRetained } from './account-records.ts';
 import type { AccountRef, AccountSession, DepartedObject, RetainedMachine } from './account-session.ts';
-import { avoidOf, breakerOf, departedOf, pollIntervalOf } from './account-status.ts';
-import { afterPoll, type BreakerMemory, type BreakerState, breakerAtStart, closeByHand } from './breaker.ts';
-import { echoOf, echoOfRows, type LabelEcho } from './label-echo.ts';
+import { avoidOf, departedOf, pollIntervalOf } from './account-status.ts';
+import type { BreakerState } from './breaker.ts';
+import { FeedWatch } from './feed-watch.ts';
+import type { LabelEcho } from './label-echo.ts';
 import type { AccountLimits } from './limits.ts';
 import { limitsOf } from './limits.ts';
 import type { LoginConnection } from './login-connection.ts';
@@ -85,9 +86,7 @@ export class ProvenAccount implements AccountSession {
   #user: UserFacts = { credit: undefined, sshKeyRegistered: undefined, mayTearDown: true };
   #refusal: AccountRefusal | undefined;
   #findings: SweepFindings = { orphans: [], rolledBack: [], copied: [] };
-  #listedBefore = false;
-  #breaker: BreakerMemory;
-  #labelEcho: LabelEcho;
+  readonly #watch: FeedWatch;
 
   constructor(options: ProvenAccountOptions) {
     const { account, connection, clock } = options;
@@ -99,12 +98,11 @@ export class ProvenAccount implements AccountSession {
     this.client = connection.client;
     this.feed = connection.feed;
     this.avoid = new AccountAvoidList(clock, avoidOf(account), options.onNews);
-    this.#breaker = breakerAtStart(breakerOf(account));
-    this.#labelEcho = echoOf(account.status?.labelsEchoed);
+    this.#watch = new FeedWatch(options, () => this.#account);
     this.#census = new MachineCensus(this.login, options.constants);
     this.#office = this.#createOffice();
     this.tickets = this.#office;
-    this.#unsubscribe = this.feed.subscribe((event) => this.#onFeed(event));
+    this.#unsubscribe = this.feed.subscribe((event) => this.#watch.hear(event));
   }
 
   get identity(): Identity {
@@ -126,17 +124,15 @@ export class ProvenAccount implements AccountSession {
   }
 
   breaker(): BreakerState {
-    return this.#breaker.state;
+    return this.#watch.breaker();
   }
 
   labelEcho(): LabelEcho {
-    return this.#labelEcho;
+    return this.#watch.labelEcho();
   }
 
   labelReadBack(sent: string, shown: string | null | undefined): void {
-    if (this.#labelEcho !== 'unknown') return;
-    this.#labelEcho = sent === shown ? 'echoed' : 'notEchoed';
-    this.#options.onChange();
+    this.#watch.labelReadBack(sent, shown);
   }
 
   permits(namespace: string): boolean {
@@ -246,8 +242,7 @@ export class ProvenAccount implements AccountSession {
   }
 
   closeBreaker(): void {
-    this.#breaker = closeByHand(this.#breaker);
-    this.#options.onChange();
+    this.#watch.closeBreaker();
   }
 
   /** Listens to the feed no more. */
@@ -266,7 +261,7 @@ export class ProvenAccount implements AccountSession {
       settings: brake,
       limits: () => this.limits(),
       refusal: () => this.#refusal ?? this.#narrowKey(),
-      labelEcho: () => this.#labelEcho,
+      labelEcho: () => this.labelEcho(),
       sums: (items, pending) => {
         const now = clock.now();
         const credit = this.#user.credit;
@@ -281,44 +276,6 @@ export class ProvenAccount implements AccountSession {
     const message =
       'The key may not list or destroy machines; nothing is rented that could not be destroyed.';
     return { reason: 'KeyTooNarrow', message };
-  }
-
-  #onFeed(event: FeedEvent): void {
-    switch (event.type) {
-      case 'row':
-        return;
-      case 'failed':
-        this.#moveBreaker({ type: 'failed', at: this.#options.clock.now() });
-        this.#options.onLook(event);
-        return;
-      case 'list': {
-        const { rows, endedAt } = event.list;
-        this.#learnEcho(rows.values());
-        this.#moveBreaker({ type: 'complete', at: endedAt, rows, expected: this.#expected() });
-        if (!this.#listedBefore) this.#options.onChange();
-        this.#listedBefore = true;
-        this.#options.onLook(event);
-      }
-    }
-  }
-
-  #learnEcho(rows: Iterable<Parameters<typeof echoOfRows>[0][number]>): void {
-    const identity = this.#options.identity();
-    if (this.#labelEcho !== 'unknown' || !identity) return;
-    const recorded = new Set(this.#options.objects().map((object) => object.instanceId));
-    this.#labelEcho = echoOfRows([...rows], recorded, identity);
-    if (this.#labelEcho !== 'unknown') this.#options.onChange();
-  }
-
-  #expected(): ReadonlySet<number> {
-    const living = this.#options.objects().filter((object) => !object.deleting && !object.leaving);
-    return new Set(living.flatMap(({ instanceId }) => (instanceId === undefined ? [] : [instanceId])));
-  }
-
-  #moveBreaker(poll: Parameters<typeof afterPoll>[1]): void {
-    const before = this.#breaker.state.type;
-    this.#breaker = afterPoll(this.#breaker, poll, this.#account.spec.maxUnhealthy);
-    if (this.#breaker.state.type !== before) this.#options.onChange();
   }
 }
 
