@@ -28,7 +28,9 @@ export function formatTable<Row>(
   const shown = columns.filter((column) => wide || !column.wide);
   const body = rows.map((row) => shown.map((column) => oneLine(column.text(row))));
   const lines = headers ? [shown.map(({ header }) => header.toUpperCase()), ...body] : body;
-  const widths = shown.map((_, at) => Math.max(0, ...lines.map((line) => widthOf(line[at] ?? ''))));
+  const widths = shown.map((_, at) =>
+    lines.reduce((most, line) => Math.max(most, widthOf(line[at] ?? '')), 0),
+  );
   return lines.map((line) => `${layOut(line, widths)}\n`).join('');
 }
 
