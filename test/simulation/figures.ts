@@ -39,6 +39,7 @@ export class Figures {
   #schedules = 0;
   #violations = 0;
   #virtualSeconds = 0;
+  #cpuMicros = 0;
 
   add({ mode, violations, wastedSeconds, virtualSeconds, traceHash }: Finished): void {
     this.#schedules += 1;
@@ -52,10 +53,13 @@ export class Figures {
     return (performance.now() - this.#startedAt) / 60_000;
   }
 
-  /** Time on a processor, so that a busy machine changes no figure. */
-  get #coreMinutes(): number {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 60e6;
+  /** Runs one schedule, plan or sequence, and counts its time on a processor: a busy machine changes no figure. */
+  async measure<T>(run: () => Promise<T>): Promise<T> {
+    const before = process.cpuUsage();
+    const result = await run();
+    const { user, system } = process.cpuUsage(before);
+    this.#cpuMicros += user + system;
+    return result;
   }
 
   get schedules(): number {
@@ -67,7 +71,7 @@ export class Figures {
   }
 
   summary(): Summary {
-    const minutes = this.#coreMinutes;
+    const minutes = this.#cpuMicros / 60e6;
     return {
       schedules: this.#schedules,
       violations: this.#violations,

@@ -138,6 +138,12 @@ export class Invariants {
     else if (method === 'PUT' && path.startsWith('/api/v0/asks/')) this.#rentSent(body);
   }
 
+  /** The wall clock of a process was set. */
+  clockJumped(): void {
+    this.#brake.clockJumped();
+    this.#truth.hindered();
+  }
+
   /** A process was held up, or was told something wrong, by other means than a call. */
   hindered(): void {
     this.#truth.hindered();

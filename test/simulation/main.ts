@@ -33,7 +33,7 @@ async function swarm({ settings: { firstSeed, seeds }, figures, goOn }: Run): Pr
   say(`Seeds from ${firstSeed}, each with and without the sweeper`);
   for (let seed = firstSeed; seed < firstSeed + seeds && goOn(); seed += 1) {
     for (const mode of MODES) {
-      const result = await runSchedule({ seed, mode, keepTrace: false });
+      const result = await figures.measure(() => runSchedule({ seed, mode, keepTrace: false }));
       figures.add({ ...result, mode, violations: result.violations.length });
       if (result.violations.length > 0) await tellSeed(seed, mode);
     }
@@ -63,6 +63,7 @@ async function systematic({ settings: { pairs }, figures, goOn }: Run): Promise<
   const coverage = await runSystematic({
     pairs,
     goOn,
+    measure: (run) => figures.measure(run),
     onPlan: (planned) => {
       const { result } = planned;
       figures.add({ ...result, mode: 'sweeperOff', violations: result.violations.length });
@@ -87,6 +88,7 @@ async function sequences({ settings, figures, goOn }: Run): Promise<void> {
   await runSequences({
     seed: settings.firstSeed,
     goOn,
+    measure: (run) => figures.measure(run),
     onSequence: ({ name, result }) => {
       figures.add({ ...result, mode: 'sweeperOff', violations: result.violations.length });
       const [first] = result.violations;

@@ -294,6 +294,7 @@ class Schedule {
     if (!process) return;
     const hours = this.#random.next() < 0.5 ? 1 : -1;
     process.machine.wallSkewMs += hours * 3_600_000;
+    this.#invariants.clockJumped();
     this.#world.tell(`the clock of ${process.machine.name} jumps by ${hours} h`);
   }
 
@@ -340,7 +341,10 @@ class Schedule {
     this.#isStormy = false;
     this.#world.tell('the faults stop');
     clearFaults(this.#world);
-    for (const { machine } of this.#world.processes) machine.wallSkewMs = 0;
+    for (const { machine } of this.#world.processes) {
+      if (machine.wallSkewMs !== 0) this.#invariants.clockJumped();
+      machine.wallSkewMs = 0;
+    }
     this.#personLooks();
   }
 

@@ -19,6 +19,8 @@ export interface SequencesOptions {
   readonly seed: number;
   readonly goOn: () => boolean;
   readonly onSequence: (sequence: { readonly name: string; readonly result: SequenceResult }) => void;
+  /** Wraps each sequence, to measure it. */
+  readonly measure?: (run: () => Promise<SequenceResult>) => Promise<SequenceResult>;
 }
 
 const SECOND = 1000;
@@ -32,7 +34,12 @@ const GONE_WITHIN = 600;
  * Every edit that the CRD schema of a kind allows or refuses, on a running object: change, change back, delete
  * (the method of Acto, SOSP 2023). A → B → A has to end as A, and an error has to be recovered from.
  */
-export async function runSequences({ seed, goOn, onSequence }: SequencesOptions): Promise<void> {
+export async function runSequences({
+  seed,
+  goOn,
+  onSequence,
+  measure = (run) => run(),
+}: SequencesOptions): Promise<void> {
   const world = new SimulatedWorld({ seed, keepTrace: false, fate: () => ({ requestMs: 2, responseMs: 2 }) });
   for (const [plural, name] of [
     ['gpuinstances', 'a'],
@@ -42,7 +49,7 @@ export async function runSequences({ seed, goOn, onSequence }: SequencesOptions)
     for (const edit of editsOf(objectAt(objectAt(schema, 'properties'), 'spec'))) {
       if (!goOn()) return;
       const text = `${plural} spec.${edit.path.join('.')} = ${JSON.stringify(edit.value)}`;
-      const result = await new Sequence({ seed, edit, plural, name }).run();
+      const result = await measure(() => new Sequence({ seed, edit, plural, name }).run());
       onSequence({ name: text, result });
     }
   }

@@ -16,7 +16,13 @@ export interface SystematicOptions {
   readonly goOn: () => boolean;
   /** Pairs within one object's life, too. */
   readonly pairs: boolean;
+  /** Wraps each plan, to measure it. */
+  readonly measure?: Measure;
 }
+
+type Measure = (run: () => Promise<LifeResult>) => Promise<LifeResult>;
+
+const unmeasured: Measure = (run) => run();
 
 /** How many (effect × fault) points, or pairs of them, there are and were struck. */
 export interface Coverage {
@@ -51,19 +57,27 @@ async function recorded(life: string, acts: readonly UserAct[]): Promise<readonl
   return effects;
 }
 
-async function runSingles({ onPlan, goOn }: SystematicOptions, coverage: Coverage): Promise<void> {
+async function runSingles(
+  { onPlan, goOn, measure = unmeasured }: SystematicOptions,
+  coverage: Coverage,
+): Promise<void> {
   const effects = await recorded('long', LONG_LIFE);
   const points = pointsOf(effects);
   coverage.singles.total = points.length;
   for (const point of points) {
     if (!goOn()) return;
-    const result = await runLife({ strikes: new Map([point]), acts: LONG_LIFE, keepTrace: false });
+    const result = await measure(() =>
+      runLife({ strikes: new Map([point]), acts: LONG_LIFE, keepTrace: false }),
+    );
     if (result.struck.has(point[0])) coverage.singles.covered += 1;
     onPlan({ life: 'long', strikes: [point], effects, result });
   }
 }
 
-async function runPairs({ onPlan, goOn }: SystematicOptions, coverage: Coverage): Promise<void> {
+async function runPairs(
+  { onPlan, goOn, measure = unmeasured }: SystematicOptions,
+  coverage: Coverage,
+): Promise<void> {
   const effects = await recorded('short', SHORT_LIFE);
   const points = pointsOf(effects);
   const pairs = points.flatMap((first) =>
@@ -72,7 +86,9 @@ async function runPairs({ onPlan, goOn }: SystematicOptions, coverage: Coverage)
   coverage.pairs.total = pairs.length;
   for (const strikes of pairs) {
     if (!goOn()) return;
-    const result = await runLife({ strikes: new Map(strikes), acts: SHORT_LIFE, keepTrace: false });
+    const result = await measure(() =>
+      runLife({ strikes: new Map(strikes), acts: SHORT_LIFE, keepTrace: false }),
+    );
     if (strikes.every(([index]) => result.struck.has(index))) coverage.pairs.covered += 1;
     onPlan({ life: 'short', strikes, effects, result });
   }

@@ -11,6 +11,7 @@ export class BrakeWatch {
   /** When each attempt of an object was first sent, and first written down. */
   readonly #sent = new Times();
   readonly #recorded = new Times();
+  #clockWrongAt = Number.NEGATIVE_INFINITY;
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -19,10 +20,16 @@ export class BrakeWatch {
   rentSent({ uid, attempt }: Purchase): void {
     const object = this.#scene.objects.get(uid);
     if (!this.#sent.note(uid, attempt, this.#scene.now) || !object || this.#scene.isHandled(uid)) return;
+    if (this.#scene.now - this.#clockWrongAt < HOUR_MS) return;
     const count = this.#sent.within(uid, this.#scene.now);
     const most = brakeOf(object);
     if (count <= most) return;
     this.#scene.broken('I9', `${nameOf(object)} rented ${count} times within an hour, and may ${most} times`);
+  }
+
+  /** A wall clock was set: by it, what was rented just now may lie an hour back. The brake has no other clock. */
+  clockJumped(): void {
+    this.#clockWrongAt = this.#scene.now;
   }
 
   rewritten(uid: string, object: JsonObject): void {
