@@ -116,6 +116,13 @@ class Run {
           contentType,
         };
       }
+      case 'apply':
+        return {
+          method: 'PATCH',
+          path: `${collection}/${operation.name}?fieldManager=differential&force=true`,
+          body: this.#applied(operation),
+          contentType: 'application/apply-patch+yaml',
+        };
       case 'delete':
         return {
           method: 'DELETE',
@@ -143,12 +150,26 @@ class Run {
     };
   }
 
+  #applied({ plural, name, uid, body }: Extract<Operation, { type: 'apply' }>): JsonObject {
+    return {
+      apiVersion: GROUPS[plural].replace(/^\/apis?\//, ''),
+      kind: KINDS[plural],
+      ...body,
+      metadata: { ...metadataOf(body), name, ...this.#uid(name, uid) },
+    };
+  }
+
+  #uid(name: string, uid: 'none' | 'right' | 'wrong'): JsonObject {
+    const known = this.#memories.get(name)?.uid;
+    if (uid === 'none') return {};
+    return { uid: uid === 'right' && known ? known : '00000000-0000-0000-0000-000000000000' };
+  }
+
   #deleteOptions({ name, uid, version }: Extract<Operation, { type: 'delete' }>): JsonObject {
     const resourceVersion = this.#version(name, version);
-    const known = this.#memories.get(name)?.uid;
+    const known = this.#memories.get(name)?.uid !== undefined;
     const preconditions = {
-      ...(uid === 'right' && known ? { uid: known } : {}),
-      ...(uid === 'wrong' ? { uid: '00000000-0000-0000-0000-000000000000' } : {}),
+      ...(known || uid === 'wrong' ? this.#uid(name, uid) : {}),
       ...(resourceVersion ? { resourceVersion } : {}),
     };
     return { apiVersion: 'v1', kind: 'DeleteOptions', preconditions };

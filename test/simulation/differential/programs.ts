@@ -32,6 +32,13 @@ export type Operation =
       readonly patch: readonly JsonObject[];
     }
   | {
+      readonly type: 'apply';
+      readonly plural: Plural;
+      readonly name: string;
+      readonly uid: 'none' | 'right' | 'wrong';
+      readonly body: JsonObject;
+    }
+  | {
       readonly type: 'delete';
       readonly plural: Plural;
       readonly name: string;
@@ -68,7 +75,8 @@ export function drawProgram(random: Random, id: string): Program {
     return options[Math.floor(random.next() * options.length)] as T;
   };
   const plural = pick(PLURALS);
-  const draw = new Draw({ id, plural, pick, chance: (share) => random.next() < share });
+  const chance = (share: number): boolean => random.next() < share;
+  const draw = new Draw({ id, plural, pick, chance, appliesWhole: chance(0.5) });
   return { id, operations: Array.from({ length: LENGTH }, (_, step) => draw.operation(step)) };
 }
 
@@ -77,6 +85,8 @@ interface DrawOptions {
   readonly plural: Plural;
   readonly pick: <T>(options: readonly T[]) => T;
   readonly chance: (share: number) => boolean;
+  /** Whether this program applies all that an instance needs, or, as the operator does, a few fields of one that is there. */
+  readonly appliesWhole: boolean;
 }
 
 class Draw {
@@ -93,7 +103,10 @@ class Draw {
     const isCustom = plural === 'gpuinstances' || plural === 'marketplaceaccounts';
     const subresource = isCustom && chance(0.35) ? 'status' : undefined;
     switch (
-      pick(['create', 'get', 'list', 'replace', 'replace', 'merge', 'merge', 'merge', 'json', 'delete'])
+      pick([
+        ...(['create', 'get', 'list', 'replace', 'replace', 'merge', 'merge', 'merge'] as const),
+        ...(['json', 'apply', 'apply', 'delete'] as const),
+      ])
     ) {
       case 'create':
         return { type: 'create', plural, name, body: this.#fresh() };
@@ -112,6 +125,12 @@ class Draw {
         };
       case 'json':
         return { type: 'json', plural, name, patch: this.#jsonPatch() };
+      case 'apply': {
+        const uid = this.#options.appliesWhole
+          ? pick(['none', 'none', 'right', 'wrong'] as const)
+          : pick(['right', 'right', 'wrong'] as const);
+        return { type: 'apply', plural, name, uid, body: this.#applied() };
+      }
       case 'delete':
         return {
           type: 'delete',
@@ -192,6 +211,22 @@ class Draw {
         ? [{}, { spec: { paused: true } }, { spec: { image: 'example/c:3' } }, { status: { attempt: 9 } }]
         : [{}];
     return { metadata, ...pick(content) };
+  }
+
+  /** By one manager that insists, as the operator does; what it leaves out it gives up. */
+  #applied(): JsonObject {
+    const { pick, plural, appliesWhole } = this.#options;
+    const metadata = pick<JsonObject>([
+      {},
+      { labels: { tier: 'applied' } },
+      { labels: { tier: 'applied', more: 'yes' } },
+      { annotations: { note: 'applied' } },
+    ]);
+    if (plural === 'leases') return { metadata, spec: { holderIdentity: 'z' } };
+    if (plural !== 'gpuinstances') return { metadata };
+    const required = appliesWhole ? { image: 'example/a:1', offers: [{ maxPricePerHour: '0.50' }] } : {};
+    const spec = pick<JsonObject>([{}, { powerState: 'Stopped' }, { powerState: 'Running', paused: true }]);
+    return { metadata, spec: { ...required, ...spec } };
   }
 
   #jsonPatch(): readonly JsonObject[] {

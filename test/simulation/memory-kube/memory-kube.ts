@@ -1,7 +1,6 @@
 import type { Clock } from '../../../src/lib/clock.ts';
 import type { Random } from '../../../src/lib/random.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../../src/lib/transport.ts';
-import { AppliedFields, without } from './applied.ts';
 import { Failure, failures } from './failure.ts';
 import { isObject, type JsonObject, metadataOf, objectAt, textAt } from './json.ts';
 import { apiVersionOf, BUILT_IN_KINDS, type Kind, kindsOfDefinition } from './kinds.ts';
@@ -84,7 +83,6 @@ interface ServerOptions {
 
 class Server {
   readonly #options: ServerOptions;
-  readonly #applied = new AppliedFields();
   constructor(options: ServerOptions) {
     this.#options = options;
   }
@@ -123,7 +121,7 @@ class Server {
       case 'PUT':
         return this.#put(call);
       case 'PATCH':
-        return reply(200, this.#patch(call));
+        return this.#patch(call);
       case 'DELETE':
         return reply(200, this.#delete(call));
       default:
@@ -199,19 +197,17 @@ class Server {
     return reply(status, writes.replace(address, bodyOf(call.request), call.subresource));
   }
 
-  #patch(call: Call): JsonObject {
+  #patch(call: Call): TransportResponse {
     const address = addressOf(call);
     const patch = JSON.parse(call.request.body ?? 'null');
     const type = call.request.headers['content-type'] ?? '';
     if (type.startsWith('application/merge-patch+json')) {
-      return this.#options.writes.update(
-        address,
-        (current) => asObject(mergePatch(current, patch)),
-        call.subresource,
-      );
+      const { writes } = this.#options;
+      const change = (current: JsonObject) => asObject(mergePatch(current, patch));
+      return reply(200, writes.update(address, change, call.subresource));
     }
     if (type.startsWith('application/json-patch+json'))
-      return this.#jsonPatch(address, patch, call.subresource);
+      return reply(200, this.#jsonPatch(address, patch, call.subresource));
     if (type.startsWith('application/apply-patch')) return this.#apply(call, address, patch);
     throw failures.unsupportedMedia();
   }
@@ -231,28 +227,15 @@ class Server {
     }
   }
 
-  /**
-   * Server-side apply as far as managers do not compete: merges, creates what is not there, and takes away what the
-   * same manager applied before and leaves out now.
-   */
-  #apply(call: Call, address: Address, patch: JsonObject): JsonObject {
-    const { writes } = this.#options;
+  #apply(call: Call, address: Address, patch: JsonObject): TransportResponse {
     const manager = call.query.get('fieldManager');
     if (!manager)
       throw failures.badRequest(
         'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
       );
-    const standing = writes.read(address);
-    const before = standing && this.#applied.of(standing, manager);
-    const written = standing
-      ? writes.update(
-          address,
-          (current) => asObject(mergePatch(before ? without(current, before, patch) : current, patch)),
-          call.subresource,
-        )
-      : writes.create(address, patch);
-    this.#applied.note(written, manager, patch);
-    return written;
+    const { subresource } = call;
+    const { object, isNew } = this.#options.writes.apply(address, { manager, patch, subresource });
+    return reply(isNew ? 201 : 200, object);
   }
 
   #delete(call: Call): JsonObject {

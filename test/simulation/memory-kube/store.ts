@@ -66,6 +66,12 @@ export class Store {
     return stamped;
   }
 
+  /** Writes into an object, under its version, what the server keeps about it beside its content. */
+  amend(kind: Kind, object: JsonObject): JsonObject {
+    this.#collection(kind).set(storeKey(object), object);
+    return object;
+  }
+
   /** Every commit after `revision`; throws 410 where some of them were compacted. */
   since(revision: number): readonly Commit[] {
     if (revision < this.#compacted) {

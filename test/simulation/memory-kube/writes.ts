@@ -2,6 +2,17 @@ import type { Clock } from '../../../src/lib/clock.ts';
 import type { Random } from '../../../src/lib/random.ts';
 import { failures, STALE, type Target } from './failure.ts';
 import {
+  type Applied,
+  fieldsOf,
+  givenUp,
+  isTracked,
+  ownersAfterApply,
+  ownersAfterWrite,
+  ownersOf,
+  withOwners,
+  withoutFields,
+} from './field-owners.ts';
+import {
   copyOf,
   equalJson,
   isObject,
@@ -15,6 +26,7 @@ import {
 } from './json.ts';
 import { apiVersionOf, hasFinalizers, type Kind } from './kinds.ts';
 import { randomSuffix } from './names.ts';
+import { mergePatch } from './patch.ts';
 import { applyDefaults, problemsOf, prune } from './schema.ts';
 import type { Store } from './store.ts';
 
@@ -103,7 +115,34 @@ export class Writes {
     requireSameIncarnation(address, current, wanted);
     const merged = this.#merge({ address, current, wanted, subresource });
     const next = this.#validated(address, merged);
-    return this.#commitUpdate(address, current, next);
+    const owned = isTracked(current) ? withOwners(next, ownersAfterWrite(current, next)) : next;
+    return this.#commitUpdate(address, current, owned);
+  }
+
+  /** Server-side apply that insists: creates what is not there, and takes away what only this manager had applied. */
+  apply(address: Address, applied: Applied): { readonly object: JsonObject; readonly isNew: boolean } {
+    const current = this.read(address);
+    if (!current) return { object: this.#applyNew(address, applied), isNew: true };
+    requireSameApplied(address, current, applied.patch);
+    const rest = withoutFields(copyOf(current), givenUp(ownersOf(current), applied));
+    const wanted = mergePatch(rest, applied.patch);
+    if (!isObject(wanted)) throw failures.badRequest('an object is wanted');
+    const merged = this.#merge({ address, current, wanted, subresource: applied.subresource });
+    const next = this.#validated(address, merged);
+    const says = fieldsOf(applied.patch).size > 0 || ownersOf(current).has(applied.manager);
+    const owned = says ? withOwners(next, ownersAfterApply(current, applied)) : next;
+    return { object: this.#commitUpdate(address, current, owned), isNew: false };
+  }
+
+  #applyNew(address: Address, applied: Applied): JsonObject {
+    const uid = textAt(metadataOf(applied.patch), 'uid');
+    if (uid) {
+      const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+      throw failures.conflict(targetOf(address), why);
+    }
+    const created = this.create(address, applied.patch);
+    const stored = withOwners(created, new Map([[applied.manager, new Set(fieldsOf(applied.patch).keys())]]));
+    return this.#options.store.amend(address.kind, stored);
   }
 
   delete(address: Address, preconditions: Preconditions): JsonObject {
@@ -292,6 +331,16 @@ function requireSameIncarnation(address: Address, current: JsonObject, wanted: J
       `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${String(now['uid'])}`,
     );
   }
+}
+
+/** An apply for another incarnation is a mistake in the object, not a conflict of writers. */
+function requireSameApplied(address: Address, current: JsonObject, patch: JsonObject): void {
+  const uid = textAt(metadataOf(patch), 'uid');
+  const is = String(metadataOf(current)['uid']);
+  if (uid === undefined || uid === is) return;
+  throw failures.invalid(targetOf(address), [
+    `metadata.uid: Invalid value: ${JSON.stringify(uid)}: field is immutable`,
+  ]);
 }
 
 function requirePreconditions(address: Address, current: JsonObject, preconditions: Preconditions): void {

@@ -1,0 +1,104 @@
+import { equalJson, isObject, type Json, type JsonObject, listAt, metadataOf } from './json.ts';
+
+/**
+ * Who owns which field, as far as server-side apply needs it: managers that apply, and one for everybody who writes
+ * otherwise. Lists count as a whole. Kept in `metadata.managedFields` from an object's first apply on, so that a change
+ * of owners alone is a new version, as it is at the real server.
+ */
+export type FieldOwners = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** Whoever writes without applying. */
+const OTHERS = ' others';
+
+/** What one manager applies. */
+export interface Applied {
+  readonly manager: string;
+  readonly patch: JsonObject;
+  readonly subresource: string | undefined;
+}
+
+export const isTracked = (object: JsonObject): boolean =>
+  listAt(metadataOf(object), 'managedFields').length > 0;
+
+/** Fields by their path: labels, annotations, and everything outside metadata and status. */
+export function fieldsOf(object: JsonObject): ReadonlyMap<string, Json> {
+  const { apiVersion: _version, kind: _kind, metadata: _metadata, status: _status, ...content } = object;
+  const { labels, annotations, finalizers, ownerReferences } = metadataOf(object);
+  const fields = new Map<string, Json>();
+  collect({ ...content, metadata: { labels, annotations, finalizers, ownerReferences } }, '', fields);
+  return fields;
+}
+
+function collect(value: Json | undefined, path: string, fields: Map<string, Json>): void {
+  if (value === undefined) return;
+  if (!isObject(value)) {
+    fields.set(path, value);
+    return;
+  }
+  for (const [key, member] of Object.entries(value)) collect(member, `${path}/${key}`, fields);
+}
+
+/** Before the first apply everything belongs to whoever wrote it otherwise. */
+export function ownersOf(object: JsonObject): FieldOwners {
+  if (!isTracked(object)) return new Map([[OTHERS, new Set(fieldsOf(object).keys())]]);
+  return new Map(
+    listAt(metadataOf(object), 'managedFields')
+      .filter(isObject)
+      .map((entry) => [String(entry['manager']), new Set(listAt(entry, 'fields').map(String))] as const),
+  );
+}
+
+/** The object with its owners written into it. */
+export function withOwners(object: JsonObject, owners: FieldOwners): JsonObject {
+  const managedFields = [...owners]
+    .filter(([, fields]) => fields.size > 0)
+    .map(([manager, fields]): JsonObject => ({ manager, fields: [...fields].sort() }))
+    .sort((a, b) => String(a['manager']).localeCompare(String(b['manager'])));
+  return { ...object, metadata: { ...metadataOf(object), managedFields } };
+}
+
+/** Paths that the manager owned alone, and gives up. */
+export function givenUp(owners: FieldOwners, { manager, patch }: Applied): readonly string[] {
+  const wanted = fieldsOf(patch);
+  const others = [...owners].filter(([name]) => name !== manager).map(([, fields]) => fields);
+  return [...(owners.get(manager) ?? [])].filter(
+    (path) => !wanted.has(path) && !others.some((fields) => fields.has(path)),
+  );
+}
+
+/** Owners after an apply that insists: what it changes is its own alone, what stood there already is shared. */
+export function ownersAfterApply(before: JsonObject, { manager, patch }: Applied): FieldOwners {
+  const standing = fieldsOf(before);
+  const wanted = fieldsOf(patch);
+  const isTaken = (path: string): boolean =>
+    wanted.has(path) && !equalJson(wanted.get(path), standing.get(path));
+  const others = [...ownersOf(before)]
+    .filter(([name]) => name !== manager)
+    .map(([name, fields]) => [name, new Set([...fields].filter((path) => !isTaken(path)))] as const);
+  return new Map([...others, [manager, new Set(wanted.keys())]]);
+}
+
+/** Owners after any other write: what it changes is theirs, what it removes is nobody's. */
+export function ownersAfterWrite(before: JsonObject, after: JsonObject): FieldOwners {
+  const [was, is] = [fieldsOf(before), fieldsOf(after)];
+  const changed = [...is].filter(([path, value]) => !equalJson(was.get(path), value)).map(([path]) => path);
+  const owners = ownersOf(before);
+  const kept = [...owners].map(
+    ([name, fields]) =>
+      [name, new Set([...fields].filter((path) => is.has(path) && !changed.includes(path)))] as const,
+  );
+  const theirs = new Set([...(new Map(kept).get(OTHERS) ?? []), ...changed]);
+  return new Map([...kept, [OTHERS, theirs]]);
+}
+
+/** An object without the fields at these paths; maps that are empty by it stay. */
+export function withoutFields(object: JsonObject, paths: readonly string[]): JsonObject {
+  return paths.reduce((rest, path) => withoutField(rest, path.split('/').slice(1)), object);
+}
+
+function withoutField(object: JsonObject, [key, ...rest]: readonly string[]): JsonObject {
+  if (key === undefined) return object;
+  const { [key]: member, ...others } = object;
+  if (rest.length === 0) return others;
+  return isObject(member) ? { ...object, [key]: withoutField(member, rest) } : object;
+}
