@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type RunningProcess, startGpuRent } from '../../scripts/demo/processes.ts';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { type Cluster, startCluster } from '../cluster/cluster.ts';
+import { goToolPath, HELM } from '../tools/go-tool.ts';
 
 const NAMESPACE = 'gpu-rental-system';
 
@@ -29,9 +30,15 @@ export async function openReader(): Promise<Reader> {
   const logFolder = join(cluster.folder, 'logs');
   mkdirSync(logFolder, { recursive: true });
   const running: RunningProcess[] = [];
+  const programs = join(cluster.folder, 'programs');
+  mkdirSync(programs);
+  const gpuRent = `#!/bin/sh\nexec '${process.execPath}' '${join(REPOSITORY, 'src/cli/main.ts')}' "$@"\n`;
+  writeFileSync(join(programs, 'gpu-rent'), gpuRent, { mode: 0o755 });
+  const helm = dirname(goToolPath(HELM, process.env));
   const env = {
-    PATH: `${dirname(cluster.kubectlPath)}:${process.env.PATH ?? ''}`,
+    PATH: [programs, helm, dirname(cluster.kubectlPath), process.env.PATH ?? ''].join(':'),
     HOME: folder,
+    USER: 'reader',
     KUBECONFIG: cluster.kubeconfigPath,
     KUBECACHEDIR: join(cluster.folder, 'kubectl-cache'),
   };
