@@ -14,6 +14,7 @@ import { systemRandom } from '../../src/lib/random.ts';
 import { Secret } from '../../src/lib/secret.ts';
 import { type Transport, TransportError, type TransportRequest } from '../../src/lib/transport.ts';
 import { exposeOperator } from '../../src/main/exposition.ts';
+import { createMachineProber } from '../../src/main/machine-prober.ts';
 import { createOperator, type Operator } from '../../src/main/operator.ts';
 import { tokenCredentials } from '../../src/runtime/credentials.ts';
 import { createKubeClient, type KubeClient } from '../../src/runtime/kube-client.ts';
@@ -96,6 +97,8 @@ const SHORT: RawOptions = {
   keyCheckInterval: '1s',
   pacing: 'off',
   leaderElectLeaseDuration: '15s',
+  // A test that wants a machine to answer listens on loopback at its public port.
+  addressMap: ['203.0.113.0/24=127.0.0.1'],
 };
 
 /**
@@ -197,7 +200,7 @@ export class OperatorBench {
       processName: `bench-${systemRandom.uuid()}`,
       metrics: createRuntimeMetrics(metrics),
       rentalMetrics: createRentalMetrics(metrics),
-      prober: async () => undefined,
+      prober: createMachineProber(config.addressMap),
       ...(this.#options.workerTransport && { workerTransport: this.#options.workerTransport }),
     });
     exposeOperator(metrics, operator, systemClock);
