@@ -2,7 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { autoscale, type ScalingInput } from './autoscale.ts';
 import { cheapestCover } from './covering-set.ts';
-import { EMPTY_HISTORY, type LoadHistory, loadOver, rolledTo, withArrivals } from './load-history.ts';
+import {
+  EMPTY_HISTORY,
+  type LoadHistory,
+  loadOver,
+  longestLoad,
+  rolledTo,
+  withArrivals,
+} from './load-history.ts';
 import { defaultTimes } from './scaling-times.ts';
 import { capacitiesFor, type ScalingOptions, takesRequest } from './targets.ts';
 import type { ScalingWorker } from './worker-counts.ts';
@@ -427,6 +434,18 @@ test('vector 26: without any report four hot workers stay', () => {
 test('vector 27: 9000 units after 30 s of lost reports are 300 a second', () => {
   const history = withArrivals(EMPTY_HISTORY, { at: NOW, spanMs: 30 * SECOND, amount: 9000 });
   expect(loadOver(history, NOW, defaultTimes.shortMs)).toBeCloseTo(300, 9);
+});
+
+test('the longest load lasts a whole hour from when it was last seen, and the minute in which it was', () => {
+  const at = Math.floor(NOW / 60_000) * 60_000 + 59 * SECOND;
+  const history = rolledTo(withArrivals(EMPTY_HISTORY, { at, spanMs: 60 * SECOND, amount: 1000 * 60 }), at);
+  const after = (seconds: number) => {
+    const now = at + seconds * SECOND;
+    return longestLoad(rolledTo(history, now), now);
+  };
+  expect(after(3599)).toBe(1000);
+  expect(after(3661)).toBe(0);
+  expect(rolledTo(history, at + 3661 * SECOND).maxima).toEqual([]);
 });
 
 describe('rules about time', () => {

@@ -61,7 +61,7 @@ export function withArrivals(history: LoadHistory, arrivals: Arrivals): LoadHist
 export function rolledTo(history: LoadHistory, now: number, times: ScalingTimes = defaultTimes): LoadHistory {
   const minute = Math.floor(now / times.maximumMs) * times.maximumMs;
   const load = loadOver(history, now, times.shortMs);
-  const older = history.maxima.filter((max) => max.at !== minute && max.at > now - times.longMs);
+  const older = history.maxima.filter((max) => max.at !== minute && isOfLongWindow(max, now, times));
   const same = history.maxima.find((max) => max.at === minute);
   const peak = Math.max(load, same?.load ?? 0);
   return {
@@ -71,8 +71,13 @@ export function rolledTo(history: LoadHistory, now: number, times: ScalingTimes 
   };
 }
 
+/** Whether the end of its minute lies in the long window: no load of the last hour is forgotten. */
+export function isOfLongWindow({ at }: LoadMaximum, now: number, times: ScalingTimes): boolean {
+  return at + times.maximumMs > now - times.longMs;
+}
+
 /** The largest short-window load of the long window. */
 export function longestLoad(history: LoadHistory, now: number, times: ScalingTimes = defaultTimes): number {
-  const kept = history.maxima.filter((max) => max.at > now - times.longMs);
+  const kept = history.maxima.filter((max) => isOfLongWindow(max, now, times));
   return Math.max(0, loadOver(history, now, times.shortMs), ...kept.map((max) => max.load));
 }

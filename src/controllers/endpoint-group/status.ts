@@ -7,6 +7,7 @@ import { setConditions } from '../../runtime/conditions.ts';
 import { conditionsOf, type Situation } from './conditions.ts';
 import { endpointNameOf } from './endpoints.ts';
 import { sentenceOf } from './explain.ts';
+import { isOfLongWindow } from './load-history.ts';
 import type { Observed } from './types.ts';
 
 export interface StatusInput extends Situation {
@@ -110,7 +111,7 @@ function conditionList({ observed, ...situation }: StatusInput): EndpointGroupSt
 
 function maximaOf({ load, observed }: StatusInput): EndpointGroupStatus['loadMaxima'] {
   return load.history.maxima
-    .filter((max) => max.at > observed.now - observed.times.longMs)
+    .filter((max) => isOfLongWindow(max, observed.now, observed.times))
     .slice(-61)
     .map((max) => ({ at: formatTime(max.at), load: decimal(max.load) }));
 }
