@@ -117,8 +117,9 @@ function planFor(options: ServiceOptions, visit: Visit): CallPlan {
 function bend(options: ServiceOptions, visit: Visit, draft: Draft): Answer {
   if (isControl(visit) || !hasFaults(options)) return draft;
   const target = targetOf(options, visit);
+  const present = new Set(Object.values(options.store.current().tables.faults).map(({ name }) => name));
   for (const name of REPLY_FAULTS) {
-    if (!canBend(name, draft)) continue;
+    if (!present.has(name) || !canBend(name, draft)) continue;
     const fault = takeFault(options, name, { scope: visit.scope, target });
     if (fault) return bendReply(draft, { ...fault, name }, options.clock);
   }

@@ -106,7 +106,7 @@ export const offerRoutes: readonly Route[] = [
   endpoint('PUT /api/v0/search/asks', searches, searchAsks),
   endpoint('GET /api/v0/search/asks', searches, searchByQuery),
   endpoint('PUT /api/v0/asks/:id', { ...rents, profiles: BOTH }, rent),
-  endpoint('POST /api/v0/asks/:id', { ...rents, profiles: ['specification'] }, rent),
+  endpoint('POST /api/v0/asks/:id', { ...rents, profiles: BOTH }, rent),
   endpoint('POST /api/v0/asks/bulk', rents, rentBulk),
   endpoint('PUT /api/v0/launch_instance', { category: 'misc', pause: 'rent' }, launch),
 ];

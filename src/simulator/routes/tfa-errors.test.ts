@@ -67,6 +67,16 @@ const rows: readonly Row[] = [
     },
   },
   {
+    code: 'bad_request',
+    when: 'a backup code comes without target_id, on an account without 2FA',
+    provoke: (service) => service.call('DELETE /api/v0/tfa/', { backup_code: 'AAAA-BBBB-CCCC' }),
+  },
+  {
+    code: 'missing_auth_value',
+    when: 'new backup codes are asked for without any, on an account without 2FA',
+    provoke: (service) => service.call('PUT /api/v0/tfa/regen-backup-codes/', {}),
+  },
+  {
     code: 'auth_error',
     when: 'status is asked without a Bearer token',
     provoke: (service) => service.call('GET /api/v0/tfa/status/', undefined, { key: null }),
@@ -92,6 +102,11 @@ const rows: readonly Row[] = [
       await addMethod(service, 'totp');
       return service.call('POST /api/v0/tfa/', { tfa_method: 'pigeon', code: '123456' });
     },
+  },
+  {
+    code: 'invalid_tfa_method',
+    when: 'the method is none that exists, on an account without 2FA',
+    provoke: (service) => service.call('POST /api/v0/tfa/', { tfa_method: 'pigeon', code: '123456' }),
   },
   {
     code: 'invalid_tfa_method',
@@ -190,6 +205,11 @@ const rows: readonly Row[] = [
     when: 'step 2 comes without step 1',
     provoke: (service) =>
       service.call('PUT /api/v0/tfa/authorize-new-method/', { code: '123456', secret: 'x' }),
+  },
+  {
+    code: 'invalid_backup_code',
+    when: 'the account has no codes at all',
+    provoke: (service) => service.call('POST /api/v0/tfa/', { backup_code: 'AAAA-BBBB-CCCC' }),
   },
   {
     code: 'invalid_backup_code',

@@ -2,7 +2,7 @@ import { backupCodesRemaining } from './backup-codes.ts';
 import { consumeChallenge } from './challenge.ts';
 import type { TfaStep } from './state.ts';
 import { tfaRefusal } from './tfa-refusal.ts';
-import { type Proof, verifyFactor } from './verify.ts';
+import { factorNamed, type Proof, verifyFactor } from './verify.ts';
 
 /** What a completed login tells beside the user object (specification 4.8). */
 export interface LoginResult {
@@ -27,9 +27,13 @@ export function completeLogin(step: TfaStep, proof: Proof & { admin: boolean }):
   };
 }
 
-/** Refuses where there is no second factor to verify, once the request itself is complete. */
+/**
+ * Refuses where there is no second factor to verify, once the request itself is right. A backup code is
+ * judged as such: an account without 2FA has none.
+ */
 export function requireTfa(step: TfaStep, proof: Proof): void {
-  if (step.status !== 'disabled') return;
-  if (proof.code === undefined && proof.backupCode === undefined) return;
+  if (proof.backupCode !== undefined) return;
+  if (proof.tfaMethod !== undefined) factorNamed(proof.tfaMethod);
+  if (step.status !== 'disabled' || proof.code === undefined) return;
   throw tfaRefusal('2fa_login_failed', 'Two-factor authentication is not set up on this account.');
 }

@@ -11,7 +11,7 @@ import { type Proof, verifyFactor } from './verify.ts';
  */
 export function regenerateBackupCodes(step: TfaStep, proof: Proof): readonly string[] {
   requireTfa(step, proof);
-  const needsBackfill = step.account.methods.length === 0;
+  const needsBackfill = step.status === 'legacy' && step.account.methods.length === 0;
   if (needsBackfill && !step.user.phoneNumber) {
     throw tfaRefusal('missing_phone_number', 'The account has no phone number to make an SMS method of.');
   }
