@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import type { Mutant } from './catalogue.ts';
 import { type Kill, kill } from './kill.ts';
+import type { Mutant } from './mutant.ts';
 import type { Workspace } from './workspace.ts';
 
 export interface JudgeOptions {

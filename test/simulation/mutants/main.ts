@@ -7,10 +7,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { MUTANTS, type Mutant } from './catalogue.ts';
+import { MUTANTS } from './catalogue.ts';
 import { judge } from './judge.ts';
 import { nameOf } from './kill.ts';
 import { readKnownKills, writeKnownKills } from './known-kills.ts';
+import type { Mutant } from './mutant.ts';
 import { reportOf } from './report.ts';
 import { Workspace } from './workspace.ts';
 

@@ -1,5 +1,5 @@
-import type { Mutant } from './catalogue.ts';
 import { type Kill, nameOf } from './kill.ts';
+import type { Mutant } from './mutant.ts';
 
 /** The page of all mutants and what killed them. */
 export function reportOf(mutants: readonly Mutant[], kills: ReadonlyMap<string, Kill>): string {

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Mutant } from './catalogue.ts';
+import type { Mutant } from './mutant.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..', '..');
 const COPIED = [

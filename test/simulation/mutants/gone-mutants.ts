@@ -1,0 +1,112 @@
+import type { Mutant } from './mutant.ts';
+
+const GPU = 'controllers/gpu-instance';
+
+/** Proofs of absence, surplus and replacement. */
+export const GONE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'one-list-believed',
+    loses: 'the second list before a machine counts as gone',
+    file: `${GPU}/gone.ts`,
+    find: 'return begun.length >= 2 && first !== undefined && last !== undefined && last - first >= spacingMs;',
+    replace: 'return first !== undefined && last !== undefined && spacingMs >= 0;',
+  },
+  {
+    name: 'lists-not-spaced',
+    loses: 'the distance between the two lists',
+    file: `${GPU}/gone.ts`,
+    find: 'last !== undefined && last - first >= spacingMs;',
+    replace: 'last !== undefined && spacingMs >= 0;',
+  },
+  {
+    name: 'gone-without-read',
+    loses: 'the single read before a machine counts as gone',
+    file: `${GPU}/gone.ts`,
+    find: "  if (read === undefined) return { type: 'needsRead' };\n",
+    replace: '',
+  },
+  {
+    name: 'failed-read-is-absence',
+    loses: 'the difference between a failed read and an absent machine',
+    file: `${GPU}/gone.ts`,
+    find: "  if (read === 'failed') return { type: 'waiting' };\n",
+    replace: '',
+  },
+  {
+    name: 'present-read-ignored',
+    loses: 'a read that shows the machine although the lists do not',
+    file: `${GPU}/gone.ts`,
+    find: "  if (absence.read === 'present') return { type: 'present' };\n",
+    replace: '',
+  },
+  {
+    name: 'login-not-proven',
+    loses: 'the proof of the login before a machine counts as vanished',
+    file: `${GPU}/gone.ts`,
+    find: "if (mark || loginProven === true) return { type: 'gone' };",
+    replace: "if (mark || loginProven !== false) return { type: 'gone' };",
+  },
+  {
+    name: 'lists-before-destroy-count',
+    loses: 'the rule that only lists after the destroy count',
+    file: `${GPU}/gone.ts`,
+    find: 'if (mark) return lists.filter((begun) => begun > mark.answeredAt);',
+    replace: 'if (mark) return lists;',
+  },
+  {
+    name: 'young-machine-vanishes',
+    loses: 'the time that a new machine may be missing from lists',
+    file: `${GPU}/gone.ts`,
+    find: 'return lists.filter((begun) => begun >= from);',
+    replace: 'return lists.filter((begun) => begun >= from - 86_400_000);',
+  },
+  {
+    name: 'replaced-before-gone',
+    loses: 'the proof that the old machine is gone before the next purchase',
+    file: `${GPU}/rules/ending.ts`,
+    find: '  if (mark) return awaitGone(observed, wish, mark);\n',
+    replace: '  if (mark) return ended(observed, wish, mark.endedAt);\n',
+  },
+  {
+    name: 'replaced-without-destroy',
+    loses: 'the destroy of a lost machine',
+    file: `${GPU}/rules/ending.ts`,
+    find: "  return heldBack(observed, wish) ?? destroy(observed, wish, 'Replacing');",
+    replace: '  return heldBack(observed, wish) ?? ended(observed, wish, observed.now);',
+  },
+  {
+    name: 'surplus-kept',
+    loses: 'the destroy of a second machine',
+    file: `${GPU}/decide.ts`,
+    find: '    if (surplus) return surplus;\n',
+    replace: '',
+  },
+  {
+    name: 'surplus-takes-the-recorded',
+    loses: 'the preference for the recorded machine',
+    file: `${GPU}/surplus.ts`,
+    find: "if (row.id === recorded?.instanceId || ownership.type !== 'labelled') return false;",
+    replace: "if (ownership.type !== 'labelled') return false;",
+  },
+  {
+    name: 'surplus-takes-the-newer',
+    loses: 'the rule that a newer purchase is never surplus',
+    file: `${GPU}/surplus.ts`,
+    find: 'if (attempt < settledAttempt(observed)) return true;',
+    replace: 'if (attempt !== settledAttempt(observed)) return true;',
+  },
+  {
+    name: 'no-tolerance',
+    loses: 'patience with a machine that is silent for a moment',
+    file: `${GPU}/rules/failing.ts`,
+    find: 'return observed.steadyNow - since >= (parseDuration(patience) ?? 0);',
+    replace: 'return observed.steadyNow - since >= 0 * (parseDuration(patience) ?? 0);',
+  },
+  {
+    name: 'unknown-word-is-failure',
+    loses: 'the rule that an unknown word is never judged',
+    file: `${GPU}/stage.ts`,
+    find: "({ type: 'unrecognized', row });",
+    replace: "({ type: 'failing', row, reason: 'Exited' });",
+  },
+];

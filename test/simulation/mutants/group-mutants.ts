@@ -1,0 +1,86 @@
+import type { Mutant } from './mutant.ts';
+
+const GROUP = 'controllers/endpoint-group';
+
+/** Groups: who is made, who goes, and in which order. */
+export const GROUP_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'group-lets-go-first',
+    loses: 'the wait for the last worker before a deleted group goes',
+    file: `${GROUP}/decide.ts`,
+    find: "actions: left.length === 0 ? [{ type: 'release' }] : actions,",
+    replace: "actions: [...actions, { type: 'release' }],",
+  },
+  {
+    name: 'group-keeps-its-workers',
+    loses: 'the end of the workers of a deleted group',
+    file: `${GROUP}/decide.ts`,
+    find: 'const left = orphans ? [] : workers;',
+    replace: 'const left = orphans || workers.length > 0 ? [] : workers;',
+  },
+  {
+    name: 'group-more-than-max',
+    loses: 'the most workers that a group may have',
+    file: `${GROUP}/decide.ts`,
+    find: '    maxWorkers: spec.maxWorkers,',
+    replace: '    maxWorkers: spec.maxWorkers + 5,',
+  },
+  {
+    name: 'group-spends-on',
+    loses: 'the ceiling of what a group may cost',
+    file: `${GROUP}/decide.ts`,
+    find: 'ceiling: spec.maxSpendPerHour === undefined ? undefined : parseDollars(spec.maxSpendPerHour),',
+    replace:
+      'ceiling: spec.maxSpendPerHour === undefined ? undefined : 10 * (parseDollars(spec.maxSpendPerHour) ?? 0),',
+  },
+  {
+    name: 'group-names-at-random',
+    loses: 'the name that makes a creation that is repeated the same',
+    file: `${GROUP}/act.ts`,
+    find: 'const name = workerName(group, ordinal);',
+    replace: 'const name = workerName(group, ordinal + Math.floor(performance.now() * 1000));',
+  },
+  {
+    name: 'group-served-while-leaving',
+    loses: 'leaving the Service before anything else happens to a worker',
+    file: `${GROUP}/decide.ts`,
+    find: 'return endpoints.endpoints.filter(({ worker }) => !going.has(worker.metadata.name));',
+    replace: 'return endpoints.endpoints.filter(({ worker }) => !going.has(worker.metadata.uid ?? ''));',
+  },
+  {
+    name: 'group-cuts-work',
+    loses: 'the end of the work that a leaving worker has',
+    file: `${GROUP}/orders.ts`,
+    find: "if (!worker.isServing) return [{ type: 'delete', worker }];",
+    replace: "if (worker.name !== '') return [{ type: 'delete', worker }];",
+  },
+  {
+    name: 'group-stops-what-boots',
+    loses: 'the first readiness of a worker before it is stopped for the cold pool',
+    file: `${GROUP}/orders.ts`,
+    find: 'return worker.isServing || worker.drainSince !== undefined;',
+    replace: 'return worker.isServing || worker.drainSince !== undefined || !worker.isStopped;',
+  },
+  {
+    name: 'group-wake-forgotten',
+    loses: 'a wake that the process before recorded and did not carry out',
+    file: `${GROUP}/decide.ts`,
+    find: "if (memory !== undefined || group.status?.autoscaling?.rule !== 'Wake') return false;",
+    replace: 'if (memory !== undefined || group.status?.autoscaling?.rule !== undefined) return false;',
+  },
+  {
+    name: 'group-shrinks-after-restart',
+    loses: 'the workers that a new process keeps until it knows the load',
+    file: `${GROUP}/decide.ts`,
+    find: 'panicUntil: hot > 0 ? Math.max(recorded, now + times.panicMs) : recorded,',
+    replace: 'panicUntil: Math.min(recorded, now - times.panicMs),',
+  },
+  {
+    name: 'group-acts-unrecorded',
+    loses: 'the end of a pass whose decision was refused by a conflict',
+    file: `${GROUP}/record.ts`,
+    find: "if (write.type === 'conflict' || write.type === 'gone') return undefined;",
+    replace:
+      "if (write.type === 'conflict') return { group: object } as Receipt;\n  if (write.type === 'gone') return undefined;",
+  },
+];

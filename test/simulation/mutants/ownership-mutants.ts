@@ -1,0 +1,82 @@
+import type { Mutant } from './mutant.ts';
+
+/** Whose machine it is, and when sweeping stops. */
+export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'no-mac',
+    loses: 'the codes of labels, claims and intents',
+    file: 'ownership/key-ring.ts',
+    find: '  return ring.some((key) => timingSafeEqual(digest(key, purpose, signed.parts), given));',
+    replace: '  return ring.length > 0 && given.length > 0;',
+  },
+  {
+    name: 'label-window-ignored',
+    loses: 'the time in which a label fits a machine',
+    file: 'ownership/ours.ts',
+    find: "return { type: inside ? 'labelled' : 'labelCopied', facts };",
+    replace: "return { type: inside || row.id > 0 ? 'labelled' : 'labelCopied', facts };",
+  },
+  {
+    name: 'install-id-and-mac-ignored',
+    loses: 'the installation in a label, and its code',
+    file: 'ownership/label.ts',
+    find: "  if (!macVerifies(identity.keys, retained ? 'retained' : 'label', { parts, mac })) return undefined;\n  return { uid",
+    replace: '  return { uid',
+  },
+  {
+    name: 'claim-not-verified',
+    loses: 'the code of a recorded machine',
+    file: 'ownership/claim.ts',
+    find: "return claim !== undefined && macVerifies(keys, 'claim', { parts: claimParts(facts), mac: claim });",
+    replace: 'return claimParts(facts).length > 0 && keys.length > 0 && claim !== null;',
+  },
+  {
+    name: 'sweep-first-sight',
+    loses: 'the second sweep before an orphan counts',
+    file: 'controllers/orphan-sweep/decide.ts',
+    find: 'const SWEEPS_TO_BELIEVE = 2;',
+    replace: 'const SWEEPS_TO_BELIEVE = 1;',
+  },
+  {
+    name: 'sweep-young',
+    loses: 'the age before an orphan counts',
+    file: 'controllers/orphan-sweep/decide.ts',
+    find: 'applies: ({ startedAt = 0 }, { now, orphanAgeMs }) => now - startedAt < orphanAgeMs,',
+    replace: 'applies: ({ startedAt = 0 }, { now, orphanAgeMs }) => now - startedAt < 0 * orphanAgeMs,',
+  },
+  {
+    name: 'sweep-never',
+    loses: 'the destroy of orphans',
+    file: 'controllers/orphan-sweep/decide.ts',
+    find: 'const destroys = kept === undefined ? orphans.map(destroy) : [];',
+    replace: 'const destroys = kept === undefined ? orphans.slice(0, 0).map(destroy) : [];',
+  },
+  {
+    name: 'sweep-despite-report',
+    loses: 'the orphan policy',
+    file: 'controllers/orphan-sweep/decide.ts',
+    find: "applies: (_, { policy }) => policy === 'Report' },",
+    replace: "applies: (_, { policy }) => policy !== 'Report' && policy !== 'Destroy' },",
+  },
+  {
+    name: 'breaker-off',
+    loses: 'the breaker on mass failure',
+    file: 'accounts/breaker.ts',
+    find: '  if (newlyBad > allowed) {',
+    replace: '  if (newlyBad > allowed + 1_000_000) {',
+  },
+  {
+    name: 'breaker-ignores-failed-lists',
+    loses: 'the breaker on a failing list',
+    file: 'accounts/breaker.ts',
+    find: "if (poll.type === 'failed') return listFailed(memory, poll.at);",
+    replace: "if (poll.type === 'failed') return memory;",
+  },
+  {
+    name: 'breaker-closes-at-once',
+    loses: 'the calm polls before the breaker closes',
+    file: 'accounts/breaker.ts',
+    find: 'const CALM_POLLS_TO_CLOSE = 2;',
+    replace: 'const CALM_POLLS_TO_CLOSE = 0;',
+  },
+];

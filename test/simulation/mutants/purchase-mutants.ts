@@ -1,0 +1,72 @@
+import type { Mutant } from './mutant.ts';
+
+const GPU = 'controllers/gpu-instance';
+
+/** Before the money: intent, fence, numbering. */
+export const PURCHASE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'no-intent',
+    loses: 'the intent on the object before the call',
+    file: `${GPU}/record.ts`,
+    find: '    annotations: { [annotations.rentalIntent]: intent },\n',
+    replace: '',
+  },
+  {
+    name: 'no-finalizer-with-intent',
+    loses: 'the guard that is set together with the intent',
+    file: `${GPU}/record.ts`,
+    find: '    finalizers: guarded,\n',
+    replace: '',
+  },
+  {
+    name: 'unfenced-intent',
+    loses: 'the resource version under which the intent is written',
+    file: `${GPU}/record.ts`,
+    find: '    resourceVersion,\n    finalizers: guarded,',
+    replace: '    finalizers: guarded,',
+  },
+  {
+    name: 'same-attempt-again',
+    loses: 'a number of its own for each purchase',
+    file: `${GPU}/rules/purchase.ts`,
+    find: 'const attempt = stage.attempt + 1;',
+    replace: 'const attempt = Math.max(1, stage.attempt);',
+  },
+  {
+    name: 'forgets-open-attempt',
+    loses: 'the number of a purchase that came to nothing',
+    file: `${GPU}/stage.ts`,
+    find: 'attempt: openIntent(observed)?.attempt ?? settledAttempt(observed) };',
+    replace: 'attempt: settledAttempt(observed) };',
+  },
+  {
+    name: 'attempt-not-recorded',
+    loses: 'the attempt in the status of a new machine',
+    file: `${GPU}/rules/rented.ts`,
+    find: '    ...fields,\n    attempt,\n',
+    replace: '    ...fields,\n',
+  },
+  {
+    name: 'blind-retry',
+    loses: 'the rule that a rent call is never repeated',
+    file: `${GPU}/act.ts`,
+    find: 'const answer = await session.client.instances.rent(intent.offer, purchase.request, options);',
+    replace:
+      'const send = () => session.client.instances.rent(intent.offer, purchase.request, options);\n    const answer = await send().catch(send);',
+  },
+  {
+    name: 'old-intent-is-used',
+    loses: 'the age that an intent may have when its call is sent',
+    file: `${GPU}/act.ts`,
+    find: 'if (ticket.use() && age >= 0 && age <= OLDEST_INTENT_MS && left > 0) return left;',
+    replace: 'if (ticket.use() || age <= OLDEST_INTENT_MS * 1e6) return Math.max(1_000, left);',
+  },
+  {
+    name: 'lost-race-rents-anyway',
+    loses: 'the end of a pass whose intent was refused by a conflict',
+    file: `${GPU}/record.ts`,
+    find: "    ticket.settle({ rented: false });\n    if (isKubeError(error, 'conflict', 'notFound')) return { type: 'lost' };",
+    replace:
+      "    if (isKubeError(error)) return { type: 'purchase', receipt: purchaseReceipt(observed.object, intent, ticket) };",
+  },
+];

@@ -1,0 +1,77 @@
+import type { Mutant } from './mutant.ts';
+
+const GPU = 'controllers/gpu-instance';
+
+/** After the call: outcome unknown, settling, finding by label. */
+export const SETTLING_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'timeout-is-refusal',
+    loses: 'the doubt after a call without an answer',
+    file: `${GPU}/failure.ts`,
+    find: "if (failure.outcome === 'unknown') return { type: 'settle' };",
+    replace: "if (failure.outcome === 'unknown') return { type: 'retry', afterMs: 0 };",
+  },
+  {
+    name: 'error-with-machine-ignored',
+    loses: 'the machine id that an error reply names',
+    file: `${GPU}/failure.ts`,
+    find: "if (failure.instanceId !== undefined) return { type: 'rented', instanceId: failure.instanceId };",
+    replace: "if (failure.instanceId !== undefined) return { type: 'retry', afterMs: 0 };",
+  },
+  {
+    name: 'settle-at-once',
+    loses: 'all waiting for a late call',
+    file: `${GPU}/settle.ts`,
+    find: 'return deadlineOf(intent, observed) + lateCallMs + listLagMs;',
+    replace: 'return deadlineOf(intent, observed) - 3_600_000 + 0 * (lateCallMs + listLagMs);',
+  },
+  {
+    name: 'settle-5s',
+    loses: 'most of the waiting for a late call',
+    file: `${GPU}/settle.ts`,
+    find: 'return deadlineOf(intent, observed) + lateCallMs + listLagMs;',
+    replace: 'return intent.issuedAt + 5_000 + 0 * (lateCallMs + listLagMs);',
+  },
+  {
+    name: 'settle-without-late-call',
+    loses: 'the time that a service may carry a call out late',
+    file: `${GPU}/settle.ts`,
+    find: 'return deadlineOf(intent, observed) + lateCallMs + listLagMs;',
+    replace: 'return deadlineOf(intent, observed) + 0 * lateCallMs + listLagMs;',
+  },
+  {
+    name: 'any-list-settles',
+    loses: 'the rule that only lists begun after the deadline count',
+    file: `${GPU}/settle.ts`,
+    find: 'if (countable && observed.listsBegun.some((begun) => begun > at))',
+    replace: 'if (countable && observed.listsBegun.length > 0)',
+  },
+  {
+    name: 'label-not-looked-for',
+    loses: 'finding a machine by the label of its purchase',
+    file: `${GPU}/settle.ts`,
+    find: '  if (found) return found;\n',
+    replace: '',
+  },
+  {
+    name: 'newer-label-ignored',
+    loses: 'adoption of a machine with a newer attempt',
+    file: `${GPU}/stage.ts`,
+    find: '  (observed) => newestLabelled(observed, settledAttempt(observed) + 1),\n',
+    replace: '',
+  },
+  {
+    name: 'ghost-adopted',
+    loses: 'memory of machines that this object let go of',
+    file: `${GPU}/stage.ts`,
+    find: 'attempt < least || ended.has(row.id)) continue;',
+    replace: 'attempt < least || ended.has(-row.id)) continue;',
+  },
+  {
+    name: 'pending-is-unrented',
+    loses: 'the wait while an outcome is unknown',
+    file: `${GPU}/stage.ts`,
+    find: "      return { type: 'pending', settlement: outcome };",
+    replace: '      return undefined;',
+  },
+];

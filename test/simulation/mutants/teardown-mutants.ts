@@ -1,0 +1,50 @@
+import type { Mutant } from './mutant.ts';
+
+const GPU = 'controllers/gpu-instance';
+
+/** Teardown. */
+export const TEARDOWN_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'finalizer-after-delete',
+    loses: 'the proof that nothing is left before the finalizer goes',
+    file: `${GPU}/rules/deleting.ts`,
+    find: 'decide: confirmGone },',
+    replace: 'decide: () => undefined },',
+  },
+  {
+    name: 'finalizer-before-settling',
+    loses: 'the resolution of an open intent before the finalizer goes',
+    file: `${GPU}/rules/deleting.ts`,
+    find: '    decide: settleFirst,\n',
+    replace: '    decide: () => undefined,\n',
+  },
+  {
+    name: 'finalizer-at-once',
+    loses: 'the destroy before the finalizer goes',
+    file: `${GPU}/rules/deleting.ts`,
+    find: 'decide: destroyAll },',
+    replace: 'decide: () => undefined },',
+  },
+  {
+    name: 'intent-forgotten-on-delete',
+    loses: 'the open intent of an object without a machine',
+    file: `${GPU}/rules/deleting.ts`,
+    find: "const onRecord = intent.type !== 'none' || instanceId !== undefined || claim !== undefined;",
+    replace:
+      "const onRecord = intent.type === 'tampered' || instanceId !== undefined || claim !== undefined;",
+  },
+  {
+    name: 'labelled-machines-left',
+    loses: 'the destroy of machines that only their label names',
+    file: `${GPU}/rules/teardown-machines.ts`,
+    find: '    ...labelled.map(({ row }) => row.id),\n',
+    replace: '',
+  },
+  {
+    name: 'truncated-list-believed',
+    loses: 'the count that proves a list complete',
+    file: 'marketplace/instance-reads.ts',
+    find: '  if (found !== instances.length) {',
+    replace: '  if (found === -1) {',
+  },
+];
