@@ -4,6 +4,7 @@ import { flagsPage } from './flags-page.ts';
 import { kindPages } from './kind-pages.ts';
 import { reasonPages } from './reason-pages.ts';
 import { reasonsPage } from './reasons-page.ts';
+import { samplesPage } from './samples-page.ts';
 
 const index: Artifact = {
   path: 'docs/reference/README.md',
@@ -17,12 +18,12 @@ const index: Artifact = {
     '- [Flags of the operator](operator-flags.md): flags, environment variables and defaults.',
     '- [Commands of gpu-rent](commands.md): every command, its arguments and options.',
     '- [Permissions](permissions.md): what the operator may do in Kubernetes, and why.',
-    '- [Samples](../../deploy/samples): a manifest for each way of use.',
+    '- [Samples](../samples.md): a manifest for each way of use.',
     '',
   ].join('\n'),
 };
 
 /** The reference under `docs/reference`, and the pages of reasons. */
 export function referenceArtifacts(): readonly Artifact[] {
-  return [index, ...kindPages(), reasonsPage(), ...reasonPages(), flagsPage()];
+  return [index, ...kindPages(), reasonsPage(), ...reasonPages(), samplesPage(), flagsPage()];
 }
