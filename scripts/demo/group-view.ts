@@ -25,7 +25,7 @@ export interface GroupView {
 }
 
 const DOTS = '▁▂▃▄▅▆▇█';
-/** Looks that the picture spans. */
+/** Seconds that the picture spans, one block each. */
 const WIDTH = 60;
 
 /** Values as one line of blocks; the highest block is `top`. */
@@ -77,7 +77,7 @@ export function dollarsOf(dollars: number): string {
   return formatDollars(Math.round(dollars * 10_000) * 100);
 }
 
-/** The picture: a line per figure with its past, and the last decision. */
+/** The picture of a moment per second: a line per figure with its past, and the last decision. */
 export function pictureOf(moments: readonly GroupMoment[]): readonly string[] {
   const last = moments.at(-1);
   if (!last) return [];
@@ -93,13 +93,13 @@ export function pictureOf(moments: readonly GroupMoment[]): readonly string[] {
 export function terminalGroupView(out: Terminal): GroupView {
   const screen = new Screen(out);
   const lines = plainView({ write: (text) => screen.above(text) });
-  const moments: GroupMoment[] = [];
+  const bySecond = new Map<number, GroupMoment>();
   return {
     heading: (text) => lines.heading(styleText('bold', text)),
     say: lines.say,
     show(moment) {
-      moments.push(moment);
-      screen.below(pictureOf(moments));
+      bySecond.set(Math.floor(performance.now() / 1000), moment);
+      screen.below(pictureOf([...bySecond.values()]));
     },
   };
 }

@@ -31,12 +31,20 @@ export function fieldsOf(object: JsonObject): ReadonlyMap<string, Json> {
 
 function collect(value: Json | undefined, path: string, fields: Map<string, Json>): void {
   if (value === undefined) return;
-  if (!isObject(value)) {
+  const isLeaf = !isObject(value) || (isEmpty(value) && path !== '' && !path.startsWith('/metadata'));
+  if (isLeaf) {
     fields.set(path, value);
     return;
   }
-  for (const [key, member] of Object.entries(value)) collect(member, `${path}/${key}`, fields);
+  for (const [key, member] of Object.entries(value)) collect(member, `${path}/${escaped(key)}`, fields);
 }
+
+/** As in a JSON pointer: names of annotations have slashes of their own. */
+const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
+const unescaped = (token: string): string => token.replaceAll('~1', '/').replaceAll('~0', '~');
+
+/** A map that was applied without a member is owned itself. */
+const isEmpty = (value: JsonObject): boolean => Object.keys(value).length === 0;
 
 /** Before the first apply everything belongs to whoever wrote it otherwise. */
 export function ownersOf(object: JsonObject): FieldOwners {
@@ -58,11 +66,12 @@ export function withOwners(object: JsonObject, owners: FieldOwners): JsonObject 
 }
 
 /** Paths that the manager owned alone, and gives up. */
-export function givenUp(owners: FieldOwners, { manager, patch }: Applied): readonly string[] {
-  const wanted = fieldsOf(patch);
+export function givenUp(current: JsonObject, { manager, patch }: Applied): readonly string[] {
+  const owners = ownersOf(current);
+  const [standing, wanted] = [fieldsOf(current), fieldsOf(patch)];
   const others = [...owners].filter(([name]) => name !== manager).map(([, fields]) => fields);
   return [...(owners.get(manager) ?? [])].filter(
-    (path) => !wanted.has(path) && !others.some((fields) => fields.has(path)),
+    (path) => standing.has(path) && !wanted.has(path) && !others.some((fields) => fields.has(path)),
   );
 }
 
@@ -93,7 +102,7 @@ export function ownersAfterWrite(before: JsonObject, after: JsonObject): FieldOw
 
 /** An object without the fields at these paths; maps that are empty by it stay. */
 export function withoutFields(object: JsonObject, paths: readonly string[]): JsonObject {
-  return paths.reduce((rest, path) => withoutField(rest, path.split('/').slice(1)), object);
+  return paths.reduce((rest, path) => withoutField(rest, path.split('/').slice(1).map(unescaped)), object);
 }
 
 function withoutField(object: JsonObject, [key, ...rest]: readonly string[]): JsonObject {

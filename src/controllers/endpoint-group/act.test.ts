@@ -1,0 +1,185 @@
+import { describe, expect, test } from 'vitest';
+import { groupObject, workerObject } from '../../../test/builders/group-worker.ts';
+import { memoryCluster, refusedBy } from '../../../test/builders/memory-cluster.ts';
+import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import {
+  annotations,
+  endpointGroupResource,
+  GROUP_FINALIZER,
+  gpuInstanceResource,
+  labels,
+} from '../../api/v1alpha1/names.ts';
+import { act, type GroupEffects } from './act.ts';
+import { Publisher } from './publisher.ts';
+import { type Receipt, record } from './record.ts';
+import type { Action } from './types.ts';
+import { workerOf } from './worker.ts';
+
+const NAMESPACE = 'default';
+
+async function bench() {
+  const cluster = memoryCluster();
+  const { metadata: _, ...body } = groupObject();
+  const metadata = { name: 'llm', namespace: NAMESPACE };
+  const group = await cluster.kube.create<EndpointGroup>(endpointGroupResource, { ...body, metadata });
+  const onWritten = () => {};
+  const recorded = await record(
+    group,
+    { needsFinalizer: true, status: { hot: 1 } },
+    { client: cluster.kube, onWritten },
+  );
+  if (!recorded) throw new Error('Nothing was recorded.');
+  const receipt: Receipt = recorded;
+  const written: string[] = [];
+  const blamed: string[] = [];
+  const effects: GroupEffects = {
+    cluster: cluster.kube,
+    publisher: new Publisher({ cluster: cluster.kube, clock: cluster.clock }),
+    siblings: [],
+    onWritten: (worker) => written.push(worker.metadata.name),
+    blame: (worker, reason) => blamed.push(`${worker.metadata.name} ${reason}`),
+  };
+  const workers = async () =>
+    (await cluster.kube.list<GpuInstance>(gpuInstanceResource, { namespace: NAMESPACE })).items;
+  const carryOut = (action: Action) => act(action, receipt, effects);
+  return { ...cluster, cluster, group, receipt, effects, written, blamed, workers, carryOut };
+}
+
+const rent = { type: 'create', wanted: 'Cold', ordinal: 0 } as const;
+
+describe('making a worker', () => {
+  test('gives it the template, the label, and the group as its controller', async () => {
+    const { carryOut, workers, group, written } = await bench();
+    await carryOut(rent);
+    const [worker] = await workers();
+    expect(worker).toMatchObject({
+      metadata: {
+        labels: { [labels.endpointGroup]: 'llm' },
+        annotations: { [annotations.wanted]: 'Cold' },
+        ownerReferences: [{ uid: group.metadata.uid, controller: true }],
+      },
+      spec: { image: 'example/worker:1', powerState: 'Running' },
+    });
+    expect(written).toEqual([worker?.metadata.name]);
+  });
+
+  test('twice by one record makes one; two of one record have two names', async () => {
+    const { carryOut, workers } = await bench();
+    await carryOut(rent);
+    await carryOut(rent);
+    expect(await workers()).toHaveLength(1);
+    await carryOut({ ...rent, ordinal: 1 });
+    expect(await workers()).toHaveLength(2);
+  });
+});
+
+describe('ordering a worker', () => {
+  const order = { powerState: 'Stopped', wanted: 'Cold', drainSince: undefined, wokenAt: undefined } as const;
+
+  test('leaves to others what they own', async () => {
+    const { carryOut, workers, kube } = await bench();
+    await carryOut(rent);
+    const [made] = await workers();
+    if (!made) throw new Error('There is no worker.');
+    const ref = { namespace: NAMESPACE, name: made.metadata.name };
+    const theirs = { metadata: { annotations: { theirs: 'kept' } }, spec: { disk: '40G' } };
+    await kube.patch(gpuInstanceResource, ref, theirs, { type: 'merge' });
+    const worker = workerOf(made, 0);
+    await carryOut({ type: 'order', worker, order: { ...order, powerState: 'Running', drainSince: 7 } });
+    await carryOut({ type: 'order', worker, order });
+    const [now] = await workers();
+    expect(now?.metadata.annotations).toMatchObject({ theirs: 'kept', [annotations.wanted]: 'Cold' });
+    expect(now?.metadata.annotations).not.toHaveProperty([annotations.drainSince]);
+    expect(now?.spec).toMatchObject({ powerState: 'Stopped', disk: '40G' });
+  });
+
+  test('means that very worker: a successor of its name is left alone', async () => {
+    const { carryOut, workers } = await bench();
+    await carryOut(rent);
+    const [made] = await workers();
+    if (!made) throw new Error('There is no worker.');
+    const gone = workerOf({ ...made, metadata: { ...made.metadata, uid: 'another' } }, 0);
+    await expect(carryOut({ type: 'order', worker: gone, order })).rejects.toThrow('metadata.uid');
+    await carryOut({ type: 'delete', worker: gone });
+    expect((await workers()).map(({ spec }) => spec.powerState)).toEqual(['Running']);
+  });
+
+  test('of a worker that went in between does nothing', async () => {
+    const { carryOut, workers } = await bench();
+    await carryOut({ type: 'delete', worker: workerOf(workerObject('gone'), 0) });
+    await carryOut({
+      type: 'order',
+      worker: workerOf(workerObject('gone', { metadata: { namespace: NAMESPACE } }), 0),
+      order,
+    });
+    expect(await workers()).toEqual([]);
+  });
+
+  test('that the API server fails is not taken for done', async () => {
+    const { carryOut, workers, cluster } = await bench();
+    await carryOut(rent);
+    const [made] = await workers();
+    if (!made) throw new Error('There is no worker.');
+    cluster.intercept = ({ method }) => (method === 'PATCH' ? refusedBy(500, 'InternalError') : undefined);
+    const ordering = carryOut({ type: 'order', worker: workerOf(made, 0), order });
+    await expect(ordering).rejects.toThrow('answered 500');
+  });
+});
+
+describe('other acts', () => {
+  test('a host is blamed for a worker that did not wake', async () => {
+    const { carryOut, blamed } = await bench();
+    await carryOut({ type: 'blame', worker: workerOf(workerObject('w'), 0) });
+    expect(blamed).toEqual(['w CannotStart']);
+  });
+
+  test('a worker without an owner is taken in, unless someone else was quicker', async () => {
+    const { carryOut, workers, kube, group } = await bench();
+    const { metadata: _, ...body } = workerObject('lost');
+    const metadata = { name: 'lost', namespace: NAMESPACE, labels: { [labels.endpointGroup]: 'llm' } };
+    const lost = await kube.create<GpuInstance>(gpuInstanceResource, { ...body, metadata });
+    const ref = { namespace: NAMESPACE, name: 'lost' };
+    await kube.patch(gpuInstanceResource, ref, { metadata: { labels: { other: 'x' } } }, { type: 'merge' });
+    await carryOut({ type: 'adopt', object: lost });
+    expect((await workers())[0]?.metadata.ownerReferences).toBeUndefined();
+    const [now] = await workers();
+    if (!now) throw new Error('There is no worker.');
+    await carryOut({ type: 'adopt', object: now });
+    expect((await workers())[0]?.metadata.ownerReferences).toMatchObject([
+      { uid: group.metadata.uid, controller: true },
+    ]);
+  });
+
+  test('the group is released', async () => {
+    const { carryOut, kube } = await bench();
+    const ref = { namespace: NAMESPACE, name: 'llm' };
+    expect((await kube.get(endpointGroupResource, ref))?.metadata.finalizers).toEqual([GROUP_FINALIZER]);
+    await carryOut({ type: 'release' });
+    expect((await kube.get(endpointGroupResource, ref))?.metadata.finalizers ?? []).toEqual([]);
+  });
+});
+
+describe('the record', () => {
+  test('comes before: who lost the race has no receipt, and nothing is written', async () => {
+    const { group, kube } = await bench();
+    const onWritten = () => {};
+    const late = await record(
+      group,
+      { needsFinalizer: true, status: { hot: 9 } },
+      { client: kube, onWritten },
+    );
+    expect(late).toBeUndefined();
+    const now = await kube.get<EndpointGroup>(endpointGroupResource, { namespace: NAMESPACE, name: 'llm' });
+    expect(now?.status?.hot).toBe(1);
+  });
+
+  test('writes nothing that stands there already', async () => {
+    const { receipt, kube, sent } = await bench();
+    sent.length = 0;
+    const same = { needsFinalizer: true, status: { hot: 1 } };
+    const onWritten = () => {};
+    expect(await record(receipt.group, same, { client: kube, onWritten })).toBeDefined();
+    expect(sent).toEqual([]);
+  });
+});
