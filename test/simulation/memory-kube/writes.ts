@@ -124,7 +124,7 @@ export class Writes {
     const current = this.read(address);
     if (!current) return { object: this.#applyNew(address, applied), isNew: true };
     requireSameApplied(address, current, applied.patch);
-    const rest = withoutFields(copyOf(current), givenUp(ownersOf(current), applied));
+    const rest = withoutFields(copyOf(current), givenUp(current, applied));
     const wanted = mergePatch(rest, applied.patch);
     if (!isObject(wanted)) throw failures.badRequest('an object is wanted');
     const merged = this.#merge({ address, current, wanted, subresource: applied.subresource });
@@ -142,6 +142,7 @@ export class Writes {
     }
     const created = this.create(address, applied.patch);
     const stored = withOwners(created, new Map([[applied.manager, new Set(fieldsOf(applied.patch).keys())]]));
+    if (this.#unsettled.has(created)) this.#unsettled.add(stored);
     return this.#options.store.amend(address.kind, stored);
   }
 

@@ -1,10 +1,10 @@
 import { GONE_MUTANTS } from './gone-mutants.ts';
 import { GROUP_MUTANTS } from './group-mutants.ts';
+import type { Mutant } from './mutant.ts';
 import { OWNERSHIP_MUTANTS } from './ownership-mutants.ts';
 import { PURCHASE_MUTANTS } from './purchase-mutants.ts';
 import { SETTLING_MUTANTS } from './settling-mutants.ts';
 import { TEARDOWN_MUTANTS } from './teardown-mutants.ts';
-import type { Mutant } from './mutant.ts';
 
 /** Every mutant; each has to be found by the simulation or by the unit tables. */
 export const MUTANTS: readonly Mutant[] = [

@@ -45,7 +45,7 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     loses: 'leaving the Service before anything else happens to a worker',
     file: `${GROUP}/decide.ts`,
     find: 'return endpoints.endpoints.filter(({ worker }) => !going.has(worker.metadata.name));',
-    replace: 'return endpoints.endpoints.filter(({ worker }) => !going.has(worker.metadata.uid ?? ''));',
+    replace: 'return endpoints.endpoints.filter(({ worker }) => !going.has(worker.metadata.uid ?? ""));',
   },
   {
     name: 'group-cuts-work',
