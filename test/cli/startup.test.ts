@@ -1,0 +1,63 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { REPOSITORY } from '../../scripts/generate/artifact.ts';
+import { type MarketplaceBench, marketplaceBench } from './marketplace.ts';
+
+/* As a process: a command loads what it needs and nothing else, so that it starts at once. */
+
+const run = promisify(execFile);
+const MAIN = join(REPOSITORY, 'src/cli/main.ts');
+
+/** Says on stderr which files were loaded, from the root of the repository. */
+const RECORDER = `
+  import { registerHooks } from 'node:module';
+  const loaded = new Set();
+  registerHooks({ load: (url, context, next) => (loaded.add(url), next(url, context)) });
+  process.on('exit', () => process.stderr.write(JSON.stringify([...loaded])));`;
+
+async function loadedBy(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const recorder = `data:text/javascript,${encodeURIComponent(RECORDER)}`;
+  const { stderr } = await run(process.execPath, ['--import', recorder, MAIN, ...args], {
+    env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', ...env },
+  });
+  return (JSON.parse(stderr) as string[]).flatMap(
+    (url) => /\/((?:src|node_modules)\/.*)/.exec(url)?.[1] ?? [],
+  );
+}
+
+const packages = (files: readonly string[]) =>
+  new Set(files.flatMap((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? []));
+const folders = (files: readonly string[]) =>
+  new Set(files.flatMap((file) => /^src\/([a-z]+)\//.exec(file)?.[1] ?? []));
+
+let bench: MarketplaceBench;
+beforeAll(async () => {
+  bench = await marketplaceBench();
+});
+afterAll(() => bench.close());
+
+describe('what is loaded', () => {
+  test('for --help is the catalogue, and no package', async () => {
+    const files = await loadedBy(['--help']);
+    expect(packages(files)).toEqual(new Set());
+    expect(folders(files)).toEqual(new Set(['cli']));
+    expect(files.length).toBeLessThan(25);
+  });
+
+  test('for the help of one command is that command', async () => {
+    const files = await loadedBy(['create', 'endpoint', '--help']);
+    expect(packages(files)).toEqual(new Set(['commander']));
+    expect(files.filter((file) => file.startsWith('src/cli/commands/'))).toEqual([
+      'src/cli/commands/create-endpoint.ts',
+    ]);
+  });
+
+  test('for a call to the marketplace is its client, and nothing of the cluster', async () => {
+    const env = { GPU_RENT_URL: bench.url, GPU_RENT_API_KEY: bench.service.simulator.apiKey };
+    const files = await loadedBy(['show', 'user'], env);
+    expect(packages(files)).toEqual(new Set(['commander', 'undici', 'zod']));
+    expect(folders(files)).toEqual(new Set(['cli', 'lib', 'marketplace']));
+  });
+});
