@@ -112,6 +112,31 @@ describe('a replay', () => {
   });
 });
 
+const DOCUMENTED = { targetUtilizationPercent: 100, coldMultiplier: '2', coldWorkers: 0 };
+const COLD_FLOOR = { ...DOCUMENTED, coldMultiplier: '1', minColdLoad: '300' };
+const FIFTY = { ...MODEL, perf: 50 };
+
+describe('the first tick decides as the core does', () => {
+  test.each([
+    { title: 'no load, five cold', cold: 5, row: '0,0,', hot: 0, total: 5 },
+    { title: 'a load with some work that waits', start: 10, cold: 10, row: '0,900,3000', hot: 10, total: 20 },
+    { title: 'a long queue', start: 12, row: '0,500,12000', hot: 12, total: 14 },
+    { title: 'all full: twice as many', start: 6, row: '0,500,18000', hot: 12, total: 18 },
+    { title: 'more than the maximum', start: 10, row: '0,5000,', hot: 20, total: 20 },
+    { title: 'a floor', cold: 5, row: '0,0,', given: { minLoad: '100' }, hot: 2, total: 5 },
+    { title: 'a multiplier', start: 2, row: '0,100,', given: DOCUMENTED, of: FIFTY, hot: 2, total: 4 },
+    { title: 'a cold floor', start: 2, row: '0,100,', given: COLD_FLOOR, of: FIFTY, hot: 2, total: 6 },
+    { title: 'never zero', cold: 5, row: '0,0,', given: { scaleToZero: 'Never' as const }, hot: 1, total: 5 },
+    { title: 'replicas', cold: 5, row: '0,900,', given: { replicas: 3 }, hot: 3, total: 20 },
+  ])('$title', ({ start = 0, cold = 0, row, given = {}, of = MODEL, hot, total }) => {
+    const first = [...crew('Hot', start, of), ...crew('Cold', cold, of)];
+    const expectedPerf = String(of.perf);
+    const asked = { spec: spec({ expectedPerf, ...given }), first, models: [of] as const };
+    const { ticks } = replay(whatIf(`seconds,load,queue\n${row}`, asked));
+    expect(ticks[0]).toMatchObject({ wantedHot: hot, wantedTotal: total });
+  });
+});
+
 const loads = fc.array(
   fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 3000 }), fc.double({ min: 0, max: 50, noNaN: true })),
   { minLength: 1, maxLength: 40 },
