@@ -404,6 +404,39 @@ describe('faults of the world', () => {
     expect((await row()).actual_status).toBe('running');
   });
 
+  test.each([
+    { name: 'nope', reason: /no fault "nope"/ },
+    { name: '5xx', endpoint: 'lists', reason: /endpoint: no call is named "lists"/ },
+    { name: '5xx', endpoint: 'PATCH /instances/', reason: /endpoint/ },
+    { name: '5xx', count: 0, reason: /count must be a whole number of at least 1/ },
+    { name: '5xx', count: 1.5, reason: /count must be a whole number/ },
+    { name: '5xx', probability: 2, reason: /probability/ },
+    { name: '5xx', seconds: -1, reason: /seconds/ },
+  ])('%o is refused with the field that is wrong', async ({ reason, ...wanted }) => {
+    const service = market();
+    const { status, body } = await service.call('POST /sim/faults', wanted);
+    expect({ status, msg: body.msg }).toEqual({ status: 400, msg: expect.stringMatching(reason) });
+    expect((await service.call('GET /sim/faults')).body.faults).toEqual([]);
+  });
+
+  test.each([
+    'list',
+    'GET',
+    '/instances/',
+    'PUT /api/v0/asks/{id}/',
+    'DELETE /instances/:id',
+    '/instances/77/',
+    'POST /route/',
+  ])('an endpoint may be named %s', async (endpoint) => {
+    expect((await market().call('POST /sim/faults', { name: '5xx', endpoint })).status).toBe(200);
+  });
+
+  test('time cannot be pushed beyond the year 9999', async () => {
+    const service = market();
+    const { status, body } = await service.call('POST /sim/clock', { advanceSeconds: 1e15 });
+    expect({ status, msg: body.msg }).toEqual({ status: 400, msg: expect.stringMatching(/advanceSeconds/) });
+  });
+
   test('deleting all faults ends outages too', async () => {
     const service = market();
     const { id, row } = await running(service);

@@ -49,7 +49,7 @@ export interface Settings {
     readonly searchDefault: number;
     /** Most offers of a search. */
     readonly searchMax: number;
-    /** Where it is true the v0 list answers 410 and clients have to page the v1 list. */
+    /** Where it is true the v0 list answers 410 and clients have to page the v1 list (`public` profile only: the specification knows no other list). */
     readonly v0Gone: boolean;
   };
   readonly limits: {

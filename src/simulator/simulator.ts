@@ -74,7 +74,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     return store.current();
   };
   const profile = options.profile ?? 'public';
-  const served = options.control ? [...routes, ...controlRoutes({ store, time, catchUp })] : routes;
+  const served = options.control ? [...routes, ...controlRoutes({ store, time, catchUp, routes })] : routes;
   const service = createService({ store, time, clock, random, profile, routes: served, saved });
   return {
     handle: inProcessTransport(service),

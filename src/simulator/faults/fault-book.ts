@@ -67,6 +67,23 @@ export function matchesEndpoint(endpoint: string, scope: FaultScope): boolean {
   return plain(path) === plain(scope.route.path) || bare(path) === bare(scope.path);
 }
 
+/** Whether there are calls of that name: a fault for others would never strike. */
+export function isEndpoint(endpoint: string, routes: readonly Route[]): boolean {
+  const path = endpoint.trim().split(/\s+/).at(-1) ?? '';
+  return routes.some((route) =>
+    matchesEndpoint(endpoint, { route, path: fits(bare(path), route) ? path : route.path }),
+  );
+}
+
+/** Whether a path as sent belongs to the route. */
+function fits(path: string, route: Route): boolean {
+  const [sent, pattern] = [path.split('/'), bare(route.path).split('/')];
+  return (
+    sent.length === pattern.length &&
+    pattern.every((part, index) => part.startsWith(':') || part === sent[index])
+  );
+}
+
 const bare = (path: string): string =>
   path
     .replace(/^\/+/, '/')
@@ -105,9 +122,15 @@ function readExtent(
   return {
     seconds,
     probability,
-    remaining: positive(body, 'count') ?? (isOnce ? 1 : null),
+    remaining: countOf(body) ?? (isOnce ? 1 : null),
     expiresAt: lasts ? now + seconds * 1000 : null,
   };
+}
+
+function countOf(body: JsonObject): number | undefined {
+  const count = integerField(body, 'count');
+  if (count !== undefined && count < 1) throw badRequest('count must be a whole number of at least 1.');
+  return count;
 }
 
 function positive(body: JsonObject, name: string): number | undefined {

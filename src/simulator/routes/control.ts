@@ -1,9 +1,9 @@
-import { faultRow, readFault } from '../faults/fault-book.ts';
+import { faultRow, isEndpoint, readFault } from '../faults/fault-book.ts';
 import { applyWorldFault, endOutage } from '../faults/world-faults.ts';
 import { FAULTS, faultEntry, isWorldFault } from '../faults.ts';
 import { ledger } from '../ledger.ts';
 import { badRequest, Refusal } from '../refusal.ts';
-import { numberField } from '../request-body.ts';
+import { numberField, stringField } from '../request-body.ts';
 import { BOTH, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import type { SimulatedTime } from '../simulated-time.ts';
 import type { ActiveFault } from '../world.ts';
@@ -13,6 +13,9 @@ import { tfaControlRoutes } from './tfa-control.ts';
 
 /* The hand behind the curtain: time, ledger, faults and the world itself. Served only with --control. */
 
+/** Dates beyond have no four-digit year, which HTTP demands. */
+const LAST_TIME = Date.UTC(9999, 11, 31);
+
 const SUCCESS = json({ success: true });
 
 /** What the control endpoints need beside the context of a call. */
@@ -21,6 +24,8 @@ export interface ControlParts {
   readonly time: SimulatedTime;
   /** Brings the world up to the simulated time. */
   readonly catchUp: () => void;
+  /** The endpoints that a fault may name. */
+  readonly routes: readonly Route[];
 }
 
 /** The endpoints under `/sim/`. */
@@ -31,7 +36,7 @@ export function controlRoutes(parts: ControlParts): readonly Route[] {
     { ...control, method: 'GET', path: '/sim/clock', handler: (ctx) => json({ now: ctx.now / 1000 }) },
     { ...control, method: 'GET', path: '/sim/ledger', handler: showLedger },
     { ...control, method: 'GET', path: '/sim/faults', handler: listFaults },
-    { ...control, method: 'POST', path: '/sim/faults', handler: (ctx) => setFault(ctx, parts.store) },
+    { ...control, method: 'POST', path: '/sim/faults', handler: (ctx) => setFault(ctx, parts) },
     {
       ...control,
       method: 'DELETE',
@@ -49,6 +54,9 @@ function pushClock(ctx: RouteContext, parts: ControlParts): Reply {
   const seconds = numberField(ctx.body, 'advanceSeconds');
   if (seconds === undefined || seconds < 0)
     throw badRequest('advanceSeconds must be a number of seconds, 0 or more.');
+  if (ctx.now + seconds * 1000 > LAST_TIME) {
+    throw badRequest('advanceSeconds: simulated time ends with the year 9999.');
+  }
   parts.time.advance(seconds * 1000);
   parts.catchUp();
   return json({ now: ctx.world.now / 1000 });
@@ -65,7 +73,13 @@ function listFaults(ctx: RouteContext): Reply {
   return json({ faults, catalogue });
 }
 
-function setFault(ctx: RouteContext, store: WorldStore): Reply {
+function setFault(ctx: RouteContext, { store, routes }: ControlParts): Reply {
+  const endpoint = stringField(ctx.body, 'endpoint');
+  if (endpoint && !isEndpoint(endpoint, routes)) {
+    throw badRequest(
+      `endpoint: no call is named "${endpoint}"; give a class such as list or rent, or a method and path.`,
+    );
+  }
   const fault = readFault(ctx.world, ctx.write.nextId('fault'), ctx.body);
   const { name } = fault;
   if (isWorldFault(name)) {
