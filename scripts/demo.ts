@@ -71,7 +71,8 @@ async function main(): Promise<Outcome> {
     tellHowToLook(stage);
     return await tell(new Story(stage, view, interrupted.signal));
   } catch (error) {
-    return await failureOf(stage, error);
+    // What Ctrl-C cut short fails in its own words; why it was cut short says more.
+    return await failureOf(stage, interrupted.signal.aborted ? interrupted.signal.reason : error);
   } finally {
     await stage?.dismantle();
   }

@@ -40,10 +40,15 @@ function changesOf(before: Instances, now: Instances): readonly string[] {
     if (was && rowOf(was).join() === rowOf(one).join() && was.message === one.message) continue;
     const where = one.instanceId === undefined ? '' : ` instance ${one.instanceId} on host ${one.hostId}`;
     const state = one.instanceId === undefined ? '' : ` (${one.word}${where}, $${one.pricePerHour}/h)`;
-    lines.push(`${name}: ${one.phase}${state} ${one.message}`.trimEnd());
+    lines.push(`${name}: ${one.phase}${state} ${firstSentence(one.message)}`.trimEnd());
   }
   for (const name of before.keys()) if (!now.has(name)) lines.push(`${name}: gone`);
   return lines;
+}
+
+/** What happened; what to do about it stands in the condition. */
+function firstSentence(message: string): string {
+  return /^.*?\.(?=\s|$)/s.exec(message)?.[0] ?? message;
 }
 
 /** Lines only: for logs and pipes. */
