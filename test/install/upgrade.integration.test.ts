@@ -35,6 +35,24 @@ async function definitionsInForce(): Promise<ReadonlyMap<string, unknown>> {
   return new Map(items.map(({ metadata, spec }) => [metadata.name, spec]));
 }
 
+interface Structural {
+  readonly properties?: Readonly<Record<string, Structural>>;
+  readonly items?: Structural;
+}
+
+const versions = z.looseObject({
+  versions: z.array(z.looseObject({ schema: z.looseObject({ openAPIV3Schema: z.custom<Structural>() }) })),
+});
+
+function fieldPaths(definition: unknown): readonly string[] {
+  const walk = (schema: Structural, path: string): readonly string[] => [
+    path,
+    ...Object.entries(schema.properties ?? {}).flatMap(([name, child]) => walk(child, `${path}.${name}`)),
+    ...(schema.items ? walk(schema.items, `${path}[]`) : []),
+  ];
+  return versions.parse(definition).versions.flatMap(({ schema }) => walk(schema.openAPIV3Schema, ''));
+}
+
 /** What must not change by an upgrade: which objects there are, and what stands in their specs. */
 const state = () =>
   bench.kubectl(
@@ -79,6 +97,15 @@ describe.skipIf(!canRun)('an upgrade from the previous chart', () => {
       expect(after.get(wanted.metadata.name)).toMatchObject(JSON.parse(JSON.stringify(wanted.spec)));
     }
     expect(after).not.toEqual(oldDefinitions);
+  });
+
+  test('takes no field away: what is stored can still be read', async () => {
+    const after = await definitionsInForce();
+    const gone = [...oldDefinitions].flatMap(([name, spec]) => {
+      const now = new Set(fieldPaths(after.get(name)));
+      return fieldPaths(spec).filter((path) => !now.has(path));
+    });
+    expect(gone).toEqual([]);
   });
 
   test('deletes nothing that machines need, while some are rented', async () => {
