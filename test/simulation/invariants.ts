@@ -8,6 +8,7 @@ import { BrakeWatch } from './oracle/brake.ts';
 import { type Shortfall, shortfallsOf } from './oracle/converged.ts';
 import { GroupWatch } from './oracle/groups.ts';
 import { rememberedNames } from './oracle/heap.ts';
+import { LeakWatch } from './oracle/leaks.ts';
 import { MachineWatch } from './oracle/machines.ts';
 import { PaceWatch } from './oracle/pace.ts';
 import { type Purchase, readPurchase } from './oracle/purchase.ts';
@@ -37,6 +38,7 @@ export class Invariants {
   readonly #pace: PaceWatch;
   readonly #secrets: SecretWatch;
   readonly #truth: TruthWatch;
+  readonly #leaks: LeakWatch;
   readonly #groups: GroupWatch;
   #lastWriteAt = 0;
 
@@ -49,6 +51,7 @@ export class Invariants {
     this.#pace = new PaceWatch(this.#scene);
     this.#secrets = new SecretWatch(this.#scene);
     this.#truth = new TruthWatch(this.#scene);
+    this.#leaks = new LeakWatch(this.#scene);
     this.#groups = new GroupWatch(this.#scene);
     world.kube.store.onCommit((commit) => this.#onCommit(commit));
   }
@@ -101,6 +104,7 @@ export class Invariants {
     }
     this.#machines.elapsed();
     this.#truth.elapsed();
+    this.#leaks.elapsed();
   }
 
   /** Whether everything that is wanted is there, and nothing else. */
@@ -129,7 +133,7 @@ export class Invariants {
 
   /** A process sends that request; what becomes of it is its fate. */
   sent({ side, machine, request }: Call, fate: Fate): void {
-    if (isHindrance(fate)) this.#truth.hindered();
+    if (isHindrance(fate)) this.hindered();
     if (side === 'kube') return;
     this.#pace.sent(machine, request);
     const { method, path, body = '' } = request;
@@ -141,12 +145,13 @@ export class Invariants {
   /** The wall clock of a process was set. */
   clockJumped(): void {
     this.#brake.clockJumped();
-    this.#truth.hindered();
+    this.hindered();
   }
 
   /** A process was held up, or was told something wrong, by other means than a call. */
   hindered(): void {
     this.#truth.hindered();
+    this.#leaks.hindered();
   }
 
   /** A process wrote a line into its log. */
@@ -173,8 +178,12 @@ export class Invariants {
 
   #listed(machine: Machine): void {
     const { faults } = this.#scene.world.market.store.current().tables;
-    if (Object.keys(faults).length === 0) this.#truth.listed(machine);
-    else this.#truth.hindered();
+    if (Object.keys(faults).length > 0) {
+      this.hindered();
+      return;
+    }
+    this.#truth.listed(machine);
+    this.#leaks.listed(machine);
   }
 
   #rentSent(body: string): void {

@@ -1,6 +1,6 @@
 import { rowsOf } from '../../../src/simulator/remembered.ts';
 import type { Contract } from '../../../src/simulator/world.ts';
-import { type JsonObject, metadataOf } from '../memory-kube/json.ts';
+import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import type { Commit } from '../memory-kube/store.ts';
 import { BY_HAND } from '../users.ts';
 import type { SimulatedWorld } from '../world.ts';
@@ -30,6 +30,7 @@ export class Scene {
   readonly objects = new Map<string, JsonObject>();
   /** EndpointGroups that stand, by uid. */
   readonly groups = new Map<string, JsonObject>();
+  #account: JsonObject = {};
   /** GpuInstances that are gone, with the time of their end. */
   readonly gone: { readonly uid: string; readonly key: string; readonly at: number }[] = [];
   readonly #handsOn = new Set<string>();
@@ -91,6 +92,14 @@ export class Scene {
     return this.world.market.store.current().tables.machines[machineId]?.state === 'up';
   }
 
+  /** Whether the sweep waits: for a breaker to close, or for a person to look at what may be a restore. */
+  isSweepHeld(): boolean {
+    const status = objectAt(this.#account, 'status');
+    return (
+      objectAt(status, 'breaker')['open'] === true || JSON.stringify(status).includes('MemoryRolledBack')
+    );
+  }
+
   /** A person laid hands on that object, so that promises about hand-made states no longer hold for it. */
   handsOn(uid: string): void {
     this.#handsOn.add(`handled ${uid}`);
@@ -102,6 +111,7 @@ export class Scene {
 
   /** An object was written or removed. */
   committed({ kind, object, type }: Commit): void {
+    if (kind.plural === 'marketplaceaccounts') this.#account = object;
     const standing = { [INSTANCES]: this.objects, [GROUPS]: this.groups }[kind.plural];
     if (!standing) return;
     this.#commits += 1;

@@ -1,73 +1,53 @@
 import type { Machine } from '../machine.ts';
 import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { CleanLists } from './clean-lists.ts';
 import { nameOf, type Scene } from './scene.ts';
 
-/** So many complete lists without the machine a process may have read, and still be about to write what it learnt. */
-const MOST_LISTS = 3;
-/** From the last of these lists to the write. */
-const WRITE_WITHIN_MS = 5_000;
+/** The first list may have been under way, two have to agree; then the status has to be written. */
+const PATIENCE = { lists: 3, withinMs: 5_000 };
 
-interface Claim {
-  readonly instanceId: number;
-  /** Who has read such lists, and how many in a row without any call of its own failing. */
-  reader: Machine | undefined;
-  lists: number;
-  overdueAt: number;
-}
-
-/**
- * I14: no status claims a machine to run that the ledger says is gone, once the operator could know: a leader has
- * read three complete lists that do not show it, nothing failed meanwhile, and time was left to write.
- */
+/** I14: no status claims a machine to run that the ledger says is gone, once the operator could know. */
 export class TruthWatch {
   readonly #scene: Scene;
-  /** Claims that are not true, by uid. */
-  readonly #false = new Map<string, Claim>();
+  /** Claims that are not true: the object's uid and its machine. */
+  readonly #lists: CleanLists<string>;
 
   constructor(scene: Scene) {
     this.#scene = scene;
+    this.#lists = new CleanLists({ ...PATIENCE, now: () => scene.now });
   }
 
   changed(): void {
-    for (const [uid, object] of this.#scene.objects) {
-      const instanceId = claimedBy(object);
-      const isTrue = instanceId === undefined || this.#scene.contracts()[instanceId] !== undefined;
-      if (isTrue || this.#scene.isHandled(uid)) this.#false.delete(uid);
-      else if (this.#false.get(uid)?.instanceId !== instanceId) this.#false.set(uid, fresh(instanceId));
-    }
-    for (const uid of this.#false.keys()) if (!this.#scene.objects.has(uid)) this.#false.delete(uid);
+    const wrong = new Set([...this.#scene.objects].flatMap(([uid, object]) => this.#falseClaim(uid, object)));
+    for (const key of this.#lists.keys()) if (!wrong.has(key)) this.#lists.end(key);
+    for (const key of wrong) this.#lists.begin(key);
   }
 
-  /** A process has sent for a list that it will get, undamaged. */
   listed(machine: Machine): void {
-    for (const claim of this.#false.values()) {
-      claim.lists = claim.reader === machine ? claim.lists + 1 : 1;
-      claim.reader = machine;
-      claim.overdueAt =
-        claim.lists === MOST_LISTS ? this.#scene.now + WRITE_WITHIN_MS : Math.max(claim.overdueAt, 0);
-    }
+    this.#lists.listed(machine);
   }
 
-  /** Something stood in the way of a process: what it learnt may have to be learnt again. */
   hindered(): void {
-    for (const claim of this.#false.values()) Object.assign(claim, fresh(claim.instanceId));
+    this.#lists.hindered();
   }
 
   elapsed(): void {
-    for (const [uid, claim] of this.#false) {
+    for (const key of this.#lists.overdue()) {
+      const [uid = '', machine] = key.split(' ');
       const object = this.#scene.objects.get(uid);
-      if (!object || claim.lists < MOST_LISTS || this.#scene.now < claim.overdueAt) continue;
-      this.#scene.broken(
-        'I14',
-        `${nameOf(object)} claims to run on machine ${claim.instanceId}, which is gone`,
-      );
+      if (object)
+        this.#scene.broken('I14', `${nameOf(object)} claims to run on machine ${machine}, which is gone`);
       this.#scene.handsOn(uid);
-      this.#false.delete(uid);
+      this.#lists.end(key);
     }
   }
-}
 
-const fresh = (instanceId: number): Claim => ({ instanceId, reader: undefined, lists: 0, overdueAt: 0 });
+  #falseClaim(uid: string, object: JsonObject): readonly string[] {
+    const instanceId = claimedBy(object);
+    const isTrue = instanceId === undefined || this.#scene.contracts()[instanceId] !== undefined;
+    return isTrue || this.#scene.isHandled(uid) ? [] : [`${uid} ${instanceId}`];
+  }
+}
 
 function claimedBy(object: JsonObject): number | undefined {
   const status = objectAt(object, 'status');
