@@ -37,7 +37,7 @@ export function waitForAccount(observed: Observed): Step {
       reason: isMissing ? 'AccountMissing' : 'AccountNotReady',
       detail:
         account.state === 'notReady'
-          ? `MarketplaceAccount ${namespace}/${name} is not ready: ${account.reason}.`
+          ? `MarketplaceAccount ${namespace}/${name} is not ready: ${account.message}`
           : `MarketplaceAccount ${namespace}/${name} does not exist.`,
       machine: { type: 'none' },
     },

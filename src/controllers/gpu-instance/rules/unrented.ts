@@ -48,7 +48,7 @@ const RULES: readonly Rule<Unrented>[] = [
       observed.account.state === 'notReady'
         ? idle(observed, stage, {
             reason: 'AccountNotReady',
-            detail: `The account is not ready: ${observed.account.reason}.`,
+            detail: `The MarketplaceAccount is not ready: ${observed.account.message}`,
           })
         : undefined,
   },
