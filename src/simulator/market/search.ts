@@ -42,7 +42,6 @@ function testOf(condition: Condition): Test | undefined {
 /** Whether a value passes a test. */
 export type Compare = (value: Column) => boolean;
 
-/** A test of one value against an operand of the wire. */
 /** What each operator asks of the relation between a value and its operand. */
 const BY_RELATION: Readonly<Record<'gt' | 'gte' | 'lt' | 'lte', (relation: number) => boolean>> = {
   gt: (relation) => relation > 0,
