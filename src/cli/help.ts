@@ -1,4 +1,5 @@
 import type { CatalogEntry, CatalogGroup } from './catalog-entry.ts';
+import { nearest } from './nearest.ts';
 
 /** Help of the whole program: every command under its heading. */
 export function rootHelp(groups: readonly CatalogGroup[], calledAs: string): string {
@@ -24,30 +25,11 @@ function listing(entries: readonly CatalogEntry[], width: number): string {
   return entries.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}\n`).join('');
 }
 
-/** What was probably meant: the nearest command, where one is near. */
+/** What was probably meant: a command by its two words, or by its first alone. */
 export function nearestCommand(
   entries: readonly CatalogEntry[],
   words: readonly string[],
 ): string | undefined {
-  const typed = words.slice(0, 2).join(' ').toLowerCase();
-  const candidates = entries.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
-  const ranked = candidates
-    .map((name) => ({ name, distance: Math.min(distance(typed, name), distance(words[0] ?? '', name)) }))
-    .sort((left, right) => left.distance - right.distance);
-  const [best] = ranked;
-  return best && best.distance <= Math.max(2, Math.floor(best.name.length / 3)) ? best.name : undefined;
-}
-
-/** Least number of characters added, removed or replaced (Levenshtein). */
-function distance(left: string, right: string): number {
-  let previous = Array.from({ length: right.length + 1 }, (_, at) => at);
-  for (const [row, character] of [...left].entries()) {
-    const current = [row + 1];
-    for (const [at, other] of [...right].entries()) {
-      const replaced = (previous[at] ?? 0) + (character === other ? 0 : 1);
-      current.push(Math.min(replaced, (previous[at + 1] ?? 0) + 1, (current[at] ?? 0) + 1));
-    }
-    previous = current;
-  }
-  return previous[right.length] ?? 0;
+  const names = entries.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
+  return nearest(words.slice(0, 2).join(' '), names) ?? nearest(words[0] ?? '', names);
 }

@@ -39,9 +39,10 @@ function isOurs(value: unknown): value is Manifest {
 
 async function plannedOf({ kind, metadata, spec }: Manifest, file: string): Promise<PlannedObject> {
   const name = metadata?.name ?? 'unnamed';
-  const [{ gpuInstanceSpec }, { endpointGroupSpec }] = await Promise.all([
+  const [{ gpuInstanceSpec }, { endpointGroupSpec }, { unknownFields }] = await Promise.all([
     import('../../api/v1alpha1/gpu-instance.ts'),
     import('../../api/v1alpha1/endpoint-group-spec.ts'),
+    import('./unknown-fields.ts'),
   ]);
   const isGroup = kind === 'EndpointGroup';
   const object = `${isGroup ? 'epg' : 'gpui'}/${name}`;
@@ -51,6 +52,13 @@ async function plannedOf({ kind, metadata, spec }: Manifest, file: string): Prom
       .slice(0, 5)
       .map(({ path, message }) => `  spec.${path.join('.')}: ${message}`);
     throw usageError(`${object} in ${file} is not as its definition wants it:\n${issues.join('\n')}`);
+  }
+  const unknown = unknownFields(isGroup ? endpointGroupSpec : gpuInstanceSpec, spec);
+  if (unknown.length > 0) {
+    throw usageError(
+      `${object} in ${file} has fields that its definition has not:\n${unknown.map((line) => `  ${line}`).join('\n')}`,
+      `kubectl explain ${isGroup ? 'endpointgroup' : 'gpuinstance'}.spec shows those there are.`,
+    );
   }
   const found = 'template' in parsed.data ? parsed.data.template.spec : parsed.data;
   return { object, namespace: metadata?.namespace, spec: found };

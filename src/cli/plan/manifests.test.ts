@@ -1,0 +1,43 @@
+import { describe, expect, test } from 'vitest';
+import { plannedObjects } from './manifests.ts';
+
+const manifest = (kind: string, spec: unknown): string =>
+  JSON.stringify({ apiVersion: 'gpurental.dev/v1alpha1', kind, metadata: { name: 'x' }, spec });
+const offers = [{ maxPricePerHour: '1' }];
+const read = (text: string) => plannedObjects(text, 'x.yaml');
+
+describe('a manifest to plan', () => {
+  test('is every GpuInstance and EndpointGroup of a file of several documents', async () => {
+    const group = manifest('EndpointGroup', {
+      load: { type: 'Static', static: { load: '1' } },
+      template: { spec: { image: 'x', offers } },
+    });
+    const other = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } });
+    const texts = [manifest('GpuInstance', { image: 'x', offers }), other, group];
+    const planned = await read(texts.join('\n---\n'));
+    expect(planned.map(({ object }) => object)).toEqual(['gpui/x', 'epg/x']);
+    expect(planned.map(({ spec }) => spec.image)).toEqual(['x', 'x']);
+  });
+
+  test.each([
+    [{ image: 'x', offers: [{ gpuName: ['A'] }] }, 'spec.offers.0.gpuName: did you mean gpuNames?'],
+    [{ image: 'x', offers, powerstate: 'Stopped' }, 'spec.powerstate: did you mean powerState?'],
+    [{ image: 'x', offers, timeouts: { bootTimeUntilGivenUp: '1m' } }, 'spec.timeouts.bootTimeUntilGivenUp'],
+    [{ image: 'x', offers: [{ gpuCount: 'two' }] }, 'spec.offers.0.gpuCount: '],
+  ])('%j is refused: %s', async (spec, said) => {
+    await expect(read(manifest('GpuInstance', spec))).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining(said),
+    });
+  });
+
+  test('may hold what core/v1 has and we do not name', async () => {
+    const env = [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k', optional: true } } }];
+    expect(await read(manifest('GpuInstance', { image: 'x', offers, env }))).toHaveLength(1);
+  });
+
+  test('that holds nothing of ours, or no YAML, is told by its name', async () => {
+    await expect(read('kind: Pod\napiVersion: v1\n')).rejects.toThrow('x.yaml holds no GpuInstance');
+    await expect(read('a: [\n')).rejects.toMatchObject({ exitCode: 2 });
+  });
+});
