@@ -127,6 +127,32 @@ describe.skipIf(!canRun)('the chart', () => {
     expect(rolesOf(await helm.template(['--set=replicas=2']), 'PodDisruptionBudget')).toHaveLength(1);
   });
 
+  describe.each([
+    ['ServiceMonitor', 'metrics.serviceMonitor'],
+    ['PodMonitor', 'metrics.podMonitor'],
+    ['PrometheusRule', 'prometheusRule'],
+  ])('%s', (kind, path) => {
+    const SERVED = '--api-versions=monitoring.coreos.com/v1';
+    const rendered = async (mode: string, ...more: readonly string[]) => {
+      const values = [`--set=${path}.enabled=true`, `--set=${path}.renderMode=${mode}`, ...more];
+      return rolesOf(await helm.template(values), kind).length;
+    };
+
+    test('is left out, demanded or rendered all the same where its kind is missing', async () => {
+      expect(await rendered('skipIfMissing')).toBe(0);
+      expect(await rendered('alwaysRender')).toBe(1);
+      const words = `${path} was asked for, but this cluster does not serve monitoring.coreos.com/v1`;
+      await expect(rendered('failIfMissing')).rejects.toThrow(words);
+    });
+
+    test.each(['skipIfMissing', 'failIfMissing', 'alwaysRender'])(
+      'is rendered where its kind is served: %s',
+      async (mode) => {
+        expect(await rendered(mode, SERVED)).toBe(1);
+      },
+    );
+  });
+
   test.each([
     ['a typing error', '--set=replcas=2', /replcas/],
     ['a marketplace with a path', '--set=marketplace.urls={https://one.example/api}', /urls/],
