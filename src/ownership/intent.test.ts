@@ -55,6 +55,45 @@ describe('an intent', () => {
     );
   });
 
+  test.for([
+    ['offer', '100'],
+    ['attempt', -1],
+    ['generation', null],
+    ['issuedAt', 1e300],
+    ['spec', 7],
+    ['uid', null],
+    ['knownIds', 3],
+    ['knownIds', [1, 'two']],
+    ['knownIds', [-1]],
+    ['knownIds', {}],
+  ])('whose %s is %j is not believed, even under a right code', ([field, value]) => {
+    const signed = writeIntent(keys, { ...intent, [String(field)]: value });
+    expect(readIntent(keys, signed)).toEqual({ type: 'tampered' });
+  });
+
+  test('may count from 0', () => {
+    const first = { ...intent, generation: 0, knownIds: [0] };
+    expect(readIntent(keys, writeIntent(keys, first))).toEqual({ type: 'intent', intent: first });
+  });
+
+  test.for(['[]', 'null', '7', '"text"', 'true', '[{"v":1}]', '', '{'])(
+    'that reads %s is tampered with',
+    (text) => {
+      expect(readIntent(keys, text)).toEqual({ type: 'tampered' });
+    },
+  );
+
+  test('of a version without end is named by its beginning', () => {
+    const reading = readIntent(keys, JSON.stringify({ v: 'x'.repeat(500) }));
+    expect(reading).toEqual({ type: 'unknownVersion', version: 'x'.repeat(20) });
+  });
+
+  test('without known ids and one with none are different intents', () => {
+    const { mac: _mac, ...without } = JSON.parse(writeIntent(keys, intent));
+    const { mac } = JSON.parse(writeIntent(keys, { ...intent, knownIds: [] }));
+    expect(readIntent(keys, JSON.stringify({ ...without, mac }))).toEqual({ type: 'tampered' });
+  });
+
   test('with a time that is no whole number is not believed', () => {
     expect(readIntent(keys, writeIntent(keys, { ...intent, deadline: 1.5 }))).toEqual({ type: 'tampered' });
   });

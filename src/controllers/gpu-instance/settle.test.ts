@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest';
+import {
+  at,
+  type Given,
+  given,
+  holding,
+  intent,
+  labelOf,
+  listed,
+  machineOf,
+  row,
+} from '../../../test/builders/observed.ts';
+import { openIntent, settlement, settlesAt } from './settle.ts';
+import type { RentedFacts } from './views.ts';
+
+/** Issued so long ago that a list begun a second ago proves that nothing came. */
+const OLD = intent({ attempt: 2, issuedAt: at(-600) });
+/** Issued so lately that no list can prove anything. */
+const LATE = intent({ attempt: 2, issuedAt: at(-20) });
+const SETTLES = LATE.deadline + 120_000 + 60_000;
+
+describe('the open intent', () => {
+  test.for<readonly [string, Given, number | undefined]>([
+    ['of the annotation', { intent: LATE }, 2],
+    ['of memory, where the annotation was taken away', { memory: { intent: LATE } }, 2],
+    ['is the newer of both', { intent: intent({ attempt: 3 }), memory: { intent: LATE } }, 3],
+    [
+      'is the newer of both, the other way round',
+      { intent: LATE, memory: { intent: intent({ attempt: 5 }) } },
+      5,
+    ],
+    ['of another object is none', { intent: intent({ uid: 'another', attempt: 2 }) }, undefined],
+    ['whose result is recorded is none', { intent: LATE, status: holding({ attempt: 2 }) }, undefined],
+    ['beyond what is recorded is open', { intent: LATE, status: holding({ attempt: 1 }) }, 2],
+    ['is missing', {}, undefined],
+  ])('%s', ([, situation, attempt]) => {
+    expect(openIntent(given(situation))?.attempt).toBe(attempt);
+  });
+
+  test('settles a late call and a list lag after its deadline, in the time that this process counts', () => {
+    expect(settlesAt(LATE, given())).toBe(SETTLES);
+    const own = given({ memory: { intentDeadline: { attempt: 2, at: 5_000 } } });
+    expect(settlesAt(LATE, own)).toBe(185_000);
+    const another = given({ memory: { intentDeadline: { attempt: 1, at: 5_000 } } });
+    expect(settlesAt(LATE, another)).toBe(SETTLES);
+  });
+});
+
+describe('the outcome of an open intent', () => {
+  const UNKNOWN = { type: 'unknown', intent: LATE, settlesAt: SETTLES };
+  const found = (instanceId: number, of = LATE) => ({ type: 'found', intent: of, instanceId });
+  const nothing = (of = LATE) => ({ type: 'nothingCame', intent: of });
+
+  test.for<readonly [string, Given, object]>([
+    ['there is none', {}, { type: 'none' }],
+    ['is not known yet', { intent: LATE }, UNKNOWN],
+    ['is not known without a list', { intent: OLD, list: 'none' }, { type: 'unknown' }],
+    ['is the machine that the reply named', { intent: LATE, memory: { rented: rented(2, 9) } }, found(9)],
+    ['is not what an older reply named', { intent: LATE, memory: { rented: rented(1, 9) } }, UNKNOWN],
+    [
+      'is the machine with its label',
+      { intent: LATE, machines: [machineOf(1), machineOf(2, { id: 8 })] },
+      found(8),
+    ],
+    ['is not a machine of another purchase', { intent: LATE, machines: [machineOf(1)] }, UNKNOWN],
+    ['was refused', { intent: LATE, memory: { refused: LATE } }, nothing()],
+    [
+      'is not settled by the refusal of another attempt',
+      { intent: LATE, memory: { refused: { ...LATE, attempt: 1 } } },
+      UNKNOWN,
+    ],
+    [
+      'is not settled by the refusal of an intent of the same number',
+      { intent: LATE, memory: { refused: { ...LATE, issuedAt: at(-90) } } },
+      UNKNOWN,
+    ],
+    ['is nothing by a list that began late enough', { intent: OLD }, nothing(OLD)],
+    [
+      'is nothing as soon as one list began late enough, whatever the others',
+      { intent: OLD, observed: { listsBegun: [at(-590), at(-1)] } },
+      nothing(OLD),
+    ],
+    [
+      'is not known from lists that began too early',
+      { intent: OLD, observed: { listsBegun: [at(-590)] } },
+      { type: 'unknown' },
+    ],
+    [
+      'is not known from a list that began exactly when it settles',
+      { intent: OLD, observed: { listsBegun: [OLD.deadline + 180_000] } },
+      { type: 'unknown' },
+    ],
+    [
+      'is not known from the lists of another login',
+      { intent: OLD, facts: { login: { url: 'https://market.example', userId: 8 } } },
+      { type: 'unknown' },
+    ],
+    ['is not known without its account', { intent: OLD, account: { state: 'missing' } }, { type: 'unknown' }],
+  ])('%s', ([, situation, expected]) => {
+    expect(settlement(given(situation))).toMatchObject(expected);
+  });
+});
+
+describe('where labels do not come back, the outcome', () => {
+  const OPEN = intent({ attempt: 2, issuedAt: at(-20), knownIds: [3, 4] });
+  const bare = (id: number) => row({ id, label: null });
+  const unowned = (...ids: readonly number[]) => ({ unowned: ids.map(bare) });
+  const doubtful = (...ids: readonly number[]) => ({ doubtful: ids.map(bare) });
+
+  test.for<readonly [string, Given, object]>([
+    ["is the one new machine that is nobody's", { list: unowned(3, 4, 5) }, { type: 'found', instanceId: 5 }],
+    ['is not a machine that was known before', { list: unowned(3, 4) }, { type: 'unknown' }],
+    [
+      'is a question where two are new',
+      { list: unowned(3, 5, 6) },
+      { type: 'ambiguous', candidates: [5, 6] },
+    ],
+    [
+      "is a question where the new one may be somebody's own",
+      { list: doubtful(4, 5) },
+      { type: 'ambiguous', candidates: [5] },
+    ],
+    [
+      "is no question after a refusal: what may be somebody's own is theirs",
+      { list: doubtful(5), memory: { refused: OPEN } },
+      { type: 'nothingCame' },
+    ],
+    [
+      'is the machine with its label all the same',
+      { list: unowned(5), machines: [listed(row({ id: 8, label: labelOf(2) }))] },
+      { type: 'found', instanceId: 8 },
+    ],
+    ['is not known without a list', { list: 'none' }, { type: 'unknown' }],
+  ])('%s', ([, situation, expected]) => {
+    expect(settlement(given({ intent: OPEN, ...situation }))).toMatchObject(expected);
+  });
+});
+
+function rented(attempt: number, instanceId: number): RentedFacts {
+  return {
+    attempt,
+    instanceId,
+    answeredAt: at(-5),
+    offer: undefined,
+    offerIndex: undefined,
+    pricePerHour: undefined,
+    specHash: undefined,
+    image: undefined,
+  };
+}
