@@ -91,10 +91,11 @@ export function ownersAfterApply(before: JsonObject, { manager, patch }: Applied
 export function ownersAfterWrite(before: JsonObject, after: JsonObject): FieldOwners {
   const [was, is] = [fieldsOf(before), fieldsOf(after)];
   const changed = [...is].filter(([path, value]) => !equalJson(was.get(path), value)).map(([path]) => path);
+  const isRemoved = (path: string): boolean => was.has(path) && !is.has(path);
   const owners = ownersOf(before);
   const kept = [...owners].map(
     ([name, fields]) =>
-      [name, new Set([...fields].filter((path) => is.has(path) && !changed.includes(path)))] as const,
+      [name, new Set([...fields].filter((path) => !isRemoved(path) && !changed.includes(path)))] as const,
   );
   const theirs = new Set([...(new Map(kept).get(OTHERS) ?? []), ...changed]);
   return new Map([...kept, [OTHERS, theirs]]);

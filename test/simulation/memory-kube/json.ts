@@ -33,6 +33,17 @@ export function metadataOf(object: JsonObject): JsonObject {
   return objectAt(object, 'metadata');
 }
 
+const texts = new WeakMap<JsonObject, string>();
+
+/** An object as JSON text, made once: what is stored is sent to many, and never changed in place. */
+export function textOf(object: JsonObject): string {
+  const known = texts.get(object);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(object);
+  texts.set(object, text);
+  return text;
+}
+
 /** A deep copy without undefined members. */
 export function copyOf(object: JsonObject): JsonObject {
   return JSON.parse(JSON.stringify(object)) as JsonObject;

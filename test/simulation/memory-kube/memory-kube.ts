@@ -2,7 +2,7 @@ import type { Clock } from '../../../src/lib/clock.ts';
 import type { Random } from '../../../src/lib/random.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../../src/lib/transport.ts';
 import { Failure, failures } from './failure.ts';
-import { isObject, type JsonObject, metadataOf, objectAt, textAt } from './json.ts';
+import { isObject, type JsonObject, metadataOf, objectAt, textAt, textOf } from './json.ts';
 import { apiVersionOf, BUILT_IN_KINDS, type Kind, kindsOfDefinition } from './kinds.ts';
 import { jsonPatch, mergePatch, PatchTestFailed } from './patch.ts';
 import { Reapers } from './reapers.ts';
@@ -277,7 +277,7 @@ function bodyOf(request: TransportRequest): JsonObject {
 const allowed = (review: JsonObject): JsonObject => ({ ...review, status: { allowed: true } });
 
 function reply(status: number, body: JsonObject): TransportResponse {
-  const bytes = Buffer.from(JSON.stringify(body));
+  const bytes = Buffer.from(textOf(body));
   return {
     status,
     headers: { 'content-type': 'application/json' },

@@ -53,6 +53,14 @@ function remove(place: Place, pointer: string): void {
   else delete place.parent[place.key];
 }
 
+/** The API server's library puts a member in where there is none; only a list must have the item. */
+function replace(place: Place, pointer: string, value: Json): void {
+  const { parent, key } = place;
+  if (!Array.isArray(parent)) parent[key] = value;
+  else if (read(place) === undefined) throw missing(pointer);
+  else parent[Number(key)] = value;
+}
+
 /** RFC 6902, with add, remove, replace and test. */
 export function jsonPatch(target: JsonObject, operations: Json): JsonObject {
   if (!Array.isArray(operations)) throw failures.badRequest('a JSON patch is a list of operations');
@@ -67,9 +75,7 @@ export function jsonPatch(target: JsonObject, operations: Json): JsonObject {
         add(place, value);
         break;
       case 'replace':
-        if (read(place) === undefined) throw missing(pointer);
-        if (Array.isArray(place.parent)) place.parent[Number(place.key)] = value;
-        else place.parent[place.key] = value;
+        replace(place, pointer, value);
         break;
       case 'remove':
         remove(place, pointer);

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../../src/lib/clock.ts';
-import { type JsonObject, metadataOf } from './json.ts';
+import { type JsonObject, metadataOf, textOf } from './json.ts';
 import { apiVersionOf, type Kind } from './kinds.ts';
 import type { Selects } from './selectors.ts';
 import type { Commit, Store } from './store.ts';
@@ -89,7 +89,7 @@ export class Watch {
 
   #send(event: WatchEvent | undefined): void {
     if (!event || this.#ended) return;
-    this.#lines.push(Buffer.from(`${JSON.stringify(event)}\n`));
+    this.#lines.push(Buffer.from(`{"type":"${event.type}","object":${textOf(event.object)}}\n`));
     this.#wake?.();
     this.#wake = undefined;
   }

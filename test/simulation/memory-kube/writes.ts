@@ -111,7 +111,7 @@ export class Writes {
   update(address: Address, change: Change, subresource: string | undefined): JsonObject {
     const current = this.read(address);
     if (!current) throw failures.notFound(targetOf(address));
-    const wanted = change(copyOf(current));
+    const wanted = change(current);
     requireSameIncarnation(address, current, wanted);
     const merged = this.#merge({ address, current, wanted, subresource });
     const next = this.#validated(address, merged);
