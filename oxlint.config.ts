@@ -170,6 +170,7 @@ export default defineConfig({
       files: [
         'src/{api,marketplace,runtime,ownership,accounts,controllers,simulator}/**/*.ts',
         'src/config.ts',
+        'src/config/*.ts',
       ],
       excludeFiles: [
         '**/*.test.ts',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigError, flagName, OPTIONS, parseConfig, type RawOptions, variableName } from './config.ts';
-import { mapAddress } from './config-values.ts';
+import { OPTIONS } from './config/options.ts';
+import { mapAddress } from './config/values.ts';
+import { ConfigError, flagName, parseConfig, type RawOptions, variableName } from './config.ts';
 
 function problemsOf(flags: RawOptions, environment: Record<string, string> = {}): readonly string[] {
   try {

@@ -1,7 +1,8 @@
 import { hostname } from 'node:os';
-import type { Config } from './config.ts';
+import type { Config } from './config/options.ts';
 import { systemClock } from './lib/clock.ts';
 import type { Env } from './lib/env.ts';
+import type { Logger } from './lib/logger.ts';
 import { systemRandom } from './lib/random.ts';
 import { exposeOperator } from './main/exposition.ts';
 import { preferLittleMemory } from './main/little-memory.ts';
@@ -9,10 +10,10 @@ import { createMachineProber } from './main/machine-prober.ts';
 import { createOperator, type Operator } from './main/operator.ts';
 import { servePageSet } from './main/page-set.ts';
 import { createMarketplaceTransport } from './marketplace/transport.ts';
-import { loadKubeConnection } from './runtime/kube-config.ts';
-import { createTransport } from './runtime/undici-transport.ts';
+import { type KubeConnection, loadKubeConnection } from './runtime/kube-config.ts';
+import { type ClosableTransport, createTransport } from './runtime/undici-transport.ts';
 import { countedTransport } from './server/marketplace-request-metrics.ts';
-import { createMetricRegistry } from './server/metric-registry.ts';
+import { createMetricRegistry, type MetricRegistry } from './server/metric-registry.ts';
 import { createLogger } from './server/pino-logger.ts';
 import { createRentalMetrics } from './server/rental-metrics.ts';
 import { createRuntimeMetrics } from './server/runtime-metrics.ts';
@@ -29,6 +30,13 @@ export interface OperatorProcess {
 /** Networks that only `--allow-private-addresses` opens; loopback is always open, link-local never. */
 const PRIVATE_NETWORKS = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7'];
 
+/** Every connection that this process opens, and the way to close them all. */
+interface Doors {
+  readonly kube: ClosableTransport;
+  readonly marketplace: ClosableTransport;
+  readonly workers: ClosableTransport;
+}
+
 /**
  * Runs the operator until the signal is aborted or the lease is lost. Resolves to the exit code: 0 after a
  * clean end, 1 where the lease was lost, so that whatever runs the process starts it again.
@@ -37,39 +45,13 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
   preferLittleMemory();
   const destination = process.logDestination;
   const log = createLogger({ level: config.logLevel, ...(destination && { destination }) });
-  const clock = systemClock;
   const { kubeconfig, context } = config;
-  const connection = await loadKubeConnection({
-    kubeconfig,
-    context,
-    environment: process.environment,
-    clock,
-  });
+  const { environment } = process;
+  const connection = await loadKubeConnection({ kubeconfig, context, environment, clock: systemClock });
+  const doors = openDoors(config, connection);
   const registry = createMetricRegistry();
-  const metrics = createRuntimeMetrics(registry);
-  const rentalMetrics = createRentalMetrics(registry);
-  const kube = createTransport({ ...connection.tls, connections: config.kubeConnections });
-  const allowedNetworks = config.allowPrivateAddresses ? PRIVATE_NETWORKS : [];
-  const marketplace = createMarketplaceTransport({ allowedNetworks });
-  const prober = createMachineProber(config.addressMap);
-  const workerTransport = createTransport({ insecure: true, connections: 4, connectTimeoutMs: 3000 });
-  const counted = countedTransport(marketplace, clock, registry);
-  const env: Env = { clock, random: systemRandom, kube, marketplace: counted, log };
-  const processName = `${hostname()}_${systemRandom.uuid()}`;
-  const { origin: kubeOrigin, credentials } = connection;
-  const operator = createOperator({
-    config,
-    env,
-    kubeOrigin,
-    credentials,
-    processName,
-    metrics,
-    rentalMetrics,
-    prober,
-    workerTransport,
-  });
-  exposeOperator(registry, operator, clock);
-  const pages = await servePageSet({ config, operator, registry, clock });
+  const operator = buildOperator({ config, connection, doors, registry, log });
+  const pages = await servePageSet({ config, operator, registry, clock: systemClock });
   log.info('operator started', {
     kubernetes: connection.origin,
     marketplaces: config.marketplaceUrl,
@@ -79,11 +61,45 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
     return await live(operator, process.signal);
   } finally {
     await pages.close();
-    await marketplace.close();
-    await kube.close();
-    await workerTransport.close();
+    for (const door of Object.values(doors)) await door.close();
     log.info('operator ended');
   }
+}
+
+function openDoors(config: Config, { tls }: KubeConnection): Doors {
+  const allowedNetworks = config.allowPrivateAddresses ? PRIVATE_NETWORKS : [];
+  return {
+    marketplace: createMarketplaceTransport({ allowedNetworks }),
+    kube: createTransport({ ...tls, connections: config.kubeConnections }),
+    workers: createTransport({ insecure: true, connections: 4, connectTimeoutMs: 3000 }),
+  };
+}
+
+interface Parts {
+  readonly config: Config;
+  readonly connection: KubeConnection;
+  readonly doors: Doors;
+  readonly registry: MetricRegistry;
+  readonly log: Logger;
+}
+
+function buildOperator({ config, connection, doors, registry, log }: Parts): Operator {
+  const clock = systemClock;
+  const marketplace = countedTransport(doors.marketplace, clock, registry);
+  const env: Env = { clock, random: systemRandom, kube: doors.kube, marketplace, log };
+  const operator = createOperator({
+    config,
+    env,
+    kubeOrigin: connection.origin,
+    credentials: connection.credentials,
+    processName: `${hostname()}_${systemRandom.uuid()}`,
+    metrics: createRuntimeMetrics(registry),
+    rentalMetrics: createRentalMetrics(registry),
+    prober: createMachineProber(config.addressMap),
+    workerTransport: doors.workers,
+  });
+  exposeOperator(registry, operator, clock);
+  return operator;
 }
 
 async function live(operator: Operator, signal: AbortSignal): Promise<number> {

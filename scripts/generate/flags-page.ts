@@ -1,4 +1,5 @@
-import { flagName, OPTIONS, variableName } from '../../src/config.ts';
+import { OPTIONS } from '../../src/config/options.ts';
+import { flagName, variableName } from '../../src/config.ts';
 import type { Artifact } from './artifact.ts';
 
 const text = (value: string | readonly string[] | undefined): string => {

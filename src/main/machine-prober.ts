@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { type AddressMapping, mapAddress } from '../config-values.ts';
+import { type AddressMapping, mapAddress } from '../config/values.ts';
 import type { Prober } from '../controllers/gpu-instance/probe.ts';
 import { createProber } from '../controllers/gpu-instance/probe-connection.ts';
 

@@ -1,5 +1,6 @@
-import { type Config, ConfigError, flagName, type OptionName } from '../config.ts';
-import type { BindAddress } from '../config-values.ts';
+import type { Config, OptionName } from '../config/options.ts';
+import type { BindAddress } from '../config/values.ts';
+import { ConfigError, flagName } from '../config.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type HealthCheck, healthPage } from '../server/health.ts';
 import { type Pages, type RunningServer, servePages } from '../server/http-server.ts';

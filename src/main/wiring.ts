@@ -7,7 +7,7 @@ import { LoginConnections } from '../accounts/login-connection.ts';
 import { isNamespaceAllowed, NamespaceLabels } from '../accounts/namespace-labels.ts';
 import { rentalTraces } from '../accounts/rental-traces.ts';
 import { CONTROLLER_NAME, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/options.ts';
 import type { Prober } from '../controllers/gpu-instance/probe.ts';
 import type { Env } from '../lib/env.ts';
 import type { Transport } from '../lib/transport.ts';

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { type Config, parseConfig, type RawOptions } from '../../src/config.ts';
+import type { Config } from '../../src/config/options.ts';
+import { parseConfig, type RawOptions } from '../../src/config.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { type Random, seededRandom } from '../../src/lib/random.ts';

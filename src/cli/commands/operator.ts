@@ -1,4 +1,5 @@
-import { ConfigError, flagName, OPTIONS, parseConfig, type RawOptions } from '../../config.ts';
+import { OPTIONS } from '../../config/options.ts';
+import { ConfigError, flagName, parseConfig, type RawOptions } from '../../config.ts';
 import type { Command, CommandOption } from '../command.ts';
 
 interface OptionShape {

@@ -1,0 +1,238 @@
+import * as z from 'zod';
+import {
+  addressMapping,
+  bindAddress,
+  booleanValue,
+  dollarsValue,
+  durationValue,
+  httpUrl,
+  marketplaceUrl,
+  namespaceValue,
+  wholeNumber,
+} from './values.ts';
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** One setting: how it is written, what it means and what holds where it is left out. */
+export interface OptionSpec {
+  readonly value: z.ZodType<unknown, string>;
+  /** What the help shows behind the flag. */
+  readonly placeholder: string;
+  readonly description: string;
+  /** In the text a user would write. Absent: optional. */
+  readonly defaultValue?: string | readonly string[];
+  readonly list?: boolean;
+}
+
+/**
+ * Every setting of the operator, once: flag, environment variable, help and validation all derive from it.
+ * The flag is the key in kebab case, the variable `GPU_RENTAL_` and the key in upper case.
+ */
+export const OPTIONS = {
+  kubeconfig: {
+    value: z.string().min(1, 'write the path of a kubeconfig'),
+    placeholder: 'file',
+    description: 'kubeconfig to use outside a cluster; inside one the service account is used',
+  },
+  context: {
+    value: z.string().min(1, 'write the name of a context of the kubeconfig'),
+    placeholder: 'name',
+    description: 'context of the kubeconfig; its current one where absent',
+  },
+  namespace: {
+    value: namespaceValue,
+    placeholder: 'name',
+    description: 'namespace of the operator itself: identity, kept keys and the lease live there',
+    defaultValue: 'gpu-rental-system',
+  },
+  watchNamespace: {
+    value: namespaceValue,
+    placeholder: 'name',
+    description: 'namespace to watch, repeatable; every namespace where absent',
+    defaultValue: [],
+    list: true,
+  },
+  marketplaceUrl: {
+    value: marketplaceUrl,
+    placeholder: 'url',
+    description: 'marketplace that accounts may name, repeatable; the first is the default',
+    defaultValue: ['https://console.vast.ai'],
+    list: true,
+  },
+  allowPrivateAddresses: {
+    value: booleanValue,
+    placeholder: 'true|false',
+    description: 'allow marketplaces on private addresses',
+    defaultValue: 'false',
+  },
+  addressMap: {
+    value: addressMapping,
+    placeholder: 'network/prefix=address',
+    description: 'where probes and load readers dial for addresses of simulated machines, repeatable',
+    defaultValue: [],
+    list: true,
+  },
+  lateCall: {
+    value: durationValue(0, HOUR),
+    placeholder: 'duration',
+    description: 'how long after its deadline a rental request may still be carried out by the marketplace',
+    defaultValue: '120s',
+  },
+  listLag: {
+    value: durationValue(0, HOUR),
+    placeholder: 'duration',
+    description: "how long a change may be missing from the marketplace's list of instances",
+    defaultValue: '60s',
+  },
+  goneSpacing: {
+    value: durationValue(0, HOUR),
+    placeholder: 'duration',
+    description: 'least time between the two lists that confirm a destroyed machine is gone',
+    defaultValue: '10s',
+  },
+  orphanAge: {
+    value: durationValue(0, 24 * HOUR),
+    placeholder: 'duration',
+    description: 'age from which a machine that no object claims counts as an orphan',
+    defaultValue: '60s',
+  },
+  minPollInterval: {
+    value: durationValue(SECOND / 10, HOUR),
+    placeholder: 'duration',
+    description: "floor of every account's pollInterval",
+    defaultValue: '5s',
+  },
+  keyCheckInterval: {
+    value: durationValue(SECOND / 10, HOUR),
+    placeholder: 'duration',
+    description: "how often an account's key Secret is read again",
+    defaultValue: '60s',
+  },
+  maxRentalsPerHour: {
+    value: wholeNumber(1, 100_000),
+    placeholder: 'number',
+    description: 'spend brake: rentals of one account within an hour, successful ones too',
+    defaultValue: '600',
+  },
+  maxLiveMachines: {
+    value: wholeNumber(1, 100_000),
+    placeholder: 'number',
+    description: 'spend brake: machines of one account at a time, where the account sets no lower limit',
+    defaultValue: '2000',
+  },
+  maxDollarsPerHour: {
+    value: dollarsValue,
+    placeholder: 'dollars',
+    description: 'spend brake: sum of the hourly prices of one account, where it sets no lower limit',
+    defaultValue: '10000',
+  },
+  pacing: {
+    value: z.enum(['documented', 'off'], { error: 'write documented or off' }),
+    placeholder: 'documented|off',
+    description: 'pauses between marketplace requests as the service documents them; off is for a simulator',
+    defaultValue: 'documented',
+  },
+  leaderElect: {
+    value: booleanValue,
+    placeholder: 'true|false',
+    description: 'let replicas elect one that acts',
+    defaultValue: 'true',
+  },
+  leaderElectLeaseDuration: {
+    value: durationValue(SECOND, HOUR),
+    placeholder: 'duration',
+    description: 'how long other replicas wait for a leader that went silent',
+    defaultValue: '15s',
+  },
+  leaderElectRenewDeadline: {
+    value: durationValue(SECOND / 2, HOUR),
+    placeholder: 'duration',
+    description: 'how long the leader tries to renew before it gives up; below the lease duration',
+    defaultValue: '10s',
+  },
+  leaderElectRetryPeriod: {
+    value: durationValue(SECOND / 10, HOUR),
+    placeholder: 'duration',
+    description: 'pause between two attempts to take or renew the lease; below the renew deadline',
+    defaultValue: '2s',
+  },
+  metricsBindAddress: {
+    value: bindAddress,
+    placeholder: 'address',
+    description: 'address of /metrics, or 0 for none',
+    defaultValue: ':8080',
+  },
+  healthProbeBindAddress: {
+    value: bindAddress,
+    placeholder: 'address',
+    description: 'address of /healthz and /readyz, or 0 for none',
+    defaultValue: ':8081',
+  },
+  logLevel: {
+    value: z.enum(['debug', 'info', 'warn', 'error'], { error: 'write debug, info, warn or error' }),
+    placeholder: 'level',
+    description: 'least level of log lines',
+    defaultValue: 'info',
+  },
+  gpuInstanceWorkers: {
+    value: wholeNumber(1, 1024),
+    placeholder: 'number',
+    description: 'GpuInstances reconciled at a time',
+    defaultValue: '32',
+  },
+  marketplaceAccountWorkers: {
+    value: wholeNumber(1, 256),
+    placeholder: 'number',
+    description: 'MarketplaceAccounts reconciled at a time',
+    defaultValue: '4',
+  },
+  endpointGroupWorkers: {
+    value: wholeNumber(1, 256),
+    placeholder: 'number',
+    description: 'EndpointGroups reconciled at a time',
+    defaultValue: '8',
+  },
+  workerReportBindAddress: {
+    value: bindAddress,
+    placeholder: 'address',
+    description: 'address at which workers report their load (load.type: Push), or 0 for none',
+    defaultValue: '0',
+  },
+  prometheusUrl: {
+    value: httpUrl,
+    placeholder: 'url',
+    description: 'Prometheus that queries of EndpointGroups are sent to (load.type: Prometheus)',
+  },
+  scalingSpeed: {
+    value: wholeNumber(1, 1000),
+    placeholder: 'number',
+    description:
+      'how many times as fast the spans of scaling run (tick 10s, windows 60s, 300s and 1h); above 1 is for a simulator',
+    defaultValue: '1',
+  },
+  kubeConnections: {
+    value: wholeNumber(1, 1024),
+    placeholder: 'number',
+    description: 'connections to the API server',
+    defaultValue: '64',
+  },
+  shutdownGrace: {
+    value: durationValue(0, HOUR),
+    placeholder: 'duration',
+    description: 'how long acts that were begun may take to finish after SIGTERM',
+    defaultValue: '25s',
+  },
+} satisfies Record<string, OptionSpec>;
+
+export type OptionName = keyof typeof OPTIONS;
+
+type Parsed<Spec extends OptionSpec> = Spec extends { readonly list: true }
+  ? readonly z.output<Spec['value']>[]
+  : Spec extends { readonly defaultValue: string }
+    ? z.output<Spec['value']>
+    : z.output<Spec['value']> | undefined;
+
+/** The operator's settings, validated. Durations are milliseconds, money is micro-dollars. */
+export type Config = { readonly [Name in OptionName]: Parsed<(typeof OPTIONS)[Name]> };
