@@ -37,11 +37,11 @@ function tuneAgain(): void {
   for (const grid of GRIDS) {
     const found = best(grid);
     if (!found) continue;
-    const { contender, rejectedPercent, dollars } = found;
+    const { contender, rejectedPercent, meanQueueSeconds, dollars } = found;
     const told = `${contender.name}: ${contender.settings}`;
     const isRecorded = recorded.has(told);
     process.stderr.write(
-      `${told} (${rejectedPercent.toFixed(3)} % rejected, $${dollars.toFixed(2)} on the tuning days)${isRecorded ? '' : ' is not what is recorded'}\n`,
+      `${told} (${rejectedPercent.toFixed(3)} % rejected, ${meanQueueSeconds.toFixed(2)} s mean queue, $${dollars.toFixed(2)} on the tuning days)${isRecorded ? '' : ' is not what is recorded'}\n`,
     );
     if (!isRecorded) process.exitCode = 1;
   }

@@ -12,15 +12,13 @@ function specOf({ group }: Contender) {
   });
 }
 
+/** Workers at midnight: what the load of that hour needs, and some stopped ones. */
+const FIRST = { hot: 2, cold: 3 };
+
 /** One day of one seed under a contender's rules; all contenders get the same load and the same workers in order. */
 export function dayUnder(contender: Contender, seed: number): Outcome {
-  return replay({
-    spec: specOf(contender),
-    trace: dayOf(seed),
-    models: marketOf(seed),
-    first: [],
-    policy: contender.policy,
-  });
+  const { first, models } = marketOf(seed, FIRST);
+  return replay({ spec: specOf(contender), trace: dayOf(seed), models, first, policy: contender.policy });
 }
 
 /** What is compared. */

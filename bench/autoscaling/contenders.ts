@@ -7,11 +7,11 @@ export const SHOWN_SEED = 7;
 export const CONTENDERS: readonly Contender[] = [
   endpointGroup('EndpointGroup', {}),
   endpointGroup('EndpointGroup, tuned', {
-    targetUtilizationPercent: 95,
-    coldMultiplier: '2',
-    coldWorkers: 0,
+    targetUtilizationPercent: 100,
+    coldMultiplier: '2.5',
+    coldWorkers: 5,
   }),
-  fixedSize(16),
-  utilizationOnly(0.9, 20),
+  fixedSize(15),
+  utilizationOnly(0.85, 20),
   queueOnly(10, 120, 20),
 ];

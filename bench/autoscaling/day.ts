@@ -1,3 +1,4 @@
+import type { WhatIf } from '../../src/controllers/endpoint-group/what-if/replay.ts';
 import type { Trace } from '../../src/controllers/endpoint-group/what-if/trace.ts';
 import type { WorkerModel } from '../../src/controllers/endpoint-group/what-if/worker-model.ts';
 import { type Random, seededRandom } from '../../src/lib/random.ts';
@@ -73,8 +74,11 @@ function profileAt(hour: number): number {
   return low + ((high - low) * (hour - from)) / (to - from);
 }
 
-/** Workers as a market offers them: alike, and none quite like another. */
-export function marketOf(seed: number): readonly [WorkerModel, ...WorkerModel[]] {
+/** Workers as a market offers them, alike and none quite like another: those of the beginning, and those to rent. */
+export function marketOf(
+  seed: number,
+  { hot, cold }: { readonly hot: number; readonly cold: number },
+): Pick<WhatIf, 'first' | 'models'> {
   const random = seededRandom(seed + 1_000_000);
   const draw = (): WorkerModel => ({
     perf: 90 + Math.floor(random.next() * 21),
@@ -83,5 +87,9 @@ export function marketOf(seed: number): readonly [WorkerModel, ...WorkerModel[]]
     bootSeconds: 120 + Math.floor(random.next() * 241),
     wakeSeconds: 15 + Math.floor(random.next() * 31),
   });
-  return [draw(), ...Array.from({ length: 199 }, draw)];
+  const first = Array.from({ length: hot + cold }, (_, index) => ({
+    model: draw(),
+    wanted: index < hot ? ('Hot' as const) : ('Cold' as const),
+  }));
+  return { first, models: [draw(), ...Array.from({ length: 199 }, draw)] };
 }
