@@ -1,12 +1,7 @@
 import type { EndpointGroup } from '../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
-import {
-  endpointGroupResource,
-  gpuInstanceResource,
-  type KindNames,
-  marketplaceAccountResource,
-} from '../api/v1alpha1/names.ts';
+import { gpuInstanceResource, type KindNames, marketplaceAccountResource } from '../api/v1alpha1/names.ts';
 import type { KubeObject, Resource } from '../runtime/kube-object.ts';
 import type { ClusterSession } from './cluster-session.ts';
 import { notFound } from './command-error.ts';
@@ -52,14 +47,6 @@ export async function listAccounts(
   namespace?: string,
 ): Promise<readonly MarketplaceAccount[]> {
   return (await kube.list<MarketplaceAccount>(marketplaceAccountResource, { namespace })).items;
-}
-
-/** Endpoint groups of a namespace, or of all. */
-export async function listGroups(
-  { kube }: ClusterSession,
-  namespace?: string,
-): Promise<readonly EndpointGroup[]> {
-  return (await kube.list<EndpointGroup>(endpointGroupResource, { namespace })).items;
 }
 
 /** events.k8s.io/v1. */

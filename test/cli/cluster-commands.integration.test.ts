@@ -200,6 +200,10 @@ describe('cost', () => {
     const rows = JSON.parse((await gpuRent('cost -o json')).stdout) as { name: string; perHour: number }[];
     expect(rows.map(({ name }) => name)).not.toContain('total');
     expect(rows.find(({ name }) => name === 'trainer')?.perHour).toBeGreaterThan(0);
+    const one = JSON.parse((await gpuRent('cost gpui/trainer -o json')).stdout);
+    expect(one).toMatchObject([{ name: 'trainer' }]);
+    expect((await gpuRent('cost epg/chat -o json')).stdout).toBe('[]\n');
+    expect(await gpuRent('cost gpui/absent')).toMatchObject({ exitCode: 3 });
     await deleteInstance(shared(), 'second');
     await goneFromCluster(shared(), 'second');
   });

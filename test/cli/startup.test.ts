@@ -1,5 +1,7 @@
-import { execFile } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
@@ -59,5 +61,45 @@ describe('what is loaded', () => {
     const files = await loadedBy(['show', 'user'], env);
     expect(packages(files)).toEqual(new Set(['commander', 'undici', 'zod']));
     expect(folders(files)).toEqual(new Set(['cli', 'lib', 'marketplace']));
+  });
+});
+
+describe('a process', () => {
+  const env = () => ({
+    PATH: process.env.PATH ?? '',
+    HOME: '/nonexistent',
+    GPU_RENT_URL: bench.url,
+    GPU_RENT_API_KEY: bench.service.simulator.apiKey,
+  });
+  const ended = (child: ChildProcess) =>
+    new Promise<number | null>((resolve) => {
+      child.once('close', resolve);
+    });
+
+  test('whose reader goes away ends in silence with 0', async () => {
+    const child = spawn(process.execPath, [MAIN, 'search', 'offers', '--limit', '60', '-o', 'yaml'], {
+      env: env(),
+    });
+    child.stdout.destroy();
+    const said = text(child.stderr);
+    expect(await ended(child)).toBe(0);
+    expect(await said).toBe('');
+  });
+
+  test('that gets Ctrl-C while it waits says so in one word and ends with 130', async () => {
+    await bench.fault('delayed-reply', 'GET /api/v0/users/current', { count: 1, seconds: 30 });
+    const child = spawn(process.execPath, [MAIN, 'show', 'user', '--explain'], { env: env() });
+    const said = text(child.stderr);
+    await new Promise((resolve) => child.stderr.once('data', resolve));
+    child.kill('SIGINT');
+    expect(await ended(child)).toBe(130);
+    expect(await said).toMatch(/Interrupted\.\n$/);
+  });
+
+  test('that kubectl starts speaks as kubectl gpu-rent', async () => {
+    const plugin = join(bench.cli.home, 'kubectl-gpu_rent');
+    await symlink(MAIN, plugin);
+    const { stdout } = await run(process.execPath, [plugin, 'status', '--help']);
+    expect(stdout).toContain('Usage: kubectl gpu-rent status');
   });
 });

@@ -1,10 +1,12 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { endpointGroupResource, gpuInstanceResource, labels } from '../../api/v1alpha1/names.ts';
 import { totalCost } from '../../controllers/gpu-instance/cost.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { dollarText, inDollars } from '../amounts.ts';
-import { listInstances } from '../cluster-objects.ts';
-import { withCluster } from '../cluster-session.ts';
+import { getObject, listInstances } from '../cluster-objects.ts';
+import { type ClusterSession, withCluster } from '../cluster-session.ts';
 import type { Command } from '../command.ts';
+import { parseObject } from '../object-name.ts';
 import { createOutput, type View } from '../output.ts';
 
 interface CostRow {
@@ -40,11 +42,13 @@ export const costCommand: Command = {
   summary: 'Show what machines cost now, and what they have cost.',
   description:
     'The dearest come first; the last line of the table is the sum. So far counts all machines of an object together.',
-  examples: ['gpu-rent cost', 'gpu-rent cost -A', 'gpu-rent cost -A -o json'],
+  examples: ['gpu-rent cost', 'gpu-rent cost -A -o json', 'gpu-rent cost epg/chat gpui/trainer'],
+  args: [{ name: '[object...]', description: 'Only these: gpui/name, epg/name with its workers.' }],
   optionSets: ['output', 'cluster'],
   async run(input, context) {
     const now = Date.now();
-    const instances = await withCluster(input, context, (cluster) => listInstances(cluster, cluster.scope));
+    const wanted = input.args.map((text) => parseObject(text, gpuInstanceResource, endpointGroupResource));
+    const instances = await withCluster(input, context, (cluster) => wantedInstances(cluster, wanted));
     const rows = instances.map((instance) => costRow(instance, now)).sort(dearestFirst);
     const output = createOutput(input, context);
     const isTable = output.format === 'table' || output.format === 'wide';
@@ -53,6 +57,24 @@ export const costCommand: Command = {
     return 0;
   },
 };
+
+type Wanted = ReturnType<typeof parseObject>;
+
+/** Those that are named, all where none is; one that is not there is told. */
+async function wantedInstances(
+  cluster: ClusterSession,
+  wanted: readonly Wanted[],
+): Promise<readonly GpuInstance[]> {
+  if (wanted.length === 0) return listInstances(cluster, cluster.scope);
+  for (const { resource, name } of wanted) await getObject(cluster, resource, name);
+  const instances = await listInstances(cluster, cluster.namespace);
+  return instances.filter((instance) => wanted.some((one) => isMeant(one, instance)));
+}
+
+function isMeant({ resource, name }: Wanted, { metadata }: GpuInstance): boolean {
+  if (resource === gpuInstanceResource) return metadata.name === name;
+  return metadata.labels?.[labels.endpointGroup] === name;
+}
 
 function costRow({ metadata, spec, status }: GpuInstance, now: number): CostRow {
   const { namespace = '', name } = metadata;
