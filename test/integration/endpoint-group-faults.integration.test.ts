@@ -9,7 +9,7 @@ import {
   patchGroup,
   workerTemplate,
 } from './endpoint-group-bench.ts';
-import { conditionOf, useBenches } from './gpu-instance-bench.ts';
+import { conditionOf, contracts, useBenches } from './gpu-instance-bench.ts';
 
 useBenches();
 
@@ -167,6 +167,30 @@ describe('a restart', () => {
       30_000,
     );
     expect(epg.fleet.lost).toBe(0);
+  });
+});
+
+describe('two operators', () => {
+  test('of which one froze while it made a worker make no more than there may be', async () => {
+    const epg = await opened();
+    const { bench } = epg;
+    await createGroup(epg, { minLoad: '50', maxWorkers: 3 });
+    await epg.reached('one is ready', ({ status }) => status?.ready === 1);
+    const frozen = new Promise<() => Promise<void>>((resolve, reject) => {
+      bench.tap = ({ when, method, path }) => {
+        if (when !== 'before' || method !== 'POST' || !/\/gpuinstances(\?|$)/.test(path)) return;
+        bench.tap = undefined;
+        bench.freeze().then(resolve, reject);
+      };
+    });
+    await patchGroup(epg, { spec: { minLoad: '250' } });
+    const thaw = await frozen;
+    await bench.start();
+    await epg.reached('three are ready', ({ status }) => status?.ready === 3, 30_000);
+    await thaw();
+    await pause(2000);
+    expect(await epg.workers()).toHaveLength(3);
+    expect(contracts(bench)).toBe(3);
   });
 });
 

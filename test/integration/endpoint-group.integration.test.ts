@@ -118,7 +118,7 @@ describe('a changed template', () => {
     await createGroup(epg, { minLoad: '150', maxWorkers: 3 });
     await epg.reached('two are ready', ({ status }) => status?.ready === 2);
     epg.fleet.offered = 20;
-    const old = new Set((await epg.workers()).map(({ metadata }) => metadata.name));
+    const old = new Set((await epg.workers()).map(({ metadata }) => metadata.uid));
     let least = 2;
     const watch = setInterval(() => {
       void epg.slices().then((slices) => {
@@ -134,7 +134,7 @@ describe('a changed template', () => {
     );
     clearInterval(watch);
     const now = await epg.workers();
-    expect(now.some(({ metadata }) => old.has(metadata.name))).toBe(false);
+    expect(now.some(({ metadata }) => old.has(metadata.uid))).toBe(false);
     expect(now.every(({ spec }) => spec.image === 'example/worker:2')).toBe(true);
     expect(least).toBe(1);
     expect(epg.fleet.lost).toBe(0);

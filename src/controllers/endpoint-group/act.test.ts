@@ -64,7 +64,7 @@ describe('making a worker', () => {
     expect(written).toEqual([worker?.metadata.name]);
   });
 
-  test('twice by one record makes one; two of one record have two names', async () => {
+  test('of one number makes one, whoever makes it; of two numbers, two', async () => {
     const { carryOut, workers } = await bench();
     await carryOut(rent);
     await carryOut(rent);

@@ -209,7 +209,8 @@ function wantedHot(input: ScalingInput, needed: Needed): WantedHot {
   const now = hotCount(workers, capacities.hot, perf);
   const kept = hotCount(workers, held.hot, perf);
   if (kept === 0) return atZero(input);
-  if (kept > now) return { hot: kept, rule: input.wakeAsked && now === 0 ? 'Wake' : 'DownWindow' };
+  if (kept > now && now < input.options.maxWorkers)
+    return { hot: kept, rule: input.wakeAsked && now === 0 ? 'Wake' : 'DownWindow' };
   return { hot: now, rule: baseRule(input, needed) };
 }
 
@@ -259,8 +260,10 @@ function unshrunk(input: ScalingInput, wanted: WantedHot & { readonly inPanic: b
   return wanted.inPanic && wanted.hot < keepable ? { hot: keepable, rule: 'Panic' } : wanted;
 }
 
+/** What was needed before and is kept says why, even where the maximum bounds it. */
 function capped(hot: number, rule: ScalingRule, maxWorkers: number): WantedHot {
-  return hot > maxWorkers ? { hot: maxWorkers, rule: 'MaxWorkers' } : { hot, rule };
+  if (hot <= maxWorkers) return { hot, rule };
+  return { hot: maxWorkers, rule: rule === 'DownWindow' ? rule : 'MaxWorkers' };
 }
 
 function limitTotal(input: ScalingInput, wanted: number, hot: number): number {

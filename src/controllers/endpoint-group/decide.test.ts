@@ -5,7 +5,7 @@ import { decide } from './decide.ts';
 import { EMPTY_BOOK, type LoadBook, withProblem, withReport } from './load/book.ts';
 import type { LoadRecord } from './load/record.ts';
 import { defaultTimes } from './scaling-times.ts';
-import { templateHash } from './template.ts';
+import { templateHash, workerName } from './template.ts';
 import type { Decision, Observed } from './types.ts';
 import { workerOf } from './worker.ts';
 
@@ -379,5 +379,22 @@ describe('a worker as its object shows it', () => {
     ],
   ])('%s', (_, object, wanted) => {
     expect(workerOf(workerObject('w', object), now)).toMatchObject(wanted);
+  });
+});
+
+describe('the name of a new worker', () => {
+  test('is the first that no worker has, be it on its way out or without an owner', () => {
+    const floor = groupObject({ minLoad: '250' });
+    const [first, second] = [workerName(floor, 0), workerName(floor, 2)];
+    const leaving = worker(first, { object: workerObject(first), isDeleting: true, isServing: false });
+    const decision = decide(observe({ group: floor, workers: [leaving], orphans: [workerObject(second)] }));
+    const made = decision.actions.flatMap((action) => (action.type === 'create' ? [action.ordinal] : []));
+    expect(made).toEqual([1, 3, 4]);
+  });
+
+  test('is another for a group that was made anew under its name', () => {
+    const again = groupObject({}, { metadata: { uid: 'uid-again' } });
+    expect(workerName(again, 0)).not.toBe(workerName(group, 0));
+    expect(workerName(group, 0)).toMatch(/^llm-[a-z0-9]{6}$/);
   });
 });

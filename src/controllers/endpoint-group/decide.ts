@@ -12,7 +12,7 @@ import { maxUnavailable, scalingOptions } from './options.ts';
 import { actionsFor, afterDraining, eventsFor, type OrdersInput } from './orders.ts';
 import { expectedPerf, priceOfNew, scalingWorkers, type WorkersInput } from './scaling-workers.ts';
 import { deletingStatus, statusOf } from './status.ts';
-import { templateHash } from './template.ts';
+import { templateHash, workerName } from './template.ts';
 import type { Action, Decision, GroupMemory, Observed } from './types.ts';
 import type { Worker } from './worker.ts';
 
@@ -186,9 +186,13 @@ function spaced(choice: Choice, { group, workers }: Observed): Choice {
 }
 
 function ordersInput({ observed, load }: Known): OrdersInput {
-  const { workers, now, times, group } = observed;
+  const { workers, orphans, now, times, group } = observed;
   const maxQueueMs = parseDuration(group.spec.maxQueueTime) ?? 0;
-  return { workers, load, now, maxQueueMs, settleMs: times.tickMs / 2 };
+  const names = new Set(
+    [...workers.map(({ object }) => object), ...orphans].map(({ metadata }) => metadata.name),
+  );
+  const isTaken = (ordinal: number) => names.has(workerName(group, ordinal));
+  return { workers, load, now, maxQueueMs, isTaken, settleMs: times.tickMs / 2 };
 }
 
 function countsOf({ observed, scaling, endpoints }: Known): Counts {

@@ -24,6 +24,7 @@ function input(worker: Partial<Worker>, more: Partial<OrdersInput> = {}): Orders
     load: loadOf(undefined),
     now: NOW,
     maxQueueMs: 30_000,
+    isTaken: () => false,
     ...more,
   };
 }
@@ -75,6 +76,13 @@ describe('a change becomes', () => {
     ],
   ])('%s', (_, worker, change, actions) => {
     expect(ordered(actionsFor([change], input(worker)))).toEqual(actions);
+  });
+
+  test('new workers of the lowest numbers that are free', () => {
+    const isTaken = (ordinal: number) => ordinal === 0 || ordinal === 2;
+    const rents = Array(3).fill({ type: 'rent', wanted: 'Hot' });
+    const actions = actionsFor(rents, input({}, { isTaken }));
+    expect(actions).toMatchObject([{ ordinal: 1 }, { ordinal: 3 }, { ordinal: 4 }]);
   });
 
   test('nothing for a worker that is not there', () => {

@@ -12,6 +12,8 @@ export interface OrdersInput {
   readonly load: LoadView;
   readonly now: number;
   readonly maxQueueMs: number;
+  /** Whether a worker has the name of this number, be it on its way out. */
+  readonly isTaken: (ordinal: number) => boolean;
   /** At most this long after leaving the Service a report counts as one about the rest of the work. */
   readonly settleMs?: number;
 }
@@ -19,12 +21,18 @@ export interface OrdersInput {
 /** What chosen changes mean for the objects. */
 export function actionsFor(changes: readonly Change[], input: OrdersInput): readonly Action[] {
   const byName = new Map(input.workers.map((worker) => [worker.name, worker]));
-  let ordinal = 0;
+  const free = freeOrdinals(input.isTaken);
   return changes.flatMap((change): readonly Action[] => {
-    if (change.type === 'rent') return [{ type: 'create', wanted: change.wanted, ordinal: ordinal++ }];
+    if (change.type === 'rent')
+      return [{ type: 'create', wanted: change.wanted, ordinal: free.next().value }];
     const worker = byName.get(change.name);
     return worker ? actionsOn(worker, change, input.now) : [];
   });
+}
+
+/** The lowest numbers that no worker has. */
+function* freeOrdinals(isTaken: (ordinal: number) => boolean): Generator<number, never> {
+  for (let ordinal = 0; ; ordinal += 1) if (!isTaken(ordinal)) yield ordinal;
 }
 
 function actionsOn(

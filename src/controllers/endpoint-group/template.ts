@@ -20,12 +20,11 @@ export function isOldTemplate(hash: string | undefined, current: string): boolea
 }
 
 /**
- * The name of a new worker. It follows from the recorded version of the group, so two processes that decide by the
- * same version make one worker, not two.
+ * The name of a group's worker of this number. New workers take the lowest numbers that are free, so two processes
+ * that both miss a worker make the same one: the API server takes a name once, and with it no more than there may be.
  */
-export function workerName(group: EndpointGroup, ordinal: number): string {
-  const { name, uid, resourceVersion } = group.metadata;
-  const seed = digest(`${uid}/${resourceVersion}/${ordinal}`);
+export function workerName({ metadata: { name, uid } }: EndpointGroup, ordinal: number): string {
+  const seed = digest(`${uid}/${ordinal}`);
   return `${name}-${BigInt(`0x${seed.slice(0, 16)}`)
     .toString(36)
     .slice(-6)

@@ -64,6 +64,7 @@ export interface WorkerOrder {
 }
 
 export type Action =
+  /** A worker of the name of this number. */
   | { readonly type: 'create'; readonly wanted: 'Hot' | 'Cold'; readonly ordinal: number }
   | { readonly type: 'order'; readonly worker: Worker; readonly order: WorkerOrder }
   | { readonly type: 'delete'; readonly worker: Worker }
