@@ -1,6 +1,6 @@
 import type { LogFields } from '../../src/lib/logger.ts';
 import type { Machine } from './machine.ts';
-import { isObject, metadataOf, textAt } from './memory-kube/json.ts';
+import { isObject, metadataOf, textAt, textOf } from './memory-kube/json.ts';
 import type { Commit } from './memory-kube/store.ts';
 import type { Fate } from './network.ts';
 import { AttemptWatch } from './oracle/attempts.ts';
@@ -205,7 +205,7 @@ export class Invariants {
       this.#scene.world.tell(`cluster: ${type} ${kind.plural} ${nameOf(object)} at ${commit.revision}`);
     }
     if (kind.plural === 'secrets') this.#secrets.stored(object);
-    else this.#secrets.read(`${kind.plural} ${nameOf(object)}`, JSON.stringify(object));
+    else this.#secrets.read(`${kind.plural} ${nameOf(object)}`, textOf(object));
     const uid = String(metadataOf(object)['uid']);
     const before = this.#scene.objects.get(uid);
     this.#scene.committed(commit);
