@@ -103,3 +103,12 @@ describe('a label', () => {
     );
   });
 });
+
+test('a retained machine carries a label of its own kind, whose code is not that of a held one', () => {
+  const retained = makeRetainedLabel(identity, facts);
+  expect(retained).toMatch(/^gpurental1-retained:abcdef01:/);
+  expect(retained.split(':')).toHaveLength(6);
+  const asHeld = retained.replace('gpurental1-retained:', 'gpurental1:');
+  expect(readLabel(identity, asHeld).type).not.toBe('verified');
+  expect(asHeld.split(':').at(-1)).not.toBe(makeLabel(identity, facts).split(':').at(-1));
+});

@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import {
+  at,
+  type Given,
+  given,
+  held,
+  holding,
+  intent,
+  labelOf,
+  machineOf,
+} from '../../../test/builders/observed.ts';
+import { decide } from './decide.ts';
+import { surplusMachines } from './surplus.ts';
+
+/** No machine is recorded any more, two purchases are over. */
+const BETWEEN = { status: { attempt: 2 } };
+const OPEN = intent({ attempt: 3, issuedAt: at(-20) });
+const older = machineOf(1, { id: 4 });
+
+describe('one too many is', () => {
+  test.for<readonly [string, Given, readonly number[]]>([
+    ['nothing beside the recorded machine alone', held(), []],
+    [
+      'a second machine of the recorded purchase',
+      held({}, { machines: [machineOf(1), machineOf(1, { id: 2 })] }),
+      [2],
+    ],
+    ['no machine of a newer purchase', held({}, { machines: [machineOf(1), machineOf(2, { id: 2 })] }), []],
+    ['a machine of an older purchase', { ...BETWEEN, machines: [older] }, [4]],
+    [
+      'a machine of an older purchase, beside an open one',
+      { ...BETWEEN, intent: OPEN, machines: [older] },
+      [4],
+    ],
+    [
+      'no machine of the recorded purchase while the recorded one is not listed',
+      held({}, { machines: [machineOf(1, { id: 2 })] }),
+      [],
+    ],
+    [
+      'no machine of the recorded purchase while another purchase is open',
+      held(
+        {},
+        {
+          machines: [machineOf(1), machineOf(1, { id: 2 })],
+          intent: intent({ attempt: 2, issuedAt: at(-20) }),
+        },
+      ),
+      [],
+    ],
+    [
+      'no machine of the last purchase without a record',
+      { status: { attempt: 1 }, machines: [machineOf(1)] },
+      [],
+    ],
+    [
+      'no machine whose label does not fit its time',
+      { ...BETWEEN, machines: [machineOf(1, { id: 4, label: labelOf(1, at(-90_000)) })] },
+      [],
+    ],
+    ['nothing without a list', { status: holding(), list: 'none' }, []],
+  ])('%s', ([, situation, ids]) => {
+    expect(surplusMachines(given(situation)).map(({ row }) => row.id)).toEqual(ids);
+  });
+});
+
+const ruleOf = (situation: Given): string => {
+  const step = decide(given(situation));
+  return step.type === 'decision' ? step.rule : step.type;
+};
+
+test('a machine of an older purchase is destroyed whether a rental is open, or none is', () => {
+  expect(ruleOf({ ...BETWEEN, machines: [older] })).toBe('destroy-surplus');
+  expect(ruleOf({ ...BETWEEN, intent: OPEN, machines: [older] })).toBe('destroy-surplus');
+});
+
+test('a result that is not saved yet comes before any tidying up', () => {
+  const machines = [older, machineOf(3, { id: 9 })];
+  expect(ruleOf({ ...BETWEEN, intent: OPEN, machines })).toBe('record-found-machine');
+});
+
+test('a guard that was taken away is restored for a machine that was found, and while one may come', () => {
+  const found = { intent: intent(), machines: [machineOf(1)], finalizers: [] };
+  expect(ruleOf(found)).toBe('restore-guard');
+  expect(ruleOf({ intent: OPEN, finalizers: [] })).toBe('restore-guard');
+  expect(ruleOf({ finalizers: [] })).not.toBe('restore-guard');
+});
