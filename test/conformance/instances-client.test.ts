@@ -62,7 +62,7 @@ describe.for(PROFILES)('our client and instances, %s profile', (profile) => {
 /** What a walk does to its one machine. */
 type Step =
   | { readonly type: 'wait'; readonly seconds: number }
-  | { readonly type: 'rent' | 'stop' | 'start' | 'destroy' }
+  | { readonly type: 'rent' | 'stop' | 'start' | 'reboot' | 'recycle' | 'label' | 'destroy' }
   | { readonly type: 'hostLost'; readonly state: 'offline' | 'unknown' };
 
 const steps: fc.Arbitrary<Step> = fc.oneof(
@@ -70,7 +70,8 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     weight: 4,
     arbitrary: fc.record({ type: fc.constant('wait' as const), seconds: fc.integer({ min: 1, max: 400 }) }),
   },
-  { weight: 6, arbitrary: fc.record({ type: fc.constantFrom('rent', 'stop', 'start', 'destroy' as const) }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constantFrom('rent', 'stop', 'start', 'destroy' as const) }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constantFrom('reboot', 'recycle', 'label' as const) }) },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -86,7 +87,8 @@ const NEXT: Readonly<Record<string, readonly ActualStatus[]>> = {
   null: [null, 'created', 'loading', 'running', 'stopped', 'offline', 'unknown'],
   created: ['created', 'loading', 'running', 'stopped', 'offline', 'unknown'],
   loading: ['loading', 'running', 'stopped', 'offline', 'unknown'],
-  running: ['running', 'stopped', 'loading', 'offline', 'unknown'],
+  running: ['running', 'stopped', 'loading', 'rebooting', 'offline', 'unknown'],
+  rebooting: ['rebooting', 'running', 'stopped', 'loading', 'offline', 'unknown'],
   stopped: ['stopped', 'loading', 'running', 'offline', 'unknown'],
   offline: ['offline'],
   unknown: ['unknown'],
@@ -97,6 +99,10 @@ interface Watched {
   id: number | undefined;
   seen: string;
   isLost: boolean;
+  /** Whether its user wants it stopped: compute is not billed then. */
+  isStopped: boolean;
+  /** What its label has to be. */
+  label: string | null;
 }
 
 describe('random walks of our client through the life of a machine', () => {
@@ -105,13 +111,19 @@ describe('random walks of our client through the life of a machine', () => {
       fc.asyncProperty(fc.array(steps, { maxLength: 30 }), async (walk) => {
         const service = simulatedService({ catalog: 5 });
         const client = clientOf(service);
-        const watched: Watched = { id: undefined, seen: 'none', isLost: false };
+        const watched: Watched = {
+          id: undefined,
+          seen: 'none',
+          isLost: false,
+          isStopped: false,
+          label: null,
+        };
         for (const step of walk) {
           await take({ service, client, watched }, step);
           await look({ service, client, watched });
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 80 },
     );
   });
 });
@@ -123,19 +135,64 @@ interface Walk {
 }
 
 async function take(walk: Walk, step: Step): Promise<void> {
-  const { service, client, watched } = walk;
-  if (step.type === 'wait') return service.advance(step.seconds);
+  const { watched } = walk;
+  if (step.type === 'wait') return waitAndPay(walk, step.seconds);
   if (step.type === 'rent') return watched.id === undefined ? rentOne(walk) : undefined;
   if (watched.id === undefined) return undefined;
   if (step.type === 'hostLost') return loseHost(walk, step.state);
   if (step.type === 'destroy') return destroyOne(walk);
-  if (step.type === 'stop') await client.instances.stop(watched.id);
-  else await client.instances.start(watched.id);
+  await change(walk, watched.id, step.type);
+  if (step.type === 'stop') watched.isStopped = true;
+  if (step.type === 'start' || step.type === 'recycle') watched.isStopped = false;
+}
+
+async function change(
+  { client, watched }: Walk,
+  id: number,
+  wanted: 'stop' | 'start' | 'reboot' | 'recycle' | 'label',
+): Promise<void> {
+  switch (wanted) {
+    case 'stop':
+      await client.instances.stop(id);
+      return;
+    case 'start':
+      await client.instances.start(id);
+      return;
+    case 'recycle':
+      await client.instances.recycle(id);
+      return;
+    case 'label':
+      watched.label = `label after ${watched.seen}`;
+      await client.instances.label(id, watched.label);
+      return;
+    case 'reboot':
+      // Only what is meant to run can be rebooted.
+      if (watched.isStopped)
+        expect((await failureOf(client.instances.reboot(id))).message).toContain('does not run');
+      else await client.instances.reboot(id);
+      return;
+    default: {
+      wanted satisfies never;
+    }
+  }
+}
+
+/** Time passes; whatever is shown meanwhile, each second costs the price the row names, or its disk alone. */
+async function waitAndPay({ service, watched }: Walk, seconds: number): Promise<void> {
+  const dollars = async (): Promise<number> => (await service.call('GET /sim/ledger')).body.dollars;
+  const before = await dollars();
+  const row =
+    watched.id === undefined
+      ? null
+      : (await service.call(`GET /api/v0/instances/${watched.id}/`)).body.instances;
+  service.advance(seconds);
+  const rate = row === null ? 0 : watched.isStopped ? row.storage_total_cost : row.dph_total;
+  expect((await dollars()) - before).toBeCloseTo((rate * seconds) / 3600, 5);
 }
 
 async function rentOne({ client, watched }: Walk): Promise<void> {
   const { instanceId } = await rent(client);
-  Object.assign(watched, { id: instanceId, seen: 'rented', isLost: false });
+  Object.assign(watched, { id: instanceId, seen: 'rented', isLost: false, isStopped: false, label: null });
 }
 
 function loseHost({ service, watched }: Walk, state: 'offline' | 'unknown'): void {
@@ -159,7 +216,9 @@ async function look({ client, watched }: Walk): Promise<void> {
   const { instances } = await client.instances.list();
   expect(instances.map(({ id }) => id)).toEqual(watched.id === undefined ? [] : [watched.id]);
   if (watched.id === undefined) return;
-  const status = (await client.instances.get(watched.id))?.actualStatus;
+  const seen = await client.instances.get(watched.id);
+  const status = seen?.actualStatus;
+  expect(seen?.label ?? null).toBe(watched.label);
   expect(NEXT[watched.seen]).toContain(status);
   if (watched.isLost) expect(status).not.toBe('running');
   watched.seen = String(status);

@@ -137,6 +137,20 @@ describe('stop, start, label, reboot, recycle', () => {
     });
   });
 
+  test('a reboot while the image is pulled does not shorten the pull', async () => {
+    const service = simulatedService();
+    const [offer] = (await service.call('POST /api/v0/bundles/', { rentable: { eq: true } })).body.offers;
+    const { body } = await service.call(`PUT /api/v0/asks/${offer.id}/`, { image: 'x' });
+    service.advance(20);
+    const path = `/api/v0/instances/${body.new_contract}/`;
+    const reboot = `PUT /api/v0/instances/reboot/${body.new_contract}/`;
+    expect((await service.call(reboot, {})).body.success).toBe(true);
+    service.advance(30);
+    expect((await service.call(`GET ${path}`)).body.instances.actual_status).toBe('loading');
+    service.advance(300);
+    expect((await service.call(`GET ${path}`)).body.instances.actual_status).toBe('running');
+  });
+
   test('reboot and recycle come back under the same id', async () => {
     const { service, id, row } = await booted();
     await service.call(`PUT /api/v0/instances/reboot/${id}/`, {});

@@ -44,8 +44,12 @@ export function startContract(contract: Contract, now: number, settings: Setting
   return passTransitions(starting, now);
 }
 
-/** Restarts the container in place. */
+/** What a container shows that has not come up yet. */
+const BOOTING: ReadonlySet<string | null> = new Set([null, 'created', 'loading']);
+
+/** Restarts the container in place; one that is still coming up has nothing to restart, and pulls on. */
 export function rebootContract(contract: Contract, now: number, settings: Settings): Contract {
+  if (BOOTING.has(contract.actualStatus)) return contract;
   const rebooting: Contract = { ...contract, timeline: rebootTimeline(settings, now) };
   return passTransitions(rebooting, now);
 }

@@ -75,6 +75,17 @@ describe.for(['public', 'specification'] as const)('2FA, %s profile', (profile) 
       expect(body.session_key).toMatch(/\S/);
     });
 
+    test.for([
+      { late: 30, status: 200 },
+      { late: 60, status: 400 },
+    ])('a TOTP code that is $late s old answers $status', async ({ late, status }) => {
+      const service = start();
+      const { totpSecret } = await addMethod(service, 'totp');
+      const code = totpNow(service, totpSecret);
+      service.advance(late);
+      expect((await login(service, { tfa_method: 'totp', code })).status).toBe(status);
+    });
+
     test('several methods of one type need tfa_method_id', async () => {
       const service = start();
       const first = await addMethod(service, 'totp');
