@@ -27,5 +27,10 @@ close(
       command: ['env', 'FIRST_SEED=1', 'MINUTES=2', 'node', 'test/simulation/main.ts'],
       counts: 'exit',
     },
+    {
+      name: 'ten mutants of the protocol, others each day',
+      command: ['node', 'test/simulation/mutants/main.ts', '--rotate', '10', '--seconds', '30'],
+      counts: 'exit',
+    },
   ]),
 );
