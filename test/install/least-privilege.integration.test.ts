@@ -84,16 +84,9 @@ describe.skipIf(!canRun)('the operator as exactly the ServiceAccount of the char
 
   test('keeps the workers of an EndpointGroup', async () => {
     await kubectl('apply', '-f', sample('endpoint-group-static-load.yaml'));
-    await until(
-      'a worker that runs',
-      async () =>
-        (
-          await kubectl('get', 'gpui', '-o=jsonpath={.items[?(@.metadata.ownerReferences)].status.phase}')
-        ).includes('Running'),
-      60_000,
-    );
+    await kubectl('wait', 'epg/fixed', '--for=condition=Ready', '--timeout=90s');
     await kubectl('delete', 'epg', 'fixed', '--timeout=60s');
-  }, 130_000);
+  }, 160_000);
 
   test('says that machines are rented, so that an uninstall is refused', async () => {
     await until('the record', async () => {
