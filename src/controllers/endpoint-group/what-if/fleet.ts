@@ -85,7 +85,9 @@ export function isCalm(fleet: Fleet, { from, seconds, offered }: Span): boolean 
   const end = from + seconds * 1000;
   const perf = readyWorkers(fleet, from).reduce((sum, { model }) => sum + model.perf, 0);
   const isSettled = ({ wanted, queue, readyAt }: FleetWorker) =>
-    queue === 0 && (readyAt === undefined || readyAt > end || (readyAt <= from && wanted === 'Hot'));
+    wanted !== 'Gone' &&
+    queue === 0 &&
+    (readyAt === undefined || readyAt > end || (readyAt <= from && wanted === 'Hot'));
   return fleet.front.length === 0 && offered <= perf * seconds && fleet.workers.every(isSettled);
 }
 
