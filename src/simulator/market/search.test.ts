@@ -41,9 +41,15 @@ describe('operators', () => {
     ['eq with a number as text', { num_gpus: { eq: '2' } }, (offer) => offer.num_gpus === 2],
     ['a bare value', { num_gpus: 2 }, (offer) => offer.num_gpus === 2],
     ['neq', { gpu_name: { neq: 'RTX 4090' } }, (offer) => offer.gpu_name !== 'RTX 4090'],
-    ['gt', { dph_total: { gt: '1' } }, (offer) => Number(offer.dph_total) > 1],
-    ['gte', { gpu_ram: { gte: 48000 } }, (offer) => Number(offer.gpu_ram) >= 48_000],
-    ['lt', { dph_total: { lt: 0.5 } }, (offer) => Number(offer.dph_total) < 0.5],
+    ['gt', { num_gpus: { gt: '2' } }, (offer) => Number(offer.num_gpus) > 2],
+    ['gte', { num_gpus: { gte: 4 } }, (offer) => Number(offer.num_gpus) >= 4],
+    ['lt', { num_gpus: { lt: 2 } }, (offer) => Number(offer.num_gpus) < 2],
+    ['megabytes', { gpu_ram: { gte: 48000 } }, (offer) => Number(offer.gpu_ram) >= 48_000],
+    [
+      'dollars',
+      { dph_total: { gt: '0.5', lt: 1 } },
+      ({ dph_total: price }) => price !== null && Number(price) > 0.5 && Number(price) < 1,
+    ],
     ['lte', { num_gpus: { lte: 1 } }, (offer) => Number(offer.num_gpus) <= 1],
     [
       'in',
