@@ -344,6 +344,16 @@ const FAILED: readonly Row[] = [
     changes: ['destroy a WakeTimedOut', 'rent Hot'],
   },
   {
+    what: 'no other is rented where the load asks for it no more',
+    input: {
+      workers: [worker('a', { hasWakeFailed: true, isReady: false }), worker('b')],
+      hot: 1,
+      hotCapacity: 100,
+      total: 2,
+    },
+    changes: ['destroy a WakeTimedOut', 'rent Cold'],
+  },
+  {
     what: 'no other is rented where that would be too many',
     input: {
       workers: [worker('a', { hasWakeFailed: true, isReady: false })],

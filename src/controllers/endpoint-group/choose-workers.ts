@@ -128,13 +128,15 @@ function woken(plan: Plan, name: string, extra: MicroDollars): Plan {
   return { ...changed(plan, { type: 'wake', name }, 'hot'), spend: plan.spend + extra };
 }
 
+/** A new one in its place, where the load still asks for it. */
 function giveUpFailedWakes(plan: Plan, input: ChooseInput): Plan {
   const failed = plan.workers.filter(
     (worker) => worker.role === 'hot' && worker.hasWakeFailed && !worker.isHeld,
   );
   return failed.reduce((next, { name }) => {
     const without = changed(next, { type: 'destroy', name, why: 'WakeTimedOut' }, 'leaving');
-    return input.pause.scaleUp ? without : rentOne(without, input, 'Hot');
+    const isMissed = hotNow(without) < input.hot && !input.pause.scaleUp;
+    return isMissed ? rentOne(without, input, 'Hot') : without;
   }, plan);
 }
 
