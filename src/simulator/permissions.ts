@@ -29,5 +29,7 @@ function permitsInstance(instanceId: number, call: Call): boolean {
   if (call.route.path !== '/api/v0/instances/:id') return false;
   if (Number(call.params.id) !== instanceId) return false;
   if (call.route.method === 'DELETE') return true;
-  return call.route.method === 'PUT' && typeof call.body.state === 'string';
+  // A label on the way would be more than starting or stopping.
+  const { state, label } = call.body;
+  return call.route.method === 'PUT' && typeof state === 'string' && (label ?? null) === null;
 }

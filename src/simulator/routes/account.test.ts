@@ -196,8 +196,9 @@ describe('the restricted instance_api_key (specification 5.5)', () => {
       const { status } = await service.call(spec, spec.startsWith('GET') ? undefined : {}, { key });
       expect({ spec, status }).toEqual({ spec, status: 403 });
     }
-    const label = await service.call(`PUT /api/v0/instances/${id}/`, { label: 'x' }, { key });
-    expect(label.status).toBe(403);
+    for (const body of [{ label: 'x' }, { state: 'stopped', label: 'x' }]) {
+      expect((await service.call(`PUT /api/v0/instances/${id}/`, body, { key })).status).toBe(403);
+    }
   });
 });
 
