@@ -179,6 +179,7 @@ const freshMemory: MemoryView = {
   seenWord: undefined,
   progress: undefined,
   progressOnRecord: undefined,
+  childrenDueAt: undefined,
 };
 
 /** What a test says about a pass; everything else is as on a quiet day. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { given, held, holding } from '../../../test/builders/observed.ts';
+import { at, given, held, holding } from '../../../test/builders/observed.ts';
 import { outline } from '../../../test/builders/outline.ts';
 import { Secret } from '../../lib/secret.ts';
 import { connectionSecret, endpointSlices, instanceService, isPublishable } from './children.ts';
@@ -123,6 +123,24 @@ describe('what a status says of the children', () => {
       status: { ...bare, binding: { name: 'job-connection' } },
     });
     expect(outline(decide(said))).toMatchObject({ rule: 'run' });
+  });
+
+  test('is compared with them again when their turn has come, and the next turn is awaited', () => {
+    const bound = { ...bare, binding: { name: 'job-connection' } };
+    const due = held({}, { ...unpublished, memory: { childrenDueAt: at(-1) } });
+    expect(outline(decide(given({ ...due, status: bound })))).toEqual({ publish: true });
+    const later = held({}, { ...unpublished, memory: { childrenDueAt: at(60) } });
+    expect(outline(decide(given({ ...later, status: bound })))).toMatchObject({
+      rule: 'run',
+      afterMs: 60_000,
+    });
+  });
+
+  test('of a machine that does not run is not compared', () => {
+    const offline = held({ actualStatus: 'offline' }, { ...unpublished, memory: { childrenDueAt: at(-1) } });
+    const { endpoint: _withdrawn, ...quiet } = bare;
+    const status = { ...quiet, binding: { name: 'job-connection' } };
+    expect(outline(decide(given({ ...offline, status })))).not.toHaveProperty('publish');
   });
 
   test('comes after they were withdrawn from a machine that does not run', () => {

@@ -9,6 +9,9 @@ import { wordOf } from './machine-fields.ts';
 import type { SteadyClock } from './steady-clock.ts';
 import type { DestroyMark, IntentMark, MemoryView, ProbeView, RentedFacts } from './views.ts';
 
+/** How often it is looked at whether someone changed or deleted a child; Secrets may not be watched. */
+export const CHILDREN_CHECK_MS = 300_000;
+
 const STOPPED_WORDS: ReadonlySet<string> = new Set(['stopped', 'frozen']);
 const BAD_WORDS: ReadonlySet<string> = new Set(['exited', 'unknown', 'offline']);
 
@@ -35,6 +38,7 @@ export class ObjectMemory {
   probe: ProbeView | undefined;
   /** The brake has been told what this object leaves. */
   folded = false;
+  #childrenDueAt: number | undefined;
   readonly #destroys = new Map<number, DestroyMark>();
   #intentDeadline: { readonly attempt: number; readonly at: number } | undefined;
   #holding:
@@ -93,6 +97,11 @@ export class ObjectMemory {
     if (this.#waitsForAccount) this.succeeded();
   }
 
+  /** The children are as they should be; they are looked at again after {@link CHILDREN_CHECK_MS}. */
+  childrenWritten(now: number): void {
+    this.#childrenDueAt = now + CHILDREN_CHECK_MS;
+  }
+
   /** What was tried worked. */
   succeeded(): void {
     this.#waitsForAccount = false;
@@ -112,6 +121,7 @@ export class ObjectMemory {
       if (each) this.#deadline(each, serviceNow ?? each.issuedAt, steady);
     }
     this.#held(status, steady);
+    this.#bound(object, steady);
     if (recorded && !STOPPED_WORDS.has(wordOf(recorded))) this.startAnsweredAt = undefined;
     this.#progressOnRecord = translated(this.#progressOnRecord, status?.progressAt, steady);
     if (recorded && list) this.#seeRow(recorded, status, steady);
@@ -139,6 +149,12 @@ export class ObjectMemory {
       const rented = conditions?.find(({ type }) => type === 'Rented')?.lastTransitionTime;
       this.#holding = { instanceId, since: sinceText(rented, steady), watchedSince: steady.now() };
     }
+  }
+
+  /** Children that another process wrote: their turns are spread, so that a thousand objects do not ask at once. */
+  #bound({ metadata, status }: GpuInstance, steady: SteadyClock): void {
+    if (status?.binding === undefined) return;
+    this.#childrenDueAt ??= steady.now() + CHILDREN_CHECK_MS * spreadOf(metadata.uid ?? '');
   }
 
   #seeRow(row: Instance, status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
@@ -178,8 +194,14 @@ export class ObjectMemory {
       seenWord: this.#seenWord,
       progress: this.#progress,
       progressOnRecord: this.#progressOnRecord?.at,
+      childrenDueAt: this.#childrenDueAt,
     };
   }
+}
+
+/** A share in [0, 1) that is always the same for one object. */
+function spreadOf(uid: string): number {
+  return (Number.parseInt(uid.slice(0, 4), 16) || 0) / 0x10000;
 }
 
 /** What one pass sees of an object and its machine. */

@@ -113,9 +113,11 @@ export class Pass {
   }
 
   async #publish(observed: Observed, { publication }: Extract<Step, { type: 'publish' }>): Promise<Observed> {
-    const { cluster, memory } = this.#ports;
+    const { cluster, memory, sources } = this.#ports;
     const keys = observed.identity.keys;
-    return { ...observed, published: await publish(observed.object, publication, { cluster, keys, memory }) };
+    const published = await publish(observed.object, publication, { cluster, keys, memory });
+    if (published.type === 'done') memory.childrenWritten(sources.steady.now());
+    return { ...observed, published, memory: memory.view() };
   }
 
   async #carryOut(observed: Observed, decision: Decision, receipt: Receipt): Promise<Look> {

@@ -20,9 +20,22 @@ export function publishFirst(observed: Observed, step: Step): Step {
     return step;
   const serving = step.status.verdict.Booted.status === 'True';
   const wanted = { ...step, status: { ...step.status, fields: announced(step.status.fields, serving) } };
-  if (!needsPublishing(observed, wanted.status.fields, serving)) return wanted;
+  const isDue = serving && isCheckDue(observed);
+  if (!isDue && !needsPublishing(observed, wanted.status.fields, serving)) return lookAgain(observed, wanted);
   if (!observed.published) return { type: 'publish', publication: { fields: wanted.status.fields, serving } };
-  return afterPublishing(observed, wanted, serving);
+  return lookAgain(observed, afterPublishing(observed, wanted, serving));
+}
+
+/** Someone may have deleted or changed a child since it was written. */
+function isCheckDue({ memory, steadyNow }: Observed): boolean {
+  return memory.childrenDueAt !== undefined && memory.childrenDueAt <= steadyNow;
+}
+
+/** At the latest when the children are to be looked at. */
+function lookAgain({ memory, steadyNow }: Observed, step: Decision): Decision {
+  if (memory.childrenDueAt === undefined || step.status?.verdict.Booted.status !== 'True') return step;
+  const dueMs = Math.max(1_000, memory.childrenDueAt - steadyNow);
+  return { ...step, look: { ...step.look, afterMs: Math.min(dueMs, step.look.afterMs ?? dueMs) } };
 }
 
 /** An endpoint is announced only while something answers there. */
@@ -44,7 +57,7 @@ function afterPublishing(
   { published }: Observed,
   step: Decision & { readonly status: NonNullable<Decision['status']> },
   serving: boolean,
-): Step {
+): Decision {
   if (!serving || !published) return step;
   if (published.type === 'done') {
     const fields = { ...step.status.fields, binding: { name: published.bindingName } };

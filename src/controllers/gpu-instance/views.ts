@@ -138,6 +138,8 @@ export interface MemoryView {
   readonly progress: { readonly text: string | undefined; readonly at: number } | undefined;
   /** When loading last showed progress, by the record. */
   readonly progressOnRecord: number | undefined;
+  /** When it is next looked at whether the children still are as they were written. */
+  readonly childrenDueAt: number | undefined;
 }
 
 /** What the readiness probe said last; undefined while it has not been asked. */
