@@ -1,6 +1,6 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { definitions } from '../../src/api/v1alpha1/definitions.ts';
@@ -336,6 +336,21 @@ describe.skipIf(!canRun)('what `deploy/` holds', () => {
   ])('the overlay %s is taken with strict validation', async (overlay, expected) => {
     const rendered = await cluster.kubectl(['kustomize', join(REPOSITORY, 'deploy/overlays', overlay)]);
     expect(await cluster.kubectl(strict, { stdin: rendered })).toContain(`${expected} serverside-applied`);
+  });
+
+  test('an overlay takes the components for Prometheus and for the network', async () => {
+    const policy = join(REPOSITORY, 'deploy/components/network-policy/network-policy.yaml');
+    const said = await cluster.kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', policy]);
+    expect(said).toContain('networkpolicy.networking.k8s.io/gpu-rental-operator created');
+    const folder = mkdtempSync(join(tmpdir(), 'overlay-'));
+    const from = (path: string) => relative(folder, join(REPOSITORY, 'deploy', path));
+    const components = ['components/network-policy', 'components/monitoring'].map(from);
+    const kustomization = { resources: [from('overlays/cluster-wide')], components };
+    writeFileSync(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
+    const rendered = await cluster.kubectl(['kustomize', folder]);
+    rmSync(folder, { recursive: true });
+    for (const kind of ['NetworkPolicy', 'PrometheusRule', 'ServiceMonitor'])
+      expect(rendered).toContain(`kind: ${kind}\n`);
   });
 
   test('the overlay for one namespace needs no ClusterRole', async () => {

@@ -117,6 +117,13 @@ export const lintChecks: readonly LintCheck[] = [
     const { affinity, topologySpreadConstraints } = template.spec;
     return replicas > 1 && affinity?.podAntiAffinity === undefined && topologySpreadConstraints.length === 0;
   }),
+  {
+    name: 'no-extensions-v1beta',
+    problems: (objects) =>
+      objects
+        .filter(({ apiVersion }) => apiVersion.startsWith('extensions/'))
+        .map(({ metadata }) => metadata.name),
+  },
   ofContainers(
     'no-read-only-root-fs',
     ({ securityContext }) => securityContext.readOnlyRootFilesystem !== true,
