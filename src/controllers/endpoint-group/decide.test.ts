@@ -262,6 +262,29 @@ describe('the Service leads to', () => {
   });
 });
 
+describe('a group without load', () => {
+  const booting = worker('a', { isServing: false, wasEverReady: false, isRented: false });
+  const calm = {
+    scaling: { recent: [], panicUntil: 0, hot: 1 },
+    decision: undefined,
+    nextTickAt: 0,
+    slowSince: undefined,
+  };
+  const born = (minutesAgo: number) => ({
+    metadata: { creationTimestamp: new Date(NOW - minutesAgo * 60 * SECOND).toISOString() },
+  });
+
+  test.each<[string, ReturnType<typeof groupObject>, boolean]>([
+    ['keeps its first worker until it has been ready once', groupObject({}, born(24)), true],
+    ['lets it go when it has', groupObject({}, { ...born(24), status: { everReady: true } }), false],
+    ['lets it go when it should have booted long ago', groupObject({}, born(26)), false],
+  ])('%s', (_, young, isKept) => {
+    const decision = decide(observe({ group: young, workers: [booting], memory: calm }));
+    expect(decision.memory.decision?.hot).toBe(isKept ? 1 : 0);
+    expect(kinds(decision)).toEqual(isKept ? [] : ['delete']);
+  });
+});
+
 describe('spreadBy', () => {
   test('makes workers one after the other, since each must know where the others are', () => {
     const apart = groupObject({ minLoad: '250', spreadBy: 'Host' });

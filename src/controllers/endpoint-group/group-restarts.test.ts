@@ -11,7 +11,7 @@ function crash(life: SimulatedGroup): void {
 }
 
 describe('a restart', () => {
-  test('after hours of a steady load keeps the pool of cold workers', async () => {
+  test('after hours of a steady load keeps the pool of cold workers, although the load is over', async () => {
     // An hour of the long window passes in six minutes.
     const life = new SimulatedGroup({ flags: { scalingSpeed: '10' } });
     life.begin({ minLoad: '50', coldMultiplier: '3', maxWorkers: 8 });
@@ -21,8 +21,9 @@ describe('a restart', () => {
     await life.pass(400);
     const before = names(life);
     expect(before).toHaveLength(3);
+    life.fleet.offered = 20;
     crash(life);
-    await life.pass(60);
+    await life.pass(120);
     expect(names(life)).toEqual(before);
   });
 
