@@ -1,13 +1,15 @@
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
-import type { TransportResponse } from '../lib/transport.ts';
+import type { Transport, TransportResponse } from '../lib/transport.ts';
+import type { Credentials } from '../runtime/credentials.ts';
 import type { KubeClient } from '../runtime/kube-client.ts';
 import type { CommandContext, CommandInput, OptionValues } from './command.ts';
 import { usageError } from './command-error.ts';
 import { listOption, requestTimeout, switchOption, textOption } from './option-values.ts';
 
 const OPERATOR_NAMESPACE = 'gpu-rental-system';
+const REQUEST_TIMEOUT_MS = 30_000;
 
 /** One cluster's access for the length of a command. */
 export interface ClusterSession {
@@ -28,6 +30,15 @@ export async function withCluster<Result>(
   context: CommandContext,
   work: (cluster: ClusterSession) => Promise<Result>,
 ): Promise<Result> {
+  const { cluster, close } = await openCluster(options, context);
+  try {
+    return await work(cluster);
+  } finally {
+    await close();
+  }
+}
+
+async function openCluster(options: OptionValues, context: CommandContext) {
   const [{ loadKubeConnection }, { createTransport }, { createKubeClient }] = await Promise.all([
     import('../runtime/kube-config.ts'),
     import('../runtime/undici-transport.ts'),
@@ -40,45 +51,49 @@ export async function withCluster<Result>(
     clock: systemClock,
   });
   const transport = createTransport({ ...connection.tls, connections: 8 });
-  const impersonation = impersonated(options);
-  const credentials = {
-    headers: async (asked?: { readonly fresh?: boolean }) => ({
-      ...(await connection.credentials.headers(asked)),
-      ...impersonation,
-    }),
-  };
+  const credentials = impersonating(connection.credentials, options);
   const { origin } = connection;
+  const deadlineMs = requestTimeout(options) ?? REQUEST_TIMEOUT_MS;
   const env = { clock: systemClock, random: systemRandom, log: silentLogger };
-  const deadlineMs = requestTimeout(options) ?? 30_000;
-  const kube = createKubeClient({
-    transport,
-    origin,
-    credentials,
-    deadlineMs,
-    userAgent: 'gpu-rent',
-    ...env,
-  });
+  const client = { transport, origin, credentials, deadlineMs, userAgent: 'gpu-rent', ...env };
   const namespace = textOption(options, '--namespace') ?? connection.namespace ?? 'default';
+  const cluster: ClusterSession = {
+    kube: createKubeClient(client),
+    origin,
+    namespace,
+    scope: switchOption(options, '--all-namespaces') ? undefined : namespace,
+    operatorNamespace: operatorNamespace(options, context),
+    get: getter(client, context.signal),
+  };
+  return { cluster, close: () => transport.close() };
+}
+
+interface Door {
+  readonly transport: Transport;
+  readonly origin: string;
+  readonly credentials: Credentials;
+  readonly deadlineMs: number;
+}
+
+function getter(
+  { transport, origin, credentials, deadlineMs }: Door,
+  signal: AbortSignal,
+): ClusterSession['get'] {
   const server = new URL(origin);
-  try {
-    return await work({
-      kube,
-      origin,
-      namespace,
-      scope: switchOption(options, '--all-namespaces') ? undefined : namespace,
-      operatorNamespace: operatorNamespace(options, context),
-      get: async (path) =>
-        transport({
-          method: 'GET',
-          origin: server.origin,
-          path: `${server.pathname.replace(/\/$/, '')}${path}`,
-          headers: { accept: 'application/json', ...(await credentials.headers()) },
-          signal: AbortSignal.any([context.signal, AbortSignal.timeout(deadlineMs)]),
-        }),
+  return async (path) =>
+    transport({
+      method: 'GET',
+      origin: server.origin,
+      path: `${server.pathname.replace(/\/$/, '')}${path}`,
+      headers: { accept: 'application/json', ...(await credentials.headers()) },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]),
     });
-  } finally {
-    await transport.close();
-  }
+}
+
+/** The kubeconfig's own identity, acting as whom `--as` names. */
+function impersonating(credentials: Credentials, options: OptionValues): Credentials {
+  const impersonation = impersonated(options);
+  return { headers: async (asked) => ({ ...(await credentials.headers(asked)), ...impersonation }) };
 }
 
 function operatorNamespace(options: OptionValues, { env }: CommandContext): string {

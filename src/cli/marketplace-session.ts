@@ -3,7 +3,7 @@ import { silentLogger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { Transport } from '../lib/transport.ts';
-import type { MarketplaceClient } from '../marketplace/client.ts';
+import type { ClientLimits, MarketplaceClient } from '../marketplace/client.ts';
 import { MarketplaceError } from '../marketplace/errors.ts';
 import { type FoundKey, findApiKey } from './api-key.ts';
 import type { CommandContext, CommandInput, OptionValues } from './command.ts';
@@ -31,15 +31,23 @@ export function marketplaceUrl(options: OptionValues, env: CommandContext['env']
   return textOption(options, '--url') ?? env.GPU_RENT_URL ?? env.VAST_URL ?? PUBLIC_SERVICE;
 }
 
-/**
- * Opens the marketplace, runs `work` with it and closes it again. A session key of an earlier login that has
- * ended is left aside, as long as no call has succeeded with it, and the ordinary key is used.
- */
-export async function withMarketplace<Result>(
+/** Opens the marketplace that options and environment say, runs `work` with it and closes it again. */
+export function withMarketplace<Result>(
   input: CommandInput,
   context: CommandContext,
   work: (session: MarketplaceSession) => Promise<Result>,
-  target: SessionTarget = {},
+): Promise<Result> {
+  return withMarketplaceAt({}, { input, context }, work);
+}
+
+/**
+ * The same for a marketplace or key that is known otherwise. A session key of an earlier login that has ended is
+ * left aside, as long as no call has succeeded with it, and the ordinary key is used.
+ */
+export async function withMarketplaceAt<Result>(
+  target: SessionTarget,
+  { input, context }: { readonly input: CommandInput; readonly context: CommandContext },
+  work: (session: MarketplaceSession) => Promise<Result>,
 ): Promise<Result> {
   const key = target.apiKey
     ? { key: target.apiKey, source: 'the account', session: false }
@@ -110,18 +118,13 @@ async function openSession(
   const baseUrl = target.baseUrl ?? marketplaceUrl(options, context.env);
   const env = { clock: systemClock, random: systemRandom, log: silentLogger };
   const pacer = createPacer({ clock: systemClock });
-  const attemptDeadlineMs = requestTimeout(options);
-  const limits = {
-    readAttempts: readAttempts(options),
-    ...(attemptDeadlineMs === undefined ? {} : { attemptDeadlineMs }),
-  };
   const client = createMarketplaceClient({
     ...env,
     baseUrl,
     apiKey: target.key.key,
     transport,
     pacer,
-    limits,
+    limits: limitsOf(options),
   });
   return {
     session: { client, baseUrl, key: target.key, transport },
@@ -143,7 +146,11 @@ function signalOf(own: AbortSignal | undefined, command: AbortSignal): AbortSign
 }
 
 /** `--retry` counts every attempt, as the service's public clients do; 0 means one, too. */
-function readAttempts(options: OptionValues): number {
+function limitsOf(options: OptionValues): ClientLimits {
   const retry = numberOption(options, '--retry', { min: 0, max: 100, whole: true }) ?? 3;
-  return Math.max(1, retry);
+  const attemptDeadlineMs = requestTimeout(options);
+  return {
+    readAttempts: Math.max(1, retry),
+    ...(attemptDeadlineMs === undefined ? {} : { attemptDeadlineMs }),
+  };
 }

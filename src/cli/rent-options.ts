@@ -1,3 +1,4 @@
+import { known } from '../controllers/gpu-instance/known-fields.ts';
 import type { ContainerPort, RentRequest, VolumeRequest } from '../marketplace/instances.ts';
 import { dollarsOption } from './amounts.ts';
 import type { CommandContext, CommandInput, CommandOption, OptionValues } from './command.ts';
@@ -48,6 +49,7 @@ export async function rentRequest(input: CommandInput, context: CommandContext):
   const onStart = await startScript(options, context);
   const bidPerHour = dollarsOption(options, '--bid');
   const login = textOption(options, '--login-file');
+  const imageLogin = login === undefined ? undefined : await readSecretFile(login, '--login-file', context);
   const volume = volumeOf(textOption(options, '--volume'));
   const args = listOption(options, '--args');
   return {
@@ -55,12 +57,7 @@ export async function rentRequest(input: CommandInput, context: CommandContext):
     env: await environment(options, context),
     ports: listOption(options, '--port').map(portOf),
     runType: runType(options),
-    ...(image === undefined ? {} : { image }),
-    ...(templateHashId === undefined ? {} : { templateHashId }),
-    ...(onStart === undefined ? {} : { onStart }),
-    ...(bidPerHour === undefined ? {} : { bidPerHour }),
-    ...(login === undefined ? {} : { imageLogin: await readSecretFile(login, '--login-file', context) }),
-    ...(volume === undefined ? {} : { volume }),
+    ...known({ image, templateHashId, onStart, bidPerHour, imageLogin, volume }),
     ...(args.length === 0 ? {} : { args }),
     ...(switchOption(options, '--cancel-unavail') ? { cancelUnavailable: true } : {}),
     ...(switchOption(options, '--force') ? { force: true } : {}),

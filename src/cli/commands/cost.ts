@@ -78,14 +78,15 @@ function isMeant({ resource, name }: Wanted, { metadata }: GpuInstance): boolean
 
 function costRow({ metadata, spec, status }: GpuInstance, now: number): CostRow {
   const { namespace = '', name } = metadata;
-  const perHour = inDollars(parseDollars(status?.cost?.pricePerHour ?? '0') ?? 0) ?? 0;
+  const { phase, cost } = status ?? {};
+  const perHour = inDollars(parseDollars(cost?.pricePerHour ?? '')) ?? 0;
   const account = `${spec.accountRef.namespace ?? namespace}/${spec.accountRef.name}`;
   return {
     ...{ namespace, name, account },
-    phase: status?.phase,
+    phase,
     perHour,
     perDay: inMicroDollars(perHour * 24),
-    soFar: inDollars(totalCost(status?.cost, now)) ?? 0,
+    soFar: inDollars(totalCost(cost, now)) ?? 0,
     limit: spec.maxTotalCost === undefined ? undefined : Number(spec.maxTotalCost),
   };
 }

@@ -8,7 +8,7 @@ import { EXIT } from '../command-error.ts';
 import { tellFailure } from '../describe-failure.ts';
 import { type Check, type CheckLine, type Finding, runChecks, wrong } from '../doctor/check.ts';
 import { clockFinding } from '../doctor/clock.ts';
-import { type MarketplaceSession, type SessionTarget, withMarketplace } from '../marketplace-session.ts';
+import { type MarketplaceSession, type SessionTarget, withMarketplaceAt } from '../marketplace-session.ts';
 import { createOutput } from '../output.ts';
 import { createPaint, type Paint } from '../paint.ts';
 import { printable } from '../printable.ts';
@@ -126,12 +126,8 @@ async function marketplaceReport(
 ): Promise<readonly CheckLine[]> {
   const { keyChecks } = await import('../doctor/account-checks.ts');
   const { area, account, target } = subject;
-  return withMarketplace(
-    input,
-    context,
-    (session) =>
-      runChecks([...egressChecks(session, area), ...keyChecks(session.client, area, account)], onLine),
-    target,
+  return withMarketplaceAt(target, { input, context }, (session) =>
+    runChecks([...egressChecks(session, area), ...keyChecks(session.client, area, account)], onLine),
   );
 }
 

@@ -7,7 +7,7 @@ import { accountOf, getObject, listInstances } from '../cluster-objects.ts';
 import { type ClusterSession, withCluster } from '../cluster-session.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { requireIdentity } from '../identity-secret.ts';
-import { type MarketplaceSession, withMarketplace } from '../marketplace-session.ts';
+import { type MarketplaceSession, withMarketplaceAt } from '../marketplace-session.ts';
 import { parseObject } from '../object-name.ts';
 import { createOutput } from '../output.ts';
 
@@ -63,15 +63,10 @@ async function explainInstance(cluster: ClusterSession, name: string, asked: Ask
     import('../explain/static-session.ts'),
     import('../explain/tell-decision.ts'),
   ]);
-  const row = await withMarketplace(
-    input,
-    context,
-    async (marketplace) => {
-      const session = staticSession({ account, identity, ...(await lookAt(marketplace)) });
-      return decisionRow(await decideOnce(object, { session, kube: cluster.kube, others }));
-    },
-    target,
-  );
+  const row = await withMarketplaceAt(target, { input, context }, async (marketplace) => {
+    const session = staticSession({ account, identity, ...(await lookAt(marketplace)) });
+    return decisionRow(await decideOnce(object, { session, kube: cluster.kube, others }));
+  });
   await createOutput(input, context).value({ object: `gpui/${name}`, ...row }, tellDecision(row));
   return 0;
 }

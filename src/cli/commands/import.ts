@@ -1,5 +1,6 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import { known } from '../../controllers/gpu-instance/known-fields.ts';
 import type { Instance } from '../../marketplace/instances.ts';
 import { withCluster } from '../cluster-session.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
@@ -52,30 +53,29 @@ function manifestOf(row: Instance, { options }: CommandInput): Manifest {
   const account = textOption(options, '--account');
   const namespace = textOption(options, '--namespace');
   const policy = textOption(options, '--policy') ?? 'Manage';
-  const price =
-    row.pricePerHour === undefined
-      ? undefined
-      : (Math.ceil((row.pricePerHour * 1.2) / 10_000) / 100).toFixed(2);
-  const offer = {
-    ...(row.gpuName === undefined ? {} : { gpuNames: [row.gpuName] }),
-    gpuCount: row.gpuCount ?? 1,
-    ...(price === undefined ? {} : { maxPricePerHour: price }),
-  };
   return {
     apiVersion: API_VERSION,
     kind: 'GpuInstance',
-    metadata: {
-      name: textOption(options, '--name') ?? `gpu-${row.id}`,
-      ...(namespace === undefined ? {} : { namespace }),
-    },
+    metadata: { name: textOption(options, '--name') ?? `gpu-${row.id}`, ...known({ namespace }) },
     spec: {
       ...(account === undefined ? {} : { accountRef: { name: account } }),
       adopt: { instanceId: row.id, policy },
-      ...(row.image === undefined ? {} : { image: row.image }),
-      ...(row.diskGB === undefined ? {} : { disk: `${Math.ceil(row.diskGB)}G` }),
-      offers: [offer],
+      ...known({ image: row.image, disk: row.diskGB && `${Math.ceil(row.diskGB)}G` }),
+      offers: [offerLike(row)],
       replacement: { policy: 'Never' },
     },
+  };
+}
+
+/** What such a machine costs may go up a little before another is rented. */
+const PRICE_MARGIN = 1.2;
+
+function offerLike({ gpuName, gpuCount = 1, pricePerHour }: Instance) {
+  const cents = pricePerHour === undefined ? undefined : Math.ceil((pricePerHour * PRICE_MARGIN) / 10_000);
+  return {
+    ...known({ gpuNames: gpuName === undefined ? undefined : [gpuName] }),
+    gpuCount,
+    ...known({ maxPricePerHour: cents === undefined ? undefined : (cents / 100).toFixed(2) }),
   };
 }
 

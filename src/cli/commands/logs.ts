@@ -9,7 +9,7 @@ import { accountOf, getObject } from '../cluster-objects.ts';
 import { withCluster } from '../cluster-session.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { failed, timedOut, usageError } from '../command-error.ts';
-import { type MarketplaceSession, type SessionTarget, withMarketplace } from '../marketplace-session.ts';
+import { type MarketplaceSession, type SessionTarget, withMarketplaceAt } from '../marketplace-session.ts';
 import { parseTarget } from '../object-name.ts';
 import { numberOption, switchOption, textOption } from '../option-values.ts';
 import { printable } from '../printable.ts';
@@ -39,15 +39,10 @@ export const logsCommand: Command = {
   async run(input, context) {
     const { id, target } = await machineOf(input.args[0] ?? '', input, context);
     const progress = createProgress(context);
-    const text = await withMarketplace(
-      input,
-      context,
-      async (session) => {
-        progress.say('Asking the host for the log …');
-        return readLog(session, { id, query: queryOf(input) }, context);
-      },
-      target,
-    ).finally(() => progress.clear());
+    const text = await withMarketplaceAt(target, { input, context }, async (session) => {
+      progress.say('Asking the host for the log …');
+      return readLog(session, { id, query: queryOf(input) }, context);
+    }).finally(() => progress.clear());
     const shown = context.stdout.isTTY ? printable(text) : text;
     context.stdout.write(shown === '' || shown.endsWith('\n') ? shown : `${shown}\n`);
     return 0;

@@ -9,7 +9,7 @@ import { getObject, listAccounts, listInstances } from '../cluster-objects.ts';
 import { type ClusterSession, withCluster } from '../cluster-session.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { requireIdentity } from '../identity-secret.ts';
-import { withMarketplace } from '../marketplace-session.ts';
+import { withMarketplaceAt } from '../marketplace-session.ts';
 import { parseObject } from '../object-name.ts';
 import { findOrphans, type OrphanRow } from '../orphans.ts';
 import { createOutput, type View } from '../output.ts';
@@ -77,14 +77,9 @@ async function orphansOf(
 ): Promise<readonly OrphanRow[]> {
   const { cluster, identity, objects } = known;
   const target = await accountTarget(cluster, account, { input, context });
-  return withMarketplace(
-    input,
-    context,
-    async ({ client, baseUrl }) => {
-      const rows = await allInstances(client);
-      const login = account.status?.login ?? { url: baseUrl, userId: (await client.users.current()).id };
-      return findOrphans(rows, { account, identity, login, objects });
-    },
-    target,
-  );
+  return withMarketplaceAt(target, { input, context }, async ({ client, baseUrl }) => {
+    const rows = await allInstances(client);
+    const login = account.status?.login ?? { url: baseUrl, userId: (await client.users.current()).id };
+    return findOrphans(rows, { account, identity, login, objects });
+  });
 }

@@ -117,21 +117,12 @@ async function planOne({ object, spec }: PlannedObject, means: Means): Promise<P
   for (const alternative of priced) {
     const found = await chosen(alternative, means);
     if (!found) continue;
-    const { perHour, ...plan } = found;
-    const others = switchOption(input.options, '--why') ? await losers(alternative, means) : plan.candidates;
-    const kept = [
-      ...plan.candidates.slice(0, 1),
-      ...others.filter(({ offer }) => offer !== plan.rents.offer),
-    ];
-    return {
-      ...nothing,
-      ...plan,
-      candidates: kept.slice(0, show),
-      alternative: alternatives.indexOf(alternative),
-      perDay: perHour === undefined ? undefined : perHour * 24,
-      reason: undefined,
-      without: [],
-    };
+    const { rents, candidates } = found;
+    const others = switchOption(input.options, '--why') ? await losers(alternative, means) : candidates;
+    const kept = [rents, ...others.filter(({ offer }) => offer !== rents.offer)].slice(0, show);
+    const perDay = rents.pricePerHour === undefined ? undefined : rents.pricePerHour * 24;
+    const at = alternatives.indexOf(alternative);
+    return { ...nothing, rents, perDay, candidates: kept, alternative: at, reason: undefined, without: [] };
   }
   return { ...nothing, ...(await whyNone(first, means, show)) };
 }
@@ -152,7 +143,7 @@ async function chosen(alternative: Alternative, means: Means) {
   const { judgeOffers } = await import('../plan/candidates.ts');
   const { candidates } = judgeOffers(alternative, await search(alternative, 'exact', means));
   const [rents] = candidates;
-  return rents?.verdict === 'rented' ? { rents, candidates, perHour: rents.pricePerHour } : undefined;
+  return rents?.verdict === 'rented' ? { rents, candidates } : undefined;
 }
 
 /** Offers of every kind, with what each lacks. */

@@ -53,27 +53,21 @@ interface Address {
 
 async function addressOf(text: string, input: CommandInput, context: CommandContext): Promise<Address> {
   const target = parseTarget(text);
-  if (target.type === 'id') {
-    const row = await withMarketplace(input, context, ({ client }) => client.instances.get(target.id));
-    if (!row) throw notFound(`There is no instance ${target.id}.`);
-    return reachable({
-      host: row.sshHost,
-      port: row.sshPort,
-      name: `instance-${target.id}`,
-      state: row.actualStatusWord ?? 'provisioning',
-    });
-  }
+  if (target.type === 'id') return addressOfInstance(target.id, input, context);
   if (target.resource !== gpuInstanceResource) throw usageError(`${text}: only a GpuInstance has a shell.`);
   const { status, metadata } = await withCluster(input, context, (cluster) =>
     getObject<GpuInstance>(cluster, gpuInstanceResource, target.name),
   );
-  const name = `${metadata.namespace}-${metadata.name}-${status?.instanceId}`;
-  return reachable({
-    host: status?.ssh?.host,
-    port: status?.ssh?.port,
-    name,
-    state: status?.phase ?? 'not rented',
-  });
+  const { instanceId, ssh, phase = 'not rented' } = status ?? {};
+  const name = `${metadata.namespace}-${metadata.name}-${instanceId}`;
+  return reachable({ host: ssh?.host, port: ssh?.port, name, state: phase });
+}
+
+async function addressOfInstance(id: number, input: CommandInput, context: CommandContext): Promise<Address> {
+  const row = await withMarketplace(input, context, ({ client }) => client.instances.get(id));
+  if (!row) throw notFound(`There is no instance ${id}.`, 'gpu-rent list instances shows those there are.');
+  const { sshHost: host, sshPort: port, actualStatusWord } = row;
+  return reachable({ host, port, name: `instance-${id}`, state: actualStatusWord ?? 'provisioning' });
 }
 
 function reachable(address: {

@@ -20,9 +20,18 @@ describe('a manifest to plan', () => {
   });
 
   test.each([
-    [{ image: 'x', offers: [{ gpuName: ['A'] }] }, 'spec.offers.0.gpuName: did you mean gpuNames?'],
-    [{ image: 'x', offers, powerstate: 'Stopped' }, 'spec.powerstate: did you mean powerState?'],
-    [{ image: 'x', offers, timeouts: { bootTimeUntilGivenUp: '1m' } }, 'spec.timeouts.bootTimeUntilGivenUp'],
+    [
+      { image: 'x', offers: [{ gpuName: ['A'] }] },
+      'spec.offers.0.gpuName: no such field; did you mean gpuNames?',
+    ],
+    [
+      { image: 'x', offers, powerstate: 'Stopped' },
+      'spec.powerstate: no such field; did you mean powerState?',
+    ],
+    [
+      { image: 'x', offers, timeouts: { bootTimeUntilGivenUp: '1m' } },
+      'spec.timeouts.bootTimeUntilGivenUp: no such field',
+    ],
     [{ image: 'x', offers: [{ gpuCount: 'two' }] }, 'spec.offers.0.gpuCount: '],
   ])('%j is refused: %s', async (spec, said) => {
     await expect(read(manifest('GpuInstance', spec))).rejects.toMatchObject({

@@ -47,19 +47,20 @@ async function plannedOf({ kind, metadata, spec }: Manifest, file: string): Prom
   const isGroup = kind === 'EndpointGroup';
   const object = `${isGroup ? 'epg' : 'gpui'}/${name}`;
   const parsed = isGroup ? endpointGroupSpec.safeParse(spec) : gpuInstanceSpec.safeParse(spec);
-  if (!parsed.success) {
-    const issues = parsed.error.issues
-      .slice(0, 5)
-      .map(({ path, message }) => `  spec.${path.join('.')}: ${message}`);
-    throw usageError(`${object} in ${file} is not as its definition wants it:\n${issues.join('\n')}`);
-  }
-  const unknown = unknownFields(isGroup ? endpointGroupSpec : gpuInstanceSpec, spec);
-  if (unknown.length > 0) {
-    throw usageError(
-      `${object} in ${file} has fields that its definition has not:\n${unknown.map((line) => `  ${line}`).join('\n')}`,
-      `kubectl explain ${isGroup ? 'endpointgroup' : 'gpuinstance'}.spec shows those there are.`,
-    );
-  }
+  const issues = parsed.success
+    ? unknownFields(isGroup ? endpointGroupSpec : gpuInstanceSpec, spec)
+    : parsed.error.issues.map(({ path, message }) => `spec.${path.join('.')}: ${message}`);
+  if (!parsed.success || issues.length > 0) throw notAsDefined(`${object} in ${file}`, kind, issues);
   const found = 'template' in parsed.data ? parsed.data.template.spec : parsed.data;
   return { object, namespace: metadata?.namespace, spec: found };
+}
+
+const MOST_ISSUES = 5;
+
+function notAsDefined(what: string, kind: string, issues: readonly string[]): Error {
+  const shown = issues.slice(0, MOST_ISSUES).map((issue) => `  ${issue}`);
+  return usageError(
+    `${what} is not as its definition wants it:\n${shown.join('\n')}`,
+    `kubectl explain ${kind.toLowerCase()}.spec shows every field.`,
+  );
 }

@@ -4,7 +4,7 @@ import { nearest } from '../nearest.ts';
 type Schema = z.core.JSONSchema.BaseSchema;
 
 /**
- * Fields of a spec that its definition does not have, each as `spec.offers.0.gpuName: did you mean gpuNames?`.
+ * Fields of a spec that its definition does not have, each as `spec.offers.0.gpuName: no such field; did you mean gpuNames?`.
  * The API server refuses them as well; here they would be dropped in silence and something else be planned.
  */
 export function unknownFields(type: z.ZodType, spec: unknown): readonly string[] {
@@ -29,5 +29,5 @@ function walkItem({ items }: Schema, item: unknown, path: string): readonly stri
 
 function told(path: string, name: string, names: readonly string[]): string {
   const near = nearest(name, names);
-  return near === undefined ? path : `${path}: did you mean ${near}?`;
+  return `${path}: no such field${near === undefined ? '' : `; did you mean ${near}?`}`;
 }

@@ -34,31 +34,39 @@ export function accountReport(
   };
 }
 
+type Status = NonNullable<MarketplaceAccount['status']>;
+type Facts = readonly (readonly [string, string | undefined])[];
+
 function facts({ metadata, spec, status }: MarketplaceAccount, now: number): StatusReport['facts'] {
-  const { login, machines, breaker } = status ?? {};
   const limits = Object.entries(spec.limits).map(([name, value]) => `${name} ${value}`);
-  const all: readonly (readonly [string, string | undefined])[] = [
+  const { login } = status ?? {};
+  const all: Facts = [
     ['Login', login ? `user ${login.userId} at ${login.url}` : 'not proven yet'],
-    ['Second factor', status?.twoFactor],
-    ['Credit', status?.credit && `$${status.credit}${status.runway ? `, lasts ${status.runway}` : ''}`],
-    ['Cost', status?.pricePerHour && `$${status.pricePerHour}/h`],
     ['Limits', limits.join(', ') || 'none'],
-    [
-      'Machines',
-      machines &&
-        `${machines.rented} rented for ${machines.objects} objects, ${machines.billing} of ours bill, ${machines.orphaned} orphaned, ${machines.retained} retained, ${machines.foreign} of others`,
-    ],
-    [
-      'Breaker',
-      breaker?.open
-        ? `open since ${since(breaker.since, now)}: replacing and sweeping are stopped`
-        : undefined,
-    ],
-    [
-      'Avoided',
-      status?.avoid?.length ? `${status.avoid.length} machines and hosts (gpu-rent avoid list)` : undefined,
-    ],
+    ...(status ? seenFacts(status, now) : []),
     ['Age', since(metadata.creationTimestamp, now)],
   ];
   return all.flatMap(([label, text]) => (text === undefined || text === '' ? [] : [[label, text] as const]));
+}
+
+function seenFacts(status: Status, now: number): Facts {
+  const { credit, runway, pricePerHour, machines, breaker, avoid = [] } = status;
+  const lasts = runway ? `, lasts ${runway}` : '';
+  return [
+    ['Second factor', status.twoFactor],
+    ['Credit', credit && `$${credit}${lasts}`],
+    ['Cost', pricePerHour && `$${pricePerHour}/h`],
+    ['Machines', machines && machinesText(machines)],
+    ['Breaker', breaker?.open ? breakerText(since(breaker.since, now)) : undefined],
+    ['Avoided', avoid.length > 0 ? `${avoid.length} machines and hosts (gpu-rent avoid list)` : undefined],
+  ];
+}
+
+function machinesText(machines: NonNullable<Status['machines']>): string {
+  const { rented, objects, billing, orphaned, retained, foreign } = machines;
+  return `${rented} rented for ${objects} objects, ${billing} of ours bill, ${orphaned} orphaned, ${retained} retained, ${foreign} of others`;
+}
+
+function breakerText(span: string): string {
+  return `open since ${span}: replacing and sweeping are stopped`;
 }

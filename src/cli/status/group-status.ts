@@ -29,33 +29,44 @@ export function groupReport(
   };
 }
 
+type Status = NonNullable<EndpointGroup['status']>;
+
 function facts({ metadata, spec, status }: EndpointGroup, now: number): StatusReport['facts'] {
-  const counts = status
-    ? `${status.ready ?? 0} ready, ${status.hot ?? 0} hot, ${status.cold ?? 0} cold, ${status.starting ?? 0} starting, ${status.draining ?? 0} draining; at most ${spec.maxWorkers}`
-    : 'not yet seen by the operator';
-  const used =
-    status?.utilizationPercent === undefined ? '' : `, ${status.utilizationPercent} % of the ready capacity`;
-  const price = status?.pricePerHour === undefined ? undefined : Number(status.pricePerHour);
+  const seen = status
+    ? seenFacts(status, spec.maxWorkers)
+    : [['Workers', 'not yet seen by the operator'] as const];
   const all: readonly (readonly [string, string | undefined])[] = [
     ['Phase', metadata.deletionTimestamp ? 'Deleting' : status?.phase],
-    ['Workers', counts],
-    ['Load', status?.load === undefined ? undefined : `${status.load} per second${used}`],
-    ['Cost', price === undefined ? undefined : `${dollarText(price)}/h, ${dollarText(price * 24)}/day`],
-    ['Endpoint', status?.endpoint],
-    ['Decision', status?.autoscaling?.explanation],
+    ...seen,
     ['Age', since(metadata.creationTimestamp, now)],
   ];
   return all.flatMap(([label, text]) => (text === undefined ? [] : [[label, text] as const]));
 }
 
-function workerRow({ metadata, status }: GpuInstance, now: number): readonly string[] {
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+function seenFacts(status: Status, maxWorkers: number): readonly (readonly [string, string | undefined])[] {
+  const { ready = 0, hot = 0, cold = 0, starting = 0, draining = 0 } = status;
+  const price = status.pricePerHour === undefined ? undefined : Number(status.pricePerHour);
   return [
-    metadata.name,
-    status?.phase ?? '',
-    ready?.status ?? '',
-    status?.cost?.pricePerHour ?? '',
-    status?.endpoint ?? '',
-    since(metadata.creationTimestamp, now),
+    [
+      'Workers',
+      `${ready} ready, ${hot} hot, ${cold} cold, ${starting} starting, ${draining} draining; at most ${maxWorkers}`,
+    ],
+    ['Load', loadText(status)],
+    ['Cost', price === undefined ? undefined : `${dollarText(price)}/h, ${dollarText(price * 24)}/day`],
+    ['Endpoint', status.endpoint],
+    ['Decision', status.autoscaling?.explanation],
   ];
+}
+
+function loadText({ load, utilizationPercent }: Status): string | undefined {
+  if (load === undefined) return undefined;
+  const used = utilizationPercent === undefined ? '' : `, ${utilizationPercent} % of the ready capacity`;
+  return `${load} per second${used}`;
+}
+
+function workerRow({ metadata, status }: GpuInstance, now: number): readonly string[] {
+  const { phase = '', endpoint = '', cost, conditions = [] } = status ?? {};
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  const age = since(metadata.creationTimestamp, now);
+  return [metadata.name, phase, ready?.status ?? '', cost?.pricePerHour ?? '', endpoint, age];
 }

@@ -56,27 +56,33 @@ function lifeFacts({ metadata, spec, status }: GpuInstance, now: number): readon
 }
 
 function machineFacts({ spec, status }: GpuInstance): readonly Fact[] {
-  const { gpu, ssh, instanceId } = status ?? {};
-  const place = [
-    ['offer', status?.offerId],
-    ['machine', status?.machineId],
-    ['host', status?.hostId],
-  ].flatMap(([name, id]) => (id === undefined ? [] : [`${name} ${id}`]));
-  const ports = (status?.ports ?? []).map(
-    ({ containerPort, publicPort, name }) =>
-      `${name ?? containerPort}=${status?.publicAddress}:${publicPort}`,
+  const { gpu, ssh, image = spec.image, binding, ports = [], publicAddress } = status ?? {};
+  const opened = ports.map(
+    ({ containerPort, publicPort, name }) => `${name ?? containerPort}=${publicAddress}:${publicPort}`,
   );
   return [
-    ...fact('Machine', instanceId === undefined ? 'none' : [`instance ${instanceId}`, ...place].join(', ')),
-    ...fact(
-      'GPU',
-      gpu && `${gpu.count} × ${gpu.name}${gpu.memoryMB ? `, ${Math.round(gpu.memoryMB / 1000)}G each` : ''}`,
-    ),
-    ...fact('Image', status?.image ?? spec.image),
+    ...fact('Machine', machineText(status)),
+    ...fact('GPU', gpu && gpuText(gpu)),
+    ...fact('Image', image),
     ...fact('SSH', ssh && `ssh -p ${ssh.port} root@${ssh.host}`),
-    ...fact('Ports', ports.join(' ')),
-    ...fact('Secret', status?.binding?.name),
+    ...fact('Ports', opened.join(' ')),
+    ...fact('Secret', binding?.name),
   ];
+}
+
+type Status = NonNullable<GpuInstance['status']>;
+
+function machineText({ instanceId, offerId, machineId, hostId }: Partial<Status> = {}): string {
+  if (instanceId === undefined) return 'none';
+  const ids = { instance: instanceId, offer: offerId, machine: machineId, host: hostId };
+  return Object.entries(ids)
+    .flatMap(([name, id]) => (id === undefined ? [] : [`${name} ${id}`]))
+    .join(', ');
+}
+
+function gpuText({ count, name, memoryMB }: NonNullable<Status['gpu']>): string {
+  const memory = memoryMB ? `, ${Math.round(memoryMB / 1000)}G each` : '';
+  return `${count} × ${name}${memory}`;
 }
 
 function moneyFacts({ spec, status }: GpuInstance, now: number): readonly Fact[] {
