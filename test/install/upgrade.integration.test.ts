@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { customResourceDefinition } from '../../scripts/generate/custom-resource-definition.ts';
 import { definitions } from '../../src/api/v1alpha1/definitions.ts';
 import { findOnPath } from '../cluster/kubectl.ts';
@@ -11,6 +12,7 @@ import { NAMESPACE, openReleaseBench, RELEASE, type ReleaseBench } from './relea
 
 const canRun = existsSync(goToolPath(HELM, process.env)) || findOnPath('go', process.env.PATH) !== undefined;
 const PREVIOUS = join(import.meta.dirname, 'previous/gpu-rental-operator-0.0.1.tgz');
+const CRD_CHART = join(REPOSITORY, 'charts/gpu-rental-operator-crds');
 const KINDS = 'marketplaceaccounts,gpuinstances,endpointgroups';
 
 const offers = [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.80' }];
@@ -113,6 +115,16 @@ describe.skipIf(!canRun)('an upgrade from the previous chart', () => {
     await bench.helm('upgrade', RELEASE, CHART, '--set=replicas=2');
     await bench.helm('rollback', RELEASE);
     await bench.setInUse(false);
+  });
+
+  test('hands the definitions over to the chart of their own, and keeps every object', async () => {
+    await bench.helm('upgrade', RELEASE, CHART, '--reset-then-reuse-values', '--set=crds.enabled=false');
+    await bench.helm('install', 'definitions', CRD_CHART, '--take-ownership');
+    expect(await state()).toBe(before);
+    await bench.setInUse(true);
+    await bench.setInUse(false);
+    await bench.helm('uninstall', 'definitions');
+    expect(await state()).toBe(before);
   });
 
   test('can be taken back', async () => {
