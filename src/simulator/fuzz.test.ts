@@ -104,6 +104,40 @@ const NAMES = [
   'user',
   'image_login',
   'container_registry',
+  'src_id',
+  'dst_id',
+  'price_disk',
+  'end_date',
+  'target_util',
+  'cold_mult',
+  'max_queue_time',
+  'target_queue_time',
+  'inactivity_timeout',
+  'endpoint_state',
+  'gpu_ram',
+  'launch_args',
+  'file_hash',
+  'file_size',
+  'ttl',
+  'key_params',
+  'workergroup_id',
+  'cancel_update',
+  'mtoken',
+  'cur_load',
+  'max_perf',
+  'requests',
+  'worker_id',
+  'advanceSeconds',
+  'count',
+  'probability',
+  'seconds',
+  'instance',
+  'host',
+  'username',
+  'settings',
+  'contracts',
+  'hosts',
+  'counters',
 ] as const;
 
 const body = fc.oneof(
@@ -117,11 +151,23 @@ const body = fc.oneof(
   { weight: 1, arbitrary: fc.string({ maxLength: 60 }) },
 );
 
-const path = (route: Route, id: string): string => route.path.replace(/:[a-z_]+/gi, encodeURIComponent(id));
+/** What a fuzzed call needs of an endpoint. */
+type Endpoint = Pick<Route, 'method' | 'path'>;
+
+const CONTROL: readonly Endpoint[] = [
+  { method: 'POST', path: '/sim/clock' },
+  { method: 'POST', path: '/sim/faults' },
+  { method: 'DELETE', path: '/sim/faults/:id' },
+  { method: 'PUT', path: '/sim/world' },
+  { method: 'POST', path: '/sim/login' },
+];
+
+const path = (route: Endpoint, id: string): string =>
+  route.path.replace(/:[a-z_]+/gi, encodeURIComponent(id));
 
 async function hit(
   service: SimulatedService,
-  route: Route,
+  route: Endpoint,
   given: { id: string; body: string; query: string },
 ): Promise<void> {
   const spec = `${route.method} ${path(route, given.id)}/${given.query}`;
@@ -133,7 +179,7 @@ async function hit(
 }
 
 describe('fuzzed calls', () => {
-  test.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
+  test.each([...routes, ...CONTROL].map((route) => [`${route.method} ${route.path}`, route] as const))(
     '%s never answers 5xx, never throws, and says what is wrong',
     async (_name, route) => {
       const service = simulatedService({ catalog: [{ id: 1 }, { id: 2 }] });
@@ -170,6 +216,10 @@ describe('fuzzed calls', () => {
         ),
         { numRuns: 60 },
       );
+      service.advance(3600);
+      await service.call('DELETE /sim/faults');
+      const after = await service.call('GET /sim/ledger');
+      expect(after.status, 'the market goes on').toBe(200);
     },
   );
 });
