@@ -12,7 +12,11 @@ export interface UserAct {
   readonly act: (users: Users) => void;
 }
 
+/** Who lives: a GpuInstance called `a`, or an EndpointGroup called `group` with the workers that it makes. */
+export type Subject = 'instance' | 'group';
+
 export interface LifeOptions {
+  readonly subject?: Subject;
   /** Strikes by the index of the effect they hit. */
   readonly strikes: ReadonlyMap<number, Strike>;
   readonly acts: readonly UserAct[];
@@ -35,8 +39,9 @@ const STEP_SECONDS = 10;
 /** By then everything has to be gone: the longest settle, backoff and audit of the cache together. */
 const MOST_SECONDS = 2400;
 const STALE_MS = 30 * SECOND;
+const FIRST_LOAD = 150;
 
-/** The life of one object from its creation to its end, with given strikes at given effects. */
+/** The life of one object, and of what it makes, from its creation to its end, with given strikes at given effects. */
 export function runLife(options: LifeOptions): Promise<LifeResult> {
   return new Life(options).run();
 }
@@ -66,7 +71,8 @@ class Life {
     const world = this.#world;
     const begin = world.now;
     this.#users.createAccount('Report');
-    this.#users.createInstance('a');
+    if (this.#options.subject === 'group') this.#users.createGroup('group', FIRST_LOAD);
+    else this.#users.createInstance('a');
     world.startProcess();
     for (const act of this.#options.acts)
       world.scheduler.after(act.second * SECOND, () => this.#userActs(act));
@@ -95,7 +101,8 @@ class Life {
   #isOver(): boolean {
     if (this.#invariants.violations.length > 0) return true;
     const { contracts } = this.#world.market.store.current().tables;
-    return this.#users.names().length === 0 && Object.keys(contracts).length === 0;
+    const left = [...this.#users.names(), ...this.#users.groupNames(), ...Object.keys(contracts)];
+    return left.length === 0;
   }
 
   #fate(call: Parameters<FateOf>[0]): Fate {

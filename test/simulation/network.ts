@@ -16,7 +16,7 @@ export interface Fate {
   readonly loseRequest?: boolean;
   /** The server acts, but its answer never arrives. */
   readonly loseResponse?: boolean;
-  /** The server acts a second time, that much later. */
+  /** The server acts a second time, that much later, unless it refused. */
   readonly duplicateAfterMs?: number;
   /** The caller's connection breaks at once, the server acts that much later. */
   readonly lateMs?: number;
@@ -89,15 +89,20 @@ class OneCall {
     }
     if (fate.lateMs !== undefined) scheduler.after(fate.requestMs, () => fail(broken(true)));
     scheduler.after(fate.lateMs ?? fate.requestMs, () => {
-      void this.#arrive(server).then((response) => this.#answer(response, resolve, fail), fail);
+      void this.#arrive(server).then((response) => {
+        this.#repeat(response.status);
+        this.#answer(response, resolve, fail);
+      }, fail);
     });
-    const { duplicateAfterMs } = fate;
-    if (duplicateAfterMs !== undefined) {
-      scheduler.after(
-        fate.requestMs + duplicateAfterMs,
-        () => void this.#arrive(server).then(drop, () => {}),
-      );
-    }
+  }
+
+  /** Whoever repeats calls on the way does so for want of a good answer: a refusal is one, and ends the matter. */
+  #repeat(status: number): void {
+    const { scheduler, server } = this.#options;
+    const { duplicateAfterMs } = this.#fate;
+    const isRefusal = status >= 400 && status < 500;
+    if (duplicateAfterMs === undefined || isRefusal) return;
+    scheduler.after(duplicateAfterMs, () => void this.#arrive(server).then(drop, () => {}));
   }
 
   #arrive(server: Transport): Promise<TransportResponse> {

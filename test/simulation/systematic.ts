@@ -1,9 +1,9 @@
-import { type LifeResult, runLife, type UserAct } from './life.ts';
+import { type LifeResult, runLife, type Subject, type UserAct } from './life.ts';
 import { type Effect, type Strike, strikesOn } from './plan.ts';
 
 /** A plan that was run: which strikes at which effects. */
 export interface Planned {
-  readonly life: string;
+  readonly life: LifeName;
   readonly strikes: readonly (readonly [number, Strike])[];
   readonly effects: readonly Effect[];
   readonly result: LifeResult;
@@ -30,15 +30,40 @@ export interface Coverage {
   pairs: { covered: number; total: number };
 }
 
-/** All that the desired-state table knows: replaced, stopped, started, deleted. */
-const LONG_LIFE: readonly UserAct[] = [
-  { second: 150, what: 'image', act: (users) => users.setImage('a', 'example/work:2') },
-  { second: 330, what: 'stop', act: (users) => users.setPowerState('a', 'Stopped') },
-  { second: 400, what: 'start', act: (users) => users.setPowerState('a', 'Running') },
-  { second: 500, what: 'delete', act: (users) => users.delete('a') },
-];
-/** From the purchase to the release, for pairs. */
-const SHORT_LIFE: readonly UserAct[] = [{ second: 90, what: 'delete', act: (users) => users.delete('a') }];
+interface LifeStory {
+  readonly subject: Subject;
+  readonly acts: readonly UserAct[];
+}
+
+const LIVES = {
+  /** All that the desired-state table knows: replaced, stopped, started, deleted. */
+  long: {
+    subject: 'instance',
+    acts: [
+      { second: 150, what: 'image', act: (users) => users.setImage('a', 'example/work:2') },
+      { second: 330, what: 'stop', act: (users) => users.setPowerState('a', 'Stopped') },
+      { second: 400, what: 'start', act: (users) => users.setPowerState('a', 'Running') },
+      { second: 500, what: 'delete', act: (users) => users.delete('a') },
+    ],
+  },
+  /** Two workers, three, none of them lost sight of when the group goes. */
+  group: {
+    subject: 'group',
+    acts: [
+      { second: 120, what: 'load', act: (users) => users.setLoad('group', 250) },
+      { second: 240, what: 'delete', act: (users) => users.deleteGroup('group') },
+    ],
+  },
+  /** From the purchase to the release, for pairs. */
+  short: {
+    subject: 'instance',
+    acts: [{ second: 90, what: 'delete', act: (users) => users.delete('a') }],
+  },
+} as const satisfies Readonly<Record<string, LifeStory>>;
+
+type LifeName = keyof typeof LIVES;
+/** Lives whose every effect is struck by itself. */
+const SINGLES: readonly LifeName[] = ['long', 'group'];
 
 /**
  * Strikes every effect of a recorded, unfaulted life with every fault it can meet, one per plan; then every
@@ -46,31 +71,34 @@ const SHORT_LIFE: readonly UserAct[] = [{ second: 90, what: 'delete', act: (user
  */
 export async function runSystematic(options: SystematicOptions): Promise<Coverage> {
   const coverage: Coverage = { singles: { covered: 0, total: 0 }, pairs: { covered: 0, total: 0 } };
-  await runSingles(options, coverage);
+  for (const life of SINGLES) await runSingles(options, life, coverage);
   if (options.pairs) await runPairs(options, coverage);
   return coverage;
 }
 
-async function recorded(life: string, acts: readonly UserAct[]): Promise<readonly Effect[]> {
-  const { violations, effects } = await runLife({ strikes: new Map(), acts, keepTrace: false });
+function live(life: LifeName, strikes: ReadonlyMap<number, Strike>, keepTrace = false): Promise<LifeResult> {
+  return runLife({ ...LIVES[life], strikes, keepTrace });
+}
+
+async function recorded(life: LifeName): Promise<readonly Effect[]> {
+  const { violations, effects } = await live(life, new Map());
   if (violations.length > 0) throw new Error(`the unfaulted ${life} life breaks ${violations[0]?.invariant}`);
   return effects;
 }
 
 async function runSingles(
   { onPlan, goOn, measure = unmeasured }: SystematicOptions,
+  life: LifeName,
   coverage: Coverage,
 ): Promise<void> {
-  const effects = await recorded('long', LONG_LIFE);
+  const effects = await recorded(life);
   const points = pointsOf(effects);
-  coverage.singles.total = points.length;
+  coverage.singles.total += points.length;
   for (const point of points) {
     if (!goOn()) return;
-    const result = await measure(() =>
-      runLife({ strikes: new Map([point]), acts: LONG_LIFE, keepTrace: false }),
-    );
+    const result = await measure(() => live(life, new Map([point])));
     if (result.struck.has(point[0])) coverage.singles.covered += 1;
-    onPlan({ life: 'long', strikes: [point], effects, result });
+    onPlan({ life, strikes: [point], effects, result });
   }
 }
 
@@ -78,7 +106,7 @@ async function runPairs(
   { onPlan, goOn, measure = unmeasured }: SystematicOptions,
   coverage: Coverage,
 ): Promise<void> {
-  const effects = await recorded('short', SHORT_LIFE);
+  const effects = await recorded('short');
   const points = pointsOf(effects);
   const pairs = points.flatMap((first) =>
     points.filter((second) => second[0] > first[0]).map((second) => [first, second] as const),
@@ -86,9 +114,7 @@ async function runPairs(
   coverage.pairs.total = pairs.length;
   for (const strikes of pairs) {
     if (!goOn()) return;
-    const result = await measure(() =>
-      runLife({ strikes: new Map(strikes), acts: SHORT_LIFE, keepTrace: false }),
-    );
+    const result = await measure(() => live('short', new Map(strikes)));
     if (strikes.every(([index]) => result.struck.has(index))) coverage.pairs.covered += 1;
     onPlan({ life: 'short', strikes, effects, result });
   }
@@ -98,8 +124,16 @@ function pointsOf(effects: readonly Effect[]): readonly (readonly [number, Strik
   return effects.flatMap((effect) => strikesOn(effect).map((strike) => [effect.index, strike] as const));
 }
 
+const isLifeName = (name: string): name is LifeName => name in LIVES;
+
 /** Runs one plan again and keeps its story. */
-export function replayPlan({ life, strikes }: Pick<Planned, 'life' | 'strikes'>): Promise<LifeResult> {
-  const acts = life === 'long' ? LONG_LIFE : SHORT_LIFE;
-  return runLife({ strikes: new Map(strikes), acts, keepTrace: true });
+export function replayPlan({
+  life,
+  strikes,
+}: {
+  readonly life: string;
+  readonly strikes: Planned['strikes'];
+}): Promise<LifeResult> {
+  if (!isLifeName(life)) throw new Error(`${life}: there are the lives ${Object.keys(LIVES).join(', ')}`);
+  return live(life, new Map(strikes), true);
 }
