@@ -6,6 +6,8 @@ import {
   gpuInstanceResource,
   MACHINE_FINALIZER,
 } from '../../src/api/v1alpha1/names.ts';
+import { endpointSliceResource, serviceResource } from '../../src/controllers/gpu-instance/publish.ts';
+import { secretResource } from '../builders/running-operator.ts';
 import { until } from '../builders/until.ts';
 import {
   conditionOf,
@@ -161,3 +163,24 @@ test('scenario 72: what a pipeline applies and what we write belong to different
 interface Managed {
   readonly managedFields?: readonly { readonly manager: string; readonly fieldsV1: object }[];
 }
+
+test('children that somebody deleted are made again when their object is asked to be looked at', async () => {
+  const bench = shared();
+  const ports = [{ name: 'http', containerPort: 8080 }];
+  await running(bench, 'parent', { ports, service: { enabled: true } });
+  const { namespace } = bench;
+  const children = [
+    [secretResource, 'parent-connection'],
+    [serviceResource, 'parent'],
+    [endpointSliceResource, 'parent-direct'],
+  ] as const;
+  for (const [resource, name] of children) await bench.kube.delete(resource, { namespace, name });
+  const at = new Date().toISOString();
+  await patchInstance(bench, { metadata: { annotations: { [annotations.requestedAt]: at } } }, 'parent');
+  await until('all of them are there again', async () => {
+    const found = await Promise.all(
+      children.map(([resource, name]) => bench.kube.get(resource, { namespace, name })),
+    );
+    return found.every((child) => child !== undefined);
+  });
+});
