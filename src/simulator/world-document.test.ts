@@ -56,6 +56,7 @@ describe('/sim/world', () => {
     [{ users: [{ name: 'x' }] }, /numeric id/],
     [{ offers: [{ id: 1 }] }, /offers 1: machineId is missing/],
     [{ hosts: [{ id: 1 }] }, /list of machines/],
+    [{ contracts: [{ id: 5 }] }, /cannot go on/],
     [{ settings: { boot: { speed: 1 } } }, /settings\.boot\.speed/],
     [{ settings: { boot: { scale: 'fast' } } }, /settings\.boot\.scale must be a number/],
   ])('%j is refused with its place', async (document, reason) => {

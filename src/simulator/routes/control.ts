@@ -1,12 +1,15 @@
+import { advance } from '../advance.ts';
+import { advanceSteps } from '../advance-steps.ts';
 import { faultRow, isEndpoint, readFault } from '../faults/fault-book.ts';
 import { applyWorldFault, endOutage } from '../faults/world-faults.ts';
 import { FAULTS, faultEntry, isWorldFault } from '../faults.ts';
+import { instanceJson } from '../instances/instance-row.ts';
 import { ledger } from '../ledger.ts';
 import { badRequest, Refusal } from '../refusal.ts';
 import { numberField, stringField } from '../request-body.ts';
 import { BOTH, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import type { SimulatedTime } from '../simulated-time.ts';
-import type { ActiveFault } from '../world.ts';
+import type { ActiveFault, World } from '../world.ts';
 import { readWorld, worldJson } from '../world-document.ts';
 import type { WorldStore } from '../world-store.ts';
 import { tfaControlRoutes } from './tfa-control.ts';
@@ -115,6 +118,22 @@ function showWorld(ctx: RouteContext): Reply {
 
 /** Tables and settings of the document take the place of those of the world; what it leaves out stays. */
 function putWorld(ctx: RouteContext, store: WorldStore): Reply {
-  store.replace(readWorld(ctx.world, ctx.body));
+  const world = readWorld(ctx.world, ctx.body);
+  tryOut(world);
+  store.replace(world);
   return SUCCESS;
+}
+
+/** Rows of a table that was empty have nothing to be compared with: what cannot be shown or go on is refused. */
+function tryOut(world: World): void {
+  try {
+    const later = advance(world, world.now + 1000, advanceSteps);
+    ledger(later);
+    for (const contract of Object.values(later.tables.contracts)) {
+      instanceJson(contract, { world: later, profile: 'public' });
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw badRequest(`A market of this document cannot go on; is a field of a row missing? (${why})`);
+  }
 }
