@@ -222,6 +222,7 @@ class Draw {
       { labels: { tier: 'applied', more: 'yes' } },
       { annotations: { note: 'applied' } },
     ]);
+    if (plural === 'secrets') return { metadata, data: { k: 'YQ==' } };
     if (plural === 'leases') return { metadata, spec: { holderIdentity: 'z' } };
     if (plural !== 'gpuinstances') return { metadata };
     const required = appliesWhole ? { image: 'example/a:1', offers: [{ maxPricePerHour: '0.50' }] } : {};
