@@ -32,9 +32,9 @@ const GROUP = `${HEAD}  expectedPerf: "100"\n${TEMPLATE}`;
 const LOAD = 'seconds,load\n0,0\n20,50\n300,50\n';
 
 /** Runs the command as a shell does. */
-async function run(...args: readonly string[]) {
+async function run(args: readonly string[], signal = new AbortController().signal) {
   const [stdout, stderr, stdin] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  const context = { stdout, stderr, stdin, env: {}, signal: new AbortController().signal };
+  const context = { stdout, stderr, stdin, env: {}, signal };
   const exitCode = await runCommand(simulateEpg, args, { calledAs: 'gpu-rent', context }).catch(
     (error: unknown) => {
       const { lines, exitCode: failed } = describeFailure(error);
@@ -56,7 +56,7 @@ interface Files {
 async function simulate({ group = GROUP, trace = LOAD, workers, output = 'json' }: Files) {
   const more = workers === undefined ? [] : ['--workers', file('workers.yaml', workers)];
   const files = ['-f', file('group.yaml', group), '--trace', file('load.csv', trace)];
-  return run(...files, ...more, '-o', output);
+  return run([...files, ...more, '-o', output]);
 }
 
 const COLUMNS = 'seconds,load,hot,cold,ready,wantedHot,wantedTotal,queueSeconds,rejected,dollars';
@@ -113,6 +113,19 @@ workers:
     const { stdout } = await simulate({ trace: 'seconds,load,hot,cold\n0,150,2,1\n10,150\n' });
     const [first] = JSON.parse(stdout.split('\n')[0] ?? '') as readonly Record<string, number>[];
     expect(first).toMatchObject({ hot: 2, ready: 2 });
+  });
+
+  test('Ctrl-C ends a long replay', async () => {
+    const files = [
+      '-f',
+      file('group.yaml', GROUP),
+      '--trace',
+      file('load.csv', 'seconds,load\n0,9\n90000,9\n'),
+    ];
+    const stop = new AbortController();
+    stop.abort(new Error('stopped'));
+    const { exitCode, stdout } = await run(files, stop.signal);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
   });
 
   test.each<Files & { readonly says: string; readonly title: string }>([
@@ -228,7 +241,7 @@ workers:
     },
     { args: ['-f', 'x', '--trace', 'y', '-o', 'xml'], says: 'Allowed choices are table, json, csv, svg.' },
   ])('$args is a usage error', async ({ args, says }) => {
-    const { exitCode, stderr } = await run(...args);
+    const { exitCode, stderr } = await run(args);
     expect(stderr).toContain(says);
     expect(exitCode).toBe(2);
   });

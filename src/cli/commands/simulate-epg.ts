@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Tick } from '../../controllers/endpoint-group/what-if/outcome.ts';
 import type { Outcome, WhatIf } from '../../controllers/endpoint-group/what-if/replay.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
@@ -36,11 +37,26 @@ export const simulateEpg: Command = {
   async run(input, context) {
     const { name, whatIf, note } = await readWhatIf(input, context);
     if (note !== undefined) context.stderr.write(`${note}\n`);
-    const { replay } = await import('../../controllers/endpoint-group/what-if/replay.ts');
-    context.stdout.write(await shown(replay(whatIf), textOption(input.options, '--output'), name));
+    const outcome = await replayed(whatIf, context.signal);
+    context.stdout.write(await shown(outcome, textOption(input.options, '--output'), name));
     return 0;
   },
 };
+
+/** So many ticks are a small part of a second: Ctrl-C ends a replay of a month as well. */
+const TICKS_AT_ONCE = 1000;
+
+async function replayed(whatIf: WhatIf, signal: AbortSignal): Promise<Outcome> {
+  const { replayTicks } = await import('../../controllers/endpoint-group/what-if/replay.ts');
+  const ticks = replayTicks(whatIf);
+  for (let count = 1; ; count += 1) {
+    const step = ticks.next();
+    if (step.done) return step.value;
+    if (count % TICKS_AT_ONCE > 0) continue;
+    await setImmediate();
+    signal.throwIfAborted();
+  }
+}
 
 interface Question {
   readonly name: string;

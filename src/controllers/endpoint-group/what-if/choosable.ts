@@ -1,6 +1,6 @@
 import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts';
 import { parseDuration } from '../../../lib/duration.ts';
-import type { ChoosableWorker } from '../choose-workers.ts';
+import type { ChoosableWorker } from '../plan.ts';
 import { usualPerf } from '../usual-perf.ts';
 import { type Fleet, type FleetWorker, isServing } from './fleet.ts';
 
