@@ -67,6 +67,13 @@ describe('the operations page, typed as it is written', () => {
     expect(await machine()).toBe(before);
   });
 
+  test('upgrade: definitions go to the chart of their own, and the machine runs on', async () => {
+    const before = await machine();
+    await type(under('Upgrade')[2]);
+    await becomesReady();
+    expect(await machine()).toBe(before);
+  });
+
   test('disaster recovery: a lost identity comes back from the backup, and machines are known again', async () => {
     const before = await machine();
     await type(under('Disaster recovery')[0]);
