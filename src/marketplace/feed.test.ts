@@ -265,6 +265,21 @@ describe('a feed of pages, where the whole list is gone', () => {
     feed.stop();
   });
 
+  test('a token that comes twice ends the reading at once, not after a thousand pages', async () => {
+    let pages = 0;
+    const { clock, feed } = setUp({
+      list: async () => Promise.reject(failure('gone')),
+      page: async () => {
+        pages += 1;
+        return { instances: [], nextToken: 'again', found: 0, total: 0 };
+      },
+    });
+    feed.start();
+    await clock.advance(0);
+    feed.stop();
+    expect(pages).toBe(2);
+  });
+
   test('accepts a machine that came or went between two pages', async () => {
     const totals = [30, 29];
     const { clock, feed } = setUp({
