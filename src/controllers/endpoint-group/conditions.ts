@@ -3,10 +3,10 @@ import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars } from '../../lib/money.ts';
 import type { WantedCondition } from '../../runtime/conditions.ts';
 import type { ScalingDecision } from './autoscale.ts';
-import type { Choice } from './choose-workers.ts';
 import type { Counts } from './counts.ts';
 import type { EndpointProblem } from './endpoints.ts';
 import type { LoadView } from './load/view.ts';
+import type { Choice } from './plan.ts';
 import type { Observed } from './types.ts';
 
 /** Everything that conditions speak about. */

@@ -1,5 +1,5 @@
 import type { MicroDollars } from '../../lib/money.ts';
-import type { ChoosableWorker } from './choose-workers.ts';
+import type { ChoosableWorker } from './plan.ts';
 import type { ScalingOptions } from './targets.ts';
 import { isFull } from './targets.ts';
 import type { Worker } from './worker.ts';

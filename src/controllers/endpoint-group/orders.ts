@@ -1,6 +1,6 @@
 import { formatExactTime } from '../../lib/rfc3339.ts';
-import type { Change } from './choose-workers.ts';
 import type { LoadView } from './load/view.ts';
+import type { Change } from './plan.ts';
 import type { Action, EventNote, WorkerOrder } from './types.ts';
 import type { Worker } from './worker.ts';
 

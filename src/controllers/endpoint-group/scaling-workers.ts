@@ -1,8 +1,8 @@
 import type { EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
 import { parseDuration } from '../../lib/duration.ts';
 import { type MicroDollars, parseDollars } from '../../lib/money.ts';
-import type { ChoosableWorker } from './choose-workers.ts';
 import type { LoadView, WorkerLoad } from './load/view.ts';
+import type { ChoosableWorker } from './plan.ts';
 import { isOldTemplate } from './template.ts';
 import { median, usualPerf } from './usual-perf.ts';
 import type { Worker } from './worker.ts';
