@@ -12,7 +12,7 @@ import { LeakWatch } from './oracle/leaks.ts';
 import { MachineWatch } from './oracle/machines.ts';
 import { PaceWatch } from './oracle/pace.ts';
 import { type Purchase, readPurchase } from './oracle/purchase.ts';
-import { nameOf, Scene, type SceneOptions, type Violation } from './oracle/scene.ts';
+import { keyOf, nameOf, Scene, type SceneOptions, type Violation } from './oracle/scene.ts';
 import { loggedText, SecretWatch } from './oracle/secrets.ts';
 import { TruthWatch } from './oracle/truth.ts';
 import { type Waste, WasteMeter } from './oracle/waste.ts';
@@ -170,7 +170,8 @@ export class Invariants {
   async checkMemory(): Promise<void> {
     const gone = this.#scene.gone.filter(({ at }) => this.#scene.now - at > FORGET_WITHIN_MS);
     if (gone.length === 0) return;
-    const names = gone.flatMap(({ uid, key }) => [uid, key]);
+    const standing = new Set([...this.#scene.objects.values(), ...this.#scene.groups.values()].map(keyOf));
+    const names = gone.flatMap(({ uid, key }) => (standing.has(key) ? [uid] : [uid, key]));
     for (const name of await rememberedNames(names)) {
       this.#scene.broken('I13', `${name} is gone, and a process still remembers it`);
     }

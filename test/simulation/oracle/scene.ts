@@ -132,4 +132,6 @@ export class Scene {
 
 export const nameOf = (object: JsonObject): string => String(metadataOf(object)['name']);
 
-const keyOf = (object: JsonObject): string => `${String(metadataOf(object)['namespace'])}/${nameOf(object)}`;
+/** namespace/name, by which caches know an object; another may have it later. */
+export const keyOf = (object: JsonObject): string =>
+  `${String(metadataOf(object)['namespace'])}/${nameOf(object)}`;
