@@ -1,0 +1,32 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { REPOSITORY } from '../../scripts/generate/artifact.ts';
+import { catalog } from '../../src/cli/catalog.ts';
+
+const names = new Set(
+  catalog.flatMap(({ entries }) => entries.flatMap(({ name, aliases = [] }) => [name, ...aliases])),
+);
+/** The page of the commands itself is made from the catalogue. */
+const PAGES = globSync(['*.md', 'docs/**/*.md', 'charts/*/README.md'], { cwd: REPOSITORY }).filter(
+  (page) => page !== 'docs/reference/commands.md',
+);
+
+/** What stands behind `gpu-rent` where a page shows a command: in code, at the begin of a line or in backticks. */
+function commandsIn(page: string): readonly string[] {
+  const text = readFileSync(join(REPOSITORY, page), 'utf8');
+  const shown = text.matchAll(/(?:^\$? ?|`)(?:kubectl )?gpu-rent ([a-z][a-z-]*(?: [a-z][a-z-]*)?)/gm);
+  return [...shown].map(([, words = '']) => words);
+}
+
+const isKnown = (words: string): boolean => names.has(words) || names.has(words.split(' ')[0] ?? '');
+
+test('every command of gpu-rent that a page shows is one', () => {
+  expect(PAGES.flatMap(commandsIn).length).toBeGreaterThan(50);
+  const unknown = PAGES.flatMap((page) =>
+    commandsIn(page)
+      .filter((words) => !isKnown(words))
+      .map((words) => `${page}: gpu-rent ${words}`),
+  );
+  expect(unknown).toEqual([]);
+});
