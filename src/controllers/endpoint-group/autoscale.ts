@@ -112,11 +112,11 @@ export function autoscale(input: ScalingInput): ScalingDecision {
   const load = inPanic ? Math.max(measured.load, measured.burstLoad) : measured.load;
   const capacities = capacitiesFor(options, { ...measured, load, waiting: input.waiting });
   const held = holdCapacities(input, capacities);
-  const wanted = wantedHot(input, { capacities, held, load: measured.load });
+  const counts = countsFor(input, capacities, held);
+  const wanted = wantedHot(input, { capacities, held, counts, load: measured.load });
   const hot = limitHot(input, { ...wanted, inPanic });
-  const needs = needsOf(input, capacities, wanted.hot);
-  const heldTotal = totalCount(input.workers, held.total, input.perf);
-  const pooled = Math.max(heldTotal, options.coldWorkers, hot.hot, wanted.hot);
+  const needs = needsOf(input, counts, wanted.hot);
+  const pooled = Math.max(counts.keptTotal, options.coldWorkers, hot.hot, wanted.hot);
   const total = limitTotal(input, pooled, hot.hot);
   return {
     terms: {
@@ -148,14 +148,32 @@ function measure({ now, history, times, workers }: ScalingInput): Measured {
   };
 }
 
+/** Workers for the capacities of now, and for those that the down window keeps. */
+interface CountsFor {
+  readonly hot: number;
+  readonly total: number;
+  readonly keptHot: number;
+  readonly keptTotal: number;
+}
+
+/** Each capacity is counted once: with unequal workers that is a search for the cheapest set. */
+function countsFor({ workers, perf }: ScalingInput, now: Capacities, held: Held): CountsFor {
+  const hot = hotCount(workers, now.hot, perf);
+  const total = totalCount(workers, now.total, perf);
+  return {
+    ...{ hot, total },
+    keptHot: held.hot === now.hot ? hot : hotCount(workers, held.hot, perf),
+    keptTotal: held.total === now.total ? total : totalCount(workers, held.total, perf),
+  };
+}
+
 function needsOf(
-  { replicas, workers, perf, options }: ScalingInput,
-  capacities: Capacities,
+  { replicas, options }: ScalingInput,
+  counts: CountsFor,
   wantedHotCount: number,
 ): Pick<ScalingTerms, 'hotNeed' | 'totalNeed'> {
-  const hotNeed = replicas ?? hotCount(workers, capacities.hot, perf);
-  const pooled = totalCount(workers, capacities.total, perf);
-  return { hotNeed, totalNeed: Math.max(pooled, options.coldWorkers, hotNeed, wantedHotCount) };
+  const hotNeed = replicas ?? counts.hot;
+  return { hotNeed, totalNeed: Math.max(counts.total, options.coldWorkers, hotNeed, wantedHotCount) };
 }
 
 /** A burst: twice the ready capacity asked for, or work without any capacity, or every ready worker full. */
@@ -197,17 +215,17 @@ interface WantedHot {
 interface Needed {
   readonly capacities: Capacities;
   readonly held: Held;
+  readonly counts: CountsFor;
   readonly load: number;
 }
 
 /** Load or replicas through the down window, then the rules about zero. */
 function wantedHot(input: ScalingInput, needed: Needed): WantedHot {
-  const { workers, perf, replicas } = input;
-  const { capacities, held } = needed;
+  const { replicas } = input;
+  const { held, counts } = needed;
   if (replicas !== undefined && held.replicas !== undefined)
     return { hot: held.replicas, rule: held.replicas > replicas ? 'DownWindow' : 'Replicas' };
-  const now = hotCount(workers, capacities.hot, perf);
-  const kept = hotCount(workers, held.hot, perf);
+  const { hot: now, keptHot: kept } = counts;
   if (kept === 0) return atZero(input);
   if (kept > now && now < input.options.maxWorkers)
     return { hot: kept, rule: input.wakeAsked && now === 0 ? 'Wake' : 'DownWindow' };
