@@ -4,22 +4,32 @@ import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts'
 import { gpuInstanceResource, type KindNames, marketplaceAccountResource } from '../api/v1alpha1/names.ts';
 import type { KubeObject, Resource } from '../runtime/kube-object.ts';
 import type { ClusterSession } from './cluster-session.ts';
-import { notFound } from './command-error.ts';
+import { failed, notFound } from './command-error.ts';
 import { shownName } from './object-name.ts';
+import { GROUP_VERSION, INSTALL_DEFINITIONS, servedKinds } from './served-kinds.ts';
 
 /** Any object of ours. */
 export type OurObject = GpuInstance | EndpointGroup | MarketplaceAccount;
 
 /** The object, or exit code 3. */
 export async function getObject<T extends OurObject>(
-  { kube, namespace }: Pick<ClusterSession, 'kube' | 'namespace'>,
+  cluster: ClusterSession,
   resource: KindNames,
   name: string,
 ): Promise<T> {
+  const { kube, namespace } = cluster;
   const object = await kube.get<KubeObject>(resource, { namespace, name });
   if (object) return object as T;
-  throw notFound(
-    `There is no ${shownName(resource, name)} in namespace ${namespace}.`,
+  throw await absent(cluster, resource, name);
+}
+
+/** Why an object cannot be found: it is not there, or the cluster does not even know its kind. */
+export async function absent(cluster: ClusterSession, resource: KindNames, name: string): Promise<Error> {
+  const served = await servedKinds(cluster);
+  if (!served.includes(resource.plural))
+    return failed(`The cluster serves no ${resource.plural} (${GROUP_VERSION}).`, INSTALL_DEFINITIONS);
+  return notFound(
+    `There is no ${shownName(resource, name)} in namespace ${cluster.namespace}.`,
     `kubectl get ${resource.plural} -A shows those there are; -n names another namespace.`,
   );
 }
@@ -30,7 +40,7 @@ export function accountOf(
   { spec, metadata }: GpuInstance,
 ): Promise<MarketplaceAccount> {
   const namespace = spec.accountRef.namespace ?? metadata.namespace ?? cluster.namespace;
-  return getObject({ kube: cluster.kube, namespace }, marketplaceAccountResource, spec.accountRef.name);
+  return getObject({ ...cluster, namespace }, marketplaceAccountResource, spec.accountRef.name);
 }
 
 /** Instances of a namespace, or of all. */

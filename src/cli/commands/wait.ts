@@ -2,9 +2,10 @@ import { sleep, systemClock } from '../../lib/clock.ts';
 import { isKubeError } from '../../runtime/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube-object.ts';
 import { ageText } from '../amounts.ts';
+import { absent } from '../cluster-objects.ts';
 import { withCluster } from '../cluster-session.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { failed, notFound, timedOut, usageError } from '../command-error.ts';
+import { failed, timedOut, usageError } from '../command-error.ts';
 import { conditionHolds, type Judged, type Progress, progressOf } from '../kstatus.ts';
 import { parseObject, shownName } from '../object-name.ts';
 import { parseTime, textOption } from '../option-values.ts';
@@ -43,7 +44,7 @@ export const waitCommand: Command = {
     const took = await withCluster(input, context, (cluster) => {
       const look = () =>
         cluster.kube.get<Judged & KubeObject>(resource, { namespace: cluster.namespace, name });
-      const missing = `There is no ${shown} in namespace ${cluster.namespace}.`;
+      const missing = () => absent(cluster, resource, name);
       return waitFor({ look, goal, shown, missing, timeoutMs, progress }, context);
     }).finally(() => progress.clear());
     await createOutput(input, context).changed([
@@ -105,7 +106,7 @@ interface Waiting {
   readonly look: () => Promise<Judged | undefined>;
   readonly goal: Goal;
   readonly shown: string;
-  readonly missing: string;
+  readonly missing: () => Promise<Error>;
   readonly timeoutMs: number;
   readonly progress: { say(text: string): void };
 }
@@ -128,7 +129,7 @@ async function waitFor(
       .catch((error: unknown) => (looks === 0 ? Promise.reject(error) : unlessPassing(error)));
     const took = systemClock.monotonic() - begun;
     if (judged === 'reached') return took;
-    if (judged === 'hopeless') throw notFound(missing, 'It has to be there before it can be waited for.');
+    if (judged === 'hopeless') throw await missing();
     const message = judged.state === 'Current' ? 'It is as its spec says, and not so.' : judged.message;
     if (judged.state === 'Failed')
       throw failed(`${shown} is stalled: ${message}`, `gpu-rent status ${shown} tells more.`);

@@ -1,13 +1,18 @@
-import { GROUP, VERSION } from '../../api/v1alpha1/names.ts';
+import {
+  endpointGroupResource,
+  gpuInstanceResource,
+  marketplaceAccountResource,
+} from '../../api/v1alpha1/names.ts';
 import { readBody } from '../../marketplace/read-body.ts';
 import type { ClusterSession } from '../cluster-session.ts';
+import { GROUP_VERSION, INSTALL_DEFINITIONS, servedKinds } from '../served-kinds.ts';
 import { type Check, type Finding, ok, warning, wrong } from './check.ts';
 import { clockFinding } from './clock.ts';
 import { operatorChecks } from './operator-checks.ts';
 import { rightsChecks } from './rights-checks.ts';
 
 const MOST_BYTES = 1_000_000;
-const INSTALL = 'Install the definitions: helm upgrade --install, or kubectl apply -f crds/.';
+const OUR_KINDS = [gpuInstanceResource, endpointGroupResource, marketplaceAccountResource];
 
 /** The cluster, the definitions, rights, and the operator in it. */
 export function clusterChecks(cluster: ClusterSession): readonly Check[] {
@@ -50,17 +55,9 @@ async function apiServerClock(cluster: ClusterSession): Promise<Finding> {
 }
 
 async function definitionsServed(cluster: ClusterSession): Promise<Finding> {
-  const { status, value } = await getJson(cluster, `/apis/${GROUP}/${VERSION}`);
-  if (status === 404) return wrong(`${GROUP}/${VERSION} is not served.`, INSTALL);
-  const names = servedNames(value);
-  const missing = ['gpuinstances', 'endpointgroups', 'marketplaceaccounts'].filter(
-    (name) => !names.includes(name),
-  );
-  if (missing.length > 0) return wrong(`Not served: ${missing.join(', ')}.`, INSTALL);
-  return ok(`${GROUP}/${VERSION} with all three kinds`);
-}
-
-function servedNames(value: unknown): readonly string[] {
-  if (typeof value !== 'object' || value === null || !('resources' in value)) return [];
-  return Array.isArray(value.resources) ? value.resources.map(({ name }: { name: string }) => name) : [];
+  const served = await servedKinds(cluster);
+  if (served.length === 0) return wrong(`${GROUP_VERSION} is not served.`, INSTALL_DEFINITIONS);
+  const missing = OUR_KINDS.filter(({ plural }) => !served.includes(plural)).map(({ plural }) => plural);
+  if (missing.length > 0) return wrong(`Not served: ${missing.join(', ')}.`, INSTALL_DEFINITIONS);
+  return ok(`${GROUP_VERSION} with all three kinds`);
 }
