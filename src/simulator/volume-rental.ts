@@ -2,7 +2,7 @@ import type { Volume, VolumeKind, VolumeListing } from './account-rows.ts';
 import { creditMicros } from './ledger.ts';
 import { badRequest, Refusal } from './refusal.ts';
 import { callerOf, type RouteContext } from './route.ts';
-import { freeGB } from './volumes.ts';
+import { freeGB } from './volume-space.ts';
 
 /* Renting a volume, by itself or together with an instance; from then on it is billed until it is deleted. */
 

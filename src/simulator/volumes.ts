@@ -4,6 +4,7 @@ import type { JsonObject } from './json.ts';
 import { compareColumns, comparison } from './market/search.ts';
 import type { SearchQuery } from './market/search-query.ts';
 import { Refusal } from './refusal.ts';
+import { freeGB } from './volume-space.ts';
 import type { Column, Contract, Machine, Offer, World } from './world.ts';
 
 /* Disk volumes and the hosts' ask listings they are rented from (specification 2.1, 3.2, 4.1). PURE. */
@@ -11,12 +12,6 @@ import type { Column, Contract, Machine, Offer, World } from './world.ts';
 /** A listing is active while a volume rented from it exists. */
 export function isActive(world: World, listingId: number): boolean {
   return Object.values(world.tables.volumes).some((volume) => volume.listingId === listingId);
-}
-
-/** GB of a listing that nobody rents. */
-export function freeGB(world: World, listing: VolumeListing): number {
-  const rented = Object.values(world.tables.volumes).filter(({ listingId }) => listingId === listing.id);
-  return listing.sizeGB - rented.reduce((sum, { sizeGB }) => sum + sizeGB, 0);
 }
 
 /** The listing that its host may unlist now, or the refusal in the words of specification 4.1. */

@@ -1,5 +1,6 @@
 import type { Json } from '../json.ts';
 import type { Settings } from '../settings.ts';
+import { freeGB, listingOn } from '../volume-space.ts';
 import type { Column, Offer, World } from '../world.ts';
 
 /*
@@ -56,6 +57,18 @@ function isRentedByCaller(offer: Offer, view: OfferView): boolean {
   return contract !== undefined && contract.userId === view.callerId;
 }
 
+/** The disk that can be rented as a volume beside the offer, all of it, and what it costs an hour. */
+function volumeOf(
+  offer: Offer,
+  { world }: OfferView,
+): { id: number; sizeGB: number; dph: number } | undefined {
+  const listing = listingOn(world, offer.machineId);
+  const sizeGB = listing ? freeGB(world, listing) : 0;
+  if (!listing || sizeGB <= 0) return undefined;
+  const monthly = listing.dollarsPerGBMonth * 1e6 * sizeGB;
+  return { id: listing.id, sizeGB, dph: dollars(monthly / world.settings.billing.hoursPerMonth) };
+}
+
 /** Columns that are computed; the name is the wire's. */
 export const COMPUTED: Readonly<Record<string, (offer: Offer, view: OfferView) => Column>> = {
   id: (offer) => offer.id,
@@ -79,6 +92,9 @@ export const COMPUTED: Readonly<Record<string, (offer: Offer, view: OfferView) =
   rentable: isRentable,
   rented: isRentedByCaller,
   is_bid: (_offer, view) => view.pricing === 'bid',
+  avail_vol_ask_id: (offer, view) => volumeOf(offer, view)?.id ?? null,
+  avail_vol_dph: (offer, view) => volumeOf(offer, view)?.dph ?? null,
+  avail_vol_size: (offer, view) => volumeOf(offer, view)?.sizeGB ?? null,
 };
 
 const COMPUTED_NAMES = Object.keys(COMPUTED);

@@ -230,6 +230,25 @@ describe('renting volumes', () => {
     },
   );
 
+  test('an offer names the volume that can be rented beside it, with size and price', async () => {
+    const service = simulatedService();
+    const [volume] = await offers(service);
+    const wanted = { machine_id: { eq: volume.machine_id }, limit: 1 };
+    const beside = async () => (await service.call('POST /api/v0/bundles/', wanted)).body.offers[0];
+    expect(await beside()).toMatchObject({
+      avail_vol_ask_id: volume.id,
+      avail_vol_size: volume.disk_space,
+      avail_vol_dph: expect.closeTo((volume.storage_cost * volume.disk_space) / 730, 4),
+    });
+    await service.call('PUT /api/v0/volumes/', { id: volume.id, size: volume.disk_space });
+    expect((await beside()).avail_vol_ask_id).toBeNull();
+    const without = { avail_vol_ask_id: { eq: null }, limit: 100 };
+    const { body } = await service.call('POST /api/v0/bundles/', without);
+    expect(body.offers.some((row: { machine_id: number }) => row.machine_id === volume.machine_id)).toBe(
+      true,
+    );
+  });
+
   test('the ids of a clone are also known as source and dest', async () => {
     const service = simulatedService();
     const [first, second] = await offers(service);

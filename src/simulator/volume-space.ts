@@ -1,0 +1,29 @@
+import type { VolumeListing } from './account-rows.ts';
+import { rowsOf } from './remembered.ts';
+import type { World } from './world.ts';
+
+/* What of a host's listed disk is for rent, and where. PURE. */
+
+/** GB of a listing that nobody rents. */
+export function freeGB(world: World, listing: VolumeListing): number {
+  let free = listing.sizeGB;
+  for (const { listingId, sizeGB } of rowsOf(world.tables.volumes)) {
+    if (listingId === listing.id) free -= sizeGB;
+  }
+  return free;
+}
+
+/** Listings by machine, for as long as nobody writes the table. */
+const byMachine = new WeakMap<readonly VolumeListing[], ReadonlyMap<number | null, VolumeListing>>();
+
+/** The disk that is listed on a machine; undefined where there is none. */
+export function listingOn(world: World, machineId: number): VolumeListing | undefined {
+  const listings = rowsOf(world.tables.volumeListings);
+  let known = byMachine.get(listings);
+  if (known === undefined) {
+    const local = listings.filter(({ kind }) => kind === 'local');
+    known = new Map(local.map((listing) => [listing.machineId, listing]));
+    byMachine.set(listings, known);
+  }
+  return known.get(machineId);
+}
