@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { row } from '../../test/builders/observed.ts';
 import { observed } from '../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import type { FeedEvent } from '../marketplace/feed-event.ts';
 import type { Instance } from '../marketplace/instance.ts';
 import { newIdentity } from '../ownership/identity.ts';
@@ -36,8 +37,8 @@ const list = (rows: readonly Instance[]): FeedEvent => ({
   list: { begunAt: 0, endedAt: 1, rows: new Map(rows.map((each) => [each.id, each])) },
 });
 
-function watch(objects: readonly AccountObject[]) {
-  const { account } = observed();
+function watch(objects: readonly AccountObject[], status?: MarketplaceAccount['status']) {
+  const account = { ...observed().account, ...(status && { status }) };
   let changes = 0;
   const options = {
     account,
@@ -70,6 +71,24 @@ describe('the breaker of an account', () => {
   test('stays closed where people deleted the objects, or where the machines are being replaced', () => {
     expect(afterMassEnd({ deleting: true })).toBe('closed');
     expect(afterMassEnd({ leaving: true })).toBe('closed');
+  });
+});
+
+describe('a process that starts anew', () => {
+  test('scenario 61: finds the breaker as the account remembers it', () => {
+    const breaker = { open: true, since: '2026-11-20T12:00:00Z', newlyBad: 5 };
+    const { watched } = watch([], { breaker } as MarketplaceAccount['status']);
+    expect(watched.breaker()).toMatchObject({ type: 'open', newlyBad: 5 });
+    watched.closeBreaker();
+    expect(watched.breaker().type).toBe('closed');
+  });
+
+  test.each([
+    [true, 'echoed'],
+    [false, 'notEchoed'],
+  ] as const)('remembers whether labels come back: %s', (labelsEchoed, expected) => {
+    const { watched } = watch([], { labelsEchoed } as MarketplaceAccount['status']);
+    expect(watched.labelEcho()).toBe(expected);
   });
 });
 

@@ -44,6 +44,7 @@ function situation(
     readonly calls?: Calls;
     readonly ticketUsable?: boolean;
     readonly laterMs?: number;
+    readonly startRefused?: boolean;
     /** How long the call may take, by its intent. */
     readonly callMs?: number;
   } = {},
@@ -70,7 +71,12 @@ function situation(
     login: LOGIN,
     client: { instances },
     feed: { lookNow() {} },
-    tickets: { requestStart: () => ({ type: 'permitted' }) },
+    tickets: {
+      requestStart: () =>
+        options.startRefused
+          ? { type: 'refused', reason: 'AccountLimitReached', message: 'no room', retryAfterMs: 10_000 }
+          : { type: 'permitted' },
+    },
     foldDeparted: () => Promise.resolve(done.push('folded')),
     recordRetained: () => Promise.resolve(done.push('retained')),
   };
@@ -277,4 +283,18 @@ describe('letting go', () => {
     expect(sent).toEqual(['label 1']);
     expect(done).toEqual([]);
   });
+});
+
+test('a start that the account has no room for is not sent, and says so', async () => {
+  const { ports, sent, receipt } = situation({ startRefused: true });
+  const start: Action = { type: 'start', instanceId: 1, pricePerHour: 500_000 };
+  expect(await act({ observed: given(), action: start, receipt }, ports)).toMatchObject({
+    type: 'failed',
+    after: {
+      type: 'retry',
+      afterMs: 10_000,
+      refusal: { reason: 'AccountLimitReached', detail: 'no room' },
+    },
+  });
+  expect(sent).toEqual([]);
 });

@@ -9,6 +9,7 @@ import {
   intent,
   machineOf,
   offer,
+  row,
   time,
 } from '../../../test/builders/observed.ts';
 import { outline } from '../../../test/builders/outline.ts';
@@ -202,6 +203,16 @@ test('a machine that this object let go of is not taken back by its label (23)',
 
 describe('an adoption', () => {
   table([
+    [
+      'does not begin while the object is paused',
+      {
+        spec: { offers: undefined, adopt: { instanceId: 1 }, paused: true },
+        facts: { adoption: 'Unlabelled' },
+        list: { adoptTarget: { row: row({ id: 1 }), ownership: { type: 'unlabelled' } } },
+        finalizers: [],
+      },
+      { rule: 'paused', phase: 'Paused', says: 'Paused' },
+    ],
     [
       'is refused in a namespace that the account does not allow',
       {
