@@ -49,11 +49,11 @@ const STEP_SECONDS = 1;
 const BEGIN = 10 * defaultTimes.longMs;
 
 /**
- * Replays an offered load through the core with simulated queues, boots and wakes. A group without workers begins
- * without a past; one with workers has had the load of the first row until then, and an operator just started anew.
- * Pure: the same gives the same.
+ * Replays an offered load through the core with simulated queues, boots and wakes, tick by tick. A group without
+ * workers begins without a past; one with workers has had the load of the first row until then, and an operator just
+ * started anew. Pure: the same gives the same.
  */
-export function replay(whatIf: WhatIf): Outcome {
+export function* replayTicks(whatIf: WhatIf): Generator<Tick, Outcome> {
   const plan = planOf(whatIf);
   const [{ seconds: from }] = whatIf.trace.points;
   const end = whatIf.trace.points.at(-1)?.seconds ?? from;
@@ -64,8 +64,17 @@ export function replay(whatIf: WhatIf): Outcome {
     const { tick, next } = oneTick(state, plan, from + index * TICK_SECONDS);
     ticks.push(tick);
     state = next;
+    yield tick;
   }
   return { ticks, summary: summaryOf(ticks, count * TICK_SECONDS, state) };
+}
+
+/** The whole replay at once. */
+export function replay(whatIf: WhatIf): Outcome {
+  const ticks = replayTicks(whatIf);
+  let step = ticks.next();
+  while (!step.done) step = ticks.next();
+  return step.value;
 }
 
 /** What stays the same from tick to tick. */
