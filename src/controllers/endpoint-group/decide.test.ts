@@ -194,6 +194,23 @@ describe('figures that do not come, or cannot be true', () => {
   });
 });
 
+describe('a worker that is silent while others report', () => {
+  const floor = groupObject({ minLoad: '150' });
+  const both = [worker('a'), worker('b')];
+
+  test('counts as no capacity once it should have reported, and another one is rented', () => {
+    expect(decide(observe({ group: floor, workers: both, book: reports(['a', 'b']) })).actions).toEqual([]);
+    const decision = decide(observe({ group: floor, workers: both, book: reports(['a']) }));
+    expect(kinds(decision)).toEqual(['create']);
+    expect(decision.status.autoscaling).toMatchObject({ capacity: '100', hot: 3 });
+  });
+
+  test('is waited for after it has become ready', () => {
+    const fresh = [worker('a'), worker('b', { readySince: NOW - 89 * SECOND })];
+    expect(decide(observe({ group: floor, workers: fresh, book: reports(['a']) })).actions).toEqual([]);
+  });
+});
+
 describe('workers of another template', () => {
   const older = { templateHash: 'v1:0000000000000000' };
 

@@ -218,12 +218,23 @@ describe('slow workers', () => {
     expect(late).toEqual([]);
   });
 
-  test('that never answer are given up after their time-out, and are asked once at a time', async () => {
-    const { read, late, problem, sent } = bench(() => 'silent');
+  test('that never answer are given up after their time-out', async () => {
+    const { read, late, problem } = bench(() => 'silent');
     expect(await read()).toBe(100);
     expect(late).toEqual([1100]);
     expect(problem()?.detail).toContain('it did not answer within 3000 ms');
+  });
+});
+
+describe('a worker that has not answered yet', () => {
+  test('is not asked a second time meanwhile', async () => {
+    const { read, sent } = bench(() => 'silent');
+    const patient = groupObject({ load: { type: 'HTTPPull', httpPull: { timeout: '8s' } } });
+    await read(patient);
+    await read(patient);
     expect(sent).toHaveLength(1);
+    await read(patient);
+    expect(sent).toHaveLength(2);
   });
 });
 
