@@ -243,6 +243,16 @@ describe('a burst of rentals under the marketplace’s pace', () => {
     expect((uids.length - 1) / allowed).toBeGreaterThan(0.97);
   });
 
+  test('a place that becomes free goes to who has waited longest, not to who asks first', async () => {
+    const tickets = office(true);
+    const first = ticketOf(tickets.request(ask('a', 1)));
+    expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'Pacing' });
+    expect(tickets.request(ask('c', 3))).toMatchObject({ reason: 'Pacing' });
+    first.settle({ rented: false });
+    expect(tickets.request(ask('c', 3))).toMatchObject({ reason: 'Pacing' });
+    expect(tickets.request(ask('b', 2)).type).toBe('ticket');
+  });
+
   test('who does not come back loses its turn and holds nobody up', async () => {
     const tickets = office(true);
     ticketOf(tickets.request(ask('a', 1))).settle({ rented: false });

@@ -102,6 +102,13 @@ describe('the record of a purchase', () => {
     });
   });
 
+  test('is remembered, in case someone takes the annotation away', async () => {
+    const { ports, memory } = situation();
+    const { observed, decision } = purchase();
+    await record(observed, decision, ports);
+    expect(memory.intent).toMatchObject({ uid: UID, attempt: 1, offer: 100 });
+  });
+
   test('gives the receipt that a rent needs, with the ticket', async () => {
     const { ports } = situation();
     const { observed, decision } = purchase();

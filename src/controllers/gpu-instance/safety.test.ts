@@ -201,6 +201,26 @@ test('a machine that this object let go of is not taken back by its label (23)',
   expect(outline(decide(given(situation)))).toMatchObject({ rule: 'old-machine-listed' });
 });
 
+describe('an answered rental', () => {
+  const rented = {
+    attempt: 1,
+    instanceId: 1,
+    answeredAt: at(-300),
+    offer: offer(),
+    offerIndex: 0,
+    pricePerHour: 500_000,
+    specHash: undefined,
+    image: undefined,
+  };
+  table([
+    [
+      'whose result is on record is not saved again over a later one',
+      held({}, { memory: { rented } }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+  ]);
+});
+
 describe('an adoption', () => {
   table([
     [
