@@ -194,10 +194,10 @@ export const endpointGroupDefinition: KindDefinition = {
     { name: 'Hot', type: 'integer', jsonPath: '.status.hot', description: 'Workers that run' },
     { name: 'Cold', type: 'integer', jsonPath: '.status.cold', description: 'Workers that can be woken' },
     {
-      name: 'Workers',
+      name: 'Serving',
       type: 'integer',
       jsonPath: '.status.ready',
-      description: 'Workers that are published',
+      description: 'Hot workers that are ready and published',
     },
     { name: 'Load', type: 'string', jsonPath: '.status.load', description: 'Work that arrives per second' },
     {
