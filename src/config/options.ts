@@ -215,8 +215,8 @@ export const OPTIONS = {
   kubeConnections: {
     value: wholeNumber(1, 1024),
     placeholder: 'number',
-    description: 'connections to the API server',
-    defaultValue: '64',
+    description: 'most connections to the API server; each watch holds one, and each costs memory',
+    defaultValue: '24',
   },
   shutdownGrace: {
     value: durationValue(0, HOUR),
