@@ -52,7 +52,7 @@ export interface Report {
  */
 export function withReport(book: LoadBook, report: Report): LoadBook {
   const { reporter, record, at, times } = report;
-  const before = basisOf(book.reporters.get(reporter), at);
+  const before = book.reporters.get(reporter);
   const spanMs = spanOf(before, report);
   if (before && spanMs === 0) return book;
   const amount = amountOf(record.arrived, { before: before?.record.arrived, spanMs });
@@ -67,12 +67,7 @@ export function withReport(book: LoadBook, report: Report): LoadBook {
   };
 }
 
-/** A report of a time that has not come yet was made before our clock was set back: it is no basis. */
-function basisOf(before: Reporter | undefined, at: number): Reporter | undefined {
-  return before && before.at <= at ? before : undefined;
-}
-
-/** A rate speaks for the tick before it as well. */
+/** A rate speaks for the tick before it as well. Negative where our clock was set back: that report is a base alone. */
 function spanOf(before: Reporter | undefined, { record, at, times }: Report): number {
   if (before) return at - before.at;
   return record.arrived.type === 'rate' ? times.tickMs : 0;
