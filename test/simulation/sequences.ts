@@ -29,6 +29,10 @@ const EDITED_FOR = 60;
 /** Replacements and backoffs may stand between an edit and the old state. */
 const BACK_WITHIN = 900;
 const GONE_WITHIN = 600;
+/** A group also drains workers, and keeps for ten minutes what it once needed. */
+const GROUP_BACK_WITHIN = 2400;
+/** Needs one worker. */
+const GROUP_LOAD = 50;
 
 /**
  * Every edit that the CRD schema of a kind allows or refuses, on a running object: change, change back, delete
@@ -41,25 +45,62 @@ export async function runSequences({
   measure = (run) => run(),
 }: SequencesOptions): Promise<void> {
   const world = new SimulatedWorld({ seed, keepTrace: false, fate: () => ({ requestMs: 2, responseMs: 2 }) });
-  for (const [plural, name] of [
-    ['gpuinstances', 'a'],
-    ['marketplaceaccounts', 'default'],
-  ] as const) {
+  for (const subject of SUBJECTS) {
+    const { plural } = subject;
     const schema = world.kube.kind(plural).schema ?? {};
     for (const edit of editsOf(objectAt(objectAt(schema, 'properties'), 'spec'))) {
       if (!goOn()) return;
+      if (keepsMachines(subject, edit)) continue;
       const text = `${plural} spec.${edit.path.join('.')} = ${JSON.stringify(edit.value)}`;
-      const result = await measure(() => new Sequence({ seed, edit, plural, name }).run());
+      const result = await measure(() => new Sequence({ seed, edit, subject }).run());
       onSequence({ name: text, result });
     }
   }
 }
 
+/** Workers that such a template made leave their machines behind when they are replaced, as it says. */
+function keepsMachines({ plural }: Subject, { path, value }: Edit): boolean {
+  return plural === 'endpointgroups' && path.at(-1) === 'deletionPolicy' && value !== 'Destroy';
+}
+
+/** What is edited, and what has to be well beside it. */
+interface Subject {
+  readonly plural: string;
+  readonly name: string;
+  /** The object that uses machines: it is ready before and after, and deleted at the end. */
+  readonly user: { readonly plural: string; readonly name: string };
+  readonly create: (users: Users) => void;
+  readonly remove: (users: Users) => void;
+  readonly isGone: (users: Users) => boolean;
+  readonly backWithin: number;
+}
+
+const OF_AN_INSTANCE = {
+  user: { plural: 'gpuinstances', name: 'a' },
+  create: (users: Users) => users.createInstance('a'),
+  remove: (users: Users) => users.delete('a'),
+  isGone: (users: Users) => users.names().length === 0,
+  backWithin: BACK_WITHIN,
+};
+
+const SUBJECTS: readonly Subject[] = [
+  { plural: 'gpuinstances', name: 'a', ...OF_AN_INSTANCE },
+  { plural: 'marketplaceaccounts', name: 'default', ...OF_AN_INSTANCE },
+  {
+    plural: 'endpointgroups',
+    name: 'g',
+    user: { plural: 'endpointgroups', name: 'g' },
+    create: (users) => users.createGroup('g', GROUP_LOAD),
+    remove: (users) => users.deleteGroup('g'),
+    isGone: (users) => users.groupNames().length === 0 && users.names().length === 0,
+    backWithin: GROUP_BACK_WITHIN,
+  },
+];
+
 interface SequenceOptions {
   readonly seed: number;
   readonly edit: Edit;
-  readonly plural: string;
-  readonly name: string;
+  readonly subject: Subject;
 }
 
 /** How an object stands, without what moves by itself or counts replacements. */
@@ -87,18 +128,19 @@ class Sequence {
 
   async run(): Promise<SequenceResult> {
     const world = this.#world;
+    const { subject } = this.#options;
     this.#users.createAccount('Report');
-    this.#users.createInstance('a');
+    subject.create(this.#users);
     world.startProcess();
     await this.#until(READY_WITHIN, () => this.#isReady());
     const before = this.#standing();
     this.#change();
     await this.#until(EDITED_FOR, () => false);
     this.#changeBack(before);
-    await this.#until(BACK_WITHIN, () => this.#isReady() && sameStanding(before, this.#standing()));
+    await this.#until(subject.backWithin, () => this.#isReady() && sameStanding(before, this.#standing()));
     this.#compare(before);
-    this.#users.delete('a');
-    await this.#until(GONE_WITHIN, () => this.#users.names().length === 0);
+    subject.remove(this.#users);
+    await this.#until(GONE_WITHIN, () => subject.isGone(this.#users));
     this.#invariants.checkConverged();
     return {
       violations: this.#invariants.violations,
@@ -119,20 +161,21 @@ class Sequence {
     }
   }
 
-  #object(plural = this.#options.plural, name = this.#options.name): JsonObject {
+  #object({ plural, name }: { readonly plural: string; readonly name: string }): JsonObject {
     const kind = this.#world.kube.kind(plural);
     return this.#world.kube.writes.read({ kind, namespace: NAMESPACE, name }) ?? {};
   }
 
   #isReady(): boolean {
-    const conditions = listAt(objectAt(this.#object('gpuinstances', 'a'), 'status'), 'conditions');
+    const conditions = listAt(objectAt(this.#object(this.#options.subject.user), 'status'), 'conditions');
     return conditions.some((each) => isObject(each) && each['type'] === 'Ready' && each['status'] === 'True');
   }
 
   #standing(): Standing {
-    const conditions = listAt(objectAt(this.#object(), 'status'), 'conditions').filter(isObject);
+    const object = this.#object(this.#options.subject);
+    const conditions = listAt(objectAt(object, 'status'), 'conditions').filter(isObject);
     return {
-      spec: this.#object()['spec'],
+      spec: object['spec'],
       conditions: conditions.map((each) => `${each['type']}=${each['status']} ${each['reason']}`).sort(),
     };
   }
@@ -150,7 +193,7 @@ class Sequence {
   }
 
   #write(change: (spec: JsonObject) => JsonObject): Failure | undefined {
-    const { plural, name } = this.#options;
+    const { plural, name } = this.#options.subject;
     const kind = this.#world.kube.kind(plural);
     try {
       this.#world.kube.writes.update(
