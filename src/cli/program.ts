@@ -28,6 +28,8 @@ export async function runProgram(
     const { complete } = await import('./completion/complete.ts');
     return complete(entries, args.slice(args[1] === '--' ? 2 : 1), context);
   }
+  if (args[0] === 'help' && args.length > 1)
+    return runProgram(program, [...args.slice(1), '--help'], context);
   const located = locate(entries, args);
   if (located.type !== 'command') return withoutCommand(program, args, { located, context });
   const { runCommand } = await import('./run-command.ts');
