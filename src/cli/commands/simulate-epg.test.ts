@@ -130,6 +130,11 @@ workers:
 
   test.each<Files & { readonly says: string; readonly title: string }>([
     { title: 'no YAML', group: 'a: [1\n', says: 'group.yaml:2: ' },
+    {
+      title: 'aliases that unfold without end',
+      group: `a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [${'*a,'.repeat(10)}]\nc: [${'*b,'.repeat(11)}]\n`,
+      says: 'group.yaml: Excessive alias count',
+    },
     { title: 'an empty group file', group: '', says: 'group.yaml:1: the file is empty' },
     {
       title: 'another kind',

@@ -1,4 +1,4 @@
-import { isMap, isNode, isSeq, LineCounter, parseAllDocuments } from 'yaml';
+import { type Document, isMap, isNode, isSeq, LineCounter, parseAllDocuments } from 'yaml';
 import { usageError } from '../command-error.ts';
 
 /** Where a value stands: keys and indexes from the top of a document. */
@@ -26,9 +26,19 @@ export function yamlSources(text: string, file: string): readonly YamlSource[] {
     .filter(({ contents }) => contents !== null)
     .map((document) => ({
       file,
-      value: document.toJS() as unknown,
+      value: plainValue(document, file),
       lineOf: (path) => lineAt(offsetOf(document.contents, path)),
     }));
+}
+
+/** Aliases that would unfold without end are refused by the parser only here. */
+function plainValue(document: Pick<Document, 'toJS'>, file: string): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw usageError(`${file}: ${message}.`, 'Write the values out in place of aliases.');
+  }
 }
 
 /** Where the field at a path begins; a field of a map begins with its name. */
