@@ -222,6 +222,8 @@ describe('what is done', () => {
     const { account } = observed();
     const first = observed({ account: { ...account, metadata: { ...account.metadata, finalizers: [] } } });
     expect(decide(first).needsFinalizer).toBe(true);
+    const unproven = { ...first, proof: { type: 'none' } as const };
+    expect(decide(unproven).needsFinalizer).toBe(false);
     expect(types(decide(first).actions)).toEqual(['keepKey', 'connect', 'setReadiness']);
     expect(decide(first).status.login).toMatchObject({ userId: 7, url: 'https://market.example' });
   });
