@@ -21,9 +21,7 @@ const headers = { authorization: 'Bearer k' };
 /** The simulator as a process of its own; resolves when it is ready. */
 async function start(file: string): Promise<{ url: string; child: ChildProcess }> {
   const script = `
-    import { simulatedService } from '../../test/builders/simulated-service.ts';
-import { addMethod } from '../../test/builders/tfa-account.ts';
-import { createSimulator } from ${JSON.stringify(new URL('./simulator.ts', import.meta.url).href)};
+    import { createSimulator } from ${JSON.stringify(new URL('./simulator.ts', import.meta.url).href)};
     import { openWorldFile } from ${JSON.stringify(new URL('./world-file.ts', import.meta.url).href)};
     const simulator = createSimulator({ apiKey: 'k', catalog: [{ id: 1 }, { id: 2 }], control: true,
       settings: { pauses: { scale: 0 } }, file: openWorldFile(${JSON.stringify(file)}) });

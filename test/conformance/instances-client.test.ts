@@ -168,7 +168,7 @@ async function change(
     case 'reboot':
       // Only what is meant to run can be rebooted.
       if (watched.isStopped)
-        expect((await failureOf(client.instances.reboot(id))).message).toContain('does not run');
+        expect((await failureOf(client.instances.reboot(id))).message).toContain('not_running');
       else await client.instances.reboot(id);
       return;
     default: {
