@@ -56,7 +56,12 @@ function run(folder: string, args: readonly string[], limitSeconds = 600): Promi
   });
 }
 
-async function bySimulation({ workspace, seconds, known }: JudgeOptions): Promise<Kill | undefined> {
+/** One that never ends shows so at once. */
+const SECONDS_WITHOUT_END = 10;
+
+async function bySimulation({ workspace, known, ...options }: JudgeOptions): Promise<Kill | undefined> {
+  const isEndless = known?.finding.type === 'noEnd';
+  const seconds = isEndless ? Math.min(SECONDS_WITHOUT_END, options.seconds) : options.seconds;
   const first = known ? [JSON.stringify(known.finding)] : [];
   const args = ['test/simulation/mutants/hunt.ts', String(seconds), ...first];
   const ended = await run(workspace.folder, args, Math.ceil(1.5 * seconds) + 20);
