@@ -224,6 +224,17 @@ describe('workers of another template', () => {
     expect(decision.status).toMatchObject({ phase: 'Updating', updated: 0 });
   });
 
+  test.each(['v0:0000000000000000', undefined])(
+    'stay where their hash, %s, says nothing about drift',
+    (hash) => {
+      const workers = [worker('a', { templateHash: hash }), worker('b', { templateHash: hash })];
+      const floor = groupObject({ minLoad: '150' });
+      const decision = decide(observe({ group: floor, workers, book: reports(['a', 'b']) }));
+      expect(decision.actions).toEqual([]);
+      expect(decision.status.updated).toBe(2);
+    },
+  );
+
   test('stay while a new one serves where no Service can lead to', () => {
     const hidden = worker('b', {
       object: workerObject('b', { status: { ...READY_AT, publicAddress: '10.0.0.8' } }),
