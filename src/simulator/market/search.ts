@@ -8,7 +8,7 @@ import type { Condition, Operator, SearchQuery } from './search-query.ts';
  * broken by offer id. PURE.
  */
 
-type Test = (offer: Offer, view: OfferView) => boolean;
+type Test = (offer: Offer, index: number, view: OfferView) => boolean;
 
 /** What rows of this search depend on. */
 export function viewOf(world: World, query: SearchQuery, callerId: number | undefined): OfferView {
@@ -17,26 +17,37 @@ export function viewOf(world: World, query: SearchQuery, callerId: number | unde
 
 /** The offers that a query finds, in its order and within its limit. */
 export function matching(query: SearchQuery, view: OfferView): readonly Offer[] {
-  const tests = query.conditions.map(testOf).filter((test) => test !== undefined);
-  const found = rowsOf(view.world.tables.offers).filter((offer) => passes(tests, offer, view));
+  const offers = rowsOf(view.world.tables.offers);
+  const tests = query.conditions.map((condition) => testOf(condition, offers));
+  const found = offers.filter((offer, index) => tests.every((test) => test(offer, index, view)));
   return firstInOrder(found, query, view);
 }
 
-function passes(tests: readonly Test[], offer: Offer, view: OfferView): boolean {
-  for (const test of tests) if (!test(offer, view)) return false;
-  return true;
-}
-
-/** Undefined for columns that no offer has: clients pass unknown fields on, and none is refused. */
-function testOf(condition: Condition): Test | undefined {
-  const { column, operator, operand } = condition;
+/** A column that no offer has is passed over: clients pass unknown fields on, and none is refused. */
+function testOf({ column, operator, operand }: Condition, offers: readonly Offer[]): Test {
   const compare = comparison(operator, operand);
   const computed = COMPUTED[column];
-  if (computed) return (offer, view) => compare(computed(offer, view));
-  return (offer) => {
-    const value = offer.columns[column];
+  if (computed) return (offer, _index, view) => compare(computed(offer, view));
+  const values = valuesOf(offers, column);
+  return (_offer, index) => {
+    const value = values[index];
     return value === undefined || compare(value);
   };
+}
+
+type Values = readonly (Column | undefined)[];
+
+/** Columns of offers that nothing changes, side by side: looking into each offer takes most of a search. */
+const known = new WeakMap<readonly Offer[], Map<string, Values>>();
+
+function valuesOf(offers: readonly Offer[], column: string): Values {
+  const columns = known.get(offers) ?? new Map<string, Values>();
+  const kept = columns.get(column);
+  if (kept) return kept;
+  const values = offers.map((offer) => offer.columns[column]);
+  // Names that clients make up are not worth keeping.
+  if (values.some((value) => value !== undefined)) known.set(offers, columns.set(column, values));
+  return values;
 }
 
 /** Whether a value passes a test. */
