@@ -84,7 +84,7 @@ describe('two operators', () => {
     expect(later.filter(({ what }) => /endpointgroups|endpointslices|gpuinstances$/.test(what))).toEqual([]);
   });
 
-  test('of which one acts on a copy without the newest workers make no worker twice', async () => {
+  test('of which one acts on a copy without the newest workers make no worker twice, and it finds them', async () => {
     let isDeaf = false;
     const life = new SimulatedGroup({
       fate: ({ machine, request }) =>
@@ -105,6 +105,7 @@ describe('two operators', () => {
     if (leader) life.world.crash(leader.machine, 'so that the deaf one leads');
     await life.pass(120);
     expect(names(life)).toHaveLength(3);
+    expect(life.status()).toMatchObject({ hot: 3, total: 3 });
     expect(life.rentals()).toBeLessThanOrEqual(3);
   });
 });
