@@ -44,7 +44,7 @@ export class Invariants {
 
   constructor(world: SimulatedWorld, options: SceneOptions) {
     this.#scene = new Scene(world, options);
-    this.#machines = new MachineWatch(this.#scene);
+    this.#machines = new MachineWatch(this.#scene, (purchase) => this.#brake.began(purchase));
     this.#attempts = new AttemptWatch(this.#scene);
     this.#waste = new WasteMeter(this.#scene);
     this.#brake = new BrakeWatch(this.#scene);
@@ -193,9 +193,7 @@ export class Invariants {
 
   #rentSent(body: string): void {
     const purchase = purchaseIn(body);
-    if (!purchase) return;
-    this.#attempts.rentSent(purchase);
-    this.#brake.rentSent(purchase);
+    if (purchase) this.#attempts.rentSent(purchase);
   }
 
   #destroySent(path: string): void {

@@ -1,7 +1,8 @@
 import type { Random } from '../../src/lib/random.ts';
+import type { Address } from './memory-kube/address.ts';
 import { Failure } from './memory-kube/failure.ts';
 import { type JsonObject, listAt, metadataOf, objectAt } from './memory-kube/json.ts';
-import { type Address, ownerUids } from './memory-kube/writes.ts';
+import { ownerUids } from './memory-kube/writes.ts';
 import { NAMESPACE, type SimulatedWorld } from './world.ts';
 
 /** What machines run that people rented themselves. */
@@ -96,6 +97,10 @@ export class Users {
 
   setPowerState(name: string, powerState: 'Running' | 'Stopped'): void {
     this.#editSpec(name, `powerState ${powerState}`, { powerState });
+  }
+
+  setBrake(name: string, maxPerHour: number): void {
+    this.#editSpec(name, `maxPerHour ${maxPerHour}`, { replacement: { maxPerHour } });
   }
 
   setImage(name: string, image: string): void {

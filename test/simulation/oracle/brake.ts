@@ -5,11 +5,11 @@ import { nameOf, type Scene } from './scene.ts';
 const HOUR_MS = 3_600_000;
 const INTENT = 'gpurental.dev/rental-intent';
 
-/** I9: no object rents more often than its brake allows. A purchase counts once, by its attempt. */
+/** I9: no object rents more often than its brake allows. What was refused is no rental. */
 export class BrakeWatch {
   readonly #scene: Scene;
-  /** When each attempt of an object was first sent, and first written down. */
-  readonly #sent = new Times();
+  /** When the machine of each attempt of an object began, and when the attempt was first written down. */
+  readonly #begun = new Times();
   readonly #recorded = new Times();
   #clockWrongAt = Number.NEGATIVE_INFINITY;
 
@@ -17,11 +17,12 @@ export class BrakeWatch {
     this.#scene = scene;
   }
 
-  rentSent({ uid, attempt }: Purchase): void {
+  /** A machine was rented. */
+  began({ uid, attempt }: Purchase): void {
     const object = this.#scene.objects.get(uid);
-    if (!this.#sent.note(uid, attempt, this.#scene.now) || !object || this.#scene.isHandled(uid)) return;
+    if (!this.#begun.note(uid, attempt, this.#scene.now) || !object || this.#scene.isHandled(uid)) return;
     if (this.#scene.now - this.#clockWrongAt < HOUR_MS) return;
-    const count = this.#sent.within(uid, this.#scene.now);
+    const count = this.#begun.within(uid, this.#scene.now);
     const most = brakeOf(object);
     if (count <= most) return;
     this.#scene.broken('I9', `${nameOf(object)} rented ${count} times within an hour, and may ${most} times`);

@@ -9,6 +9,7 @@ import {
   textAt,
 } from '../memory-kube/json.ts';
 import { BY_HAND } from '../users.ts';
+import type { Purchase } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
 /** How long a list may show what was (the operator's `--list-lag`). */
@@ -19,6 +20,7 @@ const LOOSE_OVERLAP_MS = 300_000;
 /** Watches machines come and go: I2 no double, I3 no foreign harm, I4 no lost work, I5 intent first, I7 not let go early. */
 export class MachineWatch {
   readonly #scene: Scene;
+  readonly #onRented: (purchase: Purchase) => void;
   readonly #seen = new Map<number, Contract>();
   readonly #foreign = new Map<number, string>();
   readonly #harmed = new Set<number>();
@@ -34,8 +36,9 @@ export class MachineWatch {
   readonly #notWorkingAt = new Map<number, number>();
   readonly #notWorking = new Set<number>();
 
-  constructor(scene: Scene) {
+  constructor(scene: Scene, onRented: (purchase: Purchase) => void) {
     this.#scene = scene;
+    this.#onRented = onRented;
   }
 
   isForeign(id: number): boolean {
@@ -97,6 +100,7 @@ export class MachineWatch {
       `contract ${contract.id} begins on host ${contract.hostId} (${purchase?.uid.slice(0, 4)} attempt ${purchase?.attempt})`,
     );
     if (!purchase) return;
+    this.#onRented(purchase);
     const { uid, attempt } = purchase;
     const owner = this.#scene.objects.get(uid);
     this.#boughtFor.set(contract.id, owner?.['spec']);
