@@ -6,8 +6,8 @@ import type { EndpointSliceObject } from '../../src/controllers/endpoint-group/s
 import { seededRandom } from '../../src/lib/random.ts';
 import type { TransportRequest } from '../../src/lib/transport.ts';
 import { ledger } from '../../src/simulator/ledger.ts';
+import type { Address } from '../simulation/memory-kube/address.ts';
 import { type JsonObject, metadataOf, objectAt } from '../simulation/memory-kube/json.ts';
-import type { Address } from '../simulation/memory-kube/writes.ts';
 import type { Fate } from '../simulation/network.ts';
 import { isEffect, nameOfCall } from '../simulation/plan.ts';
 import { Users } from '../simulation/users.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Address } from '../../../test/simulation/memory-kube/writes.ts';
+import type { Address } from '../../../test/simulation/memory-kube/address.ts';
 import {
   type Effect,
   fateOf,

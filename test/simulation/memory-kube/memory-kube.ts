@@ -1,6 +1,7 @@
 import type { Clock } from '../../../src/lib/clock.ts';
 import type { Random } from '../../../src/lib/random.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../../src/lib/transport.ts';
+import { type Address, targetOf } from './address.ts';
 import { Failure, failures } from './failure.ts';
 import { isObject, type JsonObject, metadataOf, objectAt, textAt, textOf } from './json.ts';
 import { apiVersionOf, BUILT_IN_KINDS, type Kind, kindsOfDefinition } from './kinds.ts';
@@ -9,7 +10,7 @@ import { Reapers } from './reapers.ts';
 import { fieldSelector, labelSelector } from './selectors.ts';
 import { Store } from './store.ts';
 import { Watch } from './watch.ts';
-import { type Address, targetOf, Writes } from './writes.ts';
+import { Writes } from './writes.ts';
 
 export interface MemoryKubeOptions {
   readonly clock: Clock;

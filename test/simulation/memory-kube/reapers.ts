@@ -1,8 +1,9 @@
 import type { Clock } from '../../../src/lib/clock.ts';
+import type { Address } from './address.ts';
 import { type JsonObject, metadataOf, textAt } from './json.ts';
 import type { Kind } from './kinds.ts';
 import type { Store } from './store.ts';
-import { type Address, ownerUids, type Writes } from './writes.ts';
+import { ownerUids, type Writes } from './writes.ts';
 
 export interface ReapersOptions {
   readonly store: Store;

@@ -1,6 +1,13 @@
 import type { Clock } from '../../../src/lib/clock.ts';
 import type { Random } from '../../../src/lib/random.ts';
-import { failures, STALE, type Target } from './failure.ts';
+import { type Address, type Preconditions, targetOf } from './address.ts';
+import {
+  refuseNewFinalizers,
+  requirePreconditions,
+  requireSameApplied,
+  requireSameIncarnation,
+} from './conditions-of-writes.ts';
+import { failures } from './failure.ts';
 import {
   type Applied,
   fieldsOf,
@@ -37,18 +44,6 @@ export interface WritesOptions {
   readonly namespaceKind: Kind;
 }
 
-export interface Address {
-  readonly kind: Kind;
-  readonly namespace: string | undefined;
-  readonly name: string;
-}
-
-export interface Preconditions {
-  readonly uid?: string | undefined;
-  readonly resourceVersion?: string | undefined;
-  readonly propagation?: string | undefined;
-}
-
 /** Computes the next state of an object from the one that stands; throws a `Failure` to refuse. */
 export type Change = (current: JsonObject) => JsonObject;
 
@@ -59,13 +54,6 @@ const SERVER_METADATA = [
   'deletionGracePeriodSeconds',
   'generation',
 ];
-
-export const targetOf = ({ kind, name }: Address): Target => ({
-  group: kind.group,
-  plural: kind.plural,
-  kind: kind.kind,
-  name,
-});
 
 /** Creates, updates and deletes with the API server's rules about versions, generations and finalizers. */
 export class Writes {
@@ -306,57 +294,6 @@ function withoutEmpty(metadata: JsonObject): JsonObject {
     if (listAt(kept, field).length === 0) delete kept[field];
   }
   return kept;
-}
-
-function refuseNewFinalizers(address: Address, current: JsonObject, next: JsonObject): void {
-  if (!metadataOf(current)['deletionTimestamp']) return;
-  const before = listAt(metadataOf(current), 'finalizers');
-  const added = listAt(metadataOf(next), 'finalizers').filter((finalizer) => !before.includes(finalizer));
-  if (added.length === 0) return;
-  throw failures.invalid(targetOf(address), [
-    `metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{${added
-      .map((finalizer) => JSON.stringify(finalizer))
-      .join(', ')}}`,
-  ]);
-}
-
-function requireSameIncarnation(address: Address, current: JsonObject, wanted: JsonObject): void {
-  const now = metadataOf(current);
-  const given = metadataOf(wanted);
-  const version = textAt(given, 'resourceVersion');
-  if (version && version !== now['resourceVersion']) throw failures.conflict(targetOf(address), STALE);
-  const uid = textAt(given, 'uid');
-  if (uid && uid !== now['uid']) {
-    throw failures.conflict(
-      targetOf(address),
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${String(now['uid'])}`,
-    );
-  }
-}
-
-/** An apply for another incarnation is a mistake in the object, not a conflict of writers. */
-function requireSameApplied(address: Address, current: JsonObject, patch: JsonObject): void {
-  const uid = textAt(metadataOf(patch), 'uid');
-  const is = String(metadataOf(current)['uid']);
-  if (uid === undefined || uid === is) return;
-  throw failures.invalid(targetOf(address), [
-    `metadata.uid: Invalid value: ${JSON.stringify(uid)}: field is immutable`,
-  ]);
-}
-
-function requirePreconditions(address: Address, current: JsonObject, preconditions: Preconditions): void {
-  const now = metadataOf(current);
-  const checks = [
-    { label: 'UID', given: preconditions.uid, is: now['uid'] },
-    { label: 'ResourceVersion', given: preconditions.resourceVersion, is: now['resourceVersion'] },
-  ];
-  for (const { label, given, is } of checks) {
-    if (given === undefined || given === is) continue;
-    throw failures.conflict(
-      targetOf(address),
-      `the ${label} in the precondition (${given}) does not match the ${label} in record (${String(is)}). The object might have been deleted and then recreated`,
-    );
-  }
 }
 
 /** Owner references of an object, by uid. */

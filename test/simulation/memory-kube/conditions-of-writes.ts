@@ -1,0 +1,61 @@
+import { type Address, type Preconditions, targetOf } from './address.ts';
+import { failures, STALE } from './failure.ts';
+import { type JsonObject, listAt, metadataOf, textAt } from './json.ts';
+
+/** While an object is being deleted its finalizers may only go. */
+export function refuseNewFinalizers(address: Address, current: JsonObject, next: JsonObject): void {
+  if (!metadataOf(current)['deletionTimestamp']) return;
+  const before = listAt(metadataOf(current), 'finalizers');
+  const added = listAt(metadataOf(next), 'finalizers').filter((finalizer) => !before.includes(finalizer));
+  if (added.length === 0) return;
+  throw failures.invalid(targetOf(address), [
+    `metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{${added
+      .map((finalizer) => JSON.stringify(finalizer))
+      .join(', ')}}`,
+  ]);
+}
+
+/** An update for another version or incarnation is a conflict of writers. */
+export function requireSameIncarnation(address: Address, current: JsonObject, wanted: JsonObject): void {
+  const now = metadataOf(current);
+  const given = metadataOf(wanted);
+  const version = textAt(given, 'resourceVersion');
+  if (version && version !== now['resourceVersion']) throw failures.conflict(targetOf(address), STALE);
+  const uid = textAt(given, 'uid');
+  if (uid && uid !== now['uid']) {
+    throw failures.conflict(
+      targetOf(address),
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${String(now['uid'])}`,
+    );
+  }
+}
+
+/** An apply for another incarnation is a mistake in the object, not a conflict of writers. */
+export function requireSameApplied(address: Address, current: JsonObject, patch: JsonObject): void {
+  const uid = textAt(metadataOf(patch), 'uid');
+  const is = String(metadataOf(current)['uid']);
+  if (uid === undefined || uid === is) return;
+  throw failures.invalid(targetOf(address), [
+    `metadata.uid: Invalid value: ${JSON.stringify(uid)}: field is immutable`,
+  ]);
+}
+
+/** A deletion for another version or incarnation is refused. */
+export function requirePreconditions(
+  address: Address,
+  current: JsonObject,
+  preconditions: Preconditions,
+): void {
+  const now = metadataOf(current);
+  const checks = [
+    { label: 'UID', given: preconditions.uid, is: now['uid'] },
+    { label: 'ResourceVersion', given: preconditions.resourceVersion, is: now['resourceVersion'] },
+  ];
+  for (const { label, given, is } of checks) {
+    if (given === undefined || given === is) continue;
+    throw failures.conflict(
+      targetOf(address),
+      `the ${label} in the precondition (${given}) does not match the ${label} in record (${String(is)}). The object might have been deleted and then recreated`,
+    );
+  }
+}
