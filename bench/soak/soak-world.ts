@@ -52,7 +52,7 @@ export class SoakWorld {
       random,
       catalog: options.instances * 6 + 500,
       apiKey: 'soak-key',
-      settings: { boot: { scale: 0.1 }, pauses: { scale: 0 } },
+      settings: { boot: { scale: 0.1 }, pauses: { scale: 0 }, billing: { initialCredit: 1e9 } },
     });
     this.#kube.store.onCommit(({ kind }) => {
       if (WATCHED.has(kind.plural)) this.watchEvents += 1;

@@ -112,8 +112,8 @@ const RULES: readonly BrakeRule[] = [
     reason: 'InsufficientCredit',
     stopsStarts: true,
     stops: ({ sums, limits }) => sums.credit !== undefined && sums.credit <= (limits.minCredit ?? 0),
-    message: ({ sums, limits }) =>
-      `The credit is $${formatDollars(sums.credit ?? 0)}; more than $${formatDollars(limits.minCredit ?? 0)} must remain.`,
+    // Without the credit itself: it moves by the second, and each object would be written anew with it.
+    message: ({ limits }) => `More than $${formatDollars(limits.minCredit ?? 0)} of credit must remain.`,
   },
   {
     reason: 'AccountLimitReached',

@@ -590,6 +590,24 @@ describe('a machine that is wanted running', () => {
       { rule: 'start-refused', phase: 'Stopped', says: 'InsufficientCredit', afterMs: 20_000 },
     ],
     [
+      'scenario 35: shows a refused start as refused while it is asked for again, so that nothing is written by trying',
+      held(
+        { actualStatus: 'stopped' },
+        {
+          status: { startRequestedAt: time(-9000) },
+          memory: { refusal: { reason: 'InsufficientCredit', detail: 'no' }, notBefore: at(0) },
+        },
+      ),
+      {
+        rule: 'start',
+        record: 'status',
+        phase: 'Stopped',
+        says: 'InsufficientCredit',
+        actions: ['start 1'],
+        afterMs: 120_000,
+      },
+    ],
+    [
       'is lost when it does not start in time',
       held({ actualStatus: 'stopped' }, { memory: { startAnsweredAt: at(-120) } }),
       replacing(1, 'CannotStart', 'start-timed-out', 'stopped'),

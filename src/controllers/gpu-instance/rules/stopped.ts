@@ -87,17 +87,23 @@ function startRefused(observed: Observed, held: Held<StateNamed<'stopped'>>): De
   });
 }
 
-/** Asks for the start until it is answered once; after that the machine has its time. */
+/**
+ * Asks for the start until it is answered once; after that the machine has its time. What was refused is shown as
+ * refused while it is asked for again: a status that turns with each try would be written for ever.
+ */
 function start(observed: Observed, held: Held<StateNamed<'stopped'>>): Decision {
   const fields = withRow(observed, held.state.row);
-  const { notBefore, startAnsweredAt } = observed.memory;
+  const { notBefore, startAnsweredAt, refusal } = observed.memory;
+  const machine = machineFinding(observed, held.state);
   const wait = notBefore - observed.steadyNow;
   const asks = wait <= 0 && startAnsweredAt === undefined;
   const answeredAt = startAnsweredAt ?? observed.steadyNow;
   const left = Math.max(1000, answeredAt + startTimeoutMs(observed) - observed.steadyNow);
   return decision({
     fields: { ...fields, startRequestedAt: fields.startRequestedAt ?? formatTime(observed.now) },
-    finding: { phase: 'Starting', reason: 'Starting', machine: machineFinding(observed, held.state) },
+    finding: refusal
+      ? { ...refusal, phase: 'Stopped', machine }
+      : { phase: 'Starting', reason: 'Starting', machine },
     actions: asks ? [startAction(observed, held)] : [],
     record: { type: 'status' },
     look: { afterMs: wait > 0 ? wait : left },
