@@ -4,9 +4,17 @@
  */
 import { close, runSuites, type Suite } from './suite.ts';
 
+/** Not the one of `make check`: other examples than those that always pass. */
+const PROPERTY_SEED = Math.floor(Date.now() / 1000);
+
 const PARTS: readonly Suite[] = [
   { name: 'check', command: ['npm', 'run', '--silent', 'check'], counts: 'exit' },
   { name: 'test', command: ['npm', 'run', '--silent', 'test'], counts: 'exit' },
+  {
+    name: `unit tests, properties from seed ${PROPERTY_SEED}`,
+    command: ['env', `PROPERTY_SEED=${PROPERTY_SEED}`, 'vitest', 'run', '--project', 'unit'],
+    counts: 'vitest',
+  },
   {
     name: 'simulation, systematic: every fault at every effect, and pairs',
     command: ['env', 'MODE=systematic', 'node', 'test/simulation/main.ts'],

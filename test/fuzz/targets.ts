@@ -96,7 +96,7 @@ function sameItems(text: string): void {
   splitter.end();
   const whole: unknown = JSON.parse(bytes.toString('utf8'));
   if (typeof whole !== 'object' || whole === null || !('items' in whole)) return;
-  if (Array.isArray(whole.items) && whole.items.every((item) => typeof item === 'object')) {
+  if (Array.isArray(whole.items) && whole.items.every((item) => typeof item === 'object' && item !== null)) {
     if (text.split('"items"').length === 2) deepStrictEqual(items, whole.items);
   }
 }
