@@ -192,3 +192,15 @@ test('flush waits for what is under way', async () => {
   ]);
   expect(flushed).toBe(true);
 });
+
+test('flush leaves no timer behind, and the next event sets it again', async () => {
+  const { clock, events, answer } = setUp();
+  events.record(event);
+  const flushed = events.flush();
+  await answer();
+  await flushed;
+  expect(clock.nextTimerMs()).toBeUndefined();
+  events.record(event);
+  await answer();
+  expect(clock.nextTimerMs()).toBeDefined();
+});

@@ -76,6 +76,8 @@ class SeriesRecorder implements EventRecorder {
   }
 
   async flush(): Promise<void> {
+    this.#sweep?.cancel();
+    this.#sweep = undefined;
     for (const [key, series] of this.#series) this.#writeSeries(key, series);
     await this.#writes;
   }

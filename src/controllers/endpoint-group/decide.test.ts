@@ -449,3 +449,17 @@ describe('the name of a new worker', () => {
     expect(workerName(group, 0)).toMatch(/^llm-[a-z0-9]{6}$/);
   });
 });
+
+describe('a ceiling on what a group may spend', () => {
+  const busy = { load: { type: 'Static', static: { load: '900' } }, minLoad: '900' };
+  const rented = (spec: object) =>
+    kinds(decide(observe({ group: groupObject({ ...busy, spreadBy: 'None', ...spec }) }))).filter(
+      (kind) => kind === 'create',
+    ).length;
+
+  test('leaves room for as many workers as it pays at the price that one may cost', () => {
+    expect(rented({})).toBeGreaterThan(3);
+    expect(rented({ maxSpendPerHour: '1.30' })).toBe(2);
+    expect(rented({ maxSpendPerHour: '0.50' })).toBe(0);
+  });
+});

@@ -19,13 +19,6 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     replace: 'const left = orphans || workers.length > 0 ? [] : workers;',
   },
   {
-    name: 'group-more-than-max',
-    loses: 'the most workers that a group may have',
-    file: `${GROUP}/decide.ts`,
-    find: '    maxWorkers: spec.maxWorkers,',
-    replace: '    maxWorkers: spec.maxWorkers + 5,',
-  },
-  {
     name: 'group-spends-on',
     loses: 'the ceiling of what a group may cost',
     file: `${GROUP}/decide.ts`,
