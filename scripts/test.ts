@@ -23,8 +23,8 @@ close(
     { name: 'helm', command: ['node', 'test/tools/main.ts'], counts: 'exit' },
     shared ? integration('integration tests', []) : halves,
     {
-      name: 'simulation, two minutes of seeds',
-      command: ['env', 'FIRST_SEED=1', 'MINUTES=2', 'node', 'test/simulation/main.ts'],
+      name: 'simulation, three minutes of seeds',
+      command: ['env', 'FIRST_SEED=1', 'MINUTES=3', 'node', 'test/simulation/main.ts'],
       counts: 'exit',
     },
     {
