@@ -17,6 +17,12 @@ describe('API keys (specification 2.5, 5)', () => {
     );
   });
 
+  test('a key needs no name (specification 5.1)', async () => {
+    const service = simulatedService();
+    const { body } = await service.call('POST /api/v0/auth/apikeys/', {});
+    expect(body).toMatchObject({ success: true, key: expect.any(String), name: '' });
+  });
+
   test('a deleted key answers a bare string and stops working', async () => {
     const service = simulatedService();
     const { body } = await service.call('POST /api/v0/auth/apikeys/', { name: 'ci', permissions: null });
@@ -35,7 +41,7 @@ describe('API keys (specification 2.5, 5)', () => {
     [{ permissions: { api: {} } }, 'invalid_permissions'],
     [{ permissions: { api: { misc: true } } }, 'invalid_permissions'],
     [{ permissions: 'all' }, 'invalid_permissions'],
-    [{ name: '' }, 'bad_request'],
+    [{ name: 5 }, 'bad_request'],
   ] as const)('%o is refused with %s', async ([change, error]) => {
     const { status, body } = await simulatedService().call('POST /api/v0/auth/apikeys/', {
       name: 'x',
@@ -116,7 +122,8 @@ describe('permissions (specification 5.3)', () => {
     const service = simulatedService();
     for (const held of categories) {
       const key = service.addKey({ permissions: scoped({ [held]: {} }) });
-      const { status } = await service.call(spec, spec.startsWith('GET') ? undefined : {}, { key });
+      const body = { permissions: scoped({ [held]: {} }) };
+      const { status } = await service.call(spec, spec.startsWith('GET') ? undefined : body, { key });
       expect({ held, isForbidden: status === 403 }).toEqual({ held, isForbidden: held !== category });
     }
   });

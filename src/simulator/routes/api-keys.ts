@@ -1,17 +1,17 @@
 import type { Json, JsonObject } from '../json.ts';
 import { Refusal } from '../refusal.ts';
-import { isObject, requiredString, stringField } from '../request-body.ts';
+import { isObject, stringField } from '../request-body.ts';
 import { type Caller, callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import type { ApiKey } from '../world.ts';
 import { endpoint } from './endpoint.ts';
 
-/* API keys (specification 2.5, 5): the secret is shown once, at creation. */
+/* API keys (specification 2.5, 5): the name is optional, the secret is shown once, at creation. */
 
 const noSuchKey = (id: string): Refusal => new Refusal(404, 'not_found', `There is no API key ${id}.`);
 
 function create(ctx: RouteContext): Reply {
   const caller = callerOf(ctx);
-  const name = requiredString(ctx.body, 'name');
+  const name = stringField(ctx.body, 'name') ?? '';
   const permissions = readPermissions(ctx.body.permissions);
   refuseWider(caller, permissions);
   const key = newKey(ctx, {
