@@ -12,7 +12,7 @@ Each mutant removes or weakens one safety step of the protocol in a copy of \`sr
 breaks a promise (I1 to I14 of [reliability.md](reliability.md)), or, where a schedule of three objects cannot show
 the loss, when a test that passes without it fails.
 
-\`node test/simulation/mutants/main.ts\` runs them all and writes this page; \`--only <name>\` one, \`--rotate 10\` ten,
+\`npx node test/simulation/mutants/main.ts\` runs them all and writes this page; \`--only <name>\` one, \`--rotate 10\` ten,
 others each day, \`--fresh\` searches anew instead of trying first what killed it before
 (\`test/simulation/mutants/kills.json\`). Seconds are those of the search, of processor time.
 
