@@ -174,8 +174,8 @@ export default defineConfig({
       ],
       excludeFiles: [
         '**/*.test.ts',
-        'src/runtime/undici-transport.ts',
-        'src/runtime/kube-config.ts',
+        'src/runtime/kube/undici-transport.ts',
+        'src/runtime/kube/kube-config.ts',
         'src/marketplace/transport.ts',
         'src/simulator/{main,http-server,real-clock}.ts',
       ],

@@ -7,7 +7,7 @@ import { systemClock } from '../src/lib/clock.ts';
 import { silentLogger } from '../src/lib/logger.ts';
 import { systemRandom } from '../src/lib/random.ts';
 import { createController, done } from '../src/runtime/controller.ts';
-import { createInformer } from '../src/runtime/informer.ts';
+import { createInformer } from '../src/runtime/list-watch/informer.ts';
 import {
   installWidgets,
   openWidgetClient,

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createTransport } from '../../src/runtime/undici-transport.ts';
+import { createTransport } from '../../src/runtime/kube/undici-transport.ts';
 
 export interface SocketFigures {
   readonly requests: number;

@@ -4,7 +4,7 @@ import {
   type EndpointSliceObject,
   endpointSliceResource,
 } from '../../src/controllers/endpoint-group/service.ts';
-import type { KubeClient } from '../../src/runtime/kube-client.ts';
+import type { KubeClient } from '../../src/runtime/kube/kube-client.ts';
 import { DEMO_NAMESPACE } from './stage.ts';
 
 /** A group as its status shows it at one time. */

@@ -4,10 +4,10 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { Secret } from '../../src/lib/secret.ts';
-import { tokenCredentials } from '../../src/runtime/credentials.ts';
-import { createKubeClient, type KubeClient } from '../../src/runtime/kube-client.ts';
-import type { KubeObject, Resource } from '../../src/runtime/kube-object.ts';
-import { createTransport } from '../../src/runtime/undici-transport.ts';
+import { tokenCredentials } from '../../src/runtime/kube/credentials.ts';
+import { createKubeClient, type KubeClient } from '../../src/runtime/kube/kube-client.ts';
+import type { KubeObject, Resource } from '../../src/runtime/kube/kube-object.ts';
+import { createTransport } from '../../src/runtime/kube/undici-transport.ts';
 import { type Cluster, startCluster } from '../../test/cluster/cluster.ts';
 import { type RunningProcess, startGpuRent } from './processes.ts';
 

@@ -1,7 +1,7 @@
 import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../src/api/v1alpha1/names.ts';
-import type { KubeClient } from '../../src/runtime/kube-client.ts';
-import type { KubeObject, Resource } from '../../src/runtime/kube-object.ts';
+import type { KubeClient } from '../../src/runtime/kube/kube-client.ts';
+import type { KubeObject, Resource } from '../../src/runtime/kube/kube-object.ts';
 
 /** What an observer of the cluster sees of one object at one time. */
 export interface Sighting {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { memoryCluster, refusedBy } from '../../test/builders/memory-cluster.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../api/v1alpha1/names.ts';
-import type { KubeObject } from '../runtime/kube-object.ts';
+import type { KubeObject } from '../runtime/kube/kube-object.ts';
 import { AccountRecords, withDeparted, withRetained } from './account-records.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');

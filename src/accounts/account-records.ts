@@ -2,9 +2,9 @@ import type { MarketplaceAccount, MarketplaceAccountStatus } from '../api/v1alph
 import { marketplaceAccountResource } from '../api/v1alpha1/names.ts';
 import { type Clock, sleep } from '../lib/clock.ts';
 import { formatDollars, parseDollars } from '../lib/money.ts';
-import type { KubeClient } from '../runtime/kube-client.ts';
-import { recordStatus } from '../runtime/record-status.ts';
-import { timestampOf } from '../runtime/timestamp.ts';
+import type { KubeClient } from '../runtime/kube/kube-client.ts';
+import { recordStatus } from '../runtime/writes/record-status.ts';
+import { timestampOf } from '../runtime/writes/timestamp.ts';
 import { monthName } from './account-object.ts';
 import type { DepartedObject, RetainedMachine } from './account-session.ts';
 

@@ -4,7 +4,7 @@ import type { Secret } from '../lib/secret.ts';
 import type { FeedEvent } from '../marketplace/feed-event.ts';
 import type { PurchaseConstants } from '../ownership/constants.ts';
 import type { Login } from '../ownership/login.ts';
-import type { KubeClient } from '../runtime/kube-client.ts';
+import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import type { AccountDirectory, AccountLookup } from './account-directory.ts';
 import type { AccountObject } from './account-object.ts';
 import { AccountRecords } from './account-records.ts';

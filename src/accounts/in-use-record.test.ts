@@ -3,8 +3,8 @@ import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { MACHINE_FINALIZER } from '../api/v1alpha1/names.ts';
 import { silentLogger } from '../lib/logger.ts';
-import type { KubeObject } from '../runtime/kube-object.ts';
-import type { Change } from '../runtime/object-store.ts';
+import type { KubeObject } from '../runtime/kube/kube-object.ts';
+import type { Change } from '../runtime/list-watch/object-store.ts';
 import { InUseRecord, type InUseRecordOptions } from './in-use-record.ts';
 
 const instance = (uid: string, finalizers: readonly string[] = []): GpuInstance =>

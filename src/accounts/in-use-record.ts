@@ -2,10 +2,10 @@ import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { IN_USE_RECORD, inUseKey, labels, MACHINE_FINALIZER, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { hasFinalizer } from '../runtime/finalizers.ts';
-import type { KubeClient } from '../runtime/kube-client.ts';
-import type { KubeObject, Resource } from '../runtime/kube-object.ts';
-import type { Change } from '../runtime/object-store.ts';
+import type { KubeClient } from '../runtime/kube/kube-client.ts';
+import type { KubeObject, Resource } from '../runtime/kube/kube-object.ts';
+import type { Change } from '../runtime/list-watch/object-store.ts';
+import { hasFinalizer } from '../runtime/writes/finalizers.ts';
 
 /** The part of an informer that the record follows. */
 export interface InstanceSource {

@@ -9,9 +9,9 @@ import {
   identityToData,
   newIdentity,
 } from '../ownership/identity.ts';
-import type { KubeClient } from '../runtime/kube-client.ts';
-import { isKubeError } from '../runtime/kube-error.ts';
-import type { KubeObject } from '../runtime/kube-object.ts';
+import type { KubeClient } from '../runtime/kube/kube-client.ts';
+import { isKubeError } from '../runtime/kube/kube-error.ts';
+import type { KubeObject } from '../runtime/kube/kube-object.ts';
 import { type SecretObject, secretResource } from './key-secret.ts';
 import { namespaceResource } from './namespace-labels.ts';
 

@@ -1,7 +1,7 @@
 import { labels, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import type { Secret } from '../lib/secret.ts';
-import type { KubeClient } from '../runtime/kube-client.ts';
-import { isKubeError } from '../runtime/kube-error.ts';
+import type { KubeClient } from '../runtime/kube/kube-client.ts';
+import { isKubeError } from '../runtime/kube/kube-error.ts';
 import { keyOf, type SecretObject, secretResource } from './key-secret.ts';
 
 const DATA_KEY = 'api-key';

@@ -1,7 +1,7 @@
 import { Secret } from '../lib/secret.ts';
-import type { KubeClient } from '../runtime/kube-client.ts';
-import { isKubeError } from '../runtime/kube-error.ts';
-import type { KubeObject, ObjectRef, Resource } from '../runtime/kube-object.ts';
+import type { KubeClient } from '../runtime/kube/kube-client.ts';
+import { isKubeError } from '../runtime/kube/kube-error.ts';
+import type { KubeObject, ObjectRef, Resource } from '../runtime/kube/kube-object.ts';
 
 /** core/v1 Secret: only ever read, created, patched and deleted by name. */
 export const secretResource: Resource = {

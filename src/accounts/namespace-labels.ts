@@ -1,8 +1,8 @@
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { KubeClient } from '../runtime/kube-client.ts';
-import type { KubeObject, Resource } from '../runtime/kube-object.ts';
+import type { KubeClient } from '../runtime/kube/kube-client.ts';
+import type { KubeObject, Resource } from '../runtime/kube/kube-object.ts';
 
 export const namespaceResource: Resource = {
   group: '',

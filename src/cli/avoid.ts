@@ -1,6 +1,6 @@
 import type { MarketplaceAccount, MarketplaceAccountStatus } from '../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../api/v1alpha1/names.ts';
-import { recordStatus } from '../runtime/record-status.ts';
+import { recordStatus } from '../runtime/writes/record-status.ts';
 import { getObject } from './cluster-objects.ts';
 import type { ClusterSession } from './cluster-session.ts';
 import { failed, usageError } from './command-error.ts';

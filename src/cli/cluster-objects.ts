@@ -2,7 +2,7 @@ import type { EndpointGroup } from '../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import { gpuInstanceResource, type KindNames, marketplaceAccountResource } from '../api/v1alpha1/names.ts';
-import type { KubeObject, Resource } from '../runtime/kube-object.ts';
+import type { KubeObject, Resource } from '../runtime/kube/kube-object.ts';
 import type { ClusterSession } from './cluster-session.ts';
 import { failed, notFound } from './command-error.ts';
 import { shownName } from './object-name.ts';

@@ -2,8 +2,8 @@ import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
 import type { Transport, TransportResponse } from '../lib/transport.ts';
-import type { Credentials } from '../runtime/credentials.ts';
-import type { KubeClient } from '../runtime/kube-client.ts';
+import type { Credentials } from '../runtime/kube/credentials.ts';
+import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import type { CommandContext, CommandInput, OptionValues } from './command.ts';
 import { usageError } from './command-error.ts';
 import { listOption, requestTimeout, switchOption, textOption } from './option-values.ts';
@@ -40,9 +40,9 @@ export async function withCluster<Result>(
 
 async function openCluster(options: OptionValues, context: CommandContext) {
   const [{ loadKubeConnection }, { createTransport }, { createKubeClient }] = await Promise.all([
-    import('../runtime/kube-config.ts'),
-    import('../runtime/undici-transport.ts'),
-    import('../runtime/kube-client.ts'),
+    import('../runtime/kube/kube-config.ts'),
+    import('../runtime/kube/undici-transport.ts'),
+    import('../runtime/kube/kube-client.ts'),
   ]);
   const connection = await loadKubeConnection({
     kubeconfig: textOption(options, '--kubeconfig'),

@@ -1,7 +1,7 @@
 import { ADVICE_BY_KIND } from '../marketplace/error-catalogue.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../marketplace/errors.ts';
-import { KubeConfigError } from '../runtime/kube-config.ts';
-import { KubeError, type KubeErrorKind } from '../runtime/kube-error.ts';
+import { KubeConfigError } from '../runtime/kube/kube-config.ts';
+import { KubeError, type KubeErrorKind } from '../runtime/kube/kube-error.ts';
 import { CommandError, EXIT } from './command-error.ts';
 import { WORDS_BY_KIND } from './failure-words.ts';
 import { printable } from './printable.ts';

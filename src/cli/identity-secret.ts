@@ -1,5 +1,5 @@
 import type { Identity } from '../ownership/identity.ts';
-import { isKubeError } from '../runtime/kube-error.ts';
+import { isKubeError } from '../runtime/kube/kube-error.ts';
 import type { ClusterSession } from './cluster-session.ts';
 import { failed } from './command-error.ts';
 

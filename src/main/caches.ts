@@ -10,9 +10,9 @@ import { BY_GROUP, groupKeysOf } from '../controllers/endpoint-group/families.ts
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import { createInformer, type Informer } from '../runtime/informer.ts';
-import type { KubeClient } from '../runtime/kube-client.ts';
-import type { KubeObject, Resource } from '../runtime/kube-object.ts';
+import type { KubeClient } from '../runtime/kube/kube-client.ts';
+import type { KubeObject, Resource } from '../runtime/kube/kube-object.ts';
+import { createInformer, type Informer } from '../runtime/list-watch/informer.ts';
 import type { InformerMetrics } from '../runtime/metrics-ports.ts';
 import { combineInformers } from './combined-informer.ts';
 

@@ -1,5 +1,5 @@
-import type { Informer } from '../runtime/informer.ts';
-import { type KubeObject, objectKey, refOfKey } from '../runtime/kube-object.ts';
+import { type KubeObject, objectKey, refOfKey } from '../runtime/kube/kube-object.ts';
+import type { Informer } from '../runtime/list-watch/informer.ts';
 
 /**
  * Several informers of one kind, each of its own namespace, as if they were one: where the operator watches

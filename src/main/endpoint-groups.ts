@@ -16,8 +16,8 @@ import type { Env } from '../lib/env.ts';
 import { Secret } from '../lib/secret.ts';
 import { type Transport, TransportError } from '../lib/transport.ts';
 import { workerToken } from '../ownership/worker-token.ts';
-import type { EventRecorder } from '../runtime/events.ts';
-import type { KubeClient } from '../runtime/kube-client.ts';
+import type { EventRecorder } from '../runtime/events/events.ts';
+import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import type { ControllerMetrics, QueueMetrics } from '../runtime/metrics-ports.ts';
 import { accountKeyOf, BY_INSTANCE_ID, type Caches } from './caches.ts';
 

@@ -11,8 +11,8 @@ import { type Cluster, startCluster } from '../../test/cluster/cluster.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { systemRandom } from '../lib/random.ts';
-import { createInformer } from './informer.ts';
-import { createLeaderElection } from './leader-election.ts';
+import { createLeaderElection } from './lease/leader-election.ts';
+import { createInformer } from './list-watch/informer.ts';
 
 /** Of its own, because its API server is taken away and its etcd compacted. */
 let cluster: Cluster;

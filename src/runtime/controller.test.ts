@@ -10,7 +10,7 @@ import {
   requeueAfter,
   TerminalError,
 } from './controller.ts';
-import { KubeError } from './kube-error.ts';
+import { KubeError } from './kube/kube-error.ts';
 import { silentMetrics } from './metrics-ports.ts';
 
 function setUp(reconcile: Reconcile, options: Partial<ControllerOptions> = {}) {

@@ -2,16 +2,16 @@ import { type Clock, sleep } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import { DeadlineError } from './deadline.ts';
-import { isKubeError } from './kube-error.ts';
-import { refOfKey } from './kube-object.ts';
+import { isKubeError } from './kube/kube-error.ts';
+import { refOfKey } from './kube/kube-object.ts';
 import {
   type ControllerMetrics,
   type QueueMetrics,
   type ReconcileOutcome,
   silentMetrics,
 } from './metrics-ports.ts';
+import { createWorkQueue, type WorkQueue } from './queue/work-queue.ts';
 import { Turns } from './turns.ts';
-import { createWorkQueue, type WorkQueue } from './work-queue.ts';
 
 /** How a pass ended. */
 export type Result = { readonly type: 'done' } | { readonly type: 'requeueAfter'; readonly ms: number };

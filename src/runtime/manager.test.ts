@@ -3,7 +3,7 @@ import { createLeaseApi, type LeaseNetwork } from '../../test/builders/lease-api
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { seededRandom } from '../lib/random.ts';
-import { createLeaderElection } from './leader-election.ts';
+import { createLeaderElection } from './lease/leader-election.ts';
 import { createManager, type LeaderTask, type SyncedSource } from './manager.ts';
 
 function setUp({

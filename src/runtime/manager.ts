@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { withDeadline } from './deadline.ts';
 import { firstAbort } from './first-abort.ts';
-import type { LeaderElection } from './leader-election.ts';
+import type { LeaderElection } from './lease/leader-election.ts';
 
 /** A local copy that must be complete before anything decides by it. */
 export interface SyncedSource {

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
-import type { Condition, KubeObject } from '../runtime/kube-object.ts';
-import type { Change } from '../runtime/object-store.ts';
+import type { Condition, KubeObject } from '../runtime/kube/kube-object.ts';
+import type { Change } from '../runtime/list-watch/object-store.ts';
 import type { MetricRegistry } from './metric-registry.ts';
 
 /** An object whose status has conditions. */

@@ -1,7 +1,7 @@
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { Clock } from '../lib/clock.ts';
 import { costOver, type MicroDollars, parseDollars } from '../lib/money.ts';
-import type { Change } from '../runtime/object-store.ts';
+import type { Change } from '../runtime/list-watch/object-store.ts';
 import type { MetricRegistry } from './metric-registry.ts';
 
 /** The part of an informer that metrics listen to and read. */

@@ -3,7 +3,7 @@ import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import type { EndpointGroup } from '../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { TransportError } from '../lib/transport.ts';
-import type { Change } from '../runtime/object-store.ts';
+import type { Change } from '../runtime/list-watch/object-store.ts';
 import { showAccounts } from './account-metrics.ts';
 import { type Conditioned, watchConditions } from './condition-metrics.ts';
 import { showGroups } from './group-metrics.ts';

@@ -1,6 +1,6 @@
-import type { KubeClient } from '../../src/runtime/kube-client.ts';
-import { KubeError } from '../../src/runtime/kube-error.ts';
-import type { KubeObject } from '../../src/runtime/kube-object.ts';
+import type { KubeClient } from '../../src/runtime/kube/kube-client.ts';
+import { KubeError } from '../../src/runtime/kube/kube-error.ts';
+import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
 
 /** The one Lease that candidates share, in memory, with the API server's rules for versions. */
 export interface LeaseApi {

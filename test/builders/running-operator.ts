@@ -16,10 +16,10 @@ import { type Transport, TransportError, type TransportRequest } from '../../src
 import { exposeOperator } from '../../src/main/exposition.ts';
 import { createMachineProber } from '../../src/main/machine-prober.ts';
 import { createOperator, type Operator } from '../../src/main/operator.ts';
-import { tokenCredentials } from '../../src/runtime/credentials.ts';
-import { createKubeClient, type KubeClient } from '../../src/runtime/kube-client.ts';
-import type { KubeObject, Resource } from '../../src/runtime/kube-object.ts';
-import { createTransport } from '../../src/runtime/undici-transport.ts';
+import { tokenCredentials } from '../../src/runtime/kube/credentials.ts';
+import { createKubeClient, type KubeClient } from '../../src/runtime/kube/kube-client.ts';
+import type { KubeObject, Resource } from '../../src/runtime/kube/kube-object.ts';
+import { createTransport } from '../../src/runtime/kube/undici-transport.ts';
 import { createMetricRegistry, type MetricRegistry } from '../../src/server/metric-registry.ts';
 import { createLogger } from '../../src/server/pino-logger.ts';
 import { createRentalMetrics } from '../../src/server/rental-metrics.ts';

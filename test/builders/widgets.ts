@@ -4,10 +4,10 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { Secret } from '../../src/lib/secret.ts';
 import type { Transport, TransportRequest } from '../../src/lib/transport.ts';
-import { type Credentials, tokenCredentials } from '../../src/runtime/credentials.ts';
-import { createKubeClient, type KubeClient } from '../../src/runtime/kube-client.ts';
-import type { KubeObject, Resource } from '../../src/runtime/kube-object.ts';
-import { createTransport } from '../../src/runtime/undici-transport.ts';
+import { type Credentials, tokenCredentials } from '../../src/runtime/kube/credentials.ts';
+import { createKubeClient, type KubeClient } from '../../src/runtime/kube/kube-client.ts';
+import type { KubeObject, Resource } from '../../src/runtime/kube/kube-object.ts';
+import { createTransport } from '../../src/runtime/kube/undici-transport.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
 
 /** A kind of its own for tests of the runtime: a spec, a status and nothing else. */

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/lib/clock.ts';
-import { loadKubeConnection } from '../../src/runtime/kube-config.ts';
-import { watchEvents } from '../../src/runtime/watch-events.ts';
+import { loadKubeConnection } from '../../src/runtime/kube/kube-config.ts';
+import { watchEvents } from '../../src/runtime/list-watch/watch-events.ts';
 import { widgets } from '../builders/widgets.ts';
 
 type ErrorClass = abstract new (...args: never[]) => Error;

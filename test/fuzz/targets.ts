@@ -20,10 +20,10 @@ import { rentReply } from '../../src/marketplace/wire/rent.ts';
 import { toUser, userReply } from '../../src/marketplace/wire/user.ts';
 import { readIntent, writeIntent } from '../../src/ownership/intent.ts';
 import { makeLabel, readLabel } from '../../src/ownership/label.ts';
-import { ItemSplitter } from '../../src/runtime/json-items.ts';
-import { MalformedReplyError } from '../../src/runtime/json-stream.ts';
-import { KubeConfigError } from '../../src/runtime/kube-config.ts';
-import { KubeError } from '../../src/runtime/kube-error.ts';
+import { ItemSplitter } from '../../src/runtime/kube/json-items.ts';
+import { MalformedReplyError } from '../../src/runtime/kube/json-stream.ts';
+import { KubeConfigError } from '../../src/runtime/kube/kube-config.ts';
+import { KubeError } from '../../src/runtime/kube/kube-error.ts';
 import { connectionOf, eventsOf } from './edges.ts';
 
 /** A parser of something that others write. */

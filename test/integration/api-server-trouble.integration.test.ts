@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { gpuInstanceResource } from '../../src/api/v1alpha1/names.ts';
 import { TransportError } from '../../src/lib/transport.ts';
-import type { Resource } from '../../src/runtime/kube-object.ts';
+import type { Resource } from '../../src/runtime/kube/kube-object.ts';
 import type { OperatorBench, TapMoment } from '../builders/running-operator.ts';
 import { until } from '../builders/until.ts';
 import { sharedCluster } from '../cluster/shared-cluster.ts';

@@ -12,7 +12,7 @@ import {
   endpointSliceResource,
 } from '../../src/controllers/endpoint-group/service.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import type { KubeObject } from '../../src/runtime/kube-object.ts';
+import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
 import type { SimulatorOptions } from '../../src/simulator/simulator.ts';
 import type { OperatorBench } from '../builders/running-operator.ts';
 import { until } from '../builders/until.ts';

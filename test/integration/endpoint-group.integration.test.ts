@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { annotations, endpointGroupResource } from '../../src/api/v1alpha1/names.ts';
 import { serviceResource } from '../../src/controllers/endpoint-group/service.ts';
-import type { KubeObject } from '../../src/runtime/kube-object.ts';
+import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
 import { until } from '../builders/until.ts';
 import {
   createGroup,

@@ -4,7 +4,7 @@ import {
   gpuInstanceResource,
   marketplaceAccountResource,
 } from '../../src/api/v1alpha1/names.ts';
-import type { KubeObject } from '../../src/runtime/kube-object.ts';
+import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
 import { secretResource } from '../builders/running-operator.ts';
 import { until } from '../builders/until.ts';
 import { sharedCluster } from '../cluster/shared-cluster.ts';

@@ -8,7 +8,7 @@ import { type Logger, silentLogger } from '../../src/lib/logger.ts';
 import { type Random, seededRandom } from '../../src/lib/random.ts';
 import type { Transport, TransportRequest } from '../../src/lib/transport.ts';
 import { createOperator, type Operator } from '../../src/main/operator.ts';
-import { noCredentials } from '../../src/runtime/credentials.ts';
+import { noCredentials } from '../../src/runtime/kube/credentials.ts';
 import { createMetricRegistry, type MetricRegistry } from '../../src/server/metric-registry.ts';
 import { createRentalMetrics } from '../../src/server/rental-metrics.ts';
 import { createRuntimeMetrics } from '../../src/server/runtime-metrics.ts';

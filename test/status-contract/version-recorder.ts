@@ -8,11 +8,11 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { Secret } from '../../src/lib/secret.ts';
-import { tokenCredentials } from '../../src/runtime/credentials.ts';
-import { createInformer } from '../../src/runtime/informer.ts';
-import { createKubeClient } from '../../src/runtime/kube-client.ts';
-import type { KubeObject } from '../../src/runtime/kube-object.ts';
-import { createTransport } from '../../src/runtime/undici-transport.ts';
+import { tokenCredentials } from '../../src/runtime/kube/credentials.ts';
+import { createKubeClient } from '../../src/runtime/kube/kube-client.ts';
+import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
+import { createTransport } from '../../src/runtime/kube/undici-transport.ts';
+import { createInformer } from '../../src/runtime/list-watch/informer.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
 
 /** One version of an object of ours, as every watcher saw it. */

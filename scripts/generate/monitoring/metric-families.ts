@@ -6,7 +6,7 @@ import { Secret } from '../../../src/lib/secret.ts';
 import { type Transport, TransportError } from '../../../src/lib/transport.ts';
 import { exposeOperator } from '../../../src/main/exposition.ts';
 import { createOperator } from '../../../src/main/operator.ts';
-import { tokenCredentials } from '../../../src/runtime/credentials.ts';
+import { tokenCredentials } from '../../../src/runtime/kube/credentials.ts';
 import { countedTransport } from '../../../src/server/marketplace-request-metrics.ts';
 import { createMetricRegistry, type MetricRegistry } from '../../../src/server/metric-registry.ts';
 import { createRentalMetrics } from '../../../src/server/rental-metrics.ts';

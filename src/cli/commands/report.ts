@@ -4,7 +4,7 @@ import {
   gpuInstanceResource,
   marketplaceAccountResource,
 } from '../../api/v1alpha1/names.ts';
-import type { KubeObject, Resource } from '../../runtime/kube-object.ts';
+import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
 import { counted } from '../amounts.ts';
 import { type ClusterSession, withCluster } from '../cluster-session.ts';
 import type { Command } from '../command.ts';

@@ -1,6 +1,6 @@
 import { sleep, systemClock } from '../../lib/clock.ts';
-import { isKubeError } from '../../runtime/kube-error.ts';
-import type { KubeObject } from '../../runtime/kube-object.ts';
+import { isKubeError } from '../../runtime/kube/kube-error.ts';
+import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { ageText } from '../amounts.ts';
 import { absent } from '../cluster-objects.ts';
 import { withCluster } from '../cluster-session.ts';

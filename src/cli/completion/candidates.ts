@@ -3,7 +3,7 @@ import {
   gpuInstanceResource,
   marketplaceAccountResource,
 } from '../../api/v1alpha1/names.ts';
-import type { KubeObject } from '../../runtime/kube-object.ts';
+import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { allInstances } from '../all-instances.ts';
 import { withCluster } from '../cluster-session.ts';
 import type { Command, CommandArgument, CommandContext } from '../command.ts';

@@ -1,6 +1,6 @@
 import { OPERATOR_NAME } from '../../api/v1alpha1/names.ts';
-import { isKubeError } from '../../runtime/kube-error.ts';
-import type { KubeObject, Resource } from '../../runtime/kube-object.ts';
+import { isKubeError } from '../../runtime/kube/kube-error.ts';
+import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
 import { ageText, counted } from '../amounts.ts';
 import type { ClusterSession } from '../cluster-session.ts';
 import { readIdentity } from '../identity-secret.ts';

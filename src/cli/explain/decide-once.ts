@@ -11,9 +11,9 @@ import type { Decision, Observed } from '../../controllers/gpu-instance/types.ts
 import { systemClock } from '../../lib/clock.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
-import type { Informer } from '../../runtime/informer.ts';
-import type { KubeClient } from '../../runtime/kube-client.ts';
-import { objectKey } from '../../runtime/kube-object.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { objectKey } from '../../runtime/kube/kube-object.ts';
+import type { Informer } from '../../runtime/list-watch/informer.ts';
 
 /** What the operator would do with an object now, if it had seen what was seen here. */
 export interface Explained {

@@ -7,10 +7,10 @@ import {
   GROUP_FINALIZER,
   gpuInstanceResource,
 } from '../../api/v1alpha1/names.ts';
-import { removeFinalizer } from '../../runtime/finalizers.ts';
-import type { KubeClient } from '../../runtime/kube-client.ts';
-import { isKubeError } from '../../runtime/kube-error.ts';
-import { controllerReference, refOf } from '../../runtime/kube-object.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { isKubeError } from '../../runtime/kube/kube-error.ts';
+import { controllerReference, refOf } from '../../runtime/kube/kube-object.ts';
+import { removeFinalizer } from '../../runtime/writes/finalizers.ts';
 import { orderPatch } from './orders.ts';
 import type { Publisher } from './publisher.ts';
 import type { Receipt } from './record.ts';

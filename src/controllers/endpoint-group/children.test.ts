@@ -4,8 +4,8 @@ import { memoryCluster } from '../../../test/builders/memory-cluster.ts';
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { endpointGroupResource, gpuInstanceResource, labels } from '../../api/v1alpha1/names.ts';
-import type { Informer } from '../../runtime/informer.ts';
-import { controllerReference, objectKey } from '../../runtime/kube-object.ts';
+import { controllerReference, objectKey } from '../../runtime/kube/kube-object.ts';
+import type { Informer } from '../../runtime/list-watch/informer.ts';
 import { Children } from './children.ts';
 
 const NAMESPACE = 'default';

@@ -1,10 +1,10 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource, labels } from '../../api/v1alpha1/names.ts';
-import { CurrentObjects, type CurrentObjectsOptions } from '../../runtime/current-objects.ts';
-import type { Informer } from '../../runtime/informer.ts';
-import type { KubeClient } from '../../runtime/kube-client.ts';
-import { objectKey } from '../../runtime/kube-object.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { objectKey } from '../../runtime/kube/kube-object.ts';
+import { CurrentObjects, type CurrentObjectsOptions } from '../../runtime/list-watch/current-objects.ts';
+import type { Informer } from '../../runtime/list-watch/informer.ts';
 import { Families, isChildOf } from './families.ts';
 
 /** The workers of a group as one pass sees them. */

@@ -1,7 +1,7 @@
 import type { EndpointGroupCondition } from '../../api/v1alpha1/conditions.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars } from '../../lib/money.ts';
-import type { WantedCondition } from '../../runtime/conditions.ts';
+import type { WantedCondition } from '../../runtime/writes/conditions.ts';
 import type { ScalingDecision } from './autoscale.ts';
 import type { Counts } from './counts.ts';
 import type { EndpointProblem } from './endpoints.ts';

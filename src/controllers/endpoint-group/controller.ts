@@ -10,11 +10,11 @@ import {
   type Result,
   requeueAfter,
 } from '../../runtime/controller.ts';
-import { CurrentObjects } from '../../runtime/current-objects.ts';
-import type { EventRecorder } from '../../runtime/events.ts';
-import type { Change, Informer } from '../../runtime/informer.ts';
-import type { KubeClient } from '../../runtime/kube-client.ts';
-import { objectKey } from '../../runtime/kube-object.ts';
+import type { EventRecorder } from '../../runtime/events/events.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { objectKey } from '../../runtime/kube/kube-object.ts';
+import { CurrentObjects } from '../../runtime/list-watch/current-objects.ts';
+import type { Change, Informer } from '../../runtime/list-watch/informer.ts';
 import type { ControllerMetrics, QueueMetrics } from '../../runtime/metrics-ports.ts';
 import { act, type GroupEffects } from './act.ts';
 import { Children, type ChildrenLook } from './children.ts';

@@ -1,8 +1,8 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { endpointGroupResource, labels } from '../../api/v1alpha1/names.ts';
-import type { Informer } from '../../runtime/informer.ts';
-import { objectKey } from '../../runtime/kube-object.ts';
+import { objectKey } from '../../runtime/kube/kube-object.ts';
+import type { Informer } from '../../runtime/list-watch/informer.ts';
 
 /** Name of the index by which {@link Families} finds the workers of a group: namespace and name of the group. */
 export const BY_GROUP = 'endpointGroup';

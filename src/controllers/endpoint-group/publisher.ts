@@ -1,8 +1,8 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { KubeClient } from '../../runtime/kube-client.ts';
-import { isKubeError } from '../../runtime/kube-error.ts';
-import { type KubeObject, refOf } from '../../runtime/kube-object.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { isKubeError } from '../../runtime/kube/kube-error.ts';
+import { type KubeObject, refOf } from '../../runtime/kube/kube-object.ts';
 import type { Endpoint } from './endpoints.ts';
 import {
   type EndpointSliceObject,

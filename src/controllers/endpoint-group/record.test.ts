@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { groupObject } from '../../../test/builders/group-worker.ts';
 import { GROUP_FINALIZER } from '../../api/v1alpha1/names.ts';
-import type { KubeClient } from '../../runtime/kube-client.ts';
-import { KubeError, type KubeErrorKind } from '../../runtime/kube-error.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
 import { record } from './record.ts';
 
 const group = groupObject({}, { metadata: { finalizers: [GROUP_FINALIZER] } });

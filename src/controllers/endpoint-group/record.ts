@@ -1,8 +1,8 @@
 import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import { endpointGroupResource, GROUP_FINALIZER } from '../../api/v1alpha1/names.ts';
-import { addFinalizer } from '../../runtime/finalizers.ts';
-import type { KubeClient } from '../../runtime/kube-client.ts';
-import { recordStatus } from '../../runtime/record-status.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { addFinalizer } from '../../runtime/writes/finalizers.ts';
+import { recordStatus } from '../../runtime/writes/record-status.ts';
 
 declare const receipt: unique symbol;
 

@@ -5,8 +5,8 @@ import {
   type KubeObject,
   type OwnerReference,
   type Resource,
-} from '../../runtime/kube-object.ts';
-import { sameJson } from '../../runtime/same-json.ts';
+} from '../../runtime/kube/kube-object.ts';
+import { sameJson } from '../../runtime/writes/same-json.ts';
 import { type Endpoint, type EndpointPort, endpointNameOf, servicePorts } from './endpoints.ts';
 
 export const serviceResource: Resource = {

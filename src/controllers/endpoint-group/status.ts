@@ -3,7 +3,7 @@ import { annotations, labels } from '../../api/v1alpha1/names.ts';
 import { withPage } from '../../api/v1alpha1/reason-page.ts';
 import { formatDollars } from '../../lib/money.ts';
 import { formatTime, parseTime } from '../../lib/rfc3339.ts';
-import { setConditions } from '../../runtime/conditions.ts';
+import { setConditions } from '../../runtime/writes/conditions.ts';
 import { conditionsOf, type Situation } from './conditions.ts';
 import { endpointNameOf } from './endpoints.ts';
 import { sentenceOf } from './explain.ts';

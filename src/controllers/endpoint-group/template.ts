@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, annotations, labels, OPERATOR_NAME } from '../../api/v1alpha1/names.ts';
-import { controllerReference, type KubeObject } from '../../runtime/kube-object.ts';
+import { controllerReference, type KubeObject } from '../../runtime/kube/kube-object.ts';
 import { spreadOffers } from './spread.ts';
 import type { Wanted } from './worker.ts';
 

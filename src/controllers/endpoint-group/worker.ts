@@ -3,7 +3,7 @@ import { annotations } from '../../api/v1alpha1/names.ts';
 import { parseDuration } from '../../lib/duration.ts';
 import { type MicroDollars, parseDollars } from '../../lib/money.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
-import { findCondition } from '../../runtime/conditions.ts';
+import { findCondition } from '../../runtime/writes/conditions.ts';
 
 /** What a group wants of a worker. */
 export type Wanted = 'Hot' | 'Cold' | 'Gone';

@@ -17,7 +17,7 @@ import { silentLogger } from '../../lib/logger.ts';
 import { Secret } from '../../lib/secret.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors.ts';
 import type { InstancesResource } from '../../marketplace/instances.ts';
-import type { KubeClient } from '../../runtime/kube-client.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { type ActPorts, act } from './act.ts';
 import { ObjectMemory } from './memory.ts';
 import { silentInstanceMetrics } from './metrics.ts';

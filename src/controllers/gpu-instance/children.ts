@@ -8,7 +8,7 @@ import {
   OPERATOR_NAME,
 } from '../../api/v1alpha1/names.ts';
 import type { Secret } from '../../lib/secret.ts';
-import type { KubeObject, OwnerReference } from '../../runtime/kube-object.ts';
+import type { KubeObject, OwnerReference } from '../../runtime/kube/kube-object.ts';
 import type { Publication, StatusFields } from './types.ts';
 
 /** core/v1 Secret as it is written. */

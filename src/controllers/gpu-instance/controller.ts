@@ -1,6 +1,5 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
-import { AccessReviews } from '../../runtime/access-review.ts';
 import {
   type Controller,
   createController,
@@ -9,9 +8,10 @@ import {
   type Result,
   requeueAfter,
 } from '../../runtime/controller.ts';
-import { CurrentObjects } from '../../runtime/current-objects.ts';
-import type { Change } from '../../runtime/informer.ts';
-import { objectKey } from '../../runtime/kube-object.ts';
+import { AccessReviews } from '../../runtime/kube/access-review.ts';
+import { objectKey } from '../../runtime/kube/kube-object.ts';
+import { CurrentObjects } from '../../runtime/list-watch/current-objects.ts';
+import type { Change } from '../../runtime/list-watch/informer.ts';
 import type { GpuInstanceControllerOptions } from './controller-options.ts';
 import { MachineIndex } from './machine-index.ts';
 import { Memories } from './memory.ts';

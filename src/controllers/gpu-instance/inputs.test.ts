@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { given } from '../../../test/builders/observed.ts';
 import { seededRandom } from '../../lib/random.ts';
-import type { KubeClient } from '../../runtime/kube-client.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { readInputs } from './inputs.ts';
 
 type Manifest = NonNullable<NonNullable<Parameters<typeof given>[0]>['spec']>;

@@ -1,9 +1,9 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { Secret } from '../../lib/secret.ts';
 import { ON_START_LIMIT, packOnStart } from '../../marketplace/onstart.ts';
-import type { KubeClient } from '../../runtime/kube-client.ts';
-import { isKubeError } from '../../runtime/kube-error.ts';
-import type { KubeObject, Resource } from '../../runtime/kube-object.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { isKubeError } from '../../runtime/kube/kube-error.ts';
+import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
 import { imageLogin } from './image-login.ts';
 import { wrongOfferFields } from './offer-fields.ts';
 import type { InputsView } from './views.ts';

@@ -13,7 +13,7 @@ import type { Identity } from '../../ownership/identity.ts';
 import { type IntentReading, readIntent } from '../../ownership/intent.ts';
 import { makeLabel, type Remnant, remnantOf } from '../../ownership/label.ts';
 import { startsInWindow, whose } from '../../ownership/ours.ts';
-import type { Informer } from '../../runtime/informer.ts';
+import type { Informer } from '../../runtime/list-watch/informer.ts';
 import type { MachineIndex } from './machine-index.ts';
 import type { ObjectMemory } from './memory.ts';
 import type { SteadyClock } from './steady-clock.ts';

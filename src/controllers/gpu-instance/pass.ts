@@ -4,7 +4,7 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { makeLabel } from '../../ownership/label.ts';
-import type { AccessReviews } from '../../runtime/access-review.ts';
+import type { AccessReviews } from '../../runtime/kube/access-review.ts';
 import { type Acted, type ActPorts, act, rentedFacts } from './act.ts';
 import type { GpuInstanceControllerOptions } from './controller-options.ts';
 import { decide } from './decide.ts';

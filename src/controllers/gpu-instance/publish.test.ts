@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { given, held, holding, identity } from '../../../test/builders/observed.ts';
 import { Secret } from '../../lib/secret.ts';
-import type { KubeClient } from '../../runtime/kube-client.ts';
-import { KubeError } from '../../runtime/kube-error.ts';
-import type { KubeObject, Resource } from '../../runtime/kube-object.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
+import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
 import { ObjectMemory } from './memory.ts';
 import { keepInstanceKey, publish } from './publish.ts';
 

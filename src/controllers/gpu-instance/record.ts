@@ -5,11 +5,11 @@ import { annotations, gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v
 import type { Clock } from '../../lib/clock.ts';
 import { type RentalIntent, writeIntent } from '../../ownership/intent.ts';
 import { loginText } from '../../ownership/login.ts';
-import { addFinalizer } from '../../runtime/finalizers.ts';
-import type { KubeClient } from '../../runtime/kube-client.ts';
-import { isKubeError } from '../../runtime/kube-error.ts';
-import { refOf } from '../../runtime/kube-object.ts';
-import { recordStatus } from '../../runtime/record-status.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { isKubeError } from '../../runtime/kube/kube-error.ts';
+import { refOf } from '../../runtime/kube/kube-object.ts';
+import { addFinalizer } from '../../runtime/writes/finalizers.ts';
+import { recordStatus } from '../../runtime/writes/record-status.ts';
 import type { ObjectMemory } from './memory.ts';
 import { type PurchaseReceipt, purchaseReceipt, type Receipt, receiptOf } from './receipt.ts';
 import { statusOf } from './status.ts';

@@ -5,8 +5,8 @@ import type { Feed } from '../../marketplace/feed.ts';
 import type { FeedEvent } from '../../marketplace/feed-event.ts';
 import type { Instance } from '../../marketplace/instances.ts';
 import { readLabel } from '../../ownership/label.ts';
-import type { Informer } from '../../runtime/informer.ts';
-import { objectKey } from '../../runtime/kube-object.ts';
+import { objectKey } from '../../runtime/kube/kube-object.ts';
+import type { Informer } from '../../runtime/list-watch/informer.ts';
 import { accountRefOf, sessionOf } from './observe.ts';
 import type { SteadyClock } from './steady-clock.ts';
 

@@ -11,9 +11,9 @@ import {
   type Result,
   requeueAfter,
 } from '../../runtime/controller.ts';
-import { CurrentObjects } from '../../runtime/current-objects.ts';
-import type { Informer } from '../../runtime/informer.ts';
-import { objectKey, refOfKey } from '../../runtime/kube-object.ts';
+import { objectKey, refOfKey } from '../../runtime/kube/kube-object.ts';
+import { CurrentObjects } from '../../runtime/list-watch/current-objects.ts';
+import type { Informer } from '../../runtime/list-watch/informer.ts';
 import { type AccountEffects, act } from './act.ts';
 import { decide } from './decide.ts';
 import { type AccountSources, observe } from './observe.ts';

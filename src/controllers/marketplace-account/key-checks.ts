@@ -7,7 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import { MarketplaceError } from '../../marketplace/errors.ts';
-import type { KubeClient } from '../../runtime/kube-client.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { failureOf, saysNothing } from './failure.ts';
 import type { KeyProof, KeySource } from './types.ts';
 

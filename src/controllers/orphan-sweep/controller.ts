@@ -3,7 +3,7 @@ import type { ProvenAccount } from '../../accounts/proven-account.ts';
 import { loginText } from '../../ownership/login.ts';
 import type { ControllerOptions } from '../../runtime/controller.ts';
 import { type Controller, createController, done, type Result } from '../../runtime/controller.ts';
-import { refOfKey } from '../../runtime/kube-object.ts';
+import { refOfKey } from '../../runtime/kube/kube-object.ts';
 import { act, type SweepEffects } from './act.ts';
 import { decide } from './decide.ts';
 import { observe, type Sweep, type SweepSources } from './observe.ts';

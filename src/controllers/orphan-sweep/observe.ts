@@ -10,7 +10,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { CompleteList } from '../../marketplace/feed-event.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import { loginText } from '../../ownership/login.ts';
-import type { Informer } from '../../runtime/informer.ts';
+import type { Informer } from '../../runtime/list-watch/informer.ts';
 import type { SweepMemory } from './sweep-memory.ts';
 import type { Candidate, Observed } from './types.ts';
 

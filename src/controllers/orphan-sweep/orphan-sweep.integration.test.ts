@@ -10,7 +10,7 @@ import { sharedCluster } from '../../../test/cluster/shared-cluster.ts';
 import { gpuInstanceResource, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import { IDENTITY_SECRET, identityFromData, newIdentity } from '../../ownership/identity.ts';
 import { makeLabel } from '../../ownership/label.ts';
-import { isKubeError } from '../../runtime/kube-error.ts';
+import { isKubeError } from '../../runtime/kube/kube-error.ts';
 
 let cluster: ClusterAccess;
 beforeAll(() => {

@@ -1,0 +1,83 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { KubeClient } from './kube-client.ts';
+import type { KubeObject, Resource } from './kube-object.ts';
+
+/** What somebody wants to do, as authorization.k8s.io/v1 asks for it. */
+export interface AccessQuestion {
+  readonly verb: string;
+  readonly resource: Resource;
+  readonly subresource?: string;
+  readonly namespace: string;
+}
+
+interface SelfSubjectAccessReview extends KubeObject {
+  readonly spec: { readonly resourceAttributes: Readonly<Record<string, string>> };
+  readonly status?: { readonly allowed?: boolean };
+}
+
+const reviews: Resource = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  plural: 'selfsubjectaccessreviews',
+  kind: 'SelfSubjectAccessReview',
+  namespaced: false,
+};
+
+/** How long an answer is believed: a right that was taken away is noticed within it. */
+const BELIEVED_MS = { allowed: 60_000, denied: 5_000 } as const;
+
+interface Answer {
+  readonly allowed: Promise<boolean>;
+  until: number;
+}
+
+/** Which rights this process has, asked of the API server when it matters and remembered for a minute. */
+export class AccessReviews {
+  readonly #client: KubeClient;
+  readonly #clock: Clock;
+  readonly #answers = new Map<string, Answer>();
+
+  constructor(client: KubeClient, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  /** False only where the API server says so: one that does not answer such questions forbids nothing. */
+  may(question: AccessQuestion): Promise<boolean> {
+    const attributes = attributesOf(question);
+    const key = JSON.stringify(attributes);
+    const known = this.#answers.get(key);
+    if (known && known.until > this.#clock.monotonic()) return known.allowed;
+    const dated = (allowed: boolean): boolean => {
+      answer.until = this.#clock.monotonic() + BELIEVED_MS[allowed ? 'allowed' : 'denied'];
+      return allowed;
+    };
+    const answer: Answer = { allowed: this.#ask(attributes).then(dated), until: Number.POSITIVE_INFINITY };
+    this.#answers.set(key, answer);
+    return answer.allowed;
+  }
+
+  async #ask(resourceAttributes: Readonly<Record<string, string>>): Promise<boolean> {
+    try {
+      const { status } = await this.#client.create<SelfSubjectAccessReview>(reviews, {
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SelfSubjectAccessReview',
+        metadata: { name: '' },
+        spec: { resourceAttributes },
+      });
+      return status?.allowed !== false;
+    } catch {
+      return true;
+    }
+  }
+}
+
+function attributesOf({ verb, resource, subresource, namespace }: AccessQuestion): Record<string, string> {
+  return {
+    verb,
+    group: resource.group,
+    resource: resource.plural,
+    namespace,
+    ...(subresource === undefined ? {} : { subresource }),
+  };
+}

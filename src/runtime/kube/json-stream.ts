@@ -1,0 +1,72 @@
+import { type Clock, sleep } from '../../lib/clock.ts';
+
+/** The reply is not what an API server sends: broken JSON, or more bytes than are reasonable. */
+export class MalformedReplyError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'MalformedReplyError';
+  }
+}
+
+/** How many bytes are handled before other work gets a turn; about 3 ms on a slow core. */
+const BREATH_BYTES = 256 * 1024;
+
+const NEWLINE = 0x0a;
+
+/** Parses JSON, saying so by a {@link MalformedReplyError} where it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new MalformedReplyError('The API server sent broken JSON', { cause });
+  }
+}
+
+/** The whole body as text, refusing more than `maxBytes`. */
+export async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > maxBytes) throw new MalformedReplyError(`The API server sent more than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/**
+ * Chunks as they come, with a turn for other work after each {@link BREATH_BYTES}: what is buffered is otherwise
+ * delivered without one, and a long list would hold up the whole process.
+ */
+export async function* breathing(body: AsyncIterable<Uint8Array>, clock: Clock): AsyncGenerator<Buffer> {
+  let handled = 0;
+  for await (const chunk of body) {
+    if (handled >= BREATH_BYTES) {
+      handled = 0;
+      await sleep(clock, 0);
+    }
+    handled += chunk.length;
+    yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+  }
+}
+
+/** Non-empty lines, without their ends. A last line without an end is a reply that broke off, so it is dropped. */
+export async function* splitLines(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<string> {
+  let pending: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      pending.push(chunk.subarray(start, end));
+      const line = Buffer.concat(pending).toString('utf8');
+      pending = [];
+      size = 0;
+      start = end + 1;
+      if (line !== '') yield line;
+    }
+    if (start < chunk.length) pending.push(chunk.subarray(start));
+    size += chunk.length - start;
+    if (size > maxBytes)
+      throw new MalformedReplyError(`The API server sent a line of more than ${maxBytes} bytes`);
+  }
+}

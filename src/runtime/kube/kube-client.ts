@@ -1,0 +1,186 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Random } from '../../lib/random.ts';
+import type { Transport } from '../../lib/transport.ts';
+import { type RestMetrics, silentMetrics } from '../metrics-ports.ts';
+import type { Credentials } from './credentials.ts';
+import type { KubeList, KubeStream } from './kube-collection.ts';
+import { isKubeError } from './kube-error.ts';
+import type { KubeObject, ObjectRef, Resource } from './kube-object.ts';
+import { collectionPath, objectPath, withQuery } from './kube-path.ts';
+import { asKubeError, createKubeRequester, type KubeRequester } from './kube-request.ts';
+import { listPages } from './list-pages.ts';
+import { retryReads } from './retry-reads.ts';
+
+export interface ListOptions {
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface WriteOptions {
+  readonly subresource?: 'status' | 'scale' | undefined;
+  readonly fieldManager?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface PatchOptions extends WriteOptions {
+  readonly type: 'merge' | 'json' | 'apply';
+  /** Server-side apply only: takes fields over from other managers. */
+  readonly force?: boolean | undefined;
+}
+
+export interface DeleteOptions {
+  /** Deletes this incarnation only; another one under the name is a `conflict`. */
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+  readonly propagation?: 'Background' | 'Foreground' | 'Orphan' | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Typed requests to one API server. Every failure is a {@link KubeError}. Reads are retried a few times where
+ * the reply is 429, 5xx or missing; writes never, so that a caller always knows how often it asked. The type
+ * argument is the caller's promise that objects of `resource` have that shape (their CRD is checked on entry).
+ */
+export interface KubeClient extends KubeStream {
+  /** Undefined where there is none. */
+  get<T extends KubeObject>(resource: Resource, ref: ObjectRef): Promise<T | undefined>;
+  /** Consistent: it contains every write that was answered before it began. */
+  list<T extends KubeObject>(resource: Resource, options?: ListOptions): Promise<KubeList<T>>;
+  create<T extends KubeObject>(resource: Resource, object: T, options?: WriteOptions): Promise<T>;
+  /** PUT under `metadata.resourceVersion`; a newer object in its place is a `conflict`. */
+  replace<T extends KubeObject>(resource: Resource, object: T, options?: WriteOptions): Promise<T>;
+  patch<T extends KubeObject>(
+    resource: Resource,
+    ref: ObjectRef,
+    body: unknown,
+    options: PatchOptions,
+  ): Promise<T>;
+  /** False where there was nothing to delete. True says that deletion began; finalizers may still hold it. */
+  delete(resource: Resource, ref: ObjectRef, options?: DeleteOptions): Promise<boolean>;
+}
+
+export interface KubeClientOptions {
+  readonly transport: Transport;
+  /** `https://host:port`, with a path where the API server stands behind one. */
+  readonly origin: string;
+  readonly credentials: Credentials;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** For one request and its reply, streams excepted. Default 30 s. */
+  readonly deadlineMs?: number | undefined;
+  readonly userAgent?: string | undefined;
+  readonly metrics?: RestMetrics | undefined;
+}
+
+const CONTENT_TYPE = {
+  merge: 'application/merge-patch+json',
+  json: 'application/json-patch+json',
+  apply: 'application/apply-patch+yaml',
+} as const;
+
+export function createKubeClient(options: KubeClientOptions): KubeClient {
+  const { clock } = options;
+  const requester = createKubeRequester({
+    ...options,
+    deadlineMs: options.deadlineMs ?? 30_000,
+    userAgent: options.userAgent ?? 'kube-runtime',
+    metrics: options.metrics ?? silentMetrics,
+  });
+  const stream: KubeClient['stream'] = (resource, { namespace, query, accept, signal }) =>
+    requester.open({
+      method: 'GET',
+      path: withQuery(collectionPath(resource, namespace), query),
+      accept,
+      signal,
+    });
+  return {
+    stream,
+    get: (resource, ref) => retryReads(options, () => getOne(requester, objectPath(resource, ref))),
+    list: (resource, listOptions) =>
+      retryReads(options, () => listAll({ stream }, clock, { resource, ...listOptions })),
+    ...writesOf(requester),
+  };
+}
+
+/** The CRD's schema was checked when the object came in, and the caller names the type that belongs to it. */
+function asItIs<T extends KubeObject>(object: KubeObject): T {
+  return object as T;
+}
+
+async function listAll<T extends KubeObject>(
+  client: KubeStream,
+  clock: Clock,
+  request: ListOptions & { readonly resource: Resource },
+): Promise<KubeList<T>> {
+  const signal = request.signal ?? new AbortController().signal;
+  try {
+    return await listPages(client, clock, { ...request, signal, keep: asItIs<T> });
+  } catch (error) {
+    throw asKubeError(error);
+  }
+}
+
+async function getOne<T extends KubeObject>(requester: KubeRequester, path: string): Promise<T | undefined> {
+  try {
+    return asItIs<T>((await requester.json({ method: 'GET', path })) as KubeObject);
+  } catch (error) {
+    if (isKubeError(error, 'notFound')) return undefined;
+    throw error;
+  }
+}
+
+function writesOf(requester: KubeRequester): Pick<KubeClient, 'create' | 'replace' | 'patch' | 'delete'> {
+  const write = async <T>(request: Parameters<KubeRequester['json']>[0]): Promise<T> =>
+    (await requester.json(request)) as T;
+  return {
+    create: (resource, object, { subresource, fieldManager, signal } = {}) => {
+      const { namespace } = object.metadata;
+      const path = subresource
+        ? objectPath(resource, object.metadata, subresource)
+        : collectionPath(resource, namespace);
+      return write({
+        method: 'POST',
+        path: withQuery(path, { fieldManager }),
+        body: JSON.stringify(object),
+        signal,
+      });
+    },
+    replace: (resource, object, { subresource, fieldManager, signal } = {}) => {
+      const path = withQuery(objectPath(resource, object.metadata, subresource), { fieldManager });
+      return write({ method: 'PUT', path, body: JSON.stringify(object), signal });
+    },
+    patch: (resource, ref, body, { type, subresource, fieldManager, force, signal }) => {
+      const query = { fieldManager, force: force ? 'true' : undefined };
+      const path = withQuery(objectPath(resource, ref, subresource), query);
+      return write({
+        method: 'PATCH',
+        path,
+        body: JSON.stringify(body),
+        contentType: CONTENT_TYPE[type],
+        signal,
+      });
+    },
+    delete: (resource, ref, options = {}) => deleteOne(requester, objectPath(resource, ref), options),
+  };
+}
+
+async function deleteOne(requester: KubeRequester, path: string, options: DeleteOptions): Promise<boolean> {
+  const { uid, resourceVersion, propagation, signal } = options;
+  const body = JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'DeleteOptions',
+    preconditions: { uid, resourceVersion },
+    propagationPolicy: propagation,
+  });
+  try {
+    await requester.json({ method: 'DELETE', path, body, signal });
+    return true;
+  } catch (error) {
+    if (isKubeError(error, 'notFound')) return false;
+    throw error;
+  }
+}

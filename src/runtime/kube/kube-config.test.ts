@@ -1,0 +1,160 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import { loadKubeConnection } from './kube-config.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'kube-config-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+interface KubeconfigParts {
+  readonly cluster?: object;
+  readonly user?: object;
+  readonly name?: string;
+}
+
+function kubeconfig(file: string, { cluster, user = {}, name = 'main' }: KubeconfigParts = {}): string {
+  const path = join(folder, file);
+  const text = stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': name,
+    clusters: [{ name, cluster: { server: 'https://api.test:6443', ...cluster } }],
+    users: [{ name, user }],
+    contexts: [{ name, context: { cluster: name, user: name, namespace: `${name}-ns` } }],
+  });
+  writeFileSync(path, text);
+  return path;
+}
+
+function serviceAccount(name: string): string {
+  const directory = join(folder, name);
+  mkdirSync(directory);
+  writeFileSync(join(directory, 'token'), 'pod-token\n');
+  writeFileSync(join(directory, 'ca.crt'), 'PEM');
+  writeFileSync(join(directory, 'namespace'), 'pod-ns\n');
+  return directory;
+}
+
+const clock = createVirtualClock();
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+test('a token, an authority and a namespace come from the kubeconfig that is named', async () => {
+  const path = kubeconfig('token', {
+    cluster: { 'certificate-authority-data': base64('CA'), 'tls-server-name': 'other' },
+    user: { token: 'secret' },
+  });
+  const connection = await loadKubeConnection({
+    kubeconfig: path,
+    environment: { KUBECONFIG: '/none' },
+    clock,
+  });
+  expect(connection).toMatchObject({
+    origin: 'https://api.test:6443',
+    namespace: 'main-ns',
+    inCluster: false,
+    tls: { servername: 'other', insecure: false },
+  });
+  expect(String(connection.tls.ca)).toBe('CA');
+  expect(await connection.credentials.headers()).toEqual({ authorization: 'Bearer secret' });
+});
+
+test('a client certificate is presented, and no header sent', async () => {
+  const path = kubeconfig('certificate', {
+    user: { 'client-certificate-data': base64('CERT'), 'client-key-data': base64('KEY') },
+  });
+  const connection = await loadKubeConnection({ kubeconfig: path, environment: {}, clock });
+  expect(String(connection.tls.cert)).toBe('CERT');
+  expect(String(connection.tls.key)).toBe('KEY');
+  expect(await connection.credentials.headers()).toEqual({});
+});
+
+test('an exec plugin is asked once, and again after a 401', async () => {
+  const counter = join(folder, 'count');
+  const script = `echo x >> ${counter}; echo "{\\"status\\":{\\"token\\":\\"exec-$(wc -l < ${counter} | tr -d ' ')\\"}}"`;
+  const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'sh', args: ['-c', script] };
+  const path = kubeconfig('exec', { user: { exec } });
+  const { credentials } = await loadKubeConnection({ kubeconfig: path, environment: {}, clock });
+  expect(await credentials.headers()).toEqual({ authorization: 'Bearer exec-1' });
+  expect(await credentials.headers()).toEqual({ authorization: 'Bearer exec-1' });
+  expect(await credentials.headers({ fresh: true })).toEqual({ authorization: 'Bearer exec-2' });
+  expect(await credentials.headers()).toEqual({ authorization: 'Bearer exec-2' });
+});
+
+test('several files of KUBECONFIG are read together, and a context can be chosen', async () => {
+  const one = kubeconfig('one', { name: 'one', user: { token: 'a' } });
+  const two = kubeconfig('two', {
+    name: 'two',
+    cluster: { server: 'https://two.test' },
+    user: { token: 'b' },
+  });
+  const environment = { KUBECONFIG: [one, two].join(delimiter) };
+  expect((await loadKubeConnection({ environment, clock })).namespace).toBe('one-ns');
+  const chosen = await loadKubeConnection({ environment, context: 'two', clock });
+  expect(chosen.origin).toBe('https://two.test');
+  await expect(loadKubeConnection({ environment, context: 'three', clock })).rejects.toThrow(
+    'The kubeconfig has no context three; it has: one, two',
+  );
+});
+
+test('a pod uses its service account, and reads the token again when it has grown old', async () => {
+  const directory = serviceAccount('pod');
+  const connection = await loadKubeConnection({
+    environment: { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443', HOME: folder },
+    clock,
+    serviceAccountDirectory: directory,
+  });
+  expect(connection).toMatchObject({
+    origin: 'https://[fd00::1]:443',
+    namespace: 'pod-ns',
+    inCluster: true,
+    tls: { ca: 'PEM' },
+  });
+  expect(await connection.credentials.headers()).toEqual({ authorization: 'Bearer pod-token' });
+  writeFileSync(join(directory, 'token'), 'rotated');
+  expect(await connection.credentials.headers()).toEqual({ authorization: 'Bearer pod-token' });
+  await clock.advance(60_000);
+  expect(await connection.credentials.headers()).toEqual({ authorization: 'Bearer rotated' });
+  rmSync(join(directory, 'token'));
+  expect(await connection.credentials.headers({ fresh: true })).toEqual({ authorization: 'Bearer rotated' });
+});
+
+test('plain http is allowed to this machine itself', async () => {
+  const path = kubeconfig('proxy', { cluster: { server: 'http://127.0.0.1:8001' } });
+  const connection = await loadKubeConnection({ kubeconfig: path, environment: {}, clock });
+  expect(connection.origin).toBe('http://127.0.0.1:8001');
+});
+
+const refusals = [
+  ['nothing at all', {}, 'set KUBECONFIG'],
+  ['a file that is not there', { kubeconfig: '/none' }, 'Cannot read the kubeconfig /none'],
+  [
+    'plain http to elsewhere',
+    { parts: { cluster: { server: 'http://api.test' } } },
+    'must be reached by https',
+  ],
+  ['a proxy', { parts: { cluster: { 'proxy-url': 'http://proxy' } } }, 'proxy-url, which is not supported'],
+  ['a server that is no URL', { parts: { cluster: { server: 'nowhere' } } }, 'no valid server URL: nowhere'],
+] as const;
+
+test.each(refusals)('%s is refused with the way out', async (_what, given, message) => {
+  const path =
+    'parts' in given
+      ? kubeconfig('refused', given.parts)
+      : 'kubeconfig' in given
+        ? given.kubeconfig
+        : undefined;
+  const environment = { HOME: join(folder, 'empty') };
+  await expect(loadKubeConnection({ kubeconfig: path, environment, clock })).rejects.toThrow(message);
+});
+
+test('a pod without a service account is told what it lacks', async () => {
+  const loaded = loadKubeConnection({
+    environment: { KUBERNETES_SERVICE_HOST: '10.0.0.1' },
+    clock,
+    serviceAccountDirectory: join(folder, 'none'),
+  });
+  await expect(loaded).rejects.toThrow('automountServiceAccountToken');
+});

@@ -1,0 +1,193 @@
+import { access, readFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import type { Cluster } from '@kubernetes/client-node';
+import type { Clock } from '../../lib/clock.ts';
+import { type Credentials, refreshedCredentials, tokenFileCredentials } from './credentials.ts';
+import type { TlsOptions } from './undici-transport.ts';
+
+/** How to reach one API server and as whom. */
+export interface KubeConnection {
+  /** `https://host:port`, with a path where the API server stands behind one. */
+  readonly origin: string;
+  readonly tls: TlsOptions;
+  readonly credentials: Credentials;
+  /** The pod's own namespace, or the one of the kubeconfig's context. */
+  readonly namespace: string | undefined;
+  readonly inCluster: boolean;
+}
+
+export interface KubeConfigOptions {
+  /** Read instead of everything else. */
+  readonly kubeconfig?: string | undefined;
+  /** Instead of the kubeconfig's current context. */
+  readonly context?: string | undefined;
+  /** `KUBECONFIG`, `HOME`, `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT` are looked at. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  /** Where a pod finds its service account. */
+  readonly serviceAccountDirectory?: string | undefined;
+}
+
+/** A connection cannot be made from what is there; the message says what to set. */
+export class KubeConfigError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'KubeConfigError';
+  }
+}
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/**
+ * Looks, in controller-runtime's order, at: the kubeconfig named in `options`, `KUBECONFIG`, the pod's service account,
+ * `~/.kube/config`.
+ */
+export async function loadKubeConnection(options: KubeConfigOptions): Promise<KubeConnection> {
+  const { environment, kubeconfig } = options;
+  if (kubeconfig) return fromKubeconfig(options, [kubeconfig]);
+  const named = (environment.KUBECONFIG ?? '').split(delimiter).filter((path) => path !== '');
+  if (named.length > 0) return fromKubeconfig(options, named);
+  if (environment.KUBERNETES_SERVICE_HOST) return fromServiceAccount(options);
+  const fallback = join(environment.HOME ?? '/', '.kube', 'config');
+  if (await exists(fallback)) return fromKubeconfig(options, [fallback]);
+  throw new KubeConfigError(
+    `No Kubernetes API: set KUBECONFIG, create ${fallback}, or run in a pod with a service account`,
+  );
+}
+
+/** A pod's way: no kubeconfig library is loaded for it, which saves half a second and 60 MB. */
+async function fromServiceAccount(options: KubeConfigOptions): Promise<KubeConnection> {
+  const { environment, clock, serviceAccountDirectory: directory = SERVICE_ACCOUNT } = options;
+  const host = environment.KUBERNETES_SERVICE_HOST ?? '';
+  const port = environment.KUBERNETES_SERVICE_PORT ?? '443';
+  const read = async (name: string): Promise<string> => {
+    try {
+      return await readFile(join(directory, name), 'utf8');
+    } catch (cause) {
+      const remedy = 'the pod needs a service account with automountServiceAccountToken';
+      throw new KubeConfigError(`Cannot read ${join(directory, name)}: ${remedy}`, { cause });
+    }
+  };
+  const credentials = tokenFileCredentials(clock, () => read('token'));
+  await credentials.headers();
+  const namespace = await read('namespace').catch(() => '');
+  return {
+    origin: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    tls: { ca: await read('ca.crt') },
+    credentials,
+    namespace: namespace.trim() || undefined,
+    inCluster: true,
+  };
+}
+
+/** What @kubernetes/client-node fills in for a request: certificates, and headers for tokens. */
+interface RequestSettings {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly auth?: string;
+  readonly ca?: string | Buffer;
+  readonly cert?: string | Buffer;
+  readonly key?: string | Buffer;
+  readonly servername?: string;
+  readonly rejectUnauthorized?: boolean;
+}
+
+async function fromKubeconfig(options: KubeConfigOptions, paths: readonly string[]): Promise<KubeConnection> {
+  const loaded = await readKubeconfig(options, paths);
+  const origin = serverOf(loaded, paths);
+  const settings = await settingsOf(loaded);
+  const context = loaded.getContextObject(loaded.getCurrentContext());
+  // A fresh load forgets what exec and OIDC plugins remember, so after a 401 they are asked again.
+  const credentials = refreshedCredentials(options.clock, async (fresh) =>
+    headersOf(await settingsOf(fresh ? await readKubeconfig(options, paths) : loaded)),
+  );
+  return {
+    origin,
+    tls: {
+      ca: settings.ca,
+      cert: settings.cert,
+      key: settings.key,
+      servername: settings.servername,
+      insecure: settings.rejectUnauthorized === false,
+    },
+    credentials,
+    namespace: context?.namespace,
+    inCluster: false,
+  };
+}
+
+async function readKubeconfig({ context }: KubeConfigOptions, paths: readonly string[]) {
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  const loaded = new KubeConfig();
+  for (const [at, path] of paths.entries()) {
+    try {
+      if (at === 0) loaded.loadFromFile(path);
+      else {
+        const more = new KubeConfig();
+        more.loadFromFile(path);
+        loaded.mergeConfig(more, true);
+      }
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new KubeConfigError(`Cannot read the kubeconfig ${path}: ${reason}`, { cause });
+    }
+  }
+  loaded.clusters = loaded.clusters.map(allowPlainLoopback);
+  if (context !== undefined) {
+    if (!loaded.getContextObject(context)) {
+      const known = loaded.getContexts().map((one) => one.name);
+      throw new KubeConfigError(
+        `The kubeconfig has no context ${context}; it has: ${known.join(', ') || 'none'}`,
+      );
+    }
+    loaded.setCurrentContext(context);
+  }
+  return loaded;
+}
+
+/** The library takes plain http for a mistake; to this machine itself (`kubectl proxy`) it is none. */
+function allowPlainLoopback(cluster: Cluster): Cluster {
+  const server = URL.parse(cluster.server);
+  const isPlain = server?.protocol === 'http:' && LOOPBACK.test(server.hostname);
+  return isPlain ? { ...cluster, skipTLSVerify: true } : cluster;
+}
+
+type Kubeconfig = Awaited<ReturnType<typeof readKubeconfig>>;
+
+async function settingsOf(loaded: Kubeconfig): Promise<RequestSettings> {
+  const settings = {};
+  await loaded.applyToHTTPSOptions(settings);
+  return settings;
+}
+
+function headersOf({ headers, auth }: RequestSettings): Readonly<Record<string, string>> {
+  const lower = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]);
+  const basic = auth === undefined ? {} : { authorization: `Basic ${Buffer.from(auth).toString('base64')}` };
+  return { ...Object.fromEntries(lower), ...basic };
+}
+
+function serverOf(loaded: Kubeconfig, paths: readonly string[]): string {
+  const cluster = loaded.getCurrentCluster();
+  if (!cluster)
+    throw new KubeConfigError(`The kubeconfig ${paths.join(', ')} has no current context with a cluster`);
+  if (cluster.proxyUrl) {
+    throw new KubeConfigError(
+      `Cluster ${cluster.name} sets proxy-url, which is not supported: use a context without it`,
+    );
+  }
+  const server = URL.parse(cluster.server);
+  if (!server)
+    throw new KubeConfigError(`Cluster ${cluster.name} has no valid server URL: ${cluster.server}`);
+  if (server.protocol !== 'https:' && !LOOPBACK.test(server.hostname)) {
+    throw new KubeConfigError(`Cluster ${cluster.name} must be reached by https: ${cluster.server}`);
+  }
+  return cluster.server;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,148 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { type Transport, TransportError, type TransportResponse } from '../../lib/transport.ts';
+import { DeadlineError, withDeadline } from '../deadline.ts';
+import type { RestMetrics } from '../metrics-ports.ts';
+import type { Credentials } from './credentials.ts';
+import { parseJson, readText } from './json-stream.ts';
+import { KubeError, kubeErrorOf, type StatusReply } from './kube-error.ts';
+
+export interface KubeRequest {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  readonly body?: string | undefined;
+  readonly contentType?: string | undefined;
+  readonly accept?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface KubeRequesterOptions {
+  readonly transport: Transport;
+  /** `https://host:port`, with a path where the API server stands behind one. */
+  readonly origin: string;
+  readonly credentials: Credentials;
+  readonly userAgent: string;
+  readonly deadlineMs: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: RestMetrics;
+}
+
+/** One request, answered or failed as a {@link KubeError}; on top of it stands every verb. */
+export interface KubeRequester {
+  /** A successful reply whose body is still to be read. No deadline but the signal's. */
+  open(request: KubeRequest): Promise<TransportResponse>;
+  /** The parsed body of a successful reply, within the deadline. */
+  json(request: KubeRequest): Promise<unknown>;
+}
+
+/** No single object comes near this: etcd refuses values above 1.5 MiB. */
+const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
+const MAX_ERROR_BYTES = 64 * 1024;
+
+export function createKubeRequester(options: KubeRequesterOptions): KubeRequester {
+  const { clock, deadlineMs } = options;
+  const open = async (request: KubeRequest): Promise<TransportResponse> => {
+    try {
+      return await openWithIdentity(options, request);
+    } catch (error) {
+      throw asKubeError(error);
+    }
+  };
+  return {
+    open,
+    async json(request) {
+      const run = async (signal: AbortSignal): Promise<unknown> => {
+        const reply = await openWithIdentity(options, { ...request, signal });
+        return parseJson(await readText(reply.body, MAX_OBJECT_BYTES));
+      };
+      try {
+        return await withDeadline({ clock, limitMs: deadlineMs, signal: request.signal }, run);
+      } catch (error) {
+        throw asKubeError(error);
+      }
+    },
+  };
+}
+
+/** A 401 was refused before anything happened, so even a write may be sent once more under a fresh token. */
+async function openWithIdentity(
+  options: KubeRequesterOptions,
+  request: KubeRequest,
+): Promise<TransportResponse> {
+  const reply = await exchange(options, request, await options.credentials.headers());
+  if (reply.status !== 401) return succeeded(reply);
+  reply.destroy();
+  options.log.warn('API server refused the token, reading it again', { method: request.method });
+  return succeeded(await exchange(options, request, await options.credentials.headers({ fresh: true })));
+}
+
+async function exchange(
+  options: KubeRequesterOptions,
+  request: KubeRequest,
+  identity: Readonly<Record<string, string>>,
+): Promise<TransportResponse> {
+  const server = new URL(options.origin);
+  const begun = options.clock.monotonic();
+  const measure = (code: string) => {
+    const seconds = (options.clock.monotonic() - begun) / 1000;
+    options.metrics.requested({ method: request.method, host: server.host, code, seconds });
+  };
+  try {
+    const reply = await options.transport({
+      method: request.method,
+      origin: server.origin,
+      path: server.pathname.replace(/\/+$/, '') + request.path,
+      headers: {
+        accept: request.accept ?? 'application/json',
+        'user-agent': options.userAgent,
+        ...(request.body !== undefined && { 'content-type': request.contentType ?? 'application/json' }),
+        ...identity,
+      },
+      ...(request.body !== undefined && { body: request.body }),
+      ...(request.signal && { signal: request.signal }),
+    });
+    measure(String(reply.status));
+    return reply;
+  } catch (error) {
+    measure('<error>');
+    throw error;
+  }
+}
+
+async function succeeded(reply: TransportResponse): Promise<TransportResponse> {
+  if (reply.status >= 200 && reply.status < 300) return reply;
+  const text = await readText(reply.body, MAX_ERROR_BYTES).catch(() => '');
+  throw kubeErrorOf(reply.status, statusOf(text), retryAfterMs(reply.headers['retry-after']));
+}
+
+/** Load balancers answer in plain text, and that text is no reason to fail twice. */
+function statusOf(text: string): StatusReply {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === 'object' && parsed !== null ? (parsed as StatusReply) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Retry-After in seconds, as the API server sends it; its date form is not used by it. */
+function retryAfterMs(header: string | undefined): number | undefined {
+  const seconds = Number(header ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
+}
+
+/** Whatever went wrong, as the one error that callers know. */
+export function asKubeError(error: unknown): KubeError {
+  if (error instanceof KubeError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  const unreached = error instanceof TransportError || error instanceof DeadlineError;
+  return new KubeError(message, {
+    kind: unreached ? 'unavailable' : 'unknown',
+    status: 0,
+    reason: error instanceof Error ? error.name : 'Unknown',
+    outcome: error instanceof TransportError && !error.sent ? 'refused' : 'unknown',
+    cause: error,
+  });
+}

@@ -1,0 +1,156 @@
+import { Agent, type Dispatcher, request as send } from 'undici';
+import {
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from '../../lib/transport.ts';
+
+export interface TlsOptions {
+  /** PEM of the authorities to trust instead of the machine's. */
+  readonly ca?: string | Buffer | undefined;
+  readonly cert?: string | Buffer | undefined;
+  readonly key?: string | Buffer | undefined;
+  readonly servername?: string | undefined;
+  /** Believes any certificate: only where a kubeconfig says `insecure-skip-tls-verify`. */
+  readonly insecure?: boolean | undefined;
+}
+
+export interface TransportOptions extends TlsOptions {
+  /** Sockets per origin; a watch holds one of them. Default 64. */
+  readonly connections?: number | undefined;
+  /** Default 10 s. */
+  readonly connectTimeoutMs?: number | undefined;
+}
+
+/** A {@link Transport} that can be closed: requests under way end in an error. */
+export type ClosableTransport = Transport & { close(): Promise<void> };
+
+/** Set once a byte of the request may have left. */
+interface SentMark {
+  sent: boolean;
+}
+
+const marks = new WeakMap<object, SentMark>();
+
+/**
+ * HTTP/1.1 over one pool of kept-alive sockets per origin. It sets no deadline for replies: callers abort by their
+ * signal, which is obeyed at once, also while connecting. Redirects are not followed and nothing is retried.
+ */
+export function createTransport(options: TransportOptions = {}): ClosableTransport {
+  const agent = new Agent({
+    connections: options.connections ?? 64,
+    pipelining: 1,
+    allowH2: false,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: 60_000,
+    connect: { ...tlsSettings(options), timeout: options.connectTimeoutMs ?? 10_000 },
+  });
+  const dispatcher = agent.compose((dispatch) => (dispatched, handler) => {
+    const mark = markOf(dispatched);
+    return dispatch(dispatched, mark ? marking(handler, mark) : handler);
+  });
+  const transport: Transport = (request) => exchange(dispatcher, request);
+  return Object.assign(transport, { close: () => agent.destroy() });
+}
+
+function tlsSettings({ ca, cert, key, servername, insecure }: TlsOptions) {
+  return {
+    rejectUnauthorized: insecure !== true,
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    ...(servername !== undefined && { servername }),
+  };
+}
+
+function markOf(dispatched: Dispatcher.DispatchOptions): SentMark | undefined {
+  const opaque = 'opaque' in dispatched ? dispatched.opaque : undefined;
+  return typeof opaque === 'object' && opaque !== null ? marks.get(opaque) : undefined;
+}
+
+/** undici starts a request right before its first byte is written; before that, the server cannot have acted. */
+function marking(handler: Dispatcher.DispatchHandler, mark: SentMark): Dispatcher.DispatchHandler {
+  return {
+    onRequestStart(controller, context) {
+      handler.onRequestStart?.(controller, context);
+      mark.sent = !controller.aborted;
+    },
+    onRequestUpgrade: (...args) => handler.onRequestUpgrade?.(...args),
+    onResponseStart: (...args) => handler.onResponseStart?.(...args),
+    onResponseData: (...args) => handler.onResponseData?.(...args),
+    onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
+    onResponseError: (...args) => handler.onResponseError?.(...args),
+  };
+}
+
+async function exchange(dispatcher: Dispatcher, request: TransportRequest): Promise<TransportResponse> {
+  const mark: SentMark = { sent: false };
+  try {
+    request.signal?.throwIfAborted();
+    const reply = send(request.origin + request.path, {
+      dispatcher,
+      opaque: registered(mark),
+      method: request.method as Dispatcher.HttpMethod,
+      headers: request.headers,
+      ...(request.body !== undefined && { body: request.body }),
+      ...(request.signal && { signal: request.signal }),
+    });
+    return responseOf(await endedByAbort(reply, request.signal));
+  } catch (cause) {
+    throw new TransportError(`No reply from ${request.origin}: ${messageOf(cause)}`, {
+      sent: mark.sent,
+      cause,
+    });
+  }
+}
+
+function registered(mark: SentMark): object {
+  marks.set(mark, mark);
+  return mark;
+}
+
+/** undici notices an abort only once it has a socket; a caller's deadline must not wait for that. */
+function endedByAbort(
+  reply: Promise<Dispatcher.ResponseData<object>>,
+  signal: AbortSignal | undefined,
+): Promise<Dispatcher.ResponseData<object>> {
+  if (!signal) return reply;
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    reply.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+function responseOf(reply: Dispatcher.ResponseData<object>): TransportResponse {
+  return {
+    status: reply.statusCode,
+    headers: flatHeaders(reply.headers),
+    body: readBody(reply.body),
+    destroy() {
+      reply.body.on('error', () => {}).destroy();
+    },
+  };
+}
+
+async function* readBody(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (cause) {
+    throw new TransportError(`The reply broke off: ${messageOf(cause)}`, { sent: true, cause });
+  }
+}
+
+function flatHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return flat;
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error && cause.message !== '' ? cause.message : String(cause);
+}

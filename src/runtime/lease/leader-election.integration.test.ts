@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually, openWidgetClient } from '../../../test/builders/widgets.ts';
+import { sharedCluster } from '../../../test/cluster/shared-cluster.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { systemRandom } from '../../lib/random.ts';
+import { createLeaderElection, type LeaderElection } from './leader-election.ts';
+
+const cluster = sharedCluster();
+let namespace = '';
+beforeAll(async () => {
+  namespace = await cluster.createNamespace('election');
+});
+afterAll(() => cluster.disconnect());
+
+const times = { leaseDurationMs: 4000, renewDeadlineMs: 3000, retryPeriodMs: 500 };
+
+/** A candidate whose network can be taken away, as if its machine had died. */
+function candidate(name: string, identity: string) {
+  let dead = false;
+  const widgetClient = openWidgetClient(cluster, {
+    intercept: (request, send) => (dead ? new Promise(() => {}) : send(request)),
+  });
+  const election: LeaderElection = createLeaderElection({
+    client: widgetClient.client,
+    lease: { namespace, name },
+    identity,
+    clock: systemClock,
+    random: systemRandom,
+    log: silentLogger,
+    ...times,
+  });
+  return {
+    election,
+    close: () => widgetClient.close(),
+    die() {
+      dead = true;
+    },
+  };
+}
+
+test('of two candidates one leads, and a release hands over at once', async () => {
+  const one = candidate('handover', 'one');
+  const two = candidate('handover', 'two');
+  await one.election.acquire();
+  let twoLeads = false;
+  const waiting = two.election.acquire().then(() => {
+    twoLeads = true;
+  });
+  await eventually('two has looked', () => two.election.holder() === 'one');
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  expect(twoLeads).toBe(false);
+  expect(one.election.leaseRemainingMs()).toBeGreaterThan(3000);
+  expect(two.election.leaseRemainingMs()).toBe(0);
+
+  const begun = performance.now();
+  await one.election.release();
+  await waiting;
+  expect(performance.now() - begun).toBeLessThan(500);
+  expect(one.election.lost.aborted).toBe(true);
+  expect(two.election.isLeader()).toBe(true);
+  await two.election.release();
+  await Promise.all([one.close(), two.close()]);
+});
+
+test('scenario 56: a leader that cannot renew stops leading before the other begins', async () => {
+  const one = candidate('crash', 'one');
+  const two = candidate('crash', 'two');
+  await one.election.acquire();
+  let endedAt = 0;
+  one.election.lost.addEventListener('abort', () => {
+    endedAt = performance.now();
+  });
+  const waiting = two.election.acquire();
+  await eventually('two has looked', () => two.election.holder() === 'one');
+  const begun = performance.now();
+  one.die();
+  await waiting;
+  const tookOverMs = performance.now() - begun;
+  expect(endedAt).toBeGreaterThan(0);
+  expect(endedAt).toBeLessThan(performance.now());
+  expect(tookOverMs).toBeLessThan(times.leaseDurationMs + 2.2 * times.retryPeriodMs + 500);
+  await two.election.release();
+  await Promise.all([one.close(), two.close()]);
+});
+
+test('scenario 57: a lease deleted by hand is made again by its leader', async () => {
+  const one = candidate('deleted', 'one');
+  await one.election.acquire();
+  const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/deleted`;
+  await cluster.admin.request({ method: 'DELETE', path });
+  let back = false;
+  await eventually('the lease is back', () => {
+    void cluster.admin.request({ method: 'GET', path, accept: [404] }).then((reply) => {
+      back = reply.status === 200;
+    });
+    return back;
+  });
+  expect(one.election.isLeader()).toBe(true);
+  await one.election.release();
+  await one.close();
+});
+
+test('scenario 57: a leader whose lease was given to another by hand stops at once', async () => {
+  const one = candidate('stolen', 'one');
+  await one.election.acquire();
+  const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/stolen`;
+  await cluster.admin.request({ method: 'PATCH', path, body: { spec: { holderIdentity: 'thief' } } });
+  await eventually('it has stopped', () => one.election.lost.aborted, 3000);
+  expect(one.election.leaseRemainingMs()).toBe(0);
+  await one.close();
+});

@@ -1,0 +1,213 @@
+import { expect, test } from 'vitest';
+import { createLeaseApi, type LeaseApi, type LeaseNetwork } from '../../../test/builders/lease-api.ts';
+import { createVirtualClock, type VirtualClock } from '../../../test/builders/virtual-clock.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { seededRandom } from '../../lib/random.ts';
+import { createLeaderElection, type LeaderElectionOptions } from './leader-election.ts';
+
+interface CandidateOptions extends Partial<LeaderElectionOptions> {
+  readonly network?: LeaseNetwork;
+}
+
+function candidate(
+  api: LeaseApi,
+  clock: VirtualClock,
+  { network, identity = 'one', ...rest }: CandidateOptions = {},
+) {
+  const election = createLeaderElection({
+    client: api.clientOf(network),
+    lease: { namespace: 'ns', name: 'lease' },
+    clock,
+    random: seededRandom(identity.length),
+    log: silentLogger,
+    identity,
+    ...rest,
+  });
+  let leads = false;
+  return {
+    election,
+    leads: () => leads,
+    acquire: (signal?: AbortSignal) =>
+      election.acquire(signal).then(() => {
+        leads = true;
+      }),
+  };
+}
+
+test('the first candidate makes the lease and renews it every two seconds', async () => {
+  const clock = createVirtualClock({ startMs: Date.UTC(2026, 10, 20, 10) });
+  const api = createLeaseApi();
+  const one = candidate(api, clock);
+  await one.acquire();
+  expect(api.lease()?.spec).toEqual({
+    holderIdentity: 'one',
+    leaseDurationSeconds: 15,
+    acquireTime: '2026-11-20T10:00:00.000000Z',
+    renewTime: '2026-11-20T10:00:00.000000Z',
+    leaseTransitions: 0,
+  });
+  expect(one.election.leaseRemainingMs()).toBe(15_000);
+  await clock.advance(1000);
+  expect(one.election.leaseRemainingMs()).toBe(14_000);
+  await clock.advance(9000);
+  expect(api.writes()).toBe(6);
+  expect(api.lease()?.spec).toMatchObject({
+    acquireTime: '2026-11-20T10:00:00.000000Z',
+    renewTime: '2026-11-20T10:00:10.000000Z',
+    leaseTransitions: 0,
+  });
+  await one.election.release();
+});
+
+test('another takes it only when it has not changed for its duration, on its own clock, whatever the record says', async () => {
+  const api = createLeaseApi();
+  const skewed = createVirtualClock({ startMs: Date.UTC(2031, 0, 1) });
+  const network = { down: false };
+  const one = candidate(api, createVirtualClock(), { network });
+  await one.acquire();
+  const two = candidate(api, skewed, { identity: 'two' });
+  void two.acquire();
+  await skewed.advance(14_900);
+  expect(two.leads()).toBe(false);
+  await skewed.advance(4500);
+  expect(two.leads()).toBe(true);
+  expect(api.lease()?.spec).toMatchObject({ holderIdentity: 'two', leaseTransitions: 1 });
+  await two.election.release();
+});
+
+test('as long as the holder renews nobody else leads', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const one = candidate(api, clock);
+  await one.acquire();
+  const two = candidate(api, clock, { identity: 'two' });
+  void two.acquire().catch(() => {});
+  await clock.advance(300_000);
+  expect(two.leads()).toBe(false);
+  expect(two.election.holder()).toBe('one');
+  await one.election.release();
+});
+
+test('scenario 56: the lead ends 10 s after the last renewal, 5 s before another can have it', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const network = { down: false };
+  const one = candidate(api, clock, { network });
+  await one.acquire();
+  const two = candidate(api, clock, { identity: 'two' });
+  void two.acquire();
+  await clock.advance(4000);
+  network.down = true;
+  await clock.advance(9000);
+  expect(one.election.isLeader()).toBe(true);
+  expect(one.election.leaseRemainingMs()).toBe(6000);
+  await clock.advance(1000);
+  expect(one.election.isLeader()).toBe(false);
+  expect(one.election.lost.aborted).toBe(true);
+  expect(one.election.leaseRemainingMs()).toBe(0);
+  expect(two.leads()).toBe(false);
+  await clock.advance(15_000);
+  expect(two.leads()).toBe(true);
+  await two.election.release();
+});
+
+test('an outage shorter than the deadline costs nothing', async () => {
+  const clock = createVirtualClock();
+  const network = { down: false };
+  const one = candidate(createLeaseApi(), clock, { network });
+  await one.acquire();
+  network.down = true;
+  await clock.advance(7500);
+  network.down = false;
+  await clock.advance(5000);
+  expect(one.election.isLeader()).toBe(true);
+  expect(one.election.leaseRemainingMs()).toBeGreaterThan(13_000);
+  await one.election.release();
+});
+
+test('scenario 55: a machine that was frozen knows at once that its lease may be gone', async () => {
+  const clock = createVirtualClock();
+  const one = candidate(createLeaseApi(), clock);
+  await one.acquire();
+  clock.jumpWallClock(60_000);
+  expect(one.election.leaseRemainingMs()).toBe(0);
+  expect(one.election.isLeader()).toBe(false);
+  await clock.advance(2000);
+  expect(one.election.lost.aborted).toBe(true);
+});
+
+test('scenario 58: a wall clock that is set back does not lengthen the lease', async () => {
+  const clock = createVirtualClock();
+  const network = { down: false };
+  const one = candidate(createLeaseApi(), clock, { network });
+  await one.acquire();
+  network.down = true;
+  clock.jumpWallClock(-3_600_000);
+  await clock.advance(4000);
+  expect(one.election.leaseRemainingMs()).toBe(11_000);
+  await clock.advance(6000);
+  expect(one.election.lost.aborted).toBe(true);
+});
+
+test('scenario 57: a lease given to another by hand ends the lead with the next look', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const one = candidate(api, clock);
+  await one.acquire();
+  api.edit({ holderIdentity: 'thief' });
+  await clock.advance(2000);
+  expect(one.election.lost.aborted).toBe(true);
+  expect(one.election.holder()).toBe('thief');
+});
+
+test('scenario 57: a lease deleted by hand is made again', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const one = candidate(api, clock);
+  await one.acquire();
+  api.remove();
+  await clock.advance(2000);
+  expect(api.lease()?.spec).toMatchObject({ holderIdentity: 'one' });
+  expect(one.election.isLeader()).toBe(true);
+  await one.election.release();
+});
+
+test('release writes that nobody holds it, and the next candidate does not wait for its end', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const one = candidate(api, clock);
+  await one.acquire();
+  const two = candidate(api, clock, { identity: 'two' });
+  void two.acquire();
+  await clock.advance(10_000);
+  await one.election.release();
+  expect(api.lease()?.spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
+  expect(one.election.holder()).toBeUndefined();
+  await clock.advance(4400);
+  expect(two.leads()).toBe(true);
+  await two.election.release();
+});
+
+test('a candidate that is told to give up writes nothing', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const one = candidate(api, clock);
+  await one.acquire();
+  const giveUp = new AbortController();
+  const two = candidate(api, clock, { identity: 'two' });
+  const ended = two.acquire(giveUp.signal).catch((error: unknown) => error);
+  await clock.advance(3000);
+  giveUp.abort(new Error('shut down'));
+  expect(await ended).toMatchObject({ message: 'shut down' });
+  const writes = api.writes();
+  await two.election.release();
+  expect(api.writes()).toBe(writes);
+  await one.election.release();
+});
+
+test.each([
+  [{ leaseDurationMs: 10_000, renewDeadlineMs: 10_000 }, 'lease duration must be greater'],
+  [{ renewDeadlineMs: 2000, retryPeriodMs: 2000 }, 'renew deadline must be greater'],
+])('times that cannot work are refused: %o', (times, message) => {
+  expect(() => candidate(createLeaseApi(), createVirtualClock(), times)).toThrow(message);
+});

@@ -1,0 +1,178 @@
+import { type Clock, sleep } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Random } from '../../lib/random.ts';
+import { withDeadline } from '../deadline.ts';
+import { firstAbort } from '../first-abort.ts';
+import type { KubeClient } from '../kube/kube-client.ts';
+import type { LeaderMetrics } from '../metrics-ports.ts';
+import { type Instant, instantOf, longestSince } from './instant.ts';
+import { LeaseRecord } from './lease-record.ts';
+
+/**
+ * At most one of several candidates leads, by a coordination.k8s.io/v1 Lease. The algorithm is client-go's: a
+ * candidate takes the lease when it has not seen its record change for the lease's duration on its *own* clock, so
+ * clocks need not agree, only run at about the same rate. One life: once lost or released it stays so.
+ */
+export interface LeaderElection {
+  /** Resolves when this candidate leads; rejects with the reason of `signal` when it is aborted before. */
+  acquire(signal?: AbortSignal): Promise<void>;
+  /** Aborted when leadership has ended, by loss or by {@link release}. */
+  readonly lost: AbortSignal;
+  /** Whether nobody else can lead at this moment. */
+  isLeader(): boolean;
+  /**
+   * How long no other candidate can lead yet, in milliseconds; 0 when not leading. Counted from before the last
+   * renewal was sent, on whichever of both clocks has run further, so that a frozen machine does not overrate it.
+   */
+  leaseRemainingMs(): number;
+  /** The identity in the record seen last; undefined before the first look or where nobody holds it. */
+  holder(): string | undefined;
+  /** Stops renewing and gives the lease up, so that another candidate can take it at once. */
+  release(): Promise<void>;
+}
+
+export interface LeaderElectionOptions {
+  readonly client: KubeClient;
+  readonly lease: { readonly namespace: string; readonly name: string };
+  /** Unique per process, e.g. pod name and a random part. */
+  readonly identity: string;
+  /** Default 15 s. */
+  readonly leaseDurationMs?: number | undefined;
+  /** How long renewing may fail before the lead is given up. Default 10 s; less than the lease's duration. */
+  readonly renewDeadlineMs?: number | undefined;
+  /** Default 2 s. */
+  readonly retryPeriodMs?: number | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics?: LeaderMetrics | undefined;
+}
+
+/** A candidate waits up to this many periods more, so that candidates do not move in step. */
+const JITTER = 1.2;
+const RELEASE_LIMIT_MS = 5000;
+
+export function createLeaderElection(options: LeaderElectionOptions): LeaderElection {
+  return new LeaseElection(options);
+}
+
+class LeaseElection implements LeaderElection {
+  readonly #options: LeaderElectionOptions;
+  readonly #record: LeaseRecord;
+  readonly #renewDeadlineMs: number;
+  readonly #retryPeriodMs: number;
+  readonly #ended = new AbortController();
+  #leading = false;
+  /** When the request that made us leader, or kept us so, was about to be sent. */
+  #renewedAt: Instant | undefined;
+  #renewing: Promise<void> = Promise.resolve();
+
+  constructor(options: LeaderElectionOptions) {
+    const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2000 } = options;
+    if (leaseDurationMs <= renewDeadlineMs) {
+      throw new RangeError('The lease duration must be greater than the renew deadline');
+    }
+    if (renewDeadlineMs <= retryPeriodMs * JITTER) {
+      throw new RangeError(`The renew deadline must be greater than ${JITTER} times the retry period`);
+    }
+    this.#options = options;
+    this.#record = new LeaseRecord({ ...options, durationMs: leaseDurationMs });
+    this.#renewDeadlineMs = renewDeadlineMs;
+    this.#retryPeriodMs = retryPeriodMs;
+  }
+
+  get lost(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  isLeader(): boolean {
+    return this.leaseRemainingMs() > 0;
+  }
+
+  leaseRemainingMs(): number {
+    if (!this.#leading || !this.#renewedAt) return 0;
+    return Math.max(0, this.#record.durationMs - longestSince(this.#options.clock, this.#renewedAt));
+  }
+
+  holder(): string | undefined {
+    return this.#record.holder();
+  }
+
+  async acquire(signal: AbortSignal = new AbortController().signal): Promise<void> {
+    signal.throwIfAborted();
+    if (!(await this.#attempt(this.#renewDeadlineMs))) await this.#stand(signal);
+    this.#options.log.info('Became leader', { identity: this.#options.identity });
+    this.#setLeading(true);
+    this.#renewing = this.#keepRenewing();
+  }
+
+  /** Tries again and again, at once when the lease is freed. */
+  async #stand(signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#options;
+    const candidacy = new AbortController();
+    let freed = new AbortController();
+    void this.#record.watchFreed(() => freed.abort(), candidacy.signal);
+    try {
+      do {
+        const periodMs = this.#retryPeriodMs * (1 + JITTER * random.next());
+        const either = firstAbort([signal, freed.signal]);
+        await sleep(clock, periodMs, either.signal).catch(() => {});
+        either.release();
+        signal.throwIfAborted();
+        freed = new AbortController();
+      } while (!(await this.#attempt(this.#renewDeadlineMs)));
+    } finally {
+      candidacy.abort();
+    }
+  }
+
+  async release(): Promise<void> {
+    const wasLeading = this.#leading;
+    this.#end(new Error('The lease was released'));
+    await this.#renewing;
+    if (!wasLeading) return;
+    const { clock, log } = this.#options;
+    await withDeadline({ clock, limitMs: RELEASE_LIMIT_MS }, () => this.#record.giveUp()).catch(
+      (error: unknown) => {
+        log.warn('Lease was not given up, it will expire', { error });
+      },
+    );
+  }
+
+  async #keepRenewing(): Promise<void> {
+    const { clock, log } = this.#options;
+    while (!this.#ended.signal.aborted) {
+      await sleep(clock, this.#retryPeriodMs, this.#ended.signal).catch(() => {});
+      if (this.#ended.signal.aborted) return;
+      const leftMs = this.#renewDeadlineMs - (this.#renewedAt ? longestSince(clock, this.#renewedAt) : 0);
+      if (leftMs > 0 && (await this.#attempt(leftMs))) continue;
+      if (leftMs > 0 && this.#record.holder() === this.#options.identity) continue;
+      log.error('Lost the lease', { holder: this.#record.holder() });
+      this.#end(new Error('The lease was lost'));
+    }
+  }
+
+  /** True when the lease is ours by a request sent now. Failures are logged: they decide nothing by themselves. */
+  async #attempt(limitMs: number): Promise<boolean> {
+    const { clock, log } = this.#options;
+    const sentAt = instantOf(clock);
+    try {
+      const ours = await withDeadline({ clock, limitMs }, () => this.#record.acquireOrRenew(this.#leading));
+      if (ours) this.#renewedAt = sentAt;
+      return ours;
+    } catch (error) {
+      log.warn('Lease could not be read or written', { error });
+      return false;
+    }
+  }
+
+  #end(reason: Error): void {
+    this.#setLeading(false);
+    this.#ended.abort(reason);
+  }
+
+  #setLeading(leading: boolean): void {
+    this.#leading = leading;
+    this.#options.metrics?.leading(this.#options.lease.name, leading);
+  }
+}

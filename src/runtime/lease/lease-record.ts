@@ -1,0 +1,160 @@
+import { type Clock, sleep } from '../../lib/clock.ts';
+import type { KubeClient } from '../kube/kube-client.ts';
+import { isKubeError } from '../kube/kube-error.ts';
+import type { KubeObject, Resource } from '../kube/kube-object.ts';
+import { type WatchEvent, watchEvents } from '../list-watch/watch-events.ts';
+import { sameJson } from '../writes/same-json.ts';
+import { microTimestampOf } from '../writes/timestamp.ts';
+
+const LEASES: Resource = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  kind: 'Lease',
+  namespaced: true,
+};
+
+/** coordination.k8s.io/v1 LeaseSpec: the record that candidates compare. */
+interface LeaseSpec {
+  readonly holderIdentity?: string | undefined;
+  readonly leaseDurationSeconds?: number | undefined;
+  readonly acquireTime?: string | undefined;
+  readonly renewTime?: string | undefined;
+  readonly leaseTransitions?: number | undefined;
+}
+
+interface Lease extends KubeObject {
+  readonly spec?: LeaseSpec | undefined;
+}
+
+const REWATCH_MS = 10_000;
+
+export interface LeaseRecordOptions {
+  readonly client: KubeClient;
+  readonly lease: { readonly namespace: string; readonly name: string };
+  readonly identity: string;
+  readonly durationMs: number;
+  readonly clock: Clock;
+}
+
+/** One candidate's view of the Lease, and its writes to it, each under the resource version it has seen. */
+export class LeaseRecord {
+  readonly durationMs: number;
+  readonly #options: LeaseRecordOptions;
+  #lease: Lease | undefined;
+  /** Since when, on our monotonic clock, the record has not changed. */
+  #unchangedSince = 0;
+
+  constructor(options: LeaseRecordOptions) {
+    this.#options = options;
+    this.durationMs = options.durationMs;
+  }
+
+  holder(): string | undefined {
+    return this.#lease?.spec?.holderIdentity || undefined;
+  }
+
+  /** True when the lease is ours after this. False when another holds it, or was faster. Throws on other failures. */
+  async acquireOrRenew(leading: boolean): Promise<boolean> {
+    if (leading && this.#lease && this.holder() === this.#options.identity) {
+      if (await this.#put(this.#lease)) return true;
+    }
+    const { client, lease } = this.#options;
+    const current = await client.get<Lease>(LEASES, lease);
+    if (!current) return this.#create();
+    this.#observe(current);
+    if (this.#isHeldByAnother()) return false;
+    return this.#put(current);
+  }
+
+  /** Writes that nobody holds it, so that the next candidate need not wait. */
+  async giveUp(): Promise<void> {
+    const lease = this.#lease;
+    if (!lease || this.holder() !== this.#options.identity) return;
+    const now = microTimestampOf(this.#options.clock.now());
+    const spec = {
+      ...lease.spec,
+      holderIdentity: '',
+      leaseDurationSeconds: 1,
+      renewTime: now,
+      acquireTime: now,
+    };
+    this.#observe(await this.#options.client.replace<Lease>(LEASES, { ...lease, spec }));
+  }
+
+  /**
+   * Calls `onFreed` whenever nobody holds the lease, until the signal is aborted. A convenience that makes a release
+   * be noticed at once: where watching is not allowed it ends, and asking now and then has to do.
+   */
+  async watchFreed(onFreed: () => void, signal: AbortSignal): Promise<void> {
+    const { client, clock, lease } = this.#options;
+    const query = { fieldSelector: `metadata.name=${lease.name}` };
+    const request = { resource: LEASES, namespace: lease.namespace, query, timeoutSeconds: 300, signal };
+    while (!signal.aborted) {
+      try {
+        const events = watchEvents(client, clock, { ...request, onContact() {} });
+        for await (const event of events) if (isFreed(event)) onFreed();
+      } catch (error) {
+        if (isKubeError(error, 'forbidden')) return;
+      }
+      await sleep(clock, REWATCH_MS, signal).catch(() => {});
+    }
+  }
+
+  async #create(): Promise<boolean> {
+    const { client, lease, identity, clock } = this.#options;
+    const now = microTimestampOf(clock.now());
+    const spec = { ...this.#claim(now), holderIdentity: identity, acquireTime: now, leaseTransitions: 0 };
+    const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: lease, spec };
+    return this.#written(client.create<Lease>(LEASES, body));
+  }
+
+  async #put(lease: Lease): Promise<boolean> {
+    const { client, identity, clock } = this.#options;
+    const now = microTimestampOf(clock.now());
+    const ours = lease.spec?.holderIdentity === identity;
+    const transitions = lease.spec?.leaseTransitions ?? 0;
+    const spec = {
+      ...lease.spec,
+      ...this.#claim(now),
+      acquireTime: ours ? (lease.spec?.acquireTime ?? now) : now,
+      leaseTransitions: ours ? transitions : transitions + 1,
+    };
+    return this.#written(client.replace<Lease>(LEASES, { ...lease, spec }));
+  }
+
+  #claim(now: string): LeaseSpec {
+    const leaseDurationSeconds = Math.ceil(this.durationMs / 1000);
+    return { holderIdentity: this.#options.identity, leaseDurationSeconds, renewTime: now };
+  }
+
+  /** False where another was faster, or the lease was deleted under us. */
+  async #written(write: Promise<Lease>): Promise<boolean> {
+    try {
+      this.#observe(await write);
+      return true;
+    } catch (error) {
+      if (isKubeError(error, 'conflict', 'alreadyExists', 'notFound')) return false;
+      throw error;
+    }
+  }
+
+  #observe(lease: Lease): void {
+    if (!this.#lease || !sameJson(this.#lease.spec, lease.spec))
+      this.#unchangedSince = this.#options.clock.monotonic();
+    this.#lease = lease;
+  }
+
+  #isHeldByAnother(): boolean {
+    const holder = this.holder();
+    if (holder === undefined || holder === this.#options.identity) return false;
+    const heldForMs = (this.#lease?.spec?.leaseDurationSeconds ?? 0) * 1000;
+    return this.#options.clock.monotonic() - this.#unchangedSince < heldForMs;
+  }
+}
+
+function isFreed(event: WatchEvent): boolean {
+  if (event.type === 'bookmark') return false;
+  const lease: Lease = event.object;
+  return event.type === 'deleted' || !lease.spec?.holderIdentity;
+}

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import type { KubeObject, Resource } from '../kube/kube-object.ts';
+import { CurrentObjects } from './current-objects.ts';
+
+const resource: Resource = { group: 'g', version: 'v1', plural: 'things', kind: 'Thing', namespaced: true };
+const thing = (resourceVersion: string): KubeObject => ({
+  apiVersion: 'g/v1',
+  kind: 'Thing',
+  metadata: { namespace: 'team', name: 'a', resourceVersion },
+});
+
+function setUp(cached: KubeObject | undefined, onServer: KubeObject | undefined) {
+  const clock = createVirtualClock();
+  const state = { isCurrent: true, asked: 0 };
+  const objects = new CurrentObjects<KubeObject>({
+    clock,
+    resource,
+    informer: { get: () => cached, isCurrent: () => state.isCurrent },
+    client: {
+      get: async <T extends KubeObject>() => {
+        state.asked += 1;
+        return onServer as T | undefined;
+      },
+    },
+  });
+  return { clock, state, objects, read: () => objects.read('team/a') };
+}
+
+test('a copy that is current is believed without asking', async () => {
+  const { read, state } = setUp(thing('1'), undefined);
+  expect(await read()).toEqual({ type: 'found', object: thing('1') });
+  expect(state.asked).toBe(0);
+});
+
+test('an object that is in no copy is gone', async () => {
+  expect(await setUp(undefined, undefined).read()).toEqual({ type: 'gone' });
+});
+
+test('a copy that is behind is waited for, and asked for after two seconds', async () => {
+  const { read, state, clock } = setUp(thing('1'), thing('2'));
+  state.isCurrent = false;
+  expect(await read()).toEqual({ type: 'behind', afterMs: 20 });
+  await clock.advance(1_999);
+  expect(await read()).toEqual({ type: 'behind', afterMs: 20 });
+  await clock.advance(1);
+  expect(await read()).toEqual({ type: 'found', object: thing('2') });
+  expect(state.asked).toBe(1);
+});
+
+test('patience begins anew once the copy has caught up', async () => {
+  const { read, state, clock } = setUp(thing('1'), thing('2'));
+  state.isCurrent = false;
+  await read();
+  await clock.advance(5_000);
+  state.isCurrent = true;
+  await read();
+  state.isCurrent = false;
+  expect((await read()).type).toBe('behind');
+});
+
+test('an object that the server no longer has is gone', async () => {
+  const { read, state, clock } = setUp(thing('1'), undefined);
+  state.isCurrent = false;
+  await read();
+  await clock.advance(2_000);
+  expect(await read()).toEqual({ type: 'gone' });
+});
+
+test('a copy that lost a race is doubted until the server shows the same version', async () => {
+  const stale = setUp(thing('1'), thing('2'));
+  stale.objects.lostRace('team/a');
+  expect(await stale.read()).toEqual({ type: 'found', object: thing('2') });
+  expect(await stale.read()).toEqual({ type: 'found', object: thing('2') });
+  expect(stale.state.asked).toBe(2);
+  const fresh = setUp(thing('2'), thing('2'));
+  fresh.objects.lostRace('team/a');
+  await fresh.read();
+  await fresh.read();
+  expect(fresh.state.asked).toBe(1);
+});

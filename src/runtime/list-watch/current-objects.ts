@@ -1,0 +1,73 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { KubeClient } from '../kube/kube-client.ts';
+import { type KubeObject, type Resource, refOfKey } from '../kube/kube-object.ts';
+import type { Informer } from './informer.ts';
+
+/** An object that is at least as new as this process's own last write of it. */
+export type CurrentObject<T> =
+  | { readonly type: 'found'; readonly object: T }
+  | { readonly type: 'gone' }
+  /** The copy is told of our own writes within milliseconds: look again then. */
+  | { readonly type: 'behind'; readonly afterMs: number };
+
+export interface CurrentObjectsOptions<T> {
+  readonly informer: Pick<Informer<T>, 'get' | 'isCurrent'>;
+  readonly client: Pick<KubeClient, 'get'>;
+  readonly resource: Resource;
+  readonly clock: Clock;
+}
+
+const LOOK_AGAIN_MS = 20;
+/** A copy that is behind for longer has missed an event, which its audit may mend only in minutes. */
+const PATIENCE_MS = 2_000;
+
+/**
+ * Reads objects from an informer's copy, and from the API server where the copy stays behind our own write: a
+ * lost watch event then costs a request per pass instead of stopping the object until the next audit.
+ */
+export class CurrentObjects<T extends KubeObject> {
+  readonly #options: CurrentObjectsOptions<T>;
+  /** Since when each key is behind, on `clock.monotonic()`. */
+  readonly #behindSince = new Map<string, number>();
+  /** Keys whose copy lost a race although it looked current. */
+  readonly #doubted = new Set<string>();
+
+  constructor(options: CurrentObjectsOptions<T>) {
+    this.#options = options;
+  }
+
+  /**
+   * A write under the version that {@link read} gave was a conflict: someone else wrote, or the copy missed an
+   * event without knowing it. The API server is asked until both agree again.
+   */
+  lostRace(key: string): void {
+    this.#doubted.add(key);
+  }
+
+  /** Rejects with a KubeError where the API server had to be asked and did not answer. */
+  async read(key: string): Promise<CurrentObject<T>> {
+    const { informer, clock } = this.#options;
+    if (this.#doubted.has(key)) return this.#ask(key);
+    if (informer.isCurrent(key)) {
+      this.#behindSince.delete(key);
+      return found(informer.get(key));
+    }
+    const now = clock.monotonic();
+    const since = this.#behindSince.get(key) ?? now;
+    this.#behindSince.set(key, since);
+    if (now - since < PATIENCE_MS) return { type: 'behind', afterMs: LOOK_AGAIN_MS };
+    return this.#ask(key);
+  }
+
+  async #ask(key: string): Promise<CurrentObject<T>> {
+    const { informer, client, resource } = this.#options;
+    const object = await client.get<T>(resource, refOfKey(key));
+    const copy = informer.get(key);
+    if (copy?.metadata.resourceVersion === object?.metadata.resourceVersion) this.#doubted.delete(key);
+    return found(object);
+  }
+}
+
+function found<T>(object: T | undefined): CurrentObject<T> {
+  return object === undefined ? { type: 'gone' } : { type: 'found', object };
+}

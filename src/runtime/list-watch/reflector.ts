@@ -1,0 +1,271 @@
+import { type Clock, sleep } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Random } from '../../lib/random.ts';
+import { MalformedReplyError } from '../kube/json-stream.ts';
+import type { KubeStream } from '../kube/kube-collection.ts';
+import { isKubeError } from '../kube/kube-error.ts';
+import type { KubeObject, Resource } from '../kube/kube-object.ts';
+import { listPages } from '../kube/list-pages.ts';
+import type { InformerMetrics } from '../metrics-ports.ts';
+import { type Backoff, createBackoff } from './backoff.ts';
+import {
+  InitialStateError,
+  isRefusalToStream,
+  RelistRequest,
+  ShortWatchError,
+  StaleListError,
+} from './list-watch-errors.ts';
+import { compareResourceVersions } from './resource-version.ts';
+import { type WatchEvent, watchEvents } from './watch-events.ts';
+
+/** Where the news of a {@link Reflector} go, in the form `S` that the sink keeps objects in. */
+export interface ReflectorSink<S> {
+  /** What is kept of an object; undefined for one that cannot be kept, which is then left out. */
+  keep(object: KubeObject): S | undefined;
+  /** The complete state. Must stop at once when the signal is aborted. */
+  replace(items: readonly S[], signal: AbortSignal): Promise<void>;
+  upsert(item: S): void;
+  remove(item: S): void;
+  /** Everything up to this resource version has been told. Also called where nothing had changed. */
+  reached(resourceVersion: string): void;
+}
+
+export interface ReflectorOptions<S> {
+  readonly client: KubeStream;
+  readonly resource: Resource;
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  /** False: never ask for the first state as a stream. */
+  readonly streaming: boolean;
+  readonly sink: ReflectorSink<S>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly metrics: InformerMetrics;
+}
+
+/** Where to go on: with a state to be read, or from a state that is known. */
+type Position =
+  | { readonly type: 'list'; readonly notOlderThan: string | undefined }
+  | { readonly type: 'watch'; readonly resourceVersion: string };
+
+const INITIAL_STATE_LIMIT_MS = 60_000;
+/** A watch that ends earlier than this without an event was not wanted by the server. */
+const SHORT_WATCH_MS = 1000;
+/** A line that cannot be read so many times in a row is passed by with a list. */
+const MAX_MALFORMED = 3;
+
+/**
+ * Follows one collection by list and watch, whatever the network does: it never ends by itself, waits between
+ * failures (0.8 s doubling to 30 s, jittered, from the start again after 2 min without one), and never goes back
+ * behind a state it has told. Where watching from its state has expired it lists "not older", and where that is
+ * refused too, the newest state.
+ */
+export class Reflector<S> {
+  readonly #options: ReflectorOptions<S>;
+  readonly #backoff: Backoff;
+  #streaming: boolean;
+  #position: Position = { type: 'list', notOlderThan: undefined };
+  /** The highest resource version told. */
+  #newest: string | undefined;
+  #malformed = 0;
+  #round = new AbortController();
+  #failure: string | undefined;
+  #lastContactAt: number | undefined;
+
+  constructor(options: ReflectorOptions<S>) {
+    this.#options = options;
+    this.#streaming = options.streaming;
+    const { clock, random } = options;
+    this.#backoff = createBackoff({ clock, random, baseMs: 800, maxMs: 30_000, resetAfterMs: 120_000 });
+  }
+
+  /** The last failure; undefined while all is well. */
+  get failure(): string | undefined {
+    return this.#failure;
+  }
+
+  /** When the server last said anything, epoch milliseconds. */
+  get lastContactAt(): number | undefined {
+    return this.#lastContactAt;
+  }
+
+  /** Gives the watch under way up and reads the whole state anew. */
+  relist(): void {
+    this.#position = { type: 'list', notOlderThan: undefined };
+    this.#round.abort(new RelistRequest());
+  }
+
+  /** Follows the collection until the signal is aborted. Not to be run twice at a time. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const round = new AbortController();
+      this.#round = round;
+      const onAbort = () => round.abort(signal.reason);
+      signal.addEventListener('abort', onAbort, { once: true });
+      try {
+        await this.#runRound(round.signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!(error instanceof RelistRequest)) await this.#waitAfter(error, signal);
+      } finally {
+        signal.removeEventListener('abort', onAbort);
+      }
+    }
+  }
+
+  #runRound(signal: AbortSignal): Promise<void> {
+    const position = this.#position;
+    if (position.type === 'watch') {
+      return this.#follow({ resourceVersion: position.resourceVersion }, undefined, signal);
+    }
+    return this.#streaming
+      ? this.#streamState(position.notOlderThan, signal)
+      : this.#listState(position.notOlderThan, signal);
+  }
+
+  async #listState(notOlderThan: string | undefined, signal: AbortSignal): Promise<void> {
+    const { client, clock, resource, namespace, labelSelector, sink, metrics } = this.#options;
+    const begun = clock.monotonic();
+    const keep = (object: KubeObject) => sink.keep(object);
+    const request = { resource, namespace, labelSelector, notOlderThan, keep, signal };
+    const list = await listPages(client, clock, request);
+    this.#contact();
+    await this.#adopt(list.items.filter(isKept), list.resourceVersion, signal);
+    metrics.listed(resource.kind, list.items.length, (clock.monotonic() - begun) / 1000);
+  }
+
+  /** The state as a stream of objects that goes on as a watch: one request, and no long list at either end. */
+  async #streamState(notOlderThan: string | undefined, signal: AbortSignal): Promise<void> {
+    const query = {
+      sendInitialEvents: 'true',
+      resourceVersionMatch: 'NotOlderThan',
+      ...(notOlderThan !== undefined && { resourceVersion: notOlderThan }),
+    };
+    await this.#follow(query, [], signal);
+  }
+
+  /** Tells one watch's events. `collecting` gathers objects until the server says that they are the whole state. */
+  async #follow(
+    query: Readonly<Record<string, string>>,
+    collecting: S[] | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { client, clock, random, resource, metrics } = this.#options;
+    const watch: Watch<S> = { begun: clock.monotonic(), events: 0, collecting, signal };
+    const round = this.#round;
+    const limit =
+      collecting && clock.setTimer(INITIAL_STATE_LIMIT_MS, () => this.#endUnlessComplete(watch, round));
+    metrics.watchStarted(resource.kind);
+    try {
+      const timeoutSeconds = 290 + Math.floor(random.next() * 291);
+      const request = { ...this.#options, query, timeoutSeconds, signal, onContact: () => this.#contact() };
+      for await (const event of watchEvents(client, clock, request)) {
+        signal.throwIfAborted();
+        watch.events++;
+        if (watch.collecting) await this.#collect(watch, watch.collecting, event);
+        else this.#tell(event);
+      }
+    } finally {
+      limit?.cancel();
+    }
+    if (watch.collecting) throw new InitialStateError('The server ended the watch before its initial state');
+    if (watch.events === 0 && clock.monotonic() - watch.begun < SHORT_WATCH_MS) {
+      throw new ShortWatchError('The server ended the watch at once');
+    }
+  }
+
+  #endUnlessComplete(watch: Watch<S>, round: AbortController): void {
+    if (watch.collecting)
+      round.abort(new InitialStateError('The server did not say where its initial state ends'));
+  }
+
+  async #collect(watch: Watch<S>, collected: S[], event: WatchEvent): Promise<void> {
+    const { sink, resource, clock, metrics } = this.#options;
+    if (event.type === 'upserted') {
+      const item = sink.keep(event.object);
+      if (item !== undefined) collected.push(item);
+    } else if (event.type === 'bookmark' && event.initialStateEnds) {
+      await this.#adopt(collected, event.resourceVersion, watch.signal);
+      watch.collecting = undefined;
+      metrics.listed(resource.kind, collected.length, (clock.monotonic() - watch.begun) / 1000);
+    }
+  }
+
+  #tell(event: WatchEvent): void {
+    const { sink } = this.#options;
+    this.#malformed = 0;
+    if (event.type === 'bookmark') {
+      this.#reached(event.resourceVersion);
+      return;
+    }
+    const item = sink.keep(event.object);
+    if (item !== undefined && event.type === 'upserted') sink.upsert(item);
+    if (item !== undefined && event.type === 'deleted') sink.remove(item);
+    this.#reached(event.object.metadata.resourceVersion ?? '');
+  }
+
+  async #adopt(items: readonly S[], resourceVersion: string, signal: AbortSignal): Promise<void> {
+    if (this.#newest !== undefined && compareResourceVersions(resourceVersion, this.#newest) < 0) {
+      throw new StaleListError(`The list is of ${resourceVersion}, and ${this.#newest} was already seen`);
+    }
+    signal.throwIfAborted();
+    await this.#options.sink.replace(items, signal);
+    signal.throwIfAborted();
+    this.#reached(resourceVersion);
+    this.#malformed = 0;
+  }
+
+  #reached(resourceVersion: string): void {
+    if (this.#newest === undefined || compareResourceVersions(resourceVersion, this.#newest) > 0) {
+      this.#newest = resourceVersion;
+    }
+    this.#position = { type: 'watch', resourceVersion: this.#newest };
+    this.#options.sink.reached(this.#newest);
+  }
+
+  #contact(): void {
+    this.#lastContactAt = this.#options.clock.now();
+    this.#failure = undefined;
+  }
+
+  async #waitAfter(error: unknown, signal: AbortSignal): Promise<void> {
+    const { clock, resource, log, metrics } = this.#options;
+    const kind = isKubeError(error) ? error.kind : error instanceof Error ? error.name : 'unknown';
+    const message = error instanceof Error ? error.message : String(error);
+    this.#failure = `${kind}: ${message}`;
+    if (this.#streaming && this.#position.type === 'list' && isRefusalToStream(error)) {
+      this.#streaming = false;
+      log.debug('Server does not stream its state, listing pages', { resource: resource.plural });
+      return;
+    }
+    this.#position = this.#positionAfter(error);
+    const restMs = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
+    const delayMs = Math.max(this.#backoff.nextMs(), restMs);
+    metrics.failed(resource.kind, kind);
+    log.warn('List-watch failed, trying again', { resource: resource.plural, error: kind, message, delayMs });
+    await sleep(clock, delayMs, signal).catch(() => {});
+  }
+
+  #positionAfter(error: unknown): Position {
+    const position = this.#position;
+    if (position.type === 'list') return { type: 'list', notOlderThan: undefined };
+    const malformed = error instanceof MalformedReplyError && ++this.#malformed >= MAX_MALFORMED;
+    if (malformed || isKubeError(error, 'gone')) {
+      this.#malformed = 0;
+      return { type: 'list', notOlderThan: position.resourceVersion };
+    }
+    return position;
+  }
+}
+
+interface Watch<S> {
+  readonly begun: number;
+  readonly signal: AbortSignal;
+  events: number;
+  collecting: S[] | undefined;
+}
+
+function isKept<S>(item: S | undefined): item is S {
+  return item !== undefined;
+}

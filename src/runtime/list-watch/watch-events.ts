@@ -1,0 +1,142 @@
+import type { Clock } from '../../lib/clock.ts';
+import { DeadlineError } from '../deadline.ts';
+import { breathing, MalformedReplyError, parseJson, splitLines } from '../kube/json-stream.ts';
+import type { KubeStream } from '../kube/kube-collection.ts';
+import { kubeErrorOf, type StatusReply } from '../kube/kube-error.ts';
+import type { KubeObject, ObjectMeta, Resource } from '../kube/kube-object.ts';
+
+/** One line of a watch. An ERROR line is thrown as a KubeError instead. */
+export type WatchEvent =
+  | { readonly type: 'upserted'; readonly object: KubeObject }
+  | { readonly type: 'deleted'; readonly object: KubeObject }
+  | { readonly type: 'bookmark'; readonly resourceVersion: string; readonly initialStateEnds: boolean };
+
+export interface WatchRequest {
+  readonly resource: Resource;
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly query: Readonly<Record<string, string>>;
+  /** The server closes the watch by itself after this. */
+  readonly timeoutSeconds: number;
+  readonly signal: AbortSignal;
+}
+
+/** More than a bookmark's minute: silence for longer is a connection that died without saying so. */
+const MAX_SILENCE_MS = 90_000;
+const MAX_EVENT_BYTES = 16 * 1024 * 1024;
+
+const END_OF_INITIAL_STATE = 'k8s.io/initial-events-end';
+
+/**
+ * The events of one watch until the server ends it. `onContact` is called when the server accepts the watch and with
+ * every chunk. Throws after 90 s of silence, on an ERROR event, and on a line that is no event.
+ */
+export async function* watchEvents(
+  client: KubeStream,
+  clock: Clock,
+  request: WatchRequest & { readonly onContact: () => void },
+): AsyncGenerator<WatchEvent> {
+  const { resource, namespace, labelSelector, timeoutSeconds, onContact } = request;
+  const scope = new AbortController();
+  const onAbort = () => scope.abort(request.signal.reason);
+  request.signal.addEventListener('abort', onAbort, { once: true });
+  if (request.signal.aborted) onAbort();
+  const silence = watchSilence(clock, () => scope.abort(new DeadlineError(MAX_SILENCE_MS)));
+  const query = {
+    watch: 'true',
+    allowWatchBookmarks: 'true',
+    timeoutSeconds: String(timeoutSeconds),
+    ...(labelSelector !== undefined && { labelSelector }),
+    ...request.query,
+  };
+  const heard = () => {
+    silence.broken();
+    onContact();
+  };
+  try {
+    const reply = await orAborted(
+      client.stream(resource, { namespace, query, signal: scope.signal }),
+      scope.signal,
+    );
+    heard();
+    try {
+      yield* eventsOf(noting(reply.body, heard, scope.signal), clock);
+    } finally {
+      reply.destroy();
+    }
+  } finally {
+    silence.end();
+    request.signal.removeEventListener('abort', onAbort);
+  }
+}
+
+async function* eventsOf(body: AsyncIterable<Uint8Array>, clock: Clock): AsyncGenerator<WatchEvent> {
+  for await (const line of splitLines(breathing(body, clock), MAX_EVENT_BYTES))
+    yield eventOf(parseJson(line));
+}
+
+function eventOf(line: unknown): WatchEvent {
+  const { type, object } = (line ?? {}) as { type?: unknown; object?: KubeObject };
+  if (type === 'ERROR') throw errorOf(object);
+  if (!object?.metadata?.resourceVersion) {
+    throw new MalformedReplyError('The API server sent a watch event without an object');
+  }
+  if (type === 'ADDED' || type === 'MODIFIED') return { type: 'upserted', object };
+  if (type === 'DELETED') return { type: 'deleted', object };
+  if (type === 'BOOKMARK') return bookmarkOf(object.metadata, object.metadata.resourceVersion);
+  throw new MalformedReplyError('The API server sent a watch event of an unknown type');
+}
+
+function errorOf(object: unknown): Error {
+  const status = (object ?? {}) as StatusReply;
+  return kubeErrorOf(status.code ?? 0, status);
+}
+
+function bookmarkOf({ annotations }: ObjectMeta, resourceVersion: string): WatchEvent {
+  return {
+    type: 'bookmark',
+    resourceVersion,
+    initialStateEnds: annotations?.[END_OF_INITIAL_STATE] === 'true',
+  };
+}
+
+/** Calls `heard` per chunk, and ends with the signal's reason even where the stream ignores the signal. */
+async function* noting(
+  body: AsyncIterable<Uint8Array>,
+  heard: () => void,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const chunks = body[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await orAborted(chunks.next(), signal);
+    if (next.done) return;
+    heard();
+    yield next.value;
+  }
+}
+
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+/** Calls `onSilence` after {@link MAX_SILENCE_MS} without a `broken`. Chunks are many, so they set no timer. */
+function watchSilence(clock: Clock, onSilence: () => void): { broken(): void; end(): void } {
+  let last = clock.monotonic();
+  const check = () => {
+    const left = last + MAX_SILENCE_MS - clock.monotonic();
+    if (left <= 0) onSilence();
+    else timer = clock.setTimer(left, check);
+  };
+  let timer = clock.setTimer(MAX_SILENCE_MS, check);
+  return {
+    broken() {
+      last = clock.monotonic();
+    },
+    end: () => timer.cancel(),
+  };
+}

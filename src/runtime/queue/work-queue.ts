@@ -1,0 +1,206 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Random } from '../../lib/random.ts';
+import { type QueueMetrics, silentMetrics } from '../metrics-ports.ts';
+import { DelayedKeys } from './delayed-keys.ts';
+import { PriorityLanes } from './priority-lanes.ts';
+
+export interface RateLimitedOptions {
+  readonly priority?: number | undefined;
+  /** Not before this, whatever the backoff says: a server named the time. */
+  readonly atLeastMs?: number | undefined;
+}
+
+/** Seconds that keys have been worked on without an end: `workqueue_unfinished_work_seconds` and its longest. */
+export interface UnfinishedWork {
+  readonly totalSeconds: number;
+  readonly longestSeconds: number;
+}
+
+/**
+ * A queue of keys with client-go's semantics: equal keys merge, a key is worked on once at a time, and a key added
+ * while it is worked on comes back when that ends. Higher priority first; keys of one priority in the order in
+ * which they came, and every eighth turn goes to the key that has waited longest, so that nothing starves.
+ */
+export interface WorkQueue {
+  /** Default priority 0. Adding again with a higher priority raises it. */
+  add(key: string, priority?: number): void;
+  /** Adds after `delayMs`. Of several times for a key the earliest wins. */
+  addAfter(key: string, delayMs: number, priority?: number): void;
+  /** Adds after this key's own backoff: 5 ms doubling to 1000 s with jitter, until {@link forget}. Returns the delay in milliseconds. */
+  addRateLimited(key: string, options?: RateLimitedOptions): number;
+  /** Ends the key's backoff: its work succeeded or was given up. */
+  forget(key: string): void;
+  /** How often the key was added rate limited since it was last forgotten. */
+  retries(key: string): number;
+  /** The next key, once there is one; undefined after shut down. Each key got must be given back with {@link done}. */
+  get(): Promise<string | undefined>;
+  done(key: string): void;
+  /** Keys ready to be got. */
+  length(): number;
+  unfinishedWork(): UnfinishedWork;
+  /** Refuses new keys and drops waiting ones; `get` gives undefined from now on. Keys being worked on end in peace. */
+  shutDown(): void;
+  /** Resolves when shut down and no key is being worked on. */
+  drained(): Promise<void>;
+}
+
+export interface WorkQueueOptions {
+  /** For metrics. */
+  readonly name: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics?: QueueMetrics | undefined;
+  readonly baseDelayMs?: number | undefined;
+  readonly maxDelayMs?: number | undefined;
+}
+
+const BASE_DELAY_MS = 5;
+const MAX_DELAY_MS = 1_000_000;
+
+export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
+  return new KeyedQueue(options);
+}
+
+type Taker = (key: string | undefined) => void;
+
+class KeyedQueue implements WorkQueue {
+  readonly #options: WorkQueueOptions;
+  readonly #metrics: QueueMetrics;
+  readonly #ready = new PriorityLanes();
+  readonly #delayed: DelayedKeys;
+  /** Keys added since they were last taken, with their priority. */
+  readonly #dirty = new Map<string, number>();
+  /** Keys being worked on, since when. */
+  readonly #processing = new Map<string, number>();
+  readonly #failures = new Map<string, number>();
+  readonly #takers: Taker[] = [];
+  readonly #drainWaiters: (() => void)[] = [];
+  #shutDown = false;
+
+  constructor(options: WorkQueueOptions) {
+    this.#options = options;
+    this.#metrics = options.metrics ?? silentMetrics;
+    this.#delayed = new DelayedKeys(options.clock, (key, priority) => this.add(key, priority));
+  }
+
+  add(key: string, priority = 0): void {
+    if (this.#shutDown) return;
+    const known = this.#dirty.get(key);
+    if (known !== undefined) {
+      this.#dirty.set(key, Math.max(priority, known));
+      this.#raise(key, known, priority);
+      return;
+    }
+    this.#metrics.added(this.#options.name);
+    this.#dirty.set(key, priority);
+    if (!this.#processing.has(key)) this.#enqueue(key, priority);
+  }
+
+  addAfter(key: string, delayMs: number, priority = 0): void {
+    if (this.#shutDown) return;
+    if (delayMs <= 0) this.add(key, priority);
+    else this.#delayed.add(key, delayMs, priority);
+  }
+
+  addRateLimited(key: string, { priority = 0, atLeastMs = 0 }: RateLimitedOptions = {}): number {
+    const failed = this.retries(key);
+    this.#failures.set(key, failed + 1);
+    const delayMs = Math.max(atLeastMs, backoffMs(this.#options, failed));
+    this.#metrics.retried(this.#options.name);
+    this.addAfter(key, delayMs, priority);
+    return delayMs;
+  }
+
+  forget(key: string): void {
+    this.#failures.delete(key);
+  }
+
+  retries(key: string): number {
+    return this.#failures.get(key) ?? 0;
+  }
+
+  get(): Promise<string | undefined> {
+    if (this.#shutDown) return Promise.resolve(undefined);
+    const key = this.#take();
+    return key === undefined ? new Promise((resolve) => this.#takers.push(resolve)) : Promise.resolve(key);
+  }
+
+  done(key: string): void {
+    const since = this.#processing.get(key);
+    if (since === undefined) return;
+    this.#processing.delete(key);
+    this.#metrics.worked(this.#options.name, this.#secondsSince(since));
+    const priority = this.#dirty.get(key);
+    if (priority !== undefined) this.#enqueue(key, priority);
+    this.#tellDrained();
+  }
+
+  length(): number {
+    return this.#ready.size();
+  }
+
+  unfinishedWork(): UnfinishedWork {
+    const seconds = [...this.#processing.values()].map((since) => this.#secondsSince(since));
+    return {
+      totalSeconds: seconds.reduce((sum, one) => sum + one, 0),
+      longestSeconds: Math.max(0, ...seconds),
+    };
+  }
+
+  shutDown(): void {
+    this.#shutDown = true;
+    this.#ready.clear();
+    this.#dirty.clear();
+    this.#delayed.clear();
+    for (const resolve of this.#takers.splice(0)) resolve(undefined);
+    this.#tellDrained();
+  }
+
+  drained(): Promise<void> {
+    const drained = new Promise<void>((resolve) => this.#drainWaiters.push(resolve));
+    this.#tellDrained();
+    return drained;
+  }
+
+  #enqueue(key: string, priority: number): void {
+    this.#ready.push(key, priority, this.#options.clock.monotonic());
+    this.#reportDepth(priority);
+    this.#takers.shift()?.(this.#take());
+  }
+
+  #raise(key: string, from: number, to: number): void {
+    if (to <= from) return;
+    this.#ready.raise(key, to);
+    this.#reportDepth(from);
+    this.#reportDepth(to);
+  }
+
+  #take(): string | undefined {
+    const next = this.#ready.take();
+    if (!next) return undefined;
+    this.#dirty.delete(next.key);
+    this.#processing.set(next.key, this.#options.clock.monotonic());
+    this.#reportDepth(next.priority);
+    this.#metrics.waited(this.#options.name, this.#secondsSince(next.since));
+    return next.key;
+  }
+
+  #tellDrained(): void {
+    if (!this.#shutDown || this.#processing.size > 0) return;
+    for (const resolve of this.#drainWaiters.splice(0)) resolve();
+  }
+
+  #reportDepth(priority: number): void {
+    this.#metrics.depth(this.#options.name, priority, this.#ready.depth(priority));
+  }
+
+  #secondsSince(monotonic: number): number {
+    return (this.#options.clock.monotonic() - monotonic) / 1000;
+  }
+}
+
+/** Per key: doubling from the base, a fifth more or less so that keys that failed together do not come back so. */
+function backoffMs(options: WorkQueueOptions, failed: number): number {
+  const { random, baseDelayMs = BASE_DELAY_MS, maxDelayMs = MAX_DELAY_MS } = options;
+  return Math.min(baseDelayMs * 2 ** Math.min(failed, 40) * (0.8 + 0.4 * random.next()), maxDelayMs);
+}
