@@ -202,7 +202,7 @@ export default defineConfig({
         `src/controllers/*/${PURE_NAMES}.ts`,
         'src/controllers/*/rules/*.ts',
         'src/ownership/{label,intent,claim,ours}.ts',
-        'src/accounts/{breaker,spend-brake,avoid}.ts',
+        'src/accounts/{avoid-list,watch/breaker,tickets/spend-brake}.ts',
         'src/simulator/{world,advance}.ts',
         'src/simulator/tfa/*.ts',
       ],

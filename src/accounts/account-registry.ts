@@ -10,10 +10,10 @@ import type { AccountObject } from './account-object.ts';
 import { AccountRecords } from './account-records.ts';
 import type { AccountRef, AccountSession } from './account-session.ts';
 import { pollIntervalOf } from './account-status.ts';
-import type { Installation } from './installation.ts';
-import type { LoginConnections } from './login-connection.ts';
+import type { Installation } from './installation/installation.ts';
+import type { LoginConnections } from './login/login-connection.ts';
 import { ProvenAccount, type UserFacts } from './proven-account.ts';
-import type { BrakeSettings } from './spend-brake.ts';
+import type { BrakeSettings } from './tickets/spend-brake.ts';
 
 /** What accounts need of the process around them. */
 export interface AccountRegistryOptions {

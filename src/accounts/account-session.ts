@@ -5,11 +5,11 @@ import type { Offer, OfferQuery } from '../marketplace/offers.ts';
 import type { Identity } from '../ownership/identity.ts';
 import type { Login } from '../ownership/login.ts';
 import type { AvoidList } from './avoid-list.ts';
-import type { BreakerState } from './breaker.ts';
-import type { LabelEcho } from './label-echo.ts';
-import type { AccountLimits } from './limits.ts';
-import type { ServiceTime } from './service-clock.ts';
-import type { Tickets } from './tickets.ts';
+import type { ServiceTime } from './login/service-clock.ts';
+import type { AccountLimits } from './tickets/limits.ts';
+import type { Tickets } from './tickets/tickets.ts';
+import type { BreakerState } from './watch/breaker.ts';
+import type { LabelEcho } from './watch/label-echo.ts';
 
 /** Name of a MarketplaceAccount. */
 export interface AccountRef {

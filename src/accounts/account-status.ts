@@ -2,8 +2,8 @@ import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts'
 import { parseDuration } from '../lib/duration.ts';
 import { parseDollars } from '../lib/money.ts';
 import type { AvoidEntry } from './avoid-list.ts';
-import type { BreakerState } from './breaker.ts';
-import type { DepartedSums } from './spend-brake.ts';
+import type { DepartedSums } from './tickets/spend-brake.ts';
+import type { BreakerState } from './watch/breaker.ts';
 
 /** Milliseconds between two polls of an account: what it asks for, not below the operator's floor. */
 export function pollIntervalOf(account: MarketplaceAccount, floorMs: number): number {

@@ -9,7 +9,7 @@ import { Secret } from '../lib/secret.ts';
 import { defaultConstants } from '../ownership/constants.ts';
 import { newIdentity } from '../ownership/identity.ts';
 import type { AccountRecords } from './account-records.ts';
-import { LoginConnections } from './login-connection.ts';
+import { LoginConnections } from './login/login-connection.ts';
 import { ProvenAccount } from './proven-account.ts';
 
 const LOGIN = { url: 'https://market.example', userId: 7 };

@@ -15,17 +15,17 @@ import { monthName } from './account-object.ts';
 import { type AccountRecords, withDeparted, withRetained } from './account-records.ts';
 import type { AccountRef, AccountSession, DepartedObject, RetainedMachine } from './account-session.ts';
 import { avoidOf, departedOf, pollIntervalOf } from './account-status.ts';
-import type { BreakerState } from './breaker.ts';
-import { FeedWatch } from './feed-watch.ts';
-import type { LabelEcho } from './label-echo.ts';
-import type { AccountLimits } from './limits.ts';
-import { limitsOf } from './limits.ts';
-import type { LoginConnection } from './login-connection.ts';
-import { type CensusEntry, MachineCensus } from './machine-census.ts';
-import type { ServiceTime } from './service-clock.ts';
-import { type AccountSums, type BrakeSettings, sumAccount } from './spend-brake.ts';
-import { type AccountRefusal, TicketOffice } from './ticket-office.ts';
-import type { Tickets } from './tickets.ts';
+import type { LoginConnection } from './login/login-connection.ts';
+import type { ServiceTime } from './login/service-clock.ts';
+import type { AccountLimits } from './tickets/limits.ts';
+import { limitsOf } from './tickets/limits.ts';
+import { type AccountSums, type BrakeSettings, sumAccount } from './tickets/spend-brake.ts';
+import { type AccountRefusal, TicketOffice } from './tickets/ticket-office.ts';
+import type { Tickets } from './tickets/tickets.ts';
+import type { BreakerState } from './watch/breaker.ts';
+import { FeedWatch } from './watch/feed-watch.ts';
+import type { LabelEcho } from './watch/label-echo.ts';
+import { type CensusEntry, MachineCensus } from './watch/machine-census.ts';
 
 /** What the latest proof of the key said of its user. */
 export interface UserFacts {

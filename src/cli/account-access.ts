@@ -19,7 +19,7 @@ export async function accountTarget(
     account.spec.url ??
     marketplaceUrl(options, context.env);
   if (textOption(options, '--api-key') ?? textOption(options, '--api-key-file')) return { baseUrl };
-  const { readKeySecret } = await import('../accounts/key-secret.ts');
+  const { readKeySecret } = await import('../accounts/login/key-secret.ts');
   const { name, key } = account.spec.apiKeySecretRef;
   const namespace = account.metadata.namespace;
   const reading = await readKeySecret(kube, { namespace, name }, key);

@@ -12,12 +12,15 @@ export type IdentityReading =
 export async function readIdentity({ kube, operatorNamespace }: ClusterSession): Promise<IdentityReading> {
   const [{ IDENTITY_SECRET, identityFromData }, { secretResource }] = await Promise.all([
     import('../ownership/identity.ts'),
-    import('../accounts/key-secret.ts'),
+    import('../accounts/login/key-secret.ts'),
   ]);
   const place = `${operatorNamespace}/${IDENTITY_SECRET}`;
   try {
     const ref = { namespace: operatorNamespace, name: IDENTITY_SECRET };
-    const secret = await kube.get<import('../accounts/key-secret.ts').SecretObject>(secretResource, ref);
+    const secret = await kube.get<import('../accounts/login/key-secret.ts').SecretObject>(
+      secretResource,
+      ref,
+    );
     if (!secret) return { type: 'missing', place };
     const identity = identityFromData(decoded(secret.data ?? {}));
     return identity ? { type: 'identity', identity } : { type: 'unreadable', place };

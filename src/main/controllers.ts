@@ -1,6 +1,6 @@
 import type { AccountObject } from '../accounts/account-object.ts';
 import { accountObject } from '../accounts/account-object.ts';
-import { KeptKeys } from '../accounts/kept-key.ts';
+import { KeptKeys } from '../accounts/login/kept-key.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../api/v1alpha1/names.ts';
 import { createGpuInstanceController } from '../controllers/gpu-instance/controller.ts';

@@ -1,5 +1,5 @@
 import type { AccountRegistry } from '../accounts/account-registry.ts';
-import type { Installation } from '../accounts/installation.ts';
+import type { Installation } from '../accounts/installation/installation.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { Config } from '../config/options.ts';
 import { mapAddress } from '../config/values.ts';

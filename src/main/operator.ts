@@ -1,6 +1,6 @@
 import type { AccountRegistry } from '../accounts/account-registry.ts';
-import { InUseRecord } from '../accounts/in-use-record.ts';
-import type { Installation } from '../accounts/installation.ts';
+import { InUseRecord } from '../accounts/installation/in-use-record.ts';
+import type { Installation } from '../accounts/installation/installation.ts';
 import type { PushIntake } from '../controllers/endpoint-group/load/push.ts';
 import type { Env } from '../lib/env.ts';
 import type { Controller } from '../runtime/controller.ts';

@@ -1,4 +1,4 @@
-import { secretResource } from '../../accounts/key-secret.ts';
+import { secretResource } from '../../accounts/login/key-secret.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { IDENTITY_SECRET, identityToData, newIdentity, scopeOf } from '../../ownership/identity.ts';
 import { withCluster } from '../cluster-session.ts';

@@ -1,7 +1,7 @@
 import type { AccountSession } from '../../accounts/account-session.ts';
 import { avoidedAt } from '../../accounts/avoid-list.ts';
-import type { BreakerState } from '../../accounts/breaker.ts';
-import { limitsOf } from '../../accounts/limits.ts';
+import { limitsOf } from '../../accounts/tickets/limits.ts';
+import type { BreakerState } from '../../accounts/watch/breaker.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { parseDuration } from '../../lib/duration.ts';
 import { parseTime } from '../../lib/rfc3339.ts';

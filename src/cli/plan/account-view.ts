@@ -1,5 +1,5 @@
 import { avoidedAt } from '../../accounts/avoid-list.ts';
-import { type AccountLimits, limitsOf } from '../../accounts/limits.ts';
+import { type AccountLimits, limitsOf } from '../../accounts/tickets/limits.ts';
 import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';

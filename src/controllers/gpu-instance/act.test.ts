@@ -12,7 +12,7 @@ import {
 } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
-import type { Ticket } from '../../accounts/tickets.ts';
+import type { Ticket } from '../../accounts/tickets/tickets.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { Secret } from '../../lib/secret.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors.ts';

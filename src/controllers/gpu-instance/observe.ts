@@ -1,6 +1,6 @@
 import type { AccountDirectory, AccountLookup } from '../../accounts/account-directory.ts';
 import type { AccountRef, AccountSession } from '../../accounts/account-session.ts';
-import type { LabelEcho } from '../../accounts/label-echo.ts';
+import type { LabelEcho } from '../../accounts/watch/label-echo.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import type { Clock } from '../../lib/clock.ts';

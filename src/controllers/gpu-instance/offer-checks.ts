@@ -1,4 +1,4 @@
-import type { AccountLimits } from '../../accounts/limits.ts';
+import type { AccountLimits } from '../../accounts/tickets/limits.ts';
 import type { OfferFilter, OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
 import { formatDollars, parseDollars } from '../../lib/money.ts';
 import { parseQuantity } from '../../lib/quantity.ts';

@@ -1,5 +1,5 @@
 import type { AccountSession } from '../../accounts/account-session.ts';
-import type { TicketDecision } from '../../accounts/tickets.ts';
+import type { TicketDecision } from '../../accounts/tickets/tickets.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import type { Logger } from '../../lib/logger.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { given, held, identity, LOGIN, NOW, offer, UID } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
-import type { Ticket, TicketDecision } from '../../accounts/tickets.ts';
+import type { Ticket, TicketDecision } from '../../accounts/tickets/tickets.ts';
 import { annotations, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import { readIntent } from '../../ownership/intent.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';

@@ -1,5 +1,5 @@
 import type { AccountSession } from '../../accounts/account-session.ts';
-import type { TicketDecision } from '../../accounts/tickets.ts';
+import type { TicketDecision } from '../../accounts/tickets/tickets.ts';
 import type { GpuInstance, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations, gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import type { Clock } from '../../lib/clock.ts';

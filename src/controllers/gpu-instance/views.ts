@@ -1,8 +1,8 @@
 import type { Avoided } from '../../accounts/avoid-list.ts';
-import type { BreakerState } from '../../accounts/breaker.ts';
-import type { LabelEcho } from '../../accounts/label-echo.ts';
-import type { AccountLimits } from '../../accounts/limits.ts';
-import type { ServiceTime } from '../../accounts/service-clock.ts';
+import type { ServiceTime } from '../../accounts/login/service-clock.ts';
+import type { AccountLimits } from '../../accounts/tickets/limits.ts';
+import type { BreakerState } from '../../accounts/watch/breaker.ts';
+import type { LabelEcho } from '../../accounts/watch/label-echo.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { MarketplaceErrorKind } from '../../marketplace/errors.ts';

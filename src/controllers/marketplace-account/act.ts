@@ -1,7 +1,7 @@
 import type { AccountRegistry } from '../../accounts/account-registry.ts';
 import { refOf } from '../../accounts/account-registry.ts';
-import type { Installation } from '../../accounts/installation.ts';
-import type { KeptKeys } from '../../accounts/kept-key.ts';
+import type { Installation } from '../../accounts/installation/installation.ts';
+import type { KeptKeys } from '../../accounts/login/kept-key.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { ACCOUNT_FINALIZER, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import type { EventRecorder } from '../../runtime/events/events.ts';

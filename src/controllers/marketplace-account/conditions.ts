@@ -1,4 +1,4 @@
-import { limitsOf } from '../../accounts/limits.ts';
+import { limitsOf } from '../../accounts/tickets/limits.ts';
 import { isTerminal, type Reason } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars, type MicroDollars } from '../../lib/money.ts';
 import type { MarketplaceErrorKind } from '../../marketplace/errors.ts';

@@ -1,6 +1,6 @@
-import type { KeptKeys } from '../../accounts/kept-key.ts';
-import { type KeyReading, readKeySecret } from '../../accounts/key-secret.ts';
-import { NO_KEY } from '../../accounts/key-transport.ts';
+import type { KeptKeys } from '../../accounts/login/kept-key.ts';
+import { type KeyReading, readKeySecret } from '../../accounts/login/key-secret.ts';
+import { NO_KEY } from '../../accounts/login/key-transport.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import type { Clock } from '../../lib/clock.ts';

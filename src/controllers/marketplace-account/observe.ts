@@ -3,7 +3,7 @@ import type { AccountRegistry } from '../../accounts/account-registry.ts';
 import { refOf } from '../../accounts/account-registry.ts';
 import type { AccountRef } from '../../accounts/account-session.ts';
 import { avoidOf, pollIntervalOf } from '../../accounts/account-status.ts';
-import type { Installation } from '../../accounts/installation.ts';
+import type { Installation } from '../../accounts/installation/installation.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -1,5 +1,5 @@
 import type { AvoidEntry } from '../../accounts/avoid-list.ts';
-import type { BreakerState } from '../../accounts/breaker.ts';
+import type { BreakerState } from '../../accounts/watch/breaker.ts';
 import type { MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { withPage } from '../../api/v1alpha1/reason-page.ts';

@@ -1,10 +1,10 @@
 import type { AvoidEntry } from '../../accounts/avoid-list.ts';
-import type { BreakerState } from '../../accounts/breaker.ts';
-import type { InstallationState } from '../../accounts/installation.ts';
-import type { KeyReading } from '../../accounts/key-secret.ts';
-import type { LabelEcho } from '../../accounts/label-echo.ts';
+import type { InstallationState } from '../../accounts/installation/installation.ts';
+import type { KeyReading } from '../../accounts/login/key-secret.ts';
 import type { SweepFindings } from '../../accounts/proven-account.ts';
-import type { AccountSums } from '../../accounts/spend-brake.ts';
+import type { AccountSums } from '../../accounts/tickets/spend-brake.ts';
+import type { BreakerState } from '../../accounts/watch/breaker.ts';
+import type { LabelEcho } from '../../accounts/watch/label-echo.ts';
 import type { MarketplaceAccount, MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { Secret } from '../../lib/secret.ts';

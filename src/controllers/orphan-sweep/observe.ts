@@ -1,10 +1,10 @@
 import type { AccountObject } from '../../accounts/account-object.ts';
 import type { AccountRegistry } from '../../accounts/account-registry.ts';
 import { keyOf } from '../../accounts/account-registry.ts';
-import type { BreakerState } from '../../accounts/breaker.ts';
-import type { Installation } from '../../accounts/installation.ts';
-import type { CensusEntry } from '../../accounts/machine-census.ts';
+import type { Installation } from '../../accounts/installation/installation.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
+import type { BreakerState } from '../../accounts/watch/breaker.ts';
+import type { CensusEntry } from '../../accounts/watch/machine-census.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CompleteList } from '../../marketplace/feed-event.ts';

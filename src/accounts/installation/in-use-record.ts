@@ -1,0 +1,134 @@
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import {
+  IN_USE_RECORD,
+  inUseKey,
+  labels,
+  MACHINE_FINALIZER,
+  OPERATOR_NAME,
+} from '../../api/v1alpha1/names.ts';
+import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
+import type { Change } from '../../runtime/list-watch/object-store.ts';
+import { hasFinalizer } from '../../runtime/writes/finalizers.ts';
+
+/** The part of an informer that the record follows. */
+export interface InstanceSource {
+  list(): readonly GpuInstance[];
+  onChange(listener: (change: Change<GpuInstance>) => void): () => void;
+}
+
+type ConfigMapClient = Pick<KubeClient, 'get' | 'create' | 'patch'>;
+
+export interface InUseRecordOptions {
+  readonly client: ConfigMapClient;
+  /** The operator's own. */
+  readonly namespace: string;
+  readonly instances: InstanceSource;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const configMapResource: Resource = {
+  group: '',
+  version: 'v1',
+  plural: 'configmaps',
+  kind: 'ConfigMap',
+  namespaced: true,
+};
+
+interface ConfigMap extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+const RETRY_MS = 5_000;
+
+/**
+ * Keeps the ConfigMap by which admission refuses to take away what destroys machines while some are rented.
+ * It is written when the first object takes the finalizer of a machine and when the last one loses it, never
+ * in between. A write that fails is repeated until it succeeds; rentals do not wait for it.
+ */
+export class InUseRecord {
+  readonly name = 'in-use record';
+  readonly #options: InUseRecordOptions;
+  readonly #guarded = new Set<string>();
+  #leave: (() => void) | undefined;
+  #retry: Timer | undefined;
+  #written: boolean | undefined;
+  #writing: Promise<void> | undefined;
+
+  constructor(options: InUseRecordOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { instances } = this.#options;
+    for (const instance of instances.list()) {
+      if (isGuarded(instance)) this.#guarded.add(instance.metadata.uid ?? '');
+    }
+    this.#leave = instances.onChange((change) => this.#see(change));
+    this.#settle();
+  }
+
+  async stop(): Promise<void> {
+    this.#leave?.();
+    this.#leave = undefined;
+    this.#retry?.cancel();
+    await this.#writing;
+  }
+
+  #see({ type, object }: Change<GpuInstance>): void {
+    const uid = object.metadata.uid ?? '';
+    if (type !== 'deleted' && isGuarded(object)) this.#guarded.add(uid);
+    else this.#guarded.delete(uid);
+    this.#settle();
+  }
+
+  #settle(): void {
+    const isSettled = this.#written === this.#guarded.size > 0;
+    if (isSettled || this.#writing || !this.#leave) return;
+    this.#retry?.cancel();
+    this.#writing = this.#write(this.#guarded.size > 0).finally(() => {
+      this.#writing = undefined;
+    });
+  }
+
+  async #write(inUse: boolean): Promise<void> {
+    const { client, namespace, clock, log } = this.#options;
+    try {
+      await save(client, { namespace, name: IN_USE_RECORD }, String(inUse));
+      this.#written = inUse;
+    } catch (error) {
+      log.warn('in-use record was not written', { error });
+    }
+    // What was seen meanwhile is judged when this write has ended.
+    const delayMs = this.#written === inUse ? 0 : RETRY_MS;
+    this.#retry = clock.setTimer(delayMs, () => this.#settle(), { background: true });
+  }
+}
+
+function isGuarded(instance: GpuInstance): boolean {
+  return hasFinalizer(instance, MACHINE_FINALIZER);
+}
+
+async function save(
+  client: ConfigMapClient,
+  ref: { readonly namespace: string; readonly name: string },
+  inUse: string,
+): Promise<void> {
+  const stored = await client.get<ConfigMap>(configMapResource, ref);
+  const data = { [inUseKey]: inUse };
+  if (stored?.data?.[inUseKey] === inUse) return;
+  if (stored) {
+    await client.patch(configMapResource, ref, { data }, { type: 'merge' });
+    return;
+  }
+  const created: ConfigMap = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { ...ref, labels: { [labels.managedBy]: OPERATOR_NAME } },
+    data,
+  };
+  await client.create(configMapResource, created);
+}

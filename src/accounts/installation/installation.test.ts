@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest';
+import { memoryCluster, refusedBy } from '../../../test/builders/memory-cluster.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { seededRandom } from '../../lib/random.ts';
+import { IDENTITY_SECRET } from '../../ownership/identity.ts';
+import { type SecretObject, secretResource } from '../login/key-secret.ts';
+import { Installation, type RentalTraces } from './installation.ts';
+
+const NOTHING: RentalTraces = { objectsWithRentals: 0, labelledMachines: 0, unlisted: [] };
+
+function setUp(traces: Partial<RentalTraces> = {}) {
+  const cluster = memoryCluster();
+  const start = (scope = '*', seed = 1) =>
+    new Installation({
+      client: cluster.kube,
+      namespace: 'default',
+      scope,
+      random: seededRandom(seed),
+      log: silentLogger,
+      traces: () => ({ ...NOTHING, ...traces }),
+    });
+  const stored = () =>
+    cluster.kube.get<SecretObject>(secretResource, { namespace: 'default', name: IDENTITY_SECRET });
+  return { cluster, start, stored };
+}
+
+test('an installation that never rented draws an identity once, and a restart uses it', async () => {
+  const { start, stored } = setUp();
+  const first = await start().resolve();
+  const second = await start('*', 2).resolve();
+  expect(first).toMatchObject({ type: 'known', sweep: 'allowed' });
+  expect(second.type === 'known' && second.identity.installId).toBe(
+    first.type === 'known' && first.identity.installId,
+  );
+  expect((await stored())?.metadata.labels).toEqual({
+    'app.kubernetes.io/managed-by': 'gpu-rental-operator',
+  });
+});
+
+describe('without a stored identity none is drawn', () => {
+  test.each([
+    ['beside an object with a rental', { objectsWithRentals: 1 }, 'lost'],
+    ['beside a machine with our prefix', { labelledMachines: 1 }, 'lost'],
+    ['before every account was listed', { unlisted: ['team/default'] }, 'pending'],
+    [
+      'beside a rental, however little is listed',
+      { objectsWithRentals: 1, unlisted: ['team/default'] },
+      'lost',
+    ],
+  ] as const)('%s', async (_, traces, type) => {
+    const { start, stored } = setUp(traces);
+    const installation = start();
+    expect((await installation.resolve()).type).toBe(type);
+    expect(installation.identity()).toBeUndefined();
+    expect(await stored()).toBeUndefined();
+  });
+});
+
+test('of two replicas that draw at once, one draws and the other uses it at its next look', async () => {
+  const { start } = setUp();
+  const [one, two] = [start('*', 1), start('*', 2)];
+  await Promise.all([one.resolve(), two.resolve()]);
+  await Promise.all([one.resolve(), two.resolve()]);
+  expect(one.identity()?.installId).toBe(two.identity()?.installId);
+});
+
+test('a Secret that is no identity is never overwritten', async () => {
+  const { cluster, start, stored } = setUp();
+  const metadata = { namespace: 'default', name: IDENTITY_SECRET };
+  await cluster.kube.create(secretResource, {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata,
+    stringData: { installId: 'x' },
+  } as SecretObject);
+  expect((await start().resolve()).type).toBe('lost');
+  expect(Object.keys((await stored())?.data ?? {})).toEqual(['installId']);
+});
+
+test('a scope that grew is saved, one that shrank stops sweeps', async () => {
+  const { start } = setUp();
+  await start('a').resolve();
+  expect(await start('a,b').resolve()).toMatchObject({ sweep: 'allowed' });
+  expect(await start('a').resolve()).toMatchObject({ sweep: 'scopeShrunk' });
+});
+
+test('another cluster stops sweeps; one that may not be read does not', async () => {
+  const { cluster, start } = setUp();
+  await start().resolve();
+  const ref = { namespace: 'default', name: IDENTITY_SECRET };
+  await cluster.kube.patch(
+    secretResource,
+    ref,
+    { stringData: { kubeSystemUid: 'other' } },
+    { type: 'merge' },
+  );
+  expect(await start().resolve()).toMatchObject({ sweep: 'clusterChanged' });
+  cluster.intercept = ({ path }) =>
+    path.endsWith('/namespaces/kube-system') ? refusedBy(403, 'Forbidden') : undefined;
+  expect(await start().resolve()).toMatchObject({ sweep: 'allowed' });
+});
+
+test('an API server that does not answer leaves it open', async () => {
+  const { cluster, start } = setUp();
+  const installation = start();
+  cluster.intercept = () => refusedBy(403, 'Forbidden');
+  await expect(installation.resolve()).rejects.toMatchObject({ kind: 'forbidden' });
+  expect(installation.state().type).toBe('pending');
+  cluster.intercept = () => undefined;
+  expect((await installation.resolve()).type).toBe('known');
+});

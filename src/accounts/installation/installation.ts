@@ -1,0 +1,176 @@
+import { labels, OPERATOR_NAME } from '../../api/v1alpha1/names.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Random } from '../../lib/random.ts';
+import {
+  decideIdentity,
+  IDENTITY_SECRET,
+  type Identity,
+  identityFromData,
+  identityToData,
+  newIdentity,
+} from '../../ownership/identity.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { isKubeError } from '../../runtime/kube/kube-error.ts';
+import type { KubeObject } from '../../runtime/kube/kube-object.ts';
+import { type SecretObject, secretResource } from '../login/key-secret.ts';
+import { namespaceResource } from '../namespace-labels.ts';
+
+/** What speaks for or against drawing a new identity. */
+export interface RentalTraces {
+  /** Objects of the cluster that carry an intent or a claim. */
+  readonly objectsWithRentals: number;
+  /** Listed machines whose label starts with the operator's prefix. */
+  readonly labelledMachines: number;
+  /** Accounts whose machines are not listed yet, by namespace/name. */
+  readonly unlisted: readonly string[];
+}
+
+/** Whether this installation knows who it is. */
+export type InstallationState =
+  | { readonly type: 'pending'; readonly why: { readonly reason: string; readonly message: string } }
+  | { readonly type: 'lost'; readonly why: { readonly reason: string; readonly message: string } }
+  | {
+      readonly type: 'known';
+      readonly identity: Identity;
+      /** Why unclaimed machines are left alone, where they are. */
+      readonly sweep: 'allowed' | 'clusterChanged' | 'scopeShrunk';
+    };
+
+export interface InstallationOptions {
+  readonly client: KubeClient;
+  /** The operator's own. */
+  readonly namespace: string;
+  /** `*`, or the watched namespaces. */
+  readonly scope: string;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly traces: () => RentalTraces;
+}
+
+const PENDING: InstallationState = {
+  type: 'pending',
+  why: {
+    reason: 'IdentityPending',
+    message: 'Whether this installation rented machines before is being found out.',
+  },
+};
+
+/**
+ * The identity of this installation: loaded where it is stored, drawn once where nothing was rented before,
+ * and otherwise missed loudly.
+ */
+export class Installation {
+  readonly #options: InstallationOptions;
+  readonly #listeners = new Set<() => void>();
+  #state: InstallationState = PENDING;
+  #resolving: Promise<InstallationState> | undefined;
+
+  constructor(options: InstallationOptions) {
+    this.#options = options;
+  }
+
+  state(): InstallationState {
+    return this.#state;
+  }
+
+  /** Undefined until it is known. */
+  identity(): Identity | undefined {
+    return this.#state.type === 'known' ? this.#state.identity : undefined;
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /**
+   * Looks again, unless the identity is known already. Callers at the same time share the look. Rejects with
+   * a KubeError where the API server does not answer.
+   */
+  resolve(): Promise<InstallationState> {
+    if (this.#state.type === 'known') return Promise.resolve(this.#state);
+    this.#resolving ??= this.#look().finally(() => {
+      this.#resolving = undefined;
+    });
+    return this.#resolving;
+  }
+
+  async #look(): Promise<InstallationState> {
+    const { client, namespace, scope, traces } = this.#options;
+    const stored = await client.get<SecretObject>(secretResource, { namespace, name: IDENTITY_SECRET });
+    const { objectsWithRentals, labelledMachines, unlisted } = traces();
+    if (!stored && unlisted.length > 0 && objectsWithRentals === 0) return this.#become(waitingFor(unlisted));
+    const kubeSystemUid = await this.#kubeSystemUid();
+    const decision = decideIdentity({
+      stored: stored ? (identityFromData(decode(stored)) ?? 'unreadable') : 'missing',
+      objectsWithRentals,
+      labelledMachines,
+      kubeSystemUid,
+      scope,
+    });
+    switch (decision.type) {
+      case 'lost':
+        return this.#become({ type: 'lost', why: { reason: 'IdentityLost', message: decision.message } });
+      case 'use':
+        if (decision.saveScope) await this.#saveScope(scope);
+        return this.#become({ type: 'known', identity: decision.identity, sweep: decision.sweep });
+      case 'create':
+        return this.#become(await this.#create(kubeSystemUid));
+    }
+  }
+
+  /** Another replica may have drawn one a moment ago: then that one counts. */
+  async #create(kubeSystemUid: string | undefined): Promise<InstallationState> {
+    const { client, namespace, random, scope, log } = this.#options;
+    const bytes = { id: random.bytes(16), key: random.bytes(32) };
+    const identity = newIdentity(bytes, { kubeSystemUid, scope });
+    const secret: SecretObject = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: IDENTITY_SECRET, namespace, labels: { [labels.managedBy]: OPERATOR_NAME } },
+      type: 'Opaque',
+      stringData: identityToData(identity),
+    };
+    try {
+      await client.create(secretResource, secret);
+    } catch (error) {
+      if (isKubeError(error, 'alreadyExists')) return PENDING;
+      throw error;
+    }
+    log.info('identity created', { installId: identity.installId8, secret: IDENTITY_SECRET });
+    return { type: 'known', identity, sweep: 'allowed' };
+  }
+
+  async #saveScope(scope: string): Promise<void> {
+    const ref = { namespace: this.#options.namespace, name: IDENTITY_SECRET };
+    await this.#options.client.patch(secretResource, ref, { stringData: { scope } }, { type: 'merge' });
+  }
+
+  async #kubeSystemUid(): Promise<string | undefined> {
+    try {
+      const found = await this.#options.client.get<KubeObject>(namespaceResource, { name: 'kube-system' });
+      return found?.metadata.uid;
+    } catch (error) {
+      if (isKubeError(error, 'forbidden')) return undefined;
+      throw error;
+    }
+  }
+
+  #become(state: InstallationState): InstallationState {
+    const changed = state.type !== this.#state.type;
+    this.#state = state;
+    if (changed) for (const listener of this.#listeners) listener();
+    return state;
+  }
+}
+
+function waitingFor(unlisted: readonly string[]): InstallationState {
+  const message = `The machines of ${unlisted.slice(0, 5).join(', ')} must be listed once before an identity is drawn.`;
+  return { type: 'pending', why: { reason: 'IdentityPending', message } };
+}
+
+function decode(secret: SecretObject): Readonly<Record<string, string>> {
+  const entries = Object.entries(secret.data ?? {});
+  return Object.fromEntries(
+    entries.map(([name, text]) => [name, Buffer.from(text, 'base64').toString('utf8')]),
+  );
+}

@@ -1,0 +1,160 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Random } from '../../lib/random.ts';
+import type { Transport } from '../../lib/transport.ts';
+import { createMarketplaceClient, type MarketplaceClient } from '../../marketplace/client.ts';
+import { createFeed, type Feed } from '../../marketplace/feed.ts';
+import { createPacer, type Pacer } from '../../marketplace/pacing.ts';
+import { type Login, loginText } from '../../ownership/login.ts';
+import { KeyHolder, keyTransport, NO_KEY } from './key-transport.ts';
+import { OfferReservations } from './offer-reservations.ts';
+import { SearchCache } from './search-cache.ts';
+import { ServiceClock } from './service-clock.ts';
+
+/** What every marketplace connection of this process is made of. */
+export interface MarketplaceAccess {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** False with a simulator: no pauses between requests. */
+  readonly paced: boolean;
+}
+
+/** One login of one marketplace, shared by every account object that proved it: one list, one limiter. */
+export interface LoginConnection {
+  readonly login: Login;
+  readonly keys: KeyHolder;
+  readonly client: MarketplaceClient;
+  readonly feed: Feed;
+  readonly pacer: Pacer;
+  readonly searches: SearchCache;
+  readonly reservations: OfferReservations;
+  readonly serviceClock: ServiceClock;
+}
+
+interface Shared {
+  readonly connection: LoginConnection;
+  /** Poll interval by account uid; the shortest counts. */
+  readonly users: Map<string, number>;
+  pollIntervalMs: number;
+}
+
+/** The connections of this process, by login. A connection ends with the last account that uses it. */
+export class LoginConnections {
+  readonly #access: MarketplaceAccess;
+  readonly #byLogin = new Map<string, Shared>();
+  readonly #reservationsByUrl = new Map<string, OfferReservations>();
+  /** Limiters of accounts that have proved no login yet, by account uid. */
+  readonly #unproved = new Map<string, Pacer>();
+
+  constructor(access: MarketplaceAccess) {
+    this.#access = access;
+  }
+
+  /** Joins or opens the connection of a login that has just been proved; {@link LoginConnection.feed} is not started. */
+  open(
+    login: Login,
+    user: { readonly accountUid: string; readonly pollIntervalMs: number },
+  ): LoginConnection {
+    const pacer = this.pacerOf(user.accountUid);
+    this.#unproved.delete(user.accountUid);
+    const shared = this.#byLogin.get(loginText(login)) ?? this.#create(login, pacer);
+    shared.users.set(user.accountUid, user.pollIntervalMs);
+    this.#adoptShortestInterval(shared);
+    return shared.connection;
+  }
+
+  /**
+   * The limiter of an account's calls. What proves its key counts, too: a service does not know for whose sake a call
+   * was made, and a destroy that follows a probe too closely would be refused.
+   */
+  pacerOf(accountUid: string): Pacer {
+    for (const { connection, users } of this.#byLogin.values()) {
+      if (users.has(accountUid)) return connection.pacer;
+    }
+    const pacer = this.#unproved.get(accountUid) ?? this.#newPacer();
+    this.#unproved.set(accountUid, pacer);
+    return pacer;
+  }
+
+  /** The account is gone. */
+  forget(accountUid: string): void {
+    this.#unproved.delete(accountUid);
+  }
+
+  /** The account uses it no more; the last one stops the feed. */
+  close(login: Login, accountUid: string): void {
+    const shared = this.#byLogin.get(loginText(login));
+    if (!shared?.users.delete(accountUid)) return;
+    shared.connection.keys.remove(accountUid);
+    this.#adoptShortestInterval(shared);
+    if (shared.users.size > 0) return;
+    this.#byLogin.delete(loginText(login));
+    shared.connection.feed.stop();
+    shared.connection.pacer.stop();
+  }
+
+  closeAll(): void {
+    for (const { connection } of this.#byLogin.values()) {
+      connection.feed.stop();
+      connection.pacer.stop();
+    }
+    this.#byLogin.clear();
+  }
+
+  #newPacer(): Pacer {
+    const { clock, paced } = this.#access;
+    return createPacer({ clock, scale: paced ? 1 : 0 });
+  }
+
+  #create(login: Login, pacer: Pacer): Shared {
+    const { clock, random, log, transport } = this.#access;
+    const keys = new KeyHolder();
+    const serviceClock = new ServiceClock(clock);
+    const client = createMarketplaceClient({
+      baseUrl: login.url,
+      // The transport puts in the key in force, so that the client outlives a change of it.
+      apiKey: NO_KEY,
+      transport: serviceClock.listening(keyTransport(transport, keys)),
+      clock,
+      random,
+      log,
+      pacer,
+    });
+    const shared: Shared = {
+      connection: {
+        login,
+        keys,
+        serviceClock,
+        client,
+        pacer,
+        feed: createFeed({
+          instances: () => client.instances,
+          pollIntervalMs: () => shared.pollIntervalMs,
+          clock,
+          random,
+          log: log.child({ login: loginText(login) }),
+        }),
+        searches: new SearchCache(clock, (query) => client.offers.search(query)),
+        reservations: this.#reservationsOf(login.url),
+      },
+      users: new Map(),
+      pollIntervalMs: Number.POSITIVE_INFINITY,
+    };
+    this.#byLogin.set(loginText(login), shared);
+    return shared;
+  }
+
+  #reservationsOf(url: string): OfferReservations {
+    const known = this.#reservationsByUrl.get(url);
+    if (known) return known;
+    const reservations = new OfferReservations(this.#access.clock);
+    this.#reservationsByUrl.set(url, reservations);
+    return reservations;
+  }
+
+  #adoptShortestInterval(shared: Shared): void {
+    shared.pollIntervalMs = Math.min(...shared.users.values());
+  }
+}

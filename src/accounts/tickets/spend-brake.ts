@@ -1,0 +1,197 @@
+import { formatDollars, type MicroDollars } from '../../lib/money.ts';
+import type { AccountObject } from '../account-object.ts';
+import type { AccountLimits } from './limits.ts';
+import type { TicketRefusal } from './tickets.ts';
+
+/** The operator's own ceilings for any one account: they end loops that succeed as well as those that fail. */
+export interface BrakeSettings {
+  readonly maxRentalsPerHour: number;
+  readonly maxLiveMachines: number;
+  readonly maxDollarsPerHour: MicroDollars;
+}
+
+/** What an account has and spends: the sums over its objects, and what deleted ones left. */
+export interface AccountSums {
+  /** Rentals within the last hour, successful ones and those under way. */
+  readonly rentalsLastHour: number;
+  /** Epoch milliseconds of the oldest of them; undefined where there is none. */
+  readonly oldestRentalAt: number | undefined;
+  readonly liveMachines: number;
+  readonly dollarsPerHour: MicroDollars;
+  readonly spentThisMonth: MicroDollars;
+  /** Undefined where the key may not read it. */
+  readonly credit: MicroDollars | undefined;
+}
+
+/** A rental under way that its object's record does not show in full yet. */
+export interface PendingRental {
+  readonly at: number;
+  /** Of the offer; counts until the object's own price is known. */
+  readonly pricePerHour: MicroDollars;
+  /** Whether the object's record shows at least the intent, so that only the price is missing there. */
+  readonly recorded: boolean;
+}
+
+/** What deleted objects leave, as the account's status holds it. */
+export interface DepartedSums {
+  /** `2026-11`; of another month than the present one the spending no longer counts. */
+  readonly month: string;
+  readonly spent: MicroDollars;
+  readonly rentals: readonly number[];
+}
+
+export interface SumInput {
+  readonly objects: readonly AccountObject[];
+  readonly pending: readonly PendingRental[];
+  readonly departed: DepartedSums | undefined;
+  readonly credit: MicroDollars | undefined;
+  readonly now: number;
+  /** `2026-11` of `now`. */
+  readonly month: string;
+}
+
+const HOUR_MS = 3_600_000;
+/** Soon enough for a person who has just raised a limit, and no hot loop. */
+const ASK_AGAIN_MS = 10_000;
+
+/** Adds an account up. */
+export function sumAccount(input: SumInput): AccountSums {
+  const { objects, pending, departed, now } = input;
+  const unrecorded = pending.filter((rental) => !rental.recorded);
+  const rentals = [
+    ...objects.flatMap((object) => object.rentals),
+    ...unrecorded.map((rental) => rental.at),
+    ...(departed?.rentals ?? []),
+  ].filter((at) => at > now - HOUR_MS);
+  const live = objects.filter((object) => !object.observed && isLive(object));
+  const left = departed?.month === input.month ? departed.spent : 0;
+  return {
+    rentalsLastHour: rentals.length,
+    oldestRentalAt: rentals.length === 0 ? undefined : rentals.reduce((a, b) => Math.min(a, b)),
+    liveMachines: live.length + unrecorded.length,
+    dollarsPerHour: total([...live, ...pending].map((item) => item.pricePerHour)),
+    spentThisMonth: left + total(objects.filter((o) => !o.observed).map((object) => object.spentThisMonth)),
+    credit: input.credit,
+  };
+}
+
+export interface BrakeInput {
+  readonly sums: AccountSums;
+  readonly limits: AccountLimits;
+  readonly settings: BrakeSettings;
+  readonly pricePerHour: MicroDollars | undefined;
+  readonly now: number;
+}
+
+/** `fits`, or the first rule that does not let the account have one more machine at that price. */
+export type BrakeDecision =
+  | { readonly type: 'fits' }
+  | {
+      readonly type: 'stopped';
+      readonly reason: TicketRefusal;
+      readonly message: string;
+      readonly retryAfterMs: number;
+    };
+
+interface BrakeRule {
+  readonly reason: TicketRefusal;
+  /** Whether it also stops the start of a machine that is already rented. */
+  readonly stopsStarts: boolean;
+  readonly stops: (input: BrakeInput) => boolean;
+  readonly message: (input: BrakeInput) => string;
+  readonly retryAfterMs?: (input: BrakeInput) => number;
+}
+
+const price = (input: BrakeInput) => input.pricePerHour ?? 0;
+const hourlyAfter = (input: BrakeInput) => input.sums.dollarsPerHour + price(input);
+const isOver = (amount: number, most: number | undefined) => most !== undefined && amount > most;
+
+/** In this order: what a person set first, then the operator's own ceilings. */
+const RULES: readonly BrakeRule[] = [
+  {
+    reason: 'InsufficientCredit',
+    stopsStarts: true,
+    stops: ({ sums, limits }) => sums.credit !== undefined && sums.credit <= (limits.minCredit ?? 0),
+    // Without the credit itself: it moves by the second, and each object would be written anew with it.
+    message: ({ limits }) => `More than $${formatDollars(limits.minCredit ?? 0)} of credit must remain.`,
+  },
+  {
+    reason: 'AccountLimitReached',
+    stopsStarts: true,
+    stops: (input) => isOver(price(input), input.limits.maxPricePerHour),
+    message: (input) =>
+      `$${formatDollars(price(input))}/h is above the account's limits.maxPricePerHour of $${formatDollars(input.limits.maxPricePerHour ?? 0)}.`,
+  },
+  {
+    reason: 'AccountLimitReached',
+    stopsStarts: false,
+    stops: ({ sums, limits }) => isOver(sums.liveMachines + 1, limits.maxInstances),
+    message: ({ sums, limits }) =>
+      `The account has ${sums.liveMachines} machines; limits.maxInstances is ${limits.maxInstances}.`,
+  },
+  {
+    reason: 'AccountLimitReached',
+    stopsStarts: true,
+    stops: (input) => isOver(hourlyAfter(input), input.limits.maxSpendPerHour),
+    message: (input) =>
+      `All machines would cost $${formatDollars(hourlyAfter(input))}/h; limits.maxSpendPerHour is $${formatDollars(input.limits.maxSpendPerHour ?? 0)}.`,
+  },
+  {
+    reason: 'AccountLimitReached',
+    stopsStarts: true,
+    stops: ({ sums, limits }) =>
+      limits.maxSpendPerMonth !== undefined && sums.spentThisMonth >= limits.maxSpendPerMonth,
+    message: ({ sums, limits }) =>
+      `$${formatDollars(sums.spentThisMonth)} are spent this month (UTC); limits.maxSpendPerMonth is $${formatDollars(limits.maxSpendPerMonth ?? 0)}.`,
+  },
+  {
+    reason: 'TooManyRentals',
+    stopsStarts: false,
+    stops: ({ sums, settings }) => sums.rentalsLastHour >= settings.maxRentalsPerHour,
+    message: ({ sums, settings }) =>
+      `The account rented ${sums.rentalsLastHour} machines within the hour; --max-rentals-per-hour is ${settings.maxRentalsPerHour}.`,
+    retryAfterMs: ({ sums, now }) => (sums.oldestRentalAt ?? now) + HOUR_MS - now,
+  },
+  {
+    reason: 'AccountLimitReached',
+    stopsStarts: false,
+    stops: ({ sums, settings }) => sums.liveMachines >= settings.maxLiveMachines,
+    message: ({ sums, settings }) =>
+      `The account has ${sums.liveMachines} machines; --max-live-machines is ${settings.maxLiveMachines}.`,
+  },
+  {
+    reason: 'AccountLimitReached',
+    stopsStarts: true,
+    stops: (input) => isOver(hourlyAfter(input), input.settings.maxDollarsPerHour),
+    message: (input) =>
+      `All machines would cost $${formatDollars(hourlyAfter(input))}/h; --max-dollars-per-hour is $${formatDollars(input.settings.maxDollarsPerHour)}.`,
+  },
+];
+
+/** Whether the account may rent one more machine. */
+export function mayRent(input: BrakeInput): BrakeDecision {
+  return firstStop(RULES, input);
+}
+
+/** Whether a stopped machine, which is already counted, may be started. */
+export function mayStart(input: BrakeInput): BrakeDecision {
+  return firstStop(
+    RULES.filter((rule) => rule.stopsStarts),
+    input,
+  );
+}
+
+function firstStop(rules: readonly BrakeRule[], input: BrakeInput): BrakeDecision {
+  const rule = rules.find((candidate) => candidate.stops(input));
+  if (!rule) return { type: 'fits' };
+  const retryAfterMs = Math.max(1000, rule.retryAfterMs?.(input) ?? ASK_AGAIN_MS);
+  return { type: 'stopped', reason: rule.reason, message: rule.message(input), retryAfterMs };
+}
+
+function isLive(object: AccountObject): boolean {
+  return object.instanceId !== undefined || object.hasOpenIntent;
+}
+
+function total(amounts: readonly MicroDollars[]): MicroDollars {
+  return amounts.reduce((sum, amount) => sum + amount, 0);
+}

@@ -1,0 +1,276 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createVirtualClock, type VirtualClock } from '../../../test/builders/virtual-clock.ts';
+import { createPacer, type Pacer } from '../../marketplace/pacing.ts';
+import type { AccountObject } from '../account-object.ts';
+import { OfferReservations, RESERVATION_MS } from '../login/offer-reservations.ts';
+import type { LabelEcho } from '../watch/label-echo.ts';
+import type { AccountLimits } from './limits.ts';
+import { sumAccount } from './spend-brake.ts';
+import { type AccountRefusal, TicketOffice } from './ticket-office.ts';
+import type { Ticket, TicketDecision } from './tickets.ts';
+
+const DOLLAR = 1_000_000;
+
+/** What the account says of itself; tests change it before they ask. */
+interface Setting {
+  limits: AccountLimits;
+  refusal: AccountRefusal | undefined;
+  echo: LabelEcho;
+  objects: readonly AccountObject[];
+}
+
+let clock: VirtualClock;
+let setting: Setting;
+let reservations: OfferReservations;
+let pacer: Pacer;
+
+beforeEach(() => {
+  clock = createVirtualClock();
+  setting = { limits: {}, refusal: undefined, echo: 'echoed', objects: [] };
+  reservations = new OfferReservations(clock);
+  pacer = createPacer({ clock });
+});
+
+function office(paced = false): TicketOffice {
+  return new TicketOffice({
+    clock,
+    paced,
+    reservations,
+    pacer,
+    settings: { maxRentalsPerHour: 100, maxLiveMachines: 100, maxDollarsPerHour: 1000 * DOLLAR },
+    limits: () => setting.limits,
+    refusal: () => setting.refusal,
+    labelEcho: () => setting.echo,
+    objects: () => setting.objects,
+    sums: (objects, pending) =>
+      sumAccount({
+        objects,
+        pending,
+        departed: undefined,
+        credit: undefined,
+        now: clock.now(),
+        month: '2023-11',
+      }),
+  });
+}
+
+const ask = (objectUid: string, offerId: number) => ({ objectUid, offerId, pricePerHour: DOLLAR });
+
+function ticketOf(decision: TicketDecision): Ticket {
+  if (decision.type !== 'ticket') throw new Error(`refused: ${decision.reason}`);
+  return decision;
+}
+
+const recorded = (uid: string, changes: Partial<AccountObject> = {}): AccountObject => ({
+  uid,
+  key: `team/${uid}`,
+  deleting: false,
+  instanceId: undefined,
+  claim: undefined,
+  leaving: false,
+  observed: false,
+  hasOpenIntent: true,
+  pricePerHour: 0,
+  rentals: [],
+  spentThisMonth: 0,
+  newestRentalAt: clock.now(),
+  ...changes,
+});
+
+test('a ticket is used once', () => {
+  const ticket = ticketOf(office().request(ask('a', 1)));
+  expect([ticket.use(), ticket.use()]).toEqual([true, false]);
+});
+
+test('a ticket is worth nothing after five seconds', async () => {
+  const ticket = ticketOf(office().request(ask('a', 1)));
+  await clock.advance(5_000);
+  expect(ticket.use()).toBe(false);
+});
+
+test('the reason that the account as a whole gives comes first', () => {
+  setting.refusal = { reason: 'AccountNotReady', message: 'no key' };
+  setting.limits = { maxInstances: 0 };
+  expect(office().request(ask('a', 1))).toMatchObject({ reason: 'AccountNotReady', message: 'no key' });
+});
+
+describe('scenario 10: two objects that chose the same offer', () => {
+  test('the second is refused at once, and sees the offer as reserved', () => {
+    const tickets = office();
+    ticketOf(tickets.request(ask('a', 1)));
+    expect(tickets.request(ask('b', 1))).toMatchObject({ type: 'refused', reason: 'OfferReserved' });
+    expect(tickets.reservedFor('b')).toEqual(new Set([1]));
+    expect(tickets.reservedFor('a')).toEqual(new Set());
+  });
+
+  test('it may have the offer when the first one did not rent it', () => {
+    const tickets = office();
+    ticketOf(tickets.request(ask('a', 1))).settle({ rented: false });
+    expect(tickets.request(ask('b', 1)).type).toBe('ticket');
+  });
+
+  test('it may not while a shared search can still show the rented offer', async () => {
+    const tickets = office();
+    ticketOf(tickets.request(ask('a', 1))).settle({ rented: true });
+    expect(tickets.request(ask('b', 1))).toMatchObject({ reason: 'OfferReserved' });
+    await clock.advance(RESERVATION_MS);
+    expect(tickets.request(ask('b', 1)).type).toBe('ticket');
+  });
+
+  test('accounts of two logins of one marketplace see each other’s reservations', () => {
+    ticketOf(office().request(ask('a', 1)));
+    expect(office().request(ask('b', 1))).toMatchObject({ reason: 'OfferReserved' });
+  });
+});
+
+describe('limits under concurrency', () => {
+  test('ten requests at once cannot all pass a limit with room for three', () => {
+    setting.limits = { maxInstances: 3 };
+    const tickets = office();
+    const decisions = Array.from({ length: 10 }, (_, index) => tickets.request(ask(`o${index}`, index)));
+    expect(decisions.filter(({ type }) => type === 'ticket')).toHaveLength(3);
+  });
+
+  test('a rental that was refused leaves its room to the next', () => {
+    setting.limits = { maxInstances: 1 };
+    const tickets = office();
+    const ticket = ticketOf(tickets.request(ask('a', 1)));
+    expect(tickets.request(ask('b', 2)).type).toBe('refused');
+    ticket.settle({ rented: false });
+    expect(tickets.request(ask('b', 2)).type).toBe('ticket');
+  });
+
+  test('a ticket that is never used leaves its room after five seconds', async () => {
+    setting.limits = { maxInstances: 1 };
+    const tickets = office();
+    tickets.request(ask('a', 1));
+    await clock.advance(5_000);
+    expect(tickets.request(ask('b', 2)).type).toBe('ticket');
+  });
+
+  test('a rental counts once when its record arrives, and its price stays', () => {
+    setting.limits = { maxInstances: 2 };
+    const tickets = office();
+    ticketOf(tickets.request(ask('a', 1))).use();
+    setting.objects = [recorded('a')];
+    expect(tickets.sums()).toMatchObject({ liveMachines: 1, dollarsPerHour: DOLLAR });
+    setting.objects = [recorded('a', { hasOpenIntent: false, instanceId: 5, pricePerHour: 2 * DOLLAR })];
+    expect(tickets.sums()).toMatchObject({ liveMachines: 1, dollarsPerHour: 2 * DOLLAR });
+  });
+});
+
+describe('where labels are not known to come back', () => {
+  beforeEach(() => {
+    setting.echo = 'unknown';
+  });
+
+  test('a second object waits for the first', () => {
+    const tickets = office();
+    ticketOf(tickets.request(ask('a', 1)));
+    expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'LabelsNotEchoed' });
+  });
+
+  test('the same object may ask again', () => {
+    const tickets = office();
+    ticketOf(tickets.request(ask('a', 1)));
+    expect(tickets.request(ask('a', 2)).type).toBe('ticket');
+  });
+
+  test('the turn passes on when the rental is settled', () => {
+    const tickets = office();
+    ticketOf(tickets.request(ask('a', 1))).settle({ rented: true });
+    expect(tickets.request(ask('b', 2)).type).toBe('ticket');
+  });
+
+  test('an outcome that is unknown keeps the turn, through the record of its intent', async () => {
+    const tickets = office();
+    const ticket = ticketOf(tickets.request(ask('a', 1)));
+    ticket.use();
+    ticket.settle({ rented: 'unknown' });
+    setting.objects = [recorded('a')];
+    await clock.advance(600_000);
+    expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'LabelsNotEchoed' });
+  });
+});
+
+describe('pacing', () => {
+  test('one place is kept for a ticket, and the next asks later', async () => {
+    const tickets = office(true);
+    const ticket = ticketOf(tickets.request(ask('a', 1)));
+    const refused = tickets.request(ask('b', 2));
+    expect(refused).toMatchObject({ type: 'refused', reason: 'Pacing' });
+    ticket.settle({ rented: false });
+    expect(tickets.request(ask('b', 2)).type).toBe('ticket');
+  });
+
+  test('a refusal by pacing reserves nothing', () => {
+    const tickets = office(true);
+    ticketOf(tickets.request(ask('a', 1)));
+    tickets.request(ask('b', 2));
+    expect(tickets.reservedFor('c')).toEqual(new Set([1]));
+    expect(tickets.sums().liveMachines).toBe(1);
+  });
+});
+
+describe('a burst of rentals under the marketplace’s pace', () => {
+  test('is served in the order in which it came, at more than 97 % of the allowed rate', async () => {
+    const tickets = office(true);
+    const rentedAt: number[] = [];
+    const order: string[] = [];
+    const tryOnce = (uid: string, offerId: number): void => {
+      const decision = tickets.request(ask(uid, offerId));
+      if (decision.type === 'refused') {
+        clock.setTimer(decision.retryAfterMs, () => tryOnce(uid, offerId));
+        return;
+      }
+      // The intent is written, then the call takes its place.
+      clock.setTimer(8, () => {
+        decision.use();
+        void pacer.acquire('rent', { slot: decision.slot }).then((permit) => {
+          rentedAt.push(clock.monotonic());
+          order.push(uid);
+          permit.release();
+          decision.settle({ rented: true });
+        });
+      });
+    };
+    const uids = Array.from({ length: 20 }, (_, index) => `o${index}`);
+    for (const [index, uid] of uids.entries()) tryOnce(uid, index);
+    await clock.advance(200_000);
+    expect(order).toEqual(uids);
+    const spanMs = (rentedAt.at(-1) ?? 0) - (rentedAt[0] ?? 0);
+    const allowed = spanMs / 4_500;
+    expect((uids.length - 1) / allowed).toBeGreaterThan(0.97);
+  });
+
+  test('a place that becomes free goes to who has waited longest, not to who asks first', async () => {
+    const tickets = office(true);
+    const first = ticketOf(tickets.request(ask('a', 1)));
+    expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'Pacing' });
+    expect(tickets.request(ask('c', 3))).toMatchObject({ reason: 'Pacing' });
+    first.settle({ rented: false });
+    expect(tickets.request(ask('c', 3))).toMatchObject({ reason: 'Pacing' });
+    expect(tickets.request(ask('b', 2)).type).toBe('ticket');
+  });
+
+  test('who does not come back loses its turn and holds nobody up', async () => {
+    const tickets = office(true);
+    ticketOf(tickets.request(ask('a', 1))).settle({ rented: false });
+    ticketOf(tickets.request(ask('b', 2)));
+    expect(tickets.request(ask('gone', 3))).toMatchObject({ reason: 'Pacing' });
+    expect(tickets.request(ask('c', 4))).toMatchObject({ reason: 'Pacing' });
+    await clock.advance(7_000);
+    expect(tickets.request(ask('c', 4)).type).toBe('ticket');
+  });
+});
+
+test('starting a stopped machine asks for money, not for a turn or a place', () => {
+  setting.echo = 'unknown';
+  const tickets = office(true);
+  ticketOf(tickets.request(ask('a', 1)));
+  expect(tickets.requestStart({ objectUid: 'b', pricePerHour: DOLLAR })).toEqual({ type: 'permitted' });
+  setting.limits = { maxSpendPerHour: DOLLAR };
+  expect(tickets.requestStart({ objectUid: 'b', pricePerHour: DOLLAR })).toMatchObject({
+    reason: 'AccountLimitReached',
+  });
+});

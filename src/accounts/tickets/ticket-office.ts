@@ -1,0 +1,173 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { MicroDollars } from '../../lib/money.ts';
+import { DOCUMENTED_GAPS_MS } from '../../marketplace/endpoint-class.ts';
+import type { Pacer } from '../../marketplace/pacing.ts';
+import type { Slot } from '../../marketplace/pacing-slot.ts';
+import type { AccountObject } from '../account-object.ts';
+import type { OfferReservations } from '../login/offer-reservations.ts';
+import type { LabelEcho } from '../watch/label-echo.ts';
+import type { AccountLimits } from './limits.ts';
+import { PendingRentals, TICKET_MS } from './pending-rentals.ts';
+import { RentalLine } from './rental-line.ts';
+import type { PendingRental } from './spend-brake.ts';
+import {
+  type AccountSums,
+  type BrakeDecision,
+  type BrakeSettings,
+  mayRent,
+  mayStart,
+} from './spend-brake.ts';
+import type {
+  StartDecision,
+  Ticket,
+  TicketDecision,
+  TicketRefusal,
+  TicketRequest,
+  Tickets,
+} from './tickets.ts';
+
+/** Why the account as a whole may not rent; undefined where it may. */
+export interface AccountRefusal {
+  readonly reason: TicketRefusal;
+  readonly message: string;
+}
+
+/** What the office asks its account at each request. */
+export interface TicketOfficeOptions {
+  readonly clock: Clock;
+  readonly pacer: Pacer;
+  /** False with a simulator: then no place is kept, and rentals of one login may overlap. */
+  readonly paced: boolean;
+  readonly reservations: OfferReservations;
+  readonly settings: BrakeSettings;
+  readonly limits: () => AccountLimits;
+  readonly refusal: () => AccountRefusal | undefined;
+  readonly labelEcho: () => LabelEcho;
+  readonly objects: () => readonly AccountObject[];
+  readonly sums: (objects: readonly AccountObject[], pending: readonly PendingRental[]) => AccountSums;
+}
+
+const RETRY_MS = 5_000;
+const SERIAL_RETRY_MS = 1_000;
+
+/** The gate of one account: every rule in front of a purchase, in the order in which they are told. */
+export class TicketOffice implements Tickets {
+  readonly #options: TicketOfficeOptions;
+  readonly #pending: PendingRentals;
+  readonly #line: RentalLine;
+  #nextId = 1;
+
+  constructor(options: TicketOfficeOptions) {
+    this.#options = options;
+    this.#pending = new PendingRentals(options.clock);
+    this.#line = new RentalLine(options.clock, DOCUMENTED_GAPS_MS.rent);
+  }
+
+  request(request: TicketRequest): TicketDecision {
+    const { reservations } = this.#options;
+    const objects = this.#options.objects();
+    const refused =
+      this.#accountRefusal() ??
+      this.#brake(mayRent, request.pricePerHour, objects) ??
+      this.#turn(request, objects);
+    if (refused) return refused;
+    if (!reservations.reserve(request.offerId, request.objectUid)) {
+      return refuse('OfferReserved', 'Another object is about to rent this offer.', SERIAL_RETRY_MS);
+    }
+    const slot = this.#takePlace(request.objectUid);
+    if (slot) return this.#issue(request, slot);
+    reservations.release(request.offerId, request.objectUid);
+    const wait = this.#line.wait(request.objectUid, this.#options.pacer.nextSlotMs('rent'));
+    return refuse('Pacing', 'The marketplace paces rentals; the next place is not free yet.', wait);
+  }
+
+  requestStart(request: Omit<TicketRequest, 'offerId'>): StartDecision {
+    const refused =
+      this.#accountRefusal() ?? this.#brake(mayStart, request.pricePerHour, this.#options.objects());
+    return refused ?? { type: 'permitted' };
+  }
+
+  reservedFor(objectUid: string): ReadonlySet<number> {
+    return this.#options.reservations.heldByOthers(objectUid);
+  }
+
+  /** Sums with the rentals under way, for status and metrics. */
+  sums(): AccountSums {
+    const objects = this.#options.objects();
+    return this.#options.sums(objects, this.#pending.pending(objects));
+  }
+
+  #accountRefusal(): Refused | undefined {
+    const refusal = this.#options.refusal();
+    return refusal && refuse(refusal.reason, refusal.message, RETRY_MS);
+  }
+
+  #brake(
+    rule: typeof mayRent,
+    pricePerHour: MicroDollars | undefined,
+    objects: readonly AccountObject[],
+  ): Refused | undefined {
+    const { limits, settings, clock } = this.#options;
+    const sums = this.#options.sums(objects, this.#pending.pending(objects));
+    const decision: BrakeDecision = rule({
+      sums,
+      limits: limits(),
+      settings,
+      pricePerHour,
+      now: clock.now(),
+    });
+    return decision.type === 'fits'
+      ? undefined
+      : refuse(decision.reason, decision.message, decision.retryAfterMs);
+  }
+
+  /** Where labels are not known to come back, one rental has to be settled before the next begins. */
+  #turn(request: TicketRequest, objects: readonly AccountObject[]): Refused | undefined {
+    if (this.#options.labelEcho() === 'echoed') return undefined;
+    const { objectUid } = request;
+    const othersOpen = objects.some((object) => object.uid !== objectUid && object.hasOpenIntent);
+    if (!othersOpen && !this.#pending.isBusyFor(objectUid)) return undefined;
+    const message = 'The marketplace is not known to give labels back, so rentals go one at a time.';
+    return refuse('LabelsNotEchoed', message, SERIAL_RETRY_MS);
+  }
+
+  /** The next place of the marketplace's pace, where it is this object's turn. */
+  #takePlace(objectUid: string): Slot | undefined {
+    const { pacer, paced } = this.#options;
+    if (!paced) return FREE_SLOT;
+    if (this.#line.ahead(objectUid) > 0) return undefined;
+    const slot = pacer.reserve('rent', TICKET_MS);
+    if (slot) this.#line.leave(objectUid);
+    return slot;
+  }
+
+  #issue(request: TicketRequest, slot: Slot): Ticket {
+    const id = this.#nextId++;
+    const { objectUid, offerId } = request;
+    this.#pending.begin(id, objectUid, request.pricePerHour ?? 0);
+    return {
+      type: 'ticket',
+      id,
+      objectUid,
+      offerId,
+      slot,
+      use: () => this.#pending.use(id),
+      settle: ({ rented }) => {
+        slot.release();
+        if (rented === true) this.#pending.settle(id);
+        if (rented !== false) return;
+        this.#pending.drop(id);
+        this.#options.reservations.release(offerId, objectUid);
+      },
+    };
+  }
+}
+
+type Refused = Extract<TicketDecision, { type: 'refused' }>;
+
+function refuse(reason: TicketRefusal, message: string, retryAfterMs: number): Refused {
+  return { type: 'refused', reason, message, retryAfterMs };
+}
+
+/** Stands for no place kept: the call takes the next one by itself. */
+const FREE_SLOT: Slot = { endpointClass: 'rent', expiresAt: Number.POSITIVE_INFINITY, release() {} };

@@ -1,0 +1,70 @@
+import type { MicroDollars } from '../../lib/money.ts';
+import type { Slot } from '../../marketplace/pacing-slot.ts';
+
+export interface TicketRequest {
+  readonly objectUid: string;
+  readonly offerId: number;
+  /** Of the offer, disk included. Undefined where the service names no price. */
+  readonly pricePerHour: MicroDollars | undefined;
+}
+
+/**
+ * Why no rental may begin now. All but `Pacing` and `OfferReserved`, which pass within seconds and are not
+ * worth a write, are reasons of the catalogue.
+ */
+export type TicketRefusal =
+  | 'Pacing'
+  | 'OfferReserved'
+  | 'AccountNotReady'
+  | 'KeyTooNarrow'
+  | 'InsufficientCredit'
+  | 'AccountLimitReached'
+  | 'TooManyRentals'
+  | 'LabelsNotEchoed';
+
+/**
+ * The right to write one intent and to send one rental, valid for 5 s on the monotonic clock, so that
+ * intents do not age in a queue.
+ */
+export interface Ticket {
+  readonly type: 'ticket';
+  readonly id: number;
+  readonly objectUid: string;
+  readonly offerId: number;
+  /** The pacing place of the call; hand it to `instances.rent`. */
+  readonly slot: Slot;
+  /**
+   * Asked right before the call, once. False: too late or already used; then the call must not be sent.
+   */
+  use(): boolean;
+  /** The call was answered or given up: frees the offer (`rented` false) and, where rentals are serial, the turn. */
+  settle(result: { readonly rented: boolean | 'unknown' }): void;
+}
+
+export type TicketDecision =
+  | Ticket
+  | {
+      readonly type: 'refused';
+      readonly reason: TicketRefusal;
+      readonly message: string;
+      readonly retryAfterMs: number;
+    };
+
+export type StartDecision =
+  | { readonly type: 'permitted' }
+  | {
+      readonly type: 'refused';
+      readonly reason: TicketRefusal;
+      readonly message: string;
+      readonly retryAfterMs: number;
+    };
+
+/** The gate in front of every purchase of one account. Answers at once; never waits. */
+export interface Tickets {
+  /** For a new rental. A refused request reserves nothing. */
+  request(request: TicketRequest): TicketDecision;
+  /** For starting a stopped machine: limits and credit count, pacing and reservation do not. */
+  requestStart(request: Omit<TicketRequest, 'offerId'>): StartDecision;
+  /** Offers that other objects hold at this moment. */
+  reservedFor(objectUid: string): ReadonlySet<number>;
+}

@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest';
+import { row } from '../../../test/builders/observed.ts';
+import { observed } from '../../../test/builders/observed-account.ts';
+import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import type { FeedEvent } from '../../marketplace/feed-event.ts';
+import type { Instance } from '../../marketplace/instance.ts';
+import { newIdentity } from '../../ownership/identity.ts';
+import { makeLabel } from '../../ownership/label.ts';
+import type { AccountObject } from '../account-object.ts';
+import { FeedWatch } from './feed-watch.ts';
+
+const identity = newIdentity(
+  { id: new Uint8Array(16).fill(1), key: new Uint8Array(32).fill(2) },
+  { kubeSystemUid: undefined, scope: '*' },
+);
+const label = makeLabel(identity, { uid: 'a', attempt: 1, issuedAt: 1 });
+
+const object = (instanceId: number, change: Partial<AccountObject> = {}): AccountObject => ({
+  uid: `uid-${instanceId}`,
+  key: `team/job-${instanceId}`,
+  deleting: false,
+  instanceId,
+  claim: undefined,
+  leaving: false,
+  observed: false,
+  hasOpenIntent: false,
+  pricePerHour: 0,
+  rentals: [],
+  spentThisMonth: 0,
+  newestRentalAt: undefined,
+  ...change,
+});
+
+const list = (rows: readonly Instance[]): FeedEvent => ({
+  type: 'list',
+  list: { begunAt: 0, endedAt: 1, rows: new Map(rows.map((each) => [each.id, each])) },
+});
+
+function watch(objects: readonly AccountObject[], status?: MarketplaceAccount['status']) {
+  const account = { ...observed().account, ...(status && { status }) };
+  let changes = 0;
+  const options = {
+    account,
+    clock: createVirtualClock(),
+    identity: () => identity,
+    objects: () => objects,
+    onChange: () => {
+      changes++;
+    },
+    onLook: () => {},
+  };
+  return { watched: new FeedWatch(options, () => account), changes: () => changes };
+}
+
+const IDS = [1, 2, 3, 4, 5];
+
+/** The breaker after all five machines ran and then all were gone. */
+function afterMassEnd(change: Partial<AccountObject>): string {
+  const { watched } = watch(IDS.map((id) => object(id, change)));
+  watched.hear(list(IDS.map((id) => row({ id }))));
+  watched.hear(list([]));
+  return watched.breaker().type;
+}
+
+describe('the breaker of an account', () => {
+  test('scenario 29: opens when many machines are gone at once', () => {
+    expect(afterMassEnd({})).toBe('open');
+  });
+
+  test('stays closed where people deleted the objects, or where the machines are being replaced', () => {
+    expect(afterMassEnd({ deleting: true })).toBe('closed');
+    expect(afterMassEnd({ leaving: true })).toBe('closed');
+  });
+});
+
+describe('a process that starts anew', () => {
+  test('scenario 61: finds the breaker as the account remembers it', () => {
+    const breaker = { open: true, since: '2026-11-20T12:00:00Z', newlyBad: 5 };
+    const { watched } = watch([], { breaker } as MarketplaceAccount['status']);
+    expect(watched.breaker()).toMatchObject({ type: 'open', newlyBad: 5 });
+    watched.closeBreaker();
+    expect(watched.breaker().type).toBe('closed');
+  });
+
+  test.each([
+    [true, 'echoed'],
+    [false, 'notEchoed'],
+  ] as const)('remembers whether labels come back: %s', (labelsEchoed, expected) => {
+    const { watched } = watch([], { labelsEchoed } as MarketplaceAccount['status']);
+    expect(watched.labelEcho()).toBe(expected);
+  });
+});
+
+describe('whether labels come back', () => {
+  test('scenario 69: is learned from the first list that shows one of ours', () => {
+    const { watched, changes } = watch([]);
+    watched.hear(list([row({ id: 1, label: null })]));
+    expect(watched.labelEcho()).toBe('unknown');
+    watched.hear(list([row({ id: 1, label })]));
+    expect(watched.labelEcho()).toBe('echoed');
+    expect(changes()).toBeGreaterThan(0);
+  });
+
+  test('scenario 69: is denied by a recorded machine that shows none', () => {
+    const { watched } = watch([object(1)]);
+    watched.hear(list([row({ id: 1, label: null })]));
+    expect(watched.labelEcho()).toBe('notEchoed');
+  });
+
+  test('is learned once: a label that someone edits later proves nothing', () => {
+    const { watched } = watch([]);
+    watched.labelReadBack(label, label);
+    watched.labelReadBack(label, 'another');
+    expect(watched.labelEcho()).toBe('echoed');
+  });
+});

@@ -1,0 +1,94 @@
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { FeedEvent } from '../../marketplace/feed-event.ts';
+import type { Identity } from '../../ownership/identity.ts';
+import type { AccountObject } from '../account-object.ts';
+import { breakerOf } from '../account-status.ts';
+import { afterPoll, type BreakerMemory, type BreakerState, breakerAtStart, closeByHand } from './breaker.ts';
+import { echoOf, echoOfRows, type LabelEcho } from './label-echo.ts';
+
+export interface FeedWatchOptions {
+  readonly account: MarketplaceAccount;
+  readonly clock: Clock;
+  readonly identity: () => Identity | undefined;
+  readonly objects: () => readonly AccountObject[];
+  readonly onChange: () => void;
+  readonly onLook: (event: FeedEvent) => void;
+}
+
+/** What one account learns from each look at its login's machines: its breaker, and whether labels come back. */
+export class FeedWatch {
+  readonly #options: FeedWatchOptions;
+  readonly #account: () => MarketplaceAccount;
+  #listedBefore = false;
+  #breaker: BreakerMemory;
+  #labelEcho: LabelEcho;
+
+  /** `current`: the account's object as it is now. */
+  constructor(options: FeedWatchOptions, current: () => MarketplaceAccount) {
+    const { account } = options;
+    this.#options = options;
+    this.#account = current;
+    this.#breaker = breakerAtStart(breakerOf(account));
+    this.#labelEcho = echoOf(account.status?.labelsEchoed);
+  }
+
+  breaker(): BreakerState {
+    return this.#breaker.state;
+  }
+
+  closeBreaker(): void {
+    this.#breaker = closeByHand(this.#breaker);
+    this.#options.onChange();
+  }
+
+  labelEcho(): LabelEcho {
+    return this.#labelEcho;
+  }
+
+  /** The label that a rental was sent with, and what a list shows of it. Only the first one teaches anything. */
+  labelReadBack(sent: string, shown: string | null | undefined): void {
+    if (this.#labelEcho !== 'unknown') return;
+    this.#labelEcho = sent === shown ? 'echoed' : 'notEchoed';
+    this.#options.onChange();
+  }
+
+  hear(event: FeedEvent): void {
+    switch (event.type) {
+      case 'row':
+        return;
+      case 'failed':
+        this.#moveBreaker({ type: 'failed', at: this.#options.clock.now() });
+        this.#options.onLook(event);
+        return;
+      case 'list': {
+        const { rows, endedAt } = event.list;
+        this.#learnEcho(rows.values());
+        this.#moveBreaker({ type: 'complete', at: endedAt, rows, expected: this.#expected() });
+        if (!this.#listedBefore) this.#options.onChange();
+        this.#listedBefore = true;
+        this.#options.onLook(event);
+      }
+    }
+  }
+
+  #learnEcho(rows: Iterable<Parameters<typeof echoOfRows>[0][number]>): void {
+    const identity = this.#options.identity();
+    if (this.#labelEcho !== 'unknown' || !identity) return;
+    const recorded = new Set(this.#options.objects().map((object) => object.instanceId));
+    this.#labelEcho = echoOfRows([...rows], recorded, identity);
+    if (this.#labelEcho !== 'unknown') this.#options.onChange();
+  }
+
+  /** Machines whose end would be news: not those that objects give up themselves. */
+  #expected(): ReadonlySet<number> {
+    const living = this.#options.objects().filter((object) => !object.deleting && !object.leaving);
+    return new Set(living.flatMap(({ instanceId }) => (instanceId === undefined ? [] : [instanceId])));
+  }
+
+  #moveBreaker(poll: Parameters<typeof afterPoll>[1]): void {
+    const before = this.#breaker.state.type;
+    this.#breaker = afterPoll(this.#breaker, poll, this.#account().spec.maxUnhealthy);
+    if (this.#breaker.state.type !== before) this.#options.onChange();
+  }
+}

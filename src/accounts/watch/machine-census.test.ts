@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest';
+import type { Instance } from '../../marketplace/instance.ts';
+import { makeClaim } from '../../ownership/claim.ts';
+import { defaultConstants } from '../../ownership/constants.ts';
+import { newIdentity } from '../../ownership/identity.ts';
+import { makeLabel, makeRetainedLabel } from '../../ownership/label.ts';
+import { type CensusInput, MachineCensus } from './machine-census.ts';
+
+const ISSUED = 1_700_000_000_000;
+const login = { url: 'https://market.example', userId: 7 };
+const identityOf = (seed: number) =>
+  newIdentity(
+    { id: new Uint8Array(16).fill(seed), key: new Uint8Array(32).fill(seed) },
+    { kubeSystemUid: undefined, scope: '*' },
+  );
+const identity = identityOf(1);
+const label = (uid: string) => makeLabel(identity, { uid, attempt: 1, issuedAt: ISSUED });
+
+/** A listed machine; only what ownership reads. */
+const row = (changes: Partial<Instance>): Instance =>
+  ({ id: 5, label: null, startedAt: ISSUED, ...changes }) as Instance;
+
+function typeOf(machine: Instance, changes: Partial<CensusInput> = {}): string | undefined {
+  const census = new MachineCensus(login, defaultConstants);
+  const input = {
+    rows: [machine],
+    uids: new Set(['aaaa']),
+    claims: [],
+    retained: new Set<number>(),
+    ...changes,
+  };
+  return census.take(identity, input)[0]?.type;
+}
+
+describe('a machine is', () => {
+  const claim = makeClaim(identity.keys, { login, uid: 'aaaa', attempt: 1, instanceId: 5 });
+  test.each([
+    ['claimed by the uid in its label', row({ label: label('aaaa') }), {}, 'claimed'],
+    ['unclaimed where no object has that uid', row({ label: label('bbbb') }), {}, 'unclaimed'],
+    [
+      'claimed by a recorded claim, whatever its label',
+      row({ label: 'mine' }),
+      { claims: [{ uid: 'aaaa', attempt: 1, instanceId: 5, claim }] },
+      'claimed',
+    ],
+    [
+      'foreign where the claim is not genuine',
+      row({}),
+      { claims: [{ uid: 'aaaa', attempt: 1, instanceId: 5, claim: 'forged' }] },
+      'foreign',
+    ],
+    [
+      'retained by its label',
+      row({ label: makeRetainedLabel(identity, { uid: 'cccc', attempt: 1, issuedAt: ISSUED }) }),
+      {},
+      'retained',
+    ],
+    [
+      'retained by the account’s list, though its label still claims',
+      row({ label: label('cccc') }),
+      { retained: new Set([5]) },
+      'retained',
+    ],
+    [
+      'copied where it began long after its label was issued',
+      row({ label: label('bbbb'), startedAt: ISSUED + 3_600_000 }),
+      {},
+      'copied',
+    ],
+    ['copied where its label was edited', row({ label: label('bbbb').replace(':1:', ':2:') }), {}, 'copied'],
+    [
+      'copied, and so never swept, without a start date',
+      row({ label: label('bbbb'), startedAt: undefined }),
+      {},
+      'copied',
+    ],
+    [
+      'foreign with the label of another installation',
+      row({ label: makeLabel(identityOf(2), { uid: 'aaaa', attempt: 1, issuedAt: ISSUED }) }),
+      {},
+      'foreign',
+    ],
+    ['foreign without a label', row({}), {}, 'foreign'],
+    ['foreign where the service shows no labels', row({ label: undefined }), {}, 'foreign'],
+  ] as const)('%s', (_, machine, changes, expected) => {
+    expect(typeOf(machine, changes as Partial<CensusInput>)).toBe(expected);
+  });
+});
+
+test('what is remembered of a list never outlives a change of the row, the claims or the objects', () => {
+  const census = new MachineCensus(login, defaultConstants);
+  const take = (machine: Instance, uids: readonly string[]) =>
+    census.take(identity, { rows: [machine], uids: new Set(uids), claims: [], retained: new Set() })[0]?.type;
+  expect(take(row({ label: label('dddd') }), ['dddd'])).toBe('claimed');
+  expect(take(row({ label: label('dddd') }), [])).toBe('unclaimed');
+  expect(take(row({ label: null }), ['dddd'])).toBe('foreign');
+  const other = new MachineCensus(login, defaultConstants);
+  other.take(identity, {
+    rows: [row({ label: label('dddd') })],
+    uids: new Set(['dddd']),
+    claims: [],
+    retained: new Set(),
+  });
+  const input = {
+    rows: [row({ label: label('dddd') })],
+    uids: new Set(['dddd']),
+    claims: [],
+    retained: new Set<number>(),
+  };
+  expect(other.take(identityOf(2), input)[0]?.type).toBe('foreign');
+});

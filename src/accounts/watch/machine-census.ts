@@ -1,0 +1,80 @@
+import type { Instance } from '../../marketplace/instance.ts';
+import type { PurchaseConstants } from '../../ownership/constants.ts';
+import type { Identity } from '../../ownership/identity.ts';
+import type { LabelFacts } from '../../ownership/label.ts';
+import type { Login } from '../../ownership/login.ts';
+import { type Ownership, type RecordedClaim, whose } from '../../ownership/ours.ts';
+
+/** Whose a listed machine is, as far as counts and sweeps are concerned. */
+export type CensusEntry =
+  | { readonly type: 'claimed'; readonly row: Instance }
+  /** Ours by a label inside its window, and no known object has that uid. */
+  | { readonly type: 'unclaimed'; readonly row: Instance; readonly facts: LabelFacts }
+  | { readonly type: 'retained'; readonly row: Instance }
+  /** Carries our label where it cannot belong: reported, never touched. */
+  | { readonly type: 'copied'; readonly row: Instance }
+  | { readonly type: 'foreign'; readonly row: Instance };
+
+export interface CensusInput {
+  readonly rows: Iterable<Instance>;
+  /** Uids of all objects, whatever account they name. */
+  readonly uids: ReadonlySet<string>;
+  readonly claims: readonly RecordedClaim[];
+  /** Ids that the account lists as kept on purpose. */
+  readonly retained: ReadonlySet<number>;
+}
+
+/** Sorts the machines of a login. What a signature proved is remembered from one list to the next. */
+export class MachineCensus {
+  readonly #login: Login;
+  readonly #constants: PurchaseConstants;
+  #identity: Identity | undefined;
+  #known = new Map<string, Ownership>();
+
+  constructor(login: Login, constants: PurchaseConstants) {
+    this.#login = login;
+    this.#constants = constants;
+  }
+
+  /** An object claims by its uid alone: which machine it keeps is its own matter. */
+  take(identity: Identity, input: CensusInput): readonly CensusEntry[] {
+    if (identity !== this.#identity) this.#known = new Map();
+    this.#identity = identity;
+    const claimsById = Map.groupBy(input.claims, (claim) => claim.instanceId);
+    const seen = new Map<string, Ownership>();
+    const entries = [...input.rows].map((row) => {
+      const claims = claimsById.get(row.id) ?? [];
+      const key = JSON.stringify([row.id, row.label, row.startedAt, claims]);
+      const ownership = this.#known.get(key) ?? this.#ownership(identity, row, claims);
+      seen.set(key, ownership);
+      return entryOf(row, ownership, input);
+    });
+    this.#known = seen;
+    return entries;
+  }
+
+  #ownership(identity: Identity, row: Instance, claims: readonly RecordedClaim[]): Ownership {
+    return whose(row, { identity, claims, login: this.#login, constants: this.#constants });
+  }
+}
+
+function entryOf(row: Instance, ownership: Ownership, { uids, retained }: CensusInput): CensusEntry {
+  if (retained.has(row.id) && ownership.type !== 'claimed') return { type: 'retained', row };
+  switch (ownership.type) {
+    case 'claimed':
+    case 'retained':
+      return { type: ownership.type, row };
+    case 'labelled':
+      if (uids.has(ownership.facts.uid)) return { type: 'claimed', row };
+      return { type: 'unclaimed', row, facts: ownership.facts };
+    case 'undated':
+      return { type: uids.has(ownership.facts.uid) ? 'claimed' : 'copied', row };
+    case 'labelCopied':
+    case 'labelForged':
+      return { type: 'copied', row };
+    case 'foreignInstall':
+    case 'someoneElses':
+    case 'unlabelled':
+      return { type: 'foreign', row };
+  }
+}
