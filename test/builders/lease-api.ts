@@ -10,11 +10,14 @@ export interface LeaseApi {
   edit(spec: Record<string, unknown>): void;
   remove(): void;
   readonly writes: () => number;
+  readonly reads: () => number;
 }
 
 /** What lies between a candidate and the API server. */
 export interface LeaseNetwork {
   down: boolean;
+  /** A watch tells each change. Absent: watching fails. A `deaf` one stays open and tells nothing. */
+  watch?: 'tells' | 'deaf';
 }
 
 const failure = (
@@ -28,13 +31,35 @@ export function createLeaseApi(): LeaseApi {
   let stored: Lease | undefined;
   let version = 0;
   let writes = 0;
+  let reads = 0;
+  const watches = new Set<(line: string) => void>();
   const store = <T extends KubeObject>(object: T): T => {
     version++;
     writes++;
     const next = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };
     stored = next;
+    for (const tell of watches) tell(`${JSON.stringify({ type: 'MODIFIED', object: next })}\n`);
     return next;
   };
+  async function* told(network: LeaseNetwork): AsyncGenerator<Uint8Array> {
+    const lines: string[] = [];
+    let wake = (): void => {};
+    const tell = (line: string): void => {
+      if (network.watch === 'tells') lines.push(line);
+      wake();
+    };
+    watches.add(tell);
+    try {
+      for (;;) {
+        for (const line of lines.splice(0)) yield Buffer.from(line);
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    } finally {
+      watches.delete(tell);
+    }
+  }
   const clientOf = (network: LeaseNetwork = { down: false }): KubeClient => {
     const reach = () => {
       if (network.down) throw failure('unavailable', 0);
@@ -43,6 +68,7 @@ export function createLeaseApi(): LeaseApi {
     return {
       async get<T extends KubeObject>() {
         reach();
+        reads++;
         return stored as unknown as T | undefined;
       },
       async create(_resource, object) {
@@ -57,7 +83,11 @@ export function createLeaseApi(): LeaseApi {
           throw failure('conflict', 409);
         return store(object);
       },
-      stream: refuse,
+      async stream() {
+        reach();
+        if (!network.watch) throw failure('unavailable', 0);
+        return { status: 200, headers: {}, body: told(network), destroy() {} };
+      },
       list: refuse,
       patch: refuse,
       delete: refuse,
@@ -74,5 +104,6 @@ export function createLeaseApi(): LeaseApi {
       stored = undefined;
     },
     writes: () => writes,
+    reads: () => reads,
   };
 }

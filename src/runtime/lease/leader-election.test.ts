@@ -88,6 +88,46 @@ test('as long as the holder renews nobody else leads', async () => {
   await one.election.release();
 });
 
+test('a candidate that hears renewals asks for nothing, and leads the moment the lease runs out', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const network = { down: false };
+  const one = candidate(api, clock, { network });
+  await one.acquire();
+  const two = candidate(api, clock, { identity: 'two', network: { down: false, watch: 'tells' } });
+  void two.acquire();
+  await clock.advance(10_000);
+  const reads = api.reads();
+  await clock.advance(300_000);
+  expect(api.reads()).toBe(reads);
+  network.down = true;
+  await clock.advance(14_990);
+  expect(two.leads()).toBe(false);
+  await clock.advance(20);
+  expect(two.leads()).toBe(true);
+  await two.election.release();
+});
+
+test('a watch that tells nothing any more neither takes the lease from who renews it nor hides that it ran out', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const network = { down: false };
+  const hearing: LeaseNetwork = { down: false, watch: 'tells' };
+  const one = candidate(api, clock, { network });
+  await one.acquire();
+  const two = candidate(api, clock, { identity: 'two', network: hearing });
+  void two.acquire();
+  await clock.advance(10_000);
+  hearing.watch = 'deaf';
+  await clock.advance(60_000);
+  expect(two.leads()).toBe(false);
+  expect(one.election.isLeader()).toBe(true);
+  network.down = true;
+  await clock.advance(20_000);
+  expect(two.leads()).toBe(true);
+  await two.election.release();
+});
+
 test('scenario 56: the lead ends 10 s after the last renewal, 5 s before another can have it', async () => {
   const clock = createVirtualClock();
   const api = createLeaseApi();

@@ -11,7 +11,9 @@ import { LeaseRecord } from './lease-record.ts';
 /**
  * At most one of several candidates leads, by a coordination.k8s.io/v1 Lease. The algorithm is client-go's: a
  * candidate takes the lease when it has not seen its record change for the lease's duration on its *own* clock, so
- * clocks need not agree, only run at about the same rate. One life: once lost or released it stays so.
+ * clocks need not agree, only run at about the same rate. Unlike there a candidate that waits hears each renewal from
+ * a watch, asks nothing meanwhile, and takes over the moment the lease runs out. One life: once lost or released it
+ * stays so.
  */
 export interface LeaderElection {
   /** Resolves when this candidate leads; rejects with the reason of `signal` when it is aborted before. */
@@ -106,17 +108,15 @@ class LeaseElection implements LeaderElection {
     this.#renewing = this.#keepRenewing();
   }
 
-  /** Tries again and again, at once when the lease is freed. */
+  /** Tries again and again, at once when the lease is freed or runs out. */
   async #stand(signal: AbortSignal): Promise<void> {
-    const { clock, random } = this.#options;
     const candidacy = new AbortController();
     let freed = new AbortController();
-    void this.#record.watchFreed(() => freed.abort(), candidacy.signal);
+    void this.#record.follow(() => freed.abort(), candidacy.signal);
     try {
       do {
-        const periodMs = this.#retryPeriodMs * (1 + JITTER * random.next());
         const either = firstAbort([signal, freed.signal]);
-        await sleep(clock, periodMs, either.signal).catch(() => {});
+        await this.#untilWorthAsking(either.signal);
         either.release();
         signal.throwIfAborted();
         freed = new AbortController();
@@ -124,6 +124,16 @@ class LeaseElection implements LeaderElection {
     } finally {
       candidacy.abort();
     }
+  }
+
+  async #untilWorthAsking(woken: AbortSignal): Promise<void> {
+    const { clock, random } = this.#options;
+    const periodMs = this.#retryPeriodMs * (1 + JITTER * random.next());
+    const leftMs = this.#record.heldForMs();
+    const firstMs = leftMs > 0 ? Math.min(periodMs, leftMs) : periodMs;
+    await sleep(clock, firstMs, woken).catch(() => {});
+    while (!woken.aborted && this.#record.isFollowed() && this.#record.heldForMs() > 0)
+      await sleep(clock, this.#record.heldForMs(), woken).catch(() => {});
   }
 
   async release(): Promise<void> {

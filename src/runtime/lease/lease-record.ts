@@ -2,6 +2,7 @@ import { type Clock, sleep } from '../../lib/clock.ts';
 import type { KubeClient } from '../kube/kube-client.ts';
 import { isKubeError } from '../kube/kube-error.ts';
 import type { KubeObject, Resource } from '../kube/kube-object.ts';
+import { compareResourceVersions } from '../list-watch/resource-version.ts';
 import { type WatchEvent, watchEvents } from '../list-watch/watch-events.ts';
 import { sameJson } from '../writes/same-json.ts';
 import { microTimestampOf } from '../writes/timestamp.ts';
@@ -44,6 +45,7 @@ export class LeaseRecord {
   #lease: Lease | undefined;
   /** Since when, on our monotonic clock, the record has not changed. */
   #unchangedSince = 0;
+  #changeCameBy: 'answer' | 'watch' = 'answer';
 
   constructor(options: LeaseRecordOptions) {
     this.#options = options;
@@ -62,9 +64,22 @@ export class LeaseRecord {
     const { client, lease } = this.#options;
     const current = await client.get<Lease>(LEASES, lease);
     if (!current) return this.#create();
-    this.#observe(current);
-    if (this.#isHeldByAnother()) return false;
+    this.#observe(current, 'answer');
+    if (this.heldForMs() > 0) return false;
     return this.#put(current);
+  }
+
+  /** For how long another holds the lease at least, going by what was seen of it; 0 where it may be taken. */
+  heldForMs(): number {
+    const holder = this.holder();
+    if (holder === undefined || holder === this.#options.identity) return 0;
+    const durationMs = (this.#lease?.spec?.leaseDurationSeconds ?? 0) * 1000;
+    return Math.max(0, this.#unchangedSince + durationMs - this.#options.clock.monotonic());
+  }
+
+  /** Whether the watch tells of renewals: what an answer shows first, it has missed. */
+  isFollowed(): boolean {
+    return this.#changeCameBy === 'watch';
   }
 
   /** Writes that nobody holds it, so that the next candidate need not wait. */
@@ -79,21 +94,21 @@ export class LeaseRecord {
       renewTime: now,
       acquireTime: now,
     };
-    this.#observe(await this.#options.client.replace<Lease>(LEASES, { ...lease, spec }));
+    this.#observe(await this.#options.client.replace<Lease>(LEASES, { ...lease, spec }), 'answer');
   }
 
   /**
-   * Calls `onFreed` whenever nobody holds the lease, until the signal is aborted. A convenience that makes a release
-   * be noticed at once: where watching is not allowed it ends, and asking now and then has to do.
+   * Notes renewals as they are made, and calls `onFreed` whenever nobody holds the lease, until the signal is aborted.
+   * A convenience: where watching is not allowed it ends, and asking now and then has to do.
    */
-  async watchFreed(onFreed: () => void, signal: AbortSignal): Promise<void> {
+  async follow(onFreed: () => void, signal: AbortSignal): Promise<void> {
     const { client, clock, lease } = this.#options;
     const query = { fieldSelector: `metadata.name=${lease.name}` };
     const request = { resource: LEASES, namespace: lease.namespace, query, timeoutSeconds: 300, signal };
     while (!signal.aborted) {
       try {
         const events = watchEvents(client, clock, { ...request, onContact() {} });
-        for await (const event of events) if (isFreed(event)) onFreed();
+        for await (const event of events) this.#heard(event, onFreed);
       } catch (error) {
         if (isKubeError(error, 'forbidden')) return;
       }
@@ -131,7 +146,7 @@ export class LeaseRecord {
   /** False where another was faster, or the lease was deleted under us. */
   async #written(write: Promise<Lease>): Promise<boolean> {
     try {
-      this.#observe(await write);
+      this.#observe(await write, 'answer');
       return true;
     } catch (error) {
       if (isKubeError(error, 'conflict', 'alreadyExists', 'notFound')) return false;
@@ -139,17 +154,22 @@ export class LeaseRecord {
     }
   }
 
-  #observe(lease: Lease): void {
-    if (!this.#lease || !sameJson(this.#lease.spec, lease.spec))
-      this.#unchangedSince = this.#options.clock.monotonic();
-    this.#lease = lease;
+  #heard(event: WatchEvent, onFreed: () => void): void {
+    if (event.type === 'upserted' && this.#isNews(event.object)) this.#observe(event.object, 'watch');
+    if (isFreed(event)) onFreed();
   }
 
-  #isHeldByAnother(): boolean {
-    const holder = this.holder();
-    if (holder === undefined || holder === this.#options.identity) return false;
-    const heldForMs = (this.#lease?.spec?.leaseDurationSeconds ?? 0) * 1000;
-    return this.#options.clock.monotonic() - this.#unchangedSince < heldForMs;
+  /** A watch may tell late what an answer has overtaken. */
+  #isNews({ metadata: { resourceVersion = '' } }: KubeObject): boolean {
+    return compareResourceVersions(resourceVersion, this.#lease?.metadata.resourceVersion ?? '') > 0;
+  }
+
+  #observe(lease: Lease, cameBy: 'answer' | 'watch'): void {
+    if (!this.#lease || !sameJson(this.#lease.spec, lease.spec)) {
+      this.#unchangedSince = this.#options.clock.monotonic();
+      this.#changeCameBy = cameBy;
+    }
+    this.#lease = lease;
   }
 }
 
