@@ -4,7 +4,13 @@ import type { Instance, InstanceList } from './instance.ts';
 import type { InstancePage, InstancesResource, PageQuery } from './instances.ts';
 import type { CallOptions } from './offers.ts';
 import type { Requester } from './request.ts';
-import { instanceReply, instancesPageReply, instancesReply, toInstance } from './wire/instance.ts';
+import {
+  instanceReply,
+  instanceRows,
+  instancesPageReply,
+  instancesReply,
+  toInstance,
+} from './wire/instance.ts';
 
 const READ = { area: 'instances', effect: 'read', method: 'GET' } as const;
 
@@ -21,16 +27,16 @@ export function createInstanceReads(requester: Requester): Pick<InstancesResourc
 }
 
 async function list(requester: Requester, bounds: CallOptions | undefined): Promise<InstanceList> {
-  const { value } = await requester.send({
+  const call = {
     ...READ,
     operation: 'list instances',
     endpointClass: 'list',
     path: '/api/v0/instances/',
     reply: instancesReply,
     bounds,
-  });
-  const instances = value.instances.map(toInstance);
-  return { instances: complete(instances, value.instances_found) };
+  } as const;
+  const { value, rows } = await requester.sendList(call, instanceRows);
+  return { instances: complete(rows, value.instances_found) };
 }
 
 async function page(
@@ -38,7 +44,7 @@ async function page(
   query: PageQuery | undefined,
   bounds: CallOptions | undefined,
 ): Promise<InstancePage> {
-  const { value } = await requester.send({
+  const call = {
     ...READ,
     operation: 'list a page of instances',
     endpointClass: 'list',
@@ -51,9 +57,10 @@ async function page(
     },
     reply: instancesPageReply,
     bounds,
-  });
+  } as const;
+  const { value, rows } = await requester.sendList(call, instanceRows);
   return {
-    instances: value.instances.map(toInstance),
+    instances: rows,
     nextToken: value.next_token === '' ? null : value.next_token,
     found: value.instances_found,
     total: value.total_instances,

@@ -4,7 +4,7 @@ import { sleep } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
 import type { Secret } from '../lib/secret.ts';
-import type { Transport, TransportRequest } from '../lib/transport.ts';
+import type { Transport, TransportRequest, TransportResponse } from '../lib/transport.ts';
 import { type BaseUrl, parseBaseUrl } from './base-url.ts';
 import type { FailedReply } from './classify-failure.ts';
 import { classifyFailure } from './classify-failure.ts';
@@ -13,11 +13,12 @@ import type { EndpointClass } from './endpoint-class.ts';
 import type { ErrorArea } from './error-catalogue.ts';
 import { MarketplaceError } from './errors.ts';
 import { parseHttpDate } from './http-date.ts';
+import { ListBody, type RowsOf } from './list-body.ts';
 import { lostReply, notSent } from './lost-reply.ts';
 import type { Pacer } from './pacing.ts';
 import type { Slot } from './pacing-slot.ts';
 import { type QueryValues, queryString } from './query-string.ts';
-import { parseReply, readBody } from './read-body.ts';
+import { parseReply, type ReplyText, readBody } from './read-body.ts';
 
 /** How one call may be bounded by its caller. */
 export interface CallBounds {
@@ -55,9 +56,19 @@ export interface Answer<T> {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** A reply that holds a list. */
+export interface ListAnswer<T, Row> extends Answer<T> {
+  readonly rows: readonly Row[];
+}
+
 /** Sends calls. Every failure is a MarketplaceError. */
 export interface Requester {
   send<Schema extends z.ZodType>(call: Call<Schema>): Promise<Answer<z.infer<Schema>>>;
+  /** As `send`, for a reply whose rows are many: they are read one by one, and `reply` sees the list empty. */
+  sendList<Schema extends z.ZodType, Row>(
+    call: Call<Schema>,
+    of: RowsOf<Row>,
+  ): Promise<ListAnswer<z.infer<Schema>, Row>>;
 }
 
 /** What a requester is made of. */
@@ -91,6 +102,14 @@ export function createRequester(options: RequesterOptions): Requester {
   return new PacedRequester(options);
 }
 
+/** How the body of a reply is read. */
+type ReadReply = (
+  response: TransportResponse,
+  bound: { readonly maxBytes: number; readonly clock: Clock },
+) => Promise<ReplyText>;
+
+const wholeBody: ReadReply = async (response, { maxBytes }) => ({ body: await readBody(response, maxBytes) });
+
 class PacedRequester implements Requester {
   readonly #options: RequesterOptions;
   readonly #base: BaseUrl;
@@ -100,13 +119,29 @@ class PacedRequester implements Requester {
     this.#base = parseBaseUrl(options.baseUrl);
   }
 
-  async send<Schema extends z.ZodType>(call: Call<Schema>): Promise<Answer<z.infer<Schema>>> {
+  send<Schema extends z.ZodType>(call: Call<Schema>): Promise<Answer<z.infer<Schema>>> {
+    return this.#repeated(call, (allowance) => this.#attempt(call, allowance, wholeBody));
+  }
+
+  sendList<Schema extends z.ZodType, Row>(
+    call: Call<Schema>,
+    of: RowsOf<Row>,
+  ): Promise<ListAnswer<z.infer<Schema>, Row>> {
+    return this.#repeated(call, async (allowance) => {
+      const list = new ListBody(of);
+      const answer = await this.#attempt(call, allowance, (...reply) => list.read(...reply));
+      return { ...answer, rows: list.rows };
+    });
+  }
+
+  /** A write is tried once; a read again where a second look may mend what failed. */
+  async #repeated<T>(call: Call<z.ZodType>, attemptOnce: (allowance: Allowance) => Promise<T>): Promise<T> {
     const { clock } = this.#options;
     const allowance = new Allowance(clock, call.bounds?.deadlineMs);
     const attempts = call.effect === 'read' ? (this.#options.readAttempts ?? READ_ATTEMPTS) : 1;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#attempt(call, allowance);
+        return await attemptOnce(allowance);
       } catch (error) {
         const pauseMs = this.#backoff(attempt);
         if (attempt >= attempts || allowance.leftMs() <= pauseMs || !isWorthRepeating(error)) throw error;
@@ -119,6 +154,7 @@ class PacedRequester implements Requester {
   async #attempt<Schema extends z.ZodType>(
     call: Call<Schema>,
     allowance: Allowance,
+    read: ReadReply,
   ): Promise<Answer<z.infer<Schema>>> {
     const { clock, pacer, attemptDeadlineMs = ATTEMPT_DEADLINE_MS } = this.#options;
     const { signal, slot, deadlineMs } = call.bounds ?? {};
@@ -130,7 +166,7 @@ class PacedRequester implements Requester {
       const ms = Math.min(attemptDeadlineMs, allowance.leftMs());
       if (ms <= 0)
         throw notSent(call.operation, new DeadlineExceeded('its time was over before it was sent'));
-      const reply = await this.#exchange(call, { clock, ms, outer: signal });
+      const reply = await this.#exchange(call, { clock, ms, outer: signal }, read);
       return this.#understand(call, reply);
     } finally {
       permit.release();
@@ -140,7 +176,8 @@ class PacedRequester implements Requester {
   async #exchange(
     call: Call<z.ZodType>,
     bound: { clock: Clock; ms: number; outer: AbortSignal | undefined },
-  ): Promise<FailedReply> {
+    read: ReadReply,
+  ): Promise<FailedReply & ReplyText> {
     const { transport, clock, log, maxReplyBytes = MAX_REPLY_BYTES } = this.#options;
     const begun = clock.monotonic();
     try {
@@ -148,9 +185,9 @@ class PacedRequester implements Requester {
         const response = await transport(this.#request(call, signal));
         const giveUp = () => response.destroy();
         signal.addEventListener('abort', giveUp, { once: true });
-        const body = await readBody(response, maxReplyBytes);
+        const text = await read(response, { maxBytes: maxReplyBytes, clock });
         signal.removeEventListener('abort', giveUp);
-        return { status: response.status, headers: response.headers, body };
+        return { status: response.status, headers: response.headers, ...text };
       });
       const ms = Math.round(clock.monotonic() - begun);
       log.debug('marketplace call', { operation: call.operation, status: reply.status, ms });
@@ -183,7 +220,11 @@ class PacedRequester implements Requester {
     };
   }
 
-  #understand<Schema extends z.ZodType>(call: Call<Schema>, reply: FailedReply): Answer<z.infer<Schema>> {
+  #understand<Schema extends z.ZodType>(
+    call: Call<Schema>,
+    reply: FailedReply & ReplyText,
+  ): Answer<z.infer<Schema>> {
+    if (reply.unreadable !== undefined) throw malformed(call, reply.status, reply.unreadable);
     const parsed = parseReply(reply, call.reply);
     if (parsed.type === 'understood') {
       const { headers } = reply;

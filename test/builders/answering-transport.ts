@@ -29,7 +29,7 @@ export function answeringTransport(...scripts: Script[]): AnsweringTransport {
   };
 }
 
-/** A reply with that body: text as it is, anything else as JSON. */
+/** A reply with that body: text and bytes as they are, anything else as JSON. */
 export function reply(body: unknown, status = 200, headers: Record<string, string> = {}): Script {
   return () => response(body, status, headers);
 }
@@ -40,11 +40,12 @@ export function response(
   status = 200,
   headers: Record<string, string> = {},
 ): TransportResponse {
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const bytes =
+    body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   return {
     status,
     headers: { 'content-type': 'application/json', ...headers },
-    body: chunks(Buffer.from(text)),
+    body: chunks(bytes),
     destroy() {},
   };
 }

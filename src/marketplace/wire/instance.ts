@@ -35,20 +35,20 @@ export const instanceRow = z.object({
   status_msg: looseText,
 });
 
+/** The list that {@link instanceRows} have been taken out of: it has to be there, and nothing may be left in it. */
+const readByRow = z.array(z.never());
+
 /** An instance row in wire names. */
 export type WireInstance = z.infer<typeof instanceRow>;
 
-/** Reply of the specification's list (4.3). Both fields are needed: the count is what shows a cut list. */
-export const instancesReply = z.object({
-  instances_found: looseInteger,
-  instances: z.array(instanceRow),
-});
+/** Reply of the specification's list (4.3) around its rows. The count is what shows a cut list. */
+export const instancesReply = z.object({ instances_found: looseInteger, instances: readByRow });
 
-/** Reply of one page of the paged list. */
+/** Reply of one page of the paged list around its rows. */
 export const instancesPageReply = z.object({
   instances_found: looseInteger,
   total_instances: looseInteger,
-  instances: z.array(instanceRow),
+  instances: readByRow,
   next_token: textOrNull,
 });
 
@@ -120,3 +120,6 @@ export function toInstance(row: WireInstance): Instance {
     statusMessage: row.status_msg,
   };
 }
+
+/** The rows of a list of instances. */
+export const instanceRows = { key: 'instances', row: instanceRow.transform(toInstance) };

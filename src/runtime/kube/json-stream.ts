@@ -1,5 +1,3 @@
-import { type Clock, sleep } from '../../lib/clock.ts';
-
 /** The reply is not what an API server sends: broken JSON, or more bytes than are reasonable. */
 export class MalformedReplyError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -7,9 +5,6 @@ export class MalformedReplyError extends Error {
     this.name = 'MalformedReplyError';
   }
 }
-
-/** How many bytes are handled before other work gets a turn; about 3 ms on a slow core. */
-const BREATH_BYTES = 256 * 1024;
 
 const NEWLINE = 0x0a;
 
@@ -32,22 +27,6 @@ export async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
-}
-
-/**
- * Chunks as they come, with a turn for other work after each {@link BREATH_BYTES}: what is buffered is otherwise
- * delivered without one, and a long list would hold up the whole process.
- */
-export async function* breathing(body: AsyncIterable<Uint8Array>, clock: Clock): AsyncGenerator<Buffer> {
-  let handled = 0;
-  for await (const chunk of body) {
-    if (handled >= BREATH_BYTES) {
-      handled = 0;
-      await sleep(clock, 0);
-    }
-    handled += chunk.length;
-    yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
-  }
 }
 
 /** Non-empty lines, without their ends. A last line without an end is a reply that broke off, so it is dropped. */

@@ -1,7 +1,8 @@
+import { breathing } from '../../lib/breathing.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { JsonListError, JsonListSplitter } from '../../lib/json-list.ts';
 import { withDeadline } from '../deadline.ts';
-import { ItemSplitter } from './json-items.ts';
-import { breathing, MalformedReplyError } from './json-stream.ts';
+import { MalformedReplyError, parseJson } from './json-stream.ts';
 import type { KubeList, KubeStream } from './kube-collection.ts';
 import { isKubeError } from './kube-error.ts';
 import { apiVersionOf, type KubeObject, type Resource } from './kube-object.ts';
@@ -91,15 +92,21 @@ function readPage<T>(client: KubeStream, clock: Clock, request: PageRequest<T>):
     const kept: T[] = [];
     // Items of a list carry neither kind nor apiVersion.
     const identity = { apiVersion: apiVersionOf(resource), kind: resource.kind };
-    const splitter = new ItemSplitter((item) => kept.push(keep({ ...identity, ...(item as KubeObject) })));
+    const onItem = (item: Buffer) =>
+      kept.push(keep({ ...identity, ...(parseJson(item.toString('utf8')) as KubeObject) }));
+    const splitter = new JsonListSplitter({ key: 'items', onItem });
     try {
       for await (const chunk of breathing(reply.body, clock)) splitter.push(chunk);
+      const envelope = parseJson(splitter.end().toString('utf8')) as ListEnvelope;
+      for (const item of kept) items.push(item);
+      return envelope;
+    } catch (error) {
+      throw error instanceof JsonListError
+        ? new MalformedReplyError(`The API server sent a list that cannot be read: ${error.message}`)
+        : error;
     } finally {
       reply.destroy();
     }
-    const envelope = splitter.end() as ListEnvelope;
-    for (const item of kept) items.push(item);
-    return envelope;
   });
 }
 

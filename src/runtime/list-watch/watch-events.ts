@@ -1,6 +1,7 @@
+import { breathing } from '../../lib/breathing.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { DeadlineError } from '../deadline.ts';
-import { breathing, MalformedReplyError, parseJson, splitLines } from '../kube/json-stream.ts';
+import { MalformedReplyError, parseJson, splitLines } from '../kube/json-stream.ts';
 import type { KubeStream } from '../kube/kube-collection.ts';
 import { kubeErrorOf, type StatusReply } from '../kube/kube-error.ts';
 import type { KubeObject, ObjectMeta, Resource } from '../kube/kube-object.ts';

@@ -1,0 +1,140 @@
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/** Where the bytes between the brackets of the list lie, and an item between its braces. */
+const ITEMS_DEPTH = 2;
+
+const NOTHING = /^[ \t\r\n]*$/;
+const ONE_COMMA = /^[ \t\r\n]*,[ \t\r\n]*$/;
+
+/** The bytes are no JSON object with a list of objects in it. */
+export class JsonListError extends Error {}
+
+export interface JsonListOptions {
+  /** The name of the list in the outermost object, as it is spelled there. */
+  readonly key: string;
+  /** Called with the bytes of each item in its order, while {@link JsonListSplitter.push} runs. */
+  readonly onItem: (item: Buffer) => void;
+}
+
+/**
+ * Cuts a JSON object that holds a long list into the list's items while it arrives, so that each is parsed by itself
+ * and what is not kept of it is soon garbage. The rest of the object, with the list empty, is its envelope. Between
+ * items nothing but one comma is let pass; whether an item is JSON is for whoever parses it to say.
+ */
+export class JsonListSplitter {
+  readonly #onItem: (item: Buffer) => void;
+  readonly #beforeList: RegExp;
+  readonly #tailLength: number;
+  readonly #envelope: Buffer[] = [];
+  #item: Buffer[] = [];
+  #gap = '';
+  #items = 0;
+  #depth = 0;
+  #inString = false;
+  #escaped = false;
+  #inList = false;
+  #hasList = false;
+
+  constructor({ key, onItem }: JsonListOptions) {
+    this.#onItem = onItem;
+    this.#beforeList = new RegExp(`(?<!\\\\)"${key}"[ \\t\\r\\n]*:[ \\t\\r\\n]*$`);
+    this.#tailLength = key.length + 64;
+  }
+
+  /** Throws a {@link JsonListError} at the first byte that shows that this is no such list. */
+  push(chunk: Buffer): void {
+    let start = 0;
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at];
+      if (this.#inString) {
+        at = this.#skipString(chunk, at);
+      } else if (byte === QUOTE) {
+        this.#inString = true;
+      } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+        start = this.#open(chunk, start, at);
+      } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+        start = this.#close(chunk, start, at);
+      }
+    }
+    this.#keep(chunk.subarray(start));
+  }
+
+  /** The bytes that stood around the items. Throws a {@link JsonListError} where the object broke off. */
+  end(): Buffer {
+    if (this.#depth !== 0 || this.#envelope.length === 0) throw new JsonListError('it breaks off');
+    return Buffer.concat(this.#envelope);
+  }
+
+  /** Index of the last byte that belongs to the string, or of the chunk. */
+  #skipString(chunk: Buffer, from: number): number {
+    for (let at = from; at < chunk.length; at++) {
+      if (this.#escaped) {
+        this.#escaped = false;
+      } else if (chunk[at] === BACKSLASH) {
+        this.#escaped = true;
+      } else if (chunk[at] === QUOTE) {
+        this.#inString = false;
+        return at;
+      }
+    }
+    return chunk.length;
+  }
+
+  #open(chunk: Buffer, start: number, at: number): number {
+    this.#depth++;
+    if (this.#inList) {
+      if (this.#depth !== ITEMS_DEPTH + 1) return start;
+      this.#endGap(chunk.subarray(start, at), this.#items === 0 ? NOTHING : ONE_COMMA);
+      return at;
+    }
+    if (this.#depth !== ITEMS_DEPTH || chunk[at] !== OPEN_ARRAY) return start;
+    this.#envelope.push(chunk.subarray(start, at + 1));
+    this.#inList = this.#beforeList.test(this.#envelopeTail());
+    if (this.#inList && this.#hasList) throw new JsonListError('it has the list twice');
+    this.#hasList ||= this.#inList;
+    return at + 1;
+  }
+
+  #close(chunk: Buffer, start: number, at: number): number {
+    this.#depth--;
+    if (!this.#inList || this.#depth > ITEMS_DEPTH) return start;
+    if (this.#depth === ITEMS_DEPTH) {
+      this.#item.push(chunk.subarray(start, at + 1));
+      const item = Buffer.concat(this.#item);
+      this.#item = [];
+      this.#items++;
+      this.#onItem(item);
+      return at + 1;
+    }
+    this.#endGap(chunk.subarray(start, at), NOTHING);
+    this.#inList = false;
+    return at;
+  }
+
+  #endGap(rest: Buffer, allowed: RegExp): void {
+    const gap = this.#gap + rest.toString('latin1');
+    this.#gap = '';
+    if (!allowed.test(gap)) throw new JsonListError('something else than objects stands in the list');
+  }
+
+  /** The envelope's end without its last bracket; a key may lie across chunks. */
+  #envelopeTail(): string {
+    let tail = '';
+    for (let piece = this.#envelope.length - 1; piece >= 0 && tail.length < this.#tailLength; piece--) {
+      tail = (this.#envelope[piece]?.subarray(-this.#tailLength).toString('latin1') ?? '') + tail;
+    }
+    return tail.slice(0, -1);
+  }
+
+  #keep(rest: Buffer): void {
+    if (rest.length === 0) return;
+    if (!this.#inList) this.#envelope.push(rest);
+    else if (this.#depth > ITEMS_DEPTH) this.#item.push(rest);
+    else this.#gap += rest.toString('latin1');
+  }
+}
