@@ -177,7 +177,7 @@ export default defineConfig({
         'src/runtime/kube/undici-transport.ts',
         'src/runtime/kube/kube-config.ts',
         'src/marketplace/transport.ts',
-        'src/simulator/{main,http-server,real-clock}.ts',
+        'src/simulator/http-server.ts',
       ],
       rules: {
         'no-restricted-globals': [
@@ -203,7 +203,7 @@ export default defineConfig({
         'src/controllers/*/rules/*.ts',
         'src/ownership/{label,intent,claim,ours}.ts',
         'src/accounts/{avoid-list,watch/breaker,tickets/spend-brake}.ts',
-        'src/simulator/{world,advance}.ts',
+        'src/simulator/{world/world,steps/advance}.ts',
         'src/simulator/tfa/*.ts',
       ],
       excludeFiles: ['**/*.test.ts'],

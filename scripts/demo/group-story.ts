@@ -1,5 +1,5 @@
 import { annotations, endpointGroupResource } from '../../src/api/v1alpha1/names.ts';
-import { ledger } from '../../src/simulator/ledger.ts';
+import { ledger } from '../../src/simulator/world/ledger.ts';
 import { type GroupSighting, lookAtGroup, publishedPorts } from './group-sighting.ts';
 import { dollarsOf, type GroupMoment, type GroupView } from './group-view.ts';
 import { applySample, DEMO_NAMESPACE, type Shortening, type Stage, samplePath } from './stage.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type SimulatedService, simulatedService } from '../../test/builders/simulated-service.ts';
-import type { Route } from './route.ts';
+import type { Route } from './calls/route.ts';
 import { routes } from './routes/registry.ts';
 
 /** Values that break careless readers of a body. */

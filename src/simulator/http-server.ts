@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
-import type { Answer, SimRequest } from './answer.ts';
-import { answerBrokenRequest } from './broken-request.ts';
-import { bodyLimit } from './json-body.ts';
-import { Refusal } from './refusal.ts';
+import type { Answer, SimRequest } from './calls/answer.ts';
+import { answerBrokenRequest } from './calls/broken-request.ts';
+import { bodyLimit } from './calls/json-body.ts';
+import { Refusal } from './calls/refusal.ts';
 import type { Service } from './service.ts';
 
 /** Where a listening simulator is reached. */

@@ -4,7 +4,7 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from '../lib/transport.ts';
-import type { Answer } from './answer.ts';
+import type { Answer } from './calls/answer.ts';
 import type { Service } from './service.ts';
 
 /** A transport that reaches the service without a socket. A given-up call is still carried out. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type SimulatedService, simulatedService } from '../../test/builders/simulated-service.ts';
-import { contractMicros } from './ledger.ts';
+import { contractMicros } from './world/ledger.ts';
 
 /** What a renter or the world does next. */
 type Step =

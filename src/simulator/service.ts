@@ -1,22 +1,22 @@
 import { type Clock, sleep } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
-import { advance } from './advance.ts';
-import { advanceSteps } from './advance-steps.ts';
-import type { Answer, SimRequest } from './answer.ts';
-import { callerWith, refusedKey, requireLogin, sentKey } from './authenticate.ts';
-import { readBody } from './call-body.ts';
-import { rateDraft, refusalDraft, replyDraft, stamped } from './drafts.ts';
+import type { Answer, SimRequest } from './calls/answer.ts';
+import { callerWith, refusedKey, requireLogin, sentKey } from './calls/authenticate.ts';
+import { readBody } from './calls/call-body.ts';
+import { rateDraft, refusalDraft, replyDraft, stamped } from './calls/drafts.ts';
+import { permits } from './calls/permissions.ts';
+import { createRateLimit } from './calls/rate-limit.ts';
+import { Refusal } from './calls/refusal.ts';
+import type { Caller, Profile, Route, RouteContext } from './calls/route.ts';
+import { createRouter, type Router } from './calls/router.ts';
 import { type CallPlan, type Draft, PLAIN_PLAN, planOf } from './faults/call-faults.ts';
 import { type FaultScope, takeFault } from './faults/fault-book.ts';
+import { CALL_FAULTS, type FaultName, type FaultTarget, REPLY_FAULTS } from './faults/faults.ts';
 import { bendReply, canBend } from './faults/reply-faults.ts';
-import { CALL_FAULTS, type FaultName, type FaultTarget, REPLY_FAULTS } from './faults.ts';
-import { permits } from './permissions.ts';
-import { createRateLimit } from './rate-limit.ts';
-import { Refusal } from './refusal.ts';
-import type { Caller, Profile, Route, RouteContext } from './route.ts';
-import { createRouter, type Router } from './router.ts';
 import type { SimulatedTime } from './simulated-time.ts';
-import type { WorldStore } from './world-store.ts';
+import { advance } from './steps/advance.ts';
+import { advanceSteps } from './steps/advance-steps.ts';
+import type { WorldStore } from './world/world-store.ts';
 
 /*
  * The life of a request: time is brought up to now, the route is found, faults are asked, the key is

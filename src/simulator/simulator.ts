@@ -1,22 +1,22 @@
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { type Random, systemRandom } from '../lib/random.ts';
 import type { Transport } from '../lib/transport.ts';
-import { advance } from './advance.ts';
-import { advanceSteps } from './advance-steps.ts';
+import type { Profile } from './calls/route.ts';
 import { type Listening, listen } from './http-server.ts';
 import { inProcessTransport } from './in-process.ts';
 import { type MachineHttp, serveMachines } from './instances/machine-servers.ts';
 import type { OfferSketch } from './market/catalog.ts';
-import { makeKey, newWorld } from './new-world.ts';
-import type { Profile } from './route.ts';
 import { controlRoutes } from './routes/control.ts';
 import { routes } from './routes/registry.ts';
 import { createService, type Service } from './service.ts';
 import { defaultSettings, type SettingsOverride, withSettings } from './settings.ts';
 import { createSimulatedTime, type SimulatedTime } from './simulated-time.ts';
-import type { World } from './world.ts';
-import type { WorldFile } from './world-file.ts';
-import { createWorldStore, type WorldStore } from './world-store.ts';
+import { advance } from './steps/advance.ts';
+import { advanceSteps } from './steps/advance-steps.ts';
+import { makeKey, newWorld } from './world/new-world.ts';
+import type { World } from './world/world.ts';
+import type { WorldFile } from './world/world-file.ts';
+import { createWorldStore, type WorldStore } from './world/world-store.ts';
 
 /** How a simulator is made. Everything has a default; a seeded simulation gives clock and random. */
 export interface SimulatorOptions {

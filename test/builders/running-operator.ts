@@ -24,9 +24,9 @@ import { createMetricRegistry, type MetricRegistry } from '../../src/server/metr
 import { createLogger } from '../../src/server/pino-logger.ts';
 import { createRentalMetrics } from '../../src/server/rental-metrics.ts';
 import { createRuntimeMetrics } from '../../src/server/runtime-metrics.ts';
-import type { FaultName } from '../../src/simulator/faults.ts';
-import { ledger } from '../../src/simulator/ledger.ts';
+import type { FaultName } from '../../src/simulator/faults/faults.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
+import { ledger } from '../../src/simulator/world/ledger.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
 
 /** No socket is opened to it: requests go straight into the simulator. */

@@ -5,7 +5,7 @@ import type { RawOptions } from '../../src/config.ts';
 import type { EndpointSliceObject } from '../../src/controllers/endpoint-group/service.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import type { TransportRequest } from '../../src/lib/transport.ts';
-import { ledger } from '../../src/simulator/ledger.ts';
+import { ledger } from '../../src/simulator/world/ledger.ts';
 import type { Address } from '../simulation/memory-kube/address.ts';
 import { type JsonObject, metadataOf, objectAt } from '../simulation/memory-kube/json.ts';
 import type { Fate } from '../simulation/network.ts';

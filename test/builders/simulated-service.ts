@@ -2,7 +2,7 @@ import { seededRandom } from '../../src/lib/random.ts';
 import type { JsonObject } from '../../src/simulator/json.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import type { SentCode } from '../../src/simulator/tfa/state.ts';
-import type { ApiKey, RowOf, TableName, User } from '../../src/simulator/world.ts';
+import type { ApiKey, RowOf, TableName, User } from '../../src/simulator/world/world.ts';
 import { createVirtualClock } from './virtual-clock.ts';
 
 /** What came back; `body` is text where it is no JSON. */

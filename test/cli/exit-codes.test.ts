@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Interrupted } from '../../src/cli/command-error.ts';
-import { ledger } from '../../src/simulator/ledger.ts';
+import { ledger } from '../../src/simulator/world/ledger.ts';
 import { type MarketplaceBench, marketplaceBench } from './marketplace.ts';
 
 /* How each command line ends: 0 done, 1 failure, 2 usage, 3 not found, 4 timed out, 130 interrupted. */

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { ledger } from '../../src/simulator/ledger.ts';
+import { ledger } from '../../src/simulator/world/ledger.ts';
 import { type MarketplaceBench, marketplaceBench } from './marketplace.ts';
 
 /* A purchase is sent once, whatever becomes of its reply and whatever --retry says. */

@@ -1,6 +1,6 @@
-import type { Profile } from '../../simulator/route.ts';
+import type { Profile } from '../../simulator/calls/route.ts';
 import { createSimulator, type SimulatorOptions } from '../../simulator/simulator.ts';
-import type { WorldFile } from '../../simulator/world-file.ts';
+import type { WorldFile } from '../../simulator/world/world-file.ts';
 import type { Command, CommandContext, OptionValues } from '../command.ts';
 import { failed, usageError } from '../command-error.ts';
 import { numberOption, switchOption, textOption } from '../option-values.ts';
@@ -84,7 +84,7 @@ export async function runSimulator(
 
 /** Loaded only where a file is asked for: SQLite costs start-up time. */
 async function openFile(path: string): Promise<WorldFile> {
-  const { openWorldFile } = await import('../../simulator/world-file.ts');
+  const { openWorldFile } = await import('../../simulator/world/world-file.ts');
   try {
     return openWorldFile(path);
   } catch (error) {

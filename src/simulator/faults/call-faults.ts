@@ -1,6 +1,6 @@
-import { type Answer, JSON_TYPE } from '../answer.ts';
-import type { CallFaultName } from '../faults.ts';
-import type { ActiveFault } from '../world.ts';
+import { type Answer, JSON_TYPE } from '../calls/answer.ts';
+import type { ActiveFault } from '../world/world.ts';
+import type { CallFaultName } from './faults.ts';
 
 /* What each fault of a call does: whether the endpoint is carried out, and what is answered. PURE. */
 

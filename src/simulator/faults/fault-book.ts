@@ -1,11 +1,11 @@
 import type { Random } from '../../lib/random.ts';
-import { type FaultEntry, type FaultName, type FaultTarget, faultEntry } from '../faults.ts';
+import { badRequest } from '../calls/refusal.ts';
+import { integerField, numberField, requiredString, stringField } from '../calls/request-body.ts';
+import type { Route } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
-import { badRequest } from '../refusal.ts';
-import { integerField, numberField, requiredString, stringField } from '../request-body.ts';
-import type { Route } from '../route.ts';
-import type { ActiveFault, World } from '../world.ts';
-import type { WorldStore } from '../world-store.ts';
+import type { ActiveFault, World } from '../world/world.ts';
+import type { WorldStore } from '../world/world-store.ts';
+import { type FaultEntry, type FaultName, type FaultTarget, faultEntry } from './faults.ts';
 
 /* Which faults are in force, and whether one strikes a call. They are rows of the world. */
 

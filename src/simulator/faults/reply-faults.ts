@@ -1,11 +1,11 @@
 import { gzipSync } from 'node:zlib';
 import { type Clock, sleep } from '../../lib/clock.ts';
-import { type Answer, JSON_TYPE } from '../answer.ts';
-import type { ReplyFaultName } from '../faults.ts';
+import { type Answer, JSON_TYPE } from '../calls/answer.ts';
+import { isObject } from '../calls/request-body.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { isObject } from '../request-body.ts';
-import type { ActiveFault } from '../world.ts';
+import type { ActiveFault } from '../world/world.ts';
 import type { Draft } from './call-faults.ts';
+import type { ReplyFaultName } from './faults.ts';
 
 /* What faults do to a finished reply; its effect has happened. */
 

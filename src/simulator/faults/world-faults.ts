@@ -1,10 +1,10 @@
-import { chance } from '../chance.ts';
-import type { WorldFaultName } from '../faults.ts';
+import { badRequest } from '../calls/refusal.ts';
 import { endContract, forceStatus, holdContract } from '../instances/contract-state.ts';
-import { creditMicros } from '../ledger.ts';
-import { badRequest } from '../refusal.ts';
-import { withoutRows, withRows } from '../rows.ts';
-import type { ActiveFault, Contract, Machine, User, World } from '../world.ts';
+import { chance } from '../world/chance.ts';
+import { creditMicros } from '../world/ledger.ts';
+import { withoutRows, withRows } from '../world/rows.ts';
+import type { ActiveFault, Contract, Machine, User, World } from '../world/world.ts';
+import type { WorldFaultName } from './faults.ts';
 
 /* Faults that strike the world itself, at once. PURE. */
 

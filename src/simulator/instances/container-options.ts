@@ -1,6 +1,6 @@
+import { Refusal } from '../calls/refusal.ts';
+import { isObject, textOf } from '../calls/request-body.ts';
 import type { Json } from '../json.ts';
-import { Refusal } from '../refusal.ts';
-import { isObject, textOf } from '../request-body.ts';
 
 /*
  * `env` of a rental: variables by name with container options among the keys (`-p 8080:8080`), or one

@@ -1,6 +1,6 @@
-import { contractMicros, rebill, stopBilling } from '../ledger.ts';
 import type { Settings } from '../settings.ts';
-import type { Contract, EndedContract, Machine } from '../world.ts';
+import { contractMicros, rebill, stopBilling } from '../world/ledger.ts';
+import type { Contract, EndedContract, Machine } from '../world/world.ts';
 import { bootTimeline, passTransitions, rebootTimeline, startTimeline } from './boot.ts';
 
 /* What happens to one contract: each function takes the contract and gives the contract after it. PURE. */

@@ -1,7 +1,7 @@
-import type { MountedVolume } from '../account-rows.ts';
 import type { JsonObject } from '../json.ts';
-import { secondOf } from '../ledger.ts';
-import type { Column, Contract, Machine, Offer, World } from '../world.ts';
+import type { MountedVolume } from '../world/account-rows.ts';
+import { secondOf } from '../world/ledger.ts';
+import type { Column, Contract, Machine, Offer, World } from '../world/world.ts';
 
 /* What an instance's row shows as long as nobody changes its contract. PURE. */
 

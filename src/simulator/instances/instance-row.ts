@@ -1,8 +1,8 @@
-import { chance } from '../chance.ts';
+import type { Profile } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
-import { secondOf } from '../ledger.ts';
-import type { Profile } from '../route.ts';
-import type { Contract, Machine, Offer, World } from '../world.ts';
+import { chance } from '../world/chance.ts';
+import { secondOf } from '../world/ledger.ts';
+import type { Contract, Machine, Offer, World } from '../world/world.ts';
 import { shownStatus, statusMessage } from './boot.ts';
 import { fixedFields } from './instance-fields.ts';
 

@@ -1,6 +1,6 @@
+import { Refusal } from '../calls/refusal.ts';
+import { isObject, textOf } from '../calls/request-body.ts';
 import type { Json } from '../json.ts';
-import { Refusal } from '../refusal.ts';
-import { isObject, textOf } from '../request-body.ts';
 
 /*
  * The query of a paged list: `select_filters`, `order_by`, `limit`, `select_cols`, `after_token`, each as

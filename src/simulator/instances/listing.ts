@@ -1,7 +1,7 @@
+import { callerOf, type RouteContext } from '../calls/route.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { rowsOf } from '../remembered.ts';
-import { callerOf, type RouteContext } from '../route.ts';
-import type { ActiveFault, Contract } from '../world.ts';
+import { rowsOf } from '../world/remembered.ts';
+import type { ActiveFault, Contract } from '../world/world.ts';
 import { shownStatus } from './boot.ts';
 import { instanceJson, instanceRow } from './instance-row.ts';
 

@@ -1,9 +1,9 @@
 import { microDollars } from '../../lib/money.ts';
+import { Refusal } from '../calls/refusal.ts';
+import { booleanField, listField, numberField, stringField, textOf } from '../calls/request-body.ts';
+import { callerOf, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
-import { Refusal } from '../refusal.ts';
-import { booleanField, listField, numberField, stringField, textOf } from '../request-body.ts';
-import { callerOf, type RouteContext } from '../route.ts';
-import type { Template } from '../world.ts';
+import type { Template } from '../world/world.ts';
 import { readEnv } from './container-options.ts';
 import { findTemplate, mergeTemplate } from './templates.ts';
 import { readVolumeWish, type VolumeWish } from './volume-wish.ts';

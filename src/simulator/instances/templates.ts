@@ -1,7 +1,7 @@
+import { Refusal } from '../calls/refusal.ts';
+import { integerField, isObject, stringField } from '../calls/request-body.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { Refusal } from '../refusal.ts';
-import { integerField, isObject, stringField } from '../request-body.ts';
-import type { Template, World } from '../world.ts';
+import type { Template, World } from '../world/world.ts';
 
 /* Templates that a rental names. PURE. */
 

@@ -1,5 +1,4 @@
-import type { JsonObject } from '../json.ts';
-import { badRequest } from '../refusal.ts';
+import { badRequest } from '../calls/refusal.ts';
 import {
   booleanField,
   integerField,
@@ -7,7 +6,8 @@ import {
   objectField,
   requiredInteger,
   stringField,
-} from '../request-body.ts';
+} from '../calls/request-body.ts';
+import type { JsonObject } from '../json.ts';
 
 /** The volume that a rental wants mounted: one of the caller's, or a new one of a volume offer. */
 export interface VolumeWish {

@@ -1,5 +1,5 @@
 import { type Random, seededRandom } from '../../lib/random.ts';
-import type { Column, Machine, Offer } from '../world.ts';
+import type { Column, Machine, Offer } from '../world/world.ts';
 import { pick } from './draw.ts';
 import { GPU_MODELS, type GpuModel } from './gpu-models.ts';
 import { drawMachine, drawTraits, type Traits } from './machine-traits.ts';

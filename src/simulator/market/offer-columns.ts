@@ -1,6 +1,6 @@
 import { microDollars } from '../../lib/money.ts';
 import type { Random } from '../../lib/random.ts';
-import type { Column, Machine, Offer } from '../world.ts';
+import type { Column, Machine, Offer } from '../world/world.ts';
 import { round, span } from './draw.ts';
 import type { GpuModel } from './gpu-models.ts';
 import type { Traits } from './machine-traits.ts';

@@ -1,7 +1,7 @@
 import type { Json } from '../json.ts';
 import type { Settings } from '../settings.ts';
-import { freeGB, listingOn } from '../volume-space.ts';
-import type { Column, Offer, World } from '../world.ts';
+import { freeGB, listingOn } from '../world/volume-space.ts';
+import type { Column, Offer, World } from '../world/world.ts';
 
 /*
  * An offer as a reply shows it: its own columns and those that depend on the time, on the storage asked

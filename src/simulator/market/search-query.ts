@@ -1,8 +1,8 @@
+import { badRequest, Refusal } from '../calls/refusal.ts';
+import { isObject, numberField } from '../calls/request-body.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { badRequest, Refusal } from '../refusal.ts';
-import { isObject, numberField } from '../request-body.ts';
 import type { Settings } from '../settings.ts';
-import type { Column } from '../world.ts';
+import type { Column } from '../world/world.ts';
 import { driverNumber } from './offer-columns.ts';
 import { COMPUTED, type PricingType } from './offer-row.ts';
 import { countryCode } from './places.ts';

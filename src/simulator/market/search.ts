@@ -1,5 +1,5 @@
-import { rowsOf } from '../remembered.ts';
-import type { Column, Offer, World } from '../world.ts';
+import { rowsOf } from '../world/remembered.ts';
+import type { Column, Offer, World } from '../world/world.ts';
 import { COMPUTED, columnOf, type OfferView } from './offer-row.ts';
 import type { Condition, Operator, SearchQuery } from './search-query.ts';
 

@@ -1,8 +1,8 @@
+import { Refusal } from '../calls/refusal.ts';
+import { isObject, stringField } from '../calls/request-body.ts';
+import { type Caller, callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { Refusal } from '../refusal.ts';
-import { isObject, stringField } from '../request-body.ts';
-import { type Caller, callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
-import type { ApiKey } from '../world.ts';
+import type { ApiKey } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
 
 /* API keys (specification 2.5, 5): the name is optional, the secret is shown once, at creation. */

@@ -1,6 +1,12 @@
-import { Refusal } from '../refusal.ts';
-import { booleanField, integerField, numberField, requiredString, stringField } from '../request-body.ts';
-import { json, type Reply, type Route, type RouteContext } from '../route.ts';
+import { Refusal } from '../calls/refusal.ts';
+import {
+  booleanField,
+  integerField,
+  numberField,
+  requiredString,
+  stringField,
+} from '../calls/request-body.ts';
+import { json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { refreshWorkers, workersOf } from '../scaling/refresh-workers.ts';
 import { routeRequest } from '../scaling/route-request.ts';
 import { type EndpointGroupRow, LOG_LEVELS, type WorkerGroupRow, type WorkerRow } from '../scaling/rows.ts';

@@ -1,8 +1,8 @@
+import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { readListQuery } from '../instances/list-query.ts';
 import { pageOf } from '../instances/paging.ts';
 import type { JsonObject } from '../json.ts';
-import { contractMicros, creditMicros, type LedgerRow, ledger, secondOf } from '../ledger.ts';
-import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
+import { contractMicros, creditMicros, type LedgerRow, ledger, secondOf } from '../world/ledger.ts';
 import { endpoint } from './endpoint.ts';
 
 /* Bills, drawn from the ledger: a charge per contract and volume, an invoice per payment. */

@@ -1,17 +1,17 @@
-import { advance } from '../advance.ts';
-import { advanceSteps } from '../advance-steps.ts';
+import { badRequest, Refusal } from '../calls/refusal.ts';
+import { numberField, stringField } from '../calls/request-body.ts';
+import { BOTH, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { faultRow, isEndpoint, readFault } from '../faults/fault-book.ts';
+import { FAULTS, faultEntry, isWorldFault } from '../faults/faults.ts';
 import { applyWorldFault, endOutage } from '../faults/world-faults.ts';
-import { FAULTS, faultEntry, isWorldFault } from '../faults.ts';
 import { instanceJson } from '../instances/instance-row.ts';
-import { ledger } from '../ledger.ts';
-import { badRequest, Refusal } from '../refusal.ts';
-import { numberField, stringField } from '../request-body.ts';
-import { BOTH, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import type { SimulatedTime } from '../simulated-time.ts';
-import type { ActiveFault, World } from '../world.ts';
-import { readWorld, worldJson } from '../world-document.ts';
-import type { WorldStore } from '../world-store.ts';
+import { advance } from '../steps/advance.ts';
+import { advanceSteps } from '../steps/advance-steps.ts';
+import { ledger } from '../world/ledger.ts';
+import type { ActiveFault, World } from '../world/world.ts';
+import { readWorld, worldJson } from '../world/world-document.ts';
+import type { WorldStore } from '../world/world-store.ts';
 import { tfaControlRoutes } from './tfa-control.ts';
 
 /* The hand behind the curtain: time, ledger, faults and the world itself. Served only with --control. */

@@ -1,7 +1,7 @@
-import type { DeploymentRow, DeploymentVersion } from '../deployment-rows.ts';
 import type { JsonObject } from '../json.ts';
 import { workersOf } from '../scaling/refresh-workers.ts';
-import type { World } from '../world.ts';
+import type { DeploymentRow, DeploymentVersion } from '../world/deployment-rows.ts';
+import type { World } from '../world/world.ts';
 
 /* Deployments and their versions as replies show them; times are epoch seconds. */
 

@@ -1,10 +1,16 @@
-import type { DeploymentRow, DeploymentVersion } from '../deployment-rows.ts';
-import { fileOf } from '../form-file.ts';
-import { Refusal } from '../refusal.ts';
-import { integerField, numberField, objectField, requiredString, stringField } from '../request-body.ts';
-import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
+import { fileOf } from '../calls/form-file.ts';
+import { Refusal } from '../calls/refusal.ts';
+import {
+  integerField,
+  numberField,
+  objectField,
+  requiredString,
+  stringField,
+} from '../calls/request-body.ts';
+import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { readOptions } from '../scaling/options.ts';
 import type { EndpointState } from '../scaling/rows.ts';
+import type { DeploymentRow, DeploymentVersion } from '../world/deployment-rows.ts';
 import { deploymentRow, fileKey, versionRows } from './deployment-row.ts';
 import { endpoint } from './endpoint.ts';
 import { addEndpoint, dropEndpoint } from './endpoint-groups.ts';

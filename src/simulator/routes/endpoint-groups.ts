@@ -1,7 +1,7 @@
+import { Refusal } from '../calls/refusal.ts';
+import { requiredString, stringField } from '../calls/request-body.ts';
+import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
-import { Refusal } from '../refusal.ts';
-import { requiredString, stringField } from '../request-body.ts';
-import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import { defaultOptions, readOptions } from '../scaling/options.ts';
 import { workersOf } from '../scaling/refresh-workers.ts';
 import { ENDPOINT_STATES, type EndpointGroupRow, type EndpointState } from '../scaling/rows.ts';

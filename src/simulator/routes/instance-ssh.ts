@@ -1,8 +1,8 @@
+import { Refusal } from '../calls/refusal.ts';
+import { isObject } from '../calls/request-body.ts';
+import { json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { Refusal } from '../refusal.ts';
-import { isObject } from '../request-body.ts';
-import { json, type Reply, type Route, type RouteContext } from '../route.ts';
-import type { Contract } from '../world.ts';
+import type { Contract } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
 import { requireContract } from './instances-change.ts';
 import { knownKey, readPublicKey } from './ssh-keys.ts';

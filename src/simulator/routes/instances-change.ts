@@ -1,3 +1,6 @@
+import { badRequest, Refusal } from '../calls/refusal.ts';
+import { integerField, listField, stringField } from '../calls/request-body.ts';
+import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import {
   endContract,
   rebootContract,
@@ -6,11 +9,8 @@ import {
   stopContract,
 } from '../instances/contract-state.ts';
 import type { Json } from '../json.ts';
-import { creditMicros } from '../ledger.ts';
-import { badRequest, Refusal } from '../refusal.ts';
-import { integerField, listField, stringField } from '../request-body.ts';
-import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
-import type { Contract } from '../world.ts';
+import { creditMicros } from '../world/ledger.ts';
+import type { Contract } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
 import { ownContract } from './instances-read.ts';
 

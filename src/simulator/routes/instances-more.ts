@@ -1,10 +1,5 @@
 import { microDollars } from '../../lib/money.ts';
-import { readEnv } from '../instances/container-options.ts';
-import { recycleContract } from '../instances/contract-state.ts';
-import { instanceRow } from '../instances/instance-row.ts';
-import { findTemplate } from '../instances/templates.ts';
-import { creditMicros, ratePerHour, rebill } from '../ledger.ts';
-import { badRequest, Refusal } from '../refusal.ts';
+import { badRequest, Refusal } from '../calls/refusal.ts';
 import {
   listField,
   numberField,
@@ -12,10 +7,15 @@ import {
   requiredString,
   stringField,
   textOf,
-} from '../request-body.ts';
-import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
+} from '../calls/request-body.ts';
+import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { readEnv } from '../instances/container-options.ts';
+import { recycleContract } from '../instances/contract-state.ts';
+import { instanceRow } from '../instances/instance-row.ts';
+import { findTemplate } from '../instances/templates.ts';
 import { atNewPrice } from '../steps/price-increases.ts';
-import type { Contract, PriceIncrease } from '../world.ts';
+import { creditMicros, ratePerHour, rebill } from '../world/ledger.ts';
+import type { Contract, PriceIncrease } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
 import { requireContract } from './instances-change.ts';
 

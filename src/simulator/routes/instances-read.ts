@@ -1,3 +1,5 @@
+import { Refusal } from '../calls/refusal.ts';
+import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { readListQuery } from '../instances/list-query.ts';
 import {
   labelCounts,
@@ -10,10 +12,8 @@ import {
 } from '../instances/listing.ts';
 import { pageOf } from '../instances/paging.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { contractMicros, creditMicros, ratePerHour, secondOf } from '../ledger.ts';
-import { Refusal } from '../refusal.ts';
-import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
-import type { Contract } from '../world.ts';
+import { contractMicros, creditMicros, ratePerHour, secondOf } from '../world/ledger.ts';
+import type { Contract } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
 
 /* Reading instances (specification 4.3 and 4.6), and the lists of the public service. */

@@ -1,6 +1,6 @@
+import { json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
-import { json, type Reply, type Route, type RouteContext } from '../route.ts';
-import type { Machine, Offer } from '../world.ts';
+import type { Machine, Offer } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
 
 /* What anybody may ask of the market, and the lists of hosts and accounts that public clients read. */

@@ -1,12 +1,12 @@
+import { badRequest, Refusal } from '../calls/refusal.ts';
+import { integerField, isObject, textOf } from '../calls/request-body.ts';
+import { BOTH, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { bulkIds, type Rental, rentalReply, rentOffer } from '../instances/rent.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { columnOf, offerJson } from '../market/offer-row.ts';
 import { matching, viewOf } from '../market/search.ts';
 import { readSearch } from '../market/search-query.ts';
-import { badRequest, Refusal } from '../refusal.ts';
-import { integerField, isObject, textOf } from '../request-body.ts';
-import { BOTH, json, type Reply, type Route, type RouteContext } from '../route.ts';
-import type { Offer } from '../world.ts';
+import type { Offer } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
 
 /* Searching offers (specification 4.4) and renting them (4.5). */

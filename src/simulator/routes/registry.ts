@@ -5,7 +5,7 @@
  * as time passes: an `AdvanceStep` in a file of its own, added to `advanceSteps` in ../advance-steps.ts.
  * Rights of keys: ../permissions.ts. Open limits: a group in ../settings.ts.
  */
-import type { Route } from '../route.ts';
+import type { Route } from '../calls/route.ts';
 import { apiKeyRoutes } from './api-keys.ts';
 import { autoscalerRoutes } from './autoscaler.ts';
 import { billingRoutes } from './billing.ts';

@@ -1,4 +1,4 @@
-import type { Route } from '../route.ts';
+import type { Route } from '../calls/route.ts';
 import { endpoint } from './endpoint.ts';
 
 /**

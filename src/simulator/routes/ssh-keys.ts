@@ -1,8 +1,8 @@
-import type { SshKey } from '../account-rows.ts';
+import { Refusal } from '../calls/refusal.ts';
+import { requiredString } from '../calls/request-body.ts';
+import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
-import { Refusal } from '../refusal.ts';
-import { requiredString } from '../request-body.ts';
-import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
+import type { SshKey } from '../world/account-rows.ts';
 import { endpoint } from './endpoint.ts';
 
 /* Public keys of the account. The newest one is what the user object shows as `ssh_key`. */

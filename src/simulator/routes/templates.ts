@@ -1,9 +1,9 @@
+import { Refusal } from '../calls/refusal.ts';
+import { stringField } from '../calls/request-body.ts';
+import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { findTemplate } from '../instances/templates.ts';
 import type { JsonObject } from '../json.ts';
-import { Refusal } from '../refusal.ts';
-import { stringField } from '../request-body.ts';
-import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
-import type { Template } from '../world.ts';
+import type { Template } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
 
 /* Templates: named bodies of rentals. Reading shows all, writing touches one's own. */

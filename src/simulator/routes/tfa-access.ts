@@ -1,9 +1,9 @@
-import type { Refusal } from '../refusal.ts';
-import type { RouteContext } from '../route.ts';
+import type { Refusal } from '../calls/refusal.ts';
+import type { RouteContext } from '../calls/route.ts';
 import { newTfaAccount, type TfaAccount, type TfaStep } from '../tfa/state.ts';
 import { tfaRefusal } from '../tfa/tfa-refusal.ts';
 import { runTfaStep } from '../tfa/transition.ts';
-import type { User } from '../world.ts';
+import type { User } from '../world/world.ts';
 import { optionalText } from './tfa-body.ts';
 
 /** Who makes a 2FA call (specification 4.8: logged out with a secret only, or with a Bearer token). */

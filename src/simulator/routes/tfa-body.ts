@@ -1,6 +1,6 @@
+import { badRequest } from '../calls/refusal.ts';
+import { booleanField, integerField, stringField } from '../calls/request-body.ts';
 import type { JsonObject } from '../json.ts';
-import { badRequest } from '../refusal.ts';
-import { booleanField, integerField, stringField } from '../request-body.ts';
 import type { RemoveCall } from '../tfa/methods.ts';
 import type { Proof } from '../tfa/verify.ts';
 

@@ -1,4 +1,4 @@
-import { BOTH, json, type Reply, type Route, type RouteContext } from '../route.ts';
+import { BOTH, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { sendEmailCode } from '../tfa/email.ts';
 import { resendSmsCode, type SmsCall, sendSmsCode } from '../tfa/sms.ts';
 import type { Challenge, TfaStep } from '../tfa/state.ts';

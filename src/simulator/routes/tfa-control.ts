@@ -1,6 +1,6 @@
-import { Refusal } from '../refusal.ts';
-import { requiredString } from '../request-body.ts';
-import { BOTH, json, type Reply, type Route, type RouteContext } from '../route.ts';
+import { Refusal } from '../calls/refusal.ts';
+import { requiredString } from '../calls/request-body.ts';
+import { BOTH, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { beginLogin } from '../tfa/challenge.ts';
 import { endpoint } from './endpoint.ts';
 import { moveTfa } from './tfa-access.ts';

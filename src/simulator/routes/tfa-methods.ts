@@ -1,6 +1,6 @@
-import { badRequest } from '../refusal.ts';
-import { booleanField, stringField } from '../request-body.ts';
-import { BOTH, json, type Reply, type Route, type RouteContext } from '../route.ts';
+import { badRequest } from '../calls/refusal.ts';
+import { booleanField, stringField } from '../calls/request-body.ts';
+import { BOTH, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { AUTHORIZED, completeAuthorization, requestAuthorization } from '../tfa/authorize.ts';
 import { totpSecret } from '../tfa/codes.ts';
 import { confirmNewMethod } from '../tfa/confirm.ts';

@@ -1,9 +1,17 @@
+import { badRequest } from '../calls/refusal.ts';
+import { stringField } from '../calls/request-body.ts';
+import {
+  BOTH,
+  callerOf,
+  json,
+  type Profile,
+  type Reply,
+  type Route,
+  type RouteContext,
+} from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
-import { creditMicros } from '../ledger.ts';
-import { badRequest } from '../refusal.ts';
-import { stringField } from '../request-body.ts';
-import { BOTH, callerOf, json, type Profile, type Reply, type Route, type RouteContext } from '../route.ts';
-import type { User, World } from '../world.ts';
+import { creditMicros } from '../world/ledger.ts';
+import type { User, World } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
 
 /* The current user (specification 4.2) and its profile. */

@@ -1,12 +1,12 @@
-import type { Volume, VolumeKind, VolumeListing } from '../account-rows.ts';
+import { badRequest, Refusal } from '../calls/refusal.ts';
+import { integerField, numberField, requiredInteger, stringField } from '../calls/request-body.ts';
+import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { volumeMicros } from '../ledger.ts';
 import { readSearch } from '../market/search-query.ts';
-import { badRequest, Refusal } from '../refusal.ts';
-import { integerField, numberField, requiredInteger, stringField } from '../request-body.ts';
-import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
-import { DEFAULT_VOLUME_GB, ownVolume, rentableListing, rentVolume } from '../volume-rental.ts';
-import { attachedTo, findListings, listingToUnlist } from '../volumes.ts';
+import type { Volume, VolumeKind, VolumeListing } from '../world/account-rows.ts';
+import { volumeMicros } from '../world/ledger.ts';
+import { DEFAULT_VOLUME_GB, ownVolume, rentableListing, rentVolume } from '../world/volume-rental.ts';
+import { attachedTo, findListings, listingToUnlist } from '../world/volumes.ts';
 import { endpoint } from './endpoint.ts';
 
 /* Volumes: hosts list and unlist disk, users rent, clone and delete volumes (specification 4.1). */

@@ -1,9 +1,9 @@
+import { Refusal } from '../calls/refusal.ts';
+import { integerField, isObject, numberField, stringField } from '../calls/request-body.ts';
+import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { knownTemplate } from '../instances/templates.ts';
 import type { JsonObject } from '../json.ts';
 import { readSearch } from '../market/search-query.ts';
-import { Refusal } from '../refusal.ts';
-import { integerField, isObject, numberField, stringField } from '../request-body.ts';
-import { callerOf, json, type Reply, type Route, type RouteContext } from '../route.ts';
 import { workersOf } from '../scaling/refresh-workers.ts';
 import { readFilters } from '../scaling/rent-worker.ts';
 import type { EndpointGroupRow, WorkerGroupRow } from '../scaling/rows.ts';

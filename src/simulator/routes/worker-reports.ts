@@ -1,6 +1,6 @@
-import { Refusal } from '../refusal.ts';
-import { integerField, isObject, listField, requiredInteger, stringField } from '../request-body.ts';
-import { json, type Reply, type Route, type RouteContext } from '../route.ts';
+import { Refusal } from '../calls/refusal.ts';
+import { integerField, isObject, listField, requiredInteger, stringField } from '../calls/request-body.ts';
+import { json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { recordArrival } from '../scaling/demand.ts';
 import { applyReport } from '../scaling/report.ts';
 import type { WorkerRow } from '../scaling/rows.ts';

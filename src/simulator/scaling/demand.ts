@@ -1,4 +1,4 @@
-import type { World } from '../world.ts';
+import type { World } from '../world/world.ts';
 import type { EndpointGroupRow, WorkerRow } from './rows.ts';
 import type { Demand } from './targets.ts';
 import { loadOf } from './worker-work.ts';

@@ -1,6 +1,6 @@
 import { endContract, startContract, stopContract } from '../instances/contract-state.ts';
-import { withoutRows, withRows } from '../rows.ts';
-import type { World } from '../world.ts';
+import { withoutRows, withRows } from '../world/rows.ts';
+import type { World } from '../world/world.ts';
 
 /* What the scaling rule does to the machine of a worker, without a request of its user. PURE. */
 

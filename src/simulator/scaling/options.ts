@@ -1,6 +1,6 @@
+import { Refusal } from '../calls/refusal.ts';
+import { numberField } from '../calls/request-body.ts';
 import type { JsonObject } from '../json.ts';
-import { Refusal } from '../refusal.ts';
-import { numberField } from '../request-body.ts';
 import type { ScalingOptions } from './rows.ts';
 
 /** An option of specification 4.9: its default and the values it takes. */

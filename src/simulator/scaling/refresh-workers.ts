@@ -1,6 +1,6 @@
 import { shownStatus } from '../instances/boot.ts';
-import { withoutRows, withRows } from '../rows.ts';
-import type { World } from '../world.ts';
+import { withoutRows, withRows } from '../world/rows.ts';
+import type { World } from '../world/world.ts';
 import type { WorkerRow } from './rows.ts';
 import { workUntil } from './worker-work.ts';
 

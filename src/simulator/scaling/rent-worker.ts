@@ -1,14 +1,14 @@
-import { chance } from '../chance.ts';
+import { isObject } from '../calls/request-body.ts';
 import { bootTimeline } from '../instances/boot.ts';
 import { assignPorts } from '../instances/ports.ts';
 import type { JsonObject } from '../json.ts';
-import { contractsOf, creditMicros } from '../ledger.ts';
 import { diskMicrosPerHour } from '../market/offer-row.ts';
 import { matching, viewOf } from '../market/search.ts';
 import { readSearch } from '../market/search-query.ts';
-import { isObject } from '../request-body.ts';
-import { withRows } from '../rows.ts';
-import type { Contract, Offer, Template, World } from '../world.ts';
+import { chance } from '../world/chance.ts';
+import { contractsOf, creditMicros } from '../world/ledger.ts';
+import { withRows } from '../world/rows.ts';
+import type { Contract, Offer, Template, World } from '../world/world.ts';
 import type { EndpointGroupRow, WorkerGroupRow, WorkerRow } from './rows.ts';
 import { parseSearchText } from './search-text.ts';
 

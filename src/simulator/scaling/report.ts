@@ -1,5 +1,5 @@
+import { numberField, stringField } from '../calls/request-body.ts';
 import type { JsonObject } from '../json.ts';
-import { numberField, stringField } from '../request-body.ts';
 import type { WorkerReport, WorkerRow } from './rows.ts';
 
 /* `POST /worker_status/`: what a worker says of itself. PURE. */

@@ -1,4 +1,4 @@
-import type { World } from '../world.ts';
+import type { World } from '../world/world.ts';
 import { recordArrival } from './demand.ts';
 import { workersOf } from './refresh-workers.ts';
 import type { EndpointGroupRow, WorkerRow } from './rows.ts';

@@ -1,6 +1,6 @@
 import { rebootContract } from '../instances/contract-state.ts';
-import { withRows } from '../rows.ts';
-import type { World } from '../world.ts';
+import { withRows } from '../world/rows.ts';
+import type { World } from '../world/world.ts';
 import { demandOn, noteRate } from './demand.ts';
 import { destroyWorker, startWorker, stopWorker } from './end-worker.ts';
 import { refreshWorkers, workersOf } from './refresh-workers.ts';

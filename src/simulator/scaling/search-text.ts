@@ -1,5 +1,5 @@
+import { Refusal } from '../calls/refusal.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { Refusal } from '../refusal.ts';
 
 /*
  * The text grammar of offer search, as `search_params` carries it: `gpu_ram>=23 num_gpus=1 verified=True`.

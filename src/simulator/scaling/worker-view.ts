@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json.ts';
-import type { Contract, World } from '../world.ts';
+import type { Contract, World } from '../world/world.ts';
 import type { WorkerRow } from './rows.ts';
 import { workerWord } from './worker-word.ts';
 import { loadOf, workUntil } from './worker-work.ts';

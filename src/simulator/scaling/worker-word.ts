@@ -1,5 +1,5 @@
 import { shownStatus } from '../instances/boot.ts';
-import type { Contract, World } from '../world.ts';
+import type { Contract, World } from '../world/world.ts';
 import type { WorkerRow } from './rows.ts';
 
 /** Words of `status` in a worker row, as public clients know them. */

@@ -1,9 +1,9 @@
-import type { AdvanceStep } from '../advance.ts';
-import { chance } from '../chance.ts';
 import { holdContract, startContract } from '../instances/contract-state.ts';
-import { rowsOf } from '../remembered.ts';
-import { withRows } from '../rows.ts';
-import type { Contract, Offer, World } from '../world.ts';
+import { chance } from '../world/chance.ts';
+import { rowsOf } from '../world/remembered.ts';
+import { withRows } from '../world/rows.ts';
+import type { Contract, Offer, World } from '../world/world.ts';
+import type { AdvanceStep } from './advance.ts';
 
 /*
  * The market for interruptible machines: bid prices move, who bids less than the price is stopped, who is

@@ -1,9 +1,9 @@
-import type { AdvanceStep } from '../advance.ts';
 import { holdContract } from '../instances/contract-state.ts';
-import { contractMicros, creditMicros, ratePerHour, secondOf, volumeMicros } from '../ledger.ts';
-import { rowsOf } from '../remembered.ts';
-import { withRows } from '../rows.ts';
-import type { Contract, User, World } from '../world.ts';
+import { contractMicros, creditMicros, ratePerHour, secondOf, volumeMicros } from '../world/ledger.ts';
+import { rowsOf } from '../world/remembered.ts';
+import { withRows } from '../world/rows.ts';
+import type { Contract, User, World } from '../world/world.ts';
+import type { AdvanceStep } from './advance.ts';
 
 /*
  * Machines stop when the credit of their user is used up; their disks go on costing, as at the public

@@ -1,7 +1,7 @@
-import type { AdvanceStep } from '../advance.ts';
-import type { DeploymentRow } from '../deployment-rows.ts';
-import { withRows } from '../rows.ts';
-import type { World } from '../world.ts';
+import type { DeploymentRow } from '../world/deployment-rows.ts';
+import { withRows } from '../world/rows.ts';
+import type { World } from '../world/world.ts';
+import type { AdvanceStep } from './advance.ts';
 
 /* A deployment whose client sent no heartbeat for its `ttl` is stopped. PURE. */
 

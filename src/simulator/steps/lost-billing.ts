@@ -1,10 +1,10 @@
-import type { AdvanceStep } from '../advance.ts';
 import { shownStatus } from '../instances/boot.ts';
 import { withCompute, withDiskOnly } from '../instances/contract-state.ts';
-import { ratePerHour } from '../ledger.ts';
-import { rowsOf } from '../remembered.ts';
-import { withRows } from '../rows.ts';
-import type { Contract, World } from '../world.ts';
+import { ratePerHour } from '../world/ledger.ts';
+import { rowsOf } from '../world/remembered.ts';
+import { withRows } from '../world/rows.ts';
+import type { Contract, World } from '../world/world.ts';
+import type { AdvanceStep } from './advance.ts';
 
 const LOST: ReadonlySet<string | null> = new Set(['exited', 'unknown', 'offline']);
 

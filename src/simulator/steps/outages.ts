@@ -1,7 +1,7 @@
-import type { AdvanceStep } from '../advance.ts';
-import { rowsOf } from '../remembered.ts';
-import { withRows } from '../rows.ts';
-import type { Machine } from '../world.ts';
+import { rowsOf } from '../world/remembered.ts';
+import { withRows } from '../world/rows.ts';
+import type { Machine } from '../world/world.ts';
+import type { AdvanceStep } from './advance.ts';
 
 /** Machines come back when their outage is over; a dead one never does. PURE. */
 export const outagesStep: AdvanceStep = {

@@ -1,7 +1,7 @@
-import type { AdvanceStep } from '../advance.ts';
-import { ratePerHour, rebill } from '../ledger.ts';
-import { withoutRows, withRows } from '../rows.ts';
-import type { Contract, PriceIncrease, World } from '../world.ts';
+import { ratePerHour, rebill } from '../world/ledger.ts';
+import { withoutRows, withRows } from '../world/rows.ts';
+import type { Contract, PriceIncrease, World } from '../world/world.ts';
+import type { AdvanceStep } from './advance.ts';
 
 /** The contract at its new price; compute is billed at it from `now` where compute is billed at all. PURE. */
 export function atNewPrice(contract: Contract, increase: PriceIncrease, now: number): Contract {

@@ -1,8 +1,8 @@
-import type { AdvanceStep } from '../advance.ts';
 import { workersOf } from '../scaling/refresh-workers.ts';
 import type { EndpointGroupRow } from '../scaling/rows.ts';
 import { groupsOf, scaleEndpoint } from '../scaling/scale-endpoint.ts';
-import type { World } from '../world.ts';
+import type { World } from '../world/world.ts';
+import type { AdvanceStep } from './advance.ts';
 
 /* Endpoint groups scale their workers at every tick, each group in its own rhythm. PURE. */
 

@@ -1,8 +1,8 @@
-import type { AdvanceStep } from '../advance.ts';
 import { passTransitions } from '../instances/boot.ts';
-import { rowsOf } from '../remembered.ts';
-import { withRows } from '../rows.ts';
-import type { World } from '../world.ts';
+import { rowsOf } from '../world/remembered.ts';
+import { withRows } from '../world/rows.ts';
+import type { World } from '../world/world.ts';
+import type { AdvanceStep } from './advance.ts';
 
 /** Each contract enters the last state of its timeline that is due. */
 function passAll(world: World, until: number): World {

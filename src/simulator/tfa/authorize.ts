@@ -1,4 +1,4 @@
-import { badRequest } from '../refusal.ts';
+import { badRequest } from '../calls/refusal.ts';
 import { useBackupCode } from './backup-codes.ts';
 import { createChallenge, findChallenge } from './challenge.ts';
 import { sendEmailCode, verifiedEmail } from './email.ts';

@@ -1,4 +1,4 @@
-import { badRequest } from '../refusal.ts';
+import { badRequest } from '../calls/refusal.ts';
 import { requireAuthorization } from './authorize.ts';
 import { issueBackupCodes } from './backup-codes.ts';
 import { consumeChallenge, findChallenge } from './challenge.ts';

@@ -1,4 +1,4 @@
-import { badRequest } from '../refusal.ts';
+import { badRequest } from '../calls/refusal.ts';
 import { retireBackupCodes } from './backup-codes.ts';
 import { methodTypeNamed } from './confirm.ts';
 import { requireTfa } from './login.ts';

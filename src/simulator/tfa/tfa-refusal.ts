@@ -1,4 +1,4 @@
-import { Refusal } from '../refusal.ts';
+import { Refusal } from '../calls/refusal.ts';
 
 /**
  * The 2FA codes of specification 7 with their status. `missing_auth_value` is 401 instead of 400 when both

@@ -1,4 +1,4 @@
-import { Refusal } from '../refusal.ts';
+import { Refusal } from '../calls/refusal.ts';
 import type { SentCode, TfaAccount, TfaStatus, TfaStep } from './state.ts';
 
 /** Where a step starts and what it may look at. */

@@ -1,4 +1,4 @@
-import { badRequest } from '../refusal.ts';
+import { badRequest } from '../calls/refusal.ts';
 import { useBackupCode } from './backup-codes.ts';
 import { consumeChallenge, findChallenge } from './challenge.ts';
 import { acceptAttempt, admitAttempt, refuseAttempt } from './lockout.ts';

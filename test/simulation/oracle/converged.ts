@@ -1,4 +1,4 @@
-import type { Contract } from '../../../src/simulator/world.ts';
+import type { Contract } from '../../../src/simulator/world/world.ts';
 import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { BY_HAND } from '../users.ts';
 import { fitsItsLabel } from './purchase.ts';

@@ -1,4 +1,4 @@
-import type { Contract } from '../../../src/simulator/world.ts';
+import type { Contract } from '../../../src/simulator/world/world.ts';
 import {
   equalJson,
   isObject,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../src/lib/random.ts';
 import { createMetricRegistry } from '../../../src/server/metric-registry.ts';
-import type { Contract } from '../../../src/simulator/world.ts';
+import type { Contract } from '../../../src/simulator/world/world.ts';
 import { Invariants } from '../invariants.ts';
 import { Machine } from '../machine.ts';
 import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';

@@ -1,4 +1,4 @@
-import type { Contract } from '../../../src/simulator/world.ts';
+import type { Contract } from '../../../src/simulator/world/world.ts';
 
 /** Whose purchase a contract is, read from the label it was rented with. */
 export interface Purchase {

@@ -1,5 +1,5 @@
-import { rowsOf } from '../../../src/simulator/remembered.ts';
-import type { Contract } from '../../../src/simulator/world.ts';
+import { rowsOf } from '../../../src/simulator/world/remembered.ts';
+import type { Contract } from '../../../src/simulator/world/world.ts';
 import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import type { Commit } from '../memory-kube/store.ts';
 import { BY_HAND } from '../users.ts';

@@ -1,4 +1,4 @@
-import type { Contract } from '../../../src/simulator/world.ts';
+import type { Contract } from '../../../src/simulator/world/world.ts';
 import { metadataOf, objectAt } from '../memory-kube/json.ts';
 import type { Scene } from './scene.ts';
 

@@ -1,4 +1,4 @@
-import type { MicroDollars } from '../lib/money.ts';
+import type { MicroDollars } from '../../lib/money.ts';
 import type { Volume } from './account-rows.ts';
 import { rowsOf } from './remembered.ts';
 import type { BillingSpan, Contract, User, World } from './world.ts';

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from './json.ts';
+import type { Json, JsonObject } from '../json.ts';
 import { isObject } from './request-body.ts';
 import type { Route } from './route.ts';
 import type { Call } from './routed-call.ts';

@@ -1,6 +1,6 @@
-import { secondOf } from './ledger.ts';
+import type { Settings } from '../settings.ts';
+import { secondOf } from '../world/ledger.ts';
 import type { Route } from './route.ts';
-import type { Settings } from './settings.ts';
 
 const DAY_SECONDS = 86_400;
 /** Identities remembered before old ones are dropped. */

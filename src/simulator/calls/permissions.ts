@@ -1,7 +1,7 @@
+import type { ApiKey } from '../world/world.ts';
 import { scopeAllows } from './key-scope.ts';
 import { isObject } from './request-body.ts';
 import type { Call } from './routed-call.ts';
-import type { ApiKey } from './world.ts';
 
 /**
  * Whether a key may make a call (specification section 5). A full key may; a scoped one needs the

@@ -1,9 +1,9 @@
+import type { JsonObject } from '../json.ts';
+import type { Settings } from '../settings.ts';
+import type { WorldStore } from '../world/world-store.ts';
 import type { SimRequest } from './answer.ts';
-import type { JsonObject } from './json.ts';
 import { Refusal } from './refusal.ts';
 import type { Caller, Route } from './route.ts';
-import type { Settings } from './settings.ts';
-import type { WorldStore } from './world-store.ts';
 
 /** 401 with the text on which public clients act. */
 const invalidKey = (): Refusal => new Refusal(401, 'auth_error', 'Invalid user key');

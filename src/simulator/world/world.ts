@@ -1,11 +1,11 @@
-import type { MicroDollars } from '../lib/money.ts';
+import type { MicroDollars } from '../../lib/money.ts';
+import type { JsonObject } from '../json.ts';
+import type { EndpointGroupRow, WorkerGroupRow, WorkerRow } from '../scaling/rows.ts';
+import type { SigningKey } from '../scaling/signing-key.ts';
+import { defaultSettings, type Settings } from '../settings.ts';
+import type { SentCode, TfaAccount } from '../tfa/state.ts';
 import type { EndedVolume, MountedVolume, SshKey, Variable, Volume, VolumeListing } from './account-rows.ts';
 import type { DeploymentRow } from './deployment-rows.ts';
-import type { JsonObject } from './json.ts';
-import type { EndpointGroupRow, WorkerGroupRow, WorkerRow } from './scaling/rows.ts';
-import type { SigningKey } from './scaling/signing-key.ts';
-import { defaultSettings, type Settings } from './settings.ts';
-import type { SentCode, TfaAccount } from './tfa/state.ts';
 
 /*
  * The whole market as one plain value: no class, no function, no reference cycle, so that it can be

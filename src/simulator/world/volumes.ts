@@ -1,9 +1,9 @@
+import { Refusal } from '../calls/refusal.ts';
+import type { JsonObject } from '../json.ts';
+import { compareColumns, comparison } from '../market/search.ts';
+import type { SearchQuery } from '../market/search-query.ts';
 import type { Volume, VolumeKind, VolumeListing } from './account-rows.ts';
 import { between, chance } from './chance.ts';
-import type { JsonObject } from './json.ts';
-import { compareColumns, comparison } from './market/search.ts';
-import type { SearchQuery } from './market/search-query.ts';
-import { Refusal } from './refusal.ts';
 import { freeGB } from './volume-space.ts';
 import type { Column, Contract, Machine, Offer, World } from './world.ts';
 

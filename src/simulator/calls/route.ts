@@ -1,9 +1,9 @@
-import type { Random } from '../lib/random.ts';
-import type { FaultName, FaultTarget } from './faults.ts';
-import type { Json, JsonObject } from './json.ts';
-import type { Settings } from './settings.ts';
-import type { ActiveFault, ApiKey, User, World } from './world.ts';
-import type { WorldWriter } from './world-store.ts';
+import type { Random } from '../../lib/random.ts';
+import type { FaultName, FaultTarget } from '../faults/faults.ts';
+import type { Json, JsonObject } from '../json.ts';
+import type { Settings } from '../settings.ts';
+import type { ActiveFault, ApiKey, User, World } from '../world/world.ts';
+import type { WorldWriter } from '../world/world-store.ts';
 
 /** `specification`: exactly what is written there. `public`: as the public service answers. */
 export type Profile = 'specification' | 'public';

@@ -1,4 +1,4 @@
-import type { World } from './world.ts';
+import type { World } from '../world/world.ts';
 
 /**
  * One thing that happens by itself as time passes. `nextAt` says when it next has something to do

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type SimulatedService, simulatedService } from '../../test/builders/simulated-service.ts';
-import type { Settings } from './settings.ts';
+import { type SimulatedService, simulatedService } from '../../../test/builders/simulated-service.ts';
+import type { Settings } from '../settings.ts';
 
 const limited = (pauses: Partial<Settings['pauses']> = {}): SimulatedService =>
   simulatedService({ catalog: 5, settings: { pauses: { scale: 1, ...pauses } } });

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { simulatedService } from '../../test/builders/simulated-service.ts';
-import { addMethod } from '../../test/builders/tfa-account.ts';
-import { createSimulator } from './simulator.ts';
+import { simulatedService } from '../../../test/builders/simulated-service.ts';
+import { addMethod } from '../../../test/builders/tfa-account.ts';
+import { createSimulator } from '../simulator.ts';
 import { openWorldFile } from './world-file.ts';
 
 let folder: string;
@@ -21,7 +21,7 @@ const headers = { authorization: 'Bearer k' };
 /** The simulator as a process of its own; resolves when it is ready. */
 async function start(file: string): Promise<{ url: string; child: ChildProcess }> {
   const script = `
-    import { createSimulator } from ${JSON.stringify(new URL('./simulator.ts', import.meta.url).href)};
+    import { createSimulator } from ${JSON.stringify(new URL('../simulator.ts', import.meta.url).href)};
     import { openWorldFile } from ${JSON.stringify(new URL('./world-file.ts', import.meta.url).href)};
     const simulator = createSimulator({ apiKey: 'k', catalog: [{ id: 1 }, { id: 2 }], control: true,
       settings: { pauses: { scale: 0 } }, file: openWorldFile(${JSON.stringify(file)}) });

@@ -1,4 +1,4 @@
-import type { JsonObject } from './json.ts';
+import type { JsonObject } from '../json.ts';
 
 /*
  * Deployments: code of a user that runs on the workers of an endpoint group of its own. All times are

@@ -1,7 +1,7 @@
+import { badRequest, Refusal } from '../calls/refusal.ts';
+import { callerOf, type RouteContext } from '../calls/route.ts';
 import type { Volume, VolumeKind, VolumeListing } from './account-rows.ts';
 import { creditMicros } from './ledger.ts';
-import { badRequest, Refusal } from './refusal.ts';
-import { callerOf, type RouteContext } from './route.ts';
 import { freeGB } from './volume-space.ts';
 
 /* Renting a volume, by itself or together with an instance; from then on it is billed until it is deleted. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { simulatedService } from '../../test/builders/simulated-service.ts';
+import { simulatedService } from '../../../test/builders/simulated-service.ts';
 import { contractMicros, rebill, stopBilling } from './ledger.ts';
 import type { Contract } from './world.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { simulatedService } from '../../test/builders/simulated-service.ts';
+import { simulatedService } from '../../../test/builders/simulated-service.ts';
 
 const market = () =>
   simulatedService({

@@ -1,6 +1,6 @@
-import type { Json, JsonObject } from './json.ts';
-import { badRequest } from './refusal.ts';
-import { isObject, textOf } from './request-body.ts';
+import { badRequest } from '../calls/refusal.ts';
+import { isObject, textOf } from '../calls/request-body.ts';
+import type { Json, JsonObject } from '../json.ts';
 import { emptyTables, type TableName, type World } from './world.ts';
 
 /*

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type SimulatedService, simulatedService } from '../../test/builders/simulated-service.ts';
-import { TransportError } from '../lib/transport.ts';
+import { type SimulatedService, simulatedService } from '../../../test/builders/simulated-service.ts';
+import { TransportError } from '../../lib/transport.ts';
 import { FAULTS } from './faults.ts';
 
 const LIST = 'GET /api/v0/instances/';

@@ -1,6 +1,6 @@
-import type { Random } from '../lib/random.ts';
-import { type Catalog, catalogOf, type OfferSketch, seededCatalog } from './market/catalog.ts';
-import { defaultSettings, type Settings, type SettingsOverride, withSettings } from './settings.ts';
+import type { Random } from '../../lib/random.ts';
+import { type Catalog, catalogOf, type OfferSketch, seededCatalog } from '../market/catalog.ts';
+import { defaultSettings, type Settings, type SettingsOverride, withSettings } from '../settings.ts';
 import { firstUserVolumes, seededListings } from './volumes.ts';
 import { type ApiKey, emptyWorld, type Machine, type Offer, type User, type World } from './world.ts';
 

@@ -1,5 +1,5 @@
+import type { Draft } from '../faults/call-faults.ts';
 import { JSON_TYPE } from './answer.ts';
-import type { Draft } from './faults/call-faults.ts';
 import { httpDate } from './http-date.ts';
 import type { RateRefusal } from './rate-limit.ts';
 import type { Refusal } from './refusal.ts';

@@ -1,5 +1,5 @@
+import type { JsonObject } from '../json.ts';
 import type { SimRequest } from './answer.ts';
-import type { JsonObject } from './json.ts';
 import { bodyLimit, parseBody } from './json-body.ts';
 import { Refusal } from './refusal.ts';
 import type { Route } from './route.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from './json.ts';
+import type { JsonObject } from '../json.ts';
 
 /**
  * Thrown by a handler or a reader of the body to answer with an error. Becomes

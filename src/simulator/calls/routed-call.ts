@@ -1,4 +1,4 @@
-import type { JsonObject } from './json.ts';
+import type { JsonObject } from '../json.ts';
 import type { Route } from './route.ts';
 
 /** A call that has been routed and is about to be made. */

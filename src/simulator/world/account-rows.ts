@@ -1,4 +1,4 @@
-import type { MicroDollars } from '../lib/money.ts';
+import type { MicroDollars } from '../../lib/money.ts';
 
 /*
  * Rows of an account that are neither money nor machines. All times are milliseconds of simulated time.
