@@ -12,7 +12,7 @@ import {
 } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
-import type { Ticket } from '../../accounts/tickets/tickets.ts';
+import type { Ticket, TicketRefusal } from '../../accounts/tickets/tickets.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { Secret } from '../../lib/secret.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors.ts';
@@ -44,13 +44,18 @@ function situation(
     readonly calls?: Calls;
     readonly ticketUsable?: boolean;
     readonly laterMs?: number;
-    readonly startRefused?: boolean;
+    readonly startRefused?: TicketRefusal;
+    /** The offer that stands in the intent. */
+    readonly offer?: number;
+    readonly without?: 'account';
     /** How long the call may take, by its intent. */
     readonly callMs?: number;
   } = {},
 ) {
   const sent: string[] = [];
   const done: string[] = [];
+  const asked: unknown[] = [];
+  let looks = 0;
   const clock = createVirtualClock({ startMs: NOW + (options.laterMs ?? 0) });
   const instances = new Proxy(
     {},
@@ -70,12 +75,15 @@ function situation(
     identity,
     login: LOGIN,
     client: { instances },
-    feed: { lookNow() {} },
+    feed: { lookNow: () => looks++ },
     tickets: {
-      requestStart: () =>
-        options.startRefused
-          ? { type: 'refused', reason: 'AccountLimitReached', message: 'no room', retryAfterMs: 10_000 }
-          : { type: 'permitted' },
+      requestStart: (request: unknown) => {
+        asked.push(request);
+        const reason = options.startRefused;
+        return reason
+          ? { type: 'refused', reason, message: 'no room', retryAfterMs: 10_000 }
+          : { type: 'permitted' };
+      },
     },
     foldDeparted: () => Promise.resolve(done.push('folded')),
     recordRetained: () => Promise.resolve(done.push('retained')),
@@ -91,12 +99,14 @@ function situation(
         return Promise.resolve(body);
       },
     } as unknown as KubeClient,
-    session: session as unknown as AccountSession,
+    session: options.without ? undefined : (session as unknown as AccountSession),
     memory,
-    metrics: silentInstanceMetrics,
+    metrics: {
+      ...silentInstanceMetrics,
+      destroyed: (account, reason) => done.push(`counted ${account} ${reason}`),
+    },
     showEvent: (note) => done.push(note.reason),
-    wrote: () => {},
-    noteWithoutStart: () => {},
+    wrote: (object) => done.push(`cached ${object.metadata.finalizers?.join()}`),
   };
   const settled: unknown[] = [];
   const ticket: Ticket = {
@@ -110,10 +120,10 @@ function situation(
   };
   const receipt = purchaseReceipt(
     given().object,
-    intent({ issuedAt: NOW, deadline: NOW + (options.callMs ?? 30_000) }),
+    intent({ issuedAt: NOW, deadline: NOW + (options.callMs ?? 30_000), offer: options.offer ?? 100 }),
     ticket,
   );
-  return { ports, sent, done, memory, settled, receipt };
+  return { ports, sent, done, asked, memory, settled, receipt, ticket, looks: () => looks };
 }
 
 const fails =
@@ -130,7 +140,7 @@ const rent: Action = { type: 'rent', purchase: PURCHASE };
 describe('a rent', () => {
   test('is sent once, with what is left until its deadline', async () => {
     const options: unknown[] = [];
-    const { ports, sent, settled, memory, receipt } = situation({
+    const { ports, sent, settled, memory, receipt, ticket } = situation({
       laterMs: 2_000,
       calls: {
         rent: ((_offer: number, _request: unknown, given: unknown) => {
@@ -142,9 +152,21 @@ describe('a rent', () => {
     const acted = await act({ observed: given(), action: rent, receipt }, ports);
     expect(acted).toMatchObject({ type: 'rented', rented: { instanceId: 7, attempt: 1, answeredAt: at(3) } });
     expect(sent).toEqual(['rent 100']);
-    expect(options).toMatchObject([{ deadlineMs: 28_000 }]);
+    expect(options).toEqual([{ deadlineMs: 28_000, slot: ticket.slot }]);
     expect(settled).toEqual([{ rented: true }]);
     expect(memory.instanceApiKey?.attempt).toBe(1);
+  });
+
+  test('is of the offer that stands in the intent', async () => {
+    const { ports, sent, receipt } = situation({ offer: 101 });
+    await act({ observed: given(), action: rent, receipt }, ports);
+    expect(sent).toEqual(['rent 101']);
+  });
+
+  test('whose answer names no time is dated by our own clock', async () => {
+    const { ports, receipt } = situation({ laterMs: 1_000, calls: { rent: () => ({ instanceId: 7 }) } });
+    const acted = await act({ observed: given(), action: rent, receipt }, ports);
+    expect(acted).toMatchObject({ rented: { answeredAt: at(1) } });
   });
 
   test('does not work without the receipt of its intent', async () => {
@@ -221,6 +243,19 @@ describe('a destroy', () => {
     ]);
   });
 
+  test('is counted, and a list is asked for that no longer shows the machine', async () => {
+    const { ports, done, looks } = situation();
+    await act({ observed: given(held()), action: destroy, receipt: receiptOf(given().object) }, ports);
+    expect(done).toEqual(['counted team/default Exited']);
+    expect(looks()).toBe(1);
+  });
+
+  test('whose answer names no time ends the bill by our own clock', async () => {
+    const { ports, memory } = situation({ laterMs: 2_000, calls: { destroy: () => ({}) } });
+    await act({ observed: given(held()), action: destroy, receipt: receiptOf(given().object) }, ports);
+    expect(memory.view().destroys).toMatchObject([{ endedAt: at(2) }]);
+  });
+
   test.each([
     ['scenario 18: no such machine', fails('notFound', 'refused')],
     ['scenario 16: a time-out', fails('timeout', 'unknown')],
@@ -246,7 +281,7 @@ describe('letting go', () => {
     const { ports, done } = situation();
     const observed = given(held({}, { deleting: true, finalizers: ['other', 'gpurental.dev/machine'] }));
     await act({ observed, action: release, receipt: receiptOf(observed.object) }, ports);
-    expect(done).toEqual(['folded', 'InstanceDestroyed', 'finalizers [other]']);
+    expect(done).toEqual(['folded', 'InstanceDestroyed', 'finalizers [other]', 'cached other']);
   });
 
   test('tells the brake once, however often the guard has to be removed', async () => {
@@ -285,16 +320,103 @@ describe('letting go', () => {
   });
 });
 
-test('a start that the account has no room for is not sent, and says so', async () => {
-  const { ports, sent, receipt } = situation({ startRefused: true });
+describe('a start', () => {
   const start: Action = { type: 'start', instanceId: 1, pricePerHour: 500_000 };
-  expect(await act({ observed: given(), action: start, receipt }, ports)).toMatchObject({
-    type: 'failed',
-    after: {
-      type: 'retry',
-      afterMs: 10_000,
-      refusal: { reason: 'AccountLimitReached', detail: 'no room' },
-    },
+
+  test('asks the account for room, is remembered, and ends what a stop has left', async () => {
+    const { ports, sent, asked, memory, receipt, looks } = situation();
+    memory.stopAskedAt = 1;
+    memory.stopAnsweredAt = 2;
+    expect(await act({ observed: given(), action: start, receipt }, ports)).toEqual({ type: 'done' });
+    expect(asked).toEqual([{ objectUid: UID, pricePerHour: 500_000 }]);
+    expect(sent).toEqual(['start 1']);
+    expect(memory).toMatchObject({ startAnsweredAt: NOW, stopAskedAt: undefined, stopAnsweredAt: undefined });
+    expect(looks()).toBe(1);
   });
-  expect(sent).toEqual([]);
+
+  test.for(['AccountLimitReached', 'InsufficientCredit'] as const)(
+    'is not sent where the account says %s, and that is said',
+    async (reason) => {
+      const { ports, sent, receipt } = situation({ startRefused: reason });
+      expect(await act({ observed: given(), action: start, receipt }, ports)).toMatchObject({
+        type: 'failed',
+        after: { type: 'retry', afterMs: 10_000, refusal: { reason, detail: 'no room' } },
+      });
+      expect(sent).toEqual([]);
+    },
+  );
+
+  test.for(['Pacing', 'OfferReserved'] as const)(
+    'is not sent for %s, which passes in a moment and is not worth a condition',
+    async (startRefused) => {
+      const { ports, sent, receipt } = situation({ startRefused });
+      const acted = await act({ observed: given(), action: start, receipt }, ports);
+      expect(acted).toMatchObject({ after: { type: 'retry', afterMs: 10_000 } });
+      expect(acted).not.toHaveProperty('after.refusal');
+      expect(sent).toEqual([]);
+    },
+  );
+});
+
+describe('a stop', () => {
+  const stop: Action = { type: 'stop', instanceId: 1 };
+
+  test('is remembered by when it was asked, and by when the service says the full price ended', async () => {
+    const { ports, sent, memory, receipt, looks } = situation({ laterMs: 1_000 });
+    expect(await act({ observed: given(), action: stop, receipt }, ports)).toEqual({ type: 'done' });
+    expect(sent).toEqual(['stop 1']);
+    expect(memory).toMatchObject({ stopAskedAt: at(1), stopAnsweredAt: at(5) });
+    expect(looks()).toBe(1);
+  });
+
+  test('whose answer names no time is dated by our own clock', async () => {
+    const { ports, memory, receipt } = situation({ laterMs: 1_000, calls: { stop: () => ({}) } });
+    await act({ observed: given(), action: stop, receipt }, ports);
+    expect(memory.stopAnsweredAt).toBe(at(1));
+  });
+});
+
+test('a label that was put on a machine is remembered, so that it is not put on again at once', async () => {
+  const { ports, sent, memory, receipt } = situation();
+  const relabel: Action = { type: 'relabel', instanceId: 1, label: 'l' };
+  expect(await act({ observed: given(), action: relabel, receipt }, ports)).toEqual({ type: 'done' });
+  expect(sent).toEqual(['label 1']);
+  expect(memory.relabelledAt).toBe(NOW);
+});
+
+describe('a call that failed', () => {
+  test.for<Action>([
+    { type: 'stop', instanceId: 1 },
+    { type: 'start', instanceId: 1, pricePerHour: undefined },
+    { type: 'relabel', instanceId: 1, label: 'l' },
+  ])('leaves no mark as if it had worked ($type)', async (action) => {
+    const call = fails('unavailable', 'unknown');
+    const { ports, memory, receipt } = situation({ calls: { stop: call, start: call, label: call } });
+    const acted = await act({ observed: given(), action, receipt }, ports);
+    expect(acted).toMatchObject({ type: 'failed', failure: { kind: 'unavailable', outcome: 'unknown' } });
+    expect(memory).toMatchObject({
+      stopAskedAt: undefined,
+      stopAnsweredAt: undefined,
+      startAnsweredAt: undefined,
+      relabelledAt: undefined,
+    });
+  });
+});
+
+describe('without a session of its account', () => {
+  test('nothing is done, and no destroy is taken for answered', async () => {
+    const { ports, memory, done, receipt } = situation({ without: 'account' });
+    const destroy: Action = { type: 'destroy', instanceId: 1, reason: 'Destroying' };
+    expect(await act({ observed: given(held()), action: destroy, receipt }, ports)).toEqual({ type: 'done' });
+    expect(memory.view().destroys).toEqual([]);
+    expect(done).toEqual([]);
+  });
+
+  test('an object can still be let go of', async () => {
+    const { ports, done } = situation({ without: 'account' });
+    const observed = given(held({}, { deleting: true }));
+    const note = { type: 'Normal', reason: 'Released', action: 'Deleting', note: 'n' } as const;
+    await act({ observed, action: { type: 'release', note }, receipt: receiptOf(observed.object) }, ports);
+    expect(done).toEqual(['Released', 'finalizers []', 'cached ']);
+  });
 });

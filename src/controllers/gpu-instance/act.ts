@@ -30,8 +30,6 @@ export interface ActPorts {
   readonly metrics: GpuInstanceMetrics;
   readonly showEvent: (note: EventNote) => void;
   readonly wrote: (object: GpuInstance) => void;
-  /** This login's service has no start. */
-  readonly noteWithoutStart: () => void;
 }
 
 /** An action, what it was decided on, and the proof that it stands on the object. */

@@ -243,13 +243,12 @@ export class Pass {
   }
 
   #actPorts(): ActPorts {
-    const { log, instanceMetrics, withoutStart } = this.#ports;
+    const { log, instanceMetrics } = this.#ports;
     return {
       ...this.#recordPorts(),
       log,
       metrics: instanceMetrics,
       showEvent: (note) => this.#showEvent(note),
-      noteWithoutStart: () => this.#session && withoutStart.add(this.#session.uid),
     };
   }
 
