@@ -1,7 +1,7 @@
 import { catalog } from '../../src/cli/catalog.ts';
 import type { CatalogEntry, CatalogGroup } from '../../src/cli/catalog-entry.ts';
 import type { Command, CommandOption, OptionSet } from '../../src/cli/command.ts';
-import { optionsOf, sharedOptions } from '../../src/cli/option-sets.ts';
+import { optionsOf, sharedOptions } from '../../src/cli/options/option-sets.ts';
 import type { Artifact } from './artifact.ts';
 
 const SETS: Readonly<Record<OptionSet, string>> = {

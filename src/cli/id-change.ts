@@ -1,8 +1,8 @@
 import type { MarketplaceClient } from '../marketplace/client.ts';
 import type { Command } from './command.ts';
-import { withMarketplace } from './marketplace-session.ts';
-import { parseIds } from './option-values.ts';
-import { createOutput } from './output.ts';
+import { parseIds } from './options/option-values.ts';
+import { createOutput } from './output/output.ts';
+import { withMarketplace } from './sessions/marketplace-session.ts';
 
 /** A change of things that are named by ids alone. */
 export interface IdChange {

@@ -1,6 +1,6 @@
 import type { CatalogEntry } from './catalog-entry.ts';
 import type { CommandOption } from './command.ts';
-import { GLOBAL_OPTIONS } from './option-sets.ts';
+import { GLOBAL_OPTIONS } from './options/option-sets.ts';
 
 /** What the words of a command line name. `rest` is everything that is not the command's name. */
 export type Located =

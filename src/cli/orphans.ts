@@ -5,7 +5,7 @@ import { defaultConstants } from '../ownership/constants.ts';
 import type { Identity } from '../ownership/identity.ts';
 import type { Login } from '../ownership/login.ts';
 import { type Ownership, whose } from '../ownership/ours.ts';
-import { inDollars, timeText } from './amounts.ts';
+import { inDollars, timeText } from './output/amounts.ts';
 
 /** A machine that carries an operator's label and that no object of this cluster claims. */
 export interface OrphanRow {

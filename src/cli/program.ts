@@ -1,6 +1,6 @@
 import type { CatalogGroup } from './catalog-entry.ts';
 import type { CommandContext } from './command.ts';
-import { EXIT, Interrupted, usageError } from './command-error.ts';
+import { EXIT, Interrupted, usageError } from './failures/command-error.ts';
 import { groupHelp, nearestCommand, rootHelp } from './help.ts';
 import { type Located, locate } from './locate.ts';
 
@@ -48,7 +48,7 @@ export async function runToEnd(
   try {
     return await runProgram(program, args, context);
   } catch (error) {
-    const { describeFailure, describeInterruption } = await import('./describe-failure.ts');
+    const { describeFailure, describeInterruption } = await import('./failures/describe-failure.ts');
     const { reason } = context.signal;
     const interrupted = [reason, error].find((thrown) => thrown instanceof Interrupted);
     const { lines, exitCode } = interrupted

@@ -1,8 +1,8 @@
 import { CommanderError, Option, Command as Parser } from 'commander';
 import type { Command, CommandContext, CommandOption } from './command.ts';
-import { EXIT } from './command-error.ts';
+import { EXIT } from './failures/command-error.ts';
 import { respell } from './locate.ts';
-import { optionsOf } from './option-sets.ts';
+import { optionsOf } from './options/option-sets.ts';
 
 /** Where a command runs and under which name people called it. */
 export interface RunOptions {

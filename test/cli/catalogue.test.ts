@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { catalog } from '../../src/cli/catalog.ts';
 import { locate, spellings } from '../../src/cli/locate.ts';
-import { optionsOf } from '../../src/cli/option-sets.ts';
+import { optionsOf } from '../../src/cli/options/option-sets.ts';
 import { runCommand } from '../../src/cli/run-command.ts';
 import { codeBlocks } from '../docs/code-blocks.ts';
 import { commandLine } from './command-line.ts';

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { API_VERSION, endpointGroupResource } from '../../src/api/v1alpha1/names.ts';
-import { Interrupted } from '../../src/cli/command-error.ts';
+import { Interrupted } from '../../src/cli/failures/command-error.ts';
 import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
 import { until } from '../builders/until.ts';
 import {

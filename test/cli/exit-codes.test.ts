@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { Interrupted } from '../../src/cli/command-error.ts';
+import { Interrupted } from '../../src/cli/failures/command-error.ts';
 import { ledger } from '../../src/simulator/world/ledger.ts';
 import { type MarketplaceBench, marketplaceBench } from './marketplace.ts';
 

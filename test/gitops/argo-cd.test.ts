@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import * as z from 'zod';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { definitions } from '../../src/api/v1alpha1/definitions.ts';
-import { progressOf } from '../../src/cli/kstatus.ts';
+import { progressOf } from '../../src/cli/objects/kstatus.ts';
 import { runLua } from './lua.ts';
 
 const FOLDER = join(REPOSITORY, 'deploy/gitops/argo-cd/resource_customizations/gpurental.dev');

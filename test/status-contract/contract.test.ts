@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { conditionHolds, progressOf } from '../../src/cli/kstatus.ts';
+import { conditionHolds, progressOf } from '../../src/cli/objects/kstatus.ts';
 import { brokenRules } from './contract.ts';
 import type { RecordedVersion } from './version-recorder.ts';
 

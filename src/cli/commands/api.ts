@@ -4,12 +4,12 @@ import { parseBaseUrl } from '../../marketplace/base-url.ts';
 import { withDeadline } from '../../marketplace/deadline.ts';
 import { readBody } from '../../marketplace/read-body.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { EXIT, failed, usageError } from '../command-error.ts';
-import { type MarketplaceSession, withMarketplace } from '../marketplace-session.ts';
-import { switchOption, textOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
-import { printable } from '../printable.ts';
-import { readTextFile } from '../secret-input.ts';
+import { EXIT, failed, usageError } from '../failures/command-error.ts';
+import { switchOption, textOption } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { printable } from '../output/printable.ts';
+import { readTextFile } from '../secrets/secret-input.ts';
+import { type MarketplaceSession, withMarketplace } from '../sessions/marketplace-session.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'];
 const DEADLINE_MS = 60_000;

@@ -1,8 +1,8 @@
 import type { Command } from '../command.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { parseId } from '../option-values.ts';
-import { createOutput } from '../output.ts';
-import { readTextFile } from '../secret-input.ts';
+import { parseId } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { readTextFile } from '../secrets/secret-input.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** Adds a public key to a container that runs. */
 export const attachSshKey: Command = {

@@ -1,9 +1,9 @@
 import { formatTime } from '../../lib/rfc3339.ts';
-import { changeAvoidList, parseAvoidTarget } from '../avoid.ts';
-import { withCluster } from '../cluster-session.ts';
 import type { Command } from '../command.ts';
-import { parseTime, textOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
+import { changeAvoidList, parseAvoidTarget } from '../objects/avoid.ts';
+import { parseTime, textOption } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { withCluster } from '../sessions/cluster-session.ts';
 
 /** Keeps a machine or host from being rented for a while. */
 export const avoidAdd: Command = {

@@ -1,9 +1,9 @@
-import { changeAvoidList, parseAvoidTarget } from '../avoid.ts';
-import { withCluster } from '../cluster-session.ts';
 import type { Command } from '../command.ts';
-import { usageError } from '../command-error.ts';
-import { switchOption, textOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
+import { usageError } from '../failures/command-error.ts';
+import { changeAvoidList, parseAvoidTarget } from '../objects/avoid.ts';
+import { switchOption, textOption } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { withCluster } from '../sessions/cluster-session.ts';
 
 /** Lets a machine or host be rented again. */
 export const avoidClear: Command = {

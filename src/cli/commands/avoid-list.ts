@@ -1,11 +1,11 @@
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
-import { ageText } from '../amounts.ts';
-import { type AvoidEntry, accountNamed } from '../avoid.ts';
-import { listAccounts, listInstances } from '../cluster-objects.ts';
-import { type ClusterSession, withCluster } from '../cluster-session.ts';
 import type { Command } from '../command.ts';
-import { textOption } from '../option-values.ts';
-import { createOutput, type View } from '../output.ts';
+import { type AvoidEntry, accountNamed } from '../objects/avoid.ts';
+import { listAccounts, listInstances } from '../objects/cluster-objects.ts';
+import { textOption } from '../options/option-values.ts';
+import { ageText } from '../output/amounts.ts';
+import { createOutput, type View } from '../output/output.ts';
+import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
 interface AvoidRow {
   readonly by: string;

@@ -1,8 +1,8 @@
-import { exactDollars, parseAmount } from '../amounts.ts';
 import type { Command } from '../command.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { parseId } from '../option-values.ts';
-import { createOutput } from '../output.ts';
+import { parseId } from '../options/option-values.ts';
+import { exactDollars, parseAmount } from '../output/amounts.ts';
+import { createOutput } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** Raises or lowers the bid of an interruptible machine. */
 export const changeBid: Command = {

@@ -1,10 +1,10 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Command } from '../command.ts';
-import { failed } from '../command-error.ts';
 import { completionScript, installHint, installPath, parseShell } from '../completion/scripts.ts';
-import { textOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
+import { failed } from '../failures/command-error.ts';
+import { textOption } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
 
 /** Writes the script to where the shell finds it. */
 export const completionInstall: Command = {

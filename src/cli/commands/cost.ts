@@ -2,12 +2,12 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { endpointGroupResource, gpuInstanceResource, labels } from '../../api/v1alpha1/names.ts';
 import { totalCost } from '../../controllers/gpu-instance/cost.ts';
 import { parseDollars } from '../../lib/money.ts';
-import { dollarText, inDollars } from '../amounts.ts';
-import { getObject, listInstances } from '../cluster-objects.ts';
-import { type ClusterSession, withCluster } from '../cluster-session.ts';
 import type { Command } from '../command.ts';
-import { parseObject } from '../object-name.ts';
-import { createOutput, type View } from '../output.ts';
+import { getObject, listInstances } from '../objects/cluster-objects.ts';
+import { parseObject } from '../objects/object-name.ts';
+import { dollarText, inDollars } from '../output/amounts.ts';
+import { createOutput, type View } from '../output/output.ts';
+import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
 interface CostRow {
   readonly namespace: string;

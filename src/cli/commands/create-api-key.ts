@@ -1,11 +1,11 @@
 import type { KeyPermissions } from '../../marketplace/api-keys.ts';
 import type { Command, CommandContext, OptionValues } from '../command.ts';
-import { usageError } from '../command-error.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { listOption, textOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
-import { reserveSecretFile } from '../secret-file.ts';
-import { readTextFile } from '../secret-input.ts';
+import { usageError } from '../failures/command-error.ts';
+import { listOption, textOption } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { reserveSecretFile } from '../secrets/secret-file.ts';
+import { readTextFile } from '../secrets/secret-input.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** What the operator needs: search and rent, watch and change machines, read the user. */
 const FOR_OPERATOR = ['misc', 'user_read', 'instance_read', 'instance_write'];

@@ -1,7 +1,7 @@
 import type { Command } from '../command.ts';
-import { endpointOptionList, endpointOptions } from '../endpoint-flags.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { createOutput } from '../output.ts';
+import { endpointOptionList, endpointOptions } from '../options/endpoint-flags.ts';
+import { createOutput } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** Creates an endpoint group that the marketplace itself scales (specification 4.9). */
 export const createEndpoint: Command = {

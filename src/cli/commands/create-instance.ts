@@ -4,14 +4,14 @@ import { MarketplaceError } from '../../marketplace/errors.ts';
 import type { RentAnswer, RentRequest } from '../../marketplace/instances.ts';
 import { allInstances } from '../all-instances.ts';
 import type { Command } from '../command.ts';
-import { CommandError, EXIT } from '../command-error.ts';
-import { tellFailure } from '../describe-failure.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { parseId, requestTimeout, textOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
-import { createProgress } from '../progress.ts';
-import { RENT_OPTIONS, rentRequest } from '../rent-options.ts';
-import { reserveSecretFile } from '../secret-file.ts';
+import { CommandError, EXIT } from '../failures/command-error.ts';
+import { tellFailure } from '../failures/describe-failure.ts';
+import { parseId, requestTimeout, textOption } from '../options/option-values.ts';
+import { RENT_OPTIONS, rentRequest } from '../options/rent-options.ts';
+import { createOutput } from '../output/output.ts';
+import { createProgress } from '../output/progress.ts';
+import { reserveSecretFile } from '../secrets/secret-file.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** The service answers a rent late where it has much to do. */
 const RENT_DEADLINE_MS = 60_000;

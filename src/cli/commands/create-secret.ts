@@ -1,4 +1,4 @@
-import { secretChangeCommand } from '../secret-change.ts';
+import { secretChangeCommand } from '../secrets/secret-change.ts';
 
 /** Sets a variable in every container that the account rents from now on. */
 export const createSecret = secretChangeCommand({

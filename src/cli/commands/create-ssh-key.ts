@@ -1,8 +1,8 @@
 import type { Command } from '../command.ts';
-import { usageError } from '../command-error.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { createOutput } from '../output.ts';
-import { readTextFile } from '../secret-input.ts';
+import { usageError } from '../failures/command-error.ts';
+import { createOutput } from '../output/output.ts';
+import { readTextFile } from '../secrets/secret-input.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 const PUBLIC_KEY = /^(ssh-|ecdsa-|sk-)[a-z0-9@.-]+ [A-Za-z0-9+/=]+( .*)?$/;
 

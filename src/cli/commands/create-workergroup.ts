@@ -1,8 +1,8 @@
 import type { Command } from '../command.ts';
-import { usageError } from '../command-error.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { createOutput } from '../output.ts';
-import { WORKER_GROUP_OPTIONS, workerGroupOptions } from '../worker-group-flags.ts';
+import { usageError } from '../failures/command-error.ts';
+import { WORKER_GROUP_OPTIONS, workerGroupOptions } from '../options/worker-group-flags.ts';
+import { createOutput } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** Creates a worker group in an endpoint group of the marketplace. */
 export const createWorkergroup: Command = {

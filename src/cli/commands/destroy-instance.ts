@@ -1,12 +1,12 @@
 import type { Instance } from '../../marketplace/instances.ts';
 import { allInstances } from '../all-instances.ts';
-import { dollarText, inDollars } from '../amounts.ts';
 import type { Command, CommandInput } from '../command.ts';
-import { failed, notFound } from '../command-error.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { parseIds, switchOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
-import { confirm } from '../prompt.ts';
+import { failed, notFound } from '../failures/command-error.ts';
+import { parseIds, switchOption } from '../options/option-values.ts';
+import { dollarText, inDollars } from '../output/amounts.ts';
+import { createOutput } from '../output/output.ts';
+import { confirm } from '../secrets/prompt.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 const OPERATOR_LABEL = /^gpurental1(-retained)?:/;
 

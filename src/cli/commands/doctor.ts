@@ -1,17 +1,21 @@
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
-import { accountTarget } from '../account-access.ts';
-import { counted } from '../amounts.ts';
-import { listAccounts } from '../cluster-objects.ts';
-import { type ClusterSession, withCluster } from '../cluster-session.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { EXIT } from '../command-error.ts';
-import { tellFailure } from '../describe-failure.ts';
 import { type Check, type CheckLine, type Finding, runChecks, wrong } from '../doctor/check.ts';
 import { clockFinding } from '../doctor/clock.ts';
-import { type MarketplaceSession, type SessionTarget, withMarketplaceAt } from '../marketplace-session.ts';
-import { createOutput } from '../output.ts';
-import { createPaint, type Paint } from '../paint.ts';
-import { printable } from '../printable.ts';
+import { EXIT } from '../failures/command-error.ts';
+import { tellFailure } from '../failures/describe-failure.ts';
+import { listAccounts } from '../objects/cluster-objects.ts';
+import { counted } from '../output/amounts.ts';
+import { createOutput } from '../output/output.ts';
+import { createPaint, type Paint } from '../output/paint.ts';
+import { printable } from '../output/printable.ts';
+import { accountTarget } from '../sessions/account-access.ts';
+import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
+import {
+  type MarketplaceSession,
+  type SessionTarget,
+  withMarketplaceAt,
+} from '../sessions/marketplace-session.ts';
 
 /** Looks at everything that has to be right, and says how to mend what is not. */
 export const doctorCommand: Command = {

@@ -1,15 +1,15 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { endpointGroupResource, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
-import { accountTarget } from '../account-access.ts';
 import { allInstances } from '../all-instances.ts';
-import { accountOf, getObject, listInstances } from '../cluster-objects.ts';
-import { type ClusterSession, withCluster } from '../cluster-session.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { requireIdentity } from '../identity-secret.ts';
-import { type MarketplaceSession, withMarketplaceAt } from '../marketplace-session.ts';
-import { parseObject } from '../object-name.ts';
-import { createOutput } from '../output.ts';
+import { accountOf, getObject, listInstances } from '../objects/cluster-objects.ts';
+import { requireIdentity } from '../objects/identity-secret.ts';
+import { parseObject } from '../objects/object-name.ts';
+import { createOutput } from '../output/output.ts';
+import { accountTarget } from '../sessions/account-access.ts';
+import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
+import { type MarketplaceSession, withMarketplaceAt } from '../sessions/marketplace-session.ts';
 
 /** Runs the operator's own decision on an object, and tells the rule that fired. */
 export const explainCommand: Command = {

@@ -1,8 +1,8 @@
 import type { Command } from '../command.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { parseId, textOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
-import { reserveSecretFile } from '../secret-file.ts';
+import { parseId, textOption } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { reserveSecretFile } from '../secrets/secret-file.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 import { endpointRow, endpointView } from '../views/groups.ts';
 
 /** Shows one endpoint group. */

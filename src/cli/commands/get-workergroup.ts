@@ -1,8 +1,8 @@
 import type { Command } from '../command.ts';
-import { notFound } from '../command-error.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { parseId } from '../option-values.ts';
-import { createOutput } from '../output.ts';
+import { notFound } from '../failures/command-error.ts';
+import { parseId } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 import { workerGroupView } from '../views/groups.ts';
 
 /** Shows one worker group; the service can only list them. */

@@ -2,12 +2,12 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import { known } from '../../controllers/gpu-instance/known-fields.ts';
 import type { Instance } from '../../marketplace/instances.ts';
-import { withCluster } from '../cluster-session.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { failed, notFound } from '../command-error.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { parseId, switchOption, textOption } from '../option-values.ts';
-import { createOutput, yamlOf } from '../output.ts';
+import { failed, notFound } from '../failures/command-error.ts';
+import { parseId, switchOption, textOption } from '../options/option-values.ts';
+import { createOutput, yamlOf } from '../output/output.ts';
+import { withCluster } from '../sessions/cluster-session.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** Writes the manifest that takes a running machine over. */
 export const importCommand: Command = {

@@ -1,8 +1,8 @@
 import { allInstances } from '../all-instances.ts';
 import type { Command } from '../command.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { textOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
+import { textOption } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 import { instanceRow, instanceView } from '../views/instances.ts';
 
 /** Shows every rented machine of the login. */

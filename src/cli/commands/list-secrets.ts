@@ -1,6 +1,6 @@
 import type { Command } from '../command.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { createOutput, type View } from '../output.ts';
+import { createOutput, type View } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 interface SecretRow {
   readonly name: string;

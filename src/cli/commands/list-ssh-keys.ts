@@ -1,6 +1,6 @@
 import type { Command } from '../command.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { createOutput } from '../output.ts';
+import { createOutput } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 import { sshKeyView } from '../views/account.ts';
 
 /** Shows the SSH keys of the account. */

@@ -1,7 +1,7 @@
 import type { Command } from '../command.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { textOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
+import { textOption } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 import { volumeRow, volumeView } from '../views/volumes.ts';
 
 /** Shows the volumes that the login rents. */

@@ -4,16 +4,20 @@ import { sleep, systemClock } from '../../lib/clock.ts';
 import type { Transport } from '../../lib/transport.ts';
 import type { LogQuery } from '../../marketplace/instances.ts';
 import { readBody } from '../../marketplace/read-body.ts';
-import { accountTarget } from '../account-access.ts';
-import { accountOf, getObject } from '../cluster-objects.ts';
-import { withCluster } from '../cluster-session.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { failed, timedOut, usageError } from '../command-error.ts';
-import { type MarketplaceSession, type SessionTarget, withMarketplaceAt } from '../marketplace-session.ts';
-import { parseTarget } from '../object-name.ts';
-import { numberOption, switchOption, textOption } from '../option-values.ts';
-import { printable } from '../printable.ts';
-import { createProgress } from '../progress.ts';
+import { failed, timedOut, usageError } from '../failures/command-error.ts';
+import { accountOf, getObject } from '../objects/cluster-objects.ts';
+import { parseTarget } from '../objects/object-name.ts';
+import { numberOption, switchOption, textOption } from '../options/option-values.ts';
+import { printable } from '../output/printable.ts';
+import { createProgress } from '../output/progress.ts';
+import { accountTarget } from '../sessions/account-access.ts';
+import { withCluster } from '../sessions/cluster-session.ts';
+import {
+  type MarketplaceSession,
+  type SessionTarget,
+  withMarketplaceAt,
+} from '../sessions/marketplace-session.ts';
 
 /** As often and as long as the service's own clients look for the text (it is made while they wait). */
 const LOOK_EVERY_MS = 300;

@@ -1,9 +1,9 @@
-import { dollarsOption } from '../amounts.ts';
 import type { Command } from '../command.ts';
-import { usageError } from '../command-error.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { listOption, numberOption, parseIds, textOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
+import { usageError } from '../failures/command-error.ts';
+import { listOption, numberOption, parseIds, textOption } from '../options/option-values.ts';
+import { dollarsOption } from '../output/amounts.ts';
+import { createOutput } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** For hosts: puts disk up for rent. */
 export const offerVolume: Command = {

@@ -2,17 +2,17 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import type { Identity } from '../../ownership/identity.ts';
-import { accountTarget } from '../account-access.ts';
 import { allInstances } from '../all-instances.ts';
-import { ageText, dollarText } from '../amounts.ts';
-import { getObject, listAccounts, listInstances } from '../cluster-objects.ts';
-import { type ClusterSession, withCluster } from '../cluster-session.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { requireIdentity } from '../identity-secret.ts';
-import { withMarketplaceAt } from '../marketplace-session.ts';
-import { parseObject } from '../object-name.ts';
+import { getObject, listAccounts, listInstances } from '../objects/cluster-objects.ts';
+import { requireIdentity } from '../objects/identity-secret.ts';
+import { parseObject } from '../objects/object-name.ts';
 import { findOrphans, type OrphanRow } from '../orphans.ts';
-import { createOutput, type View } from '../output.ts';
+import { ageText, dollarText } from '../output/amounts.ts';
+import { createOutput, type View } from '../output/output.ts';
+import { accountTarget } from '../sessions/account-access.ts';
+import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
+import { withMarketplaceAt } from '../sessions/marketplace-session.ts';
 
 const view = (now: number): View<OrphanRow> => ({
   kind: 'orphan',

@@ -1,4 +1,4 @@
-import { pausingCommand } from '../pausing.ts';
+import { pausingCommand } from '../objects/pausing.ts';
 
 /** Stops renting and replacing; what runs goes on running and billing. */
 export const pauseCommand = pausingCommand({

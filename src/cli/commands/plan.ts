@@ -1,18 +1,18 @@
 import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
-import { dollarText } from '../amounts.ts';
-import { type ClusterSession, withCluster } from '../cluster-session.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { EXIT, usageError } from '../command-error.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { listOption, numberOption, switchOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
+import { EXIT, usageError } from '../failures/command-error.ts';
+import { listOption, numberOption, switchOption } from '../options/option-values.ts';
+import { dollarText } from '../output/amounts.ts';
+import { createOutput } from '../output/output.ts';
+import { createProgress, type Progress } from '../output/progress.ts';
+import { formatTable } from '../output/table.ts';
 import { type AccountView, accountView, withoutAccount } from '../plan/account-view.ts';
 import type { Alternative, Candidate } from '../plan/candidates.ts';
 import { type PlannedObject, plannedObjects } from '../plan/manifests.ts';
-import { createProgress, type Progress } from '../progress.ts';
-import { readTextFile } from '../secret-input.ts';
-import { formatTable } from '../table.ts';
+import { readTextFile } from '../secrets/secret-input.ts';
+import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** Tells what a manifest would rent and cost, before anything is spent. */
 export const planCommand: Command = {

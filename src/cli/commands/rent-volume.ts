@@ -1,9 +1,9 @@
 import { MarketplaceError } from '../../marketplace/errors.ts';
 import type { Command } from '../command.ts';
-import { failed } from '../command-error.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { numberOption, parseId, textOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
+import { failed } from '../failures/command-error.ts';
+import { numberOption, parseId, textOption } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** Rents a part of a volume listing; sent once and never repeated. */
 export const rentVolume: Command = {

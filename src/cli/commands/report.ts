@@ -5,17 +5,17 @@ import {
   marketplaceAccountResource,
 } from '../../api/v1alpha1/names.ts';
 import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
-import { counted } from '../amounts.ts';
-import { type ClusterSession, withCluster } from '../cluster-session.ts';
 import type { Command } from '../command.ts';
-import { usageError } from '../command-error.ts';
-import { describeFailure } from '../describe-failure.ts';
 import { runChecks } from '../doctor/check.ts';
-import { textOption } from '../option-values.ts';
-import { createOutput, yamlOf } from '../output.ts';
-import { createProgress } from '../progress.ts';
-import { type BundleFile, writeArchive, writeFolder } from '../report-bundle.ts';
-import { redactObject } from '../report-redaction.ts';
+import { usageError } from '../failures/command-error.ts';
+import { describeFailure } from '../failures/describe-failure.ts';
+import { textOption } from '../options/option-values.ts';
+import { counted } from '../output/amounts.ts';
+import { createOutput, yamlOf } from '../output/output.ts';
+import { createProgress } from '../output/progress.ts';
+import { type BundleFile, writeArchive, writeFolder } from '../report/report-bundle.ts';
+import { redactObject } from '../report/report-redaction.ts';
+import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
 /** What a report holds, beside the doctor's lines. Never a Secret. */
 const KINDS: readonly (Resource & { readonly folder: string })[] = [

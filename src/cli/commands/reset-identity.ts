@@ -1,11 +1,11 @@
 import { secretResource } from '../../accounts/login/key-secret.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { IDENTITY_SECRET, identityToData, newIdentity, scopeOf } from '../../ownership/identity.ts';
-import { withCluster } from '../cluster-session.ts';
 import type { Command } from '../command.ts';
-import { failed, usageError } from '../command-error.ts';
-import { listOption, switchOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
+import { failed, usageError } from '../failures/command-error.ts';
+import { listOption, switchOption } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { withCluster } from '../sessions/cluster-session.ts';
 
 /** Gives an installation whose identity is lost a new one, knowingly. */
 export const resetIdentity: Command = {
@@ -32,7 +32,7 @@ export const resetIdentity: Command = {
       );
     }
     const place = await withCluster(input, context, async (cluster) => {
-      const { readIdentity } = await import('../identity-secret.ts');
+      const { readIdentity } = await import('../objects/identity-secret.ts');
       const reading = await readIdentity(cluster);
       if (reading.type === 'identity' && !switchOption(input.options, '--force')) {
         throw failed(

@@ -1,4 +1,4 @@
-import { pausingCommand } from '../pausing.ts';
+import { pausingCommand } from '../objects/pausing.ts';
 
 /** Ends a pause. */
 export const resumeCommand = pausingCommand({

@@ -1,8 +1,8 @@
 import type { Command } from '../command.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { pricingOf, SEARCH_OPTIONS, searchWords } from '../offer-query.ts';
-import { numberOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
+import { pricingOf, SEARCH_OPTIONS, searchWords } from '../options/offer-query.ts';
+import { numberOption } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 import { offerRow, offerView } from '../views/offers.ts';
 
 /** Finds machines for rent. */

@@ -1,9 +1,9 @@
 import type { OfferFilter } from '../../marketplace/offers.ts';
 import type { Command } from '../command.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { SEARCH_OPTIONS, searchWords } from '../offer-query.ts';
-import { numberOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
+import { SEARCH_OPTIONS, searchWords } from '../options/offer-query.ts';
+import { numberOption } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 import { volumeOfferRow, volumeOfferView } from '../views/volumes.ts';
 
 /** What public clients ask for unless told otherwise. */

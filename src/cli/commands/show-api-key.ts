@@ -1,7 +1,7 @@
 import type { Command } from '../command.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { parseId } from '../option-values.ts';
-import { createOutput } from '../output.ts';
+import { parseId } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 import { apiKeyView } from '../views/account.ts';
 
 /** Shows one API key, without its secret. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, describe, expect, test } from 'vitest';
-import { describeFailure } from '../describe-failure.ts';
+import { describeFailure } from '../failures/describe-failure.ts';
 import { runCommand } from '../run-command.ts';
 import { simulateEpg } from './simulate-epg.ts';
 

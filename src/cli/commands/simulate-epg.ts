@@ -2,10 +2,10 @@ import { setImmediate } from 'node:timers/promises';
 import type { Tick } from '../../controllers/endpoint-group/what-if/outcome.ts';
 import type { Outcome, WhatIf } from '../../controllers/endpoint-group/what-if/replay.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { usageError } from '../command-error.ts';
-import { textOption } from '../option-values.ts';
-import { readTextFile } from '../secret-input.ts';
-import { formatTable } from '../table.ts';
+import { usageError } from '../failures/command-error.ts';
+import { textOption } from '../options/option-values.ts';
+import { formatTable } from '../output/table.ts';
+import { readTextFile } from '../secrets/secret-input.ts';
 
 /** Replays a load through the operator's own scaling rules: what would these settings have done, and cost? */
 export const simulateEpg: Command = {

@@ -2,8 +2,8 @@ import type { Profile } from '../../simulator/calls/route.ts';
 import { createSimulator, type SimulatorOptions } from '../../simulator/simulator.ts';
 import type { WorldFile } from '../../simulator/world/world-file.ts';
 import type { Command, CommandContext, OptionValues } from '../command.ts';
-import { failed, usageError } from '../command-error.ts';
-import { numberOption, switchOption, textOption } from '../option-values.ts';
+import { failed, usageError } from '../failures/command-error.ts';
+import { numberOption, switchOption, textOption } from '../options/option-values.ts';
 
 /** Flags of `gpu-rent simulator`, parsed. */
 export interface SimulatorFlags {

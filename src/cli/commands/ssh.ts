@@ -1,13 +1,13 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
-import { getObject } from '../cluster-objects.ts';
-import { withCluster } from '../cluster-session.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { failed, notFound, usageError } from '../command-error.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { parseTarget } from '../object-name.ts';
-import { switchOption, textOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
+import { failed, notFound, usageError } from '../failures/command-error.ts';
+import { getObject } from '../objects/cluster-objects.ts';
+import { parseTarget } from '../objects/object-name.ts';
+import { switchOption, textOption } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { withCluster } from '../sessions/cluster-session.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** Opens a shell on a machine. */
 export const sshCommand: Command = {

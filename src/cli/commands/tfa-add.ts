@@ -1,8 +1,8 @@
 import type { Secret } from '../../lib/secret.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { usageError } from '../command-error.ts';
-import { withMarketplace } from '../marketplace-session.ts';
+import { usageError } from '../failures/command-error.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 import { authorizeAddition } from '../tfa/authorization.ts';
 import { namedCodesFile, SAVE_CODES_OPTION } from '../tfa/backup-codes.ts';
 import { confirmRequest, labelOption, reportConfirmation } from '../tfa/confirmation.ts';

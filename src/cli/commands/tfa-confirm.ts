@@ -1,6 +1,6 @@
 import type { Command } from '../command.ts';
-import { usageError } from '../command-error.ts';
-import { withMarketplace } from '../marketplace-session.ts';
+import { usageError } from '../failures/command-error.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 import { namedCodesFile, SAVE_CODES_OPTION } from '../tfa/backup-codes.ts';
 import { confirmRequest, reportConfirmation } from '../tfa/confirmation.ts';
 import { challengeSecret, codeOf } from '../tfa/verification.ts';

@@ -1,8 +1,8 @@
 import type { Command, CommandInput } from '../command.ts';
-import { usageError } from '../command-error.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { parseId } from '../option-values.ts';
-import { createOutput } from '../output.ts';
+import { usageError } from '../failures/command-error.ts';
+import { parseId } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 import { VERIFICATION_OPTIONS, type Verification, verification } from '../tfa/verification.ts';
 
 /** Removes a method; with the last one the second factor is off. */

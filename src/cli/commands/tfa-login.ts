@@ -1,10 +1,10 @@
-import { sessionKeyPath } from '../api-key.ts';
 import type { Command } from '../command.ts';
-import { failed } from '../command-error.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { switchOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
-import { replaceSecret } from '../secret-file.ts';
+import { failed } from '../failures/command-error.ts';
+import { switchOption } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { sessionKeyPath } from '../secrets/api-key.ts';
+import { replaceSecret } from '../secrets/secret-file.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 import { VERIFICATION_OPTIONS, verification } from '../tfa/verification.ts';
 
 /** Completes a login with the second factor; later commands use the session. */

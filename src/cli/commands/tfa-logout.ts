@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
-import { sessionKeyPath } from '../api-key.ts';
 import type { Command } from '../command.ts';
-import { createOutput } from '../output.ts';
+import { createOutput } from '../output/output.ts';
+import { sessionKeyPath } from '../secrets/api-key.ts';
 
 /** Forgets the session of a login with the second factor. */
 export const tfaLogout: Command = {

@@ -1,6 +1,6 @@
 import type { Command } from '../command.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { createOutput } from '../output.ts';
+import { createOutput } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 import { keepBackupCodes, keptCodesText, namedCodesFile, SAVE_CODES_OPTION } from '../tfa/backup-codes.ts';
 import { VERIFICATION_OPTIONS, verification } from '../tfa/verification.ts';
 

@@ -1,8 +1,8 @@
 import type { Command } from '../command.ts';
-import { usageError } from '../command-error.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { textOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
+import { usageError } from '../failures/command-error.ts';
+import { textOption } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 import { challengeSecret, methodIdOf } from '../tfa/verification.ts';
 
 /** Sends a code by email or SMS; the secret that comes back goes with the code. */

@@ -1,6 +1,6 @@
 import type { Command } from '../command.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { createOutput } from '../output.ts';
+import { createOutput } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 import { methodRow, methodView, statusLine, statusRow } from '../views/tfa.ts';
 
 /** Shows what is set up for the second factor. */

@@ -1,8 +1,8 @@
 import type { Command } from '../command.ts';
-import { usageError } from '../command-error.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { parseId, switchOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
+import { usageError } from '../failures/command-error.ts';
+import { parseId, switchOption } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 import { labelOption } from '../tfa/confirmation.ts';
 import { methodRow, methodView } from '../views/tfa.ts';
 

@@ -1,9 +1,9 @@
 import type { Command } from '../command.ts';
-import { usageError } from '../command-error.ts';
-import { ENDPOINT_STATE, endpointOptionList, endpointOptions } from '../endpoint-flags.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { parseId } from '../option-values.ts';
-import { createOutput } from '../output.ts';
+import { usageError } from '../failures/command-error.ts';
+import { ENDPOINT_STATE, endpointOptionList, endpointOptions } from '../options/endpoint-flags.ts';
+import { parseId } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** Changes an endpoint group; what is not given stays. */
 export const updateEndpoint: Command = {

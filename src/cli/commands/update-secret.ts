@@ -1,4 +1,4 @@
-import { secretChangeCommand } from '../secret-change.ts';
+import { secretChangeCommand } from '../secrets/secret-change.ts';
 
 /** Gives a variable of the account another value. */
 export const updateSecret = secretChangeCommand({

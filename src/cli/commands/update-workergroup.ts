@@ -1,9 +1,9 @@
 import type { Command } from '../command.ts';
-import { usageError } from '../command-error.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { parseId } from '../option-values.ts';
-import { createOutput } from '../output.ts';
-import { WORKER_GROUP_OPTIONS, workerGroupOptions } from '../worker-group-flags.ts';
+import { usageError } from '../failures/command-error.ts';
+import { parseId } from '../options/option-values.ts';
+import { WORKER_GROUP_OPTIONS, workerGroupOptions } from '../options/worker-group-flags.ts';
+import { createOutput } from '../output/output.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** Changes a worker group; what is not given stays. */
 export const updateWorkergroup: Command = {

@@ -1,6 +1,6 @@
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { Command } from '../command.ts';
-import { createOutput } from '../output.ts';
+import { createOutput } from '../output/output.ts';
 
 /** Shows which version this is. */
 export const versionCommand: Command = {

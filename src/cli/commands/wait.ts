@@ -1,16 +1,16 @@
 import { sleep, systemClock } from '../../lib/clock.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
-import { ageText } from '../amounts.ts';
-import { absent } from '../cluster-objects.ts';
-import { withCluster } from '../cluster-session.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { failed, timedOut, usageError } from '../command-error.ts';
-import { conditionHolds, type Judged, type Progress, progressOf } from '../kstatus.ts';
-import { parseObject, shownName } from '../object-name.ts';
-import { parseTime, textOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
-import { createProgress } from '../progress.ts';
+import { failed, timedOut, usageError } from '../failures/command-error.ts';
+import { absent } from '../objects/cluster-objects.ts';
+import { conditionHolds, type Judged, type Progress, progressOf } from '../objects/kstatus.ts';
+import { parseObject, shownName } from '../objects/object-name.ts';
+import { parseTime, textOption } from '../options/option-values.ts';
+import { ageText } from '../output/amounts.ts';
+import { createOutput } from '../output/output.ts';
+import { createProgress } from '../output/progress.ts';
+import { withCluster } from '../sessions/cluster-session.ts';
 
 const LOOK_EVERY_MS = 1_000;
 

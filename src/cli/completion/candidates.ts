@@ -5,10 +5,10 @@ import {
 } from '../../api/v1alpha1/names.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { allInstances } from '../all-instances.ts';
-import { withCluster } from '../cluster-session.ts';
 import type { Command, CommandArgument, CommandContext } from '../command.ts';
-import { withMarketplace } from '../marketplace-session.ts';
-import { shownName } from '../object-name.ts';
+import { shownName } from '../objects/object-name.ts';
+import { withCluster } from '../sessions/cluster-session.ts';
+import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 /** Something that can stand at the place of an argument. */
 export interface Candidate {

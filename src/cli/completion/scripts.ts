@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { CommandContext } from '../command.ts';
-import { usageError } from '../command-error.ts';
+import { usageError } from '../failures/command-error.ts';
 
 /** Shells, and kubectl, which asks a program of this name for the completions of its plugin. */
 export const SHELLS = ['bash', 'zsh', 'fish', 'powershell', 'kubectl'] as const;

@@ -4,8 +4,8 @@ import type { MarketplaceClient } from '../../marketplace/client.ts';
 import { MarketplaceError } from '../../marketplace/errors.ts';
 import type { User } from '../../marketplace/users.ts';
 import { allInstances } from '../all-instances.ts';
-import { counted, dollarText, inDollars } from '../amounts.ts';
-import type { ClusterSession } from '../cluster-session.ts';
+import { counted, dollarText, inDollars } from '../output/amounts.ts';
+import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { type Check, type Finding, ok, skipped, warning, wrong } from './check.ts';
 
 /** The account's object and the Secret it names. */

@@ -1,4 +1,4 @@
-import { tellFailure } from '../describe-failure.ts';
+import { tellFailure } from '../failures/describe-failure.ts';
 
 /** How a check ended. Everything but `ok` says what to do. */
 export type Finding =

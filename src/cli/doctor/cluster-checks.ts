@@ -4,8 +4,8 @@ import {
   marketplaceAccountResource,
 } from '../../api/v1alpha1/names.ts';
 import { readBody } from '../../marketplace/read-body.ts';
-import type { ClusterSession } from '../cluster-session.ts';
-import { GROUP_VERSION, INSTALL_DEFINITIONS, servedKinds } from '../served-kinds.ts';
+import { GROUP_VERSION, INSTALL_DEFINITIONS, servedKinds } from '../objects/served-kinds.ts';
+import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { type Check, type Finding, ok, warning, wrong } from './check.ts';
 import { clockFinding } from './clock.ts';
 import { operatorChecks } from './operator-checks.ts';

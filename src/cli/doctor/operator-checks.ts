@@ -1,9 +1,9 @@
 import { OPERATOR_NAME } from '../../api/v1alpha1/names.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
-import { ageText, counted } from '../amounts.ts';
-import type { ClusterSession } from '../cluster-session.ts';
-import { readIdentity } from '../identity-secret.ts';
+import { readIdentity } from '../objects/identity-secret.ts';
+import { ageText, counted } from '../output/amounts.ts';
+import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { type Check, type Finding, ok, skipped, warning, wrong } from './check.ts';
 
 /** Whether an operator leads, and whether it knows who it is. */

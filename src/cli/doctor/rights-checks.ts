@@ -2,7 +2,7 @@ import { clusterGrants, type Grant, ownGrants, watchedGrants } from '../../api/a
 import { GROUP, OPERATOR_NAME } from '../../api/v1alpha1/names.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
-import type { ClusterSession } from '../cluster-session.ts';
+import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { type Check, type Finding, ok, skipped, warning, wrong } from './check.ts';
 
 /** What the caller may do, and what the operator may. */

@@ -1,6 +1,6 @@
 import type { Stage } from '../../controllers/gpu-instance/stage.ts';
 import type { Action, Decision, Look } from '../../controllers/gpu-instance/types.ts';
-import { ageText, exactDollars } from '../amounts.ts';
+import { ageText, exactDollars } from '../output/amounts.ts';
 import type { Explained } from './decide-once.ts';
 
 /** The decision as data for machines. */

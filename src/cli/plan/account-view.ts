@@ -5,7 +5,7 @@ import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.
 import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import type { Exclusions } from '../../controllers/gpu-instance/choose-offer.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
-import type { ClusterSession } from '../cluster-session.ts';
+import type { ClusterSession } from '../sessions/cluster-session.ts';
 
 /** What of an account narrows the choice. */
 export interface AccountView {

@@ -9,7 +9,7 @@ import {
 import { offerChecks } from '../../controllers/gpu-instance/offer-checks.ts';
 import { totalPrice } from '../../controllers/gpu-instance/offer-price.ts';
 import type { Offer } from '../../marketplace/offers.ts';
-import { inDollars } from '../amounts.ts';
+import { inDollars } from '../output/amounts.ts';
 
 /** What one alternative is judged by. */
 export interface Alternative {

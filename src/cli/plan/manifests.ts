@@ -1,6 +1,6 @@
 import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import { GROUP } from '../../api/v1alpha1/names.ts';
-import { usageError } from '../command-error.ts';
+import { usageError } from '../failures/command-error.ts';
 
 /** A machine that a manifest asks for; a group asks for as many as its load needs. */
 export interface PlannedObject {

@@ -1,5 +1,5 @@
 import type { WhatIf } from '../../controllers/endpoint-group/what-if/replay.ts';
-import { usageError } from '../command-error.ts';
+import { usageError } from '../failures/command-error.ts';
 import type { WorkersFile } from './workers-file.ts';
 
 /**

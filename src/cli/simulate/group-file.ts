@@ -1,7 +1,7 @@
 import type { EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
 import { endpointGroupSpec } from '../../api/v1alpha1/endpoint-group-spec.ts';
 import { API_VERSION, GROUP } from '../../api/v1alpha1/names.ts';
-import { usageError } from '../command-error.ts';
+import { usageError } from '../failures/command-error.ts';
 import { groupFaults } from './group-rules.ts';
 import { faultError, unknownFields, type YamlSource, yamlSources } from './yaml-source.ts';
 

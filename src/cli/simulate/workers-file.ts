@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { FirstWorker, WorkerModel } from '../../controllers/endpoint-group/what-if/worker-model.ts';
 import { parseDuration } from '../../lib/duration.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
-import { usageError } from '../command-error.ts';
+import { usageError } from '../failures/command-error.ts';
 import { type Fault, faultError, type YamlPath, yamlSources } from './yaml-source.ts';
 
 /** Workers that a person describes. */

@@ -1,5 +1,5 @@
 import { type Document, isMap, isNode, isSeq, LineCounter, parseAllDocuments } from 'yaml';
-import { usageError } from '../command-error.ts';
+import { usageError } from '../failures/command-error.ts';
 
 /** Where a value stands: keys and indexes from the top of a document. */
 export type YamlPath = readonly PropertyKey[];

@@ -1,6 +1,6 @@
 import { marketplaceAccountConditions } from '../../api/v1alpha1/conditions.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
-import type { ShownEvent } from '../cluster-objects.ts';
+import type { ShownEvent } from '../objects/cluster-objects.ts';
 import { nextSteps, type StatusReport, since } from './report.ts';
 
 /** Everything that a MarketplaceAccount's own record tells, at `now` (epoch milliseconds). */

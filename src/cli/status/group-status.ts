@@ -1,8 +1,8 @@
 import { endpointGroupConditions } from '../../api/v1alpha1/conditions.ts';
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
-import { dollarText } from '../amounts.ts';
-import type { ShownEvent } from '../cluster-objects.ts';
+import type { ShownEvent } from '../objects/cluster-objects.ts';
+import { dollarText } from '../output/amounts.ts';
 import { nextSteps, type StatusReport, since } from './report.ts';
 
 /** Everything that an EndpointGroup's own record and its workers tell, at `now` (epoch milliseconds). */

@@ -4,8 +4,8 @@ import { totalCost } from '../../controllers/gpu-instance/cost.ts';
 import { parseDuration } from '../../lib/duration.ts';
 import { costOver, parseDollars } from '../../lib/money.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
-import { ageText, dollarText, inDollars } from '../amounts.ts';
-import type { ShownEvent } from '../cluster-objects.ts';
+import type { ShownEvent } from '../objects/cluster-objects.ts';
+import { ageText, dollarText, inDollars } from '../output/amounts.ts';
 import { nextSteps, type ReportTable, type StatusReport, since } from './report.ts';
 
 const DAY_MS = 86_400_000;

@@ -2,11 +2,11 @@ import type { ConditionType } from '../../api/v1alpha1/conditions.ts';
 import type { Condition } from '../../api/v1alpha1/object.ts';
 import type { ReasonEntry } from '../../api/v1alpha1/reason-entry.ts';
 import { reasons } from '../../api/v1alpha1/reasons.ts';
-import { ageText } from '../amounts.ts';
-import type { ShownEvent } from '../cluster-objects.ts';
-import type { Paint } from '../paint.ts';
-import { printable } from '../printable.ts';
-import { type Column, formatTable } from '../table.ts';
+import type { ShownEvent } from '../objects/cluster-objects.ts';
+import { ageText } from '../output/amounts.ts';
+import type { Paint } from '../output/paint.ts';
+import { printable } from '../output/printable.ts';
+import { type Column, formatTable } from '../output/table.ts';
 
 /** A small table inside a report. */
 export interface ReportTable {

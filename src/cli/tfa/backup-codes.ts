@@ -1,9 +1,9 @@
 import type { Secret } from '../../lib/secret.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
-import { describeFailure } from '../describe-failure.ts';
-import { textOption } from '../option-values.ts';
-import { ask } from '../prompt.ts';
-import { reserveSecretFile, type SecretFile } from '../secret-file.ts';
+import { describeFailure } from '../failures/describe-failure.ts';
+import { textOption } from '../options/option-values.ts';
+import { ask } from '../secrets/prompt.ts';
+import { reserveSecretFile, type SecretFile } from '../secrets/secret-file.ts';
 
 /** Where backup codes go; a file is offered at a terminal. */
 export const SAVE_CODES_OPTION = {

@@ -1,9 +1,9 @@
 import type { Secret } from '../../lib/secret.ts';
 import type { Confirmation } from '../../marketplace/tfa/methods.ts';
 import type { CommandContext, CommandInput, OptionValues } from '../command.ts';
-import { usageError } from '../command-error.ts';
-import { textOption } from '../option-values.ts';
-import { createOutput } from '../output.ts';
+import { usageError } from '../failures/command-error.ts';
+import { textOption } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
 import { type CodesFile, keepBackupCodes, keptCodesText } from './backup-codes.ts';
 
 /** Most characters of a label (specification 8). */

@@ -2,10 +2,10 @@ import type { Secret } from '../../lib/secret.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import type { CodeMethod } from '../../marketplace/tfa/verification.ts';
 import type { CommandContext, CommandInput, CommandOption, OptionValues } from '../command.ts';
-import { usageError } from '../command-error.ts';
-import { numberOption, textOption } from '../option-values.ts';
-import { ask } from '../prompt.ts';
-import { secretOf } from '../secret-input.ts';
+import { usageError } from '../failures/command-error.ts';
+import { numberOption, textOption } from '../options/option-values.ts';
+import { ask } from '../secrets/prompt.ts';
+import { secretOf } from '../secrets/secret-input.ts';
 
 type BearerTfa = MarketplaceClient['tfa'];
 

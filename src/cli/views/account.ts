@@ -1,8 +1,8 @@
 import type { ApiKey } from '../../marketplace/api-keys.ts';
 import type { SshKey } from '../../marketplace/ssh-keys.ts';
 import type { User } from '../../marketplace/users.ts';
-import { dollarText, inDollars } from '../amounts.ts';
-import type { View } from '../output.ts';
+import { dollarText, inDollars } from '../output/amounts.ts';
+import type { View } from '../output/output.ts';
 
 /** The user as JSON shows it. */
 export function userRow(user: User) {

@@ -1,6 +1,6 @@
 import type { EndpointGroupRow } from '../../marketplace/endpoint-group.ts';
 import type { WorkerGroupRow } from '../../marketplace/worker-group.ts';
-import type { View } from '../output.ts';
+import type { View } from '../output/output.ts';
 
 const text = (value: number | string | undefined): string | undefined =>
   value === undefined ? undefined : String(value);

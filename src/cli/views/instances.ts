@@ -1,7 +1,7 @@
 import type { Instance } from '../../marketplace/instances.ts';
-import { ageText, dollarText, gigabytes, inDollars, timeText } from '../amounts.ts';
-import type { View } from '../output.ts';
-import { printable } from '../printable.ts';
+import { ageText, dollarText, gigabytes, inDollars, timeText } from '../output/amounts.ts';
+import type { View } from '../output/output.ts';
+import { printable } from '../output/printable.ts';
 
 /** An instance as JSON shows it: prices in dollars, times in ISO 8601. */
 export function instanceRow(instance: Instance) {

@@ -1,6 +1,6 @@
 import type { Offer } from '../../marketplace/offers.ts';
-import { ageText, dollarText, gigabytes, inDollars } from '../amounts.ts';
-import type { View } from '../output.ts';
+import { ageText, dollarText, gigabytes, inDollars } from '../output/amounts.ts';
+import type { View } from '../output/output.ts';
 
 /** An offer as JSON shows it: prices in dollars, memory in MB. */
 export function offerRow(offer: Offer) {

@@ -1,6 +1,6 @@
 import type { TfaMethod, TfaStatus } from '../../marketplace/tfa/status.ts';
-import { timeText } from '../amounts.ts';
-import type { View } from '../output.ts';
+import { timeText } from '../output/amounts.ts';
+import type { View } from '../output/output.ts';
 
 /** A method as JSON shows it: times in ISO 8601. */
 export function methodRow(method: TfaMethod) {

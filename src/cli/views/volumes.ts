@@ -1,6 +1,6 @@
 import type { Volume, VolumeOffer } from '../../marketplace/volume.ts';
-import { dollarText, inDollars, timeText } from '../amounts.ts';
-import type { View } from '../output.ts';
+import { dollarText, inDollars, timeText } from '../output/amounts.ts';
+import type { View } from '../output/output.ts';
 
 const text = (value: number | string | undefined): string | undefined =>
   value === undefined ? undefined : String(value);

@@ -1,0 +1,96 @@
+import { ADVICE_BY_KIND } from '../../marketplace/error-catalogue.ts';
+import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors.ts';
+import { KubeConfigError } from '../../runtime/kube/kube-config.ts';
+import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
+import { printable } from '../output/printable.ts';
+import { CommandError, EXIT } from './command-error.ts';
+import { WORDS_BY_KIND } from './failure-words.ts';
+
+/** A failure in words. */
+export interface ToldFailure {
+  /** What happened and why; one thought per line. */
+  readonly what: readonly string[];
+  /** What to do. */
+  readonly remedy: string | undefined;
+  readonly exitCode: number;
+}
+
+/** A failure for the person at the terminal. */
+export interface FailureText {
+  /** What happened and why, then what to do; one thought per line. */
+  readonly lines: readonly string[];
+  readonly exitCode: number;
+}
+
+const MARKETPLACE_EXIT: Partial<Readonly<Record<MarketplaceErrorKind, number>>> = {
+  notFound: EXIT.notFound,
+  offerGone: EXIT.notFound,
+  timeout: EXIT.timedOut,
+};
+
+const KUBE_ADVICE: Partial<Readonly<Record<KubeErrorKind, string>>> = {
+  notFound: 'Check name and namespace (-n), and that the definitions are installed: gpu-rent doctor.',
+  forbidden: 'Ask for the right that is named, or use another user: --as, --context.',
+  unauthorized: 'Log in to the cluster again, or choose another context: --context.',
+  unavailable: 'Check that the cluster runs and can be reached: kubectl cluster-info.',
+  throttled: 'Wait a little and try again.',
+  conflict: 'Someone else changed it at the same moment: try again.',
+  invalid: 'Correct the field that is named.',
+};
+
+const KUBECONFIG_ADVICE = 'Name another kubeconfig or context: --kubeconfig, KUBECONFIG, --context.';
+
+/** Turns any error into what a person reads, and into the exit code that scripts read. */
+export function describeFailure(error: unknown): FailureText {
+  const { what, remedy, exitCode } = tellFailure(error);
+  const lines = [`Error: ${what.join('\n')}`, ...(remedy === undefined ? [] : [`What to do: ${remedy}`])];
+  return { lines, exitCode };
+}
+
+/** Any error in words, what happened apart from what to do. */
+export function tellFailure(error: unknown): ToldFailure {
+  if (error instanceof MarketplaceError) return marketplaceFailure(error);
+  if (error instanceof KubeError) return kubeFailure(error);
+  if (error instanceof CommandError) {
+    return { what: [error.message], remedy: error.remedy, exitCode: error.exitCode };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  const remedy = error instanceof KubeConfigError ? KUBECONFIG_ADVICE : undefined;
+  return { what: [printable(message)], remedy, exitCode: exitCodeOf(error) };
+}
+
+function marketplaceFailure(error: MarketplaceError): ToldFailure {
+  const remedy = error.advice ?? ADVICE_BY_KIND[error.kind];
+  // The message ends with the advice; here it gets a line of its own.
+  const message = error.message.replace(remedy, '').trimEnd();
+  const what = [message.replace(`: ${error.kind}`, `: ${WORDS_BY_KIND[error.kind]}`)];
+  if (error.upstreamMessage) what.push(`The service says: ${printable(error.upstreamMessage)}`);
+  if (error.failCount !== undefined) what.push(`Failed attempts so far: ${error.failCount}.`);
+  if (error.lockedUntil !== undefined) {
+    what.push(`Locked until ${new Date(error.lockedUntil).toISOString()}.`);
+  }
+  if (error.outcome === 'unknown') what.push('Whether it took effect is not known.');
+  if (error.retryAfterMs !== undefined) what.push(`Try again in ${Math.ceil(error.retryAfterMs / 1000)} s.`);
+  return { what, remedy, exitCode: MARKETPLACE_EXIT[error.kind] ?? EXIT.failure };
+}
+
+function kubeFailure(error: KubeError): ToldFailure {
+  const exitCode = error.kind === 'notFound' ? EXIT.notFound : EXIT.failure;
+  return { what: [printable(error.message)], remedy: KUBE_ADVICE[error.kind], exitCode };
+}
+
+function exitCodeOf(error: unknown): number {
+  const code = error instanceof Error && 'exitCode' in error ? error.exitCode : undefined;
+  return typeof code === 'number' ? code : EXIT.failure;
+}
+
+/**
+ * A failure after Ctrl-C or SIGTERM. What may have taken effect is still told; anything else failed because it
+ * was given up.
+ */
+export function describeInterruption(error: unknown, exitCode: number): FailureText {
+  const isTold =
+    (error instanceof MarketplaceError || error instanceof KubeError) && error.outcome === 'unknown';
+  const lines = isTold || error instanceof CommandError ? describeFailure(error).lines : [];
+  return { lines: ['Interrupted.', ...lines], exitCode };
+}

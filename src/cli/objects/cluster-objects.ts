@@ -1,0 +1,106 @@
+import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { gpuInstanceResource, type KindNames, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
+import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
+import { failed, notFound } from '../failures/command-error.ts';
+import type { ClusterSession } from '../sessions/cluster-session.ts';
+import { shownName } from './object-name.ts';
+import { GROUP_VERSION, INSTALL_DEFINITIONS, servedKinds } from './served-kinds.ts';
+
+/** Any object of ours. */
+export type OurObject = GpuInstance | EndpointGroup | MarketplaceAccount;
+
+/** The object, or exit code 3. */
+export async function getObject<T extends OurObject>(
+  cluster: ClusterSession,
+  resource: KindNames,
+  name: string,
+): Promise<T> {
+  const { kube, namespace } = cluster;
+  const object = await kube.get<KubeObject>(resource, { namespace, name });
+  if (object) return object as T;
+  throw await absent(cluster, resource, name);
+}
+
+/** Why an object cannot be found: it is not there, or the cluster does not even know its kind. */
+export async function absent(cluster: ClusterSession, resource: KindNames, name: string): Promise<Error> {
+  const served = await servedKinds(cluster);
+  if (!served.includes(resource.plural))
+    return failed(`The cluster serves no ${resource.plural} (${GROUP_VERSION}).`, INSTALL_DEFINITIONS);
+  return notFound(
+    `There is no ${shownName(resource, name)} in namespace ${cluster.namespace}.`,
+    `kubectl get ${resource.plural} -A shows those there are; -n names another namespace.`,
+  );
+}
+
+/** The account that an instance names. */
+export function accountOf(
+  cluster: ClusterSession,
+  { spec, metadata }: GpuInstance,
+): Promise<MarketplaceAccount> {
+  const namespace = spec.accountRef.namespace ?? metadata.namespace ?? cluster.namespace;
+  return getObject({ ...cluster, namespace }, marketplaceAccountResource, spec.accountRef.name);
+}
+
+/** Instances of a namespace, or of all. */
+export async function listInstances(
+  { kube }: ClusterSession,
+  namespace?: string,
+): Promise<readonly GpuInstance[]> {
+  return (await kube.list<GpuInstance>(gpuInstanceResource, { namespace })).items;
+}
+
+/** Accounts of a namespace, or of all. */
+export async function listAccounts(
+  { kube }: ClusterSession,
+  namespace?: string,
+): Promise<readonly MarketplaceAccount[]> {
+  return (await kube.list<MarketplaceAccount>(marketplaceAccountResource, { namespace })).items;
+}
+
+/** events.k8s.io/v1. */
+const eventResource: Resource = {
+  group: 'events.k8s.io',
+  version: 'v1',
+  plural: 'events',
+  kind: 'Event',
+  namespaced: true,
+};
+
+interface EventObject extends KubeObject {
+  readonly eventTime?: string | null;
+  readonly type?: string;
+  readonly reason?: string;
+  readonly note?: string;
+  readonly series?: { readonly count: number; readonly lastObservedTime: string };
+}
+
+/** An event as people read it. */
+export interface ShownEvent {
+  readonly at: string;
+  readonly type: string;
+  readonly reason: string;
+  readonly note: string;
+  readonly count: number;
+}
+
+/** What was said about an object, oldest first. */
+export async function eventsOf(
+  { kube }: ClusterSession,
+  { metadata }: OurObject,
+): Promise<readonly ShownEvent[]> {
+  const { items } = await kube.list<EventObject>(eventResource, {
+    namespace: metadata.namespace,
+    fieldSelector: `regarding.uid=${metadata.uid}`,
+  });
+  return items
+    .map((event) => ({
+      at: event.series?.lastObservedTime ?? event.eventTime ?? event.metadata.creationTimestamp ?? '',
+      type: event.type ?? '',
+      reason: event.reason ?? '',
+      note: event.note ?? '',
+      count: event.series?.count ?? 1,
+    }))
+    .sort((left, right) => left.at.localeCompare(right.at));
+}

@@ -1,0 +1,57 @@
+import type { Identity } from '../../ownership/identity.ts';
+import { isKubeError } from '../../runtime/kube/kube-error.ts';
+import { failed } from '../failures/command-error.ts';
+import type { ClusterSession } from '../sessions/cluster-session.ts';
+
+/** What became of reading the identity of the installation. */
+export type IdentityReading =
+  | { readonly type: 'identity'; readonly identity: Identity }
+  | { readonly type: 'missing' | 'unreadable' | 'forbidden'; readonly place: string };
+
+/** Reads the Secret that the operator signs with. */
+export async function readIdentity({ kube, operatorNamespace }: ClusterSession): Promise<IdentityReading> {
+  const [{ IDENTITY_SECRET, identityFromData }, { secretResource }] = await Promise.all([
+    import('../../ownership/identity.ts'),
+    import('../../accounts/login/key-secret.ts'),
+  ]);
+  const place = `${operatorNamespace}/${IDENTITY_SECRET}`;
+  try {
+    const ref = { namespace: operatorNamespace, name: IDENTITY_SECRET };
+    const secret = await kube.get<import('../../accounts/login/key-secret.ts').SecretObject>(
+      secretResource,
+      ref,
+    );
+    if (!secret) return { type: 'missing', place };
+    const identity = identityFromData(decoded(secret.data ?? {}));
+    return identity ? { type: 'identity', identity } : { type: 'unreadable', place };
+  } catch (error) {
+    if (isKubeError(error, 'forbidden')) return { type: 'forbidden', place };
+    throw error;
+  }
+}
+
+/** The identity, or a failure that says what is missing and why it matters. */
+export async function requireIdentity(cluster: ClusterSession): Promise<Identity> {
+  const reading = await readIdentity(cluster);
+  switch (reading.type) {
+    case 'identity':
+      return reading.identity;
+    case 'forbidden':
+      throw failed(
+        `You may not read the Secret ${reading.place}, which proves what is ours.`,
+        'Ask for the right to get it, or look at gpu-rent status.',
+      );
+    case 'missing':
+    case 'unreadable':
+      throw failed(
+        `The Secret ${reading.place} is ${reading.type}: what is ours cannot be proven.`,
+        'Check --operator-namespace; gpu-rent doctor tells more.',
+      );
+  }
+}
+
+function decoded(data: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(data).map(([name, value]) => [name, Buffer.from(value, 'base64').toString('utf8')]),
+  );
+}

@@ -1,0 +1,55 @@
+import type { Condition } from '../../api/v1alpha1/object.ts';
+
+/** How far an object is, by the rules that Helm, Flux and kapp use (kstatus). */
+export type Progress =
+  | { readonly state: 'Current' }
+  | { readonly state: 'InProgress' | 'Failed' | 'Terminating'; readonly message: string };
+
+/** The parts of an object that the rules look at. */
+export interface Judged {
+  readonly metadata: {
+    readonly generation?: number | undefined;
+    readonly deletionTimestamp?: string | undefined;
+  };
+  readonly status?:
+    | {
+        readonly observedGeneration?: number | undefined;
+        readonly conditions?: readonly Condition[] | undefined;
+      }
+    | undefined;
+}
+
+/**
+ * kstatus in its order: deletion, a generation that was not yet seen, the first of Reconciling and Stalled, then
+ * Ready. An object without a status has not been seen.
+ */
+export function progressOf({ metadata, status }: Judged): Progress {
+  if (metadata.deletionTimestamp) return { state: 'Terminating', message: 'It is being deleted.' };
+  if (status?.observedGeneration === undefined || status.observedGeneration !== metadata.generation) {
+    return { state: 'InProgress', message: 'The operator has not yet seen this generation.' };
+  }
+  for (const { type, status: holds, message } of status.conditions ?? []) {
+    if (holds !== 'True') continue;
+    if (type === 'Reconciling') return { state: 'InProgress', message };
+    if (type === 'Stalled') return { state: 'Failed', message };
+  }
+  return byReady(status.conditions?.find(({ type }) => type === 'Ready'));
+}
+
+function byReady(ready: Condition | undefined): Progress {
+  if (ready === undefined || ready.status === 'True') return { state: 'Current' };
+  return { state: 'InProgress', message: ready.message };
+}
+
+/**
+ * Whether a condition holds for the present generation: one that was judged by an older spec does not count, as
+ * in `kubectl wait`.
+ */
+export function conditionHolds({ metadata, status }: Judged, type: string, wanted: string): boolean {
+  const condition = status?.conditions?.find(
+    (candidate) => candidate.type.toLowerCase() === type.toLowerCase(),
+  );
+  const judgedBy = condition?.observedGeneration ?? status?.observedGeneration;
+  const isPresent = judgedBy === undefined || judgedBy >= (metadata.generation ?? 0);
+  return isPresent && condition?.status.toLowerCase() === wanted.toLowerCase();
+}

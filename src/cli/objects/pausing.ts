@@ -1,0 +1,43 @@
+import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
+import { endpointGroupResource, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
+import type { Command } from '../command.ts';
+import { createOutput } from '../output/output.ts';
+import { withCluster } from '../sessions/cluster-session.ts';
+import { getObject } from './cluster-objects.ts';
+import { parseObject, shownName } from './object-name.ts';
+
+/** Pausing and resuming differ in one value. */
+export interface Pausing {
+  readonly name: 'pause' | 'resume';
+  readonly summary: string;
+  readonly description: string;
+  readonly paused: boolean;
+}
+
+/** The command of such a change: of an instance `spec.paused`, of a group both directions of scaling. */
+export function pausingCommand({ name, paused, ...texts }: Pausing): Command {
+  const did = paused ? 'paused' : 'resumed';
+  return {
+    name,
+    ...texts,
+    examples: [`gpu-rent ${name} gpui/trainer`, `gpu-rent ${name} epg/chat -n serving`],
+    args: [{ name: '<object...>', description: 'gpui/name or epg/name.' }],
+    optionSets: ['output', 'cluster'],
+    async run(input, context) {
+      const targets = input.args.map((text) => parseObject(text, gpuInstanceResource, endpointGroupResource));
+      const output = createOutput(input, context);
+      await withCluster(input, context, async (cluster) => {
+        for (const { resource, name: object } of targets) {
+          await getObject<EndpointGroup>(cluster, resource, object);
+          const isGroup = resource === endpointGroupResource;
+          const spec = isGroup ? { pause: { scaleUp: paused, scaleDown: paused } } : { paused };
+          const ref = { namespace: cluster.namespace, name: object };
+          await cluster.kube.patch(resource, ref, { spec }, { type: 'merge', fieldManager: 'gpu-rent' });
+          const [kind = ''] = shownName(resource, object).split('/');
+          await output.changed([{ kind, name: object, did }]);
+        }
+      });
+      return 0;
+    },
+  };
+}

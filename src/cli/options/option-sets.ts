@@ -1,0 +1,82 @@
+import type { Command, CommandOption, OptionSet } from '../command.ts';
+
+const OUTPUT: readonly CommandOption[] = [
+  {
+    flags: '-o, --output <format>',
+    description: 'How results are shown.',
+    choices: ['table', 'wide', 'json', 'yaml', 'name'],
+  },
+  { flags: '--raw', description: 'The same as -o json.' },
+  { flags: '--no-headers', description: 'Leave the headings of tables out.' },
+  { flags: '--no-color', description: 'No colours; NO_COLOR does the same.' },
+];
+
+const REQUEST_TIMEOUT: CommandOption = {
+  flags: '--request-timeout <time>',
+  description: 'For one request, e.g. 10s. Default: 30s.',
+};
+
+const MARKETPLACE: readonly CommandOption[] = [
+  {
+    flags: '--url <url>',
+    description: 'The marketplace. Default: GPU_RENT_URL, VAST_URL, https://console.vast.ai.',
+  },
+  {
+    flags: '--api-key <key>',
+    description: 'Better left out, since it shows in the list of processes: see --api-key-file.',
+  },
+  {
+    flags: '--api-key-file <file>',
+    description: 'A file with the key. Default: GPU_RENT_API_KEY, VAST_API_KEY, then the per-user files.',
+  },
+  {
+    flags: '--retry <n>',
+    description: 'Attempts of a read in all; nothing that changes or rents is ever repeated. Default: 3.',
+  },
+  { flags: '--explain', description: 'Show the HTTP calls on stderr, secrets left out.' },
+  REQUEST_TIMEOUT,
+];
+
+const CLUSTER: readonly CommandOption[] = [
+  { flags: '-n, --namespace <name>', description: "Default: the context's own namespace." },
+  { flags: '-A, --all-namespaces', description: 'All namespaces, where a command lists.' },
+  { flags: '--context <name>', description: 'Another context of the kubeconfig.' },
+  { flags: '--kubeconfig <file>', description: 'Default: KUBECONFIG, ~/.kube/config.' },
+  { flags: '--as <user>', description: 'Impersonate this user.' },
+  { flags: '--as-group <group>', description: 'Impersonate this group, too.' },
+  REQUEST_TIMEOUT,
+  {
+    flags: '--operator-namespace <name>',
+    description: 'Where the operator runs. Default: GPU_RENTAL_NAMESPACE, gpu-rental-system.',
+  },
+];
+
+const SETS: Readonly<
+  Record<OptionSet, { readonly group: string; readonly options: readonly CommandOption[] }>
+> = {
+  output: { group: 'Output:', options: OUTPUT },
+  marketplace: { group: 'Marketplace:', options: MARKETPLACE },
+  cluster: { group: 'Cluster:', options: CLUSTER },
+};
+
+/** The shared options of a command, each under its first heading. */
+export function sharedOptions(sets: readonly OptionSet[] = []): readonly CommandOption[] {
+  const all = sets.flatMap((set) =>
+    SETS[set].options.map((option) => ({ ...option, group: SETS[set].group })),
+  );
+  return all.filter(({ flags }, at) => all.findIndex((option) => option.flags === flags) === at);
+}
+
+/** Every shared option: these may also stand before the command. */
+export const GLOBAL_OPTIONS: readonly CommandOption[] = sharedOptions(['output', 'marketplace', 'cluster']);
+
+/** Every option that a command takes, its own before the shared ones; its own hide a shared one of that name. */
+export function optionsOf(command: Command): readonly CommandOption[] {
+  const own = command.options ?? [];
+  const taken = new Set(own.map(({ flags }) => longName(flags)));
+  return [...own, ...sharedOptions(command.optionSets).filter(({ flags }) => !taken.has(longName(flags)))];
+}
+
+function longName(flags: string): string {
+  return /--[a-z0-9-_]+/i.exec(flags)?.[0] ?? flags;
+}

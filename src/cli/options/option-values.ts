@@ -1,0 +1,95 @@
+import { parseDuration } from '../../lib/duration.ts';
+import type { OptionValues } from '../command.ts';
+import { usageError } from '../failures/command-error.ts';
+
+/** The name under which commander keeps the value of a long flag: `--dry-run` is `dryRun`. */
+export function optionName(flag: string): string {
+  return flag.replace(/^--(no-)?/, '').replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The text of an option, undefined where it was not given. */
+export function textOption(options: OptionValues, flag: string): string | undefined {
+  const value = options[optionName(flag)];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Whether a switch was given. */
+export function switchOption(options: OptionValues, flag: string): boolean {
+  return options[optionName(flag)] === true;
+}
+
+/** Every use of a repeatable option. */
+export function listOption(options: OptionValues, flag: string): readonly string[] {
+  const value = options[optionName(flag)];
+  if (typeof value === 'string') return [value];
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
+/** Which numbers an option takes. */
+export interface NumberBounds {
+  readonly min?: number;
+  readonly max?: number;
+  readonly whole?: boolean;
+}
+
+/** The number of an option; anything else is a usage error that names the flag and what it takes. */
+export function numberOption(
+  options: OptionValues,
+  flag: string,
+  bounds: NumberBounds = {},
+): number | undefined {
+  const text = textOption(options, flag);
+  return text === undefined ? undefined : parseNumber(text, flag, bounds);
+}
+
+/** A written number within bounds. `name` is the flag or argument that it stands for. */
+export function parseNumber(text: string, name: string, { min, max, whole }: NumberBounds = {}): number {
+  const value = /^[-+]?(\d+(\.\d*)?|\.\d+)$/.test(text.trim()) ? Number(text) : Number.NaN;
+  const fits =
+    Number.isFinite(value) &&
+    (!whole || Number.isSafeInteger(value)) &&
+    value >= (min ?? Number.NEGATIVE_INFINITY) &&
+    value <= (max ?? Number.POSITIVE_INFINITY);
+  if (fits) return value;
+  throw usageError(`${name}: "${text}" is not ${described({ min, max, whole })}.`);
+}
+
+function described({
+  min,
+  max,
+  whole,
+}: { [Key in keyof NumberBounds]: NumberBounds[Key] | undefined }): string {
+  const kind = whole ? 'a whole number' : 'a number';
+  if (min !== undefined && max !== undefined) return `${kind} from ${min} to ${max}`;
+  if (min !== undefined) return `${kind} of at least ${min}`;
+  return max === undefined ? kind : `${kind} of at most ${max}`;
+}
+
+/** An id of the marketplace: a bare integer. */
+export function parseId(text: string | undefined, what: string): number {
+  if (text === undefined) throw usageError(`${what}: an id is missing.`);
+  return parseNumber(text, what, { min: 0, whole: true });
+}
+
+/** Ids of the marketplace, at least one. */
+export function parseIds(texts: readonly string[], what: string): readonly number[] {
+  if (texts.length === 0) throw usageError(`${what}: give at least one id.`);
+  return [...new Set(texts.map((text) => parseId(text, what)))];
+}
+
+/** Milliseconds of `30s`, `5m` or a bare number of seconds; `name` is the flag that it stands for. */
+export function parseTime(text: string, name: string): number {
+  const milliseconds = /^\d+$/.test(text) ? Number(text) * 1000 : durationOf(text);
+  if (milliseconds !== undefined && milliseconds > 0) return milliseconds;
+  throw usageError(`${name}: "${text}" is no time such as 30s, 5m or 1h30m.`);
+}
+
+function durationOf(text: string): number | undefined {
+  return /^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$/.test(text) ? parseDuration(text) : undefined;
+}
+
+/** Milliseconds that one request may take, undefined where `--request-timeout` was not given. */
+export function requestTimeout(options: OptionValues): number | undefined {
+  const text = textOption(options, '--request-timeout');
+  return text === undefined ? undefined : parseTime(text, '--request-timeout');
+}

@@ -1,0 +1,95 @@
+import type { CommandContext, CommandInput } from '../command.ts';
+import { switchOption, textOption } from '../options/option-values.ts';
+import { type Column, formatDetails, formatTable } from './table.ts';
+
+export type OutputFormat = 'table' | 'wide' | 'json' | 'yaml' | 'name';
+
+/** How rows of one kind are shown. What JSON and YAML hold is the row itself: it carries no secret. */
+export interface View<Row> {
+  /** As in `instance/4711`. */
+  readonly kind: string;
+  readonly name: (row: Row) => string;
+  readonly columns: readonly Column<Row>[];
+}
+
+/** What a change did, e.g. `instance/4711 stopped`. */
+export interface ChangeReport {
+  readonly kind: string;
+  readonly name: string | number;
+  /** A participle: `created`, `stopped`. */
+  readonly did: string;
+  /** More that machines may want to know. */
+  readonly more?: Readonly<Record<string, unknown>>;
+}
+
+/** Where results go, in the form that was asked for. */
+export interface Output {
+  readonly format: OutputFormat;
+  /** A list; an empty one says so on stderr in words. */
+  rows<Row>(view: View<Row>, rows: readonly Row[]): Promise<void>;
+  row<Row>(view: View<Row>, row: Row): Promise<void>;
+  changed(reports: readonly ChangeReport[]): Promise<void>;
+  /** A value for machines, and the same as text for people. */
+  value(value: unknown, text: string): Promise<void>;
+}
+
+/** The output of one run of a command. */
+export function createOutput({ options }: CommandInput, context: CommandContext): Output {
+  const format = formatOf(textOption(options, '--output'), switchOption(options, '--raw'));
+  const headers = options.headers !== false;
+  const write = (text: string) => void context.stdout.write(text);
+  const structured = async (value: unknown): Promise<boolean> => {
+    if (format === 'json') write(`${JSON.stringify(value, undefined, 2)}\n`);
+    else if (format === 'yaml') write(await yamlOf(value));
+    else return false;
+    return true;
+  };
+  return {
+    format,
+    async rows(view, rows) {
+      if (await structured(rows)) return;
+      if (format === 'name') write(rows.map((row) => `${view.kind}/${view.name(row)}\n`).join(''));
+      else if (rows.length === 0) context.stderr.write(`No ${view.kind}s found.\n`);
+      else write(formatTable(view.columns, rows, { wide: format === 'wide', headers }));
+    },
+    async row(view, row) {
+      if (await structured(row)) return;
+      write(format === 'name' ? `${view.kind}/${view.name(row)}\n` : formatDetails(view.columns, row));
+    },
+    async changed(reports) {
+      if (await structured(machineReport(reports))) return;
+      const lines = reports.map(
+        ({ kind, name, did }) => `${kind}/${name}${format === 'name' ? '' : ` ${did}`}`,
+      );
+      write(lines.map((line) => `${line}\n`).join(''));
+    },
+    async value(value, text) {
+      if (!(await structured(value))) write(text.endsWith('\n') || text === '' ? text : `${text}\n`);
+    },
+  };
+}
+
+/** `--raw` is JSON, as the service's other clients call it. commander has checked the word. */
+function formatOf(word: string | undefined, raw: boolean): OutputFormat {
+  if (raw) return 'json';
+  switch (word) {
+    case 'json':
+    case 'yaml':
+    case 'wide':
+    case 'name':
+      return word;
+    default:
+      return 'table';
+  }
+}
+
+function machineReport(reports: readonly ChangeReport[]): unknown {
+  const values = reports.map(({ kind, name, did, more }) => ({ kind, id: name, did, ...more }));
+  return values.length === 1 ? values[0] : values;
+}
+
+/** YAML that a person reads; the library is loaded only when asked for. */
+export async function yamlOf(value: unknown): Promise<string> {
+  const { stringify } = await import('yaml');
+  return stringify(JSON.parse(JSON.stringify(value ?? null)), { lineWidth: 0 });
+}

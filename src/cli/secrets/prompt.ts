@@ -1,0 +1,118 @@
+import type { CommandContext } from '../command.ts';
+import { Interrupted, usageError } from '../failures/command-error.ts';
+
+/** A terminal that can be asked to show nothing. */
+interface Terminal {
+  setRawMode(raw: boolean): unknown;
+}
+
+/** What of stdin was read and not yet used, so that several questions share one pipe. */
+interface Reader {
+  readonly source: AsyncIterator<Buffer | string>;
+  rest: string;
+  ended: boolean;
+}
+
+const readers = new WeakMap<object, Reader>();
+
+export interface Question {
+  /** What is typed is not shown. */
+  readonly hidden?: boolean;
+  /** The option that answers it where nobody can be asked. */
+  readonly instead: string;
+}
+
+/**
+ * Asks on stderr and reads one line of stdin, from a terminal or a pipe. Where stdin has ended the error names
+ * the option to use instead.
+ */
+export async function ask(context: CommandContext, question: string, options: Question): Promise<string> {
+  context.stderr.write(`${question} `);
+  const answer = options.hidden && context.stdin.isTTY ? await hiddenLine(context) : await nextLine(context);
+  if (answer === undefined) {
+    context.stderr.write('\n');
+    throw usageError('Nobody answers: stdin has ended.', `Give ${options.instead}.`);
+  }
+  return answer.trim();
+}
+
+/** A question of yes or no; anything but yes is no. Without a terminal `otherwise` holds. */
+export async function confirm(
+  context: CommandContext,
+  question: string,
+  otherwise: boolean,
+): Promise<boolean> {
+  if (!context.stdin.isTTY) return otherwise;
+  return /^y(es)?$/i.test(await ask(context, `${question} [y/N]`, { instead: '--yes' }));
+}
+
+/** Everything that stdin still holds. */
+export async function readAll(context: CommandContext): Promise<string> {
+  const reader = readerOf(context);
+  while (!reader.ended) await readMore(reader);
+  const text = reader.rest;
+  reader.rest = '';
+  return text;
+}
+
+async function nextLine(context: CommandContext): Promise<string | undefined> {
+  const reader = readerOf(context);
+  while (!reader.ended && !/[\r\n]/.test(reader.rest)) await readMore(reader, context.signal);
+  const [line = '', ...more] = reader.rest.split(/\r\n|\r|\n/);
+  const isOver = reader.ended && reader.rest === '';
+  reader.rest = reader.rest.slice(line.length).replace(/^(\r\n|\r|\n)/, '');
+  return isOver && more.length === 0 ? undefined : line;
+}
+
+async function hiddenLine(context: CommandContext): Promise<string | undefined> {
+  const terminal = context.stdin as unknown as Terminal;
+  terminal.setRawMode(true);
+  try {
+    return await typedLine(context);
+  } finally {
+    terminal.setRawMode(false);
+    context.stderr.write('\n');
+  }
+}
+
+/** In raw mode the keys arrive as they are: Ctrl-C and Ctrl-D end, Backspace takes one back. */
+async function typedLine(context: CommandContext): Promise<string | undefined> {
+  const reader = readerOf(context);
+  let typed = '';
+  for (;;) {
+    const [key] = reader.rest;
+    if (key === undefined) {
+      if (reader.ended) return undefined;
+      await readMore(reader, context.signal);
+      continue;
+    }
+    reader.rest = reader.rest.slice(key.length);
+    if (key === '\r' || key === '\n') return typed;
+    if (key === '\u0003') throw new Interrupted();
+    if (key === '\u0004') return undefined;
+    typed = key === '\u007f' || key === '\b' ? typed.slice(0, -1) : typed + key;
+  }
+}
+
+function readerOf({ stdin }: CommandContext): Reader {
+  const known = readers.get(stdin);
+  if (known) return known;
+  const source = (stdin as AsyncIterable<Buffer | string>)[Symbol.asyncIterator]();
+  const reader: Reader = { source, rest: '', ended: false };
+  readers.set(stdin, reader);
+  return reader;
+}
+
+async function readMore(reader: Reader, signal?: AbortSignal): Promise<void> {
+  const next = await Promise.race([reader.source.next(), ...(signal ? [aborted(signal)] : [])]);
+  if (next.done) reader.ended = true;
+  else reader.rest += next.value.toString();
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const giveUp = () => reject(new Interrupted());
+    if (signal.aborted) giveUp();
+    else signal.addEventListener('abort', giveUp, { once: true });
+  });
+}

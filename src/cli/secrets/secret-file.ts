@@ -1,0 +1,49 @@
+import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Secret } from '../../lib/secret.ts';
+import { usageError } from '../failures/command-error.ts';
+
+/** A place for something that is shown once. What was never written leaves no file behind. */
+export interface SecretFile extends AsyncDisposable {
+  write(secret: Secret | string): Promise<void>;
+}
+
+/**
+ * Makes a new file of mode 0600 before its secret exists: a place that cannot be written to is told before
+ * anything is made whose only copy would be lost. A file that is there already is never written over.
+ */
+export async function reserveSecretFile(path: string, flag: string): Promise<SecretFile> {
+  const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'EEXIST')
+      throw usageError(`${flag}: ${path} is there already and is not written over.`, 'Name another file.');
+    throw usageError(`${flag}: cannot write ${path} (${error.code}).`, 'Name a file that can be written.');
+  });
+  let written = false;
+  return {
+    async write(secret) {
+      await writeAlone(file, secret);
+      written = true;
+    },
+    async [Symbol.asyncDispose]() {
+      await file.close();
+      if (!written) await unlink(path);
+    },
+  };
+}
+
+/** Keeps a secret that may be renewed; its folder is made for this user alone. */
+export async function replaceSecret(path: string, secret: Secret): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const file = await open(path, 'w', 0o600);
+  try {
+    await writeAlone(file, secret);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The mode first: a file that others could read must not hold the secret for a moment. */
+async function writeAlone(file: FileHandle, secret: Secret | string): Promise<void> {
+  await file.chmod(0o600);
+  await file.writeFile(`${typeof secret === 'string' ? secret : secret.reveal()}\n`);
+}

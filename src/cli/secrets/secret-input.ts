@@ -1,0 +1,51 @@
+import { readFile } from 'node:fs/promises';
+import { Secret } from '../../lib/secret.ts';
+import type { CommandContext, OptionValues } from '../command.ts';
+import { usageError } from '../failures/command-error.ts';
+import { textOption } from '../options/option-values.ts';
+import { ask, readAll } from './prompt.ts';
+
+/** A secret out of a file, `-` for stdin; white space around it is not part of it. */
+export async function readSecretFile(path: string, flag: string, context: CommandContext): Promise<Secret> {
+  const text = (await readTextFile(path, flag, context)).trim();
+  if (text === '') throw usageError(`${flag}: ${path} is empty.`);
+  return new Secret(text);
+}
+
+/** The text of a file, `-` for stdin. */
+export async function readTextFile(path: string, flag: string, context: CommandContext): Promise<string> {
+  if (path === '-') return readAll(context);
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw usageError(
+      `${flag}: cannot read ${path} (${(error as NodeJS.ErrnoException).code}).`,
+      'Give the path of a file that can be read, or - for stdin.',
+    );
+  }
+}
+
+/** How a secret may be given, the ways that leave no trace among them. */
+export interface SecretWays {
+  /** e.g. `--secret`; `--secret-file` reads a file, `-` stdin. */
+  readonly flag: string;
+  readonly env?: string;
+  /** Asked for at a terminal; left out: undefined comes back where no way was used. */
+  readonly question?: string;
+}
+
+/** A secret by option, file, environment or prompt without echo, in this order. */
+export async function secretOf(
+  options: OptionValues,
+  context: CommandContext,
+  { flag, env, question }: SecretWays,
+): Promise<Secret | undefined> {
+  const given = textOption(options, flag);
+  if (given !== undefined) return new Secret(given);
+  const path = textOption(options, `${flag}-file`);
+  if (path !== undefined) return readSecretFile(path, `${flag}-file`, context);
+  const fromEnv = env === undefined ? undefined : context.env[env];
+  if (fromEnv) return new Secret(fromEnv);
+  if (question === undefined) return undefined;
+  return new Secret(await ask(context, question, { hidden: true, instead: `${flag}-file` }));
+}

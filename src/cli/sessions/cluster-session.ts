@@ -1,0 +1,113 @@
+import { systemClock } from '../../lib/clock.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { systemRandom } from '../../lib/random.ts';
+import type { Transport, TransportResponse } from '../../lib/transport.ts';
+import type { Credentials } from '../../runtime/kube/credentials.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import type { CommandContext, CommandInput, OptionValues } from '../command.ts';
+import { usageError } from '../failures/command-error.ts';
+import { listOption, requestTimeout, switchOption, textOption } from '../options/option-values.ts';
+
+const OPERATOR_NAMESPACE = 'gpu-rental-system';
+const REQUEST_TIMEOUT_MS = 30_000;
+
+/** One cluster's access for the length of a command. */
+export interface ClusterSession {
+  readonly kube: KubeClient;
+  readonly origin: string;
+  /** Of `-n`, otherwise the context's own. */
+  readonly namespace: string;
+  /** Where a list looks: undefined with `-A`. */
+  readonly scope: string | undefined;
+  readonly operatorNamespace: string;
+  /** One GET as it is, for what is no object: versions, the server's clock. */
+  get(path: string): Promise<TransportResponse>;
+}
+
+/** Opens the cluster of the kubeconfig, runs `work` with it and closes it again. */
+export async function withCluster<Result>(
+  { options }: CommandInput,
+  context: CommandContext,
+  work: (cluster: ClusterSession) => Promise<Result>,
+): Promise<Result> {
+  const { cluster, close } = await openCluster(options, context);
+  try {
+    return await work(cluster);
+  } finally {
+    await close();
+  }
+}
+
+async function openCluster(options: OptionValues, context: CommandContext) {
+  const [{ loadKubeConnection }, { createTransport }, { createKubeClient }] = await Promise.all([
+    import('../../runtime/kube/kube-config.ts'),
+    import('../../runtime/kube/undici-transport.ts'),
+    import('../../runtime/kube/kube-client.ts'),
+  ]);
+  const connection = await loadKubeConnection({
+    kubeconfig: textOption(options, '--kubeconfig'),
+    context: textOption(options, '--context'),
+    environment: context.env,
+    clock: systemClock,
+  });
+  const transport = createTransport({ ...connection.tls, connections: 8 });
+  const credentials = impersonating(connection.credentials, options);
+  const { origin } = connection;
+  const deadlineMs = requestTimeout(options) ?? REQUEST_TIMEOUT_MS;
+  const env = { clock: systemClock, random: systemRandom, log: silentLogger };
+  const client = { transport, origin, credentials, deadlineMs, userAgent: 'gpu-rent', ...env };
+  const namespace = textOption(options, '--namespace') ?? connection.namespace ?? 'default';
+  const cluster: ClusterSession = {
+    kube: createKubeClient(client),
+    origin,
+    namespace,
+    scope: switchOption(options, '--all-namespaces') ? undefined : namespace,
+    operatorNamespace: operatorNamespace(options, context),
+    get: getter(client, context.signal),
+  };
+  return { cluster, close: () => transport.close() };
+}
+
+interface Door {
+  readonly transport: Transport;
+  readonly origin: string;
+  readonly credentials: Credentials;
+  readonly deadlineMs: number;
+}
+
+function getter(
+  { transport, origin, credentials, deadlineMs }: Door,
+  signal: AbortSignal,
+): ClusterSession['get'] {
+  const server = new URL(origin);
+  return async (path) =>
+    transport({
+      method: 'GET',
+      origin: server.origin,
+      path: `${server.pathname.replace(/\/$/, '')}${path}`,
+      headers: { accept: 'application/json', ...(await credentials.headers()) },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]),
+    });
+}
+
+/** The kubeconfig's own identity, acting as whom `--as` names. */
+function impersonating(credentials: Credentials, options: OptionValues): Credentials {
+  const impersonation = impersonated(options);
+  return { headers: async (asked) => ({ ...(await credentials.headers(asked)), ...impersonation }) };
+}
+
+function operatorNamespace(options: OptionValues, { env }: CommandContext): string {
+  return textOption(options, '--operator-namespace') ?? env.GPU_RENTAL_NAMESPACE ?? OPERATOR_NAMESPACE;
+}
+
+function impersonated(options: OptionValues): Readonly<Record<string, string>> {
+  const user = textOption(options, '--as');
+  const groups = listOption(options, '--as-group');
+  if (groups.length > 1) throw usageError('--as-group: only one group can be impersonated.');
+  if (user === undefined && groups.length > 0)
+    throw usageError('--as-group: a group alone cannot be impersonated.', 'Give --as, too.');
+  return {
+    ...(user === undefined ? {} : { 'impersonate-user': user }),
+    ...(groups[0] === undefined ? {} : { 'impersonate-group': groups[0] }),
+  };
+}
