@@ -1,10 +1,21 @@
 import { describe, expect, test } from 'vitest';
-import { given, held, identity, LOGIN, NOW, offer, UID } from '../../../test/builders/observed.ts';
+import {
+  type Given,
+  given,
+  held,
+  identity,
+  intent,
+  LOGIN,
+  NOW,
+  offer,
+  UID,
+} from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
 import type { Ticket, TicketDecision } from '../../accounts/tickets/tickets.ts';
 import { annotations, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import { readIntent } from '../../ownership/intent.ts';
+import { loginText } from '../../ownership/login.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
 import { decide } from './decide.ts';
@@ -43,9 +54,10 @@ interface Situation {
   readonly failure?: KubeErrorKind;
   readonly ticket?: Extract<TicketDecision, { type: 'refused' }>;
   readonly leaseMs?: number;
+  readonly without?: 'account';
 }
 
-function situation({ failure, ticket, leaseMs = 60_000 }: Situation = {}) {
+function situation({ failure, ticket, leaseMs = 60_000, without }: Situation = {}) {
   const { client, sent } = cluster(failure);
   const settled: unknown[] = [];
   const given: Ticket = {
@@ -59,23 +71,25 @@ function situation({ failure, ticket, leaseMs = 60_000 }: Situation = {}) {
   };
   const session = { identity, login: LOGIN, tickets: { request: () => ticket ?? given } };
   const memory = new ObjectMemory();
+  const cached: unknown[] = [];
   const clock = createVirtualClock({ startMs: NOW });
   const ports: RecordPorts = {
     clock,
     steady: new SteadyClock(clock),
     cluster: client,
-    session: session as unknown as AccountSession,
+    session: without ? undefined : (session as unknown as AccountSession),
     memory,
-    wrote: () => {},
+    wrote: (object) => cached.push(object),
     leaseRemainingMs: () => leaseMs,
   };
-  return { ports, sent, memory, settled };
+  return { ports, sent, memory, settled, cached };
 }
 
-function purchase(): { observed: Observed; decision: Decision } {
+function purchase(situation: Given = {}): { observed: Observed; decision: Decision } {
   const observed = given({
     finalizers: ['other'],
     observed: { offers: new Map([[0, { type: 'found', offers: [offer()] }]]) },
+    ...situation,
   });
   const decision = decide(observed);
   if (decision.type !== 'decision') throw new Error('no purchase');
@@ -102,6 +116,30 @@ describe('the record of a purchase', () => {
     });
   });
 
+  test('says who buys, until when the call may take effect, and what was listed before', async () => {
+    const { ports, sent } = situation({ leaseMs: 15_000 });
+    const { observed, decision } = purchase({ facts: { labelEcho: 'notEchoed' }, list: { ids: [4, 5] } });
+    await record(observed, decision, ports);
+    const { metadata } = (sent[0]?.body ?? {}) as Body;
+    expect(readIntent(identity.keys, metadata.annotations[annotations.rentalIntent])).toMatchObject({
+      intent: { login: loginText(LOGIN), deadline: NOW + 12_000, knownIds: [4, 5] },
+    });
+  });
+
+  test('is told to the cache, so that no later pass judges the object without it', async () => {
+    const { ports, sent, cached } = situation();
+    const { observed, decision } = purchase();
+    await record(observed, decision, ports);
+    expect(cached).toEqual(sent.map(({ body }) => body));
+  });
+
+  test('is not made without a session of the account', async () => {
+    const { ports, sent } = situation({ without: 'account' });
+    const { observed, decision } = purchase();
+    expect(await record(observed, decision, ports)).toEqual({ type: 'lost' });
+    expect(sent).toEqual([]);
+  });
+
   test('is remembered, in case someone takes the annotation away', async () => {
     const { ports, memory } = situation();
     const { observed, decision } = purchase();
@@ -124,8 +162,11 @@ describe('the record of a purchase', () => {
     expect(sent).toEqual([]);
   });
 
-  test('gives no receipt and gives the ticket back when someone else wrote first', async () => {
-    const { ports, settled, memory } = situation({ failure: 'conflict' });
+  test.each([
+    ['someone else wrote first', 'conflict'],
+    ['the object is gone', 'notFound'],
+  ] as const)('gives no receipt and gives the ticket back when %s', async (_, failure) => {
+    const { ports, settled, memory } = situation({ failure });
     const { observed, decision } = purchase();
     expect(await record(observed, decision, ports)).toEqual({ type: 'lost' });
     expect(settled).toEqual([{ rented: false }]);
@@ -159,13 +200,35 @@ describe('the record of a purchase', () => {
   });
 });
 
+describe('the guard that is put back', () => {
+  const bare: Given = { ...held(), intent: intent(), finalizers: ['other'] };
+
+  test('stands beside the guards of others, on the very version that was judged, and in the cache', async () => {
+    const { ports, sent, cached } = situation();
+    const { observed, decision } = purchase(bare);
+    expect(decision.rule).toBe('restore-guard');
+    expect((await record(observed, decision, ports)).type).toBe('recorded');
+    expect(sent).toMatchObject([
+      { body: { metadata: { resourceVersion: '5', finalizers: ['other', MACHINE_FINALIZER] } } },
+    ]);
+    expect(cached).toHaveLength(1);
+  });
+
+  test.each(['conflict', 'notFound'] as const)('gives no receipt on %s', async (failure) => {
+    const { ports } = situation({ failure });
+    const { observed, decision } = purchase(bare);
+    expect(await record(observed, decision, ports)).toEqual({ type: 'lost' });
+  });
+});
+
 describe('the record of a status', () => {
   test('is not written where nothing changes, and still permits the act', async () => {
-    const { ports, sent } = situation();
+    const { ports, sent, cached } = situation();
     const observed = given(held());
     const first = decide(observed);
     if (first.type !== 'decision') throw new Error('no decision');
     await record(observed, first, ports);
+    expect(cached).toEqual(sent.map(({ body }) => body));
     const body = sent[0]?.body as { status: Observed['object']['status'] };
     const again: Observed = { ...observed, object: { ...observed.object, status: body.status } };
     const second = decide(again);

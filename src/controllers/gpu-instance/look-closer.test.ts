@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'vitest';
+import { at, facts, given, LOGIN, NOW, offer, row } from '../../../test/builders/observed.ts';
+import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import type { AccountSession } from '../../accounts/account-session.ts';
+import { MarketplaceError } from '../../marketplace/errors.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { lookCloser } from './look-closer.ts';
+import { SteadyClock } from './steady-clock.ts';
+import type { Need, Observed } from './types.ts';
+
+const failure = new MarketplaceError('told to fail', {
+  kind: 'unavailable',
+  outcome: 'refused',
+  retryAfterMs: 9_000,
+});
+const bug = new TypeError('a bug');
+
+interface Answers {
+  readonly read?: () => unknown;
+  readonly search?: () => unknown;
+  readonly login?: boolean;
+}
+
+/** What is seen after a look that took two seconds, with or without an account. */
+async function look(need: Need, answers: Answers | 'no account', before: Observed = given()) {
+  const clock = createVirtualClock({ startMs: NOW + 2_000 });
+  const replies = answers === 'no account' ? {} : answers;
+  const session = {
+    login: LOGIN,
+    feed: { get: async () => replies.read?.() },
+    searchOffers: async () => replies.search?.(),
+    proveLogin: async () => replies.login,
+    serviceTime: () => ({ type: 'known', at: at(77) }),
+  };
+  return lookCloser(before, need, {
+    clock,
+    steady: new SteadyClock(clock),
+    cluster: {} as unknown as KubeClient,
+    session: answers === 'no account' ? undefined : (session as unknown as AccountSession),
+  });
+}
+
+const throws = (error: unknown) => () => {
+  throw error;
+};
+const read: Need = { type: 'read', instanceId: 1 };
+const search: Need = { type: 'offers', index: 1, query: {} as never };
+
+describe('the read of one machine', () => {
+  test.for<readonly [string, Answers | 'no account', string]>([
+    ['that names no machine says that it is absent', { read: () => null }, 'absent'],
+    ['that names it says that it is present', { read: () => row() }, 'present'],
+    ['that failed says nothing', { read: throws(failure) }, 'failed'],
+    ['that nobody could make says nothing', 'no account', 'failed'],
+  ])('%s', async ([, answers, expected]) => {
+    const seen = await look(read, answers);
+    expect(seen.absences.get(1)).toEqual({ lists: [], read: expected });
+  });
+
+  test('keeps the lists that speak for it, and what is known of other machines', async () => {
+    const absences: Observed['absences'] = new Map([
+      [1, { lists: [at(-9)], read: undefined }],
+      [2, { lists: [at(-8)], read: 'absent' }],
+    ]);
+    const seen = await look(read, { read: () => null }, given({ observed: { absences } }));
+    expect([...seen.absences]).toEqual([
+      [1, { lists: [at(-9)], read: 'absent' }],
+      [2, { lists: [at(-8)], read: 'absent' }],
+    ]);
+  });
+});
+
+describe('a search', () => {
+  test('adds what it found to what earlier ones did', async () => {
+    const offers: Observed['offers'] = new Map([[0, { type: 'found', offers: [] }]]);
+    const found = offer({ id: 3 });
+    const seen = await look(search, { search: () => [found] }, given({ observed: { offers } }));
+    expect([...seen.offers]).toEqual([
+      [0, { type: 'found', offers: [] }],
+      [1, { type: 'found', offers: [found] }],
+    ]);
+  });
+
+  test('that failed is not a search that found nothing', async () => {
+    const seen = await look(search, { search: throws(failure) });
+    expect(seen.offers.get(1)).toEqual({
+      type: 'failed',
+      kind: 'unavailable',
+      detail: 'told to fail',
+      retryAfterMs: 9_000,
+    });
+  });
+});
+
+test.for<readonly [string, Answers | 'no account', boolean]>([
+  ['is proven by a key that answers for it', { login: true }, true],
+  ['is not by one that answers for another', { login: false }, false],
+  ['is not where there is no key', 'no account', false],
+])('the login %s', async ([, answers, expected]) => {
+  expect((await look({ type: 'loginProof' }, answers)).loginProven).toBe(expected);
+});
+
+test.for([read, search])(
+  'what is no failure of the marketplace is not taken for one ($type)',
+  async (need) => {
+    await expect(look(need, { read: throws(bug), search: throws(bug) })).rejects.toBe(bug);
+  },
+);
+
+test('what is decided after a look is dated anew, by all three clocks', async () => {
+  const seen = await look(read, { read: () => null });
+  expect(seen).toMatchObject({
+    now: NOW + 2_000,
+    steadyNow: NOW + 2_000,
+    account: { state: 'ready', facts: { ...facts(), serviceTime: { type: 'known', at: at(77) } } },
+  });
+});
+
+test('an account that is not ready stays as it was seen', async () => {
+  const account: Observed['account'] = { state: 'missing' };
+  expect((await look(read, {}, given({ account }))).account).toEqual(account);
+});
