@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   at,
+  type Given,
   given,
   held,
   identity,
@@ -8,6 +9,7 @@ import {
   LOGIN,
   NOW,
   offer,
+  time,
   UID,
 } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
@@ -23,7 +25,7 @@ import { ObjectMemory } from './memory.ts';
 import { silentInstanceMetrics } from './metrics.ts';
 import { purchaseReceipt, receiptOf } from './receipt.ts';
 import { SteadyClock } from './steady-clock.ts';
-import type { Action, Purchase } from './types.ts';
+import type { Action, Observed, Purchase } from './types.ts';
 
 const PURCHASE: Purchase = {
   attempt: 1,
@@ -85,8 +87,14 @@ function situation(
           : { type: 'permitted' };
       },
     },
-    foldDeparted: () => Promise.resolve(done.push('folded')),
-    recordRetained: () => Promise.resolve(done.push('retained')),
+    foldDeparted: (departed: unknown) => {
+      asked.push(departed);
+      return Promise.resolve(done.push('folded'));
+    },
+    recordRetained: (machine: unknown) => {
+      asked.push(machine);
+      return Promise.resolve(done.push('retained'));
+    },
   };
   const memory = new ObjectMemory();
   const ports: ActPorts = {
@@ -271,6 +279,22 @@ describe('a destroy', () => {
   });
 });
 
+const destroyedAt = (seconds: number) => ({
+  instanceId: 1,
+  reason: 'Destroying' as const,
+  answeredAt: at(seconds),
+  endedAt: at(seconds),
+});
+
+/** One dollar an hour from ten in the evening of the last day of October on; {@link NOW} is noon of 20 November. */
+const OLD_COST = { pricePerHour: '1.00', accrued: '3.00', since: time(-20 * 86_400 + 36_000) };
+
+/** An object that is older than the month. */
+function bornInOctober(): Partial<Observed> {
+  const { object } = given(held({}, { status: { rentals: [time(-3_600), time(-3_599)], cost: OLD_COST } }));
+  return { object: { ...object, metadata: { ...object.metadata, creationTimestamp: time(-30 * 86_400) } } };
+}
+
 describe('letting go', () => {
   const release: Action = {
     type: 'release',
@@ -304,11 +328,78 @@ describe('letting go', () => {
     expect(done).toEqual([]);
   });
 
+  test.for<readonly [string, Given, unknown]>([
+    [
+      'all that it cost, until its machine was destroyed, and when it rented',
+      { ...held(), memory: { destroys: [destroyedAt(-60)] } },
+      { uid: UID, rentals: [at(-300)], spentThisMonth: 33_333, newestRentalAt: at(-301) },
+    ],
+    [
+      'all that it cost until now where nothing was destroyed',
+      held({}, { intent: '{}' }),
+      { uid: UID, rentals: [at(-300)], spentThisMonth: 41_667, newestRentalAt: undefined },
+    ],
+    [
+      'of its money what this month saw of it, and of its rentals those of the last hour',
+      {
+        ...held({}, { status: { rentals: [time(-3_600), time(-3_599)], cost: OLD_COST } }),
+        memory: { destroys: [destroyedAt(-20 * 86_400 + 46_800)] },
+        observed: bornInOctober(),
+      },
+      { uid: UID, rentals: [at(-3_599)], spentThisMonth: 1_000_000, newestRentalAt: at(-301) },
+    ],
+    [
+      'that it rented, where only its status says so',
+      { status: { attempt: 1 } },
+      { uid: UID, rentals: [], spentThisMonth: 0, newestRentalAt: undefined },
+    ],
+    [
+      'that it may have rented, where only its intent says so',
+      { intent: intent() },
+      { uid: UID, rentals: [], spentThisMonth: 0, newestRentalAt: at(-301) },
+    ],
+  ])('tells the brake %s', async ([, object, departed]) => {
+    const { ports, asked } = situation();
+    const observed = given({ deleting: true, ...object });
+    await act({ observed, action: release, receipt: receiptOf(observed.object) }, ports);
+    expect(asked).toEqual([departed]);
+  });
+
+  test('does not trouble the brake with an object that never rented', async () => {
+    const { ports, asked } = situation();
+    const observed = given({ deleting: true, finalizers: ['gpurental.dev/machine'] });
+    await act({ observed, action: release, receipt: receiptOf(observed.object) }, ports);
+    expect(asked).toEqual([]);
+  });
+
   test('lists a kept machine in the account where its label cannot be changed', async () => {
-    const { ports, done } = situation({ calls: { label: fails('forbidden', 'refused') } });
+    const { ports, done, asked } = situation({ calls: { label: fails('forbidden', 'refused') } });
     const keep: Action = { type: 'retain', instanceId: 1, policy: 'Retain', label: 'l' };
     await act({ observed: given(held()), action: keep, receipt: receiptOf(given(held()).object) }, ports);
     expect(done).toEqual(['retained']);
+    expect(asked).toEqual([
+      { instanceId: 1, objectUid: UID, owner: 'team/job', policy: 'Retain', pricePerHour: 500_000 },
+    ]);
+  });
+
+  test('has not kept a machine that neither its label nor the account speaks for', async () => {
+    const keep: Action = { type: 'retain', instanceId: 1, policy: 'Retain', label: 'l' };
+    const receipt = receiptOf(given(held()).object);
+    const { ports } = situation({ calls: { label: fails('forbidden', 'refused') } });
+    const full = { ...ports.session, recordRetained: () => Promise.reject(new RangeError('full')) };
+    const severed = { ...ports, session: full as unknown as AccountSession };
+    await expect(act({ observed: given(held()), action: keep, receipt }, severed)).rejects.toThrow('full');
+  });
+
+  test('does not take a fault of its own for a label that could not be changed', async () => {
+    const keep: Action = { type: 'retain', instanceId: 1, policy: 'Retain', label: 'l' };
+    const label = () => {
+      throw new TypeError('a bug');
+    };
+    const { ports, done } = situation({ calls: { label } });
+    const receipt = receiptOf(given(held()).object);
+    await expect(act({ observed: given(held()), action: keep, receipt }, ports)).rejects.toThrow('a bug');
+    expect(done).toEqual([]);
   });
 
   test('does not list a kept machine that its label speaks for', async () => {
