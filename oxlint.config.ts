@@ -69,8 +69,11 @@ const refusal = (layers: readonly string[], because: string) => ({
   message: because,
 });
 
+/** Whatever does not begin with `wire/`; the engine of these expressions cannot look ahead. */
+const NOT_WIRE = '([^w]|w[^i]|wi[^r]|wir[^e]|wire[^/])';
+
 const SHARED_MISTAKE = {
-  regex: '^(\\.\\./)+marketplace/([^/]+\\.ts|tfa/.*)$',
+  regex: `^(\\.\\./)+marketplace/${NOT_WIRE}`,
   message:
     'The simulator shares the wire schemas with the client and never its code: a shared mistake would pass every test.',
 };
@@ -176,7 +179,7 @@ export default defineConfig({
         '**/*.test.ts',
         'src/runtime/kube/undici-transport.ts',
         'src/runtime/kube/kube-config.ts',
-        'src/marketplace/transport.ts',
+        'src/marketplace/http/transport.ts',
         'src/simulator/http-server.ts',
       ],
       rules: {

@@ -9,7 +9,7 @@ import { preferLittleMemory } from './main/little-memory.ts';
 import { createMachineProber } from './main/machine-prober.ts';
 import { createOperator, type Operator } from './main/operator.ts';
 import { servePageSet } from './main/page-set.ts';
-import { createMarketplaceTransport } from './marketplace/transport.ts';
+import { createMarketplaceTransport } from './marketplace/http/transport.ts';
 import { type KubeConnection, loadKubeConnection } from './runtime/kube/kube-config.ts';
 import { type ClosableTransport, createTransport } from './runtime/kube/undici-transport.ts';
 import { countedTransport } from './server/marketplace-request-metrics.ts';

@@ -1,7 +1,7 @@
 import type { MicroDollars } from '../lib/money.ts';
 import type { MarketplaceClient } from '../marketplace/client.ts';
-import type { Feed } from '../marketplace/feed.ts';
-import type { Offer, OfferQuery } from '../marketplace/offers.ts';
+import type { Feed } from '../marketplace/feed/feed.ts';
+import type { Offer, OfferQuery } from '../marketplace/offers/offers.ts';
 import type { Identity } from '../ownership/identity.ts';
 import type { Login } from '../ownership/login.ts';
 import type { AvoidList } from './avoid-list.ts';

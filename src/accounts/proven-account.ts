@@ -2,10 +2,10 @@ import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts'
 import type { Clock } from '../lib/clock.ts';
 import type { MicroDollars } from '../lib/money.ts';
 import type { MarketplaceClient } from '../marketplace/client.ts';
-import type { EndpointClass } from '../marketplace/endpoint-class.ts';
-import type { Feed } from '../marketplace/feed.ts';
-import type { FeedEvent } from '../marketplace/feed-event.ts';
-import type { Offer, OfferQuery } from '../marketplace/offers.ts';
+import type { Feed } from '../marketplace/feed/feed.ts';
+import type { FeedEvent } from '../marketplace/feed/feed-event.ts';
+import type { Offer, OfferQuery } from '../marketplace/offers/offers.ts';
+import type { EndpointClass } from '../marketplace/pacing/endpoint-class.ts';
 import type { PurchaseConstants } from '../ownership/constants.ts';
 import type { Identity } from '../ownership/identity.ts';
 import type { Login } from '../ownership/login.ts';

@@ -1,6 +1,6 @@
 import type { MarketplaceClient } from '../marketplace/client.ts';
-import { MarketplaceError } from '../marketplace/errors.ts';
-import type { Instance } from '../marketplace/instances.ts';
+import { MarketplaceError } from '../marketplace/errors/errors.ts';
+import type { Instance } from '../marketplace/instances/instances.ts';
 
 const MOST_PAGES = 1_000;
 

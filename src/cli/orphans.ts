@@ -1,6 +1,6 @@
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
-import type { Instance } from '../marketplace/instances.ts';
+import type { Instance } from '../marketplace/instances/instances.ts';
 import { defaultConstants } from '../ownership/constants.ts';
 import type { Identity } from '../ownership/identity.ts';
 import type { Login } from '../ownership/login.ts';

@@ -1,5 +1,5 @@
 import type { ProvenAccount } from '../accounts/proven-account.ts';
-import { CLASS_ORDER } from '../marketplace/endpoint-class.ts';
+import { CLASS_ORDER } from '../marketplace/pacing/endpoint-class.ts';
 import type { AccountFigures } from '../server/account-metrics.ts';
 
 /** An account as metrics show it. */

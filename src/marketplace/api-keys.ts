@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { Secret } from '../lib/secret.ts';
-import { type ChangeAnswer, pathId, sendChange } from './change.ts';
-import type { CallOptions } from './offers.ts';
-import type { Requester } from './request.ts';
+import { type ChangeAnswer, pathId, sendChange } from './http/change.ts';
+import type { Requester } from './http/request.ts';
+import type { CallOptions } from './offers/offers.ts';
 import {
   apiKeyReply,
   type apiKeyRow,

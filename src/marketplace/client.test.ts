@@ -6,8 +6,8 @@ import { silentLogger } from '../lib/logger.ts';
 import { seededRandom } from '../lib/random.ts';
 import { Secret } from '../lib/secret.ts';
 import { createMarketplaceClient, type MarketplaceClient } from './client.ts';
-import { MarketplaceError } from './errors.ts';
-import { createPacer } from './pacing.ts';
+import { MarketplaceError } from './errors/errors.ts';
+import { createPacer } from './pacing/pacing.ts';
 
 function clientFor(body: unknown, baseUrl = 'https://market.example') {
   const network = answeringTransport(reply(body));

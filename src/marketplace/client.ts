@@ -4,19 +4,19 @@ import type { Random } from '../lib/random.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { Transport } from '../lib/transport.ts';
 import { type ApiKeysResource, createApiKeys } from './api-keys.ts';
-import { type AutoscalerResource, createAutoscaler } from './autoscaler.ts';
-import { createInstances } from './create-instances.ts';
-import { createEndpointGroups, type EndpointGroupsResource } from './endpoint-groups.ts';
-import type { InstancesResource } from './instances.ts';
-import { createOffers, type OffersResource } from './offers.ts';
-import type { Pacer } from './pacing.ts';
-import { createRequester } from './request.ts';
+import { type AutoscalerResource, createAutoscaler } from './groups/autoscaler.ts';
+import { createEndpointGroups, type EndpointGroupsResource } from './groups/endpoint-groups.ts';
+import { createWorkerGroups, type WorkerGroupsResource } from './groups/worker-groups.ts';
+import { createRequester } from './http/request.ts';
+import { createInstances } from './instances/create-instances.ts';
+import type { InstancesResource } from './instances/instances.ts';
+import { createOffers, type OffersResource } from './offers/offers.ts';
+import type { Pacer } from './pacing/pacing.ts';
 import { createSecrets, type SecretsResource } from './secrets.ts';
 import { createSshKeys, type SshKeysResource } from './ssh-keys.ts';
 import { type BearerTfa, createBearerTfa, createLoggedOutTfa, type LoggedOutTfa } from './tfa/tfa.ts';
 import { createUsers, type UsersResource } from './users.ts';
 import { createVolumes, type VolumesResource } from './volumes.ts';
-import { createWorkerGroups, type WorkerGroupsResource } from './worker-groups.ts';
 
 /** Bounds of one client's requests. */
 export interface ClientLimits {

@@ -1,7 +1,7 @@
 import type { Secret } from '../lib/secret.ts';
-import { type ChangeAnswer, sendChange } from './change.ts';
-import type { CallOptions } from './offers.ts';
-import type { Requester } from './request.ts';
+import { type ChangeAnswer, sendChange } from './http/change.ts';
+import type { Requester } from './http/request.ts';
+import type { CallOptions } from './offers/offers.ts';
 import { secretsReply } from './wire/account.ts';
 
 /** Environment secrets of the account: they are set in every container it rents. */

@@ -1,6 +1,6 @@
-import { type ChangeAnswer, pathId, sendChange } from './change.ts';
-import type { CallOptions } from './offers.ts';
-import type { Requester } from './request.ts';
+import { type ChangeAnswer, pathId, sendChange } from './http/change.ts';
+import type { Requester } from './http/request.ts';
+import type { CallOptions } from './offers/offers.ts';
 import { newSshKeyReply, sshKeysReply } from './wire/account.ts';
 
 /** A public key registered on the account. */

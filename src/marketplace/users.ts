@@ -1,5 +1,5 @@
-import type { CallOptions } from './offers.ts';
-import type { Requester } from './request.ts';
+import type { Requester } from './http/request.ts';
+import type { CallOptions } from './offers/offers.ts';
 import type { User } from './user.ts';
 import { toUser, userReply } from './wire/user.ts';
 

@@ -1,8 +1,8 @@
 import type { MicroDollars } from '../lib/money.ts';
-import { type Change, type ChangeAnswer, pathId, sendChange } from './change.ts';
-import type { OfferFilter, OfferOrder } from './offer.ts';
-import type { CallOptions } from './offers.ts';
-import type { Requester } from './request.ts';
+import { type Change, type ChangeAnswer, pathId, sendChange } from './http/change.ts';
+import type { Requester } from './http/request.ts';
+import type { OfferFilter, OfferOrder } from './offers/offer.ts';
+import type { CallOptions } from './offers/offers.ts';
 import type { Volume, VolumeOffer } from './volume.ts';
 import { toOfferSearch } from './wire/offer-search.ts';
 import {

@@ -6,8 +6,8 @@ import {
   createMarketplaceClient,
   type MarketplaceClient,
 } from '../../src/marketplace/client.ts';
-import { MarketplaceError } from '../../src/marketplace/errors.ts';
-import { createPacer } from '../../src/marketplace/pacing.ts';
+import { MarketplaceError } from '../../src/marketplace/errors/errors.ts';
+import { createPacer } from '../../src/marketplace/pacing/pacing.ts';
 import type { LoggedOutTfa } from '../../src/marketplace/tfa/tfa.ts';
 import type { SimulatedService } from './simulated-service.ts';
 import { createVirtualClock } from './virtual-clock.ts';

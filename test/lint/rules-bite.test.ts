@@ -24,8 +24,8 @@ const PLANTED: readonly Planted[] = [
   },
   {
     title: 'a simulator that borrows the client',
-    file: 'src/simulator/planted-client.ts',
-    source: "import { x } from '../marketplace/client.ts';\nexport const y = x;\n",
+    file: 'src/simulator/calls/planted-client.ts',
+    source: "import { x } from '../../marketplace/http/request.ts';\nexport const y = x;\n",
     rule: 'no-restricted-imports',
     says: 'a shared mistake would pass every test',
   },

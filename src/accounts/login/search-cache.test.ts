@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
-import type { Offer, OfferQuery } from '../../marketplace/offers.ts';
+import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
 import { SEARCH_AGAIN_MS, SEARCH_SHARED_MS, SearchCache } from './search-cache.ts';
 
 const query = (gpu: string): OfferQuery => ({ filters: [{ field: 'gpu_name', operator: 'eq', value: gpu }] });

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { Offer, OfferQuery } from '../../marketplace/offers.ts';
+import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
 
 /** Equal searches within this time share one reply (and one request, while it is on its way). */
 export const SEARCH_SHARED_MS = 15_000;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Transport } from '../../lib/transport.ts';
-import { parseHttpDate } from '../../marketplace/http-date.ts';
+import { parseHttpDate } from '../../marketplace/http/http-date.ts';
 
 /** What time it is at the service. */
 export type ServiceTime =

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createVirtualClock, type VirtualClock } from '../../../test/builders/virtual-clock.ts';
-import { createPacer, type Pacer } from '../../marketplace/pacing.ts';
+import { createPacer, type Pacer } from '../../marketplace/pacing/pacing.ts';
 import type { AccountObject } from '../account-object.ts';
 import { OfferReservations, RESERVATION_MS } from '../login/offer-reservations.ts';
 import type { LabelEcho } from '../watch/label-echo.ts';

@@ -1,8 +1,8 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { MicroDollars } from '../../lib/money.ts';
-import { DOCUMENTED_GAPS_MS } from '../../marketplace/endpoint-class.ts';
-import type { Pacer } from '../../marketplace/pacing.ts';
-import type { Slot } from '../../marketplace/pacing-slot.ts';
+import { DOCUMENTED_GAPS_MS } from '../../marketplace/pacing/endpoint-class.ts';
+import type { Pacer } from '../../marketplace/pacing/pacing.ts';
+import type { Slot } from '../../marketplace/pacing/pacing-slot.ts';
 import type { AccountObject } from '../account-object.ts';
 import type { OfferReservations } from '../login/offer-reservations.ts';
 import type { LabelEcho } from '../watch/label-echo.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ActualStatus } from '../../marketplace/instance.ts';
+import type { ActualStatus } from '../../marketplace/instances/instance.ts';
 import {
   afterPoll,
   allowedUnhealthy,

@@ -1,4 +1,4 @@
-import type { ActualStatus } from '../../marketplace/instance.ts';
+import type { ActualStatus } from '../../marketplace/instances/instance.ts';
 
 /**
  * Whether mass replacement and sweeps are frozen for an account. Never freezes a deletion that a person

@@ -1,6 +1,6 @@
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { FeedEvent } from '../../marketplace/feed-event.ts';
+import type { FeedEvent } from '../../marketplace/feed/feed-event.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import type { AccountObject } from '../account-object.ts';
 import { breakerOf } from '../account-status.ts';

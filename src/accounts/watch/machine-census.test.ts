@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Instance } from '../../marketplace/instance.ts';
+import type { Instance } from '../../marketplace/instances/instance.ts';
 import { makeClaim } from '../../ownership/claim.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
 import { newIdentity } from '../../ownership/identity.ts';

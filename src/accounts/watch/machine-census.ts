@@ -1,4 +1,4 @@
-import type { Instance } from '../../marketplace/instance.ts';
+import type { Instance } from '../../marketplace/instances/instance.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import type { LabelFacts } from '../../ownership/label.ts';

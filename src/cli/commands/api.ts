@@ -1,8 +1,8 @@
 import { systemClock } from '../../lib/clock.ts';
 import type { TransportResponse } from '../../lib/transport.ts';
-import { parseBaseUrl } from '../../marketplace/base-url.ts';
-import { withDeadline } from '../../marketplace/deadline.ts';
-import { readBody } from '../../marketplace/read-body.ts';
+import { parseBaseUrl } from '../../marketplace/http/base-url.ts';
+import { withDeadline } from '../../marketplace/http/deadline.ts';
+import { readBody } from '../../marketplace/http/read-body.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { EXIT, failed, usageError } from '../failures/command-error.ts';
 import { switchOption, textOption } from '../options/option-values.ts';

@@ -1,7 +1,7 @@
 import { systemRandom } from '../../lib/random.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
-import { MarketplaceError } from '../../marketplace/errors.ts';
-import type { RentAnswer, RentRequest } from '../../marketplace/instances.ts';
+import { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import type { RentAnswer, RentRequest } from '../../marketplace/instances/instances.ts';
 import { allInstances } from '../all-instances.ts';
 import type { Command } from '../command.ts';
 import { CommandError, EXIT } from '../failures/command-error.ts';

@@ -1,4 +1,4 @@
-import type { Instance } from '../../marketplace/instances.ts';
+import type { Instance } from '../../marketplace/instances/instances.ts';
 import { allInstances } from '../all-instances.ts';
 import type { Command, CommandInput } from '../command.ts';
 import { failed, notFound } from '../failures/command-error.ts';

@@ -1,4 +1,4 @@
-import { MarketplaceError } from '../../marketplace/errors.ts';
+import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { Command } from '../command.ts';
 import { failed } from '../failures/command-error.ts';
 import { numberOption, parseId, textOption } from '../options/option-values.ts';

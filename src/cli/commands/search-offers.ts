@@ -29,7 +29,7 @@ export const searchOffers: Command = {
   ],
   optionSets: ['output', 'marketplace'],
   async run(input, context) {
-    const { USUAL_DEFAULTS } = await import('../../marketplace/query-text.ts');
+    const { USUAL_DEFAULTS } = await import('../../marketplace/offers/query-text.ts');
     const words = await searchWords(input, USUAL_DEFAULTS, 'score-');
     const storageGB = numberOption(input.options, '--storage', { min: 0 }) ?? 5;
     const query = { ...words, pricing: pricingOf(input), storageGB };

@@ -1,4 +1,4 @@
-import type { OfferFilter } from '../../marketplace/offers.ts';
+import type { OfferFilter } from '../../marketplace/offers/offers.ts';
 import type { Command } from '../command.ts';
 import { SEARCH_OPTIONS, searchWords } from '../options/offer-query.ts';
 import { numberOption } from '../options/option-values.ts';

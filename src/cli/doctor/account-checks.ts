@@ -1,7 +1,7 @@
 import { readKeySecret } from '../../accounts/login/key-secret.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
-import { MarketplaceError } from '../../marketplace/errors.ts';
+import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { User } from '../../marketplace/users.ts';
 import { allInstances } from '../all-instances.ts';
 import { counted, dollarText, inDollars } from '../output/amounts.ts';

@@ -3,7 +3,7 @@ import {
   gpuInstanceResource,
   marketplaceAccountResource,
 } from '../../api/v1alpha1/names.ts';
-import { readBody } from '../../marketplace/read-body.ts';
+import { readBody } from '../../marketplace/http/read-body.ts';
 import { GROUP_VERSION, INSTALL_DEFINITIONS, servedKinds } from '../objects/served-kinds.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { type Check, type Finding, ok, warning, wrong } from './check.ts';

@@ -6,8 +6,8 @@ import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.
 import { parseDuration } from '../../lib/duration.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
-import type { Feed } from '../../marketplace/feed.ts';
-import type { CompleteList } from '../../marketplace/feed-event.ts';
+import type { Feed } from '../../marketplace/feed/feed.ts';
+import type { CompleteList } from '../../marketplace/feed/feed-event.ts';
 import type { Identity } from '../../ownership/identity.ts';
 
 /** One look at one login, as a session for decisions that are shown and never carried out. */

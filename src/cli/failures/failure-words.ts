@@ -1,4 +1,4 @@
-import type { MarketplaceErrorKind } from '../../marketplace/errors.ts';
+import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
 
 /** What happened, as a person says it. */
 export const WORDS_BY_KIND: Readonly<Record<MarketplaceErrorKind, string>> = {

@@ -1,5 +1,5 @@
 import { GROUP, VERSION } from '../../api/v1alpha1/names.ts';
-import { readBody } from '../../marketplace/read-body.ts';
+import { readBody } from '../../marketplace/http/read-body.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 
 const MOST_BYTES = 1_000_000;

@@ -1,4 +1,4 @@
-import type { EndpointGroupOptions, EndpointState } from '../../marketplace/endpoint-group.ts';
+import type { EndpointGroupOptions, EndpointState } from '../../marketplace/groups/endpoint-group.ts';
 import type { CommandOption, OptionValues } from '../command.ts';
 import { type NumberBounds, numberOption, textOption } from './option-values.ts';
 

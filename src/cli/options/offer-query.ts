@@ -1,4 +1,4 @@
-import type { OfferFilter, OfferOrder } from '../../marketplace/offers.ts';
+import type { OfferFilter, OfferOrder } from '../../marketplace/offers/offers.ts';
 import type { CommandInput, CommandOption } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
 import { numberOption, switchOption, textOption } from './option-values.ts';
@@ -28,7 +28,9 @@ export async function searchWords(
   defaults: readonly OfferFilter[],
   standardOrder: string,
 ): Promise<SearchWords> {
-  const { parseOrderText, parseQueryText, withDefaults } = await import('../../marketplace/query-text.ts');
+  const { parseOrderText, parseQueryText, withDefaults } = await import(
+    '../../marketplace/offers/query-text.ts'
+  );
   const text = args.join(' ');
   const query = parseQueryText(text);
   if (query.type === 'invalid') throw invalidText(text, query);

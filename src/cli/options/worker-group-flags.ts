@@ -1,4 +1,4 @@
-import type { WorkerGroupOptions } from '../../marketplace/worker-group.ts';
+import type { WorkerGroupOptions } from '../../marketplace/groups/worker-group.ts';
 import type { CommandOption, OptionValues } from '../command.ts';
 import { type NumberBounds, numberOption, textOption } from './option-values.ts';
 

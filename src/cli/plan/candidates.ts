@@ -8,7 +8,7 @@ import {
 } from '../../controllers/gpu-instance/choose-offer.ts';
 import { offerChecks } from '../../controllers/gpu-instance/offer-checks.ts';
 import { totalPrice } from '../../controllers/gpu-instance/offer-price.ts';
-import type { Offer } from '../../marketplace/offers.ts';
+import type { Offer } from '../../marketplace/offers/offers.ts';
 import { inDollars } from '../output/amounts.ts';
 
 /** What one alternative is judged by. */

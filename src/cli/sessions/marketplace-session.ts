@@ -4,7 +4,7 @@ import { systemRandom } from '../../lib/random.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { Transport } from '../../lib/transport.ts';
 import type { ClientLimits, MarketplaceClient } from '../../marketplace/client.ts';
-import { MarketplaceError } from '../../marketplace/errors.ts';
+import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { CommandContext, CommandInput, OptionValues } from '../command.ts';
 import { failed } from '../failures/command-error.ts';
 import { numberOption, requestTimeout, switchOption, textOption } from '../options/option-values.ts';
@@ -104,8 +104,8 @@ async function openSession(
 ): Promise<OpenSession> {
   const [{ createMarketplaceClient }, { createPacer }, { createMarketplaceTransport }] = await Promise.all([
     import('../../marketplace/client.ts'),
-    import('../../marketplace/pacing.ts'),
-    import('../../marketplace/transport.ts'),
+    import('../../marketplace/pacing/pacing.ts'),
+    import('../../marketplace/http/transport.ts'),
   ]);
   const door = createMarketplaceTransport({ connections: 4 });
   let answered = 0;

@@ -1,5 +1,5 @@
-import type { EndpointGroupRow } from '../../marketplace/endpoint-group.ts';
-import type { WorkerGroupRow } from '../../marketplace/worker-group.ts';
+import type { EndpointGroupRow } from '../../marketplace/groups/endpoint-group.ts';
+import type { WorkerGroupRow } from '../../marketplace/groups/worker-group.ts';
 import type { View } from '../output/output.ts';
 
 const text = (value: number | string | undefined): string | undefined =>

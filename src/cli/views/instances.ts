@@ -1,4 +1,4 @@
-import type { Instance } from '../../marketplace/instances.ts';
+import type { Instance } from '../../marketplace/instances/instances.ts';
 import { ageText, dollarText, gigabytes, inDollars, timeText } from '../output/amounts.ts';
 import type { View } from '../output/output.ts';
 import { printable } from '../output/printable.ts';

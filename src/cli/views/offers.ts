@@ -1,4 +1,4 @@
-import type { Offer } from '../../marketplace/offers.ts';
+import type { Offer } from '../../marketplace/offers/offers.ts';
 import { ageText, dollarText, gigabytes, inDollars } from '../output/amounts.ts';
 import type { View } from '../output/output.ts';
 

@@ -7,7 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
-import { MarketplaceError } from '../../marketplace/errors.ts';
+import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { objectKey } from '../../runtime/kube/kube-object.ts';
 import { removeFinalizer } from '../../runtime/writes/finalizers.ts';

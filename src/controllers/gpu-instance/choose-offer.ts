@@ -1,7 +1,7 @@
 import type { AccountLimits } from '../../accounts/tickets/limits.ts';
 import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
 import type { MicroDollars } from '../../lib/money.ts';
-import type { Offer, OfferScalar } from '../../marketplace/offers.ts';
+import type { Offer, OfferScalar } from '../../marketplace/offers/offers.ts';
 import { type OfferCheck, offerChecks } from './offer-checks.ts';
 import { totalPrice } from './offer-price.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { given, NOW, offer } from '../../../test/builders/observed.ts';
-import type { MarketplaceErrorKind } from '../../marketplace/errors.ts';
+import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
 import { decideAfterFailure, type Failure } from './failure.ts';
 import type { Action, Purchase } from './types.ts';
 

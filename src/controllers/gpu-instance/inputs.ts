@@ -1,6 +1,6 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { Secret } from '../../lib/secret.ts';
-import { ON_START_LIMIT, packOnStart } from '../../marketplace/onstart.ts';
+import { ON_START_LIMIT, packOnStart } from '../../marketplace/instances/onstart.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';

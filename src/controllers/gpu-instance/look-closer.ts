@@ -1,7 +1,7 @@
 import type { AccountSession } from '../../accounts/account-session.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { MarketplaceError } from '../../marketplace/errors.ts';
-import type { OfferQuery } from '../../marketplace/offers.ts';
+import { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import type { OfferQuery } from '../../marketplace/offers/offers.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { readInputs } from './inputs.ts';
 import type { SteadyClock } from './steady-clock.ts';

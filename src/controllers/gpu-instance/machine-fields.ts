@@ -2,7 +2,7 @@ import type { GpuInstanceSpec, GpuInstanceStatus } from '../../api/v1alpha1/gpu-
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { formatDollars } from '../../lib/money.ts';
 import { formatTime, parseTime } from '../../lib/rfc3339.ts';
-import type { Instance } from '../../marketplace/instances.ts';
+import type { Instance } from '../../marketplace/instances/instances.ts';
 import { beginCost, corrected, repriced } from './cost.ts';
 import { known } from './known-fields.ts';
 import type { Observed, StatusFields } from './types.ts';

@@ -2,8 +2,8 @@ import type { GpuInstance, GpuInstanceStatus } from '../../api/v1alpha1/gpu-inst
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
 import type { Secret } from '../../lib/secret.ts';
-import type { CompleteList } from '../../marketplace/feed-event.ts';
-import type { Instance } from '../../marketplace/instances.ts';
+import type { CompleteList } from '../../marketplace/feed/feed-event.ts';
+import type { Instance } from '../../marketplace/instances/instances.ts';
 import type { IntentReading, RentalIntent } from '../../ownership/intent.ts';
 import { wordOf } from './machine-fields.ts';
 import type { SteadyClock } from './steady-clock.ts';

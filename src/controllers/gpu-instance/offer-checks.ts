@@ -2,7 +2,12 @@ import type { AccountLimits } from '../../accounts/tickets/limits.ts';
 import type { OfferFilter, OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
 import { formatDollars, parseDollars } from '../../lib/money.ts';
 import { parseQuantity } from '../../lib/quantity.ts';
-import type { Offer, OfferQuery, OfferScalar, OfferFilter as QueryFilter } from '../../marketplace/offers.ts';
+import type {
+  Offer,
+  OfferQuery,
+  OfferScalar,
+  OfferFilter as QueryFilter,
+} from '../../marketplace/offers/offers.ts';
 import { priceCap, totalPrice } from './offer-price.ts';
 
 /** One requirement on an offer: how it is tested here and what the search is asked for. */

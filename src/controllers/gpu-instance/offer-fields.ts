@@ -1,5 +1,5 @@
 import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
-import { findOfferField, unknownFieldMessage } from '../../marketplace/offer-fields.ts';
+import { findOfferField, unknownFieldMessage } from '../../marketplace/offers/offer-fields.ts';
 
 interface NamedField {
   /** Where it stands in the object. */

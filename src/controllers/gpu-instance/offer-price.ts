@@ -1,7 +1,7 @@
 import type { AccountLimits } from '../../accounts/tickets/limits.ts';
 import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
 import { type MicroDollars, parseDollars } from '../../lib/money.ts';
-import type { Offer } from '../../marketplace/offers.ts';
+import type { Offer } from '../../marketplace/offers/offers.ts';
 
 /** Total price of a rental, disk included: the offer's own, or the bid and the disk. */
 export function totalPrice(offer: Offer, requirements: OfferRequirements): MicroDollars | undefined {

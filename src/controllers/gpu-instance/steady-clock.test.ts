@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { given, held, intent, NOW, row } from '../../../test/builders/observed.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Feed } from '../../marketplace/feed.ts';
-import type { CompleteList } from '../../marketplace/feed-event.ts';
+import type { Feed } from '../../marketplace/feed/feed.ts';
+import type { CompleteList } from '../../marketplace/feed/feed-event.ts';
 import { ObjectMemory } from './memory.ts';
 import { SteadyClock } from './steady-clock.ts';
 

@@ -1,9 +1,9 @@
 import type { AccountDirectory } from '../../accounts/account-directory.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
-import type { Feed } from '../../marketplace/feed.ts';
-import type { FeedEvent } from '../../marketplace/feed-event.ts';
-import type { Instance } from '../../marketplace/instances.ts';
+import type { Feed } from '../../marketplace/feed/feed.ts';
+import type { FeedEvent } from '../../marketplace/feed/feed-event.ts';
+import type { Instance } from '../../marketplace/instances/instances.ts';
 import { readLabel } from '../../ownership/label.ts';
 import { objectKey } from '../../runtime/kube/kube-object.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';

@@ -1,7 +1,7 @@
 import { limitsOf } from '../../accounts/tickets/limits.ts';
 import { isTerminal, type Reason } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars, type MicroDollars } from '../../lib/money.ts';
-import type { MarketplaceErrorKind } from '../../marketplace/errors.ts';
+import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
 import { sameLogin } from './pinned-login.ts';
 import type { Failure, KeyProof, Observed, SessionFacts, Unreadiness } from './types.ts';
 

@@ -2,7 +2,7 @@ import { keyOf } from '../../accounts/account-registry.ts';
 import type { AccountRef } from '../../accounts/account-session.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
-import type { MarketplaceErrorKind } from '../../marketplace/errors.ts';
+import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
 import type { ControllerOptions } from '../../runtime/controller.ts';
 import {
   type Controller,

@@ -1,4 +1,4 @@
-import type { MarketplaceError, MarketplaceErrorKind } from '../../marketplace/errors.ts';
+import type { MarketplaceError, MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
 import type { Failure } from './types.ts';
 
 /** Codes under which a system reports a certificate that it does not trust, e.g. `CERT_HAS_EXPIRED`. */

@@ -6,7 +6,7 @@ import { annotations } from '../../api/v1alpha1/names.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
-import { MarketplaceError } from '../../marketplace/errors.ts';
+import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { failureOf, saysNothing } from './failure.ts';
 import type { KeyProof, KeySource } from './types.ts';

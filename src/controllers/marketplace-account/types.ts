@@ -8,8 +8,8 @@ import type { LabelEcho } from '../../accounts/watch/label-echo.ts';
 import type { MarketplaceAccount, MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { Secret } from '../../lib/secret.ts';
-import type { MarketplaceErrorKind } from '../../marketplace/errors.ts';
-import type { FeedHealth } from '../../marketplace/feed-event.ts';
+import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
+import type { FeedHealth } from '../../marketplace/feed/feed-event.ts';
 import type { User } from '../../marketplace/user.ts';
 import type { Login } from '../../ownership/login.ts';
 

@@ -1,6 +1,6 @@
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { MarketplaceError } from '../../marketplace/errors.ts';
+import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { EventRecorder } from '../../runtime/events/events.ts';
 import { hourly } from './decide.ts';
 import type { Sweep } from './observe.ts';

@@ -7,7 +7,7 @@ import type { BreakerState } from '../../accounts/watch/breaker.ts';
 import type { CensusEntry } from '../../accounts/watch/machine-census.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { CompleteList } from '../../marketplace/feed-event.ts';
+import type { CompleteList } from '../../marketplace/feed/feed-event.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import { loginText } from '../../ownership/login.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';

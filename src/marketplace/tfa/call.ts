@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { CallOptions } from '../offers.ts';
-import type { Answer, Requester } from '../request.ts';
+import type { Answer, Requester } from '../http/request.ts';
+import type { CallOptions } from '../offers/offers.ts';
 
 /** One 2FA call, without what is the same for all. */
 export interface TfaCall<Schema extends z.ZodType> {

@@ -1,6 +1,6 @@
 import { Secret } from '../../lib/secret.ts';
-import type { CallOptions } from '../offers.ts';
-import type { Requester } from '../request.ts';
+import type { Requester } from '../http/request.ts';
+import type { CallOptions } from '../offers/offers.ts';
 import type { User } from '../user.ts';
 import { loginReply } from '../wire/tfa.ts';
 import { toUser } from '../wire/user.ts';

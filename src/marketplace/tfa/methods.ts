@@ -1,7 +1,7 @@
 import { Secret } from '../../lib/secret.ts';
-import type { ChangeAnswer } from '../change.ts';
-import type { CallOptions } from '../offers.ts';
-import type { Requester } from '../request.ts';
+import type { ChangeAnswer } from '../http/change.ts';
+import type { Requester } from '../http/request.ts';
+import type { CallOptions } from '../offers/offers.ts';
 import { changeReply } from '../wire/failure-body.ts';
 import {
   authorizationReply,

@@ -5,7 +5,7 @@ import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
 import { Secret } from '../../lib/secret.ts';
 import { createLoggedOutClient, createMarketplaceClient } from '../client.ts';
-import { createPacer } from '../pacing.ts';
+import { createPacer } from '../pacing/pacing.ts';
 import type { BearerTfa, LoggedOutTfa } from './tfa.ts';
 
 const user = { id: 5, email: 'a@example.com' };

@@ -1,7 +1,7 @@
 import type { Secret } from '../../lib/secret.ts';
-import type { ChangeAnswer } from '../change.ts';
-import type { CallOptions } from '../offers.ts';
-import type { Requester } from '../request.ts';
+import type { ChangeAnswer } from '../http/change.ts';
+import type { Requester } from '../http/request.ts';
+import type { CallOptions } from '../offers/offers.ts';
 import { regenerateBackupCodes } from './backup-codes.ts';
 import { type BearerSms, type Challenge, type SmsTarget, sendCode } from './challenge.ts';
 import { completeLogin, type Login, type LoginWish } from './login.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { GroupLogs, RouteReply, Worker, WorkersReply } from '../autoscaler-reply.ts';
+import type { GroupLogs, RouteReply, Worker, WorkersReply } from '../groups/autoscaler-reply.ts';
 import { looseInteger, looseNumber, looseText, wireId } from './scalars.ts';
 
 /** A worker as the autoscaler answers it. */

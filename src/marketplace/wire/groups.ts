@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { Secret } from '../../lib/secret.ts';
-import type { EndpointGroupOptions, EndpointGroupRow } from '../endpoint-group.ts';
-import type { WorkerGroupRow } from '../worker-group.ts';
+import type { EndpointGroupOptions, EndpointGroupRow } from '../groups/endpoint-group.ts';
+import type { WorkerGroupRow } from '../groups/worker-group.ts';
 import { looseInteger, looseNumber, looseText, wireId } from './scalars.ts';
 
 /** An endpoint group as it is listed. `api_key` belongs to the endpoint alone. */

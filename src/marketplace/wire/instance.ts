@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { microDollars } from '../../lib/money.ts';
-import type { ActualStatus, Instance } from '../instance.ts';
+import type { ActualStatus, Instance } from '../instances/instance.ts';
 import { isKnownStatus } from './instance-status.ts';
 import { looseBoolean, looseInteger, looseNumber, looseText, textOrNull, wireId } from './scalars.ts';
 

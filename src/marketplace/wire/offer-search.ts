@@ -1,4 +1,4 @@
-import type { OfferFilter, OfferQuery } from '../offer.ts';
+import type { OfferFilter, OfferQuery } from '../offers/offer.ts';
 import type { WireFilter, WireSearchControls } from './filter.ts';
 
 /** The body of an offer search: controls and filters side by side. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { microDollars } from '../../lib/money.ts';
-import type { Offer } from '../offer.ts';
+import type { Offer } from '../offers/offer.ts';
 import type { OfferScalar } from './filter.ts';
 import { looseBoolean, looseInteger, looseNumber, looseText, wireId } from './scalars.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { RentRequest, VolumeRequest } from '../rent-request.ts';
+import type { RentRequest, VolumeRequest } from '../instances/rent-request.ts';
 import { looseText, wireId } from './scalars.ts';
 
 /** Body of a rent (specification 4.5 and the other fields that services take). */

@@ -43,7 +43,7 @@ export const TEARDOWN_MUTANTS: readonly Mutant[] = [
   {
     name: 'truncated-list-believed',
     loses: 'the count that proves a list complete',
-    file: 'marketplace/instance-reads.ts',
+    file: 'marketplace/instances/instance-reads.ts',
     find: '  if (found !== instances.length) {',
     replace: '  if (found === -1) {',
   },

@@ -1,6 +1,6 @@
 import { formatDollars } from '../../../lib/money.ts';
 import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
-import type { Instance } from '../../../marketplace/instances.ts';
+import type { Instance } from '../../../marketplace/instances/instances.ts';
 import { makeClaim } from '../../../ownership/claim.ts';
 import { beginCost } from '../cost.ts';
 import { decision } from '../decision.ts';

@@ -1,0 +1,171 @@
+import { parseHttpDate } from '../http/http-date.ts';
+import { failureBody, type WireFailure } from '../wire/failure-body.ts';
+import { ADVICE_BY_KIND, type ErrorArea, findErrorCode } from './error-catalogue.ts';
+import { MarketplaceError, type MarketplaceErrorKind, type Outcome } from './errors.ts';
+
+/** A reply that is not what was asked for. */
+export interface FailedReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body's text, JSON or not. */
+  readonly body: string;
+}
+
+/** What was called. */
+export interface CallContext {
+  /** Our own words for the call, e.g. `rent an offer`. */
+  readonly operation: string;
+  readonly area: ErrorArea;
+  readonly effect: 'read' | 'write';
+  /** Epoch milliseconds, where the reply carries no `Date`. */
+  readonly now: number;
+}
+
+interface Judgement {
+  readonly kind: MarketplaceErrorKind;
+  readonly outcome: Outcome;
+  readonly advice: string;
+}
+
+const SAFE_CODE = /^[A-Za-z0-9_]{1,64}$/;
+
+/** Kinds that prove that a rent made no machine; any other failure of a rent may hide one. */
+const CERTAIN_FOR_RENT: ReadonlySet<MarketplaceErrorKind> = new Set([
+  'offerGone',
+  'unauthorized',
+  'sessionExpired',
+  'twoFactorRequired',
+  'forbidden',
+  'throttled',
+]);
+
+/** Texts by which services report a failed authentication, also under 404 and with other codes. */
+const AUTHENTICATION_TEXTS: readonly (readonly [text: string, kind: MarketplaceErrorKind])[] = [
+  ['Session expired', 'sessionExpired'],
+  ['Two Factor Authentication', 'twoFactorRequired'],
+  ['Invalid user key', 'unauthorized'],
+];
+
+const KIND_BY_STATUS: ReadonlyMap<number, MarketplaceErrorKind> = new Map([
+  [401, 'unauthorized'],
+  [402, 'insufficientCredit'],
+  [403, 'forbidden'],
+  [404, 'notFound'],
+  [408, 'timeout'],
+  [409, 'conflict'],
+  [410, 'gone'],
+  [429, 'throttled'],
+]);
+
+/** The error that a reply with a failing status, or with `success: false`, stands for. */
+export function classifyFailure(reply: FailedReply, context: CallContext): MarketplaceError {
+  const body = readFailure(reply.body);
+  const { kind, outcome, advice } = judge(reply.status, body, context);
+  const instanceId = context.area === 'rent' ? body.new_contract : undefined;
+  const code = safeCode(body);
+  return new MarketplaceError(describe(context.operation, { kind, status: reply.status, code, advice }), {
+    kind,
+    outcome: instanceId === undefined ? outcome : 'unknown',
+    code,
+    status: reply.status,
+    retryAfterMs: retryAfter(reply.headers, kind, context.now),
+    upstreamMessage: textOf(body) || undefined,
+    instanceId,
+    failCount: body.fail_count,
+    lockedUntil: toMilliseconds(body.locked_until),
+    advice,
+  });
+}
+
+/** What a line about a failure is made of. */
+export interface FailureEvidence {
+  readonly kind: MarketplaceErrorKind;
+  readonly status?: number;
+  readonly code?: string | undefined;
+  readonly advice: string;
+}
+
+/** One line of our own words: what was tried, what it means, status and code. */
+export function describe(operation: string, { kind, status, code, advice }: FailureEvidence): string {
+  const evidence = [status === undefined ? undefined : `HTTP ${status}`, code].filter(Boolean).join(', ');
+  return `${operation}: ${kind}${evidence ? ` (${evidence})` : ''}. ${advice}`;
+}
+
+function textOf(body: WireFailure): string {
+  return body.msg ?? body.detail ?? body.error_msg ?? body.error ?? '';
+}
+
+function safeCode({ error }: WireFailure): string | undefined {
+  return error !== undefined && SAFE_CODE.test(error) ? error : undefined;
+}
+
+function toMilliseconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : Math.round(seconds * 1000);
+}
+
+/** A body that is no JSON object is its own message: services send plain text too. */
+function readFailure(text: string): WireFailure {
+  try {
+    const parsed = failureBody.safeParse(JSON.parse(text));
+    if (parsed.success) return parsed.data;
+  } catch {
+    // Not JSON: what it says is text.
+  }
+  return failureBody.parse({ msg: text.slice(0, 300) });
+}
+
+function judge(status: number, body: WireFailure, context: CallContext): Judgement {
+  const text = textOf(body);
+  const authentication = authenticationKind(status, text);
+  const row = findErrorCode({ area: context.area, code: body.error, status, text });
+  const known = authentication === undefined ? row : undefined;
+  const kind = authentication ?? row?.kind ?? kindOfStatus(status);
+  const outcome = outcomeOf({ kind, known: known?.outcome, status }, context);
+  return { kind, outcome, advice: known?.advice ?? ADVICE_BY_KIND[kind] };
+}
+
+function outcomeOf(
+  { kind, known, status }: { kind: MarketplaceErrorKind; known: Outcome | undefined; status: number },
+  { area, effect }: CallContext,
+): Outcome {
+  if (effect === 'read') return 'refused';
+  if (area === 'rent') return CERTAIN_FOR_RENT.has(kind) ? 'refused' : 'unknown';
+  return known ?? outcomeOfStatus(status);
+}
+
+function authenticationKind(status: number, text: string): MarketplaceErrorKind | undefined {
+  if (status !== 401 && status !== 403 && status !== 404) return undefined;
+  return AUTHENTICATION_TEXTS.find(([words]) => text.includes(words))?.[1];
+}
+
+function kindOfStatus(status: number): MarketplaceErrorKind {
+  const known = KIND_BY_STATUS.get(status);
+  if (known) return known;
+  if (status >= 500) return 'unavailable';
+  if (status >= 400) return 'invalidRequest';
+  return status >= 300 ? 'redirected' : 'refused';
+}
+
+/** A request that was turned down did nothing; a server that failed, or said no with 200, may have acted. */
+function outcomeOfStatus(status: number): Outcome {
+  return status >= 300 && status < 500 && status !== 408 ? 'refused' : 'unknown';
+}
+
+function retryAfter(
+  headers: Readonly<Record<string, string>>,
+  kind: MarketplaceErrorKind,
+  now: number,
+): number | undefined {
+  const servedAt = parseHttpDate(headers.date) ?? now;
+  if (kind === 'quotaExceeded')
+    return until(Number(headers['x-ratelimit-reset'] ?? Number.NaN) * 1000, servedAt);
+  const value = headers['retry-after'];
+  if (value === undefined) return undefined;
+  const seconds = Number(value);
+  if (Number.isFinite(seconds)) return seconds >= 0 ? seconds * 1000 : undefined;
+  return until(parseHttpDate(value) ?? Number.NaN, servedAt);
+}
+
+function until(time: number, now: number): number | undefined {
+  return Number.isFinite(time) ? Math.max(0, time - now) : undefined;
+}

@@ -1,0 +1,223 @@
+import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Random } from '../../lib/random.ts';
+import { MarketplaceError } from '../errors/errors.ts';
+import type { Instance } from '../instances/instance.ts';
+import type { InstancesResource } from '../instances/instances.ts';
+import { listPages } from '../instances/paged-list.ts';
+import type { CompleteList, FeedEvent, FeedHealth } from './feed-event.ts';
+import { FeedState } from './feed-state.ts';
+import { lookAtUnsettled } from './partial-look.ts';
+
+export type { Instance } from '../instances/instance.ts';
+
+/**
+ * One list per login and poll, shared by everyone who watches machines of that login. Only complete lists
+ * count: all pages, with the count that the service names.
+ */
+export interface Feed {
+  /** Begins to poll, at once. A second call does nothing. */
+  start(): void;
+  /** Ends polling and leaves no timer. A list in flight is given up. */
+  stop(): void;
+  latest(): CompleteList | undefined;
+  /**
+   * Begin times (clock.now) of the complete lists since which `id` is missing, oldest first: [] where it is
+   * in the latest, or where there is none yet. Only recent lists are remembered (256).
+   */
+  absences(id: number): readonly number[];
+  /** Begin times of the remembered complete lists that began at or after `time`, oldest first. */
+  listsBegunSince(time: number): readonly number[];
+  /** A list as soon as pacing allows, begun after this call. */
+  lookNow(): void;
+  /** One instance by itself: for a machine that is new or leaving. Callers at the same time share a request. */
+  get(id: number): Promise<Instance | null>;
+  /** Calls the listener for every event until the returned function is called. */
+  subscribe(listener: (event: FeedEvent) => void): () => void;
+  health(): FeedHealth;
+}
+
+/** What a feed is made of. */
+export interface FeedOptions {
+  /** Asked at every look, so that a changed key is used from the next one on. */
+  readonly instances: () => InstancesResource;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** Milliseconds between the beginnings of two looks; asked each time. */
+  readonly pollIntervalMs: () => number;
+}
+
+const MAX_BACKOFF_MS = 60_000;
+
+/** Builds the feed of one login. Nothing is asked before {@link Feed.start}. */
+export function createFeed(options: FeedOptions): Feed {
+  return new PollingFeed(options);
+}
+
+class PollingFeed implements Feed {
+  readonly #options: FeedOptions;
+  readonly #state: FeedState;
+  readonly #listeners = new Set<(event: FeedEvent) => void>();
+  readonly #reads = new Map<number, Promise<Instance | null>>();
+  readonly #stopping = new AbortController();
+  #timer: Timer | undefined;
+  #started = false;
+  #listing = false;
+  #glancing = false;
+  /** Someone asked for a look while one was under way. */
+  #wanted = false;
+
+  constructor(options: FeedOptions) {
+    this.#options = options;
+    this.#state = new FeedState((event) => this.#emit(event));
+  }
+
+  start(): void {
+    if (this.#started || this.#stopping.signal.aborted) return;
+    this.#started = true;
+    this.#poll();
+  }
+
+  stop(): void {
+    this.#stopping.abort(new Error('the feed was stopped'));
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#listeners.clear();
+    this.#state.stopped();
+  }
+
+  latest(): CompleteList | undefined {
+    return this.#state.latest;
+  }
+
+  absences(id: number): readonly number[] {
+    return this.#state.history.absences(id);
+  }
+
+  listsBegunSince(time: number): readonly number[] {
+    return this.#state.history.begunSince(time);
+  }
+
+  lookNow(): void {
+    if (!this.#started) return;
+    if (this.#listing) this.#wanted = true;
+    else this.#poll();
+  }
+
+  get(id: number): Promise<Instance | null> {
+    const shared = this.#reads.get(id);
+    if (shared) return shared;
+    const read = this.#options
+      .instances()
+      .get(id, { signal: this.#stopping.signal })
+      .finally(() => this.#reads.delete(id));
+    this.#reads.set(id, read);
+    return read;
+  }
+
+  subscribe(listener: (event: FeedEvent) => void): () => void {
+    // Its own function, so that one listener given twice is two subscriptions.
+    const subscription = (event: FeedEvent) => listener(event);
+    this.#listeners.add(subscription);
+    return () => this.#listeners.delete(subscription);
+  }
+
+  health(): FeedHealth {
+    return this.#state.health;
+  }
+
+  /**
+   * One tick. While a long list is still being read page by page, the tick looks at the unsettled machines
+   * alone, so that nobody waits for the last page to learn that a machine boots.
+   */
+  #poll(): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#wait(this.#options.pollIntervalMs());
+    if (!this.#listing) void this.#list();
+    else if (!this.#glancing && this.#state.health.form === 'paged') void this.#glance();
+  }
+
+  #wait(ms: number): void {
+    this.#timer?.cancel();
+    this.#timer = this.#options.clock.setTimer(ms, () => this.#poll());
+  }
+
+  async #list(): Promise<void> {
+    this.#listing = true;
+    this.#wanted = false;
+    const begunAt = this.#options.clock.now();
+    try {
+      const seen = await this.#everyInstance();
+      if (!this.#stopping.signal.aborted) this.#state.complete(seen, begunAt, this.#options.clock.now());
+    } catch (error) {
+      this.#failed(error);
+    } finally {
+      this.#listing = false;
+    }
+    if (this.#wanted) this.#poll();
+  }
+
+  /** The specification's list; the paged one from the moment on at which the service says it is gone. */
+  async #everyInstance(): Promise<readonly Instance[]> {
+    const instances = this.#options.instances();
+    const signal = this.#stopping.signal;
+    if (this.#state.health.form === 'paged') return listPages(instances, { signal });
+    try {
+      return (await instances.list({ signal })).instances;
+    } catch (error) {
+      if (!(error instanceof MarketplaceError) || error.kind !== 'gone') throw error;
+      this.#state.usePages();
+      return listPages(instances, { signal });
+    }
+  }
+
+  async #glance(): Promise<void> {
+    const latest = this.#state.latest;
+    if (!latest) return;
+    this.#glancing = true;
+    const seenAt = this.#options.clock.now();
+    try {
+      const seen = await lookAtUnsettled(this.#options.instances(), latest.rows, this.#stopping.signal);
+      if (!this.#stopping.signal.aborted) this.#state.patch(seen, seenAt);
+    } catch (error) {
+      this.#options.log.debug('a look between two lists failed', { error });
+    } finally {
+      this.#glancing = false;
+    }
+  }
+
+  #failed(error: unknown): void {
+    if (this.#stopping.signal.aborted) return;
+    const failure = error instanceof MarketplaceError ? error : unexpected(error);
+    this.#state.failed(failure);
+    this.#wait(this.#backoffMs());
+  }
+
+  /** The interval after a first failure, then doubling up to a minute, with up to a quarter of jitter. */
+  #backoffMs(): number {
+    const interval = this.#options.pollIntervalMs();
+    const doubled = interval * 2 ** Math.min(16, this.#state.health.consecutiveFailures - 1);
+    const bounded = Math.min(Math.max(MAX_BACKOFF_MS, interval), doubled);
+    return bounded * (1 - this.#options.random.next() / 4);
+  }
+
+  /** A listener that throws keeps nobody else from hearing. */
+  #emit(event: FeedEvent): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        this.#options.log.error('a listener of the feed failed', { event: event.type, error });
+      }
+    }
+  }
+}
+
+function unexpected(cause: unknown): MarketplaceError {
+  return new MarketplaceError('list instances: failed in an unexpected way', {
+    kind: 'malformedReply',
+    outcome: 'refused',
+    cause,
+  });
+}

@@ -1,0 +1,76 @@
+import type { z } from 'zod';
+import { breathing } from '../../lib/breathing.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { JsonListError, JsonListSplitter } from '../../lib/json-list.ts';
+import type { TransportResponse } from '../../lib/transport.ts';
+import {
+  boundedChunks,
+  firstIssue,
+  isSuccess,
+  type ReplyText,
+  readBody,
+  UnreadableBody,
+} from './read-body.ts';
+
+/** Rows of a list that may be long: the name they stand under, and what is kept of each. */
+export interface RowsOf<Row> {
+  readonly key: string;
+  readonly row: z.ZodType<Row>;
+}
+
+/**
+ * Reads the body of a list row by row, so that a thousand machines are never in memory in the service's words at
+ * once. The text that is left is the reply with the list empty. For one reply.
+ */
+export class ListBody<Row> {
+  readonly #rows: Row[] = [];
+  readonly #of: RowsOf<Row>;
+
+  constructor(of: RowsOf<Row>) {
+    this.#of = of;
+  }
+
+  /** What was kept of each row, in the order of the list; complete once {@link read} has resolved readable. */
+  get rows(): readonly Row[] {
+    return this.#rows;
+  }
+
+  /** As {@link readBody}; a body that holds no list of such rows is told as `unreadable`. */
+  async read(
+    response: TransportResponse,
+    { maxBytes, clock }: { readonly maxBytes: number; readonly clock: Clock },
+  ): Promise<ReplyText> {
+    if (!isSuccess(response.status)) return { body: await readBody(response, maxBytes) };
+    const splitter = new JsonListSplitter({ key: this.#of.key, onItem: (item) => this.#keep(item) });
+    try {
+      for await (const chunk of breathing(boundedChunks(response, maxBytes), clock)) splitter.push(chunk);
+      return { body: textOf(splitter.end()) };
+    } catch (error) {
+      response.destroy();
+      if (error instanceof JsonListError) return { body: '', unreadable: error.message };
+      throw error;
+    }
+  }
+
+  #keep(item: Buffer): void {
+    const parsed = this.#of.row.safeParse(jsonOf(textOf(item)));
+    if (!parsed.success) throw new JsonListError(firstIssue(parsed.error, [this.#of.key, this.#rows.length]));
+    this.#rows.push(parsed.data);
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new JsonListError('it is not JSON');
+  }
+}
+
+function textOf(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new UnreadableBody('the reply is not UTF-8 text');
+  }
+}

@@ -1,0 +1,288 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, LookupFunction } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type SelfSigned, selfSigned } from '../../../test/builders/self-signed.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { seededRandom } from '../../lib/random.ts';
+import { Secret } from '../../lib/secret.ts';
+import type { Transport } from '../../lib/transport.ts';
+import { createMarketplaceClient } from '../client.ts';
+import { createPacer } from '../pacing/pacing.ts';
+import { createMarketplaceTransport, type MarketplaceTransportOptions } from './transport.ts';
+
+const open: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0)) await close();
+});
+
+async function serve(listener: RequestListener): Promise<{ url: string; server: Server }> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  open.push(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
+}
+
+function transportWith(options: MarketplaceTransportOptions = {}): Transport {
+  const transport = createMarketplaceTransport(options);
+  open.push(() => transport.close());
+  return transport;
+}
+
+interface Bounds extends MarketplaceTransportOptions {
+  readonly maxReplyBytes?: number;
+  readonly deadlineMs?: number;
+}
+
+function clientAt(baseUrl: string, { maxReplyBytes = 100_000, deadlineMs = 2_000, ...options }: Bounds = {}) {
+  const pacer = createPacer({ clock: systemClock, scale: 0 });
+  return createMarketplaceClient({
+    baseUrl,
+    apiKey: new Secret('key'),
+    transport: transportWith(options),
+    clock: systemClock,
+    random: seededRandom(1),
+    log: silentLogger,
+    pacer,
+    limits: { maxReplyBytes, attemptDeadlineMs: deadlineMs, readAttempts: 1 },
+  });
+}
+
+const rent = (client: ReturnType<typeof clientAt>) =>
+  client.instances.rent(7, { image: 'i' }, { deadlineMs: 5_000 });
+
+/** Counts what really arrives, body included. */
+function counting(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+  const arrived: string[] = [];
+  const listener: RequestListener = (request, response) => {
+    arrived.push(`${request.method} ${request.url}`);
+    request.resume().on('end', () => answer(request, response));
+  };
+  return { arrived, listener };
+}
+
+describe('a rent over a real socket', () => {
+  test('scenario 3: that is reset after its effect is of unknown outcome and arrived exactly once', async () => {
+    const { arrived, listener } = counting((request) => request.socket.destroy());
+    const { url } = await serve(listener);
+    await expect(rent(clientAt(url))).rejects.toMatchObject({ kind: 'unavailable', outcome: 'unknown' });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(arrived).toEqual(['PUT /api/v0/asks/7/']);
+  });
+
+  test('that is reset in the middle of the reply is of unknown outcome and arrived exactly once', async () => {
+    const { arrived, listener } = counting((_, response) => {
+      response.writeHead(200, { 'content-length': '500' });
+      response.write('{"success": true, "new_', () => response.destroy());
+    });
+    const { url } = await serve(listener);
+    await expect(rent(clientAt(url))).rejects.toMatchObject({ outcome: 'unknown' });
+    expect(arrived).toHaveLength(1);
+  });
+
+  test('to a port where nobody listens is certainly without effect', async () => {
+    const { url, server } = await serve(() => {});
+    await new Promise((resolve) => server.close(resolve));
+    await expect(rent(clientAt(url))).rejects.toMatchObject({ kind: 'unavailable', outcome: 'refused' });
+  });
+
+  test('that is answered 503 arrived exactly once', async () => {
+    const { arrived, listener } = counting((_, response) => response.writeHead(503).end('busy'));
+    const { url } = await serve(listener);
+    await expect(rent(clientAt(url))).rejects.toMatchObject({ kind: 'unavailable', outcome: 'unknown' });
+    expect(arrived).toHaveLength(1);
+  });
+
+  test('scenario 39: does not follow a redirect, whatever its form', async () => {
+    for (const status of [301, 302, 303, 307, 308]) {
+      const { arrived, listener } = counting((_, response) =>
+        response.writeHead(status, { location: '/elsewhere' }).end(),
+      );
+      const { url } = await serve(listener);
+      await expect(rent(clientAt(url))).rejects.toMatchObject({ kind: 'redirected', status });
+      expect(arrived).toHaveLength(1);
+    }
+  });
+});
+
+describe('a reply over a real socket', () => {
+  const user = JSON.stringify({ id: 5, email: 'a@example.com' });
+
+  test('is unpacked when it is compressed, also with a failing status', async () => {
+    let status = 200;
+    const { url } = await serve((_, response) =>
+      response
+        .writeHead(status, { 'content-encoding': 'gzip' })
+        .end(gzipSync(status === 200 ? user : '{"error":"forbidden_thing","msg":"x"}')),
+    );
+    const client = clientAt(url);
+    expect((await client.users.current()).id).toBe(5);
+    status = 403;
+    await expect(client.users.current()).rejects.toMatchObject({
+      kind: 'forbidden',
+      code: 'forbidden_thing',
+    });
+  });
+
+  test('scenario 38: of one byte a second is cut at the deadline', async () => {
+    const { url } = await serve((_, response) => {
+      const drip = setInterval(() => response.write(' '), 20);
+      response.on('close', () => clearInterval(drip));
+    });
+    const begun = performance.now();
+    await expect(clientAt(url, { deadlineMs: 200 }).users.current()).rejects.toMatchObject({
+      kind: 'timeout',
+    });
+    expect(performance.now() - begun).toBeLessThan(1_500);
+  });
+
+  test('scenario 38: that unpacks to far more than the cap is cut while it unpacks', async () => {
+    let closed = false;
+    const bomb = gzipSync(Buffer.alloc(200_000_000, 32));
+    const { url } = await serve((_, response) => {
+      response.on('close', () => {
+        closed = true;
+      });
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
+    });
+    const before = process.memoryUsage().rss;
+    await expect(clientAt(url).users.current()).rejects.toMatchObject({ kind: 'malformedReply' });
+    expect(process.memoryUsage().rss - before).toBeLessThan(60_000_000);
+    await expect.poll(() => closed).toBe(true);
+  });
+
+  test('scenario 38: that never ends is cut at the cap', async () => {
+    const { url } = await serve((_, response) => {
+      const more = () => {
+        while (!response.destroyed && response.write(Buffer.alloc(65_536, 32)));
+      };
+      response.on('drain', more);
+      more();
+    });
+    await expect(clientAt(url).users.current()).rejects.toMatchObject({ kind: 'malformedReply' });
+  });
+
+  test('scenario 38: that is not UTF-8 is refused', async () => {
+    const { url } = await serve((_, response) => response.end(Buffer.from([0x22, 0xc3, 0x28, 0x22])));
+    await expect(clientAt(url).users.current()).rejects.toMatchObject({ kind: 'malformedReply' });
+  });
+
+  test.each([
+    ['plain text', 'API requests too frequent: endpoint threshold=1.0', {}],
+    ['JSON with detail', '{"detail":"slow down"}', {}],
+    ['JSON with Retry-After', '{"success":false,"error":"too_many","msg":"x"}', { 'retry-after': '1' }],
+    ['an empty body with a date', '', { 'retry-after': 'Fri, 31 Dec 2100 23:59:59 GMT' }],
+  ])('scenario 36: of 429 as %s is throttling', async (_, body, headers) => {
+    const { url } = await serve((_request, response) => response.writeHead(429, headers).end(body));
+    await expect(clientAt(url).users.current()).rejects.toMatchObject({ kind: 'throttled', status: 429 });
+  });
+});
+
+describe('certificates', () => {
+  const DAY = 86_400_000;
+  const valid = () =>
+    selfSigned({ notBefore: new Date(Date.now() - DAY), notAfter: new Date(Date.now() + DAY) });
+  const expired = () =>
+    selfSigned({ notBefore: new Date(Date.now() - 9 * DAY), notAfter: new Date(Date.now() - DAY) });
+
+  async function serveTls({ cert, key }: SelfSigned) {
+    const arrived: string[] = [];
+    const server = createTlsServer({ cert, key }, (request, response) => {
+      arrived.push(request.url ?? '');
+      response.end('{"success": true, "new_contract": 70}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    open.push(async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    });
+    return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, arrived };
+  }
+
+  test('that a trusted authority made are accepted', async () => {
+    const made = valid();
+    const { url } = await serveTls(made);
+    expect((await rent(clientAt(url, { ca: made.cert }))).instanceId).toBe(70);
+  });
+
+  test.each([
+    ['that nobody trusts', valid, false, /DEPTH_ZERO_SELF_SIGNED_CERT/],
+    ['that have expired', expired, true, /CERT_HAS_EXPIRED/],
+  ] as const)(
+    'scenario 40: %s are refused before the request leaves, and the message says so',
+    async (_, make, trusted, code) => {
+      const made = make();
+      const { url, arrived } = await serveTls(made);
+      const client = clientAt(url, trusted ? { ca: made.cert } : {});
+      await expect(rent(client)).rejects.toMatchObject({
+        kind: 'unavailable',
+        outcome: 'refused',
+        code: expect.stringMatching(code),
+        message: expect.stringMatching(/certificate of the service cannot be trusted/),
+      });
+      expect(arrived).toEqual([]);
+    },
+  );
+});
+
+describe('addresses', () => {
+  const request = { method: 'GET', path: '/', headers: {} };
+  const resolvingTo =
+    (...addresses: string[]): LookupFunction =>
+    (_, options, callback) =>
+      options.all
+        ? callback(
+            null,
+            addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+          )
+        : callback(null, addresses[0] ?? '', 4);
+
+  test.each([
+    'http://market.example',
+    'http://10.0.0.1',
+    'https://10.0.0.1',
+    'https://169.254.169.254',
+    'https://192.168.1.1',
+    'https://[fd00::1]',
+    'https://[fe80::1]',
+    'https://[::ffff:10.0.0.1]',
+    'https://0x0a.1',
+    'https://0.0.0.0',
+    'https://100.64.0.1',
+    'ftp://market.example',
+  ])('scenario 39: %s is refused before anything is sent', async (origin) => {
+    await expect(transportWith()({ ...request, origin })).rejects.toMatchObject({ sent: false });
+  });
+
+  test.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', '::1', 'fd00::2', '::ffff:192.168.0.1'])(
+    'scenario 39: a name that resolves to %s is refused at the moment of connecting',
+    async (address) => {
+      const client = clientAt('https://market.example', { lookup: resolvingTo(address) });
+      await expect(rent(client)).rejects.toMatchObject({ kind: 'blockedAddress', outcome: 'refused' });
+    },
+  );
+
+  test('localhost must lead to this machine', async () => {
+    const client = clientAt('http://localhost:1', { lookup: resolvingTo('93.184.216.34') });
+    await expect(rent(client)).rejects.toMatchObject({ kind: 'blockedAddress', outcome: 'refused' });
+  });
+
+  test('a network that is allowed is no longer refused, and a malformed one is named', async () => {
+    const client = clientAt('https://127.0.0.1:1');
+    await expect(rent(client)).rejects.toMatchObject({ kind: 'unavailable', outcome: 'refused' });
+    expect(() => createMarketplaceTransport({ allowedNetworks: ['10.0.0.0'] })).toThrow(
+      /"10.0.0.0" is no network/,
+    );
+  });
+});

@@ -1,0 +1,233 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createVirtualClock, type VirtualClock } from '../../../test/builders/virtual-clock.ts';
+import { CLASS_ORDER, DOCUMENTED_GAPS_MS, type EndpointClass } from './endpoint-class.ts';
+import { createPacer, type Pacer, type PacerOptions } from './pacing.ts';
+
+interface Started {
+  readonly endpointClass: EndpointClass;
+  readonly at: number;
+  readonly name: string;
+}
+
+function setUp(options: Partial<PacerOptions> = {}) {
+  const clock = createVirtualClock();
+  const pacer = createPacer({ clock, ...options });
+  const started: Started[] = [];
+  const call = (endpointClass: EndpointClass, { name = endpointClass as string, busyMs = 0 } = {}) =>
+    pacer.acquire(endpointClass, { maxWaitMs: 10_000_000 }).then((permit) => {
+      started.push({ endpointClass, at: clock.monotonic(), name });
+      clock.setTimer(busyMs, () => permit.release());
+    });
+  return { clock, pacer, started, call };
+}
+
+async function run(clock: VirtualClock, ms: number): Promise<void> {
+  await clock.advance(ms);
+  await clock.settle();
+}
+
+describe('a pacer', () => {
+  test('starts the first call of a class at once and spaces the next by the documented gap', async () => {
+    const { clock, started, call } = setUp();
+    for (const name of ['first', 'second', 'third']) void call('rent', { name });
+    await run(clock, 20_000);
+    expect(started.map(({ name }) => name)).toEqual(['first', 'second', 'third']);
+    expect(started[0]?.at).toBe(0);
+    expect((started[1]?.at ?? 0) - (started[0]?.at ?? 0)).toBeGreaterThanOrEqual(4_500);
+  });
+
+  test('does not let one class wait for another', async () => {
+    const { clock, started, call } = setUp();
+    void call('search');
+    void call('list');
+    void call('destroy');
+    await run(clock, 0);
+    expect(started).toHaveLength(3);
+  });
+
+  test('lets a destroy overtake everything that waits for a place in flight', async () => {
+    const { clock, started, call } = setUp({ maxInFlight: 1 });
+    void call('other', { busyMs: 100 });
+    void call('list');
+    void call('get');
+    void call('search');
+    void call('rent');
+    void call('destroy');
+    await run(clock, 200);
+    expect(started.map(({ endpointClass }) => endpointClass)).toEqual([
+      'other',
+      'destroy',
+      'rent',
+      'search',
+      'get',
+      'list',
+    ]);
+  });
+
+  test('spaces nothing where the scale is 0', async () => {
+    const { clock, started, call } = setUp({ scale: 0, maxInFlight: 100 });
+    for (let index = 0; index < 50; index += 1) void call('rent');
+    await run(clock, 0);
+    expect(started).toHaveLength(50);
+  });
+
+  test('waits as long as a Retry-After says, then goes slower, then recovers', async () => {
+    const { clock, pacer, call, started } = setUp();
+    void call('list');
+    await run(clock, 0);
+    pacer.slowDown('list', 7_000);
+    for (let index = 0; index < 3; index += 1) void call('list');
+    await run(clock, 30_000);
+    const gaps = started.slice(1).map(({ at }, index) => at - (started[index]?.at ?? 0));
+    expect(gaps[0]).toBeGreaterThanOrEqual(7_000);
+    expect(gaps[1]).toBeGreaterThan(1_500);
+    await run(clock, 600_000);
+    started.length = 0;
+    void call('list');
+    void call('list');
+    await run(clock, 5_000);
+    expect((started[1]?.at ?? 0) - (started[0]?.at ?? 0)).toBeLessThan(1_100);
+  });
+
+  test('slows a class without a documented gap after a 429 without Retry-After', async () => {
+    const { clock, pacer, call, started } = setUp();
+    pacer.slowDown('account');
+    void call('account');
+    await run(clock, 100);
+    expect(started).toHaveLength(0);
+    await run(clock, 1_000);
+    expect(started).toHaveLength(1);
+  });
+
+  test('refuses a call whose place does not come in time, as certainly not sent', async () => {
+    const { clock, pacer } = setUp();
+    await pacer.acquire('rent');
+    const late = pacer.acquire('rent', { maxWaitMs: 1_000 }).catch((error: unknown) => error);
+    await run(clock, 1_000);
+    expect(await late).toMatchObject({ kind: 'throttled', outcome: 'refused' });
+    expect(pacer.nextSlotMs('rent')).toBeGreaterThan(3_000);
+  });
+
+  test('forgets a call whose caller gave up', async () => {
+    const { clock, pacer, call, started } = setUp();
+    await pacer.acquire('rent');
+    const giveUp = new AbortController();
+    const abandoned = pacer.acquire('rent', { signal: giveUp.signal }).catch((error: unknown) => error);
+    void call('rent', { name: 'patient' });
+    giveUp.abort(new Error('no longer wanted'));
+    await run(clock, 5_000);
+    expect(await abandoned).toMatchObject({ message: 'no longer wanted' });
+    expect(started.map(({ name }) => name)).toEqual(['patient']);
+  });
+
+  test('keeps a reserved place for its call and gives it to nobody else', async () => {
+    const { clock, pacer, call, started } = setUp();
+    const slot = pacer.reserve('rent', 5_000);
+    expect(pacer.reserve('rent', 5_000)).toBeUndefined();
+    void call('rent', { name: 'other' });
+    await run(clock, 4_000);
+    expect(started).toHaveLength(0);
+    await pacer.acquire('rent', { slot });
+    await run(clock, 4_500);
+    expect(started).toHaveLength(0);
+    await run(clock, 200);
+    expect(started).toHaveLength(1);
+  });
+
+  test('frees a reserved place that is released or expires', async () => {
+    const { clock, pacer } = setUp();
+    pacer.reserve('rent', 5_000)?.release();
+    expect(pacer.nextSlotMs('rent')).toBe(0);
+    expect(pacer.reserve('rent', 5_000)).toBeDefined();
+    await run(clock, 5_000);
+    expect(pacer.reserve('rent', 5_000)).toBeDefined();
+  });
+
+  test('leaves no timer when it is stopped and refuses what waits', async () => {
+    const { clock, pacer } = setUp();
+    await pacer.acquire('rent');
+    const waiting = pacer.acquire('rent').catch((error: unknown) => error);
+    pacer.stop();
+    expect(await waiting).toMatchObject({ kind: 'aborted', outcome: 'refused' });
+    expect(clock.nextTimerMs()).toBeUndefined();
+    await expect(pacer.acquire('list')).rejects.toMatchObject({ kind: 'aborted' });
+  });
+});
+
+type Event =
+  | { readonly do: 'call'; readonly of: EndpointClass; readonly busyMs: number }
+  | { readonly do: 'pass'; readonly ms: number }
+  | { readonly do: 'slow'; readonly of: EndpointClass; readonly ms: number };
+
+const anyClass = fc.constantFrom(...CLASS_ORDER);
+const anyEvent: fc.Arbitrary<Event> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constant('call' as const), of: anyClass, busyMs: fc.nat(3_000) }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.nat(8_000) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('slow' as const), of: anyClass, ms: fc.nat(20_000) }) },
+);
+
+async function play(events: readonly Event[], maxInFlight: number) {
+  const { clock, pacer, started, call } = setUp({ maxInFlight });
+  const asked: { endpointClass: EndpointClass; name: string }[] = [];
+  for (const [index, event] of events.entries()) {
+    if (event.do === 'pass') await clock.advance(event.ms);
+    if (event.do === 'slow') pacer.slowDown(event.of, event.ms);
+    if (event.do === 'call') {
+      asked.push({ endpointClass: event.of, name: String(index) });
+      void call(event.of, { name: String(index), busyMs: event.busyMs });
+    }
+  }
+  await clock.advance(5_000_000);
+  return { started, asked, pacer };
+}
+
+function ofClass<T extends { endpointClass: EndpointClass }>(list: readonly T[], name: EndpointClass): T[] {
+  return list.filter(({ endpointClass }) => endpointClass === name);
+}
+
+describe('a pacer under any sequence of calls', () => {
+  test('never starts two calls of a class closer than its gap, keeps their order, and serves all', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(anyEvent, { maxLength: 40 }),
+        fc.integer({ min: 1, max: 4 }),
+        async (events, most) => {
+          const { started, asked } = await play(events, most);
+          for (const name of CLASS_ORDER) {
+            const calls = ofClass(started, name);
+            expect(calls.map((call) => call.name)).toEqual(ofClass(asked, name).map((call) => call.name));
+            for (const [index, call] of calls.slice(1).entries()) {
+              expect(call.at - (calls[index]?.at ?? 0)).toBeGreaterThanOrEqual(DOCUMENTED_GAPS_MS[name]);
+            }
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test('starts a destroy that could start before anything else that waits', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyClass, { minLength: 1, maxLength: 20 }), async (classes) => {
+        const { clock, started, call } = setUp({ maxInFlight: 1 });
+        void call('other', { name: 'first', busyMs: 60_000 });
+        for (const name of classes) void call(name);
+        void call('destroy', { name: 'urgent' });
+        await clock.advance(60_000);
+        expect(started[1]?.endpointClass).toBe('destroy');
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+test('a pacer is built for any login without sharing', () => {
+  const build = (): Pacer => createPacer({ clock: createVirtualClock() });
+  const [one, two] = [build(), build()];
+  one.slowDown('rent', 5_000);
+  expect(two.nextSlotMs('rent')).toBe(0);
+});

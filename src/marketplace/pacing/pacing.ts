@@ -1,0 +1,208 @@
+import type { Clock, Timer } from '../../lib/clock.ts';
+import { MarketplaceError } from '../errors/errors.ts';
+import { CLASS_ORDER, DOCUMENTED_GAPS_MS, type EndpointClass } from './endpoint-class.ts';
+import { Lane, type Waiter } from './pacing-lane.ts';
+import type { Slot } from './pacing-slot.ts';
+
+/** A place that a call holds while it is in flight. */
+export interface Permit {
+  /** Gives the place back; later calls do nothing. */
+  release(): void;
+}
+
+/** How a call asks for its place. */
+export interface AcquireOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Rejects with `throttled` (nothing was sent) when no place is free by then. Default 120,000. */
+  readonly maxWaitMs?: number | undefined;
+  /** A place reserved before: it is used at once, without waiting. */
+  readonly slot?: Slot | undefined;
+}
+
+/**
+ * One limiter per login. Two calls of one class never start closer than that class's gap; within a class
+ * calls go in the order they came; where classes compete, destroy goes before rent before search before
+ * get and list.
+ */
+export interface Pacer {
+  /** Waits for a place. Rejects with a MarketplaceError of outcome `refused`, or the signal's reason. */
+  acquire(endpointClass: EndpointClass, options?: AcquireOptions): Promise<Permit>;
+  /** Takes the next place now for a call that follows within `holdMs`. undefined where none is free. */
+  reserve(endpointClass: EndpointClass, holdMs: number): Slot | undefined;
+  /** Milliseconds until a call of this class that asked now could start; 0 where at once. */
+  nextSlotMs(endpointClass: EndpointClass): number;
+  /** A 429 arrived: the class slows down, for at least `retryAfterMs`, and recovers by itself. */
+  slowDown(endpointClass: EndpointClass, retryAfterMs?: number): void;
+  /** Rejects everything that waits and sets no timer any more. */
+  stop(): void;
+}
+
+/** How calls are spaced. */
+export interface PacerOptions {
+  readonly clock: Clock;
+  /** Milliseconds per class, instead of the documented ones. */
+  readonly gapsMs?: Partial<Readonly<Record<EndpointClass, number>>>;
+  /** All gaps are multiplied by this. 0 switches spacing off. Default 1. */
+  readonly scale?: number;
+  /** Calls of one login in flight at once. Default 8. */
+  readonly maxInFlight?: number;
+}
+
+const DEFAULT_MAX_WAIT_MS = 120_000;
+const DEFAULT_MAX_IN_FLIGHT = 8;
+/** Calls arrive a little less evenly than they leave: a gap is kept this much longer than documented. */
+const ARRIVAL_MARGIN = 1.02;
+
+/** Builds the limiter of one login. It sets a timer only while something waits. */
+export function createPacer(options: PacerOptions): Pacer {
+  return new LanePacer(options);
+}
+
+class LanePacer implements Pacer {
+  readonly #clock: Clock;
+  readonly #lanes: ReadonlyMap<EndpointClass, Lane>;
+  readonly #maxInFlight: number;
+  #inFlight = 0;
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(options: PacerOptions) {
+    const scale = (options.scale ?? 1) * ARRIVAL_MARGIN;
+    const gaps = { ...DOCUMENTED_GAPS_MS, ...options.gapsMs };
+    this.#clock = options.clock;
+    this.#maxInFlight = options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT;
+    this.#lanes = new Map(CLASS_ORDER.map((name) => [name, new Lane(name, gaps[name] * scale)]));
+  }
+
+  acquire(endpointClass: EndpointClass, options: AcquireOptions = {}): Promise<Permit> {
+    const lane = this.#lane(endpointClass);
+    if (this.#stopped) return Promise.reject(stoppedError());
+    if (options.signal?.aborted) return Promise.reject(options.signal.reason);
+    if (this.#useSlot(lane, options.slot)) return Promise.resolve(this.#start(lane));
+    return this.#wait(lane, options);
+  }
+
+  reserve(endpointClass: EndpointClass, holdMs: number): Slot | undefined {
+    const lane = this.#lane(endpointClass);
+    const now = this.#clock.monotonic();
+    const busy = lane.waiting.length > 0 || lane.readyAt() > now || this.#inFlight >= this.#maxInFlight;
+    if (busy || this.#stopped) return undefined;
+    const slot: Slot = {
+      endpointClass,
+      expiresAt: now + holdMs,
+      release: () => {
+        if (lane.held !== slot) return;
+        lane.held = undefined;
+        this.#pump();
+      },
+    };
+    lane.held = slot;
+    return slot;
+  }
+
+  nextSlotMs(endpointClass: EndpointClass): number {
+    const lane = this.#lane(endpointClass);
+    const now = this.#clock.monotonic();
+    return Math.max(0, lane.readyAt() - now) + lane.waiting.length * lane.gapAt(now);
+  }
+
+  slowDown(endpointClass: EndpointClass, retryAfterMs = 0): void {
+    this.#lane(endpointClass).throttled(this.#clock.monotonic(), retryAfterMs);
+    this.#pump();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    for (const lane of this.#lanes.values()) {
+      for (const waiter of lane.waiting.splice(0)) waiter.refuse(stoppedError());
+    }
+  }
+
+  #lane(endpointClass: EndpointClass): Lane {
+    const lane = this.#lanes.get(endpointClass);
+    if (!lane) throw new TypeError(`no such endpoint class: ${endpointClass}`);
+    return lane;
+  }
+
+  /** Whether the call holds the place that is kept, and still in time. */
+  #useSlot(lane: Lane, slot: Slot | undefined): boolean {
+    if (!slot || lane.held !== slot) return false;
+    lane.held = undefined;
+    return this.#clock.monotonic() < slot.expiresAt;
+  }
+
+  #wait(lane: Lane, { signal, maxWaitMs = DEFAULT_MAX_WAIT_MS }: AcquireOptions): Promise<Permit> {
+    return new Promise((resolve, reject) => {
+      const settle = (finish: () => void) => {
+        timer.cancel();
+        signal?.removeEventListener('abort', onAbort);
+        finish();
+      };
+      const waiter: Waiter = {
+        grant: () => settle(() => resolve(this.#start(lane))),
+        refuse: (reason) => settle(() => reject(reason)),
+      };
+      const leave = (reason: unknown) => {
+        if (lane.remove(waiter)) waiter.refuse(reason);
+      };
+      const onAbort = () => leave(signal?.reason);
+      const timer = this.#clock.setTimer(maxWaitMs, () => leave(this.#tooLong(lane)));
+      signal?.addEventListener('abort', onAbort, { once: true });
+      lane.waiting.push(waiter);
+      this.#pump();
+    });
+  }
+
+  #start(lane: Lane): Permit {
+    lane.started(this.#clock.monotonic());
+    this.#inFlight += 1;
+    let held = true;
+    return {
+      release: () => {
+        if (!held) return;
+        held = false;
+        this.#inFlight -= 1;
+        this.#pump();
+      },
+    };
+  }
+
+  /** Starts everything that may start now, in order of class, and sets the timer for what comes next. */
+  #pump(): void {
+    if (this.#stopped) return;
+    for (const lane of this.#lanes.values()) this.#admit(lane);
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (this.#inFlight >= this.#maxInFlight) return;
+    const waitingLanes = [...this.#lanes.values()].filter((lane) => lane.waiting.length > 0);
+    if (waitingLanes.length === 0) return;
+    const next = Math.min(...waitingLanes.map((lane) => lane.readyAt()));
+    const delay = Math.max(0, Math.ceil(next - this.#clock.monotonic()));
+    this.#timer = this.#clock.setTimer(delay, () => this.#pump());
+  }
+
+  #admit(lane: Lane): void {
+    while (this.#inFlight < this.#maxInFlight && lane.readyAt() <= this.#clock.monotonic()) {
+      const waiter = lane.waiting.shift();
+      if (!waiter) return;
+      waiter.grant();
+    }
+  }
+
+  #tooLong(lane: Lane): MarketplaceError {
+    return new MarketplaceError('the marketplace asks for fewer calls: no place in time, nothing was sent', {
+      kind: 'throttled',
+      outcome: 'refused',
+      retryAfterMs: this.nextSlotMs(lane.endpointClass),
+    });
+  }
+}
+
+function stoppedError(): MarketplaceError {
+  return new MarketplaceError('the client was stopped before the call was sent', {
+    kind: 'aborted',
+    outcome: 'refused',
+  });
+}
