@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { at, facts, given, LOGIN, NOW, offer, row } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
-import { MarketplaceError } from '../../marketplace/errors.ts';
+import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { lookCloser } from './look-closer.ts';
 import { SteadyClock } from './steady-clock.ts';
