@@ -4,6 +4,7 @@ import {
   type Given,
   given,
   held,
+  holding,
   identity,
   intent,
   LOGIN,
@@ -23,7 +24,7 @@ import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { type ActPorts, act } from './act.ts';
 import { ObjectMemory } from './memory.ts';
 import { silentInstanceMetrics } from './metrics.ts';
-import { purchaseReceipt, receiptOf } from './receipt.ts';
+import { PurchaseReceipt, purchaseReceipt, Receipt, receiptOf } from './receipt.ts';
 import { SteadyClock } from './steady-clock.ts';
 import type { Action, Observed, Purchase } from './types.ts';
 
@@ -143,6 +144,8 @@ const fails =
   () => {
     throw new MarketplaceError('told to fail', { kind, outcome, ...more });
   };
+/** Every field of a receipt, made by nobody. */
+const lookalike = (fields: object): Receipt => fields as Receipt;
 const rent: Action = { type: 'rent', purchase: PURCHASE };
 
 describe('a rent', () => {
@@ -177,12 +180,25 @@ describe('a rent', () => {
     expect(acted).toMatchObject({ rented: { answeredAt: at(1) } });
   });
 
-  test('does not work without the receipt of its intent', async () => {
-    const { ports, sent } = situation();
-    await expect(
-      act({ observed: given(), action: rent, receipt: receiptOf(given().object) }, ports),
-    ).rejects.toThrow('receipt');
+  test.for<readonly [string, (real: PurchaseReceipt) => Receipt]>([
+    ['with the receipt of something else', () => receiptOf(given().object)],
+    [
+      'with what only looks like its receipt',
+      ({ object, intent, ticket }) => lookalike({ object, intent, ticket }),
+    ],
+  ])('does not work %s', async ([, made]) => {
+    const { ports, sent, receipt } = situation();
+    await expect(act({ observed: given(), action: rent, receipt: made(receipt) }, ports)).rejects.toThrow(
+      'receipt',
+    );
     expect(sent).toEqual([]);
+  });
+
+  test('has no receipt but from what recorded it', () => {
+    const { receipt } = situation();
+    const key = Symbol('recorded') as never;
+    expect(() => new Receipt(receipt.object, key)).toThrow('record()');
+    expect(() => new PurchaseReceipt(receipt.object, receipt, key)).toThrow('record()');
   });
 
   test.each([
@@ -336,8 +352,8 @@ describe('letting go', () => {
     ],
     [
       'all that it cost until now where nothing was destroyed',
-      held({}, { intent: '{}' }),
-      { uid: UID, rentals: [at(-300)], spentThisMonth: 41_667, newestRentalAt: undefined },
+      held({}, { intent: '{}', status: { cost: { ...holding().cost, accrued: '2.00' } } }),
+      { uid: UID, rentals: [at(-300)], spentThisMonth: 2_041_667, newestRentalAt: undefined },
     ],
     [
       'of its money what this month saw of it, and of its rentals those of the last hour',

@@ -1,0 +1,362 @@
+import { describe, expect, test } from 'vitest';
+import {
+  at,
+  facts,
+  type Given,
+  given,
+  held,
+  holding,
+  identity,
+  intent,
+  LOGIN,
+  labelOf,
+  machineOf,
+  NOW,
+  offer,
+} from '../../../test/builders/observed.ts';
+import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import type { AccountSession } from '../../accounts/account-session.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { seededRandom } from '../../lib/random.ts';
+import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
+import { defaultConstants } from '../../ownership/constants.ts';
+import { AccessReviews } from '../../runtime/kube/access-review.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
+import { MachineIndex } from './machine-index.ts';
+import { ObjectMemory } from './memory.ts';
+import { Pass } from './pass.ts';
+import { SteadyClock } from './steady-clock.ts';
+
+const fails = (kind: MarketplaceErrorKind, outcome: 'refused' | 'unknown', instanceId?: number) => () => {
+  throw new MarketplaceError('told to fail', { kind, outcome, instanceId });
+};
+
+interface Setting {
+  /** The object and the rows of the list that its machines are in. */
+  readonly object?: Given;
+  readonly calls?: Readonly<Record<string, () => unknown>>;
+  readonly allowed?: boolean;
+  readonly leaseMs?: number;
+  readonly conflict?: 'patch' | 'replace';
+  readonly ticket?: { readonly reason: string; readonly retryAfterMs: number };
+  readonly echo?: 'unknown' | 'echoed' | 'notEchoed';
+  readonly identityKnown?: boolean;
+  readonly memory?: (memory: ObjectMemory) => void;
+}
+
+/** One pass over one object, whose account, cluster and marketplace note what reaches them, in order. */
+function situation(setting: Setting = {}) {
+  const done: string[] = [];
+  const clock = createVirtualClock({ startMs: NOW });
+  const steady = new SteadyClock(clock);
+  const memory = new ObjectMemory();
+  setting.memory?.(memory);
+  const observed = given(setting.object);
+  const rows = new Map((setting.object?.machines ?? []).map((machine) => [machine.row.id, machine.row]));
+  const call = (name: string, fallback: unknown) => async (id: number) => {
+    done.push(`${name} ${id}`);
+    return setting.calls?.[name] ? setting.calls[name]() : fallback;
+  };
+  const session = {
+    ...facts(),
+    ref: { namespace: 'team', name: 'default' },
+    uid: 'account',
+    identity,
+    login: LOGIN,
+    client: {
+      instances: {
+        rent: call('rent', { instanceId: 7, instanceApiKey: undefined, answeredAt: NOW }),
+        destroy: call('destroy', { answeredAt: NOW }),
+        start: call('start', undefined),
+        label: call('label', undefined),
+      },
+    },
+    feed: {
+      latest: () => ({ begunAt: at(-1), endedAt: NOW, rows }),
+      absences: () => [],
+      listsBegunSince: () => [],
+      lookNow() {},
+    },
+    avoid: {
+      current: () => facts().avoided,
+      add: ({ type, id }: { type: string; id: number }, reason: string) =>
+        done.push(`avoid ${type} ${id} (${reason})`),
+    },
+    tickets: {
+      reservedFor: () => new Set(),
+      requestStart: () => ({ type: 'permitted' }),
+      request: () =>
+        setting.ticket
+          ? { type: 'refused', message: 'm', ...setting.ticket }
+          : { type: 'ticket', slot: {}, use: () => true, settle() {} },
+    },
+    limits: () => ({}),
+    pollIntervalMs: () => 10_000,
+    serviceTime: () => ({ type: 'known', at: clock.now() }),
+    breaker: () => ({ type: 'closed' }),
+    labelEcho: () => setting.echo ?? 'echoed',
+    labelReadBack: (sent: string, shown: unknown) => done.push(`read back ${sent} as ${String(shown)}`),
+    permits: () => true,
+    adoption: () => 'None',
+    sshKeyRegistered: () => true,
+    searchOffers: async () => [offer()],
+    foldDeparted: () => Promise.resolve(),
+    recordRetained: () => Promise.reject(new RangeError('the list of kept machines is full')),
+  } as unknown as AccountSession;
+  const cluster = clusterOf(setting, done);
+  const random = seededRandom(1);
+  const instances = { list: () => [], wrote() {} } as never;
+  const sources = {
+    clock,
+    random,
+    instances,
+    steady,
+    accounts: { get: () => ({ type: 'ready', session }) } as never,
+    constants: defaultConstants,
+    index: new MachineIndex(defaultConstants),
+    identity: () => undefined,
+    leaseRemainingMs: () => setting.leaseMs ?? 15_000,
+    withoutStart: new Set<string>(),
+  };
+  const unknown = { get: () => ({ type: 'missing' }) } as never;
+  const accounts = setting.identityKnown === false ? unknown : sources.accounts;
+  const withoutStart = new Set<string>();
+  const pass = new Pass(observed.object, {
+    sources: { ...sources, accounts },
+    accounts,
+    memory,
+    withoutStart,
+    cluster,
+    instances,
+    log: silentLogger,
+    env: { clock, random, log: silentLogger },
+    identity: () => undefined,
+    constants: defaultConstants,
+    lease: { leaseRemainingMs: sources.leaseRemainingMs },
+    prober: async () => undefined,
+    reviews: new AccessReviews(cluster, clock),
+    events: { record: ({ reason }: { reason: string }) => done.push(`event ${reason}`) } as never,
+    instanceMetrics: {
+      rented: () => done.push('count rented'),
+      rentalFailed: (_account, kind) => done.push(`count failed ${kind}`),
+      destroyed: () => {},
+      destroyFailing: (key, price) => done.push(`count ${key} failing ${price}`),
+      ended: (_account, reason) => done.push(`count ended ${reason}`),
+    },
+  });
+  return { run: () => pass.run(), done, memory, withoutStart, steady };
+}
+
+/** Says yes to what is written, but for the one verb that is told to lose its race. */
+function clusterOf({ allowed = true, conflict }: Setting, done: string[]): KubeClient {
+  const details = { kind: 'conflict', status: 409, reason: '', outcome: 'refused' } as const;
+  const write = (verb: 'patch' | 'replace', object: GpuInstance) => {
+    done.push(verb);
+    if (conflict === verb) throw new KubeError('told to fail', details);
+    return object;
+  };
+  return {
+    create: async (_resource: unknown, object: { kind: string }) =>
+      object.kind === 'SelfSubjectAccessReview' ? { ...object, status: { allowed } } : object,
+    get: async () => undefined,
+    patch: async (_resource: unknown, _ref: unknown, body: GpuInstance) => write('patch', withKind(body)),
+    replace: async (_resource: unknown, object: GpuInstance) => write('replace', object),
+  } as unknown as KubeClient;
+}
+
+/** The answer to a merge patch of metadata: the rest of the object is as before. */
+function withKind(body: GpuInstance): GpuInstance {
+  const { object } = given();
+  return { ...object, ...body, metadata: { ...object.metadata, ...body.metadata } };
+}
+
+describe('a pass that buys', () => {
+  test('writes the intent, then rents, then writes the result', async () => {
+    const { run, done, memory } = situation();
+    expect(await run()).toEqual({ onList: true });
+    expect(done).toEqual(['patch', 'rent 100', 'count rented', 'replace', 'event InstanceRented']);
+    expect(memory).toMatchObject({ rented: undefined, intent: { attempt: 1, offer: 100 } });
+  });
+
+  test('buys nothing whose id it may not write down', async () => {
+    const { run, done, memory } = situation({ allowed: false });
+    expect(await run()).toEqual({ afterMs: 10_000 });
+    expect(done).toEqual(['event NotPermitted']);
+    expect(memory).toMatchObject({ notBefore: NOW + 10_000, refusal: { reason: 'NotPermitted' } });
+  });
+
+  test('rents nothing where someone else wrote first', async () => {
+    const { run, done } = situation({ conflict: 'patch' });
+    expect(await run()).toEqual({ afterMs: 50, lostRace: true });
+    expect(done).toEqual(['patch']);
+  });
+
+  test('begins nothing that the lease would not outlast', async () => {
+    const { run, done } = situation({ leaseMs: 3_500 });
+    expect(await run()).toEqual({ afterMs: 1_000 });
+    expect(done).toEqual([]);
+  });
+
+  test.for([
+    ['OfferReserved', 1_000, { afterMs: 50 }, undefined],
+    ['Pacing', 1_200, { afterMs: 1_200 }, undefined],
+    ['TooManyRentals', 5_000, { afterMs: 0 }, { reason: 'TooManyRentals', detail: 'm' }],
+  ] as const)(
+    'without a ticket (%s) writes nothing and asks again',
+    async ([reason, retryAfterMs, look, said]) => {
+      const { run, done, memory } = situation({ ticket: { reason, retryAfterMs } });
+      expect(await run()).toEqual(look);
+      expect(done).toEqual([]);
+      expect(memory.refusal).toEqual(said);
+      expect(memory.notBefore).toBe(said ? NOW + retryAfterMs : 0);
+    },
+  );
+
+  test('does nothing while this installation does not know who it is', async () => {
+    const { run, done } = situation({ identityKnown: false });
+    expect(await run()).toEqual({ afterMs: 1_000 });
+    expect(done).toEqual([]);
+  });
+});
+
+describe('a rental that failed', () => {
+  const rentFailing = async (rent: () => unknown) => {
+    const made = situation({ calls: { rent } });
+    return { look: await made.run(), ...made };
+  };
+
+  test('with an unknown outcome is left to the lists: nothing says that it was refused', async () => {
+    const { look, done, memory } = await rentFailing(fails('timeout', 'unknown'));
+    expect(look).toEqual({ afterMs: 0 });
+    expect(done).toEqual(['patch', 'rent 100', 'count failed timeout']);
+    expect(memory).toMatchObject({ refused: undefined, rented: undefined, intent: { attempt: 1 } });
+  });
+
+  test('for sure settles its purchase, and keeps off the offer that is gone', async () => {
+    const { look, done, memory } = await rentFailing(fails('offerGone', 'refused'));
+    expect(look).toEqual({ afterMs: 0 });
+    expect(done).toContain('avoid offer 100 (offerGone)');
+    expect(memory).toMatchObject({ refused: { attempt: 1, issuedAt: NOW }, notBefore: 0 });
+  });
+
+  test('for a reason worth a condition is tried again after its time', async () => {
+    const { look, memory } = await rentFailing(fails('insufficientCredit', 'refused'));
+    expect(look).toEqual({ afterMs: 0 });
+    expect(memory).toMatchObject({ failures: 1, refusal: { reason: 'InsufficientCredit' } });
+    expect(memory.notBefore).toBeGreaterThan(NOW);
+  });
+
+  test('and named its machine all the same is saved as one that worked', async () => {
+    const { look, done } = await rentFailing(fails('malformedReply', 'unknown', 9));
+    expect(look).toEqual({ onList: true });
+    expect(done.slice(-3)).toEqual(['count rented', 'replace', 'event InstanceRented']);
+  });
+});
+
+describe('a pass that ends machines', () => {
+  const two = { ...held({}, { machines: [machineOf(1), machineOf(2, { id: 5 })] }), deleting: true };
+
+  test('goes on to the next machine after one was destroyed', async () => {
+    const { run, done, memory } = situation({ object: two });
+    await run();
+    expect(done).toEqual(['destroy 1', 'count team/job failing 0', 'destroy 5', 'count team/job failing 0']);
+    expect(memory.view().destroys.map(({ instanceId }) => instanceId)).toEqual([1, 5]);
+  });
+
+  test('counts a destroy that failed, with what the machine costs, and waits', async () => {
+    const { run, done, memory } = situation({
+      object: two,
+      calls: { destroy: fails('unavailable', 'unknown') },
+      memory: (memory) => {
+        memory.destroyFailures = 2;
+      },
+    });
+    await run();
+    expect(done).toEqual(['destroy 1', 'count team/job failing 500000']);
+    expect(memory).toMatchObject({ destroyFailures: 3, failures: 1 });
+    expect(memory.notBefore).toBeGreaterThan(NOW);
+    expect(memory.view().destroys).toEqual([]);
+  });
+
+  test('keeps the guard of an object whose machine could not be noted as kept', async () => {
+    const object = { ...held({}, { spec: { deletionPolicy: 'Retain' } }), deleting: true };
+    const { run, done } = situation({ object, calls: { label: fails('forbidden', 'refused') } });
+    await expect(run()).rejects.toThrow('full');
+    expect(done).toEqual(['label 1']);
+  });
+
+  test('says why a machine ends before it is destroyed, on the version that was judged', async () => {
+    const object = held({}, { spec: { maxLifetime: '1m' } });
+    const { run, done } = situation({ object });
+    await run();
+    expect(done.slice(0, 3)).toEqual(['replace', 'event LimitReached', 'destroy 1']);
+    const lost = situation({ object, conflict: 'replace' });
+    expect(await lost.run()).toEqual({ afterMs: 50, lostRace: true });
+    expect(lost.done).toEqual(['replace']);
+  });
+});
+
+test('a start that the service does not know is remembered of the whole login', async () => {
+  const { run, done, withoutStart } = situation({
+    object: held({ actualStatus: 'stopped' }),
+    calls: { start: fails('invalidRequest', 'refused') },
+  });
+  expect(await run()).toEqual({ afterMs: 0 });
+  expect(done).toContain('start 1');
+  expect([...withoutStart]).toEqual(['account']);
+});
+
+test('what was tried and worked ends the wait for it', async () => {
+  const { run, memory } = situation({
+    object: held({ actualStatus: 'stopped' }),
+    memory: (memory) => memory.backOff(NOW - 9_000, 5_000),
+  });
+  await run();
+  expect(memory).toMatchObject({ failures: 0, notBefore: 0 });
+});
+
+describe('whether labels come back', () => {
+  const shown = labelOf(1);
+  const object = held({ label: 'of somebody' });
+  const readBack = (setting: Setting) => {
+    const made = situation(setting);
+    return made.run().then(() => made.done.filter((line) => line.startsWith('read back')));
+  };
+
+  test('is told by the first machine of a login', async () => {
+    expect(await readBack({ object, echo: 'unknown' })).toEqual([`read back ${shown} as of somebody`]);
+  });
+
+  test.for<readonly [string, Setting]>([
+    ['that is known already', { object, echo: 'echoed' }],
+    ['of another purchase', { object: { ...object, status: holding({ attempt: 2 }) }, echo: 'unknown' }],
+    ['that is not listed', { object: { ...object, machines: [] }, echo: 'unknown' }],
+    ['without its intent', { object: { ...object, intent: '{}' }, echo: 'unknown' }],
+  ])('is not told by a machine %s', async ([, setting]) => {
+    expect(await readBack(setting)).toEqual([]);
+  });
+});
+
+test('a result that is still in memory is saved once', async () => {
+  const rented = {
+    attempt: 1,
+    instanceId: 7,
+    answeredAt: NOW,
+    offer: undefined,
+    offerIndex: undefined,
+    pricePerHour: undefined,
+    specHash: undefined,
+    image: undefined,
+  };
+  const { run, done, memory } = situation({
+    object: { intent: intent() },
+    memory: (memory) => {
+      memory.rented = rented;
+    },
+  });
+  await run();
+  expect(done).toEqual(['replace', 'event InstanceRented']);
+  expect(memory.rented).toBeUndefined();
+});
