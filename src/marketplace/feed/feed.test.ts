@@ -235,6 +235,66 @@ describe('a feed of pages, where the whole list is gone', () => {
     expect(feed.listsBegunSince(0).length).toBeGreaterThanOrEqual(4);
   });
 
+  /** A list of one loading machine by pages: the first at once, later ones only when told; looks in between as told. */
+  function slowPages() {
+    const glances: ((page: InstancePage) => void)[] = [];
+    let lists = 0;
+    const pageOf = (status: string): InstancePage => ({
+      instances: [instance(1, { actual_status: status })],
+      nextToken: null,
+      found: 1,
+      total: 1,
+    });
+    const made = setUp({
+      list: async () => Promise.reject(failure('gone')),
+      page: (query) => {
+        if (query?.filters) return new Promise((resolve) => glances.push(resolve));
+        lists += 1;
+        return lists === 1 ? Promise.resolve(pageOf('loading')) : new Promise(() => {});
+      },
+    });
+    made.feed.start();
+    return { ...made, glances, pageOf };
+  }
+
+  test('looks at what is not settled once at a time', async () => {
+    const { clock, feed, glances, pageOf } = slowPages();
+    await clock.advance(40_000);
+    expect(glances).toHaveLength(1);
+    glances[0]?.(pageOf('running'));
+    await clock.advance(10_000);
+    expect(feed.latest()?.rows.get(1)?.actualStatus).toBe('running');
+    expect(glances).toHaveLength(2);
+    feed.stop();
+  });
+
+  test('says nothing of a look that ends after the stop', async () => {
+    const { clock, feed, glances, pageOf, events } = slowPages();
+    await clock.advance(20_000);
+    expect(glances).toHaveLength(1);
+    feed.stop();
+    events.length = 0;
+    glances[0]?.(pageOf('running'));
+    await clock.advance(0);
+    expect(feed.latest()?.rows.get(1)?.actualStatus).toBe('loading');
+    expect(events).toEqual([]);
+  });
+
+  test('asks for no page while the whole list is served, however long that takes', async () => {
+    let lists = 0;
+    const { clock, feed, page } = setUp({
+      list: () => {
+        lists += 1;
+        return lists === 1 ? Promise.resolve({ instances: [instance(1)] }) : new Promise(() => {});
+      },
+    });
+    feed.start();
+    await clock.advance(60_000);
+    expect(lists).toBe(2);
+    expect(page).not.toHaveBeenCalled();
+    feed.stop();
+  });
+
   const wrong: readonly [string, (query: PageQuery) => InstancePage][] = [
     ['a token comes twice', () => ({ instances: [], nextToken: 'again', found: 0, total: 0 })],
     [
