@@ -1,16 +1,16 @@
 /** `make demo-endpoint`: an EndpointGroup on a real Kubernetes API, with simulated workers under a changing load. */
+import { endWith, interruption, reasonOf } from './demo/ending.ts';
 import { type GroupOutcome, GroupStory, MAX_QUEUE_SECONDS, SPEED } from './demo/group-story.ts';
 import { type GroupView, plainGroupView, terminalGroupView } from './demo/group-view.ts';
+import { lookAround } from './demo/look-around.ts';
 import { DEMO_DURATIONS, type Stage, setStage } from './demo/stage.ts';
 import { workerMarket } from './demo/worker-market.ts';
 
-const interrupted = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.on(signal, () => interrupted.abort(new Error(`stopped by ${signal}`)));
-}
-
 const isInteractive = process.stdout.isTTY === true && process.env['CI'] !== 'true';
-const view: GroupView = isInteractive ? terminalGroupView(process.stdout) : plainGroupView(process.stdout);
+const view: GroupView = isInteractive
+  ? terminalGroupView(process.stdout)
+  : plainGroupView({ write: (text) => process.stdout.write(text) });
+const signal = interruption(view.heading);
 
 const NOTHING: GroupOutcome = {
   result: '',
@@ -27,9 +27,14 @@ function tellHowToLook({ cluster, logFolder }: Stage): void {
   const flags = [...Object.entries(DEMO_DURATIONS).flat(), '--scaling-speed', String(SPEED)];
   view.say(`Durations: ${flags.join(' ')}`);
   view.say('Look around from another terminal:');
-  view.say(`  export KUBECONFIG=${cluster.kubeconfigPath}`);
-  view.say(`  ${cluster.kubectlPath} get epg,gpui,endpointslices`);
-  view.say(`  ${cluster.kubectlPath} describe epg translator`);
+  for (const command of [
+    ...lookAround(cluster),
+    'kubectl get epg,gpui,endpointslices',
+    'kubectl describe epg translator',
+    'gpu-rent explain epg/translator',
+  ]) {
+    view.command(command);
+  }
   view.say(`Logs of the operator: ${logFolder}`);
 }
 
@@ -47,22 +52,23 @@ async function main(): Promise<GroupOutcome> {
   let stage: Stage | undefined;
   let story: GroupStory | undefined;
   try {
-    stage = await setStage(view.say, {
+    stage = await setStage({
+      tell: view.say,
+      signal,
       openMarketplace: () => market.open(),
       operatorFlags: ['--scaling-speed', String(SPEED)],
     });
     tellHowToLook(stage);
-    story = new GroupStory(stage, market, { view, signal: interrupted.signal });
+    story = new GroupStory(stage, market, { view, signal });
     await tell(story);
     return story.outcome();
   } catch (error) {
-    const result = error instanceof Error ? error.message : String(error);
+    const result = reasonOf(error, signal);
+    view.failed(result);
     return { ...(story?.outcome() ?? NOTHING), result };
   } finally {
     await stage?.dismantle();
   }
 }
 
-const outcome = await main();
-process.exitCode = outcome.result === 'ok' ? 0 : 1;
-process.stdout.write(`${JSON.stringify(outcome)}\n`);
+endWith(await main());

@@ -1,17 +1,17 @@
 /** `make demo`: the whole job on a real Kubernetes API with a simulated marketplace. */
 import { formatDollars } from '../src/lib/money.ts';
+import { endWith, interruption, reasonOf } from './demo/ending.ts';
 import { plainView, terminalView, type View } from './demo/live-view.ts';
+import { lookAround } from './demo/look-around.ts';
 import { readLedger } from './demo/simulator-control.ts';
 import { DEMO_DURATIONS, type Stage, setStage } from './demo/stage.ts';
 import { type Outcome, Story } from './demo/story.ts';
 
 const isInteractive = process.stdout.isTTY === true && process.env['CI'] !== 'true';
-const interrupted = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.on(signal, () => interrupted.abort(new Error(`stopped by ${signal}`)));
-}
-
-const view: View = isInteractive ? terminalView(process.stdout) : plainView(process.stdout);
+const view: View = isInteractive
+  ? terminalView(process.stdout)
+  : plainView({ write: (text) => process.stdout.write(text) });
+const signal = interruption(view.heading);
 
 const FAILED: Outcome = {
   result: '',
@@ -27,10 +27,15 @@ const FAILED: Outcome = {
 function tellHowToLook({ cluster, logFolder }: Stage): void {
   view.say(`Durations: ${Object.entries(DEMO_DURATIONS).flat().join(' ')}`);
   view.say('Look around from another terminal:');
-  view.say(`  export KUBECONFIG=${cluster.kubeconfigPath}`);
-  view.say(`  ${cluster.kubectlPath} get gpurental -A`);
-  view.say(`  ${cluster.kubectlPath} get events.events.k8s.io`);
-  view.say(`  ${cluster.kubectlPath} describe gpui trainer`);
+  for (const command of [
+    ...lookAround(cluster),
+    'kubectl get gpurental -A',
+    'kubectl get events.events.k8s.io',
+    'kubectl describe gpui trainer',
+    'gpu-rent explain gpui/trainer',
+  ]) {
+    view.command(command);
+  }
   view.say(`Logs of the operator and the simulator: ${logFolder}`);
 }
 
@@ -48,8 +53,7 @@ async function tell(story: Story): Promise<Outcome> {
   return outcome;
 }
 
-async function failureOf(stage: Stage | undefined, error: unknown): Promise<Outcome> {
-  const result = error instanceof Error ? error.message : String(error);
+async function failureOf(stage: Stage | undefined, result: string): Promise<Outcome> {
   const ledger = stage && (await readLedger(stage.controlUrl).catch(() => undefined));
   if (!ledger) return { ...FAILED, result };
   const ended = ledger.contracts.filter((contract) => contract.end !== null).length;
@@ -67,17 +71,16 @@ async function main(): Promise<Outcome> {
   view.heading('Setting up: Kubernetes API, simulated marketplace, operator');
   let stage: Stage | undefined;
   try {
-    stage = await setStage(view.say);
+    stage = await setStage({ tell: view.say, signal });
     tellHowToLook(stage);
-    return await tell(new Story(stage, view, interrupted.signal));
+    return await tell(new Story(stage, view, signal));
   } catch (error) {
-    // What Ctrl-C cut short fails in its own words; why it was cut short says more.
-    return await failureOf(stage, interrupted.signal.aborted ? interrupted.signal.reason : error);
+    const result = reasonOf(error, signal);
+    view.failed(result);
+    return await failureOf(stage, result);
   } finally {
     await stage?.dismantle();
   }
 }
 
-const outcome = await main();
-process.exitCode = outcome.result === 'ok' ? 0 : 1;
-process.stdout.write(`${JSON.stringify(outcome)}\n`);
+endWith(await main());

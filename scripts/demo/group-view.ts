@@ -1,8 +1,8 @@
-import { styleText } from 'node:util';
 import { formatDollars, parseDollars } from '../../src/lib/money.ts';
+import { wrapWords } from './fit.ts';
 import type { GroupSighting } from './group-sighting.ts';
-import { plainView } from './live-view.ts';
-import { Screen, type Terminal } from './screen.ts';
+import { plainView, scrollingView } from './live-view.ts';
+import { Screen, type Terminal, widthOf } from './screen.ts';
 
 /** One look at the group, and at what only the gateway and the marketplace know. */
 export interface GroupMoment {
@@ -21,12 +21,20 @@ export interface GroupMoment {
 export interface GroupView {
   heading(text: string): void;
   say(text: string): void;
+  command(text: string): void;
+  failed(why: string): void;
   show(moment: GroupMoment): void;
 }
 
 const DOTS = '▁▂▃▄▅▆▇█';
-/** Seconds that the picture spans, one block each. */
-const WIDTH = 60;
+/** Seconds that the picture spans, one block each, where the terminal is wide enough. */
+const SECONDS = 60;
+const FEWEST_SECONDS = 8;
+/** Cells of a row beside its blocks: the name before them, and behind them the longest figures. */
+const NAME = 6;
+const FIGURES = 40;
+/** Cells of the phase before the last decision. */
+const PHASE = 10;
 
 /** Values as one line of blocks; the highest block is `top`. */
 export function sparkline(values: readonly number[], top: number): string {
@@ -78,28 +86,28 @@ export function dollarsOf(dollars: number): string {
 }
 
 /** The picture of a moment per second: a line per figure with its past, and the last decision. */
-export function pictureOf(moments: readonly GroupMoment[]): readonly string[] {
+export function pictureOf(moments: readonly GroupMoment[], width: number): readonly string[] {
   const last = moments.at(-1);
   if (!last) return [];
+  const span = Math.max(FEWEST_SECONDS, Math.min(SECONDS, width - NAME - FIGURES));
   const rows = ROWS.map(({ name, figureOf, tell }) => {
-    const values = moments.slice(-WIDTH).map(figureOf);
+    const values = moments.slice(-span).map(figureOf);
     const line = sparkline(values, Math.max(...moments.map(figureOf)));
-    return `${name.padEnd(6)}${line.padEnd(WIDTH)}  ${tell(last)}`;
+    return `${name.padEnd(NAME)}${line.padEnd(span)}  ${tell(last)}`;
   });
-  return ['', ...rows, `${last.group.phase.padEnd(9)} ${last.group.because}`];
+  const { phase, because } = last.group;
+  return ['', ...rows, ...wrapWords(`${phase.padEnd(PHASE - 1)} ${because}`.trimEnd(), width, PHASE)];
 }
 
 /** For terminals: what is said scrolls, and below it the picture moves. */
 export function terminalGroupView(out: Terminal): GroupView {
   const screen = new Screen(out);
-  const lines = plainView({ write: (text) => screen.above(text) });
   const bySecond = new Map<number, GroupMoment>();
   return {
-    heading: (text) => lines.heading(styleText('bold', text)),
-    say: lines.say,
+    ...scrollingView(screen, out),
     show(moment) {
       bySecond.set(Math.floor(performance.now() / 1000), moment);
-      screen.below(pictureOf([...bySecond.values()]));
+      screen.below(pictureOf([...bySecond.values()], widthOf(out)));
     },
   };
 }
@@ -109,8 +117,7 @@ export function plainGroupView(out: { write(text: string): unknown }): GroupView
   const lines = plainView(out);
   let before = '';
   return {
-    heading: lines.heading,
-    say: lines.say,
+    ...lines,
     show(moment) {
       const { hot, ready, cold, total, draining, phase } = moment.group;
       const now = [hot, ready, cold, total, draining, phase].join();

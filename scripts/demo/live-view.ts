@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
-import { Screen, type Terminal } from './screen.ts';
-import { alignColumns } from './table.ts';
+import { wrapWords } from './fit.ts';
+import { Screen, type Terminal, widthOf } from './screen.ts';
+import { alignColumns, fitColumns } from './table.ts';
 import type { Sighting } from './watcher.ts';
 
 type Instances = ReadonlyMap<string, Sighting>;
@@ -9,11 +10,23 @@ type Instances = ReadonlyMap<string, Sighting>;
 export interface View {
   heading(text: string): void;
   say(text: string): void;
+  /** A command to copy: on one line, however long it is. */
+  command(text: string): void;
+  /** Why it went no further; each line of `why` on its own. */
+  failed(why: string): void;
   /** What changed between two looks. */
   show(before: Instances, now: Instances): void;
 }
 
+/** Where lines go; without `width` they may be of any length. */
+interface Out {
+  readonly width?: () => number;
+  write(text: string): unknown;
+}
+
 const HEADER = ['NAME', 'PHASE', 'STATE', 'INSTANCE', 'HOST', '$/H', 'READY', 'ENDPOINT'];
+/** What a narrow terminal does without, first things first. */
+const EXPENDABLE = ['READY', 'HOST', 'INSTANCE', 'ENDPOINT'];
 
 function rowOf(one: Sighting): readonly string[] {
   return [
@@ -28,9 +41,16 @@ function rowOf(one: Sighting): readonly string[] {
   ];
 }
 
-/** The instances as a table. */
-export function tableOf(instances: Instances): readonly string[] {
-  return alignColumns([HEADER, ...[...instances.values()].map(rowOf)]);
+/** The instances as a table of at most `width` cells. */
+function tableOf(instances: Instances, width: number): readonly string[] {
+  return alignColumns(fitColumns([HEADER, ...[...instances.values()].map(rowOf)], EXPENDABLE, width));
+}
+
+/** In brackets what the marketplace shows of its machine. */
+function machineOf({ instanceId, hostId, word, pricePerHour }: Sighting): string {
+  if (instanceId === undefined) return '';
+  const price = pricePerHour === '-' ? '' : `, $${pricePerHour}/h`;
+  return ` (state ${word}, machine ${instanceId} on host ${hostId}${price})`;
 }
 
 function changesOf(before: Instances, now: Instances): readonly string[] {
@@ -38,9 +58,8 @@ function changesOf(before: Instances, now: Instances): readonly string[] {
   for (const [name, one] of now) {
     const was = before.get(name);
     if (was && rowOf(was).join() === rowOf(one).join() && was.message === one.message) continue;
-    const where = one.instanceId === undefined ? '' : ` instance ${one.instanceId} on host ${one.hostId}`;
-    const state = one.instanceId === undefined ? '' : ` (${one.word}${where}, $${one.pricePerHour}/h)`;
-    lines.push(`${name}: ${one.phase}${state} ${firstSentence(one.message)}`.trimEnd());
+    const message = firstSentence(one.message);
+    lines.push(`${name}: ${one.phase}${machineOf(one)}${message && `. ${message}`}`);
   }
   for (const name of before.keys()) if (!now.has(name)) lines.push(`${name}: gone`);
   return lines;
@@ -51,29 +70,50 @@ function firstSentence(message: string): string {
   return /^.*?\.(?=\s|$)/s.exec(message)?.[0] ?? message;
 }
 
+/** Cells of the time at the head of each line. */
+const STAMP = 8;
+
 /** Lines only: for logs and pipes. */
-export function plainView(out: { write(text: string): unknown }): View {
+export function plainView(out: Out): View {
   const startedAt = performance.now();
   const stamp = (): string => `${((performance.now() - startedAt) / 1000).toFixed(1).padStart(5)}s`;
+  const tell = (text: string): void => {
+    const line = `${stamp()}  ${text}`;
+    const indent = STAMP + 2 + (/^\s*/.exec(text)?.[0].length ?? 0);
+    const lines = out.width ? wrapWords(line, out.width(), indent) : [line];
+    out.write(`${lines.join('\n')}\n`);
+  };
   return {
-    heading: (text) => void out.write(`\n${stamp()}  == ${text}\n`),
-    say: (text) => void out.write(`${stamp()}  ${text}\n`),
+    heading(text) {
+      out.write('\n');
+      tell(`== ${text}`);
+    },
+    say: tell,
+    command: (text) => void out.write(`${' '.repeat(STAMP + 2)}${text}\n`),
+    failed(why) {
+      for (const line of `It went no further: ${why}`.split('\n')) tell(line);
+    },
     show(before, now) {
-      for (const line of changesOf(before, now)) out.write(`${stamp()}  ${line}\n`);
+      for (const line of changesOf(before, now)) tell(line);
     },
   };
+}
+
+/** Lines that scroll above what `screen` shows below, broken between words where the terminal ends. */
+export function scrollingView(screen: Screen, out: Terminal): View {
+  const lines = plainView({ width: () => widthOf(out), write: (text) => screen.above(text) });
+  return { ...lines, heading: (text) => lines.heading(styleText('bold', text)) };
 }
 
 /** Lines above, and below them a table that is drawn anew in place: for terminals. */
 export function terminalView(out: Terminal): View {
   const screen = new Screen(out);
-  const lines = plainView({ write: (text) => screen.above(text) });
+  const lines = scrollingView(screen, out);
   return {
-    heading: (text) => lines.heading(styleText('bold', text)),
-    say: lines.say,
+    ...lines,
     show(before, now) {
       lines.show(before, now);
-      const [header = '', ...rows] = now.size > 0 ? tableOf(now) : [];
+      const [header = '', ...rows] = now.size > 0 ? tableOf(now, widthOf(out)) : [];
       screen.below(now.size > 0 ? ['', styleText('bold', header), ...rows] : []);
     },
   };

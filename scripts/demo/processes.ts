@@ -3,7 +3,8 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-const CLI = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
+/** `gpu-rent` from its sources. */
+export const CLI = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
 const END_WITH_PARENT = join(import.meta.dirname, 'end-with-parent.ts');
 
 /** A `gpu-rent` process of the demo; all it prints goes to its log file. */

@@ -1,4 +1,4 @@
-import { stripVTControlCharacters } from 'node:util';
+import { cellsOf } from './fit.ts';
 
 /** Where a picture is drawn. */
 export interface Terminal {
@@ -8,6 +8,9 @@ export interface Terminal {
 
 const CLEAR_BELOW = '\u001b[0J';
 const up = (lines: number): string => (lines > 0 ? `\u001b[${lines}A\r` : '');
+
+/** Cells of a line on a terminal; one that does not say counts as a wide one. */
+export const widthOf = (out: Terminal): number => out.columns || 120;
 
 /** A terminal with lines that scroll, and below them a block that is drawn anew in place. */
 export class Screen {
@@ -33,19 +36,15 @@ export class Screen {
     this.#draw();
   }
 
+  /** A line that is longer than the terminal is wide takes several of its rows. */
   #erase(): void {
-    if (this.#block.length > 0) this.#out.write(up(this.#block.length) + CLEAR_BELOW);
+    const width = widthOf(this.#out);
+    const rows = this.#block.map((line) => Math.max(1, Math.ceil(cellsOf(line) / width)));
+    const height = rows.reduce((sum, count) => sum + count, 0);
+    if (height > 0) this.#out.write(up(height) + CLEAR_BELOW);
   }
 
-  /** A line that wrapped would be two, and the block could not be erased: longer ones are cut. */
   #draw(): void {
-    if (this.#block.length === 0) return;
-    const width = this.#out.columns ?? 120;
-    this.#out.write(`${this.#block.map((line) => fitted(line, width)).join('\n')}\n`);
+    if (this.#block.length > 0) this.#out.write(`${this.#block.join('\n')}\n`);
   }
-}
-
-function fitted(line: string, width: number): string {
-  const plain = stripVTControlCharacters(line);
-  return plain.length <= width ? line : plain.slice(0, width);
 }

@@ -8,7 +8,8 @@ import { tokenCredentials } from '../../src/runtime/kube/credentials.ts';
 import { createKubeClient, type KubeClient } from '../../src/runtime/kube/kube-client.ts';
 import type { KubeObject, Resource } from '../../src/runtime/kube/kube-object.ts';
 import { createTransport } from '../../src/runtime/kube/undici-transport.ts';
-import { type Cluster, startCluster } from '../../test/cluster/cluster.ts';
+import { type Cluster, prepareCluster, startCluster } from '../../test/cluster/cluster.ts';
+import { untilInterrupted } from './ending.ts';
 import { type RunningProcess, startGpuRent } from './processes.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..');
@@ -97,6 +98,10 @@ export async function applySample(cluster: Cluster, name: string, spec: Shorteni
 
 /** What a demo needs beside what every demo has. */
 export interface StagePlan {
+  /** One line for people about what is going on. */
+  readonly tell: (line: string) => void;
+  /** Ends the set-up after the step that is under way; a build it leaves to the end of the process. */
+  readonly signal: AbortSignal;
   /** A `gpu-rent simulator` process unless given. */
   readonly openMarketplace?: (logFolder: string) => Promise<Marketplace>;
   readonly operatorFlags?: readonly string[];
@@ -129,28 +134,27 @@ async function startOperator({ cluster, url, logFolder, flags }: OperatorPlan): 
 }
 
 /** Sets everything up; what was begun is taken down again where a later step fails. */
-export async function setStage(tell: (line: string) => void, plan: StagePlan = {}): Promise<Stage> {
+export async function setStage(plan: StagePlan): Promise<Stage> {
   const undo: (() => Promise<void>)[] = [];
   const dismantle = async (): Promise<void> => {
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
-    return { ...(await build({ tell, undo, plan })), dismantle };
+    return { ...(await build(plan, undo)), dismantle };
   } catch (error) {
     await dismantle();
     throw error;
   }
 }
 
-interface Building {
-  readonly tell: (line: string) => void;
-  readonly undo: (() => Promise<void>)[];
-  readonly plan: StagePlan;
-}
-
-async function build({ tell, undo, plan }: Building): Promise<Omit<Stage, 'dismantle'>> {
-  const cluster = await startCluster({ report: tell });
+/** Of each step that needs an end, `undo` learns how. */
+async function build(plan: StagePlan, undo: (() => Promise<void>)[]): Promise<Omit<Stage, 'dismantle'>> {
+  const { tell, signal } = plan;
+  const report = tell;
+  await Promise.race([prepareCluster({ report }), untilInterrupted(signal)]);
+  const cluster = await startCluster({ report });
   undo.push(() => cluster.stop());
+  signal.throwIfAborted();
   tell(`Kubernetes API ready (${cluster.source}).`);
   const { client, close } = clientOf(cluster);
   undo.push(close);
@@ -158,15 +162,22 @@ async function build({ tell, undo, plan }: Building): Promise<Omit<Stage, 'disma
   mkdirSync(logFolder, { recursive: true });
   const marketplace = await (plan.openMarketplace ?? openSimulator)(logFolder);
   undo.push(() => marketplace.stop());
+  signal.throwIfAborted();
   const { url, apiKey, controlUrl } = marketplace;
   tell(`Simulated marketplace at ${url}.`);
-  for (const part of ['crds', 'namespace.yaml', 'service-account.yaml', 'rbac.yaml']) {
-    await cluster.kubectl(['apply', '--server-side', '-f', join(REPOSITORY, 'deploy', 'base', part)]);
-  }
+  await install(cluster);
   await createKeySecret(client, apiKey);
+  signal.throwIfAborted();
   const operator = await startOperator({ cluster, url, logFolder, flags: plan.operatorFlags ?? [] });
   undo.push(() => operator.stop());
   return { cluster, client, controlUrl, logFolder };
+}
+
+/** What an operator needs in the cluster; it runs as a process beside it. */
+async function install(cluster: Cluster): Promise<void> {
+  for (const part of ['crds', 'namespace.yaml', 'service-account.yaml', 'rbac.yaml']) {
+    await cluster.kubectl(['apply', '--server-side', '-f', join(REPOSITORY, 'deploy', 'base', part)]);
+  }
 }
 
 async function openSimulator(logFolder: string): Promise<Marketplace> {
