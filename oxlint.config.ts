@@ -110,7 +110,10 @@ const controllerPatterns = (name: string) => [
 
 /** Files that decide: from values to values, so that a thousand rows of them run in milliseconds. */
 const PURE_NAMES =
-  '{stage,decide,choose-offer,conditions,failure,phase,cost,autoscale,choose-workers,surplus,limits,settle,rent-request}';
+  '{stage,decide,choose-offer,conditions,failure,cost,autoscale,choose-workers,surplus,limits,settle}.ts';
+
+/** Below the folder of a controller. */
+const PURE_FILES = [PURE_NAMES, '{rules,scaling,offers}/*.ts', 'rental/rent-request.ts'];
 
 const pureImports = {
   regex: '^(\\.\\./)+(marketplace|runtime)/',
@@ -124,7 +127,7 @@ const controllerRules = CONTROLLERS.flatMap((name) => [
     rules: { 'no-restricted-imports': ['error', { patterns: controllerPatterns(name) }] as const },
   },
   {
-    files: [`src/controllers/${name}/${PURE_NAMES}.ts`, `src/controllers/${name}/rules/*.ts`],
+    files: PURE_FILES.map((file) => `src/controllers/${name}/${file}`),
     excludeFiles: ['**/*.test.ts'],
     rules: {
       'no-restricted-imports': ['error', { patterns: [...controllerPatterns(name), pureImports] }] as const,
@@ -202,8 +205,7 @@ export default defineConfig({
     },
     {
       files: [
-        `src/controllers/*/${PURE_NAMES}.ts`,
-        'src/controllers/*/rules/*.ts',
+        ...PURE_FILES.map((file) => `src/controllers/*/${file}`),
         'src/ownership/{label,intent,claim,ours}.ts',
         'src/accounts/{avoid-list,watch/breaker,tickets/spend-brake}.ts',
         'src/simulator/{world/world,steps/advance}.ts',

@@ -1,7 +1,7 @@
 import { autoscale, type ScalingInput } from '../../src/controllers/endpoint-group/autoscale.ts';
-import { loadOver } from '../../src/controllers/endpoint-group/load-history.ts';
+import { loadOver } from '../../src/controllers/endpoint-group/load/load-history.ts';
+import { hotOf } from '../../src/controllers/endpoint-group/scaling/worker-counts.ts';
 import type { Policy } from '../../src/controllers/endpoint-group/what-if/replay.ts';
-import { hotOf } from '../../src/controllers/endpoint-group/worker-counts.ts';
 
 /** A rule for the number of workers, in words, with the numbers that it was tuned to. */
 export interface Contender {

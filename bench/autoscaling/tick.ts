@@ -1,8 +1,12 @@
 import { autoscale, type ScalingInput } from '../../src/controllers/endpoint-group/autoscale.ts';
 import { chooseWorkers } from '../../src/controllers/endpoint-group/choose-workers.ts';
-import { EMPTY_HISTORY, rolledTo, withArrivals } from '../../src/controllers/endpoint-group/load-history.ts';
-import type { ChoosableWorker } from '../../src/controllers/endpoint-group/plan.ts';
-import { defaultTimes } from '../../src/controllers/endpoint-group/scaling-times.ts';
+import {
+  EMPTY_HISTORY,
+  rolledTo,
+  withArrivals,
+} from '../../src/controllers/endpoint-group/load/load-history.ts';
+import type { ChoosableWorker } from '../../src/controllers/endpoint-group/scaling/plan.ts';
+import { defaultTimes } from '../../src/controllers/endpoint-group/scaling/scaling-times.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 
 const GROUPS = 200;

@@ -3,7 +3,7 @@ import { endpointGroupResource, labels } from '../../src/api/v1alpha1/names.ts';
 import {
   type EndpointSliceObject,
   endpointSliceResource,
-} from '../../src/controllers/endpoint-group/service.ts';
+} from '../../src/controllers/endpoint-group/publish/service.ts';
 import type { KubeClient } from '../../src/runtime/kube/kube-client.ts';
 import { DEMO_NAMESPACE } from './stage.ts';
 

@@ -6,7 +6,7 @@ import {
   gpuInstanceResource,
   marketplaceAccountResource,
 } from '../api/v1alpha1/names.ts';
-import { BY_GROUP, groupKeysOf } from '../controllers/endpoint-group/families.ts';
+import { BY_GROUP, groupKeysOf } from '../controllers/endpoint-group/workers/families.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';

@@ -7,11 +7,11 @@ import {
   createEndpointGroupController,
   type EndpointGroupController,
 } from '../controllers/endpoint-group/controller.ts';
-import { groupKeysOf } from '../controllers/endpoint-group/families.ts';
 import { LoadBooks } from '../controllers/endpoint-group/load/books.ts';
 import { PushIntake } from '../controllers/endpoint-group/load/push.ts';
 import { LoadReaders } from '../controllers/endpoint-group/load/readers.ts';
-import { timesAt } from '../controllers/endpoint-group/scaling-times.ts';
+import { timesAt } from '../controllers/endpoint-group/scaling/scaling-times.ts';
+import { groupKeysOf } from '../controllers/endpoint-group/workers/families.ts';
 import type { Env } from '../lib/env.ts';
 import { Secret } from '../lib/secret.ts';
 import { type Transport, TransportError } from '../lib/transport.ts';

@@ -1,8 +1,8 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { type AddressMapping, mapAddress } from '../config/values.ts';
-import type { Prober } from '../controllers/gpu-instance/probe.ts';
-import { createProber } from '../controllers/gpu-instance/probe-connection.ts';
+import type { Prober } from '../controllers/gpu-instance/probe/probe.ts';
+import { createProber } from '../controllers/gpu-instance/probe/probe-connection.ts';
 
 /**
  * Probes machines at the addresses that their marketplace names. A name is resolved first, so that the address

@@ -8,7 +8,7 @@ import { LoginConnections } from '../accounts/login/login-connection.ts';
 import { isNamespaceAllowed, NamespaceLabels } from '../accounts/namespace-labels.ts';
 import { CONTROLLER_NAME, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import type { Config } from '../config/options.ts';
-import type { Prober } from '../controllers/gpu-instance/probe.ts';
+import type { Prober } from '../controllers/gpu-instance/probe/probe.ts';
 import type { Env } from '../lib/env.ts';
 import type { Transport } from '../lib/transport.ts';
 import { defaultConstants, type PurchaseConstants } from '../ownership/constants.ts';

@@ -2,7 +2,7 @@ import type { EndpointGroup } from '../../src/api/v1alpha1/endpoint-group.ts';
 import { endpointGroupSpec } from '../../src/api/v1alpha1/endpoint-group-spec.ts';
 import { type GpuInstance, gpuInstanceSpec } from '../../src/api/v1alpha1/gpu-instance.ts';
 import { API_VERSION } from '../../src/api/v1alpha1/names.ts';
-import type { Worker } from '../../src/controllers/endpoint-group/worker.ts';
+import type { Worker } from '../../src/controllers/endpoint-group/workers/worker.ts';
 
 const BORN = Date.parse('2026-11-20T11:00:00Z');
 

@@ -2,7 +2,7 @@ import type { EndpointGroup } from '../../src/api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, labels } from '../../src/api/v1alpha1/names.ts';
 import type { RawOptions } from '../../src/config.ts';
-import type { EndpointSliceObject } from '../../src/controllers/endpoint-group/service.ts';
+import type { EndpointSliceObject } from '../../src/controllers/endpoint-group/publish/service.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import type { TransportRequest } from '../../src/lib/transport.ts';
 import { ledger } from '../../src/simulator/world/ledger.ts';

@@ -10,7 +10,7 @@ import type { RawOptions } from '../../src/config.ts';
 import {
   type EndpointSliceObject,
   endpointSliceResource,
-} from '../../src/controllers/endpoint-group/service.ts';
+} from '../../src/controllers/endpoint-group/publish/service.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
 import type { SimulatorOptions } from '../../src/simulator/simulator.ts';

@@ -6,7 +6,10 @@ import {
   gpuInstanceResource,
   MACHINE_FINALIZER,
 } from '../../src/api/v1alpha1/names.ts';
-import { endpointSliceResource, serviceResource } from '../../src/controllers/gpu-instance/publish.ts';
+import {
+  endpointSliceResource,
+  serviceResource,
+} from '../../src/controllers/gpu-instance/publish/publish.ts';
 import { secretResource } from '../builders/running-operator.ts';
 import { until } from '../builders/until.ts';
 import {

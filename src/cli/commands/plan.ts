@@ -96,7 +96,7 @@ interface Means {
 
 async function planOne({ object, spec }: PlannedObject, means: Means): Promise<Plan> {
   const { view, input } = means;
-  const { diskGB } = await import('../../controllers/gpu-instance/rent-request.ts');
+  const { diskGB } = await import('../../controllers/gpu-instance/rental/rent-request.ts');
   const show = numberOption(input.options, '--show', { min: 1, max: 1000, whole: true }) ?? 8;
   const alternatives = (spec.offers ?? []).map(
     (requirements): Alternative => ({ requirements, ...view, diskGB: diskGB(spec) }),
@@ -134,7 +134,7 @@ function hasPriceRule(requirements: OfferRequirements, accountMost: number | und
 }
 
 async function search(alternative: Alternative, breadth: 'exact' | 'broad', { client, progress }: Means) {
-  const { offerQuery } = await import('../../controllers/gpu-instance/offer-checks.ts');
+  const { offerQuery } = await import('../../controllers/gpu-instance/offers/offer-checks.ts');
   progress.say('Searching offers, at the pace that the marketplace allows …');
   return client.offers.search(offerQuery(alternative.requirements, alternative, breadth));
 }

@@ -75,7 +75,7 @@ async function readWhatIf(input: CommandInput, context: CommandContext): Promise
       import('../simulate/workers-file.ts'),
       import('../simulate/beginning.ts'),
     ]);
-  const { dearestOffer } = await import('../../controllers/endpoint-group/scaling-workers.ts');
+  const { dearestOffer } = await import('../../controllers/endpoint-group/scaling/scaling-workers.ts');
   const { name, spec } = readGroup(await readTextFile(files.group, '-f', context), files.group);
   const trace = readTrace(await readTextFile(files.trace, '--trace', context), files.trace);
   const dearest = dearestOffer(spec);

@@ -6,8 +6,8 @@ import {
   type Exclusions,
   wouldMatchWithout,
 } from '../../controllers/gpu-instance/choose-offer.ts';
-import { offerChecks } from '../../controllers/gpu-instance/offer-checks.ts';
-import { totalPrice } from '../../controllers/gpu-instance/offer-price.ts';
+import { offerChecks } from '../../controllers/gpu-instance/offers/offer-checks.ts';
+import { totalPrice } from '../../controllers/gpu-instance/offers/offer-price.ts';
 import type { Offer } from '../../marketplace/offers/offers.ts';
 import { inDollars } from '../output/amounts.ts';
 

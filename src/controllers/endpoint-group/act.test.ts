@@ -11,10 +11,10 @@ import {
   labels,
 } from '../../api/v1alpha1/names.ts';
 import { act, type GroupEffects } from './act.ts';
-import { Publisher } from './publisher.ts';
+import { Publisher } from './publish/publisher.ts';
 import { type Receipt, record } from './record.ts';
 import type { Action } from './types.ts';
-import { workerOf } from './worker.ts';
+import { workerOf } from './workers/worker.ts';
 
 const NAMESPACE = 'default';
 

@@ -11,12 +11,12 @@ import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { controllerReference, refOf } from '../../runtime/kube/kube-object.ts';
 import { removeFinalizer } from '../../runtime/writes/finalizers.ts';
-import { orderPatch } from './orders.ts';
-import type { Publisher } from './publisher.ts';
+import type { Publisher } from './publish/publisher.ts';
 import type { Receipt } from './record.ts';
-import { templateHash, workerManifest, workerName } from './template.ts';
 import type { Action, WorkerOrder } from './types.ts';
-import type { Worker } from './worker.ts';
+import { orderPatch } from './workers/orders.ts';
+import { templateHash, workerManifest, workerName } from './workers/template.ts';
+import type { Worker } from './workers/worker.ts';
 
 /** What acts reach. */
 export interface GroupEffects {

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { autoscale, type ScalingInput } from './autoscale.ts';
-import { cheapestCover } from './covering-set.ts';
 import {
   EMPTY_HISTORY,
   type LoadHistory,
@@ -9,10 +8,11 @@ import {
   longestLoad,
   rolledTo,
   withArrivals,
-} from './load-history.ts';
-import { defaultTimes } from './scaling-times.ts';
-import { capacitiesFor, type ScalingOptions, takesRequest } from './targets.ts';
-import type { ScalingWorker } from './worker-counts.ts';
+} from './load/load-history.ts';
+import { cheapestCover } from './scaling/covering-set.ts';
+import { defaultTimes } from './scaling/scaling-times.ts';
+import { capacitiesFor, type ScalingOptions, takesRequest } from './scaling/targets.ts';
+import type { ScalingWorker } from './scaling/worker-counts.ts';
 
 const NOW = 10_000_000_000;
 const SECOND = 1000;

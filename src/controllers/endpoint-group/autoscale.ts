@@ -1,7 +1,7 @@
-import { type LoadHistory, loadOver, longestLoad } from './load-history.ts';
-import type { ScalingTimes } from './scaling-times.ts';
-import { type Capacities, capacitiesFor, isFull, type ScalingOptions } from './targets.ts';
-import { hotCount, hotOf, type ScalingWorker, sumOfPerf, totalCount } from './worker-counts.ts';
+import { type LoadHistory, loadOver, longestLoad } from './load/load-history.ts';
+import type { ScalingTimes } from './scaling/scaling-times.ts';
+import { type Capacities, capacitiesFor, isFull, type ScalingOptions } from './scaling/targets.ts';
+import { hotCount, hotOf, type ScalingWorker, sumOfPerf, totalCount } from './scaling/worker-counts.ts';
 
 /** What one tick asked for: capacities, and `spec.replicas` where it was set. */
 interface Sample {

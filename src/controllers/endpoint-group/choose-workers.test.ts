@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { chooseWorkers } from './choose-workers.ts';
-import type { ChoosableWorker, ChooseInput } from './plan.ts';
+import type { ChoosableWorker, ChooseInput } from './scaling/plan.ts';
 
 const PRICE = 400_000;
 const COLD_PRICE = 5_000;

@@ -1,4 +1,4 @@
-import { cheapestCover } from './covering-set.ts';
+import { cheapestCover } from './scaling/covering-set.ts';
 import {
   births,
   type Choice,
@@ -14,8 +14,8 @@ import {
   rentOne,
   undecided,
   woken,
-} from './plan.ts';
-import { byWorth, coldOf, hotOf, sumOfPerf } from './worker-counts.ts';
+} from './scaling/plan.ts';
+import { byWorth, coldOf, hotOf, sumOfPerf } from './scaling/worker-counts.ts';
 
 /** Cold workers that boot for the first time at one time. */
 const BIRTHS_AT_ONCE = 2;

@@ -4,9 +4,9 @@ import { formatDollars } from '../../lib/money.ts';
 import type { WantedCondition } from '../../runtime/writes/conditions.ts';
 import type { ScalingDecision } from './autoscale.ts';
 import type { Counts } from './counts.ts';
-import type { EndpointProblem } from './endpoints.ts';
 import type { LoadView } from './load/view.ts';
-import type { Choice } from './plan.ts';
+import type { EndpointProblem } from './publish/endpoints.ts';
+import type { Choice } from './scaling/plan.ts';
 import type { Observed } from './types.ts';
 
 /** Everything that conditions speak about. */

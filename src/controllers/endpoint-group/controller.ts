@@ -17,18 +17,18 @@ import { CurrentObjects } from '../../runtime/list-watch/current-objects.ts';
 import type { Change, Informer } from '../../runtime/list-watch/informer.ts';
 import type { ControllerMetrics, QueueMetrics } from '../../runtime/metrics-ports.ts';
 import { act, type GroupEffects } from './act.ts';
-import { Children, type ChildrenLook } from './children.ts';
 import { decide } from './decide.ts';
-import { groupKeysOf } from './families.ts';
 import { Kept, recordedMaxima } from './kept.ts';
 import { onlyReporters } from './load/book.ts';
 import type { LoadBooks } from './load/books.ts';
 import type { LoadReaders } from './load/readers.ts';
-import { Publisher } from './publisher.ts';
+import { Publisher } from './publish/publisher.ts';
 import { type Receipt, record } from './record.ts';
-import type { ScalingTimes } from './scaling-times.ts';
+import type { ScalingTimes } from './scaling/scaling-times.ts';
 import type { Decision, Observed } from './types.ts';
-import { workerOf } from './worker.ts';
+import { Children, type ChildrenLook } from './workers/children.ts';
+import { groupKeysOf } from './workers/families.ts';
+import { workerOf } from './workers/worker.ts';
 
 export interface EndpointGroupControllerOptions {
   readonly env: Pick<Env, 'clock' | 'random' | 'log'>;

@@ -1,8 +1,8 @@
 import type { MicroDollars } from '../../lib/money.ts';
-import type { ChoosableWorker } from './plan.ts';
-import type { ScalingOptions } from './targets.ts';
-import { isFull } from './targets.ts';
-import type { Worker } from './worker.ts';
+import type { ChoosableWorker } from './scaling/plan.ts';
+import type { ScalingOptions } from './scaling/targets.ts';
+import { isFull } from './scaling/targets.ts';
+import type { Worker } from './workers/worker.ts';
 
 /** The workers of a group by what they do. */
 export interface Counts {

@@ -4,10 +4,10 @@ import { annotations, labels } from '../../api/v1alpha1/names.ts';
 import { decide } from './decide.ts';
 import { EMPTY_BOOK, type LoadBook, withProblem, withReport } from './load/book.ts';
 import type { LoadRecord } from './load/record.ts';
-import { defaultTimes } from './scaling-times.ts';
-import { templateHash, workerName } from './template.ts';
+import { defaultTimes } from './scaling/scaling-times.ts';
 import type { Decision, Observed } from './types.ts';
-import { workerOf } from './worker.ts';
+import { templateHash, workerName } from './workers/template.ts';
+import { workerOf } from './workers/worker.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const SECOND = 1000;

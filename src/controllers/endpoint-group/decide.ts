@@ -5,17 +5,17 @@ import { parseTime } from '../../lib/rfc3339.ts';
 import { autoscale, type ScalingDecision, type ScalingMemory } from './autoscale.ts';
 import { chooseWorkers } from './choose-workers.ts';
 import { type Counts, countWorkers } from './counts.ts';
-import { type Endpoint, type Endpoints, endpointsOf } from './endpoints.ts';
 import { RULES } from './explain.ts';
 import { type LoadView, loadView } from './load/view.ts';
-import { maxUnavailable, scalingOptions } from './options.ts';
-import { actionsFor, afterDraining, eventsFor, type OrdersInput } from './orders.ts';
-import type { Choice, ChoosableWorker } from './plan.ts';
-import { expectedPerf, priceOfNew, scalingWorkers, type WorkersInput } from './scaling-workers.ts';
+import { type Endpoint, type Endpoints, endpointsOf } from './publish/endpoints.ts';
+import { maxUnavailable, scalingOptions } from './scaling/options.ts';
+import type { Choice, ChoosableWorker } from './scaling/plan.ts';
+import { expectedPerf, priceOfNew, scalingWorkers, type WorkersInput } from './scaling/scaling-workers.ts';
 import { deletingStatus, statusOf } from './status.ts';
-import { templateHash, workerName } from './template.ts';
 import type { Action, Decision, GroupMemory, Observed } from './types.ts';
-import type { Worker } from './worker.ts';
+import { actionsFor, afterDraining, eventsFor, type OrdersInput } from './workers/orders.ts';
+import { templateHash, workerName } from './workers/template.ts';
+import type { Worker } from './workers/worker.ts';
 
 /** What one pass knows, worked out once. */
 interface Known {

@@ -1,7 +1,7 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
-import type { LoadMaximum } from './load-history.ts';
-import type { Publisher } from './publisher.ts';
+import type { LoadMaximum } from './load/load-history.ts';
+import type { Publisher } from './publish/publisher.ts';
 import type { GroupMemory } from './types.ts';
 
 /** What one process keeps of one group. All of it may be lost: workers then stay longer, and nothing is spent. */

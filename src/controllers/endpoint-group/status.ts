@@ -5,9 +5,9 @@ import { formatDollars } from '../../lib/money.ts';
 import { formatTime, parseTime } from '../../lib/rfc3339.ts';
 import { setConditions } from '../../runtime/writes/conditions.ts';
 import { conditionsOf, type Situation } from './conditions.ts';
-import { endpointNameOf } from './endpoints.ts';
 import { sentenceOf } from './explain.ts';
-import { isOfLongWindow } from './load-history.ts';
+import { isOfLongWindow } from './load/load-history.ts';
+import { endpointNameOf } from './publish/endpoints.ts';
 import type { Observed } from './types.ts';
 
 export interface StatusInput extends Situation {

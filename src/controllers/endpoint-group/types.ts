@@ -1,10 +1,10 @@
 import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { ScalingDecision, ScalingMemory } from './autoscale.ts';
-import type { Endpoint, EndpointProblem } from './endpoints.ts';
 import type { LoadBook } from './load/book.ts';
-import type { ScalingTimes } from './scaling-times.ts';
-import type { Wanted, Worker } from './worker.ts';
+import type { Endpoint, EndpointProblem } from './publish/endpoints.ts';
+import type { ScalingTimes } from './scaling/scaling-times.ts';
+import type { Wanted, Worker } from './workers/worker.ts';
 
 /** What this process remembers of a group between passes. Losing it keeps workers longer, and spends nothing. */
 export interface GroupMemory {

@@ -22,10 +22,10 @@ import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/e
 import type { InstancesResource } from '../../marketplace/instances/instances.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { type ActPorts, act } from './act.ts';
-import { ObjectMemory } from './memory.ts';
+import { ObjectMemory } from './memory/memory.ts';
+import { SteadyClock } from './memory/steady-clock.ts';
 import { silentInstanceMetrics } from './metrics.ts';
 import { PurchaseReceipt, purchaseReceipt, Receipt, receiptOf } from './receipt.ts';
-import { SteadyClock } from './steady-clock.ts';
 import type { Action, Observed, Purchase } from './types.ts';
 
 const PURCHASE: Purchase = {

@@ -13,10 +13,10 @@ import { objectKey } from '../../runtime/kube/kube-object.ts';
 import { removeFinalizer } from '../../runtime/writes/finalizers.ts';
 import { totalCost } from './cost.ts';
 import { type AfterFailure, decideAfterFailure, type Failure } from './failure.ts';
-import type { ObjectMemory } from './memory.ts';
+import type { ObjectMemory } from './memory/memory.ts';
+import type { SteadyClock } from './memory/steady-clock.ts';
 import type { GpuInstanceMetrics } from './metrics.ts';
 import { PurchaseReceipt, type Receipt } from './receipt.ts';
-import type { SteadyClock } from './steady-clock.ts';
 import type { Action, EventNote, Observed, Purchase } from './types.ts';
 import type { RentedFacts } from './views.ts';
 

@@ -2,8 +2,8 @@ import type { AccountLimits } from '../../accounts/tickets/limits.ts';
 import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
 import type { MicroDollars } from '../../lib/money.ts';
 import type { Offer, OfferScalar } from '../../marketplace/offers/offers.ts';
-import { type OfferCheck, offerChecks } from './offer-checks.ts';
-import { totalPrice } from './offer-price.ts';
+import { type OfferCheck, offerChecks } from './offers/offer-checks.ts';
+import { totalPrice } from './offers/offer-price.ts';
 
 /** What besides the requirements rules an offer out for now. */
 export interface Exclusions {

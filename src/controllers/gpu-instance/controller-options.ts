@@ -8,7 +8,7 @@ import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
 import type { ControllerMetrics, QueueMetrics } from '../../runtime/metrics-ports.ts';
 import type { GpuInstanceMetrics } from './metrics.ts';
-import type { Prober } from './probe.ts';
+import type { Prober } from './probe/probe.ts';
 
 export interface GpuInstanceControllerOptions {
   readonly env: Pick<Env, 'clock' | 'random' | 'log'>;

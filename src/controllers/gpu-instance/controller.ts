@@ -13,13 +13,13 @@ import { objectKey } from '../../runtime/kube/kube-object.ts';
 import { CurrentObjects } from '../../runtime/list-watch/current-objects.ts';
 import type { Change } from '../../runtime/list-watch/informer.ts';
 import type { GpuInstanceControllerOptions } from './controller-options.ts';
-import { MachineIndex } from './machine-index.ts';
-import { Memories } from './memory.ts';
+import { MachineIndex } from './memory/machine-index.ts';
+import { Memories } from './memory/memory.ts';
+import { SteadyClock } from './memory/steady-clock.ts';
 import { silentInstanceMetrics } from './metrics.ts';
 import type { Sources } from './observe.ts';
 import { Pass } from './pass.ts';
-import { ProbeSchedules } from './probe.ts';
-import { SteadyClock } from './steady-clock.ts';
+import { ProbeSchedules } from './probe/probe.ts';
 import type { Look } from './types.ts';
 import { Waking } from './waking.ts';
 

@@ -1,6 +1,6 @@
 import { MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import { decision } from './decision.ts';
-import { publishFirst } from './publication.ts';
+import { publishFirst } from './publish/publication.ts';
 import { whileAbsent } from './rules/absent.ts';
 import { adopt, observeOnly } from './rules/adopting.ts';
 import { whileBooting } from './rules/booting.ts';

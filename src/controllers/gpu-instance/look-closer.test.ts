@@ -5,7 +5,7 @@ import type { AccountSession } from '../../accounts/account-session.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { lookCloser } from './look-closer.ts';
-import { SteadyClock } from './steady-clock.ts';
+import { SteadyClock } from './memory/steady-clock.ts';
 import type { Need, Observed } from './types.ts';
 
 const failure = new MarketplaceError('told to fail', {

@@ -3,8 +3,8 @@ import type { Clock } from '../../lib/clock.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { OfferQuery } from '../../marketplace/offers/offers.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
-import { readInputs } from './inputs.ts';
-import type { SteadyClock } from './steady-clock.ts';
+import type { SteadyClock } from './memory/steady-clock.ts';
+import { readInputs } from './rental/inputs.ts';
 import type { Need, Observed } from './types.ts';
 import type { AbsenceView, OffersView } from './views.ts';
 

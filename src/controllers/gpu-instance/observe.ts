@@ -14,9 +14,9 @@ import { type IntentReading, readIntent } from '../../ownership/intent.ts';
 import { makeLabel, type Remnant, remnantOf } from '../../ownership/label.ts';
 import { startsInWindow, whose } from '../../ownership/ours.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
-import type { MachineIndex } from './machine-index.ts';
-import type { ObjectMemory } from './memory.ts';
-import type { SteadyClock } from './steady-clock.ts';
+import type { MachineIndex } from './memory/machine-index.ts';
+import type { ObjectMemory } from './memory/memory.ts';
+import type { SteadyClock } from './memory/steady-clock.ts';
 import type { Observed } from './types.ts';
 import type { AbsenceView, AccountFacts, AccountView, ListedMachine, ListView } from './views.ts';
 

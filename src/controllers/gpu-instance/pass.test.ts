@@ -24,10 +24,10 @@ import { defaultConstants } from '../../ownership/constants.ts';
 import { AccessReviews } from '../../runtime/kube/access-review.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
-import { MachineIndex } from './machine-index.ts';
-import { ObjectMemory } from './memory.ts';
+import { MachineIndex } from './memory/machine-index.ts';
+import { ObjectMemory } from './memory/memory.ts';
+import { SteadyClock } from './memory/steady-clock.ts';
 import { Pass } from './pass.ts';
-import { SteadyClock } from './steady-clock.ts';
 
 const fails = (kind: MarketplaceErrorKind, outcome: 'refused' | 'unknown', instanceId?: number) => () => {
   throw new MarketplaceError('told to fail', { kind, outcome, instanceId });

@@ -10,13 +10,13 @@ import type { GpuInstanceControllerOptions } from './controller-options.ts';
 import { decide } from './decide.ts';
 import type { AfterFailure, Failure } from './failure.ts';
 import { lookCloser } from './look-closer.ts';
-import type { ObjectMemory } from './memory.ts';
+import type { ObjectMemory } from './memory/memory.ts';
 import type { GpuInstanceMetrics } from './metrics.ts';
 import { accountRefOf, observe, type Sources, sessionOf } from './observe.ts';
-import { publish } from './publish.ts';
+import { publish } from './publish/publish.ts';
 import type { Receipt } from './receipt.ts';
 import { type RecordPorts, record } from './record.ts';
-import { type RentalContext, saveResult } from './save-result.ts';
+import { type RentalContext, saveResult } from './rental/save-result.ts';
 import type { Action, Decision, EventNote, Look, Observed, Step } from './types.ts';
 import type { RentedFacts } from './views.ts';
 

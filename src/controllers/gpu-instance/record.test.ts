@@ -19,10 +19,10 @@ import { loginText } from '../../ownership/login.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
 import { decide } from './decide.ts';
-import { ObjectMemory } from './memory.ts';
+import { ObjectMemory } from './memory/memory.ts';
+import { SteadyClock } from './memory/steady-clock.ts';
 import { PurchaseReceipt } from './receipt.ts';
 import { type RecordPorts, record, rentCallMs } from './record.ts';
-import { SteadyClock } from './steady-clock.ts';
 import type { Decision, Observed } from './types.ts';
 
 type Body = {

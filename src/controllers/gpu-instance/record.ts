@@ -10,10 +10,10 @@ import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { refOf } from '../../runtime/kube/kube-object.ts';
 import { addFinalizer } from '../../runtime/writes/finalizers.ts';
 import { recordStatus } from '../../runtime/writes/record-status.ts';
-import type { ObjectMemory } from './memory.ts';
+import type { ObjectMemory } from './memory/memory.ts';
+import type { SteadyClock } from './memory/steady-clock.ts';
 import { type PurchaseReceipt, purchaseReceipt, type Receipt, receiptOf } from './receipt.ts';
 import { statusOf } from './status.ts';
-import type { SteadyClock } from './steady-clock.ts';
 import type { Decision, Observed, Purchase } from './types.ts';
 
 export interface RecordPorts {

@@ -7,8 +7,8 @@ import type { Instance } from '../../marketplace/instances/instances.ts';
 import { readLabel } from '../../ownership/label.ts';
 import { objectKey } from '../../runtime/kube/kube-object.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
+import type { SteadyClock } from './memory/steady-clock.ts';
 import { accountRefOf, sessionOf } from './observe.ts';
-import type { SteadyClock } from './steady-clock.ts';
 
 export interface WakingOptions {
   readonly accounts: AccountDirectory;

@@ -43,14 +43,14 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
   {
     name: 'group-cuts-work',
     loses: 'the end of the work that a leaving worker has',
-    file: `${GROUP}/orders.ts`,
+    file: `${GROUP}/workers/orders.ts`,
     find: "if (!worker.isServing) return [{ type: 'delete', worker }];",
     replace: "if (worker.name !== '') return [{ type: 'delete', worker }];",
   },
   {
     name: 'group-stops-what-boots',
     loses: 'the first readiness of a worker before it is stopped for the cold pool',
-    file: `${GROUP}/orders.ts`,
+    file: `${GROUP}/workers/orders.ts`,
     find: 'return worker.isServing || worker.drainSince !== undefined;',
     replace: 'return worker.isServing || worker.drainSince !== undefined || !worker.isStopped;',
   },

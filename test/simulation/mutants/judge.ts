@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { type Kill, kill } from './kill.ts';
 import type { Mutant } from './mutant.ts';
 import type { Workspace } from './workspace.ts';
@@ -25,16 +25,17 @@ export async function judge(mutant: Mutant, options: JudgeOptions): Promise<Kill
     }
     const simulated = await bySimulation(options);
     if (simulated) return sameFinding(simulated, known) ? known : simulated;
-    const failing = await failingTests(workspace, [
-      `src/${dirname(mutant.file)}`,
-      'src/controllers/gpu-instance',
-    ]);
+    const failing = await failingTests(workspace, [homeOf(mutant.file), 'src/controllers/gpu-instance']);
     takeOut();
     return await provenByTest(workspace, failing);
   } finally {
     takeOut();
   }
 }
+
+/** The layer, or the controller, that a file belongs to: its tests lie beside it or above it. */
+const homeOf = (file: string): string =>
+  join('src', ...file.split('/').slice(0, file.startsWith('controllers/') ? 2 : 1));
 
 const sameFinding = (found: Kill, known: Kill | undefined): boolean =>
   JSON.stringify(found.finding) === JSON.stringify(known?.finding);

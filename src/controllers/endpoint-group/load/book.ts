@@ -1,5 +1,5 @@
-import { EMPTY_HISTORY, type LoadHistory, observedFrom, rolledTo, withArrivals } from '../load-history.ts';
-import type { ScalingTimes } from '../scaling-times.ts';
+import type { ScalingTimes } from '../scaling/scaling-times.ts';
+import { EMPTY_HISTORY, type LoadHistory, observedFrom, rolledTo, withArrivals } from './load-history.ts';
 import type { Arrived, LoadRecord } from './record.ts';
 
 /** What is known of the load at one reporter: a worker's machine, or the group as a whole. */

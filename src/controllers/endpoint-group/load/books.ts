@@ -1,5 +1,5 @@
-import type { LoadHistory } from '../load-history.ts';
 import { EMPTY_BOOK, type LoadBook, type LoadProblem, type Report, withProblem, withReport } from './book.ts';
+import type { LoadHistory } from './load-history.ts';
 
 /** The load books of all groups in this process, by the uid of the group. */
 export class LoadBooks {

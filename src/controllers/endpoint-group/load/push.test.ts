@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { groupObject, workerObject } from '../../../../test/builders/group-worker.ts';
 import { createVirtualClock } from '../../../../test/builders/virtual-clock.ts';
 import { Secret } from '../../../lib/secret.ts';
-import { loadOver } from '../load-history.ts';
-import { defaultTimes } from '../scaling-times.ts';
+import { defaultTimes } from '../scaling/scaling-times.ts';
 import { LoadBooks } from './books.ts';
+import { loadOver } from './load-history.ts';
 import { PushIntake, type PushOptions } from './push.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');

@@ -3,8 +3,8 @@ import { groupObject, groupWorker, workerObject } from '../../../../test/builder
 import { createVirtualClock } from '../../../../test/builders/virtual-clock.ts';
 import { Secret } from '../../../lib/secret.ts';
 import { type Transport, TransportError, type TransportRequest } from '../../../lib/transport.ts';
-import { defaultTimes } from '../scaling-times.ts';
-import type { Worker } from '../worker.ts';
+import { defaultTimes } from '../scaling/scaling-times.ts';
+import type { Worker } from '../workers/worker.ts';
 import { LoadBooks } from './books.ts';
 import { LoadReaders, type ReaderOptions } from './readers.ts';
 

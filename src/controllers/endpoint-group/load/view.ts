@@ -1,8 +1,8 @@
 import type { MetricsState } from '../autoscale.ts';
-import { type LoadHistory, withArrivals } from '../load-history.ts';
-import type { ScalingTimes } from '../scaling-times.ts';
-import type { Worker } from '../worker.ts';
+import type { ScalingTimes } from '../scaling/scaling-times.ts';
+import type { Worker } from '../workers/worker.ts';
 import { GROUP_REPORTER, type LoadBook, type LoadProblem, type Reporter } from './book.ts';
+import { type LoadHistory, withArrivals } from './load-history.ts';
 import type { LoadRecord } from './record.ts';
 
 /** What the load figures say about one worker. */

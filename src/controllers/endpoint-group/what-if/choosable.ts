@@ -1,7 +1,7 @@
 import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts';
 import { parseDuration } from '../../../lib/duration.ts';
-import type { ChoosableWorker } from '../plan.ts';
-import { usualPerf } from '../usual-perf.ts';
+import type { ChoosableWorker } from '../scaling/plan.ts';
+import { usualPerf } from '../scaling/usual-perf.ts';
 import { type Fleet, type FleetWorker, isServing } from './fleet.ts';
 
 /** Spans of a spec by which workers are judged, in milliseconds. */

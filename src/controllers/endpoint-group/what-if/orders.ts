@@ -1,4 +1,4 @@
-import type { Change } from '../plan.ts';
+import type { Change } from '../scaling/plan.ts';
 import type { Fleet, FleetWorker } from './fleet.ts';
 import type { WorkerModel } from './worker-model.ts';
 

@@ -2,11 +2,11 @@ import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts'
 import { type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import { autoscale, type ScalingDecision, type ScalingInput, type ScalingMemory } from '../autoscale.ts';
 import { chooseWorkers } from '../choose-workers.ts';
-import { EMPTY_HISTORY, type LoadHistory, rolledTo, withArrivals } from '../load-history.ts';
-import { scalingOptions } from '../options.ts';
-import type { Choice, ChoosableWorker } from '../plan.ts';
-import { defaultTimes } from '../scaling-times.ts';
-import { dearestOffer } from '../scaling-workers.ts';
+import { EMPTY_HISTORY, type LoadHistory, rolledTo, withArrivals } from '../load/load-history.ts';
+import { scalingOptions } from '../scaling/options.ts';
+import type { Choice, ChoosableWorker } from '../scaling/plan.ts';
+import { defaultTimes } from '../scaling/scaling-times.ts';
+import { dearestOffer } from '../scaling/scaling-workers.ts';
 import { choosableWorkers, type Deadlines, deadlinesOf, perfOfNew } from './choosable.ts';
 import { isCalm, NOTHING_YET, passed, readyWorkers, waitingWork } from './fleet.ts';
 import { ordered } from './orders.ts';

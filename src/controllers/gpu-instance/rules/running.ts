@@ -4,7 +4,7 @@ import { makeLabel } from '../../../ownership/label.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { limitState, priceRise } from '../limits.ts';
 import { carriedFields, withRow } from '../machine-fields.ts';
-import { priceCap } from '../offer-price.ts';
+import { priceCap } from '../offers/offer-price.ts';
 import { factsOf, type Recorded } from '../recorded.ts';
 import { hasDrifted } from '../spec-hash.ts';
 import type { MachineState } from '../stage.ts';

@@ -1,0 +1,80 @@
+import { isIP } from 'node:net';
+import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
+import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import type { Worker } from '../workers/worker.ts';
+import { addressProblem } from './address.ts';
+
+export interface EndpointPort {
+  readonly name: string;
+  readonly port: number;
+  readonly protocol: 'TCP' | 'UDP';
+}
+
+/** Where one ready worker is reached. */
+export interface Endpoint {
+  readonly worker: GpuInstance;
+  readonly address: string;
+  readonly addressType: 'IPv4' | 'IPv6';
+  readonly ports: readonly EndpointPort[];
+}
+
+/** A ready worker that cannot be reached in the way a Service leads. */
+export interface EndpointProblem {
+  readonly worker: string;
+  readonly detail: string;
+}
+
+export interface Endpoints {
+  readonly endpoints: readonly Endpoint[];
+  readonly problems: readonly EndpointProblem[];
+}
+
+/** The name of the Service: several groups of a namespace may share it. */
+export function endpointNameOf({ metadata, spec }: EndpointGroup): string {
+  return spec.endpointName ?? metadata.name;
+}
+
+/** The ports of the Service: those of the template, by the number inside the container. */
+export function servicePorts({ spec }: EndpointGroup): readonly EndpointPort[] {
+  return (spec.template.spec.ports ?? []).map(({ name, containerPort, protocol }) => ({
+    name: name ?? `${protocol.toLowerCase()}-${containerPort}`,
+    port: containerPort,
+    protocol,
+  }));
+}
+
+/** Workers that are wanted, serve, and have a public address with their ports mapped. */
+export function endpointsOf(
+  group: EndpointGroup,
+  workers: readonly Worker[],
+  options: { readonly allowPrivate: boolean },
+): Endpoints {
+  const endpoints: Endpoint[] = [];
+  const problems: EndpointProblem[] = [];
+  const declared = servicePorts(group);
+  for (const worker of workers) {
+    if (!worker.isServing || worker.wanted !== 'Hot' || worker.isDeleting) continue;
+    if (declared.length === 0) continue;
+    const found = endpointOf(worker, declared, options);
+    if (typeof found === 'string') problems.push({ worker: worker.name, detail: found });
+    else endpoints.push(found);
+  }
+  return { endpoints, problems };
+}
+
+function endpointOf(
+  { object }: Worker,
+  declared: readonly EndpointPort[],
+  options: { readonly allowPrivate: boolean },
+): Endpoint | string {
+  const { publicAddress: address, ports = [] } = object.status ?? {};
+  if (address === undefined) return 'has no public address';
+  const problem = addressProblem(address, options);
+  if (problem !== undefined) return `has the address ${address}, which ${problem}`;
+  const mapped = declared.flatMap((port): EndpointPort[] => {
+    const found = ports.find((one) => one.containerPort === port.port && one.protocol === port.protocol);
+    return found ? [{ ...port, port: found.publicPort }] : [];
+  });
+  if (mapped.length === 0) return 'has none of the declared ports mapped';
+  return { worker: object, address, addressType: isIP(address) === 6 ? 'IPv6' : 'IPv4', ports: mapped };
+}

@@ -1,0 +1,102 @@
+import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
+import { labels, OPERATOR_NAME } from '../../../api/v1alpha1/names.ts';
+import {
+  controllerReference,
+  type KubeObject,
+  type OwnerReference,
+  type Resource,
+} from '../../../runtime/kube/kube-object.ts';
+import { sameJson } from '../../../runtime/writes/same-json.ts';
+import { type Endpoint, type EndpointPort, endpointNameOf, servicePorts } from './endpoints.ts';
+
+export const serviceResource: Resource = {
+  group: '',
+  version: 'v1',
+  plural: 'services',
+  kind: 'Service',
+  namespaced: true,
+};
+
+export const endpointSliceResource: Resource = {
+  group: 'discovery.k8s.io',
+  version: 'v1',
+  plural: 'endpointslices',
+  kind: 'EndpointSlice',
+  namespaced: true,
+};
+
+export interface ServiceObject extends KubeObject {
+  readonly spec: { readonly ports: readonly EndpointPort[] };
+}
+
+export interface EndpointSliceObject extends KubeObject {
+  readonly addressType: 'IPv4' | 'IPv6';
+  readonly endpoints: readonly {
+    readonly addresses: readonly string[];
+    readonly conditions: { readonly ready: boolean };
+  }[];
+  readonly ports: readonly EndpointPort[];
+}
+
+/** The Service without a selector; undefined where the template declares no port. */
+export function groupService(group: EndpointGroup): ServiceObject | undefined {
+  const ports = servicePorts(group);
+  if (ports.length === 0) return undefined;
+  const name = endpointNameOf(group);
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: {
+      name,
+      namespace: group.metadata.namespace,
+      labels: { [labels.managedBy]: OPERATOR_NAME, [labels.endpointName]: name },
+      ownerReferences: [sharedOwner(group)],
+    },
+    spec: { ports },
+  };
+}
+
+/** Several groups may own one Service, so none of them controls it. */
+export function sharedOwner(group: EndpointGroup): OwnerReference {
+  const { apiVersion, kind, name, uid } = controllerReference(group);
+  return { apiVersion, kind, name, uid };
+}
+
+/** Whether a Service of the name was made for groups, and is not someone else's. */
+export function isGroupService(service: KubeObject): boolean {
+  const { labels: given = {}, name } = service.metadata;
+  return given[labels.managedBy] === OPERATOR_NAME && given[labels.endpointName] === name;
+}
+
+/** Whether both lead by the same ports; what the API server fills in does not matter. */
+export function samePorts(a: readonly EndpointPort[], b: readonly EndpointPort[]): boolean {
+  const plain = (ports: readonly EndpointPort[]) =>
+    ports.map(({ name, port, protocol }) => ({ name, port, protocol }));
+  return sameJson(plain(a), plain(b));
+}
+
+export function sliceName(workerName: string): string {
+  return `${workerName}-endpoint`;
+}
+
+/** The slice that leads the Service to one worker. It goes with the worker. */
+export function workerSlice(group: EndpointGroup, { worker, ...endpoint }: Endpoint): EndpointSliceObject {
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      name: sliceName(worker.metadata.name),
+      namespace: group.metadata.namespace,
+      labels: {
+        [labels.serviceName]: endpointNameOf(group),
+        [labels.sliceManagedBy]: OPERATOR_NAME,
+        [labels.managedBy]: OPERATOR_NAME,
+        [labels.endpointGroup]: group.metadata.name,
+      },
+      ownerReferences: [controllerReference(worker)],
+    },
+    addressType: endpoint.addressType,
+    endpoints: [{ addresses: [endpoint.address], conditions: { ready: true } }],
+    ports: endpoint.ports,
+  };
+}

@@ -1,0 +1,134 @@
+import type { MicroDollars } from '../../../lib/money.ts';
+import { coldOf, hotOf, type ScalingWorker } from './worker-counts.ts';
+
+/** A worker as the choice among workers needs it. `pricePerHour` is what it costs while it runs. */
+export interface ChoosableWorker extends ScalingWorker {
+  /** Its machine runs, boots or is asked to: the price of a running one bills. */
+  readonly isRunning: boolean;
+  /** What it costs in an hour while stopped. */
+  readonly coldPricePerHour: MicroDollars;
+  readonly isCurrentTemplate: boolean;
+  /** A person asked never to stop or destroy it. */
+  readonly isHeld: boolean;
+  /** It was woken, does not run after `wakeTimeout`, and may be replaced. */
+  readonly hasWakeFailed: boolean;
+}
+
+export interface ChooseInput {
+  readonly workers: readonly ChoosableWorker[];
+  /** From the decision of the tick. */
+  readonly hot: number;
+  readonly total: number;
+  /** What the hot ones are to cover; 0 where their number alone counts. */
+  readonly hotCapacity: number;
+  readonly maxWorkers: number;
+  readonly ceiling: MicroDollars | undefined;
+  /** What a new worker may cost; undefined while nothing says it. */
+  readonly priceOfNew: MicroDollars | undefined;
+  readonly pause: { readonly scaleUp: boolean; readonly scaleDown: boolean };
+  /** Workers that may be out of service for a new template; undefined where old ones are left alone. */
+  readonly maxUnavailable: number | undefined;
+}
+
+export type Change =
+  /** A cold worker becomes hot. */
+  | { readonly type: 'wake'; readonly name: string }
+  /** A new worker; `Cold` boots once and is then stopped. */
+  | { readonly type: 'rent'; readonly wanted: 'Hot' | 'Cold' }
+  /** A hot worker becomes cold, after its work. */
+  | { readonly type: 'park'; readonly name: string }
+  /** A worker is destroyed, after its work. */
+  | {
+      readonly type: 'destroy';
+      readonly name: string;
+      readonly why: 'Surplus' | 'OldTemplate' | 'WakeTimedOut';
+    };
+
+export interface Choice {
+  readonly changes: readonly Change[];
+  /** Workers that the ceiling keeps from being woken or rented. */
+  readonly cutByCeiling: number;
+}
+
+/** What is decided so far, and the workers as they will be then. */
+export interface Plan {
+  readonly changes: readonly Change[];
+  /** The ceiling forbade a wake or a rent. */
+  readonly isCut: boolean;
+  readonly workers: readonly ChoosableWorker[];
+  /** Rented in this plan: they count as workers that boot. */
+  readonly rentedHot: number;
+  readonly rentedCold: number;
+  readonly spend: MicroDollars;
+}
+
+/** The plan in which nothing is decided yet. */
+export function emptyPlan(workers: readonly ChoosableWorker[]): Plan {
+  return {
+    workers,
+    changes: [],
+    isCut: false,
+    rentedHot: 0,
+    rentedCold: 0,
+    spend: workers.reduce((sum, worker) => sum + priceNow(worker), 0),
+  };
+}
+
+function priceNow(worker: ChoosableWorker): MicroDollars {
+  return worker.isRunning ? worker.pricePerHour : worker.coldPricePerHour;
+}
+
+export function changed(
+  plan: Plan,
+  change: Change & { readonly name: string },
+  role: ChoosableWorker['role'],
+): Plan {
+  const workers = plan.workers.map((worker) => (worker.name === change.name ? { ...worker, role } : worker));
+  return { ...plan, workers, changes: [...plan.changes, change] };
+}
+
+export function hotNow(plan: Plan): number {
+  return hotOf(plan.workers).length + plan.rentedHot;
+}
+
+export function presentNow(plan: Plan): number {
+  return hotNow(plan) + coldOf(plan.workers).length + plan.rentedCold;
+}
+
+export function isAffordable(plan: Plan, extra: MicroDollars, { ceiling }: ChooseInput): boolean {
+  return ceiling === undefined || extra <= 0 || plan.spend + extra <= ceiling;
+}
+
+export function cut(plan: Plan): Plan {
+  return { ...plan, isCut: true };
+}
+
+export function woken(plan: Plan, name: string, extra: MicroDollars): Plan {
+  return { ...changed(plan, { type: 'wake', name }, 'hot'), spend: plan.spend + extra };
+}
+
+export function rentOne(plan: Plan, input: ChooseInput, wanted: 'Hot' | 'Cold'): Plan {
+  const billing = plan.workers.length + plan.rentedHot + plan.rentedCold;
+  if (billing >= input.maxWorkers) return plan;
+  // With a ceiling and no idea of the price, one worker is rented to learn it.
+  if (input.ceiling !== undefined && input.priceOfNew === undefined && billing > 0) return plan;
+  const price = input.priceOfNew ?? 0;
+  if (!isAffordable(plan, price, input)) return cut(plan);
+  return {
+    ...plan,
+    changes: [...plan.changes, { type: 'rent', wanted }],
+    rentedHot: plan.rentedHot + (wanted === 'Hot' ? 1 : 0),
+    rentedCold: plan.rentedCold + (wanted === 'Cold' ? 1 : 0),
+    spend: plan.spend + price,
+  };
+}
+
+/** Those that nothing was decided about in this plan. */
+export function undecided({ workers, changes }: Plan): readonly ChoosableWorker[] {
+  const decided = new Set(changes.map((change) => (change.type === 'rent' ? undefined : change.name)));
+  return workers.filter(({ name }) => !decided.has(name));
+}
+
+export function births(plan: Plan): number {
+  return coldOf(plan.workers).filter((worker) => !worker.wasEverReady).length + plan.rentedCold;
+}

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import { groupObject, workerObject } from '../../../../test/builders/group-worker.ts';
+import { memoryCluster } from '../../../../test/builders/memory-cluster.ts';
+import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
+import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import { endpointGroupResource, gpuInstanceResource, labels } from '../../../api/v1alpha1/names.ts';
+import { controllerReference, objectKey } from '../../../runtime/kube/kube-object.ts';
+import type { Informer } from '../../../runtime/list-watch/informer.ts';
+import { Children } from './children.ts';
+
+const NAMESPACE = 'default';
+
+/** A copy of the workers that hears of a change when the test says so. */
+async function bench() {
+  const cluster = memoryCluster();
+  const { metadata: _, ...body } = groupObject();
+  const metadata = { name: 'llm', namespace: NAMESPACE };
+  const group = await cluster.kube.create<EndpointGroup>(endpointGroupResource, { ...body, metadata });
+  const copy = new Map<string, GpuInstance>();
+  const written = new Map<string, string>();
+  const instances = {
+    get: (key: string) => copy.get(key),
+    byIndex: () => [...copy.values()],
+    isCurrent: (key: string) =>
+      !written.has(key) || copy.get(key)?.metadata.resourceVersion === written.get(key),
+    wrote: ({ metadata: { resourceVersion = '', ...rest } }: GpuInstance) =>
+      void written.set(objectKey(rest), resourceVersion),
+  } as unknown as Informer<GpuInstance>;
+  const { kube, clock } = cluster;
+  const children = new Children({ instances, client: kube, clock });
+  const make = async (name: string) => {
+    const { metadata: _metadata, ...worker } = workerObject(name);
+    const ownerReferences = [controllerReference(group)];
+    const made = { name, namespace: NAMESPACE, labels: { [labels.endpointGroup]: 'llm' }, ownerReferences };
+    return kube.create<GpuInstance>(gpuInstanceResource, { ...worker, metadata: made });
+  };
+  const hear = (worker: GpuInstance) => void copy.set(objectKey(worker.metadata), worker);
+  const names = async () => {
+    const look = await children.look(group);
+    return look.type === 'known' ? look.children.map(({ metadata: { name } }) => name) : look;
+  };
+  return { group, children, make, hear, names, clock, kube, copy };
+}
+
+describe('the workers of a group', () => {
+  test('are those of the copy, while it has seen what this process wrote', async () => {
+    const { make, hear, names, children } = await bench();
+    hear(await make('a'));
+    const b = await make('b');
+    children.wrote(b);
+    hear(b);
+    expect(await names()).toEqual(['a', 'b']);
+  });
+
+  test('are waited for while the copy is behind, and asked for where it missed the event', async () => {
+    const { make, names, children, clock } = await bench();
+    children.wrote(await make('a'));
+    expect(await names()).toEqual({ type: 'behind', afterMs: 20 });
+    await clock.advance(2000);
+    expect(await names()).toEqual(['a']);
+    expect(await names()).toEqual(['a']);
+  });
+
+  test('are gone when they are gone, although the copy missed that', async () => {
+    const { make, hear, names, children, clock, kube } = await bench();
+    const a = await make('a');
+    hear({ ...a, metadata: { ...a.metadata, resourceVersion: '1' } });
+    children.wrote(a);
+    await kube.delete(gpuInstanceResource, { namespace: NAMESPACE, name: 'a' });
+    await names();
+    await clock.advance(2000);
+    expect(await names()).toEqual([]);
+  });
+
+  test('are never those of a group of the same name before it', async () => {
+    const { make, hear, names } = await bench();
+    const a = await make('a');
+    const [owner] = a.metadata.ownerReferences ?? [];
+    if (!owner) throw new Error('It has no owner.');
+    hear({ ...a, metadata: { ...a.metadata, ownerReferences: [{ ...owner, uid: 'before' }] } });
+    expect(await names()).toEqual([]);
+  });
+});
+
+describe('before a worker is made', () => {
+  test('the API server is asked for those that the copy missed, and they are seen from then on', async () => {
+    const { group, make, hear, names, children } = await bench();
+    const a = await make('a');
+    hear(a);
+    expect(await children.isComplete(group, [a])).toBe(true);
+    await make('b');
+    expect(await children.isComplete(group, [a])).toBe(false);
+    expect(await names()).toEqual(['a', 'b']);
+  });
+});

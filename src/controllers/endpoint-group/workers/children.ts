@@ -1,0 +1,91 @@
+import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
+import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import { gpuInstanceResource, labels } from '../../../api/v1alpha1/names.ts';
+import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
+import { objectKey } from '../../../runtime/kube/kube-object.ts';
+import { CurrentObjects, type CurrentObjectsOptions } from '../../../runtime/list-watch/current-objects.ts';
+import type { Informer } from '../../../runtime/list-watch/informer.ts';
+import { Families, isChildOf } from './families.ts';
+
+/** The workers of a group as one pass sees them. */
+export type ChildrenLook =
+  | {
+      readonly type: 'known';
+      readonly children: readonly GpuInstance[];
+      readonly orphans: readonly GpuInstance[];
+    }
+  /** The copy has not seen this process's own writes yet: look again then. */
+  | { readonly type: 'behind'; readonly afterMs: number };
+
+export interface ChildrenOptions {
+  readonly instances: Informer<GpuInstance>;
+  readonly client: KubeClient;
+  readonly clock: CurrentObjectsOptions<GpuInstance>['clock'];
+}
+
+/**
+ * The workers of one group, never older than what this process has written or found. A copy that is behind would
+ * make the same worker twice.
+ */
+export class Children {
+  readonly #options: ChildrenOptions;
+  readonly #families: Families;
+  readonly #objects: CurrentObjects<GpuInstance>;
+  /** Keys whose copy may be older than what this process knows. */
+  readonly #doubtful = new Set<string>();
+
+  constructor(options: ChildrenOptions) {
+    const { instances, client, clock } = options;
+    this.#options = options;
+    this.#families = new Families(instances);
+    this.#objects = new CurrentObjects({ informer: instances, client, clock, resource: gpuInstanceResource });
+  }
+
+  /** A worker as this process has just written it. */
+  wrote(worker: GpuInstance): void {
+    this.#options.instances.wrote(worker);
+    this.#doubtful.add(objectKey(worker.metadata));
+  }
+
+  /** Rejects with a KubeError where the API server had to be asked and did not answer. */
+  async look(group: EndpointGroup): Promise<ChildrenLook> {
+    const known = this.#families
+      .childrenOf(group)
+      .map((child) => [objectKey(child.metadata), child] as const);
+    const byKey = new Map(known);
+    for (const key of [...this.#doubtful]) {
+      const current = await this.#objects.read(key);
+      if (current.type === 'behind') return current;
+      const object = current.type === 'found' ? current.object : undefined;
+      if (object && isChildOf(object, group)) byKey.set(key, object);
+      else byKey.delete(key);
+      if (this.#agrees(key, object)) this.#doubtful.delete(key);
+    }
+    return { type: 'known', children: [...byKey.values()], orphans: this.#families.orphansOf(group) };
+  }
+
+  /**
+   * Whether the API server, asked now, knows no worker of the group beyond those seen. Money hangs on it: the copy may
+   * have missed an event, and then more would be rented than there may be.
+   */
+  async isComplete(group: EndpointGroup, seen: readonly GpuInstance[]): Promise<boolean> {
+    const { namespace, name } = group.metadata;
+    const { items } = await this.#options.client.list<GpuInstance>(gpuInstanceResource, {
+      namespace,
+      labelSelector: `${labels.endpointGroup}=${name}`,
+    });
+    const uids = new Set(seen.map(({ metadata }) => metadata.uid));
+    const missed = items.filter((item) => isChildOf(item, group) && !uids.has(item.metadata.uid));
+    for (const { metadata } of missed) {
+      const key = objectKey(metadata);
+      this.#objects.lostRace(key);
+      this.#doubtful.add(key);
+    }
+    return missed.length === 0;
+  }
+
+  #agrees(key: string, object: GpuInstance | undefined): boolean {
+    const copy = this.#options.instances.get(key);
+    return copy?.metadata.resourceVersion === object?.metadata.resourceVersion;
+  }
+}

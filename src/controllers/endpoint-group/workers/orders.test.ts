@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest';
+import { groupWorker } from '../../../../test/builders/group-worker.ts';
+import type { LoadView } from '../load/view.ts';
+import { actionsFor, afterDraining, type OrdersInput } from './orders.ts';
+import type { Worker } from './worker.ts';
+
+const NOW = Date.parse('2026-11-20T12:00:00Z');
+
+function loadOf(inFlight: { readonly count: number; readonly at: number } | undefined): LoadView {
+  const load = { currentLoad: 0, maxPerf: undefined, isMissing: false, error: '', inFlight };
+  return {
+    history: { since: undefined, arrivals: [], maxima: [] },
+    waiting: 0,
+    tellsWaiting: false,
+    metrics: 'told',
+    problem: undefined,
+    workers: new Map([['w', load]]),
+  };
+}
+
+function input(worker: Partial<Worker>, more: Partial<OrdersInput> = {}): OrdersInput {
+  return {
+    workers: [groupWorker({ name: 'w', ...worker })],
+    load: loadOf(undefined),
+    now: NOW,
+    maxQueueMs: 30_000,
+    isTaken: () => false,
+    ...more,
+  };
+}
+
+/** What is ordered, in words. */
+function ordered(actions: ReturnType<typeof actionsFor>): readonly string[] {
+  return actions.map((action) => {
+    if (action.type !== 'order') return action.type;
+    const { powerState, wanted, drainSince, wokenAt } = action.order;
+    const since = (name: string, at: number | undefined) => (at === undefined ? '' : ` ${name} ${at - NOW}`);
+    return `${wanted} ${powerState}${since('drains', drainSince)}${since('woken', wokenAt)}`;
+  });
+}
+
+describe('a change becomes', () => {
+  test.each<[string, Partial<Worker>, Parameters<typeof actionsFor>[0][number], readonly string[]]>([
+    ['a new worker', {}, { type: 'rent', wanted: 'Cold' }, ['create']],
+    [
+      'a start of one that sleeps',
+      { powerState: 'Stopped' },
+      { type: 'wake', name: 'w' },
+      ['Hot Running woken 0'],
+    ],
+    ['no start of one that runs', { powerState: 'Running' }, { type: 'wake', name: 'w' }, ['Hot Running']],
+    ['draining before a stop', { isServing: true }, { type: 'park', name: 'w' }, ['Cold Running drains 0']],
+    [
+      'the same draining where it drains already',
+      { isServing: true, drainSince: NOW - 5000 },
+      { type: 'park', name: 'w' },
+      ['Cold Running drains -5000'],
+    ],
+    [
+      'draining before a destroy',
+      { isServing: true },
+      { type: 'destroy', name: 'w', why: 'Surplus' },
+      ['Gone Running drains 0'],
+    ],
+    [
+      'a destroy at once of one that serves nobody',
+      { isServing: false },
+      { type: 'destroy', name: 'w', why: 'Surplus' },
+      ['delete'],
+    ],
+    [
+      'a destroy and a blame of the host that did not wake it',
+      { isServing: false },
+      { type: 'destroy', name: 'w', why: 'WakeTimedOut' },
+      ['blame', 'delete'],
+    ],
+  ])('%s', (_, worker, change, actions) => {
+    expect(ordered(actionsFor([change], input(worker)))).toEqual(actions);
+  });
+
+  test('new workers of the lowest numbers that are free', () => {
+    const isTaken = (ordinal: number) => ordinal === 0 || ordinal === 2;
+    const rents = Array(3).fill({ type: 'rent', wanted: 'Hot' });
+    const actions = actionsFor(rents, input({}, { isTaken }));
+    expect(actions).toMatchObject([{ ordinal: 1 }, { ordinal: 3 }, { ordinal: 4 }]);
+  });
+
+  test('nothing for a worker that is not there', () => {
+    expect(actionsFor([{ type: 'wake', name: 'other' }], input({}))).toEqual([]);
+  });
+});
+
+const DRAINING: Partial<Worker> = {
+  wanted: 'Cold',
+  powerState: 'Running',
+  isServing: true,
+  drainSince: NOW - 10_000,
+};
+const IDLE_SINCE = { count: 0, at: NOW };
+
+describe('a worker that was told to go', () => {
+  test.each<[string, Partial<Worker>, Partial<OrdersInput>, readonly string[]]>([
+    ['is stopped when it says that it is idle', DRAINING, { load: loadOf(IDLE_SINCE) }, ['Cold Stopped']],
+    ['is not while requests are in it', DRAINING, { load: loadOf({ count: 1, at: NOW }) }, []],
+    ['is not while it says nothing', DRAINING, {}, []],
+    [
+      'is not for a report from before it left the Service',
+      DRAINING,
+      { load: loadOf({ count: 0, at: NOW - 10_001 }) },
+      [],
+    ],
+    [
+      'is not for a report of the seconds in which requests still come',
+      DRAINING,
+      { load: loadOf({ count: 0, at: NOW - 8001 }) },
+      [],
+    ],
+    [
+      'is when nothing may wait any longer',
+      { ...DRAINING, drainSince: NOW - 30_000 },
+      { load: loadOf({ count: 7, at: NOW }) },
+      ['Cold Stopped'],
+    ],
+    ['is stopped when its machine serves no more', { ...DRAINING, isServing: false }, {}, ['Cold Stopped']],
+    [
+      'is stopped after its first boot, once it was ready',
+      { wanted: 'Cold', isServing: true, drainSince: undefined },
+      {},
+      ['Cold Stopped'],
+    ],
+    [
+      'is not stopped before it was ready once',
+      { wanted: 'Cold', isServing: false, drainSince: undefined },
+      {},
+      [],
+    ],
+    ['is not stopped twice', { wanted: 'Cold', powerState: 'Stopped', isServing: false }, {}, []],
+    [
+      'is destroyed when it has finished',
+      { ...DRAINING, wanted: 'Gone' },
+      { load: loadOf(IDLE_SINCE) },
+      ['delete'],
+    ],
+    ['is not destroyed before', { ...DRAINING, wanted: 'Gone' }, { load: loadOf({ count: 2, at: NOW }) }, []],
+    ['is left where a person holds it', { ...DRAINING, isHeld: true }, { load: loadOf(IDLE_SINCE) }, []],
+    [
+      'is left where it is on its way out',
+      { ...DRAINING, isDeleting: true },
+      { load: loadOf(IDLE_SINCE) },
+      [],
+    ],
+    [
+      'is not touched while it is wanted',
+      { wanted: 'Hot', isServing: true },
+      { load: loadOf(IDLE_SINCE) },
+      [],
+    ],
+  ])('%s', (_, worker, more, actions) => {
+    expect(ordered(afterDraining(input(worker, more)))).toEqual(actions);
+  });
+});

@@ -1,0 +1,172 @@
+import { formatExactTime } from '../../../lib/rfc3339.ts';
+import type { LoadView } from '../load/view.ts';
+import type { Change } from '../scaling/plan.ts';
+import type { Action, EventNote, WorkerOrder } from '../types.ts';
+import type { Worker } from './worker.ts';
+
+/** How long a worker that was just taken out of the Service may still get requests. */
+const SETTLE_MS = 2000;
+
+export interface OrdersInput {
+  readonly workers: readonly Worker[];
+  readonly load: LoadView;
+  readonly now: number;
+  readonly maxQueueMs: number;
+  /** Whether a worker has the name of this number, be it on its way out. */
+  readonly isTaken: (ordinal: number) => boolean;
+  /** At most this long after leaving the Service a report counts as one about the rest of the work. */
+  readonly settleMs?: number;
+}
+
+/** What chosen changes mean for the objects. */
+export function actionsFor(changes: readonly Change[], input: OrdersInput): readonly Action[] {
+  const byName = new Map(input.workers.map((worker) => [worker.name, worker]));
+  const free = freeOrdinals(input.isTaken);
+  return changes.flatMap((change): readonly Action[] => {
+    if (change.type === 'rent')
+      return [{ type: 'create', wanted: change.wanted, ordinal: free.next().value }];
+    const worker = byName.get(change.name);
+    return worker ? actionsOn(worker, change, input.now) : [];
+  });
+}
+
+/** The lowest numbers that no worker has. */
+function* freeOrdinals(isTaken: (ordinal: number) => boolean): Generator<number, never> {
+  for (let ordinal = 0; ; ordinal += 1) if (!isTaken(ordinal)) yield ordinal;
+}
+
+function actionsOn(
+  worker: Worker,
+  change: Exclude<Change, { type: 'rent' }>,
+  now: number,
+): readonly Action[] {
+  switch (change.type) {
+    case 'wake':
+      return [{ type: 'order', worker, order: wakeOrder(worker, now) }];
+    case 'park':
+      return [{ type: 'order', worker, order: { ...leaveOrder(worker, now), wanted: 'Cold' } }];
+    case 'destroy':
+      if (change.why === 'WakeTimedOut')
+        return [
+          { type: 'blame', worker },
+          { type: 'delete', worker },
+        ];
+      if (!worker.isServing) return [{ type: 'delete', worker }];
+      return [{ type: 'order', worker, order: { ...leaveOrder(worker, now), wanted: 'Gone' } }];
+  }
+}
+
+function wakeOrder(worker: Worker, now: number): WorkerOrder {
+  const sleeps = worker.powerState === 'Stopped';
+  return {
+    powerState: 'Running',
+    wanted: 'Hot',
+    drainSince: undefined,
+    wokenAt: sleeps ? now : worker.wokenAt,
+  };
+}
+
+/** One that never served has no work to finish. */
+function leaveOrder(worker: Worker, now: number): Omit<WorkerOrder, 'wanted'> {
+  const { powerState, isServing } = worker;
+  return { powerState, drainSince: isServing ? (worker.drainSince ?? now) : undefined, wokenAt: undefined };
+}
+
+/** Workers that were told to go and have finished: they are stopped or deleted now. */
+export function afterDraining(input: OrdersInput): readonly Action[] {
+  return input.workers.flatMap((worker): readonly Action[] => {
+    if (worker.isDeleting || worker.isHeld) return [];
+    if (worker.wanted === 'Gone' && isDrained(worker, input)) return [{ type: 'delete', worker }];
+    if (worker.wanted !== 'Cold' || worker.powerState !== 'Running') return [];
+    if (!mayStop(worker) || !isDrained(worker, input)) return [];
+    const order = {
+      powerState: 'Stopped',
+      wanted: 'Cold',
+      drainSince: undefined,
+      wokenAt: undefined,
+    } as const;
+    return [{ type: 'order', worker, order }];
+  });
+}
+
+/** One that boots for the pool of cold workers is stopped after it was ready once, never before. */
+function mayStop(worker: Worker): boolean {
+  return worker.isServing || worker.drainSince !== undefined;
+}
+
+/** Nothing runs there any more: by its own word after it left the Service, or since nothing may wait longer. */
+function isDrained(worker: Worker, input: OrdersInput): boolean {
+  const { drainSince } = worker;
+  if (drainSince === undefined || !worker.isServing) return true;
+  if (input.now >= drainSince + input.maxQueueMs) return true;
+  const told = input.load.workers.get(worker.name)?.inFlight;
+  const settled = drainSince + Math.min(input.settleMs ?? SETTLE_MS, SETTLE_MS);
+  return told !== undefined && told.at >= settled && told.count === 0;
+}
+
+/** The metadata and spec fields of a worker that the group owns by server-side apply. */
+export function orderPatch(worker: Worker, order: WorkerOrder, names: OrderNames): object {
+  const { apiVersion, kind, metadata } = worker.object;
+  const noted: Record<string, string> = { [names.wanted]: order.wanted };
+  if (order.drainSince !== undefined) noted[names.drainSince] = formatExactTime(order.drainSince);
+  if (order.wokenAt !== undefined) noted[names.wokenAt] = formatExactTime(order.wokenAt);
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name: metadata.name,
+      namespace: metadata.namespace,
+      uid: metadata.uid,
+      annotations: noted,
+    },
+    spec: { powerState: order.powerState },
+  };
+}
+
+interface OrderNames {
+  readonly wanted: string;
+  readonly drainSince: string;
+  readonly wokenAt: string;
+}
+
+/** What a pass does, told once per kind of change. */
+export function eventsFor(changes: readonly Change[], because: string): readonly EventNote[] {
+  const count = (holds: (change: Change) => boolean) => changes.filter(holds).length;
+  const told: readonly (readonly [number, Omit<EventNote, 'note'>, string])[] = [
+    [count((c) => c.type === 'wake'), normal('WorkersWoken', 'ScaleUp'), 'woken'],
+    [
+      count((c) => c.type === 'rent' && c.wanted === 'Hot'),
+      normal('WorkersAdded', 'ScaleUp'),
+      'added to serve',
+    ],
+    [
+      count((c) => c.type === 'rent' && c.wanted === 'Cold'),
+      normal('WorkersAdded', 'ScaleUp'),
+      'added to the pool of cold ones',
+    ],
+    [count((c) => c.type === 'park'), normal('WorkersParked', 'ScaleDown'), 'drained and then stopped'],
+    [count(isDestroyed('Surplus')), normal('WorkersRemoved', 'ScaleDown'), 'drained and then destroyed'],
+    [
+      count(isDestroyed('OldTemplate')),
+      normal('WorkersReplaced', 'RollingUpdate'),
+      'of an old template replaced',
+    ],
+    [
+      count(isDestroyed('WakeTimedOut')),
+      { type: 'Warning', reason: 'WakeTimedOut', action: 'Wake' },
+      'did not wake in time and are destroyed',
+    ],
+  ];
+  return told
+    .filter(([number]) => number > 0)
+    .map(([number, event, what]) => ({
+      ...event,
+      note: `${number} worker${number === 1 ? '' : 's'} ${what}. ${because}`,
+    }));
+}
+
+const isDestroyed = (why: string) => (change: Change) => change.type === 'destroy' && change.why === why;
+
+function normal(reason: string, action: string): Omit<EventNote, 'note'> {
+  return { type: 'Normal', reason, action };
+}

@@ -1,0 +1,159 @@
+import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import { annotations } from '../../../api/v1alpha1/names.ts';
+import { parseDuration } from '../../../lib/duration.ts';
+import { type MicroDollars, parseDollars } from '../../../lib/money.ts';
+import { parseTime } from '../../../lib/rfc3339.ts';
+import { findCondition } from '../../../runtime/writes/conditions.ts';
+
+/** What a group wants of a worker. */
+export type Wanted = 'Hot' | 'Cold' | 'Gone';
+
+/** A worker as its GpuInstance shows it. Times are epoch milliseconds. */
+export interface Worker {
+  readonly name: string;
+  readonly uid: string;
+  /** Names its machine among the reporters of load: another machine is another reporter. */
+  readonly reporter: string;
+  readonly wanted: Wanted;
+  readonly powerState: 'Running' | 'Stopped';
+  readonly isDeleting: boolean;
+  /** Its machine runs and is ready to serve. */
+  readonly isServing: boolean;
+  readonly isBooted: boolean;
+  /** Stopped and only its disk bills. */
+  readonly isStopped: boolean;
+  /** Has a machine, or may be about to have one. */
+  readonly isRented: boolean;
+  readonly wasEverReady: boolean;
+  readonly isOverdue: boolean;
+  readonly isStalled: boolean;
+  readonly isHeld: boolean;
+  readonly isMarked: boolean;
+  readonly createdAt: number;
+  /** Since when it has been ready, or has not. */
+  readonly readySince: number;
+  readonly drainSince: number | undefined;
+  readonly wokenAt: number | undefined;
+  /** Whether it has run since it was last woken. */
+  readonly ranSinceWoken: boolean;
+  readonly templateHash: string | undefined;
+  /** GPU name and count, once known. */
+  readonly gpu: string | undefined;
+  /** While it runs; undefined before an offer is taken. */
+  readonly pricePerHour: MicroDollars | undefined;
+  readonly coldPricePerHour: MicroDollars | undefined;
+  readonly object: GpuInstance;
+}
+
+const STOPPED_WORDS: ReadonlySet<string> = new Set(['stopped', 'exited', 'frozen']);
+
+/** What a GpuInstance of a group is at this time. */
+export function workerOf(object: GpuInstance, now: number): Worker {
+  const { metadata, spec } = object;
+  const times = timesOf(object, now);
+  const wasWoken = times.wokenAt !== undefined;
+  const isServing = spec.powerState === 'Running' && saysReady(object, wasWoken);
+  const bootsSince = Math.max(times.createdAt, times.readySince);
+  return {
+    object,
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    wanted: wantedOf(object),
+    powerState: spec.powerState,
+    isDeleting: metadata.deletionTimestamp !== undefined,
+    isServing,
+    wasEverReady: isServing || spec.powerState === 'Stopped' || wasWoken,
+    isOverdue: !isServing && now > bootsSince + bootLimitMs(object),
+    ranSinceWoken: hasRunSince(object, times.wokenAt),
+    ...times,
+    ...marksOf(object),
+    ...machineOf(object),
+    ...pricesOf(object),
+  };
+}
+
+function timesOf(
+  { metadata, status }: GpuInstance,
+  now: number,
+): Pick<Worker, 'createdAt' | 'readySince' | 'drainSince' | 'wokenAt'> {
+  const createdAt = parseTime(metadata.creationTimestamp) ?? now;
+  const changedAt = findCondition(status?.conditions, 'Ready')?.lastTransitionTime;
+  return {
+    createdAt,
+    readySince: parseTime(changedAt) ?? createdAt,
+    drainSince: parseTime(metadata.annotations?.[annotations.drainSince]),
+    wokenAt: parseTime(metadata.annotations?.[annotations.wokenAt]),
+  };
+}
+
+/** What people and the group have written on it. */
+function marksOf({ metadata }: GpuInstance): Pick<Worker, 'isHeld' | 'isMarked' | 'templateHash'> {
+  const noted = metadata.annotations ?? {};
+  return {
+    isHeld: noted[annotations.hold] !== undefined,
+    isMarked: noted[annotations.dropFirst] === 'true',
+    templateHash: noted[annotations.templateHash],
+  };
+}
+
+/** What is known of its machine. */
+function machineOf(
+  object: GpuInstance,
+): Pick<Worker, 'reporter' | 'isBooted' | 'isStopped' | 'isRented' | 'isStalled' | 'gpu'> {
+  const { metadata, spec, status } = object;
+  const { instanceId, actualStatus = '', gpu } = status ?? {};
+  const rests = instanceId === undefined || STOPPED_WORDS.has(actualStatus);
+  return {
+    reporter: `${metadata.uid}/${instanceId ?? ''}`,
+    isBooted: isTrue(object, 'Booted'),
+    isStopped: spec.powerState === 'Stopped' && rests,
+    isRented: instanceId !== undefined,
+    isStalled: isTrue(object, 'Stalled'),
+    gpu: gpu && `${gpu.count}x${gpu.name}`,
+  };
+}
+
+/** What is said of one that was woken counts once it was said after the wake: before it, it was being stopped. */
+function saysReady(object: GpuInstance, wasWoken: boolean): boolean {
+  const { metadata, status } = object;
+  if (status?.actualStatus !== 'running' || !isTrue(object, 'Ready')) return false;
+  return !wasWoken || (status.observedGeneration ?? -1) >= (metadata.generation ?? 0);
+}
+
+function isTrue({ status }: GpuInstance, type: string): boolean {
+  return findCondition(status?.conditions, type)?.status === 'True';
+}
+
+/** A worker that nobody has marked, such as an adopted one, is wanted as it is. */
+function wantedOf({ metadata, spec }: GpuInstance): Wanted {
+  const wanted = metadata.annotations?.[annotations.wanted];
+  if (wanted === 'Hot' || wanted === 'Cold' || wanted === 'Gone') return wanted;
+  return spec.powerState === 'Running' ? 'Hot' : 'Cold';
+}
+
+function bootLimitMs({ spec }: GpuInstance): number {
+  return (parseDuration(spec.timeouts.provisioning) ?? 0) + (parseDuration(spec.timeouts.loading) ?? 0);
+}
+
+/** `Booted` turns True when it runs, and whatever comes after that turns it at a later time. */
+function hasRunSince({ status }: GpuInstance, wokenAt: number | undefined): boolean {
+  if (wokenAt === undefined) return true;
+  const booted = findCondition(status?.conditions, 'Booted');
+  return booted?.status === 'True' || (parseTime(booted?.lastTransitionTime) ?? 0) > wokenAt;
+}
+
+function pricesOf({ spec, status }: GpuInstance): Pick<Worker, 'pricePerHour' | 'coldPricePerHour'> {
+  const { cost, offerPricePerHour, actualStatus } = status ?? {};
+  const agreed = dollars(offerPricePerHour);
+  const now = dollars(cost?.pricePerHour);
+  const isStopped = spec.powerState === 'Stopped';
+  const isRunning = !isStopped && actualStatus === 'running';
+  return {
+    pricePerHour: isRunning ? (now ?? agreed) : agreed,
+    coldPricePerHour: dollars(cost?.storagePricePerHour) ?? (isStopped ? now : undefined),
+  };
+}
+
+function dollars(text: string | undefined): MicroDollars | undefined {
+  return text === undefined ? undefined : parseDollars(text);
+}

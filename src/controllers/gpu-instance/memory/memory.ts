@@ -1,0 +1,258 @@
+import type { GpuInstance, GpuInstanceStatus } from '../../../api/v1alpha1/gpu-instance.ts';
+import type { Reason } from '../../../api/v1alpha1/reasons.ts';
+import { parseTime } from '../../../lib/rfc3339.ts';
+import type { Secret } from '../../../lib/secret.ts';
+import type { CompleteList } from '../../../marketplace/feed/feed-event.ts';
+import type { Instance } from '../../../marketplace/instances/instances.ts';
+import type { IntentReading, RentalIntent } from '../../../ownership/intent.ts';
+import { wordOf } from '../machine-fields.ts';
+import type { DestroyMark, IntentMark, MemoryView, ProbeView, RentedFacts } from '../views.ts';
+import type { SteadyClock } from './steady-clock.ts';
+
+/** How often it is looked at whether someone changed or deleted a child; Secrets may not be watched. */
+export const CHILDREN_CHECK_MS = 300_000;
+
+const STOPPED_WORDS: ReadonlySet<string> = new Set(['stopped', 'frozen']);
+const BAD_WORDS: ReadonlySet<string> = new Set(['exited', 'unknown', 'offline']);
+
+/**
+ * What this process knows of one object beyond the cluster. It only saves time and money: whatever is lost
+ * here is found again from the record, the label and the lists.
+ */
+export class ObjectMemory {
+  rented: RentedFacts | undefined;
+  /** Given out once by the marketplace; kept until the connection Secret holds it. */
+  instanceApiKey: { readonly attempt: number; readonly key: Secret } | undefined;
+  /** The purchase whose key this process has put into the connection Secret already. */
+  keptKeyOf: number | undefined;
+  intent: RentalIntent | undefined;
+  refused: IntentMark | undefined;
+  refusal: { readonly reason: Reason; readonly detail: string } | undefined;
+  failures = 0;
+  notBefore = 0;
+  stopAskedAt: number | undefined;
+  stopAnsweredAt: number | undefined;
+  startAnsweredAt: number | undefined;
+  relabelledAt: number | undefined;
+  destroyFailures = 0;
+  probe: ProbeView | undefined;
+  /** The brake has been told what this object leaves. */
+  folded = false;
+  #childrenDueAt: number | undefined;
+  readonly #destroys = new Map<number, DestroyMark>();
+  #intentDeadline: { readonly attempt: number; readonly at: number } | undefined;
+  #holding:
+    | { readonly instanceId: number; readonly since: number; readonly watchedSince: number }
+    | undefined;
+  #progressOnRecord: Translated | undefined;
+  #generation: number | undefined;
+  #waitsForAccount = false;
+  #badEndedAt: number | undefined;
+  #seenWord: { readonly word: string; readonly since: number } | undefined;
+  #progress: { readonly text: string | undefined; readonly at: number } | undefined;
+
+  /** A destroy was answered with success. */
+  destroyed(mark: DestroyMark): void {
+    this.#destroys.set(mark.instanceId, mark);
+    this.destroyFailures = 0;
+    this.notBefore = 0;
+  }
+
+  /** A machine is proven gone, and the record says so. */
+  settled(instanceId: number): void {
+    this.#destroys.delete(instanceId);
+    this.#seenWord = undefined;
+    this.#progress = undefined;
+    this.#badEndedAt = undefined;
+    this.stopAskedAt = undefined;
+    this.stopAnsweredAt = undefined;
+    this.startAnsweredAt = undefined;
+    this.probe = undefined;
+  }
+
+  /** Something failed: it is not tried again before `afterMs` have passed. */
+  backOff(
+    now: number,
+    afterMs: number,
+    refusal?: { readonly reason: Reason; readonly detail: string },
+  ): void {
+    this.#waitsForAccount = false;
+    this.failures++;
+    this.notBefore = now + afterMs;
+    this.refusal = refusal;
+  }
+
+  /** The account has no room, or may not be used: asked again after that time, or as soon as the account changes. */
+  refusedByAccount(
+    now: number,
+    afterMs: number,
+    refusal: { readonly reason: Reason; readonly detail: string },
+  ): void {
+    this.backOff(now, afterMs, refusal);
+    this.#waitsForAccount = true;
+  }
+
+  /** A limit, the key or the credit of the account is another one: what it refused may be allowed now. */
+  accountChanged(): void {
+    if (this.#waitsForAccount) this.succeeded();
+  }
+
+  /** The children are as they should be; they are looked at again after {@link CHILDREN_CHECK_MS}. */
+  childrenWritten(now: number): void {
+    this.#childrenDueAt = now + CHILDREN_CHECK_MS;
+  }
+
+  /** What was tried worked. */
+  succeeded(): void {
+    this.#waitsForAccount = false;
+    this.failures = 0;
+    this.notBefore = 0;
+    this.refusal = undefined;
+  }
+
+  /**
+   * Notes what this pass sees, before it decides. A bad word counts from when this process first saw it: a
+   * wall clock that is wrong after a restart must not make a machine lost that has only just turned bad.
+   */
+  look({ object, intent, recorded, list, steady, serviceNow }: Sight): void {
+    this.#atGeneration(object.metadata.generation);
+    const { status } = object;
+    for (const each of [intent.type === 'intent' ? intent.intent : undefined, this.intent]) {
+      if (each) this.#deadline(each, serviceNow ?? each.issuedAt, steady);
+    }
+    this.#held(status, steady);
+    this.#bound(object, steady);
+    if (recorded && !STOPPED_WORDS.has(wordOf(recorded))) this.startAnsweredAt = undefined;
+    this.#progressOnRecord = translated(this.#progressOnRecord, status?.progressAt, steady);
+    if (recorded && list) this.#seeRow(recorded, status, steady);
+  }
+
+  /** What failed by an older spec may work by this one. */
+  #atGeneration(generation: number | undefined): void {
+    if (this.#generation !== undefined && this.#generation !== generation) this.succeeded();
+    this.#generation = generation;
+  }
+
+  /** The service's clock says once how long ago an intent was issued; after that only the monotonic one counts. */
+  #deadline({ attempt, deadline, issuedAt }: RentalIntent, serviceNow: number, steady: SteadyClock): void {
+    if (attempt <= (this.#intentDeadline?.attempt ?? 0)) return;
+    this.#intentDeadline = {
+      attempt,
+      at: steady.now() - Math.max(0, serviceNow - issuedAt) + (deadline - issuedAt),
+    };
+  }
+
+  #held(status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
+    const { instanceId, conditions } = status ?? {};
+    if (instanceId === undefined) this.#holding = undefined;
+    else if (this.#holding?.instanceId !== instanceId) {
+      const rented = conditions?.find(({ type }) => type === 'Rented')?.lastTransitionTime;
+      this.#holding = { instanceId, since: sinceText(rented, steady), watchedSince: steady.now() };
+    }
+  }
+
+  /** Children that another process wrote: their turns are spread, so that a thousand objects do not ask at once. */
+  #bound({ metadata, status }: GpuInstance, steady: SteadyClock): void {
+    if (status?.binding === undefined) return;
+    this.#childrenDueAt ??= steady.now() + CHILDREN_CHECK_MS * spreadOf(metadata.uid ?? '');
+  }
+
+  #seeRow(row: Instance, status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
+    const word = wordOf(row);
+    if (this.#seenWord?.word !== word) this.#newWord(word, status, steady);
+    if (this.#progress?.text === row.statusMessage) return;
+    const at = this.#progress ? steady.now() : Number.NEGATIVE_INFINITY;
+    this.#progress = { text: row.statusMessage, at };
+  }
+
+  #newWord(word: string, status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
+    const before = this.#seenWord?.word;
+    const isBad = BAD_WORDS.has(word);
+    if (before !== undefined && BAD_WORDS.has(before) && !isBad) this.#badEndedAt = steady.now();
+    const isOnRecord = before === undefined && status?.actualStatus === word && !isBad;
+    this.#seenWord = { word, since: isOnRecord ? sinceText(status.actualStatusSince, steady) : steady.now() };
+  }
+
+  view(): MemoryView {
+    return {
+      rented: this.rented,
+      intent: this.intent,
+      refused: this.refused,
+      refusal: this.refusal,
+      destroys: [...this.#destroys.values()],
+      intentDeadline: this.#intentDeadline,
+      heldSince: this.#holding?.since,
+      watchedSince: this.#holding?.watchedSince,
+      startAnsweredAt: this.startAnsweredAt,
+      relabelledAt: this.relabelledAt,
+      failures: this.failures,
+      notBefore: this.notBefore,
+      stopAskedAt: this.stopAskedAt,
+      stopAnsweredAt: this.stopAnsweredAt,
+      destroyFailures: this.destroyFailures,
+      badEndedAt: this.#badEndedAt,
+      seenWord: this.#seenWord,
+      progress: this.#progress,
+      progressOnRecord: this.#progressOnRecord?.at,
+      childrenDueAt: this.#childrenDueAt,
+    };
+  }
+}
+
+/** A share in [0, 1) that is always the same for one object. */
+function spreadOf(uid: string): number {
+  return (Number.parseInt(uid.slice(0, 4), 16) || 0) / 0x10000;
+}
+
+/** What one pass sees of an object and its machine. */
+export interface Sight {
+  readonly object: GpuInstance;
+  readonly intent: IntentReading;
+  readonly recorded: Instance | undefined;
+  readonly list: CompleteList | undefined;
+  readonly steady: SteadyClock;
+  /** undefined: not to be told at this moment. */
+  readonly serviceNow: number | undefined;
+}
+
+/** A time of the record, and what it was in steady time when this process first read it. */
+interface Translated {
+  readonly text: string;
+  readonly at: number;
+}
+
+function translated(
+  known: Translated | undefined,
+  text: string | undefined,
+  steady: SteadyClock,
+): Translated | undefined {
+  if (text === undefined || known?.text === text) return text === undefined ? undefined : known;
+  return { text, at: sinceText(text, steady) };
+}
+
+function sinceText(text: string | undefined, steady: SteadyClock): number {
+  const wall = parseTime(text);
+  return wall === undefined ? steady.now() : steady.fromWall(wall);
+}
+
+/** The memories of all objects, by uid. */
+export class Memories {
+  readonly #byUid = new Map<string, ObjectMemory>();
+
+  of(uid: string): ObjectMemory {
+    const known = this.#byUid.get(uid);
+    if (known) return known;
+    const fresh = new ObjectMemory();
+    this.#byUid.set(uid, fresh);
+    return fresh;
+  }
+
+  /** Nothing where this process has no memory of that object. */
+  accountChanged(uid: string): void {
+    this.#byUid.get(uid)?.accountChanged();
+  }
+
+  forget(uid: string): void {
+    this.#byUid.delete(uid);
+  }
+}

@@ -1,0 +1,180 @@
+import { describe, expect, test } from 'vitest';
+import { at, given, held, holding } from '../../../../test/builders/observed.ts';
+import { outline } from '../../../../test/builders/outline.ts';
+import { Secret } from '../../../lib/secret.ts';
+import { decide } from '../decide.ts';
+import { connectionSecret, endpointSlices, instanceService, isPublishable } from './children.ts';
+
+const PORTS = [{ name: 'http', containerPort: 8080 }];
+const owner = given(held({}, { spec: { ports: PORTS, ssh: true } })).object;
+const fields = {
+  ...holding(),
+  ssh: { host: '203.0.113.5', port: 20_022 },
+  publicAddress: '203.0.113.5',
+  ports: [{ containerPort: 8080, protocol: 'TCP' as const, publicPort: 20_080, name: 'http' }],
+};
+const text = (data: Readonly<Record<string, string>>) =>
+  Object.fromEntries(
+    Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]),
+  );
+
+describe('the children of an instance', () => {
+  test('the connection Secret has the shape of a service binding, and belongs to the object', () => {
+    const secret = connectionSecret(
+      owner,
+      { fields, serving: true },
+      { workerToken: 't', instanceApiKey: new Secret('k') },
+    );
+    expect(secret).toMatchObject({
+      type: 'servicebinding.io/gpu-instance',
+      metadata: {
+        name: 'job-connection',
+        namespace: 'team',
+        ownerReferences: [{ kind: 'GpuInstance', uid: owner.metadata.uid, controller: true }],
+      },
+    });
+    expect(text(secret.data)).toEqual({
+      type: 'gpu-instance',
+      provider: 'gpu-rental-operator',
+      host: '203.0.113.5',
+      port: '20022',
+      username: 'root',
+      'instance-id': '1',
+      address: '203.0.113.5',
+      'instance-api-key': 'k',
+      'worker-token': 't',
+    });
+  });
+
+  test('the Service opens the ports of the container and that of SSH', () => {
+    expect(instanceService(owner)?.spec.ports).toEqual([
+      { name: 'http', port: 8080, protocol: 'TCP' },
+      { name: 'ssh', port: 22, protocol: 'TCP' },
+    ]);
+    expect(
+      instanceService(given(held({}, { spec: { ports: PORTS, service: { enabled: false } } })).object),
+    ).toBeUndefined();
+    expect(instanceService(given(held()).object)).toBeUndefined();
+  });
+
+  test('one slice leads to an address with all its ports', () => {
+    expect(endpointSlices(owner, { fields, serving: true })).toMatchObject([
+      {
+        metadata: { name: 'job-direct', labels: { 'kubernetes.io/service-name': 'job' } },
+        addressType: 'IPv4',
+        endpoints: [{ addresses: ['203.0.113.5'], conditions: { ready: true } }],
+        ports: [
+          { name: 'http', port: 20_080 },
+          { name: 'ssh', port: 20_022 },
+        ],
+      },
+    ]);
+  });
+
+  test('SSH that is reached elsewhere has a slice of its own, and a host name has none', () => {
+    const proxied = { ...fields, ssh: { host: '198.51.100.7', port: 1234 } };
+    expect(
+      endpointSlices(owner, { fields: proxied, serving: true }).map(({ metadata }) => metadata.name),
+    ).toEqual(['job-direct', 'job-ssh']);
+    const named = { ...fields, ssh: { host: 'ssh5.market.example', port: 1234 } };
+    expect(
+      endpointSlices(owner, { fields: named, serving: true }).map(({ metadata }) => metadata.name),
+    ).toEqual(['job-direct']);
+  });
+
+  test('nothing is served by a machine that does not run', () => {
+    const [slice] = endpointSlices(owner, { fields, serving: false });
+    expect(slice?.endpoints).toEqual([{ addresses: ['203.0.113.5'], conditions: { ready: false } }]);
+  });
+
+  test.each([
+    ['203.0.113.5', true],
+    ['10.1.2.3', true],
+    ['2001:db8::1', true],
+    ['127.0.0.1', false],
+    ['169.254.169.254', false],
+    ['0.0.0.0', false],
+    ['224.0.0.1', false],
+    ['255.255.255.255', false],
+    ['::1', false],
+    ['fe80::1', false],
+    ['ff02::1', false],
+    ['host.example', false],
+  ])('%s may be published: %s', (address, expected) => {
+    expect(isPublishable(address)).toBe(expected);
+  });
+});
+
+describe('what a status says of the children', () => {
+  const unpublished = { observed: { published: undefined } };
+  const { binding: _none, ...bare } = holding({
+    endpoint: '203.0.113.5:20022',
+    ssh: { host: '203.0.113.5', port: 20_022 },
+    publicAddress: '203.0.113.5',
+  });
+
+  test('comes after they were written', () => {
+    expect(outline(decide(given({ ...held({}, unpublished), status: bare })))).toEqual({ publish: true });
+  });
+
+  test('is not written again while nothing about the address changes', () => {
+    const said = given({
+      ...held({}, unpublished),
+      status: { ...bare, binding: { name: 'job-connection' } },
+    });
+    expect(outline(decide(said))).toMatchObject({ rule: 'run' });
+  });
+
+  test('is compared with them again when their turn has come, and the next turn is awaited', () => {
+    const bound = { ...bare, binding: { name: 'job-connection' } };
+    const due = held({}, { ...unpublished, memory: { childrenDueAt: at(-1) } });
+    expect(outline(decide(given({ ...due, status: bound })))).toEqual({ publish: true });
+    const later = held({}, { ...unpublished, memory: { childrenDueAt: at(60) } });
+    expect(outline(decide(given({ ...later, status: bound })))).toMatchObject({
+      rule: 'run',
+      afterMs: 60_000,
+    });
+  });
+
+  test('of a machine that does not run is not compared', () => {
+    const offline = held({ actualStatus: 'offline' }, { ...unpublished, memory: { childrenDueAt: at(-1) } });
+    const { endpoint: _withdrawn, ...quiet } = bare;
+    const status = { ...quiet, binding: { name: 'job-connection' } };
+    expect(outline(decide(given({ ...offline, status })))).not.toHaveProperty('publish');
+  });
+
+  test('comes after they were withdrawn from a machine that does not run', () => {
+    const offline = held({ actualStatus: 'offline' }, unpublished);
+    expect(
+      outline(decide(given({ ...offline, status: { ...bare, binding: { name: 'job-connection' } } }))),
+    ).toEqual({ publish: false });
+  });
+
+  test('names a foreign object of the same name, and the object is not ready', () => {
+    const taken = {
+      observed: { published: { type: 'nameTaken' as const, detail: 'Secret job-connection exists.' } },
+    };
+    const step = decide(given({ ...held({}, taken), status: bare }));
+    expect(outline(step)).toMatchObject({ rule: 'run', says: 'NameTaken', afterMs: 60_000 });
+    expect(step.type === 'decision' && step.status?.fields.binding).toBeUndefined();
+  });
+
+  test('nothing is published for a machine that is only watched', () => {
+    const watched = held(
+      {},
+      {
+        ...unpublished,
+        spec: { adopt: { instanceId: 1, policy: 'Observe' } },
+        facts: { adoption: 'Unlabelled' },
+      },
+    );
+    const [machine] = watched.machines ?? [];
+    const list = machine
+      ? { adoptTarget: { row: { ...machine.row, label: null }, ownership: { type: 'unlabelled' as const } } }
+      : {};
+    expect(outline(decide(given({ ...watched, list, status: bare })))).toMatchObject({
+      rule: 'observe',
+      phase: 'Observed',
+    });
+  });
+});

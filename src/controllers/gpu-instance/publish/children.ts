@@ -1,0 +1,205 @@
+import { isIP } from 'node:net';
+import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import {
+  CONNECTION_SECRET_TYPE,
+  connectionKeys,
+  connectionSecretName,
+  labels,
+  OPERATOR_NAME,
+} from '../../../api/v1alpha1/names.ts';
+import type { Secret } from '../../../lib/secret.ts';
+import type { KubeObject, OwnerReference } from '../../../runtime/kube/kube-object.ts';
+import type { Publication, StatusFields } from '../types.ts';
+
+/** core/v1 Secret as it is written. */
+export interface ConnectionSecret extends KubeObject {
+  readonly type: string;
+  readonly data: Readonly<Record<string, string>>;
+}
+
+interface ServicePort {
+  readonly name: string;
+  readonly port: number;
+  readonly protocol: 'TCP' | 'UDP';
+}
+
+export interface ServiceObject extends KubeObject {
+  readonly spec: { readonly ports: readonly ServicePort[] };
+}
+
+export interface EndpointSlice extends KubeObject {
+  readonly addressType: 'IPv4' | 'IPv6';
+  readonly endpoints: readonly {
+    readonly addresses: readonly string[];
+    readonly conditions: { readonly ready: boolean };
+  }[];
+  readonly ports: readonly ServicePort[];
+}
+
+/** Secrets that the connection Secret carries beside what the status shows. */
+export interface ConnectionSecrets {
+  readonly workerToken: string;
+  /** undefined: not known to this process; what the Secret holds already for the same machine stays. */
+  readonly instanceApiKey: Secret | undefined;
+}
+
+const SSH_PORT_NAME = 'ssh';
+const SSH_PORT = 22;
+
+/** The connection Secret in the shape of the service binding specification. */
+export function connectionSecret(
+  owner: GpuInstance,
+  { fields }: Publication,
+  secrets: ConnectionSecrets,
+): ConnectionSecret {
+  const [first] = fields.ports ?? [];
+  const host = fields.ssh?.host ?? fields.publicAddress;
+  const port = fields.ssh?.port ?? first?.publicPort;
+  const values: Record<string, string | undefined> = {
+    [connectionKeys.type]: 'gpu-instance',
+    [connectionKeys.provider]: OPERATOR_NAME,
+    [connectionKeys.host]: host,
+    [connectionKeys.port]: port === undefined ? undefined : String(port),
+    [connectionKeys.username]: 'root',
+    [connectionKeys.instanceId]: String(fields.instanceId ?? ''),
+    [connectionKeys.address]: fields.publicAddress,
+    [connectionKeys.instanceApiKey]: secrets.instanceApiKey?.reveal(),
+    [connectionKeys.workerToken]: secrets.workerToken,
+  };
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: childMeta(owner, connectionSecretName(owner.metadata.name)),
+    type: CONNECTION_SECRET_TYPE,
+    data: Object.fromEntries(
+      Object.entries(values).flatMap(([key, value]) =>
+        value === undefined ? [] : [[key, Buffer.from(value, 'utf8').toString('base64')]],
+      ),
+    ),
+  };
+}
+
+/** The selector-less Service; undefined where it is not wanted or the machine opens no port. */
+export function instanceService(owner: GpuInstance): ServiceObject | undefined {
+  const { spec, metadata } = owner;
+  const ports = servicePorts(owner);
+  if (!spec.service.enabled || ports.length === 0) return undefined;
+  return { apiVersion: 'v1', kind: 'Service', metadata: childMeta(owner, metadata.name), spec: { ports } };
+}
+
+/**
+ * The slices that lead the Service to the machine: one for its direct address, and one for SSH where that is
+ * reached elsewhere. Only addresses are published; a host name, a loopback or a link-local address is not.
+ */
+export function endpointSlices(
+  owner: GpuInstance,
+  { fields, serving }: Publication,
+): readonly EndpointSlice[] {
+  if (!owner.spec.service.enabled) return [];
+  const direct = directPorts(owner, fields);
+  const ssh = sshPort(owner, fields);
+  const together = ssh !== undefined && fields.ssh?.host === fields.publicAddress;
+  return [
+    ...sliceOf(owner, {
+      suffix: 'direct',
+      address: fields.publicAddress,
+      ports: together ? [...direct, ssh] : direct,
+      serving,
+    }),
+    ...sliceOf(owner, {
+      suffix: 'ssh',
+      address: fields.ssh?.host,
+      ports: ssh && !together ? [ssh] : [],
+      serving,
+    }),
+  ];
+}
+
+interface SliceFacts {
+  readonly suffix: string;
+  readonly address: string | undefined;
+  readonly ports: readonly ServicePort[];
+  readonly serving: boolean;
+}
+
+function sliceOf(
+  owner: GpuInstance,
+  { suffix, address, ports, serving }: SliceFacts,
+): readonly EndpointSlice[] {
+  if (address === undefined || ports.length === 0 || !isPublishable(address)) return [];
+  const { metadata } = owner;
+  const meta = childMeta(owner, `${metadata.name}-${suffix}`);
+  return [
+    {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: {
+        ...meta,
+        labels: {
+          ...meta.labels,
+          [labels.serviceName]: metadata.name,
+          [labels.sliceManagedBy]: OPERATOR_NAME,
+        },
+      },
+      addressType: isIP(address) === 6 ? 'IPv6' : 'IPv4',
+      endpoints: [{ addresses: [address], conditions: { ready: serving } }],
+      ports,
+    },
+  ];
+}
+
+/** The API server refuses these in a slice, and the marketplace is not to be trusted with them. */
+export function isPublishable(address: string): boolean {
+  if (isIP(address) === 4) return !/^(127\.|169\.254\.|0\.|22[4-9]\.|23[0-9]\.|2[4-5][0-9]\.)/.test(address);
+  return isIP(address) === 6 && !/^(::1$|::$|fe[89ab]|ff)/i.test(address);
+}
+
+function servicePorts({ spec }: GpuInstance): readonly ServicePort[] {
+  const declared = (spec.ports ?? []).map(({ name, containerPort, protocol }) => ({
+    name: name ?? portName(containerPort, protocol),
+    port: containerPort,
+    protocol,
+  }));
+  const ssh = { name: SSH_PORT_NAME, port: SSH_PORT, protocol: 'TCP' as const };
+  const taken = declared.some((port) => port.port === SSH_PORT || port.name === SSH_PORT_NAME);
+  return spec.ssh && !taken ? [...declared, ssh] : declared;
+}
+
+function directPorts(owner: GpuInstance, fields: StatusFields): readonly ServicePort[] {
+  const published = new Map(
+    (fields.ports ?? []).map((port) => [`${port.containerPort}/${port.protocol}`, port.publicPort]),
+  );
+  return servicePorts(owner).flatMap(({ name, port, protocol }) => {
+    const publicPort = published.get(`${port}/${protocol}`);
+    return publicPort === undefined || name === SSH_PORT_NAME ? [] : [{ name, port: publicPort, protocol }];
+  });
+}
+
+function sshPort(owner: GpuInstance, fields: StatusFields): ServicePort | undefined {
+  const wanted = servicePorts(owner).some((port) => port.name === SSH_PORT_NAME && port.port === SSH_PORT);
+  return wanted && fields.ssh ? { name: SSH_PORT_NAME, port: fields.ssh.port, protocol: 'TCP' } : undefined;
+}
+
+function portName(port: number, protocol: string): string {
+  return `${protocol.toLowerCase()}-${port}`;
+}
+
+function childMeta(owner: GpuInstance, name: string): KubeObject['metadata'] {
+  return {
+    name,
+    namespace: owner.metadata.namespace,
+    labels: { [labels.managedBy]: OPERATOR_NAME, [labels.instance]: owner.metadata.name.slice(0, 63) },
+    ownerReferences: [ownerReference(owner)],
+  };
+}
+
+function ownerReference({ apiVersion, kind, metadata }: GpuInstance): OwnerReference {
+  return {
+    apiVersion,
+    kind,
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+}

@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest';
+import { at, given, identity, intent, LOGIN, NOW, UID } from '../../../../test/builders/observed.ts';
+import { createVirtualClock } from '../../../../test/builders/virtual-clock.ts';
+import type { GpuInstance, GpuInstanceStatus } from '../../../api/v1alpha1/gpu-instance.ts';
+import { silentLogger } from '../../../lib/logger.ts';
+import { Secret } from '../../../lib/secret.ts';
+import { claimVerifies } from '../../../ownership/claim.ts';
+import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
+import { KubeError, type KubeErrorKind } from '../../../runtime/kube/kube-error.ts';
+import { ObjectMemory } from '../memory/memory.ts';
+import { SteadyClock } from '../memory/steady-clock.ts';
+import { receiptOf } from '../receipt.ts';
+import type { RentedFacts } from '../views.ts';
+import { saveResult } from './save-result.ts';
+
+const RENTED: RentedFacts = {
+  attempt: 1,
+  instanceId: 7,
+  answeredAt: at(2),
+  offer: undefined,
+  offerIndex: 0,
+  pricePerHour: 500_000,
+  specHash: 'v1:0',
+  image: 'i',
+};
+
+const refused = (kind: KubeErrorKind) =>
+  new KubeError('told to fail', { kind, status: 0, reason: '', outcome: 'refused' });
+
+interface Cluster {
+  /** How many status writes lose their race. */
+  readonly conflicts?: number;
+  /** What the API server has when it is asked again. */
+  readonly newer?: (object: GpuInstance) => GpuInstance | undefined;
+  readonly statusFailure?: KubeErrorKind;
+  readonly secretFailure?: KubeErrorKind;
+}
+
+/** Saves a rental of machine 7, three seconds after it was decided on. */
+function situation({ conflicts = 0, newer, statusFailure, secretFailure }: Cluster = {}) {
+  const statuses: { readonly version: string | undefined; readonly status: GpuInstanceStatus }[] = [];
+  const secrets: unknown[] = [];
+  const events: string[] = [];
+  const cached: unknown[] = [];
+  const observed = given({ intent: intent({ issuedAt: NOW }) });
+  const cluster = {
+    replace: async (_resource: unknown, object: GpuInstance) => {
+      statuses.push({ version: object.metadata.resourceVersion, status: object.status ?? ({} as never) });
+      if (statusFailure) throw refused(statusFailure);
+      if (statuses.length <= conflicts) throw refused('conflict');
+      return object;
+    },
+    get: async (): Promise<GpuInstance | undefined> => {
+      const metadata = { ...observed.object.metadata, resourceVersion: `${5 + statuses.length}` };
+      const again = { ...observed.object, metadata };
+      return newer ? newer(again) : again;
+    },
+    create: async (_resource: unknown, secret: unknown) => {
+      if (secretFailure) throw refused(secretFailure);
+      secrets.push(secret);
+      return secret;
+    },
+  } as unknown as KubeClient;
+  const memory = new ObjectMemory();
+  memory.instanceApiKey = { attempt: 1, key: new Secret('machine-key') };
+  memory.backOff(0, 60_000);
+  const clock = createVirtualClock({ startMs: NOW + 3_000 });
+  const ports = {
+    cluster,
+    memory,
+    clock,
+    log: silentLogger,
+    showEvent: ({ reason }: { readonly reason: string }) => events.push(reason),
+    record: {
+      clock,
+      cluster,
+      memory,
+      steady: new SteadyClock(clock),
+      session: undefined,
+      wrote: (object: GpuInstance) => cached.push(object),
+      leaseRemainingMs: () => 0,
+    },
+  };
+  const save = () => saveResult({ observed, receipt: receiptOf(observed.object) }, RENTED, ports);
+  return { save, memory, statuses, secrets, events, cached };
+}
+
+describe('the result of a rental', () => {
+  test('is id, attempt and a claim that verifies, in the next write of the object', async () => {
+    const { save, memory, statuses, events, cached } = situation();
+    expect(await save()).toEqual({ onList: true });
+    expect(statuses).toHaveLength(1);
+    const { version, status } = statuses[0] ?? {};
+    expect(version).toBe('5');
+    expect(status).toMatchObject({
+      attempt: 1,
+      instanceId: 7,
+      rentals: [expect.stringContaining('12:00:03')],
+    });
+    const claimed = { login: LOGIN, uid: UID, attempt: 1, instanceId: 7 };
+    expect(claimVerifies(identity.keys, claimed, status?.claim)).toBe(true);
+    expect(events).toEqual(['InstanceRented']);
+    expect(cached).toHaveLength(1);
+    expect(memory.rented).toBeUndefined();
+  });
+
+  test('ends what earlier failures made this object wait for', async () => {
+    const { save, memory } = situation();
+    await save();
+    expect(memory).toMatchObject({ failures: 0, notBefore: 0 });
+  });
+
+  test('is tried again on the newer version where someone else wrote in between', async () => {
+    const { save, memory, statuses, events } = situation({ conflicts: 3 });
+    expect(await save()).toEqual({ onList: true });
+    expect(statuses.map(({ version }) => version)).toEqual(['5', '6', '7', '8']);
+    expect(events).toEqual(['InstanceRented']);
+    expect(memory.rented).toBeUndefined();
+  });
+
+  test('stays in memory for the next pass where every try lost', async () => {
+    const { save, memory, statuses, events } = situation({ conflicts: 99 });
+    expect(await save()).toEqual({ afterMs: 0 });
+    expect(statuses).toHaveLength(4);
+    expect(memory.rented).toEqual(RENTED);
+    expect(events).toEqual([]);
+  });
+
+  test('stays in memory where the API server does not answer', async () => {
+    const { save, memory } = situation({ statusFailure: 'unavailable' });
+    await expect(save()).rejects.toThrow('told to fail');
+    expect(memory.rented).toEqual(RENTED);
+  });
+
+  test('is not written over one that was saved already', async () => {
+    const newer = (object: GpuInstance) => ({ ...object, status: { ...object.status, attempt: 1 } });
+    const { save, statuses } = situation({ conflicts: 1, newer });
+    expect(await save()).toEqual({ afterMs: 0 });
+    expect(statuses).toHaveLength(1);
+  });
+
+  test.for<readonly [string, Cluster['newer']]>([
+    ['is gone', () => undefined],
+    [
+      'was made anew under its name',
+      (object) => ({ ...object, metadata: { ...object.metadata, uid: 'another' } }),
+    ],
+  ])('is not written to an object that %s', async ([, newer]) => {
+    const { save, memory, statuses } = situation({ conflicts: 1, newer: newer ?? (() => undefined) });
+    expect(await save()).toEqual({ afterMs: 0 });
+    expect(statuses).toHaveLength(1);
+    expect(memory.rented).toEqual(RENTED);
+  });
+});
+
+describe('the key of the machine, which is given out once,', () => {
+  test('is put into its Secret at the same time', async () => {
+    const { save, memory, secrets } = situation();
+    await save();
+    expect(secrets).toMatchObject([{ metadata: { name: 'job-connection' } }]);
+    expect(memory.keptKeyOf).toBe(1);
+  });
+
+  test('does not keep the result from being saved, and stays in memory, where that fails', async () => {
+    const { save, memory, statuses } = situation({ secretFailure: 'unavailable' });
+    expect(await save()).toEqual({ onList: true });
+    expect(statuses).toHaveLength(1);
+    expect(memory.instanceApiKey).toBeDefined();
+    expect(memory.keptKeyOf).toBeUndefined();
+  });
+});
