@@ -133,6 +133,72 @@ describe('HTTP', () => {
     });
   });
 
+  test.for([
+    ['no Host', 'GET /api/v0/users/current HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'bad_request'],
+    ['a tunnel', 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n', 405, 'method_not_allowed'],
+    [
+      'an expectation that nobody knows',
+      'GET /api/v0/users/current HTTP/1.1\r\nHost: x\r\nExpect: the-best\r\nConnection: close\r\n\r\n',
+      417,
+      'expectation_failed',
+    ],
+    [
+      'a packed body',
+      'POST /api/v0/bundles/ HTTP/1.1\r\nHost: x\r\nContent-Encoding: gzip\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc',
+      415,
+      'unsupported_media_type',
+    ],
+    [
+      'a body that is announced too large',
+      'POST /api/v0/bundles/ HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9999999\r\n\r\n',
+      413,
+      'body_too_large',
+    ],
+  ] as const)('%s is refused by the head alone', async ([_name, text, status, error]) => {
+    const answer = await raw(text, { keepOpen: true });
+    const [head = '', body = ''] = answer.split('\r\n\r\n');
+    expect(head).toMatch(
+      new RegExp(`^HTTP/1.1 ${status} .*\r\n[\\s\\S]*content-type: application/json(\r\n|$)`, 'i'),
+    );
+    expect(JSON.parse(body)).toEqual({ success: false, error, msg: expect.any(String) });
+  });
+
+  test('who asks before sending a body is told to go on', async () => {
+    const head =
+      'POST /api/v0/bundles/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer k\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 11\r\n\r\n';
+    expect(await raw(`${head}{"limit":1}`, { keepOpen: true })).toMatch(
+      /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200 OK/,
+    );
+  });
+
+  test('calls that follow one another without waiting are answered in order', async () => {
+    const call = (path: string, last: boolean): string =>
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer k\r\n${last ? 'Connection: close\r\n' : ''}\r\n`;
+    const sent =
+      call('/api/v0/users/current', false) + call('/nothing', false) + call('/api/v0/instances', true);
+    const answers = await raw(sent, { keepOpen: true });
+    expect(answers.match(/HTTP\/1.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 404', 'HTTP/1.1 200']);
+  });
+
+  test('a body in chunks is read as one, on a target in absolute form too', async () => {
+    const sent = `POST ${server.url}/api/v0/bundles/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer k\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{"li\r\n7\r\nmit":1}\r\n0\r\n\r\n`;
+    const [, body = ''] = (await raw(sent, { keepOpen: true })).split('\r\n\r\n');
+    expect((JSON.parse(body) as { offers: unknown[] }).offers).toHaveLength(1);
+  });
+
+  test('limits that are changed while it runs count from then on', async () => {
+    const change = (bodyBytes: number) =>
+      fetch(`${server.url}/sim/world`, {
+        method: 'PUT',
+        body: JSON.stringify({ settings: { limits: { bodyBytes } } }),
+      });
+    await change(20);
+    const body = '{"limit":1,"nothing":"more than twenty bytes"}';
+    const reply = await fetch(`${server.url}/api/v0/bundles/`, { method: 'POST', headers, body });
+    await change(1_048_576);
+    expect(reply.status).toBe(413);
+  });
+
   test('a slow body is cut', async () => {
     const head =
       'POST /api/v0/bundles/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer k\r\nContent-Length: 500\r\n\r\n{';
@@ -167,6 +233,7 @@ describe('HTTP', () => {
     ]);
     const wrong = await fetch(`${server.url}/api/v0/bundles/`, { method: 'DELETE', headers });
     expect([wrong.status, await wrong.json()]).toMatchObject([405, { msg: expect.stringContaining('POST') }]);
+    expect(wrong.headers.get('allow')).toContain('POST');
     expect(
       await raw(
         'GET /api/v0/instances/%zz/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer k\r\n\r\n',

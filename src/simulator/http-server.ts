@@ -1,11 +1,12 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import type { Answer, SimRequest } from './calls/answer.ts';
-import { answerBrokenRequest } from './calls/broken-request.ts';
-import { bodyLimit } from './calls/json-body.ts';
-import { Refusal } from './calls/refusal.ts';
+import { answerBrokenRequest, refuseTunnel } from './calls/broken-request.ts';
+import { type BodyBounds, bodyRefusal, isDeclaredTooLarge, readIncomingBody } from './calls/incoming-body.ts';
+import type { Refusal } from './calls/refusal.ts';
+import { refusalOfHead } from './calls/refused-head.ts';
 import type { Service } from './service.ts';
 
 /** Where a listening simulator is reached. */
@@ -18,18 +19,29 @@ export interface Listening {
 
 export interface HttpOptions {
   readonly port: number;
-  /** Bytes of a body that are read before it is refused, and seconds that it may take. */
-  readonly bodyBytes: number;
-  readonly bodyTimeoutSeconds: number;
+  /** Asked at each request, so that a setting that is changed later counts. */
+  readonly bounds: () => BodyBounds;
   readonly onError: (error: unknown) => void;
 }
 
-/** Serves a service on loopback: HTTP/1.1 with keep-alive, no redirects, a deadline on every body. */
+/** How Node serves: headers have ten seconds (seen to each second), and what lacks a Host is refused by us. */
+const SERVER_OPTIONS = {
+  keepAliveTimeout: 60_000,
+  requestTimeout: 0,
+  headersTimeout: 10_000,
+  connectionsCheckingInterval: 1000,
+  requireHostHeader: false,
+};
+
+/** Serves a service on loopback: HTTP/1.1 with keep-alive, no redirects, a deadline on headers and body. */
 export async function listen(service: Service, options: HttpOptions): Promise<Listening> {
-  const server = createServer(
-    { keepAliveTimeout: 60_000, requestTimeout: 0, headersTimeout: 10_000 },
-    (request, response) => serve({ service, options, server }, request, response),
-  );
+  const parts: Parts = { service, options };
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void =>
+    serve(parts, { request, response });
+  const server = createServer(SERVER_OPTIONS, onRequest);
+  server.on('checkContinue', (request, response) => serveExpected(parts, { request, response }));
+  server.on('checkExpectation', onRequest);
+  server.on('connect', (_request, socket) => refuseTunnel(socket));
   server.on('clientError', answerBrokenRequest);
   server.listen(options.port, '127.0.0.1');
   await once(server, 'listening');
@@ -47,76 +59,46 @@ export async function listen(service: Service, options: HttpOptions): Promise<Li
 interface Parts {
   readonly service: Service;
   readonly options: HttpOptions;
-  readonly server: Server;
 }
 
-function serve(parts: Parts, request: IncomingMessage, response: ServerResponse): void {
-  if (hasNoBody(request)) {
-    reply(parts, { request, response, body: undefined });
+type Opened = Omit<Exchange, 'body'>;
+
+function serve(parts: Parts, opened: Opened): void {
+  const { request } = opened;
+  const refused = refusalOfHead(request);
+  if (refused) {
+    refuse(parts, opened, refused);
     return;
   }
-  readBody(request, parts.options, (outcome) => {
-    if (outcome.type === 'body') reply(parts, { request, response, body: outcome.bytes });
-    else if (outcome.type !== 'broken') refuse(parts, { request, response }, outcome.type);
+  const bounds = parts.options.bounds();
+  readIncomingBody(request, bounds, (outcome) => {
+    if (outcome.type === 'body') reply(parts, { ...opened, body: outcome.bytes });
+    else if (outcome.type !== 'broken') refuse(parts, opened, bodyRefusal(outcome.type, bounds));
   });
 }
 
-/** Why a body was not read to its end. */
-function refusalOf(type: 'too-large' | 'too-slow', options: HttpOptions): Refusal {
-  if (type === 'too-slow') return new Refusal(408, 'request_timeout', 'The body came too slowly.');
-  return new Refusal(413, 'body_too_large', `The body is larger than ${options.bodyBytes} bytes.`);
+/** `Expect: 100-continue`: who asks before sending a body that is too large need not send it. */
+function serveExpected(parts: Parts, opened: Opened): void {
+  const bounds = parts.options.bounds();
+  if (isDeclaredTooLarge(opened.request, bounds)) {
+    opened.response.setHeader('connection', 'close');
+    refuse(parts, opened, bodyRefusal('too-large', bounds));
+    return;
+  }
+  if (!refusalOfHead(opened.request)) opened.response.writeContinue();
+  serve(parts, opened);
 }
 
-const hasNoBody = (request: IncomingMessage): boolean =>
-  request.headers['transfer-encoding'] === undefined && (request.headers['content-length'] ?? '0') === '0';
-
-type BodyOutcome =
-  | { readonly type: 'body'; readonly bytes: Uint8Array }
-  | { readonly type: 'too-large' }
-  | { readonly type: 'too-slow' }
-  | { readonly type: 'broken' };
-
-/** Reads a body to its end, its limit or its deadline; calls back once. */
-function readBody(
-  request: IncomingMessage,
-  options: HttpOptions,
-  done: (outcome: BodyOutcome) => void,
-): void {
-  const limit = bodyLimit(request.url ?? '', options.bodyBytes);
-  const chunks: Buffer[] = [];
-  let size = 0;
-  let finished = false;
-  const finish = (outcome: BodyOutcome): void => {
-    if (finished) return;
-    finished = true;
-    clearTimeout(timer);
-    done(outcome);
-  };
-  const timer = setTimeout(() => finish({ type: 'too-slow' }), options.bodyTimeoutSeconds * 1000);
-  request.on('data', (chunk: Buffer) => {
-    size += chunk.length;
-    if (size > limit) finish({ type: 'too-large' });
-    else if (!finished) chunks.push(chunk);
-  });
-  request.on('end', () => finish({ type: 'body', bytes: Buffer.concat(chunks) }));
-  request.on('error', () => finish({ type: 'broken' }));
-  request.on('close', () => finish({ type: 'broken' }));
-}
-
-/** How long what still comes of a body that is too large is thrown away before the connection breaks. */
+/** How long what still comes of a refused body is thrown away before the connection breaks. */
 const DRAIN_MS = 5000;
 
 /**
- * Answers a body that was not read to its end. What is still on its way of one that is too large is read and
- * dropped: closing at once would reset the connection, and its sender might never see the answer.
+ * Answers a request whose body was not read to its end. What is still on its way is read and dropped, unless
+ * it comes too slowly: closing at once would reset the connection, and its sender might never see the answer.
  */
-function refuse(
-  parts: Parts,
-  { request, response }: Omit<Exchange, 'body'>,
-  type: 'too-large' | 'too-slow',
-): void {
-  if (type === 'too-slow') response.setHeader('connection', 'close');
-  sendReply(parts.service.refusal(refusalOf(type, parts.options)), response);
+function refuse(parts: Parts, { request, response }: Opened, refusal: Refusal): void {
+  if (refusal.status === 408) response.setHeader('connection', 'close');
+  sendReply(parts.service.refusal(refusal), response);
   const giveUp = setTimeout(() => request.destroy(), DRAIN_MS);
   request.on('close', () => clearTimeout(giveUp));
   request.resume();

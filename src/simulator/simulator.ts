@@ -9,7 +9,7 @@ import type { OfferSketch } from './market/catalog.ts';
 import { controlRoutes } from './routes/control.ts';
 import { routes } from './routes/registry.ts';
 import { createService, type Service } from './service.ts';
-import { defaultSettings, type SettingsOverride, withSettings } from './settings.ts';
+import { defaultSettings, type Settings, type SettingsOverride, withSettings } from './settings.ts';
 import { createSimulatedTime, type SimulatedTime } from './simulated-time.ts';
 import { advance } from './steps/advance.ts';
 import { advanceSteps } from './steps/advance-steps.ts';
@@ -119,7 +119,8 @@ interface ListenParts {
 async function listenWithMachines(parts: ListenParts, port: number): Promise<Listening> {
   const { options, service, store, clock, world } = parts;
   const onError = options.onError ?? (() => undefined);
-  const listening = await listen(service, { port, ...store.current().settings.limits, onError });
+  const bounds = (): Settings['limits'] => store.current().settings.limits;
+  const listening = await listen(service, { port, bounds, onError });
   if (!options.machineServer) return listening;
   const http: MachineHttp = options.machineServer === true ? () => undefined : options.machineServer;
   const machines = serveMachines({ store, clock, world, http });

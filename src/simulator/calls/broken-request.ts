@@ -16,7 +16,15 @@ export function answerBrokenRequest(error: Error, socket: Duplex): void {
     return;
   }
   const code = 'code' in error ? error.code : undefined;
-  const refusal = REFUSALS.get(code) ?? new Refusal(400, 'bad_request', 'This is not an HTTP/1.1 request.');
+  endWith(socket, REFUSALS.get(code) ?? new Refusal(400, 'bad_request', 'This is not an HTTP/1.1 request.'));
+}
+
+/** CONNECT asks for a tunnel, and this is no proxy. */
+export function refuseTunnel(socket: Duplex): void {
+  endWith(socket, new Refusal(405, 'method_not_allowed', 'This is no proxy: CONNECT is not served.'));
+}
+
+function endWith(socket: Duplex, refusal: Refusal): void {
   const body = JSON.stringify({ success: false, error: refusal.code, msg: refusal.message });
   const head = [
     `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,

@@ -2,7 +2,7 @@ import type { Draft } from '../faults/call-faults.ts';
 import { JSON_TYPE } from './answer.ts';
 import { httpDate } from './http-date.ts';
 import type { RateRefusal } from './rate-limit.ts';
-import type { Refusal } from './refusal.ts';
+import { type Refusal, WrongMethod } from './refusal.ts';
 import type { Reply } from './route.ts';
 
 /* Replies in their final form; `now` is simulated time. PURE. */
@@ -31,7 +31,8 @@ export function replyDraft(now: number, reply: Reply): Draft {
 /** A refusal in the form of specification 7. */
 export function refusalDraft(now: number, refusal: Refusal): Draft {
   const body = { success: false, error: refusal.code, msg: refusal.message, ...refusal.extra };
-  return replyDraft(now, { type: 'json', status: refusal.status, body });
+  const headers = refusal instanceof WrongMethod ? { allow: refusal.allowed.join(', ') } : {};
+  return replyDraft(now, { type: 'json', status: refusal.status, body, headers });
 }
 
 /** A 429 for pace: plain text as the public service often has it, or JSON with `error` and `msg` (specification 7). */

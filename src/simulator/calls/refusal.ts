@@ -17,5 +17,14 @@ export class Refusal extends Error {
   }
 }
 
+/** 405: the path is there and takes other methods, which the `Allow` header names (RFC 9110 15.5.6). */
+export class WrongMethod extends Refusal {
+  readonly allowed: readonly string[];
+  constructor(allowed: readonly string[], msg: string) {
+    super(405, 'method_not_allowed', msg);
+    this.allowed = allowed;
+  }
+}
+
 /** 400 `bad_request`: the body fails validation (specification section 7). */
 export const badRequest = (msg: string): Refusal => new Refusal(400, 'bad_request', msg);

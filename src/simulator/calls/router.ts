@@ -1,5 +1,5 @@
 import createFindMyWay, { type HTTPMethod } from 'find-my-way';
-import { Refusal } from './refusal.ts';
+import { Refusal, WrongMethod } from './refusal.ts';
 import type { Profile, Route } from './route.ts';
 
 type Found =
@@ -50,9 +50,5 @@ function notFound(
   const others = METHODS.filter((other) => lookup(other, path) !== undefined);
   const shown = path.slice(0, 200);
   if (others.length === 0) return new Refusal(404, 'not_found', `There is no endpoint ${shown}.`);
-  return new Refusal(
-    405,
-    'method_not_allowed',
-    `${shown} takes ${others.join(', ')}, not ${method.slice(0, 20)}.`,
-  );
+  return new WrongMethod(others, `${shown} takes ${others.join(', ')}, not ${method.slice(0, 20)}.`);
 }
