@@ -4,6 +4,9 @@ import { type SimulatedService, simulatedService } from '../../test/builders/sim
 import type { Route } from './calls/route.ts';
 import { routes } from './routes/registry.ts';
 
+/** Calls to each endpoint; a longer run asks for more. */
+const RUNS = Number(process.env['FUZZ_RUNS'] ?? 60);
+
 /** Values that break careless readers of a body. */
 const nasty = fc.oneof(
   { depthSize: 'small' },
@@ -32,6 +35,12 @@ const nasty = fc.oneof(
     '-p 80:80',
     'constructor',
     { constructor: 1, toString: 2, hasOwnProperty: 3 },
+    [['constructor', 'asc']],
+    [{ col: 'toString', dir: 'desc' }],
+    { constructor: { gte: 1 }, valueOf: { in: ['x'] } },
+    { api: { constructor: { toString: {} } } },
+    ['constructor', 'hasOwnProperty'],
+    'constructor=1 toString>=2 gpu_name=constructor',
   ),
 );
 
@@ -138,6 +147,28 @@ const NAMES = [
   'contracts',
   'hosts',
   'counters',
+  'constructor',
+  'toString',
+] as const;
+
+/** Names that queries use. */
+const QUERY_NAMES = [
+  'select_filters',
+  'order_by',
+  'limit',
+  'select_cols',
+  'after_token',
+  'q',
+  'id',
+  'type',
+  'owner',
+  'latest_first',
+  'tail',
+  'filter',
+  'command',
+  'sdate',
+  'edate',
+  'api_key',
 ] as const;
 
 const body = fc.oneof(
@@ -196,25 +227,18 @@ describe('fuzzed calls', () => {
         'constructor',
         '١',
       );
-      const query = fc.oneof(
-        fc.constant(''),
-        nasty.map((value) => `?${new URLSearchParams({ select_filters: JSON.stringify(value) })}`),
-        nasty.map(
-          (value) =>
-            `?${new URLSearchParams({ order_by: JSON.stringify(value), limit: JSON.stringify(value) })}`,
-        ),
-        fc
-          .string({ maxLength: 20 })
-          .map(
-            (value) =>
-              `?${new URLSearchParams({ after_token: value, select_cols: value, q: value, id: value })}`,
-          ),
+      const word = fc.oneof(
+        nasty.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))),
+        fc.string({ maxLength: 20 }),
       );
+      const query = fc
+        .dictionary(fc.constantFrom(...QUERY_NAMES), word, { maxKeys: 3 })
+        .map((given) => `?${new URLSearchParams(given)}`);
       await fc.assert(
         fc.asyncProperty(ids, body, query, async (id, text, search) =>
           hit(service, route, { id, body: text, query: search }),
         ),
-        { numRuns: 60 },
+        { numRuns: RUNS },
       );
       service.advance(3600);
       await service.call('DELETE /sim/faults');

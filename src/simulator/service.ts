@@ -162,7 +162,9 @@ function createVisitor(options: ServiceOptions, rates: ReturnType<typeof createR
     checkRights(caller, { ...visit, query, body: body.value });
     const refused = rates.check({ route, identity: secret ?? request.address, now });
     if (refused) return rateDraft(now, refused, rateForm(options));
-    const reply = route.handler(contextOf(options, visit, { query, body: body.value, caller }));
+    const reply = route.handler(
+      contextOf(options, visit, { query, body: body.value, caller, sentKey: secret }),
+    );
     return replyDraft(nowOf(options), reply);
   };
   return (visit: Visit): Draft => {
@@ -199,7 +201,7 @@ function checkRights(caller: Caller | undefined, call: Parameters<typeof permits
 function contextOf(
   options: ServiceOptions,
   visit: Visit,
-  read: Pick<RouteContext, 'query' | 'body' | 'caller'>,
+  read: Pick<RouteContext, 'query' | 'body' | 'caller' | 'sentKey'>,
 ): RouteContext {
   const { store, random, profile } = options;
   return {

@@ -27,6 +27,19 @@ describe('the specification profile', () => {
     });
   });
 
+  test('a boot goes from null to loading, without the word created', async () => {
+    const service = specified();
+    const { body } = await service.call('PUT /api/v0/asks/1/', { image: 'x' });
+    const seen = new Set<string | null>();
+    for (let second = 0; second < 300; second += 1) {
+      seen.add(
+        (await service.call(`GET /api/v0/instances/${body.new_contract}/`)).body.instances.actual_status,
+      );
+      service.advance(1);
+    }
+    expect([...seen]).toEqual([null, 'loading', 'running']);
+  });
+
   test('rents by PUT and by POST', async () => {
     const service = specified();
     expect((await service.call('POST /api/v0/asks/1/', { image: 'x' })).status).toBe(200);

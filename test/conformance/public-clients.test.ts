@@ -15,6 +15,7 @@ interface Ids {
   readonly otherVolumeOffer: number;
   readonly volume: number;
   readonly endpoint: number;
+  readonly machine: number;
 }
 
 interface Recorded {
@@ -310,6 +311,19 @@ const account: readonly Recorded[] = [
   },
 ];
 
+const machines: readonly Recorded[] = [
+  {
+    does: 'shows one machine, which it tabulates as a bare array',
+    call: ({ machine }) => `GET /api/v0/machines/${machine}/?owner=me&${KEY}`,
+    reply: [{ id: number, num_gpus: number, gpu_name: text, listed: true }],
+  },
+  {
+    does: 'shows a machine that there is not',
+    call: () => `GET /api/v0/machines/1/?owner=me&${KEY}`,
+    reply: [],
+  },
+];
+
 const volumes: readonly Recorded[] = [
   {
     does: 'rents a volume',
@@ -411,7 +425,7 @@ describe('a public client', () => {
     begun = await recordedSession();
   });
 
-  test.for([...searches, ...rentals, ...lists, ...changes, ...account, ...volumes, ...groups])(
+  test.for([...searches, ...rentals, ...lists, ...changes, ...account, ...machines, ...volumes, ...groups])(
     '$does',
     async ({ call, body, reply, status = 200 }) => {
       const { world, ids } = begun;
@@ -445,6 +459,7 @@ async function recordedSession() {
     otherVolumeOffer,
     volume: volume.body.id,
     endpoint: endpoint.body.result,
+    machine: Number(Object.keys(service.simulator.world().tables.machines)[0]),
   };
   service.advance(60);
   const world = service.simulator.world();

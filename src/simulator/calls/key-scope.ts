@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../json.ts';
+import { type Json, type JsonObject, ownValue } from '../json.ts';
 import { isObject } from './request-body.ts';
 import type { Route } from './route.ts';
 import type { Call } from './routed-call.ts';
@@ -19,7 +19,7 @@ export function scopeAllows(category: JsonObject, call: Call, keyParams: string 
   if (!meets(category.constraints, call, params)) return false;
   const endpoints = Object.keys(category).filter((name) => !RESERVED.has(name));
   if (endpoints.length === 0) return true;
-  const own = category[endpointName(call.route)];
+  const own = ownValue(category, endpointName(call.route));
   return isObject(own) && meets(own.constraints, call, params);
 }
 
@@ -55,7 +55,7 @@ function meets(constraints: Json | undefined, call: Call, params: JsonObject): b
 }
 
 function parameter(call: Call, name: string): Json | undefined {
-  return call.params[name] ?? call.body[name] ?? call.query.get(name) ?? undefined;
+  return ownValue(call.params, name) ?? ownValue(call.body, name) ?? call.query.get(name) ?? undefined;
 }
 
 /** An unknown operator lets nothing through. */
@@ -74,7 +74,7 @@ function compare(value: Json | undefined, operator: string, bound: Json | undefi
 }
 
 function filled(bound: Json, params: JsonObject): Json | undefined {
-  return typeof bound === 'string' && bound.startsWith('$') ? params[bound.slice(1)] : bound;
+  return typeof bound === 'string' && bound.startsWith('$') ? ownValue(params, bound.slice(1)) : bound;
 }
 
 function readKeyParams(keyParams: string | null): JsonObject {

@@ -36,6 +36,8 @@ export interface RouteContext {
   readonly now: number;
   readonly settings: Settings;
   readonly profile: Profile;
+  /** The key as it came, good or not; undefined where none came. */
+  readonly sentKey: string | undefined;
   /** Undefined only on routes whose `access` is not `key`. Use {@link callerOf} elsewhere. */
   readonly caller: Caller | undefined;
   readonly params: Readonly<Record<string, string | undefined>>;

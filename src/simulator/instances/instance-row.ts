@@ -45,11 +45,14 @@ function specifiedRow(contract: Contract, { world, word }: RowView): JsonObject 
   const machine = world.tables.machines[contract.machineId];
   return {
     id: contract.id,
-    actual_status: word ?? shownStatus(contract, machine),
+    actual_status: word ?? specifiedStatus(shownStatus(contract, machine)),
     ssh_host: machine?.publicAddress ?? null,
     ssh_port: contract.sshPort,
   };
 }
+
+/** Specification 3.1 goes from null to `loading`: it knows no `created`. */
+const specifiedStatus = (status: string | null): string | null => (status === 'created' ? null : status);
 
 /** Status, load, time left and, while it runs, ports. */
 function movingFields(contract: Contract, { world, word }: RowView): JsonObject {

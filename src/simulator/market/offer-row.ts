@@ -1,4 +1,4 @@
-import type { Json } from '../json.ts';
+import { type Json, ownValue } from '../json.ts';
 import type { Settings } from '../settings.ts';
 import { freeGB, listingOn } from '../world/volume-space.ts';
 import type { Column, Offer, World } from '../world/world.ts';
@@ -101,8 +101,8 @@ const COMPUTED_NAMES = Object.keys(COMPUTED);
 
 /** The value of any column; undefined where there is no such column. */
 export function columnOf(offer: Offer, name: string, view: OfferView): Column | undefined {
-  const computed = COMPUTED[name];
-  return computed ? computed(offer, view) : offer.columns[name];
+  const computed = ownValue(COMPUTED, name);
+  return computed ? computed(offer, view) : ownValue(offer.columns, name);
 }
 
 /** JSON of columns that do not change, by the object that holds them: most of a reply is the same each time. */

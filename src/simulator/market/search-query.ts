@@ -1,6 +1,6 @@
 import { badRequest, Refusal } from '../calls/refusal.ts';
 import { isObject, numberField } from '../calls/request-body.ts';
-import type { Json, JsonObject } from '../json.ts';
+import { type Json, type JsonObject, ownValue } from '../json.ts';
 import type { Settings } from '../settings.ts';
 import type { Column } from '../world/world.ts';
 import { driverNumber } from './offer-columns.ts';
@@ -79,6 +79,8 @@ const RENAMED: Readonly<Record<string, string>> = {
   target_reliability: 'expected_reliability',
 };
 
+const renamed = (key: string): string => ownValue(RENAMED, key) ?? key;
+
 const THOUSANDS: ReadonlySet<string> = new Set(['gpu_ram_GB', 'cpu_ram_GB', 'gpu_totalram_GB']);
 const FLAGS: ReadonlySet<string> = new Set(['verified', 'datacenter']);
 const BOOLEANS: ReadonlySet<string> = new Set([
@@ -131,7 +133,7 @@ export function readSearch(body: JsonObject, settings: Settings): SearchQuery {
 }
 
 function readFilter(key: string, value: Json): Condition[] {
-  const column = RENAMED[key] ?? key;
+  const column = renamed(key);
   if (!isObject(value)) {
     const operator = key === 'target_reliability' ? 'gte' : 'eq';
     return [{ column, operator, operand: coerce(key, value) }];
@@ -169,8 +171,8 @@ const READERS: readonly {
   { of: (key) => FLAGS.has(key), read: (key, value) => (truth(key, value) ? 1 : 0) },
   { of: (key) => key === 'geolocation', read: (_key, value) => countryCode(String(value)) },
   { of: (key) => key === 'driver_version', read: (_key, value) => driverVersion(value) },
-  { of: (key) => TEXTS.has(RENAMED[key] ?? key), read: (_key, value) => String(value) },
-  { of: (key) => BOOLEANS.has(RENAMED[key] ?? key), read: truth },
+  { of: (key) => TEXTS.has(renamed(key)), read: (_key, value) => String(value) },
+  { of: (key) => BOOLEANS.has(renamed(key)), read: truth },
   { of: (key) => THOUSANDS.has(key), read: (_key, value) => (numberFrom(value) ?? 0) * 1000 },
   { of: () => true, read: (_key, value) => numberFrom(value) ?? value },
 ];
@@ -208,27 +210,31 @@ function numberFrom(value: Json | undefined): number | undefined {
   return Number.isFinite(number) ? number : undefined;
 }
 
+/** Whether a direction descends. */
+const DIRECTIONS: Readonly<Record<string, boolean>> = { asc: false, desc: true };
+
 function readOrder(order: Json | undefined): SearchQuery['order'] {
   if (order === undefined || order === null) return [{ column: 'score', descending: true }];
   if (!Array.isArray(order)) throw badRequest('order must be a list of [field, "asc" or "desc"].');
   return (order as readonly Json[]).map((entry) => {
     const [field, direction = 'asc'] = Array.isArray(entry) ? (entry as readonly Json[]) : [entry];
-    if (typeof field !== 'string' || typeof direction !== 'string') {
+    const descending =
+      typeof direction === 'string' ? ownValue(DIRECTIONS, direction.toLowerCase()) : undefined;
+    if (typeof field !== 'string' || descending === undefined) {
       throw badRequest('order must be a list of [field, "asc" or "desc"].');
     }
-    return { column: orderColumn(field), descending: direction.toLowerCase() === 'desc' };
+    return { column: orderColumn(field), descending };
   });
 }
 
 /** What a field is sorted by: places by name, flags by their codes. */
 function orderColumn(field: string): string {
-  if (field === 'geolocation' || field in COMPUTED) return field;
-  return RENAMED[field] ?? field;
+  return field === 'geolocation' || Object.hasOwn(COMPUTED, field) ? field : renamed(field);
 }
 
 function readPricing(type: Json | undefined): PricingType {
   if (type === undefined || type === null) return 'on-demand';
-  const pricing = typeof type === 'string' ? PRICING[type] : undefined;
+  const pricing = typeof type === 'string' ? ownValue(PRICING, type) : undefined;
   if (!pricing) throw badRequest('type must be on-demand, bid or reserved.');
   return pricing;
 }

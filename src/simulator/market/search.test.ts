@@ -206,6 +206,9 @@ describe('order and limit', () => {
 
   test.each([
     ['order', { order: 'dph_total' }],
+    ['order', { order: [['dph_total', 'sideways']] }],
+    ['order', { order: [['dph_total', 'constructor']] }],
+    ['type', { type: 'constructor' }],
     ['type', { type: 'auction' }],
     ['limit', { limit: 'many' }],
   ])('a wrong %s is a bad request that names it', async (name, filters) => {
@@ -213,6 +216,14 @@ describe('order and limit', () => {
     expect(status).toBe(400);
     expect(body).toMatchObject({ error: 'bad_request', msg: expect.stringContaining(name) });
   });
+});
+
+test('a name that every object inherits is no column, to filter or to sort by', async () => {
+  const order = [['dph_total', 'asc']];
+  const plain = await find({ order });
+  const filters: object = { constructor: { eq: 1 }, toString: { gte: 'x' } };
+  expect(await find({ ...filters, order })).toEqual(plain);
+  expect(await find({ order: [['hasOwnProperty', 'desc'], ...order] })).toEqual(plain);
 });
 
 describe('prices', () => {

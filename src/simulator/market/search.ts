@@ -1,3 +1,4 @@
+import { ownValue } from '../json.ts';
 import { rowsOf } from '../world/remembered.ts';
 import type { Column, Offer, World } from '../world/world.ts';
 import { COMPUTED, columnOf, type OfferView } from './offer-row.ts';
@@ -26,7 +27,7 @@ export function matching(query: SearchQuery, view: OfferView): readonly Offer[] 
 /** A column that no offer has is passed over: clients pass unknown fields on, and none is refused. */
 function testOf({ column, operator, operand }: Condition, offers: readonly Offer[]): Test {
   const compare = comparison(operator, operand);
-  const computed = COMPUTED[column];
+  const computed = ownValue(COMPUTED, column);
   if (computed) return (offer, _index, view) => compare(computed(offer, view));
   const values = valuesOf(offers, column);
   return (_offer, index) => {
@@ -44,7 +45,7 @@ function valuesOf(offers: readonly Offer[], column: string): Values {
   const columns = known.get(offers) ?? new Map<string, Values>();
   const kept = columns.get(column);
   if (kept) return kept;
-  const values = offers.map((offer) => offer.columns[column]);
+  const values = offers.map((offer) => ownValue(offer.columns, column));
   // Names that clients make up are not worth keeping.
   if (values.some((value) => value !== undefined)) known.set(offers, columns.set(column, values));
   return values;

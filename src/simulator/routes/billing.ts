@@ -1,7 +1,7 @@
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { readListQuery } from '../instances/list-query.ts';
 import { pageOf } from '../instances/paging.ts';
-import type { JsonObject } from '../json.ts';
+import { type JsonObject, ownValue } from '../json.ts';
 import { contractMicros, creditMicros, type LedgerRow, ledger, secondOf } from '../world/ledger.ts';
 import { endpoint } from './endpoint.ts';
 
@@ -119,7 +119,7 @@ function paged(billsOf: (ctx: RouteContext) => readonly Bill[]): (ctx: RouteCont
     const query = readListQuery(ctx.query, { ...ctx.settings.lists, maxPage: 100 }, new Set());
     const newestFirst = ctx.query.get('latest_first') === 'true';
     const order = newestFirst ? [...query.order, { column: 'start', descending: true }] : query.order;
-    const page = pageOf(billsOf(ctx), { ...query, order }, (bill, column) => bill.row[column]);
+    const page = pageOf(billsOf(ctx), { ...query, order }, (bill, column) => ownValue(bill.row, column));
     return json({
       success: true,
       results: page.rows.map(({ row }) => row),

@@ -11,7 +11,7 @@ import {
   statusOf,
 } from '../instances/listing.ts';
 import { pageOf } from '../instances/paging.ts';
-import type { Json, JsonObject } from '../json.ts';
+import { type Json, type JsonObject, ownValue } from '../json.ts';
 import { contractMicros, creditMicros, ratePerHour, secondOf } from '../world/ledger.ts';
 import type { Contract } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
@@ -68,7 +68,7 @@ function listPage(ctx: RouteContext): Reply {
   const contracts = listedContracts(ctx);
   const faults = statusFaults(ctx);
   const read = (contract: Contract, column: string): Json | undefined =>
-    (LIGHT[column]?.(ctx, contract, faults) ?? shownRow(ctx, contract, faults)[column]) as Json | undefined;
+    ownValue(LIGHT, column)?.(ctx, contract, faults) ?? ownValue(shownRow(ctx, contract, faults), column);
   const page = pageOf(contracts, query, read);
   const rows = page.rows.map((contract) =>
     query.columns
@@ -90,7 +90,7 @@ function listPage(ctx: RouteContext): Reply {
 
 /** Unknown columns come back null. */
 function selected(row: JsonObject, columns: readonly string[]): JsonObject {
-  return Object.fromEntries(columns.map((name) => [name, row[name] ?? null]));
+  return Object.fromEntries(columns.map((name) => [name, ownValue(row, name) ?? null]));
 }
 
 function filterValues(ctx: RouteContext): Reply {

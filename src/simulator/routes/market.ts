@@ -16,10 +16,10 @@ function gpuNames(ctx: RouteContext): Reply {
 /** Nobody hosts here: a renter has no machines. */
 const noMachines = (): Reply => json({ success: true, machines: [] });
 
-/** What is known of any machine. */
+/** What is known of any machine: a bare array, which public clients tabulate. */
 function machine(ctx: RouteContext): Reply {
   const found = ctx.world.tables.machines[Number(ctx.params.id)];
-  return json({ success: true, machines: found ? [machineRow(ctx, found)] : [] });
+  return json(found ? [machineRow(ctx, found)] : []);
 }
 
 function machineRow(ctx: RouteContext, row: Machine): JsonObject {

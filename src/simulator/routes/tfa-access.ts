@@ -20,10 +20,10 @@ export function bearerCaller(ctx: RouteContext): TfaCaller {
 }
 
 /** The caller of an endpoint that a Bearer token or a secret opens; `missing` when neither came. */
-export function bearerOrSecretCaller(ctx: RouteContext, missing: () => Refusal): TfaCaller {
+export function bearerOrSecretCaller(ctx: RouteContext, missing: (ctx: RouteContext) => Refusal): TfaCaller {
   if (ctx.caller) return bearerCaller(ctx);
   const secret = optionalText(ctx.body, 'secret');
-  if (secret === undefined) throw missing();
+  if (secret === undefined) throw missing(ctx);
   const user = ownerOfSecret(ctx, secret);
   if (!user) throw tfaRefusal('challenge_not_found', 'No challenge belongs to this secret.');
   return personal({ user, loggedOut: true });
@@ -32,9 +32,14 @@ export function bearerOrSecretCaller(ctx: RouteContext, missing: () => Refusal):
 /** Neither a Bearer token nor a secret, where a code could be sent (specification 7). */
 export const noAuthentication = (): Refusal => tfaRefusal('auth_error', 'Give a Bearer token or a secret.');
 
-/** The same where a login is completed: 401 (specification 7, `missing_auth_value`). */
-export const noAuthValue = (): Refusal =>
-  tfaRefusal('missing_auth_value', 'Give a Bearer token or a secret.', { status: 401 });
+/**
+ * The same where a login is completed: 401 where no Bearer token came at all (specification 7,
+ * `missing_auth_value`), 403 where one came that is worth nothing (`auth_error`).
+ */
+export function noAuthValue({ sentKey }: RouteContext): Refusal {
+  if (sentKey) return tfaRefusal('auth_error', 'Invalid user key');
+  return tfaRefusal('missing_auth_value', 'Give a Bearer token or a secret.', { status: 401 });
+}
 
 /** 2FA is a personal matter (specification 5.8). */
 function personal(caller: TfaCaller): TfaCaller {

@@ -78,6 +78,11 @@ const rows: readonly Row[] = [
   },
   {
     code: 'auth_error',
+    when: 'a login comes with a Bearer token that is worth nothing, and no secret',
+    provoke: (service) => service.call('POST /api/v0/tfa/', { code: '123456' }, { key: 'nobody' }),
+  },
+  {
+    code: 'auth_error',
     when: 'status is asked without a Bearer token',
     provoke: (service) => service.call('GET /api/v0/tfa/status/', undefined, { key: null }),
   },

@@ -165,6 +165,20 @@ describe.for(['public', 'specification'] as const)('2FA, %s profile', (profile) 
       );
     });
 
+    test('has ended for whoever waited until locked_until, which is whole seconds', async () => {
+      const service = start();
+      const { totpSecret } = await addMethod(service, 'totp');
+      service.advance(0.4);
+      await lock(service);
+      const { locked_until } = (await status(service)).methods[0];
+      expect(Number.isInteger(locked_until)).toBe(true);
+      service.advance(locked_until - 1 - service.simulator.now() / 1000);
+      const code = totpNow(service, totpSecret);
+      expect((await login(service, { tfa_method: 'totp', code })).body.error).toBe('tfa_locked');
+      service.advance(locked_until - service.simulator.now() / 1000);
+      expect((await login(service, { tfa_method: 'totp', code })).status).toBe(200);
+    });
+
     test('is of one method only: another one and backup codes still verify', async () => {
       const service = start();
       const { backupCodes } = await addMethod(service, 'totp');

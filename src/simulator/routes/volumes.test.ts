@@ -261,6 +261,11 @@ describe('renting volumes', () => {
     expect(status).toBe(200);
   });
 
+  test.for(['constructor', 'disk', ''])('the type %j of a list is refused', async (type) => {
+    const { status, body } = await simulatedService().call(`GET /api/v0/volumes?type=${type}`);
+    expect({ status, error: body.error }).toEqual({ status: 400, error: 'bad_request' });
+  });
+
   test('a host lists disk on several machines at once', async () => {
     const service = simulatedService();
     const [first, second] = Object.keys(service.simulator.world().tables.machines).map(Number);

@@ -1,7 +1,7 @@
 import { badRequest, Refusal } from '../calls/refusal.ts';
 import { integerField, numberField, requiredInteger, stringField } from '../calls/request-body.ts';
 import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
-import type { Json, JsonObject } from '../json.ts';
+import { type Json, type JsonObject, ownValue } from '../json.ts';
 import { readSearch } from '../market/search-query.ts';
 import type { Volume, VolumeKind, VolumeListing } from '../world/account-rows.ts';
 import { volumeMicros } from '../world/ledger.ts';
@@ -47,7 +47,7 @@ const KINDS: Readonly<Record<string, readonly VolumeKind[]>> = {
 
 function list(ctx: RouteContext): Reply {
   const type = ctx.query.get('type') ?? 'all_volume';
-  const kinds = KINDS[type];
+  const kinds = ownValue(KINDS, type);
   if (!kinds) throw badRequest('type must be all_volume, local_volume or network_volume.');
   const own = Object.values(ctx.world.tables.volumes).filter(
     (volume) => volume.userId === callerOf(ctx).user.id && kinds.includes(volume.kind),

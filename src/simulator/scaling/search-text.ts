@@ -1,5 +1,5 @@
 import { Refusal } from '../calls/refusal.ts';
-import type { Json, JsonObject } from '../json.ts';
+import { type Json, type JsonObject, ownValue } from '../json.ts';
 
 /*
  * The text grammar of offer search, as `search_params` carries it: `gpu_ram>=23 num_gpus=1 verified=True`.
@@ -60,10 +60,10 @@ const FACTORS: Readonly<Record<string, number>> = {
 export function parseSearchText(text: string): JsonObject {
   const filters: Record<string, Record<string, Json>> = {};
   for (const { field, word, value } of terms(text.trim())) {
-    const operator = OPERATORS[word] ?? 'eq';
-    const column = RENAMED[field] ?? field;
+    const operator = ownValue(OPERATORS, word) ?? 'eq';
+    const column = ownValue(RENAMED, field) ?? field;
     if (value === 'any' || value === '?' || value === '*') delete filters[column];
-    else filters[column] = { ...filters[column], [operator]: readOperand(field, operator, value) };
+    else filters[column] = { ...ownValue(filters, column), [operator]: readOperand(field, operator, value) };
   }
   return filters;
 }
@@ -91,9 +91,9 @@ function readOperand(field: string, operator: string, value: string): Json {
 /** `_` in a value means a space. */
 function readValue(field: string, quoted: string): Json {
   const value = quoted.replace(/^["']|["']$/g, '');
-  const literal = LITERALS[value];
+  const literal = ownValue(LITERALS, value);
   if (literal !== undefined) return literal;
   const number = Number(value);
-  if (value !== '' && Number.isFinite(number)) return number * (FACTORS[field] ?? 1);
+  if (value !== '' && Number.isFinite(number)) return number * (ownValue(FACTORS, field) ?? 1);
   return value.replaceAll('_', ' ');
 }

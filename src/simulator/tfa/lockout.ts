@@ -15,7 +15,8 @@ export function isLocked(method: TfaMethod, now: number): boolean {
 export function failureCounts(method: TfaMethod, now: number): FailureCounts {
   if (method.lockedUntil === null) return { fail_count: method.failCount, locked_until: null };
   if (!isLocked(method, now)) return { fail_count: 0, locked_until: null };
-  return { fail_count: method.failCount, locked_until: epochSeconds(method.lockedUntil) };
+  // Rounded up: who waits until then finds the method open.
+  return { fail_count: method.failCount, locked_until: Math.ceil(method.lockedUntil / 1000) };
 }
 
 /**

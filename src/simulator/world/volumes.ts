@@ -1,5 +1,5 @@
 import { Refusal } from '../calls/refusal.ts';
-import type { JsonObject } from '../json.ts';
+import { type JsonObject, ownValue } from '../json.ts';
 import { compareColumns, comparison } from '../market/search.ts';
 import type { SearchQuery } from '../market/search-query.ts';
 import type { Volume, VolumeKind, VolumeListing } from './account-rows.ts';
@@ -75,7 +75,7 @@ function listingRow(world: World, listing: VolumeListing, board: Offer | undefin
 
 function passes(row: Row, query: SearchQuery): boolean {
   return query.conditions.every(({ column, operator, operand }) => {
-    const value = row[column];
+    const value = ownValue(row, column);
     return value === undefined || comparison(operator, operand)(value);
   });
 }
@@ -83,7 +83,7 @@ function passes(row: Row, query: SearchQuery): boolean {
 function sorted(rows: readonly Row[], query: SearchQuery): readonly Row[] {
   return rows.toSorted((left, right) => {
     for (const { column, descending } of query.order) {
-      const difference = compareColumns(left[column] ?? null, right[column] ?? null);
+      const difference = compareColumns(ownValue(left, column) ?? null, ownValue(right, column) ?? null);
       if (difference !== 0) return descending ? -difference : difference;
     }
     return Number(left.id) - Number(right.id);

@@ -1,6 +1,6 @@
 import { badRequest } from '../calls/refusal.ts';
 import { isObject, textOf } from '../calls/request-body.ts';
-import type { Json, JsonObject } from '../json.ts';
+import { type Json, type JsonObject, ownValue } from '../json.ts';
 import { emptyTables, type TableName, type World } from './world.ts';
 
 /*
@@ -94,7 +94,7 @@ function readSettings(current: World['settings'], given: Json | undefined): Worl
 function mergeShape(path: string, current: JsonObject, given: JsonObject): JsonObject {
   const merged: Record<string, Json> = { ...current };
   for (const [name, value] of Object.entries(given)) {
-    const old = current[name];
+    const old = ownValue(current, name);
     const at = `${path}.${name}`;
     if (old === undefined) throw badRequest(`${at}: there is no such setting.`);
     merged[name] = isObject(old) && isObject(value) ? mergeShape(at, old, value) : ofSameType(at, old, value);
