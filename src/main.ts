@@ -50,7 +50,8 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
   const connection = await loadKubeConnection({ kubeconfig, context, environment, clock: systemClock });
   const doors = openDoors(config, connection);
   const registry = createMetricRegistry();
-  const operator = buildOperator({ config, connection, doors, registry, log });
+  const podUid = environment['POD_UID'];
+  const operator = buildOperator({ config, connection, doors, registry, log, podUid });
   const pages = await servePageSet({ config, operator, registry, clock: systemClock });
   log.info('operator started', {
     kubernetes: connection.origin,
@@ -81,10 +82,13 @@ interface Parts {
   readonly doors: Doors;
   readonly registry: MetricRegistry;
   readonly log: Logger;
+  /** From the downward API: names of pods are cut in host names, and then not unique. */
+  readonly podUid: string | undefined;
 }
 
-function buildOperator({ config, connection, doors, registry, log }: Parts): Operator {
+function buildOperator({ config, connection, doors, registry, log, podUid }: Parts): Operator {
   const clock = systemClock;
+  const pod = podUid ? `${hostname()}_${podUid}` : undefined;
   const marketplace = countedTransport(doors.marketplace, clock, registry);
   const env: Env = { clock, random: systemRandom, kube: doors.kube, marketplace, log };
   const operator = createOperator({
@@ -92,7 +96,8 @@ function buildOperator({ config, connection, doors, registry, log }: Parts): Ope
     env,
     kubeOrigin: connection.origin,
     credentials: connection.credentials,
-    processName: `${hostname()}_${systemRandom.uuid()}`,
+    processName: `${pod ?? hostname()}_${systemRandom.uuid().slice(0, 8)}`,
+    pod,
     metrics: createRuntimeMetrics(registry),
     rentalMetrics: createRentalMetrics(registry),
     prober: createMachineProber(config.addressMap),

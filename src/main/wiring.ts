@@ -29,6 +29,8 @@ export interface OperatorOptions {
   readonly credentials: Credentials;
   /** Unique per process, e.g. the pod's name and a random part. */
   readonly processName: string;
+  /** What names of processes of this very pod begin with, and no others; absent outside a pod. */
+  readonly pod?: string | undefined;
   readonly metrics: RuntimeMetrics;
   readonly rentalMetrics: RentalMetrics;
   /** Asks machines whether they serve. */
@@ -145,12 +147,14 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
 }
 
 function electionOf(options: OperatorOptions, client: KubeClient): LeaderElection | undefined {
-  const { config, env, metrics, processName } = options;
+  const { config, env, metrics, processName, pod } = options;
   if (!config.leaderElect) return undefined;
   return createLeaderElection({
     client,
     lease: { namespace: config.namespace, name: LEASE_NAME },
     identity: processName,
+    // A container is started again only after its former process has ended.
+    hasEnded: (holder) => pod !== undefined && holder.startsWith(`${pod}_`),
     leaseDurationMs: config.leaderElectLeaseDuration,
     renewDeadlineMs: config.leaderElectRenewDeadline,
     retryPeriodMs: config.leaderElectRetryPeriod,

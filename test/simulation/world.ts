@@ -56,6 +56,7 @@ export interface WorldOptions {
 /** One operator process and its machine. */
 export interface Process {
   readonly machine: Machine;
+  readonly pod: string;
   readonly operator: Operator;
   readonly registry: MetricRegistry;
 }
@@ -111,8 +112,8 @@ export class SimulatedWorld {
     this.trace.add(this.scheduler.now, text);
   }
 
-  /** Starts one more operator process. */
-  startProcess(): Process {
+  /** Starts an operator process, in a pod of its own or in one where the former has ended. */
+  startProcess(pod = `pod-${this.#started + 1}`): Process {
     this.#started += 1;
     const machine = new Machine(`operator-${this.#started}`, this.scheduler);
     const log = this.#options.log?.(machine) ?? silentLogger;
@@ -129,13 +130,14 @@ export class SimulatedWorld {
       },
       kubeOrigin: 'https://memory',
       credentials: noCredentials,
-      processName: machine.name,
+      processName: `${pod}_${machine.name}`,
+      pod,
       metrics: createRuntimeMetrics(registry),
       rentalMetrics: createRentalMetrics(registry),
       prober: async () => undefined,
       ...(this.#options.workers && { workerTransport: this.#options.workers }),
     });
-    const process: Process = { machine, operator, registry };
+    const process: Process = { machine, pod, operator, registry };
     this.processes.push(process);
     this.tell(`${machine.name} starts`);
     void operator.manager.run().then(
@@ -159,11 +161,11 @@ export class SimulatedWorld {
     this.#replace(process.machine);
   }
 
-  /** Kubernetes restarts what ended. */
+  /** Kubernetes restarts what ended, in the same pod. */
   #replace(machine: Machine): void {
     const index = this.processes.findIndex((process) => process.machine === machine);
-    if (index >= 0) this.processes.splice(index, 1);
-    this.scheduler.after(1000 + this.random.next() * 4000, () => this.startProcess());
+    const [ended] = index >= 0 ? this.processes.splice(index, 1) : [];
+    this.scheduler.after(1000 + this.random.next() * 4000, () => this.startProcess(ended?.pod));
   }
 
   #connect(side: Side, machine: Machine) {

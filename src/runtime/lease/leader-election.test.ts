@@ -75,6 +75,24 @@ test('another takes it only when it has not changed for its duration, on its own
   await two.election.release();
 });
 
+test('a process whose predecessor held the lease leads at once, and nobody else does', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const network = { down: false };
+  const former = candidate(api, clock, { identity: 'pod_1', network });
+  await former.acquire();
+  network.down = true;
+  const hasEnded = (holder: string): boolean => holder.startsWith('pod_');
+  const other = candidate(api, clock, { identity: 'other_1', hasEnded: () => false });
+  void other.acquire();
+  const next = candidate(api, clock, { identity: 'pod_2', hasEnded });
+  void next.acquire();
+  await clock.advance(0);
+  expect([next.leads(), other.leads()]).toEqual([true, false]);
+  expect(api.lease()?.spec).toMatchObject({ holderIdentity: 'pod_2', leaseTransitions: 1 });
+  await next.election.release();
+});
+
 test('as long as the holder renews nobody else leads', async () => {
   const clock = createVirtualClock();
   const api = createLeaseApi();

@@ -38,6 +38,8 @@ export interface LeaderElectionOptions {
   readonly lease: { readonly namespace: string; readonly name: string };
   /** Unique per process, e.g. pod name and a random part. */
   readonly identity: string;
+  /** Whether that holder has ended for certain, so that nobody need wait for its lease to run out. */
+  readonly hasEnded?: ((holder: string) => boolean) | undefined;
   /** Default 15 s. */
   readonly leaseDurationMs?: number | undefined;
   /** How long renewing may fail before the lead is given up. Default 10 s; less than the lease's duration. */

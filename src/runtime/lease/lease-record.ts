@@ -34,6 +34,7 @@ export interface LeaseRecordOptions {
   readonly client: KubeClient;
   readonly lease: { readonly namespace: string; readonly name: string };
   readonly identity: string;
+  readonly hasEnded?: ((holder: string) => boolean) | undefined;
   readonly durationMs: number;
   readonly clock: Clock;
 }
@@ -72,7 +73,8 @@ export class LeaseRecord {
   /** For how long another holds the lease at least, going by what was seen of it; 0 where it may be taken. */
   heldForMs(): number {
     const holder = this.holder();
-    if (holder === undefined || holder === this.#options.identity) return 0;
+    const { identity, hasEnded } = this.#options;
+    if (holder === undefined || holder === identity || hasEnded?.(holder)) return 0;
     const durationMs = (this.#lease?.spec?.leaseDurationSeconds ?? 0) * 1000;
     return Math.max(0, this.#unchangedSince + durationMs - this.#options.clock.monotonic());
   }
