@@ -16,6 +16,8 @@ export interface LeaseApi {
 /** What lies between a candidate and the API server. */
 export interface LeaseNetwork {
   down: boolean;
+  /** The next write is carried out, but nobody ever hears of it. */
+  hangsOnce?: boolean;
   /** A watch tells each change. Absent: watching fails. A `deaf` one stays open and tells nothing. */
   watch?: 'tells' | 'deaf';
 }
@@ -81,7 +83,10 @@ export function createLeaseApi(): LeaseApi {
         if (!stored) throw failure('notFound', 404);
         if (stored.metadata.resourceVersion !== object.metadata.resourceVersion)
           throw failure('conflict', 409);
-        return store(object);
+        const next = store(object);
+        if (!network.hangsOnce) return next;
+        network.hangsOnce = false;
+        return new Promise(() => {});
       },
       async stream() {
         reach();

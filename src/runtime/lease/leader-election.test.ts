@@ -183,6 +183,22 @@ test('an outage shorter than the deadline costs nothing', async () => {
   await one.election.release();
 });
 
+test('a renewal that is never answered is tried again in time, also where it was carried out', async () => {
+  const clock = createVirtualClock();
+  const network: LeaseNetwork = { down: false };
+  const api = createLeaseApi();
+  const one = candidate(api, clock, { network });
+  await one.acquire();
+  network.hangsOnce = true;
+  await clock.advance(6_900);
+  const writes = api.writes();
+  expect(one.election.leaseRemainingMs()).toBe(8_100);
+  await clock.advance(100);
+  expect(api.writes()).toBe(writes + 1);
+  expect(one.election.leaseRemainingMs()).toBe(15_000);
+  await one.election.release();
+});
+
 test('scenario 55: a machine that was frozen knows at once that its lease may be gone', async () => {
   const clock = createVirtualClock();
   const one = candidate(createLeaseApi(), clock);

@@ -65,6 +65,8 @@ class LeaseElection implements LeaderElection {
   readonly #record: LeaseRecord;
   readonly #renewDeadlineMs: number;
   readonly #retryPeriodMs: number;
+  /** One request that hangs leaves time for another. */
+  readonly #answerLimitMs: number;
   readonly #ended = new AbortController();
   #leading = false;
   /** When the request that made us leader, or kept us so, was about to be sent. */
@@ -83,6 +85,7 @@ class LeaseElection implements LeaderElection {
     this.#record = new LeaseRecord({ ...options, durationMs: leaseDurationMs });
     this.#renewDeadlineMs = renewDeadlineMs;
     this.#retryPeriodMs = retryPeriodMs;
+    this.#answerLimitMs = renewDeadlineMs / 2;
   }
 
   get lost(): AbortSignal {
@@ -104,7 +107,7 @@ class LeaseElection implements LeaderElection {
 
   async acquire(signal: AbortSignal = new AbortController().signal): Promise<void> {
     signal.throwIfAborted();
-    if (!(await this.#attempt(this.#renewDeadlineMs))) await this.#stand(signal);
+    if (!(await this.#attempt(this.#answerLimitMs))) await this.#stand(signal);
     this.#options.log.info('Became leader', { identity: this.#options.identity });
     this.#setLeading(true);
     this.#renewing = this.#keepRenewing();
@@ -122,7 +125,7 @@ class LeaseElection implements LeaderElection {
         either.release();
         signal.throwIfAborted();
         freed = new AbortController();
-      } while (!(await this.#attempt(this.#renewDeadlineMs)));
+      } while (!(await this.#attempt(this.#answerLimitMs)));
     } finally {
       candidacy.abort();
     }
@@ -153,11 +156,14 @@ class LeaseElection implements LeaderElection {
 
   async #keepRenewing(): Promise<void> {
     const { clock, log } = this.#options;
+    let askedAt = clock.monotonic();
     while (!this.#ended.signal.aborted) {
-      await sleep(clock, this.#retryPeriodMs, this.#ended.signal).catch(() => {});
+      const waitMs = Math.max(0, askedAt + this.#retryPeriodMs - clock.monotonic());
+      await sleep(clock, waitMs, this.#ended.signal).catch(() => {});
       if (this.#ended.signal.aborted) return;
+      askedAt = clock.monotonic();
       const leftMs = this.#renewDeadlineMs - (this.#renewedAt ? longestSince(clock, this.#renewedAt) : 0);
-      if (leftMs > 0 && (await this.#attempt(leftMs))) continue;
+      if (leftMs > 0 && (await this.#attempt(Math.min(leftMs, this.#answerLimitMs)))) continue;
       if (leftMs > 0 && this.#record.holder() === this.#options.identity) continue;
       log.error('Lost the lease', { holder: this.#record.holder() });
       this.#end(new Error('The lease was lost'));
