@@ -49,6 +49,11 @@ export class Figures {
     this.#hash.update(traceHash);
   }
 
+  /** Promises that something else than a schedule broke. */
+  violated(count: number): void {
+    this.#violations += count;
+  }
+
   get minutes(): number {
     return (performance.now() - this.#startedAt) / 60_000;
   }

@@ -1,6 +1,6 @@
 /**
- * `make simulate`: the production operator under seeded faults. From the environment: MODE (swarm, systematic,
- * sequences), SEEDS (how many), FIRST_SEED, SEED (replays one), MINUTES (ends then), PAIRS (0: singles only).
+ * `make simulate`: the production operator under seeded faults, after the stories that are written for one step
+ * each (not where one seed is replayed). From the environment: MODE (swarm, systematic, sequences), SEEDS (how many), FIRST_SEED, SEED (replays one), MINUTES (ends then), PAIRS (0: singles only).
  * The last line on stdout is one JSON object; exit 1 on a violation, 2 where a setting means nothing.
  */
 import { Figures } from './figures.ts';
@@ -8,6 +8,8 @@ import { type Mode, runSchedule } from './schedule.ts';
 import { runSequences } from './sequences.ts';
 import { readSettings, type SearchMode, type Settings, SettingsError } from './settings.ts';
 import { shrink } from './shrink.ts';
+import { play } from './stories/play.ts';
+import { STORIES } from './stories/stories.ts';
 import { type Planned, replayPlan, runSystematic } from './systematic.ts';
 
 const MODES: readonly Mode[] = ['sweeperOff', 'all'];
@@ -28,6 +30,21 @@ interface Run {
 type Search = (run: Run) => Promise<void>;
 
 const SEARCHES: Readonly<Record<SearchMode, Search>> = { swarm, systematic, sequences };
+
+/** Each story was seen to break a promise without the step that it is written for. */
+async function playStories(figures: Figures, goOn: () => boolean): Promise<void> {
+  say(`${STORIES.length} stories`);
+  for (const story of STORIES) {
+    if (!goOn()) return;
+    const played = await play(story, { keepTrace: true });
+    const problems = [
+      ...played.violations.map(({ invariant, text }) => `${invariant} ${text}`),
+      ...played.unstruck.map((call) => `the call that it strikes never came: ${call}`),
+    ];
+    figures.violated(problems.length);
+    if (problems.length > 0) tellStory(`Story "${story.name}": ${problems.join('; ')}`, played.trace);
+  }
+}
 
 async function swarm({ settings: { firstSeed, seeds }, figures, goOn }: Run): Promise<void> {
   say(`Seeds from ${firstSeed}, each with and without the sweeper`);
@@ -119,7 +136,9 @@ function untilStopped(figures: Figures, minutes: number): () => boolean {
 async function main(): Promise<void> {
   const settings = readSettings(process.env);
   const figures = new Figures();
-  await SEARCHES[settings.mode]({ settings, figures, goOn: untilStopped(figures, settings.minutes) });
+  const goOn = untilStopped(figures, settings.minutes);
+  if (!settings.isReplay) await playStories(figures, goOn);
+  await SEARCHES[settings.mode]({ settings, figures, goOn });
   process.stdout.write(`${JSON.stringify(figures.summary())}\n`);
   process.exitCode = figures.violations > 0 ? 1 : 0;
 }

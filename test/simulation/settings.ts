@@ -7,6 +7,8 @@ export type SearchMode = (typeof SEARCH_MODES)[number];
 export interface Settings {
   readonly mode: SearchMode;
   readonly firstSeed: number;
+  /** One seed alone is run again. */
+  readonly isReplay: boolean;
   /** How many seeds. */
   readonly seeds: number;
   /** No schedule begins later. */
@@ -51,6 +53,7 @@ export function readSettings(environment: Environment): Settings {
   const many = minutes === undefined ? USUAL_SEEDS : LARGEST_SEED;
   return {
     mode,
+    isReplay: only !== undefined,
     firstSeed: only ?? first ?? randomInt(LARGEST_SEED),
     seeds: only === undefined ? (seeds ?? many) : 1,
     minutes: minutes ?? Number.POSITIVE_INFINITY,

@@ -99,12 +99,28 @@ export class Users {
     this.#editSpec(name, `powerState ${powerState}`, { powerState });
   }
 
+  setPaused(name: string, paused: boolean): void {
+    this.#editSpec(name, `paused ${paused}`, { paused });
+  }
+
   setBrake(name: string, maxPerHour: number): void {
     this.#editSpec(name, `maxPerHour ${maxPerHour}`, { replacement: { maxPerHour } });
   }
 
   setImage(name: string, image: string): void {
     this.#editSpec(name, `image ${image}`, { image });
+  }
+
+  /** How often the list of the account is read. */
+  setPollInterval(pollInterval: string): void {
+    const kind = this.#world.kube.kind('marketplaceaccounts');
+    this.#try(`a user sets pollInterval ${pollInterval}`, () =>
+      this.#world.kube.writes.update(
+        { kind, namespace: NAMESPACE, name: 'default' },
+        (current) => ({ ...current, spec: { ...objectAt(current, 'spec'), pollInterval } }),
+        undefined,
+      ),
+    );
   }
 
   /** Removes our finalizer by force. */

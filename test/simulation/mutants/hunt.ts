@@ -4,6 +4,9 @@
  * Arguments: seconds, and as JSON what is tried first.
  */
 import { runSchedule } from '../schedule.ts';
+import { play } from '../stories/play.ts';
+import { STORIES } from '../stories/stories.ts';
+import type { Story } from '../stories/story.ts';
 import { replayPlan, runSystematic } from '../systematic.ts';
 import { type Finding, finding, type Kill } from './kill.ts';
 
@@ -24,10 +27,29 @@ const isTimeUp = (): boolean => used() > limit;
 type Found = Omit<Kill, 'seconds'>;
 
 async function again(found: Finding): Promise<Found | undefined> {
-  if (found.type === 'schedule') return bySeed(found.seed, found.mode);
-  if (found.type !== 'plan') return undefined;
-  const { violations } = await replayPlan(found);
-  return violations[0] && { finding: found, broken: violations[0].invariant };
+  switch (found.type) {
+    case 'story':
+      return byStory(STORIES.find(({ name }) => name === found.name));
+    case 'schedule':
+      return bySeed(found.seed, found.mode);
+    case 'plan': {
+      const { violations } = await replayPlan(found);
+      return violations[0] && { finding: found, broken: violations[0].invariant };
+    }
+    case 'noEnd':
+      return undefined;
+  }
+}
+
+async function byStory(story: Story | undefined): Promise<Found | undefined> {
+  if (!story) return undefined;
+  const told: Finding = { type: 'story', name: story.name };
+  try {
+    const { violations } = await play(story);
+    return violations[0] && { finding: told, broken: violations[0].invariant };
+  } catch (error) {
+    return { finding: told, broken: textOf(error) };
+  }
 }
 
 async function bySeed(seed: number, mode: 'all' | 'sweeperOff'): Promise<Found | undefined> {
@@ -66,7 +88,17 @@ async function byPlans(): Promise<Found | undefined> {
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+async function byStories(): Promise<Found | undefined> {
+  for (const story of STORIES) {
+    const found = await byStory(story);
+    if (found || isTimeUp()) return found;
+  }
+  return undefined;
+}
+
 async function hunt(): Promise<Found | undefined> {
+  const told = await byStories();
+  if (told) return told;
   for (let seed = 1; !isTimeUp(); seed += 1) {
     for (const mode of ['sweeperOff', 'all'] as const) {
       const found = await bySeed(seed, mode);

@@ -1,44 +1,76 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { type Kill, kill } from './kill.ts';
+import { type Evidence, type FailingTest, type Kill, kill } from './kill.ts';
 import type { Mutant } from './mutant.ts';
 import type { Workspace } from './workspace.ts';
+
+/** Where to look: `either` ends with the first that is found, and tries what killed it before first. */
+export type Look = 'either' | 'simulation' | 'tables';
 
 export interface JudgeOptions {
   readonly workspace: Workspace;
   /** Processor time that the simulation may take for one mutant. */
   readonly seconds: number;
-  /** What killed it before; tried first. */
-  readonly known: Kill | undefined;
+  /** What is known against it. */
+  readonly known: Evidence;
+  readonly look: Look;
 }
 
-/** What kills the mutant: what killed it before, else the simulation, else the unit tables; absent where it survives. */
-export async function judge(mutant: Mutant, options: JudgeOptions): Promise<Kill | undefined> {
-  const { workspace, known } = options;
+/** What kills the mutant, as far as was looked; empty where it survives. */
+export async function judge(mutant: Mutant, options: JudgeOptions): Promise<Evidence> {
+  switch (options.look) {
+    case 'simulation':
+      return withSimulation(await whileBroken(mutant, options, () => bySimulation(options)));
+    case 'tables':
+      return withTest(await byTables(mutant, options));
+    case 'either':
+      return byEither(mutant, options);
+  }
+}
+
+const withSimulation = (simulation: Kill | undefined): Evidence => (simulation ? { simulation } : {});
+const withTest = (test: FailingTest | undefined): Evidence => (test ? { test } : {});
+
+async function byEither(mutant: Mutant, options: JudgeOptions): Promise<Evidence> {
+  const { simulation, test } = options.known;
+  if (!simulation && test && (await whileBroken(mutant, options, () => stillFails(test, options))))
+    return { test };
+  const found = await whileBroken(mutant, options, () => bySimulation(options));
+  return found ? withSimulation(found) : withTest(await byTables(mutant, options));
+}
+
+async function whileBroken<T>(
+  mutant: Mutant,
+  { workspace }: JudgeOptions,
+  look: () => Promise<T>,
+): Promise<T> {
   const takeOut = workspace.apply(mutant);
   try {
-    if (known?.finding.type === 'test') {
-      const { file, name } = known.finding;
-      const failing = await failingTests(workspace, [file]);
-      if (failing.tests.some((test) => test.name === name)) return known;
-    }
-    const simulated = await bySimulation(options);
-    if (simulated) return sameFinding(simulated, known) ? known : simulated;
-    const failing = await failingTests(workspace, [homeOf(mutant.file), 'src/controllers/gpu-instance']);
-    takeOut();
-    return await provenByTest(workspace, failing);
+    return await look();
   } finally {
     takeOut();
   }
+}
+
+async function stillFails({ file, name }: FailingTest, { workspace }: JudgeOptions): Promise<boolean> {
+  const failing = await failingTests(workspace, [file]);
+  return failing.some((test) => test.name === name);
 }
 
 /** The layer, or the controller, that a file belongs to: its tests lie beside it or above it. */
 const homeOf = (file: string): string =>
   join('src', ...file.split('/').slice(0, file.startsWith('controllers/') ? 2 : 1));
 
-const sameFinding = (found: Kill, known: Kill | undefined): boolean =>
-  JSON.stringify(found.finding) === JSON.stringify(known?.finding);
+async function byTables(mutant: Mutant, options: JudgeOptions): Promise<FailingTest | undefined> {
+  const { workspace, known } = options;
+  const paths = [homeOf(mutant.file), 'src/controllers/gpu-instance'];
+  const first = known.test ? [known.test.file] : paths;
+  const failing = await whileBroken(mutant, options, () => failingTests(workspace, first));
+  const proven = await provenByTest(workspace, failing);
+  if (proven || !known.test) return proven;
+  return provenByTest(workspace, await whileBroken(mutant, options, () => failingTests(workspace, paths)));
+}
 
 interface Ended {
   readonly code: number | null;
@@ -61,22 +93,22 @@ function run(folder: string, args: readonly string[], limitSeconds = 600): Promi
 const SECONDS_WITHOUT_END = 10;
 
 async function bySimulation({ workspace, known, ...options }: JudgeOptions): Promise<Kill | undefined> {
-  const isEndless = known?.finding.type === 'noEnd';
+  const before = known.simulation;
+  const isEndless = before?.finding.type === 'noEnd';
   const seconds = isEndless ? Math.min(SECONDS_WITHOUT_END, options.seconds) : options.seconds;
-  const first = known ? [JSON.stringify(known.finding)] : [];
+  const first = before ? [JSON.stringify(before.finding)] : [];
   const args = ['test/simulation/mutants/hunt.ts', String(seconds), ...first];
   const ended = await run(workspace.folder, args, Math.ceil(1.5 * seconds) + 20);
   const last = ended.stdout.trim().split('\n').at(-1) ?? '';
   if (ended.code === null) return { finding: { type: 'noEnd' }, broken: 'it never ends', seconds };
   if (ended.code !== 0)
     throw new Error(`the search ended with ${ended.code}; run it by hand: node ${args.join(' ')}`);
-  return kill.nullable().parse(JSON.parse(last)) ?? undefined;
+  const found = kill.nullable().parse(JSON.parse(last)) ?? undefined;
+  return found && sameFinding(found, before) ? before : found;
 }
 
-interface Failing {
-  readonly tests: readonly { readonly file: string; readonly name: string }[];
-  readonly seconds: number;
-}
+const sameFinding = (found: Kill, known: Kill | undefined): boolean =>
+  JSON.stringify(found.finding) === JSON.stringify(known?.finding);
 
 interface TestReport {
   readonly testResults: readonly {
@@ -85,25 +117,28 @@ interface TestReport {
   }[];
 }
 
-async function failingTests({ folder }: Workspace, paths: readonly string[]): Promise<Failing> {
-  const startedAt = performance.now();
+async function failingTests(
+  { folder }: Workspace,
+  paths: readonly string[],
+): Promise<readonly FailingTest[]> {
   const written = join(folder, 'unit-report.json');
   const options = ['--project', 'unit', '--no-isolate', '--reporter', 'json', '--outputFile', written];
   await run(folder, ['node_modules/vitest/vitest.mjs', 'run', ...options, ...paths]);
   const report: TestReport = JSON.parse(readFileSync(written, 'utf8'));
-  const tests = report.testResults.flatMap(({ name: path, assertionResults }) =>
+  return report.testResults.flatMap(({ name: path, assertionResults }) =>
     assertionResults
       .filter(({ status }) => status === 'failed')
       .map(({ fullName }) => ({ file: relative(folder, path), name: fullName.trim() })),
   );
-  return { tests, seconds: Math.round((performance.now() - startedAt) / 100) / 10 };
 }
 
 /** Of tests that fail with the mutant, the first that passes without it. */
-async function provenByTest(workspace: Workspace, failing: Failing): Promise<Kill | undefined> {
-  if (failing.tests.length === 0) return undefined;
-  const sound = await failingTests(workspace, [...new Set(failing.tests.map(({ file }) => file))]);
-  const alwaysFails = new Set(sound.tests.map(({ name }) => name));
-  const found = failing.tests.find(({ name }) => !alwaysFails.has(name));
-  return found && { finding: { type: 'test', ...found }, broken: '', seconds: failing.seconds };
+async function provenByTest(
+  workspace: Workspace,
+  failing: readonly FailingTest[],
+): Promise<FailingTest | undefined> {
+  if (failing.length === 0) return undefined;
+  const sound = await failingTests(workspace, [...new Set(failing.map(({ file }) => file))]);
+  const alwaysFails = new Set(sound.map(({ name }) => name));
+  return failing.find(({ name }) => !alwaysFails.has(name));
 }

@@ -13,20 +13,20 @@ const strike = z.enum([
   'stale',
 ]);
 
-/** What showed that a mutant is broken: enough to show it again. */
+/** What in the simulation showed that a mutant is broken: enough to show it again. */
 export const finding = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('story'), name: z.string() }),
   z.strictObject({ type: z.literal('schedule'), seed: z.int(), mode }),
   z.strictObject({
     type: z.literal('plan'),
     life: z.string(),
     strikes: z.array(z.tuple([z.int(), strike])),
   }),
-  z.strictObject({ type: z.literal('test'), file: z.string(), name: z.string() }),
   z.strictObject({ type: z.literal('noEnd') }),
 ]);
 export type Finding = z.infer<typeof finding>;
 
-/** The first thing that a search found against a mutant. */
+/** The first thing that a search of the simulation found against a mutant. */
 export const kill = z.strictObject({
   finding,
   /** The promise that broke, or what was thrown. */
@@ -36,17 +36,25 @@ export const kill = z.strictObject({
 });
 export type Kill = z.infer<typeof kill>;
 
+/** A unit test that fails with the mutant and passes without it. */
+export const failingTest = z.strictObject({ file: z.string(), name: z.string() });
+export type FailingTest = z.infer<typeof failingTest>;
+
+/** All that is known against one mutant; it is killed where there is any. */
+export const evidence = z.strictObject({ simulation: kill.optional(), test: failingTest.optional() });
+export type Evidence = z.infer<typeof evidence>;
+
 /** A finding in words. */
 export function nameOf(found: Finding): string {
   switch (found.type) {
+    case 'story':
+      return `story: ${found.name}`;
     case 'schedule':
       return `seed ${found.seed}, ${found.mode === 'all' ? 'everything on' : 'sweeper off'}`;
     case 'plan':
       return found.strikes.length === 0
         ? `the unfaulted ${found.life} life`
         : `${found.strikes.map(([index, what]) => `${what} at effect ${index}`).join(' and ')} of the ${found.life} life`;
-    case 'test':
-      return `\`${found.file}\`: ${found.name}`;
     case 'noEnd':
       return 'a run without end';
   }

@@ -1,16 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type Kill, kill } from './kill.ts';
+import { type Evidence, evidence } from './kill.ts';
 
 const FILE = join(import.meta.dirname, 'kills.json');
-const kills = z.record(z.string(), kill);
+const kills = z.record(z.string(), evidence);
 
 /** What has killed each mutant, by the mutant's name: tried first, since the same seed finds the same. */
-export function readKnownKills(): ReadonlyMap<string, Kill> {
+export function readKnownKills(): ReadonlyMap<string, Evidence> {
   return new Map(Object.entries(kills.parse(JSON.parse(readFileSync(FILE, 'utf8')))));
 }
 
-export function writeKnownKills(known: ReadonlyMap<string, Kill>): void {
+export function writeKnownKills(known: ReadonlyMap<string, Evidence>): void {
   writeFileSync(FILE, `${JSON.stringify(Object.fromEntries(known), undefined, 2)}\n`);
 }

@@ -1,15 +1,16 @@
 /**
- * Runs mutants against the simulation, and those it does not find against the unit tables. `--rotate 10` takes
- * ten, others each day (`--from 3` says where to begin); without it all are run. What killed a mutant before is tried
- * first, unless `--fresh`. All of them, or `--record`, write `kills.json` and `docs/mutants.md`. `--only name` takes
- * one. Exit 1 where one survives.
+ * Runs mutants against the simulation and the unit tables. `--rotate 10` takes ten, others each day (`--from 3` says
+ * where to begin); without it all are run. What killed a mutant before is tried first, unless `--fresh`; it is killed
+ * by whatever is found first. `--look simulation` and `--look tables` look in one of them alone. All of them, or
+ * `--record`, write `kills.json` and `docs/mutants.md`. `--only name` takes one, `--unseen` those that the
+ * simulation has not found, `--seconds` is the processor time of one search. Exit 1 where one survives.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { MUTANTS } from './catalogue.ts';
-import { judge } from './judge.ts';
-import { nameOf } from './kill.ts';
+import { judge, type Look } from './judge.ts';
+import { type Evidence, nameOf } from './kill.ts';
 import { readKnownKills, writeKnownKills } from './known-kills.ts';
 import type { Mutant } from './mutant.ts';
 import { reportOf } from './report.ts';
@@ -23,6 +24,8 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '90' },
     fresh: { type: 'boolean', default: false },
     record: { type: 'boolean', default: false },
+    look: { type: 'string', default: 'either' },
+    unseen: { type: 'boolean', default: false },
   },
 });
 const PAGE = join(import.meta.dirname, '..', '..', '..', 'docs', 'mutants.md');
@@ -33,8 +36,17 @@ function numberOf(option: 'rotate' | 'from' | 'seconds', otherwise: number): num
   throw new Error(`--${option} ${values[option]}: write a whole number`);
 }
 
-function chosen(): readonly Mutant[] {
+const LOOKS: readonly Look[] = ['either', 'simulation', 'tables'];
+
+function lookOf(text: string): Look {
+  const look = LOOKS.find((each) => each === text);
+  if (look) return look;
+  throw new Error(`--look ${text}: write one of ${LOOKS.join(', ')}`);
+}
+
+function chosen(known: ReadonlyMap<string, Evidence>): readonly Mutant[] {
   if (values.only !== undefined) return values.only.map(named);
+  if (values.unseen) return MUTANTS.filter(({ name }) => !known.get(name)?.simulation);
   if (values.rotate === undefined) return MUTANTS;
   const count = Math.min(numberOf('rotate', 10), MUTANTS.length);
   const from = numberOf('from', Math.floor(Date.now() / 86_400_000) * count) % MUTANTS.length;
@@ -50,21 +62,19 @@ function named(name: string): Mutant {
 }
 
 async function main(): Promise<void> {
-  const mutants = chosen();
-  const seconds = numberOf('seconds', 90);
   const kills = new Map(readKnownKills());
+  const mutants = chosen(kills);
+  const [seconds, look] = [numberOf('seconds', 90), lookOf(values.look)];
   const survivors: string[] = [];
   const workspace = new Workspace();
   const startedAt = performance.now();
   try {
     for (const mutant of mutants) {
-      const known = values.fresh ? undefined : kills.get(mutant.name);
-      const kill = await judge(mutant, { workspace, seconds, known });
-      kills.delete(mutant.name);
-      if (kill) kills.set(mutant.name, kill);
-      else survivors.push(mutant.name);
-      const how = kill ? `${nameOf(kill.finding)} ${kill.broken} in ${kill.seconds} s` : '';
-      process.stderr.write(`${kill ? 'killed  ' : 'SURVIVED'} ${mutant.name}: ${how}\n`);
+      const before = kills.get(mutant.name) ?? {};
+      const found = await judge(mutant, { workspace, seconds, look, known: values.fresh ? {} : before });
+      if (!found.simulation && !found.test) survivors.push(mutant.name);
+      kills.set(mutant.name, together(before, found, look));
+      process.stderr.write(`${inWords(mutant, found)}\n`);
       if (mutants.length === MUTANTS.length || values.record) save(kills);
     }
   } finally {
@@ -79,6 +89,19 @@ async function main(): Promise<void> {
   };
   process.stdout.write(`${JSON.stringify(summary)}\n`);
   process.exitCode = survivors.length > 0 ? 1 : 0;
+}
+
+/** What was looked for and not found any more is forgotten. */
+function together(before: Evidence, found: Evidence, look: Look): Evidence {
+  if (look !== 'either')
+    return { ...before, [look === 'tables' ? 'test' : 'simulation']: undefined, ...found };
+  return found.simulation || found.test ? { ...before, ...found } : {};
+}
+
+function inWords({ name }: Mutant, { simulation, test }: Evidence): string {
+  if (simulation)
+    return `killed   ${name}: ${nameOf(simulation.finding)}, ${simulation.broken} in ${simulation.seconds} s`;
+  return test ? `killed   ${name}: ${test.file}: ${test.name}` : `SURVIVED ${name}`;
 }
 
 /** In the order of the catalogue, so that a new run changes only what changed. */

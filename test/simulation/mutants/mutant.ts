@@ -8,4 +8,6 @@ export interface Mutant {
   /** Stands exactly once in the file. */
   readonly find: string;
   readonly replace: string;
+  /** Why the simulation cannot show it, in a sentence; absent where it can. */
+  readonly unseen?: string;
 }

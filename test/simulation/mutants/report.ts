@@ -1,33 +1,47 @@
-import { type Kill, nameOf } from './kill.ts';
+import { type Evidence, type Kill, nameOf } from './kill.ts';
 import type { Mutant } from './mutant.ts';
 
 /** The page of all mutants and what killed them. */
-export function reportOf(mutants: readonly Mutant[], kills: ReadonlyMap<string, Kill>): string {
-  const rows = mutants.map((mutant) => rowOf(mutant, kills.get(mutant.name)));
-  const found = mutants.flatMap(({ name }) => kills.get(name) ?? []);
-  const simulated = found.filter(({ finding }) => finding.type !== 'test');
+export function reportOf(mutants: readonly Mutant[], known: ReadonlyMap<string, Evidence>): string {
+  const rows = mutants.map((mutant) => rowOf(mutant, known.get(mutant.name) ?? {}));
+  const found = mutants.flatMap(({ name }) => known.get(name) ?? []);
+  const simulated = found.flatMap(({ simulation }) => simulation ?? []);
+  const killed = found.filter(({ simulation, test }) => simulation || test);
+  const byTables = found.filter(({ test }) => test);
   return `# Mutants
 
-Each mutant removes or weakens one safety step of the protocol in a copy of \`src\`. It is killed when the simulation
-breaks a promise (I1 to I14 of [reliability.md](reliability.md)), or, where a schedule of three objects cannot show
-the loss, when a test that passes without it fails.
+Each mutant removes or weakens one safety step of the protocol in a copy of \`src\`. The simulation has to turn red: a
+story, a seeded schedule or a plan of single faults breaks a promise (I1 to I14 of
+[reliability.md](reliability.md)). Beside it stands the unit test that fails with the mutant and passes without it.
 
 \`npx node test/simulation/mutants/main.ts\` runs them all and writes this page; \`--only <name>\` one, \`--rotate 10\` ten,
-others each day, \`--fresh\` searches anew instead of trying first what killed it before
-(\`test/simulation/mutants/kills.json\`). Seconds are those of the search, of processor time.
+others each day, \`--look simulation\` or \`--look tables\` looks in one of them alone, \`--fresh\` searches anew instead of
+trying first what killed it before (\`test/simulation/mutants/kills.json\`). Seconds are those of the search, of
+processor time, the start of the process included.
 
-Killed: ${found.length} of ${mutants.length}, ${simulated.length} by the simulation; median ${median(simulated)} s to the first kill, most ${most(simulated)} s.
+Killed: ${killed.length} of ${mutants.length}, ${simulated.length} by the simulation, ${byTables.length} by a unit test; median ${median(simulated)} s to the first kill in the simulation, most ${most(simulated)} s.
 
-| Mutant | What is lost | Broken | First found by | Seconds |
-|---|---|---|---|---|
+| Mutant | What is lost | Broken | First found in the simulation by | Seconds | Unit test that fails |
+|---|---|---|---|---|---|
 ${rows.join('\n')}
-`;
+${unseenOf(mutants, known)}`;
 }
 
-function rowOf({ name, loses }: Mutant, found: Kill | undefined): string {
-  if (!found) return `| ${name} | ${loses} | | **not killed** | |`;
-  const cells = [name, loses, found.broken, nameOf(found.finding), String(found.seconds)];
+function rowOf({ name, loses, unseen }: Mutant, { simulation, test }: Evidence): string {
+  const seen = simulation
+    ? [simulation.broken, nameOf(simulation.finding), String(simulation.seconds)]
+    : ['', unseen === undefined ? '**not found**' : 'not to be seen, see below', ''];
+  const failing = test ? `\`${test.file}\`: ${test.name}` : simulation ? '' : '**none**';
+  const cells = [name, loses, ...seen, failing];
   return `| ${cells.map((cell) => cell.replaceAll('|', '/').replaceAll('\n', ' ')).join(' | ')} |`;
+}
+
+/** Why the simulation cannot show some. */
+function unseenOf(mutants: readonly Mutant[], known: ReadonlyMap<string, Evidence>): string {
+  const lines = mutants.flatMap(({ name, unseen }) =>
+    unseen === undefined || known.get(name)?.simulation ? [] : [`- **${name}**: ${unseen}`],
+  );
+  return lines.length === 0 ? '' : `\n## What only a unit test can show\n\n${lines.join('\n')}\n`;
 }
 
 const secondsOf = (kills: readonly Kill[]): readonly number[] =>

@@ -279,8 +279,8 @@ const PLANTED: readonly (readonly [string, string, (bench: Bench) => Promise<voi
       registry
         .counter({ name: 'calls', help: 'Calls.', labelNames: ['key'] })
         .inc({ key: bench.world.market.apiKey });
-      const { operator, machine } = bench.world.startProcess();
-      bench.world.processes.splice(0, 1, { operator, machine, registry });
+      const process = bench.world.startProcess();
+      bench.world.processes.splice(0, 1, { ...process, registry });
       await bench.invariants.checkMetrics();
     },
   ],

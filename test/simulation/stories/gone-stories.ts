@@ -1,0 +1,128 @@
+import { answered, type Stage } from './stage.ts';
+import type { Story } from './story.ts';
+
+/** The id that the first contract of a market gets. */
+const FIRST_MACHINE = 20_000_001;
+const IMAGE = 'example/work:2';
+const NO_MACHINE = answered({ instances: null });
+const NO_MACHINES = answered({
+  instances: [],
+  instances_found: 0,
+  total_instances: 0,
+  next_token: null,
+  success: true,
+});
+
+/** The destroy of the first machine is answered and ignored; from then on `hide` says what is shown. */
+function ignoredDestroy(stage: Stage, hide: () => void): void {
+  stage.at(100, () => stage.cause({ name: 'delete-ignored', count: 1 }));
+  stage.strike({ call: 'destroy', meanwhile: hide });
+  stage.at(101, () => stage.users.setImage('a', IMAGE));
+}
+
+/** Whether a machine is gone. */
+export const GONE_STORIES: readonly Story[] = [
+  {
+    name: 'a destroy is answered and ignored, and one list and one read show nothing',
+    seconds: 500,
+    plot: (stage) =>
+      ignoredDestroy(stage, () => {
+        stage.strike({ call: 'list', fate: NO_MACHINES });
+        stage.cast({ call: 'read', seconds: 3, fate: NO_MACHINE });
+      }),
+  },
+  {
+    name: 'a destroy is answered and ignored, and for nine seconds lists and reads show nothing',
+    seconds: 500,
+    plot: (stage) => {
+      stage.at(90, () => stage.users.setPollInterval('5s'));
+      ignoredDestroy(stage, () => {
+        stage.cast({ call: 'list', seconds: 9, fate: NO_MACHINES });
+        stage.cast({ call: 'read', seconds: 9, fate: NO_MACHINE });
+      });
+    },
+  },
+  {
+    name: 'a destroy is answered and ignored, and for half a minute lists show nothing, though a read would',
+    seconds: 500,
+    plot: (stage) =>
+      ignoredDestroy(stage, () => stage.cast({ call: 'list', seconds: 35, fate: NO_MACHINES })),
+  },
+  {
+    name: 'a destroy is answered and ignored, for half a minute lists show nothing, and reads fail',
+    seconds: 500,
+    plot: (stage) =>
+      ignoredDestroy(stage, () => {
+        stage.cast({ call: 'list', seconds: 35, fate: NO_MACHINES });
+        stage.cast({ call: 'read', seconds: 40, fate: answered({ error: 'broken' }, 500) });
+      }),
+  },
+  {
+    name: 'for minutes the service takes the key for that of somebody who has no machine',
+    seconds: 600,
+    plot: (stage) =>
+      stage.at(100, () => {
+        stage.cast({ call: 'list', seconds: 200, fate: NO_MACHINES });
+        stage.cast({ call: 'read', seconds: 200, fate: NO_MACHINE });
+        stage.cast({ call: 'user', seconds: 200, fate: answered({ error: 'auth_error', msg: 'no' }, 401) });
+      }),
+  },
+  {
+    name: 'a new machine is in no list and no read for eighty seconds',
+    seconds: 400,
+    plot: (stage) => {
+      stage.strike({
+        call: 'rent',
+        meanwhile: () => {
+          stage.cast({ call: 'list', seconds: 80, fate: NO_MACHINES });
+          stage.cast({ call: 'read', seconds: 80, fate: NO_MACHINE });
+        },
+      });
+    },
+  },
+  {
+    name: 'no list shows a new machine until it is given up, and its destroy is answered and ignored',
+    seconds: 600,
+    plot: (stage) => {
+      stage.cast({ call: 'list', seconds: 130, fate: NO_MACHINES });
+      stage.cause({ name: 'delete-ignored', endpoint: 'destroy', instance: FIRST_MACHINE, count: 1 });
+      stage.strike({
+        call: 'destroy',
+        meanwhile: () => {
+          stage.cast({ call: 'list', seconds: 5, fate: NO_MACHINES });
+          stage.cast({ call: 'read', seconds: 5, fate: NO_MACHINE });
+        },
+      });
+    },
+  },
+  {
+    name: 'a machine that was destroyed and proven gone is listed again as running',
+    seconds: 400,
+    plot: (stage) => {
+      stage.at(100, () => stage.cause({ name: 'exited', instance: stage.machineOf('a') }));
+      stage.at(115, () => stage.users.setPaused('a', true));
+      stage.at(135, () => stage.cause({ name: 'ghost-rows', seconds: 40 }));
+      stage.at(200, () => stage.users.setPaused('a', false));
+    },
+  },
+  {
+    name: 'a machine of an older purchase appears later than anybody could expect',
+    sweeps: true,
+    seconds: 900,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { lateMs: 175_000 } });
+      stage.at(1, () => stage.cause({ name: 'lagging-list', seconds: 40 }));
+    },
+  },
+  {
+    name: 'a host is silent for half a minute',
+    seconds: 300,
+    plot: (stage) =>
+      stage.at(100, () => stage.cause({ name: 'offline', instance: stage.machineOf('a'), seconds: 30 })),
+  },
+  {
+    name: 'for a minute the service names a state that nobody knows',
+    seconds: 300,
+    plot: (stage) => stage.at(100, () => stage.cause({ name: 'unknown-status', seconds: 60 })),
+  },
+];

@@ -1,0 +1,48 @@
+import { seededRandom } from '../../../src/lib/random.ts';
+import { Invariants, type Violation } from '../invariants.ts';
+import type { Fate } from '../network.ts';
+import { Users } from '../users.ts';
+import { type FateOf, SimulatedWorld } from '../world.ts';
+import { Stage } from './stage.ts';
+import type { Story } from './story.ts';
+
+export interface Played {
+  readonly violations: readonly Violation[];
+  /** Calls that were to be struck and never came: such a story shows nothing. */
+  readonly unstruck: readonly string[];
+  readonly trace: readonly string[];
+  readonly virtualSeconds: number;
+}
+
+const SECOND = 1000;
+const QUIET: Fate = { requestMs: 2, responseMs: 2 };
+
+/** Plays one story. Ends at the first promise that is broken. */
+export async function play(story: Story, { keepTrace = false } = {}): Promise<Played> {
+  const sweeps = story.sweeps ?? false;
+  let stage: Stage | undefined;
+  const fate = (call: Parameters<FateOf>[0]): Fate => {
+    const met = stage?.fateOf(call) ?? QUIET;
+    stage?.invariants.sent(call, met);
+    return met;
+  };
+  const world = new SimulatedWorld({ seed: 1, keepTrace, fate });
+  const users = new Users(world, seededRandom(1));
+  const invariants = new Invariants(world, { strict: !sweeps });
+  stage = new Stage(world, users, invariants);
+  users.createAccount(sweeps ? 'Destroy' : 'Report');
+  users.createInstance('a');
+  story.plot(stage);
+  world.startProcess();
+  await world.scheduler.runUntil(world.now + story.seconds * SECOND, () => {
+    invariants.check();
+    return invariants.violations.length === 0;
+  });
+  if (invariants.violations.length === 0) invariants.checkConverged();
+  return {
+    violations: invariants.violations,
+    unstruck: stage.unstruck(),
+    trace: world.trace.lines,
+    virtualSeconds: world.second,
+  };
+}

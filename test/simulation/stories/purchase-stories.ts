@@ -1,0 +1,69 @@
+import type { Machine } from '../machine.ts';
+import type { Stage } from './stage.ts';
+import type { Story } from './story.ts';
+
+/** Lists do not show what is younger; a single read does. */
+const laggingLists = (stage: Stage, seconds: number): void => stage.cause({ name: 'lagging-list', seconds });
+
+/** The call that spends, and its outcome. */
+export const PURCHASE_STORIES: readonly Story[] = [
+  {
+    name: 'a rent call is carried out a hundred seconds after its connection broke',
+    seconds: 400,
+    plot: (stage) => stage.strike({ call: 'rent', fate: { lateMs: 100_000 } }),
+  },
+  {
+    name: 'the answer to a rent call is lost, and lists lag behind the new machine',
+    seconds: 400,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { loseResponse: true } });
+      laggingLists(stage, 40);
+    },
+  },
+  {
+    name: 'a rent call is refused and carried out all the same, and lists lag behind the new machine',
+    seconds: 200,
+    plot: (stage) => {
+      stage.cause({ name: 'error-with-effect', endpoint: 'rent', count: 1 });
+      laggingLists(stage, 40);
+    },
+  },
+  {
+    name: 'the answer to a rent call is lost, and every list is cut in half until long after',
+    seconds: 500,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { loseResponse: true } });
+      stage.cause({ name: 'truncated-list', endpoint: 'list', seconds: 300 });
+    },
+  },
+  {
+    name: 'an object is deleted while its rent call is under way',
+    seconds: 200,
+    plot: (stage) => {
+      const meanwhile = () => stage.after(1, () => stage.users.delete('a'));
+      stage.strike({ call: 'rent', fate: { requestMs: 3_000 }, meanwhile });
+    },
+  },
+  {
+    name: 'a leader freezes between its intent and its rent call, and thaws when another has long bought',
+    seconds: 600,
+    plot: (stage) => {
+      stage.world.startProcess();
+      const meanwhile = stage.freezeIn(0.003, 240);
+      stage.strike({ call: 'intent', meanwhile });
+    },
+  },
+  {
+    name: 'a follower whose watches lag takes over from a leader that died right after its purchase',
+    seconds: 400,
+    plot: (stage) => {
+      laggingLists(stage, 90);
+      const follower = stage.world.startProcess();
+      const meanwhile = (machine: Machine) => {
+        stage.lag(follower, 120);
+        stage.freezeIn(0.5, 60)(machine);
+      };
+      stage.strike({ call: 'intent', meanwhile });
+    },
+  },
+];

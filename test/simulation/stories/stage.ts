@@ -1,0 +1,158 @@
+import type { Invariants } from '../invariants.ts';
+import type { Machine } from '../machine.ts';
+import { metadataOf, objectAt } from '../memory-kube/json.ts';
+import type { Fate } from '../network.ts';
+import type { Users } from '../users.ts';
+import { causeFault } from '../weather.ts';
+import { type FateOf, NAMESPACE, type Process, type SimulatedWorld } from '../world.ts';
+
+type Call = Parameters<FateOf>[0];
+
+/** Calls by what they are for. A key is tried out on the machine 0, which there is not. */
+export const CALLS = {
+  rent: /^PUT \/api\/v0\/asks\//,
+  destroy: /^DELETE \/api\/v0\/instances\/[1-9]\d*\/$/,
+  list: /^GET \/api\/v[01]\/instances\/$/,
+  read: /^GET \/api\/v0\/instances\/\d+\/$/,
+  user: /^GET \/api\/v0\/users\/current\/$/,
+  intent: /^PATCH .*\/gpuinstances\/[^/]+$/,
+  status: /^P\w+ .*\/gpuinstances\/[^/]+\/status$/,
+} as const satisfies Readonly<Record<string, RegExp>>;
+type CallName = keyof typeof CALLS;
+
+const QUIET: Fate = { requestMs: 2, responseMs: 2 };
+const SECOND = 1000;
+
+/** What strikes one call of a kind. */
+export interface Blow {
+  readonly call: CallName;
+  /** Which of them, from 1. */
+  readonly nth?: number;
+  readonly fate?: Partial<Fate>;
+  /** What happens in the moment in which it is sent. */
+  readonly meanwhile?: (machine: Machine) => void;
+}
+
+/** For how long all calls of a kind meet one fate, from now on. */
+export interface Spell {
+  readonly call: CallName;
+  readonly seconds: number;
+  readonly fate: Partial<Fate>;
+}
+
+interface Awaited {
+  readonly blow: Blow;
+  left: number;
+}
+
+/** What a story is told with: people, the marketplace, and the fate of calls. */
+export class Stage {
+  readonly world: SimulatedWorld;
+  readonly users: Users;
+  readonly invariants: Invariants;
+  readonly #awaited: Awaited[] = [];
+  readonly #lagging = new Map<string, number>();
+  readonly #spells: { readonly spell: Spell; readonly until: number }[] = [];
+
+  constructor(world: SimulatedWorld, users: Users, invariants: Invariants) {
+    this.world = world;
+    this.users = users;
+    this.invariants = invariants;
+  }
+
+  /** At that second of the story; told before it begins. */
+  at(second: number, act: () => void): void {
+    this.world.scheduler.after(second * SECOND, act);
+  }
+
+  /** So many seconds from now. */
+  after(seconds: number, act: () => void): void {
+    this.world.scheduler.after(seconds * SECOND, act);
+  }
+
+  /** Strikes one call that is still to come. A story whose call never comes tells nothing, and says so. */
+  strike(blow: Blow): void {
+    this.#awaited.push({ blow, left: blow.nth ?? 1 });
+  }
+
+  cast(spell: Spell): void {
+    this.#spells.push({ spell, until: this.world.now + spell.seconds * SECOND });
+  }
+
+  /** A fault of the marketplace, from now on. */
+  cause(fault: Readonly<Record<string, unknown>>): void {
+    void causeFault(this.world, fault);
+  }
+
+  /** The machine that the object of that name records. */
+  machineOf(name: string): number {
+    const kind = this.world.kube.kind('gpuinstances');
+    const object = this.world.kube.writes.read({ kind, namespace: NAMESPACE, name }) ?? {};
+    return Number(objectAt(object, 'status')['instanceId']);
+  }
+
+  uidOf(name: string): string {
+    const kind = this.world.kube.kind('gpuinstances');
+    return String(metadataOf(this.world.kube.writes.read({ kind, namespace: NAMESPACE, name }) ?? {})['uid']);
+  }
+
+  /** Freezes a process that long, so many seconds from now. */
+  freezeIn(inSeconds: number, seconds: number): (machine: Machine) => void {
+    return (machine) =>
+      this.after(inSeconds, () => {
+        this.world.tell(`${machine.name} freezes for ${seconds} s`);
+        machine.freeze(seconds * SECOND);
+      });
+  }
+
+  /** Until that second of the story, what happens reaches the watches of a process so much later. */
+  lag({ machine }: Process, seconds: number): void {
+    this.#lagging.set(machine.name, this.world.now + seconds * SECOND);
+  }
+
+  /** Kills every process. */
+  killAll(): void {
+    for (const { machine } of this.world.processes) this.world.crash(machine, 'by SIGKILL');
+  }
+
+  /** The fate of a call, where the story has one for it. */
+  fateOf({ machine, request }: Call): Fate | undefined {
+    if (request.path.includes('watch=true')) return this.#watchOf(machine);
+    const name = `${request.method} ${request.path.split('?')[0]}`;
+    const blow = this.#due(name);
+    if (blow) {
+      this.world.tell(`${machine.name}: ${name} meets its fate`);
+      blow.meanwhile?.(machine);
+      if (blow.fate) return { ...QUIET, ...blow.fate };
+    }
+    const cast = this.#spells.find(
+      ({ spell, until }) => this.world.now < until && CALLS[spell.call].test(name),
+    );
+    return cast && { ...QUIET, ...cast.spell.fate };
+  }
+
+  #watchOf({ name }: Machine): Fate {
+    const left = () => (this.#lagging.get(name) ?? 0) - this.world.now;
+    return { ...QUIET, chunkDelayMs: () => Math.max(0, left()) };
+  }
+
+  /** Calls that were to be struck and never came. */
+  unstruck(): readonly string[] {
+    return this.#awaited.filter(({ left }) => left > 0).map(({ blow }) => `${blow.call} ${blow.nth ?? 1}`);
+  }
+
+  #due(name: string): Blow | undefined {
+    let due: Blow | undefined;
+    for (const awaited of this.#awaited) {
+      if (awaited.left === 0 || !CALLS[awaited.blow.call].test(name)) continue;
+      awaited.left -= 1;
+      if (awaited.left === 0) due ??= awaited.blow;
+    }
+    return due;
+  }
+}
+
+/** A good answer in the server's place, without any effect. */
+export function answered(body: unknown, status = 200): Partial<Fate> {
+  return { refusal: { status, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } } };
+}

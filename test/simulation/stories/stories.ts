@@ -1,0 +1,7 @@
+import { GONE_STORIES } from './gone-stories.ts';
+import { PURCHASE_STORIES } from './purchase-stories.ts';
+import type { Story } from './story.ts';
+import { TEARDOWN_STORIES } from './teardown-stories.ts';
+
+/** Every story. */
+export const STORIES: readonly Story[] = [...PURCHASE_STORIES, ...GONE_STORIES, ...TEARDOWN_STORIES];

@@ -1,0 +1,43 @@
+import type { Story } from './story.ts';
+
+/** The end of an object. */
+export const TEARDOWN_STORIES: readonly Story[] = [
+  {
+    name: 'an object is deleted, and the service answers a destroy that it ignores',
+    seconds: 400,
+    plot: (stage) => {
+      stage.at(60, () => stage.cause({ name: 'delete-ignored', count: 1 }));
+      stage.at(61, () => stage.users.delete('a'));
+    },
+  },
+  {
+    name: 'an object is deleted while its rent call is still to be carried out',
+    seconds: 500,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { lateMs: 100_000 } });
+      stage.at(20, () => stage.users.delete('a'));
+    },
+  },
+  {
+    name: 'an object is deleted after the process died whose rent call is still to be carried out',
+    seconds: 500,
+    plot: (stage) => {
+      stage.strike({
+        call: 'rent',
+        fate: { lateMs: 100_000 },
+        meanwhile: () => stage.after(0.001, () => stage.killAll()),
+      });
+      stage.at(0.5, () => stage.users.delete('a'));
+    },
+  },
+  {
+    name: 'an object is deleted in the moment in which a machine of an older purchase appears too late',
+    sweeps: true,
+    seconds: 600,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { lateMs: 175_000 } });
+      stage.at(1, () => stage.cause({ name: 'lagging-list', seconds: 40 }));
+      stage.at(225, () => stage.users.delete('a'));
+    },
+  },
+];
