@@ -21,6 +21,7 @@ import { Secret } from '../../lib/secret.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
 import type { InstancesResource } from '../../marketplace/instances/instances.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { type ActPorts, act } from './act.ts';
 import { ObjectMemory } from './memory/memory.ts';
 import { SteadyClock } from './memory/steady-clock.ts';
@@ -331,6 +332,21 @@ describe('letting go', () => {
       await act({ observed, action: release, receipt: receiptOf(observed.object) }, ports);
     }
     expect(done.filter((each) => each === 'folded')).toHaveLength(1);
+  });
+
+  test('is tried again where another write came first, whether or not that one is ever heard of', async () => {
+    const { ports, done } = situation();
+    const observed = given(held({}, { deleting: true }));
+    const error = new KubeError('late', {
+      kind: 'conflict',
+      status: 409,
+      reason: 'Conflict',
+      outcome: 'refused',
+    });
+    const cluster = { patch: () => Promise.reject(error) } as unknown as KubeClient;
+    const recorded = { observed, action: release, receipt: receiptOf(observed.object) };
+    await expect(act(recorded, { ...ports, cluster })).rejects.toBe(error);
+    expect(done).toEqual(['folded', 'InstanceDestroyed']);
   });
 
   test('keeps the guard where the brake could not be told', async () => {

@@ -237,6 +237,7 @@ async function release(
     object,
     finalizer: MACHINE_FINALIZER,
   });
+  if (written.type === 'conflict') throw written.error;
   if (written.type === 'written') ports.wrote(written.object);
 }
 
