@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { decisionTables } from '../../../test/builders/decision-table.ts';
 import {
   at,
   type Given,
@@ -13,16 +14,10 @@ import {
   row,
   time,
 } from '../../../test/builders/observed.ts';
-import { outline } from '../../../test/builders/outline.ts';
 import { decide } from './decide.ts';
 import type { Observed } from './types.ts';
 
-/** One sentence, what is given, and the whole decision. */
-type Row = readonly [sentence: string, situation: Given, expected: Record<string, unknown>];
-
-const decided = (situation: Given) => outline(decide(given(situation)));
-const table = (rows: readonly Row[]) =>
-  test.each(rows)('%s', (_sentence, situation, expected) => expect(decided(situation)).toEqual(expected));
+const { table, close } = decisionTables('decide');
 
 const offers = (...found: Parameters<typeof offer>[0][]): Pick<Given, 'observed'> => ({
   observed: { offers: new Map([[0, { type: 'found', offers: found.map((each) => offer(each)) }]]) },
@@ -897,3 +892,5 @@ function readyFacts() {
   if (account.state !== 'ready') throw new Error('the quiet day has a ready account');
   return account.facts;
 }
+
+close();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { decisionTables } from '../../../test/builders/decision-table.ts';
 import {
   at,
   type Given,
@@ -11,17 +12,11 @@ import {
   row,
   time,
 } from '../../../test/builders/observed.ts';
-import { outline } from '../../../test/builders/outline.ts';
 import { decide } from './decide.ts';
 import type { Observed } from './types.ts';
 import type { AbsenceView } from './views.ts';
 
-type Row = readonly [sentence: string, situation: Given, expected: Record<string, unknown>];
-
-const table = (rows: readonly Row[]) =>
-  test.each(rows)('%s', (_sentence, situation, expected) =>
-    expect(outline(decide(given({ deleting: true, ...situation })))).toEqual(expected),
-  );
+const { table, close } = decisionTables('deleting', { deleting: true });
 
 const lists = (...seconds: number[]): readonly number[] => seconds.map((second) => at(second));
 const absent = (id: number, begun: readonly number[], read?: AbsenceView['read']): Partial<Observed> => ({
@@ -278,3 +273,5 @@ test('what a deletion released says what all machines cost', () => {
   expect(step.actions[0]).toMatchObject({ note: { note: expect.stringContaining('$0.039583') } });
   expect(time(-15)).toBeTruthy();
 });
+
+close();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { decisionTables } from '../../../test/builders/decision-table.ts';
 import {
   at,
   facts,
@@ -18,12 +19,7 @@ import { decide } from './decide.ts';
 import { settlement } from './settle.ts';
 import type { Observed } from './types.ts';
 
-type Row = readonly [sentence: string, situation: Given, expected: Record<string, unknown>];
-
-const table = (rows: readonly Row[]) =>
-  test.each(rows)('%s', (_sentence, situation, expected) =>
-    expect(outline(decide(given(situation)))).toEqual(expected),
-  );
+const { table, close } = decisionTables('safety');
 
 const offers: Partial<Observed> = { offers: new Map([[0, { type: 'found', offers: [offer()] }]]) };
 const lists = (...seconds: number[]): readonly number[] => seconds.map((second) => at(second));
@@ -252,3 +248,5 @@ describe('an intent of another login', () => {
     expect(settlement(observed).type).toBe('unknown');
   });
 });
+
+close();

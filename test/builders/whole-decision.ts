@@ -1,0 +1,68 @@
+import type { Action, Decision, Says, Step } from '../../src/controllers/gpu-instance/types.ts';
+
+const CONDITIONS = [
+  'Ready',
+  'Reconciling',
+  'Stalled',
+  'Rented',
+  'Booted',
+  'Reachable',
+  'WithinBudget',
+] as const;
+
+/** Everything that a step says and does, a line each: conditions with their messages, changed fields, events, acts. */
+export function wholeDecision(step: Step, before: object = {}): string {
+  if (step.type === 'look') return `asks for ${JSON.stringify(step.need)}`;
+  if (step.type === 'publish') return `publishes ${JSON.stringify(step.publication)}`;
+  return [
+    `rule ${step.rule}; ${recording(step)}; looks ${JSON.stringify(step.look)}`,
+    ...conditions(step),
+    ...changes(before, step.status?.fields),
+    ...step.events.map((event) => `event ${event.type} ${event.reason} (${event.action}): ${event.note}`),
+    ...step.actions.map((action) => `act ${act(action)}`),
+    ...step.avoid.map((avoid) => `avoid ${JSON.stringify(avoid)}`),
+    ...step.settled.map((id) => `settled ${id}`),
+    ...(step.ended ? [`ended ${JSON.stringify(step.ended)}`] : []),
+  ].join('\n');
+}
+
+function recording({ record }: Decision): string {
+  switch (record.type) {
+    case 'nothing':
+      return `records nothing (${record.because})`;
+    case 'intent':
+      return `records the intent ${JSON.stringify(record.purchase)}`;
+    case 'status':
+    case 'finalizer':
+      return `records the ${record.type}`;
+  }
+}
+
+function conditions({ status }: Decision): readonly string[] {
+  if (!status) return [];
+  const { verdict } = status;
+  const says = CONDITIONS.flatMap((type) => {
+    const told: Says | undefined = verdict[type];
+    return told ? [`${type} ${told.status} ${told.reason}: ${told.message}`] : [];
+  });
+  return [`phase ${verdict.phase}`, ...says];
+}
+
+/** Fields that the status gains, loses or changes; what stays is not told. */
+function changes(before: object, after: object | undefined): readonly string[] {
+  if (!after) return [];
+  const [old, now] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
+  const text = (value: unknown) => (value === undefined ? 'none' : JSON.stringify(value));
+  return [...new Set([...old.keys(), ...now.keys()])]
+    .filter((name) => !STAYING.has(name) && text(old.get(name)) !== text(now.get(name)))
+    .toSorted()
+    .map((name) => `field ${name}: ${text(old.get(name))} -> ${text(now.get(name))}`);
+}
+
+const STAYING: ReadonlySet<string> = new Set(['conditions', 'observedGeneration', 'phase']);
+
+function act(action: Action): string {
+  if (action.type === 'rent') return `rent ${action.purchase.offer.id}`;
+  const { type, ...facts } = action;
+  return `${type} ${JSON.stringify(facts)}`;
+}
