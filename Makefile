@@ -4,16 +4,19 @@ INSTALLED := node_modules/.installed
 
 .DEFAULT_GOAL := help
 
-.PHONY: help install check test demo demo-endpoint simulate verify-all generate format build bench clean
+.PHONY: help npm install check test demo demo-endpoint simulate verify-all generate format build bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(INSTALLED) ## Install dependencies (done by every other target when needed)
 
-$(INSTALLED): package-lock.json tools/node-runtime/package.json
+npm:
 	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or newer (https://nodejs.org), then run this again." >&2; exit 1; }
-	npm ci --no-audit --no-fund --loglevel=error 1>&2
+
+$(INSTALLED): package-lock.json tools/node-runtime/package.json | npm
+	npm ci --no-audit --no-fund --loglevel=error 1>&2 \
+		|| { echo "The packages could not be installed. They come from $$(npm config get registry): with a network or another registry, run this again." >&2; exit 1; }
 	@touch $@
 
 check: $(INSTALLED) ## Types, lint, import rules, unit tests, generated files (under a minute)

@@ -38,6 +38,8 @@ export function startKubeApiserver(site: Site): ServerProcess {
     args: [
       `--etcd-servers=${site.etcdUrl}`,
       '--bind-address=127.0.0.1',
+      // Not said, it looks for the default route, and a machine without a network has none.
+      '--advertise-address=127.0.0.1',
       `--secure-port=${site.port}`,
       `--cert-dir=${join(folder, 'certificates')}`,
       `--token-auth-file=${join(folder, 'tokens.csv')}`,
