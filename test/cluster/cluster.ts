@@ -49,7 +49,7 @@ async function takeFirstWay<Result>(
   go: (way: Way) => Promise<Result>,
 ): Promise<Result> {
   const refusals: Refusal[] = [];
-  for (const way of ways) {
+  for (const [at, way] of ways.entries()) {
     const usability = await way.check(options.env);
     if (usability.type === 'unusable') {
       refusals.push({ way, why: usability.why });
@@ -60,7 +60,7 @@ async function takeFirstWay<Result>(
       return await go(way);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      options.report(`${way.source} did not work: ${why}`);
+      if (at < ways.length - 1) options.report(`${way.source} did not work: ${why}`);
       refusals.push({ way, why });
     }
   }

@@ -1,5 +1,15 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  accessSync,
+  constants as fileAccess,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -131,9 +141,23 @@ async function build(env: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
+function makeCacheRoot(env: NodeJS.ProcessEnv): void {
+  const root = cacheRoot(env);
+  try {
+    mkdirSync(root, { recursive: true });
+    accessSync(root, fileAccess.W_OK);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? ` (${error.code})` : '';
+    throw new Error(
+      `What is built is kept in ${root}, which cannot be written${code}. Set XDG_CACHE_HOME to a folder that can.`,
+    );
+  }
+}
+
 /** Builds the control plane where these sources have not been built yet, and resolves with the folder. */
 export async function buildOnce(env: NodeJS.ProcessEnv, report: (line: string) => void): Promise<string> {
   if (isBuilt(env)) return builtFolder(env);
+  makeCacheRoot(env);
   let said = false;
   const onWait = () => {
     if (!said) report('Another process is building kube-apiserver; waiting for it.');

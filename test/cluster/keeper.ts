@@ -32,7 +32,10 @@ function describe(prepared: Site): KeptSite {
 
 async function start(plan: ControlPlanePlan, attempt = 1): Promise<void> {
   const prepared = await prepareSite(plan, folder);
-  plane = new ControlPlane(prepared, (how) => tell({ type: 'lost', how }));
+  plane = new ControlPlane(prepared, (how) => {
+    // What ends before the first start is done fails that start, which says why.
+    if (site !== undefined) tell({ type: 'lost', how });
+  });
   try {
     await plane.start();
     site = describe(prepared);

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 
 export interface ServerCommand {
   readonly name: string;
@@ -19,10 +20,17 @@ export interface ServerProcess {
   stop(graceMs: number): Promise<void>;
 }
 
-const LAST_LINES = 15;
+const LAST_LINES = 8;
+const LONGEST_LINE = 400;
 
-function readLastLines(path: string): string {
-  return readFileSync(path, 'utf8').trimEnd().split('\n').slice(-LAST_LINES).join('\n');
+/** What a server said at last, without the stack that Go prints behind it, and what is to be done where that is known. */
+export function lastWordsOf(log: string): string {
+  const said = log.split(/^goroutine \d+ \[/m)[0] ?? '';
+  const lines = said.trimEnd().split('\n').slice(-LAST_LINES);
+  const remedy = said.includes('no space left on device')
+    ? [`What to do: make room in ${tmpdir()}, or set TMPDIR to a folder with 300 MB.`]
+    : [];
+  return [...lines.map((line) => line.slice(0, LONGEST_LINE)), ...remedy].join('\n');
 }
 
 function whenEnded(child: ChildProcess, command: ServerCommand): Promise<string> {
@@ -30,7 +38,9 @@ function whenEnded(child: ChildProcess, command: ServerCommand): Promise<string>
     child.once('error', (error) => resolve(`${command.name} could not be started: ${error.message}`));
     child.once('exit', (code, signal) => {
       const how = signal === null ? `exit code ${code}` : signal;
-      resolve(`${command.name} ended (${how}). Its last lines:\n${readLastLines(command.logPath)}`);
+      resolve(
+        `${command.name} ended (${how}). Its last lines:\n${lastWordsOf(readFileSync(command.logPath, 'utf8'))}`,
+      );
     });
   });
 }
