@@ -12,7 +12,7 @@ export interface Finding {
   readonly machine: MachineFinding;
   /** Whether everything that is wanted holds. */
   readonly ready?: boolean;
-  /** Set where price, lifetime or total cost are not within their limits. */
+  /** Set where price, lifetime or total cost are not within their limits and that is not the `reason`. */
   readonly budget?: { readonly reason: Reason; readonly detail: string } | undefined;
   /** What is being done, where that is not the same as why Ready is as it is. */
   readonly atWork?: { readonly reason: Reason; readonly detail?: string | undefined } | undefined;
@@ -37,14 +37,21 @@ export function say(status: Says['status'], reason: Reason, detail?: string): Sa
 
 /** The conditions that follow from a finding. Reconciling and Stalled stand only while they are true. */
 export function verdict(finding: Finding): Verdict {
-  const { phase, reason, detail, budget, ready = false } = finding;
+  const { phase, reason, detail, ready = false } = finding;
   return {
     phase,
     Ready: say(ready ? 'True' : 'False', reason, detail),
     ...machineConditions(finding),
-    WithinBudget: budget ? say('False', budget.reason, budget.detail) : say('True', 'WithinLimits'),
+    WithinBudget: budgetCondition(finding),
     ...workConditions(finding),
   };
+}
+
+/** What the object is stalled or replaced for is also what it exceeds; a price only while its machine is there. */
+function budgetCondition({ reason, detail, budget, machine }: Finding): Says {
+  if (budget) return say('False', budget.reason, budget.detail);
+  const exceeds = reason === 'LimitReached' || (reason === 'PriceRaised' && machine.type !== 'none');
+  return exceeds ? say('False', reason, detail) : say('True', 'WithinLimits');
 }
 
 /** Reconciling while something is done or waited for, Stalled where only a person gets on. */

@@ -34,6 +34,12 @@ export function endMachine(observed: Observed, wish: EndWish): Step {
   return heldBack(observed, wish) ?? destroy(observed, wish, 'Replacing');
 }
 
+/** The limit or price that the machine is to end for: it is exceeded, whatever holds the end back. */
+function excess(wish: EndWish): Finding['budget'] {
+  const { reason } = wish;
+  return reason === 'LimitReached' || reason === 'PriceRaised' ? { reason, detail: whyOf(wish) } : undefined;
+}
+
 /** Why, in a sentence. */
 function whyOf({ reason, detail }: EndWish): string {
   return detail ?? reasons[reason].sentence;
@@ -60,17 +66,17 @@ function holding(
 ): Decision {
   const phase = wish.kind === 'lost' ? 'Lost' : 'Running';
   const ready = wish.kind === 'unwanted' && wish.finding.type === 'running';
+  const common = { phase, machine: wish.finding, budget: excess(wish) } as const;
   return decision({
     fields: carriedFields(observed),
     finding: ready
       ? {
-          phase,
+          ...common,
           reason: 'Ready',
-          machine: wish.finding,
           ready,
           atWork: { reason, detail: `${whyOf(wish)} ${detail ?? reasons[reason].sentence}` },
         }
-      : { phase, reason, detail, machine: wish.finding },
+      : { ...common, reason, detail },
     look: { afterMs: 60_000 },
   });
 }

@@ -1,0 +1,101 @@
+import { describe } from 'vitest';
+import { decisionTables } from '../../../../test/builders/decision-table.ts';
+import { at, type Given, held, intent, time } from '../../../../test/builders/observed.ts';
+
+const { table, close } = decisionTables('booting');
+
+const booting = (actualStatus: 'loading' | 'created' | null, seconds: number, situation: Given = {}): Given =>
+  held(
+    { actualStatus },
+    {
+      ...situation,
+      status: {
+        runningAt: undefined,
+        actualStatus: actualStatus ?? 'provisioning',
+        actualStatusSince: time(seconds),
+        ...situation.status,
+      },
+    },
+  );
+const stopped = { powerState: 'Stopped' } as const;
+
+describe('a booting machine', () => {
+  table([
+    [
+      'that is created is still being provisioned',
+      booting('created', -60, { memory: { heldSince: at(-60) } }),
+      { rule: 'boot', phase: 'Provisioning', says: 'Provisioning', afterMs: 240000 },
+    ],
+    [
+      'is stopped where it is not wanted to run',
+      booting('loading', -60, { spec: stopped }),
+      {
+        rule: 'stop-while-booting',
+        record: 'status',
+        actions: ['stop 1'],
+        phase: 'Stopping',
+        says: 'Stopping',
+        afterMs: 30000,
+      },
+    ],
+    [
+      'is not asked to stop again at once',
+      booting('loading', -60, { spec: stopped, memory: { stopAskedAt: at(-29) } }),
+      { rule: 'stop-while-booting', record: 'status', phase: 'Stopping', says: 'Stopping', afterMs: 30000 },
+    ],
+    [
+      'is asked to stop again after half a minute',
+      booting('loading', -60, { spec: stopped, memory: { stopAskedAt: at(-30) } }),
+      {
+        rule: 'stop-while-booting',
+        record: 'status',
+        actions: ['stop 1'],
+        phase: 'Stopping',
+        says: 'Stopping',
+        afterMs: 30000,
+      },
+    ],
+    [
+      'writes progress down when a quarter of its patience has passed',
+      booting('loading', -600, { memory: { progress: { text: 'x', at: at(-10) } } }),
+      { rule: 'boot', phase: 'Loading', says: 'Loading', afterMs: 1190000 },
+    ],
+    [
+      'does not write progress down at each sight of it',
+      booting('loading', -600, {
+        status: { progressAt: time(-310) },
+        memory: { progress: { text: 'x', at: at(-10) } },
+      }),
+      { rule: 'boot', phase: 'Loading', says: 'Loading', afterMs: 1190000 },
+    ],
+    [
+      'that shows none writes nothing',
+      booting('loading', -600),
+      { rule: 'boot', phase: 'Loading', says: 'Loading', afterMs: 600000 },
+    ],
+    [
+      'is patient from the progress on record, after a restart',
+      booting('loading', -1300, {
+        status: { progressAt: time(-100) },
+        memory: { progressOnRecord: at(-100) },
+      }),
+      { rule: 'boot', phase: 'Loading', says: 'Loading', afterMs: 1100000 },
+    ],
+    [
+      'of an adopted object is its own rental after the first',
+      booting('loading', -60, {
+        spec: { adopt: { instanceId: 9 } },
+        intent: intent({ attempt: 2 }),
+        status: { attempt: 2 },
+      }),
+      { rule: 'boot', phase: 'Loading', says: 'Loading', afterMs: 1140000 },
+    ],
+    [
+      'that was taken over is called so',
+      booting('loading', -60, { spec: { adopt: { instanceId: 1 } } }),
+      { rule: 'boot', phase: 'Loading', says: 'Loading', afterMs: 1140000 },
+    ],
+  ]);
+});
+
+close();

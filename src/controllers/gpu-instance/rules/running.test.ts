@@ -1,0 +1,288 @@
+import { describe } from 'vitest';
+import { decisionTables } from '../../../../test/builders/decision-table.ts';
+import { at, type Given, held, intent, time } from '../../../../test/builders/observed.ts';
+
+const { table, close } = decisionTables('running');
+
+const adopted = (label: string | null, situation: Given = {}): Given =>
+  held({ label }, { ...situation, spec: { adopt: { instanceId: 1 }, ...situation.spec } });
+const replaceAt = (seconds: number) => ({ annotations: { 'gpurental.dev/replace-at': time(seconds) } });
+
+describe('a running machine', () => {
+  table([
+    [
+      'runs from the list that first showed it, and forgets what led there',
+      held({}, { status: { runningAt: undefined, startRequestedAt: time(-90), progressAt: time(-90) } }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'runs since when it was first seen to',
+      held({}, { status: { runningAt: time(-9000) } }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'is looked at when its lifetime will be over',
+      held({}, { spec: { maxLifetime: '10m' } }),
+      { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 300000 },
+    ],
+    [
+      'is looked at when its money will be spent',
+      held({}, { spec: { maxTotalCost: '1.00' } }),
+      { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 6899997.6 },
+    ],
+    [
+      'is not ready before its probe has answered',
+      held({}, { spec: { readinessProbe: { tcpSocket: { port: 8080 } } } }),
+      { rule: 'run', phase: 'Running', says: 'ProbeFailing' },
+    ],
+    [
+      'is not ready while its probe fails',
+      held(
+        {},
+        {
+          spec: { readinessProbe: { tcpSocket: { port: 8080 } } },
+          observed: { probe: { ready: false, detail: 'Port 8080 does not answer.' } },
+        },
+      ),
+      { rule: 'run', phase: 'Running', says: 'ProbeFailing' },
+    ],
+    [
+      'is ready once its probe succeeds',
+      held(
+        {},
+        {
+          spec: { readinessProbe: { tcpSocket: { port: 8080 } } },
+          observed: { probe: { ready: true, detail: '' } },
+        },
+      ),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'is asked to stop again half a minute after it was',
+      held({}, { spec: { powerState: 'Stopped' }, memory: { stopAskedAt: at(-30) } }),
+      {
+        rule: 'stop',
+        record: 'status',
+        actions: ['stop 1'],
+        phase: 'Stopping',
+        says: 'Stopping',
+        afterMs: 30000,
+      },
+    ],
+  ]);
+});
+
+describe('a replacement that was asked for', () => {
+  table([
+    [
+      'is due at the very moment',
+      held({}, replaceAt(0)),
+      {
+        rule: 'replace-requested',
+        record: 'status',
+        actions: ['destroy 1 (ReplaceRequested)'],
+        phase: 'Replacing',
+        says: 'ReplaceRequested, Replacing',
+        afterMs: 1000,
+      },
+    ],
+    [
+      'is done once',
+      held({}, { ...replaceAt(-10), status: { replacedAt: time(-10) } }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'is over for a machine that is as old as the request',
+      held({}, replaceAt(-300)),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'needs to know how old the machine is',
+      held({ startedAt: undefined }, { ...replaceAt(-10), status: { rentedAt: undefined } }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'is none without a time',
+      held({}, { annotations: { 'gpurental.dev/replace-at': 'soon' } }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+  ]);
+});
+
+describe('a limit of an object that keeps its machine', () => {
+  table([
+    [
+      'stops nothing where the policy is Retain',
+      held({}, { spec: { maxLifetime: '5m', deletionPolicy: 'Retain' } }),
+      { rule: 'limit-reached', record: 'status', phase: 'Failed', says: 'stalled: LimitReached' },
+    ],
+    [
+      'stops nothing that is stopped',
+      held({ actualStatus: 'stopped' }, { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' } }),
+      { rule: 'limit-reached', record: 'status', phase: 'Failed', says: 'stalled: LimitReached' },
+    ],
+    [
+      'does not ask to stop again at once',
+      held({}, { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' }, memory: { stopAskedAt: at(-29) } }),
+      {
+        rule: 'limit-reached',
+        record: 'status',
+        phase: 'Failed',
+        says: 'stalled: LimitReached',
+        afterMs: 30000,
+      },
+    ],
+    [
+      'asks to stop again after half a minute',
+      held({}, { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' }, memory: { stopAskedAt: at(-30) } }),
+      {
+        rule: 'limit-reached',
+        record: 'status',
+        actions: ['stop 1'],
+        phase: 'Failed',
+        says: 'stalled: LimitReached',
+        afterMs: 30000,
+      },
+    ],
+    [
+      'destroys a booting machine as well',
+      held({ actualStatus: 'loading' }, { spec: { maxLifetime: '5m' } }),
+      {
+        rule: 'limit-reached',
+        record: 'status',
+        actions: ['destroy 1 (LimitReached)'],
+        phase: 'Replacing',
+        says: 'LimitReached, Replacing',
+        afterMs: 1000,
+      },
+    ],
+  ]);
+});
+
+describe('the price of a machine', () => {
+  table([
+    [
+      'is judged by the alternative that it was rented by',
+      held(
+        { pricePerHour: 520_000 },
+        {
+          spec: {
+            offers: [{ maxPricePerHour: '0.51' }, { maxPricePerHour: '1.00' }],
+            onPriceAbove: 'Replace',
+          },
+          status: { offerIndex: 1 },
+        },
+      ),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'is judged by the first alternative where none is on record',
+      held(
+        { pricePerHour: 520_000 },
+        {
+          spec: { offers: [{ maxPricePerHour: '0.51' }], onPriceAbove: 'Replace' },
+          status: { offerIndex: undefined },
+        },
+      ),
+      {
+        rule: 'price-raised',
+        record: 'status',
+        actions: ['destroy 1 (PriceRaised)'],
+        phase: 'Replacing',
+        says: 'PriceRaised, Replacing',
+        afterMs: 1000,
+      },
+    ],
+    [
+      'is judged by the account where the object names no offers',
+      adopted('x', {
+        spec: { offers: undefined, onPriceAbove: 'Replace' },
+        facts: { limits: { maxPricePerHour: 490_000 } },
+      }),
+      {
+        rule: 'price-raised',
+        record: 'status',
+        actions: ['destroy 1 (PriceRaised)'],
+        phase: 'Replacing',
+        says: 'PriceRaised, Replacing',
+        afterMs: 1000,
+      },
+    ],
+    [
+      'is judged while it boots',
+      held({ actualStatus: 'loading', pricePerHour: 1_100_000 }, { spec: { onPriceAbove: 'Replace' } }),
+      {
+        rule: 'price-raised',
+        record: 'status',
+        actions: ['destroy 1 (PriceRaised)'],
+        phase: 'Replacing',
+        says: 'PriceRaised, Replacing',
+        afterMs: 1000,
+      },
+    ],
+    [
+      'is not judged while it is stopped',
+      held(
+        { actualStatus: 'stopped', pricePerHour: 1_100_000 },
+        { spec: { onPriceAbove: 'Replace', powerState: 'Stopped' } },
+      ),
+      { rule: 'stopped-as-wanted', phase: 'Stopped', says: 'Ready' },
+    ],
+    [
+      'may be exactly the most that is allowed',
+      held({ pricePerHour: 1_000_000 }, { status: { offerPricePerHour: '1.00' } }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'may be five per cent over its offer',
+      held({ pricePerHour: 525_000 }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'is not judged where it is not named',
+      held({ pricePerHour: undefined }, { spec: { onPriceAbove: 'Replace' } }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+  ]);
+});
+
+describe('the label of a machine that was taken over', () => {
+  table([
+    [
+      'is put on where the list shows an empty one',
+      adopted(''),
+      { rule: 'label-adopted', actions: ['relabel 1'], afterMs: 0 },
+    ],
+    [
+      'is put on again after the lag of the lists',
+      adopted(null, { memory: { relabelledAt: at(-60) } }),
+      { rule: 'label-adopted', actions: ['relabel 1'], afterMs: 0 },
+    ],
+    [
+      'is not put on before what failed may be tried again',
+      adopted(null, { memory: { notBefore: at(1) } }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    ['is not put over another', adopted('of a person'), { rule: 'run', phase: 'Running', says: 'Ready' }],
+    [
+      'is for the machine that was taken over, not for the one after it',
+      adopted(null, { intent: intent({ attempt: 2 }), status: { attempt: 2 } }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'is not for a machine that was rented',
+      held({ label: null }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'is put on a machine that is stopped, too',
+      held(
+        { label: null, actualStatus: 'stopped' },
+        { spec: { adopt: { instanceId: 1 }, powerState: 'Stopped' } },
+      ),
+      { rule: 'label-adopted', actions: ['relabel 1'], afterMs: 0 },
+    ],
+  ]);
+});
+
+close();

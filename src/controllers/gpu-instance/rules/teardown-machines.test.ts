@@ -1,0 +1,168 @@
+import { describe } from 'vitest';
+import { decisionTables } from '../../../../test/builders/decision-table.ts';
+import { at, facts, held, holding, intent, machineOf, row } from '../../../../test/builders/observed.ts';
+import { defaultConstants } from '../../../ownership/constants.ts';
+import type { Observed } from '../types.ts';
+
+const { table, close } = decisionTables('teardown', { deleting: true });
+
+const lists = (...seconds: number[]): readonly number[] => seconds.map((second) => at(second));
+const absent = (begun: readonly number[], read?: 'absent' | 'present'): Partial<Observed> => ({
+  absences: new Map([[1, { lists: begun, read }]]),
+  listsBegun: begun,
+});
+const quick = { ...defaultConstants, rentCallMs: 0, lateCallMs: 0, listLagMs: 0 };
+const blind = intent({ attempt: 1, issuedAt: at(-10), knownIds: [] });
+const retain = { deletionPolicy: 'Retain' } as const;
+const mark = (seconds: number, instanceId = 1) => ({
+  instanceId,
+  reason: 'Destroying' as const,
+  answeredAt: at(seconds),
+  endedAt: at(seconds),
+});
+
+describe('a deletion waits for a rental', () => {
+  table([
+    [
+      'of which it cannot tell the machine',
+      {
+        intent: blind,
+        list: { unowned: [row({ id: 4 }), row({ id: 5 })] },
+        observed: { listsBegun: lists(-1) },
+      },
+      { rule: 'settle-first', phase: 'Deleting', says: 'RentalUncertain', afterMs: 60001, onList: true },
+    ],
+    [
+      'whose intent was changed, until a list begun after the longest rental',
+      { intent: '{"v":1}', observed: { constants: quick, listsBegun: lists(-5, 0) } },
+      { rule: 'let-go', actions: ['release'] },
+    ],
+    [
+      'whose intent was changed, not by a list begun at the last moment',
+      { intent: '{"v":1}', observed: { constants: quick, listsBegun: lists(-1) } },
+      { rule: 'settle-first', phase: 'Deleting', says: 'RentalUncertain', afterMs: 1000, onList: true },
+    ],
+    [
+      'only after what is there is destroyed',
+      {
+        intent: intent({ attempt: 2, issuedAt: at(-10) }),
+        status: holding(),
+        machines: [machineOf(1)],
+        observed: { listsBegun: lists(-1) },
+      },
+      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5000, onList: true },
+    ],
+    [
+      'that this process remembers, where the annotation was taken away',
+      {
+        finalizers: ['gpurental.dev/machine'],
+        memory: { intent: intent({ issuedAt: at(-10) }) },
+        observed: { listsBegun: lists(-1) },
+      },
+      { rule: 'settle-first', phase: 'Deleting', says: 'RentalUncertain', afterMs: 200001, onList: true },
+    ],
+  ]);
+});
+
+describe('a deletion is more than letting go', () => {
+  table([
+    [
+      'where a status names a machine, whoever wrote it',
+      { finalizers: ['gpurental.dev/machine'], status: { instanceId: 5 } },
+      { rule: 'let-go', actions: ['release'] },
+    ],
+    [
+      'where a status has a claim',
+      { finalizers: ['gpurental.dev/machine'], status: { claim: 'x' } },
+      { rule: 'let-go', actions: ['release'] },
+    ],
+    [
+      'where a listed machine carries its label',
+      { finalizers: ['gpurental.dev/machine'], machines: [machineOf(1)] },
+      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5000, onList: true },
+    ],
+  ]);
+});
+
+describe('a deletion destroys', () => {
+  table([
+    [
+      'a machine although another was destroyed a moment ago',
+      held({}, { memory: { destroys: [mark(-5, 9)] } }),
+      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5000, onList: true },
+    ],
+    [
+      'nothing again before a list begun after the lag',
+      held({}, { memory: { destroys: [mark(-61)] } }),
+      { rule: 'confirm-gone', afterMs: 30000, onList: true },
+    ],
+    [
+      'as soon as it may try again',
+      held({}, { memory: { notBefore: at(0), destroyFailures: 3 } }),
+      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 20000, onList: true },
+    ],
+    [
+      'nothing without an account that may be used',
+      held({}, { account: { state: 'notReady', reason: 'KeyRejected', message: 'm', facts: undefined } }),
+      { rule: 'wait-for-account', phase: 'Deleting', says: 'AccountNotReady' },
+    ],
+  ]);
+});
+
+describe('a deletion that keeps its machine', () => {
+  table([
+    [
+      'stops it again half a minute after it was asked to',
+      held({}, { spec: { deletionPolicy: 'Stop' }, memory: { stopAskedAt: at(-30) } }),
+      { rule: 'stop-machine', actions: ['stop 1'], afterMs: 30000, onList: true },
+    ],
+    [
+      'takes a frozen machine for stopped',
+      held({ actualStatus: 'frozen' }, { spec: { deletionPolicy: 'Stop' } }),
+      { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
+    ],
+    [
+      'relabels it where the key may still be used for that',
+      held(
+        {},
+        {
+          spec: retain,
+          account: { state: 'notReady', reason: 'LimitReached', message: 'm', facts: facts() },
+        },
+      ),
+      { rule: 'give-up-machine', actions: ['retain 1 (Retain)', 'release'] },
+    ],
+    [
+      'says what it bills, where that is known',
+      held({}, { spec: retain, status: { cost: { accrued: '1.00' } } }),
+      { rule: 'keep-machine', actions: ['retain 1 (Retain)', 'release'] },
+    ],
+    [
+      'says that none was on record',
+      { spec: retain, intent: intent(), account: { state: 'missing' } },
+      { rule: 'give-up-machine', actions: ['release'] },
+    ],
+    [
+      'proves a machine gone that is not listed any more',
+      {
+        spec: retain,
+        intent: intent({ issuedAt: at(-4000) }),
+        status: holding(),
+        observed: absent(lists(-61, -1)),
+      },
+      { look: { type: 'read', instanceId: 1 } },
+    ],
+    [
+      'proves gone what else it destroyed',
+      held({}, { spec: retain, memory: { destroys: [mark(-15, 9)] } }),
+      { rule: 'confirm-gone', afterMs: 30000, onList: true },
+    ],
+    [
+      'is dated by now where nobody knows since when it is rented',
+      held({}, { spec: retain, status: { rentedAt: undefined } }),
+      { rule: 'keep-machine', actions: ['retain 1 (Retain)', 'release'] },
+    ],
+  ]);
+});
+
+close();

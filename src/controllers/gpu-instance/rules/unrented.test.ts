@@ -1,0 +1,108 @@
+import { describe } from 'vitest';
+import { decisionTables } from '../../../../test/builders/decision-table.ts';
+import { at, type Given, held, intent, machineOf, offer, time } from '../../../../test/builders/observed.ts';
+
+const { table, close } = decisionTables('unrented');
+
+const found: Pick<Given, 'observed'> = {
+  observed: { offers: new Map([[0, { type: 'found', offers: [offer()] }]]) },
+};
+const past = (reason: string) => ({
+  attempt: 1,
+  history: [{ attempt: 1, instanceId: 1, reason, endedAt: time(-30), minutes: 5, cost: '0.04' }],
+});
+
+describe('an object without a machine rents', () => {
+  table([
+    [
+      'with SSH where a key is registered',
+      { ...found, spec: { ssh: true } },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 1'] },
+    ],
+    [
+      'with SSH where it is not known whether one is',
+      { ...found, spec: { ssh: true }, facts: { sshKeyRegistered: undefined } },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 1'] },
+    ],
+    [
+      'without SSH where no key is registered',
+      { ...found, facts: { sshKeyRegistered: false } },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 1'] },
+    ],
+    [
+      'after its machine vanished, where that is to be made good',
+      { ...found, spec: { onVanish: 'Recreate' }, status: past('Vanished') },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
+    ],
+    [
+      'after its machine ended by itself, whatever is to happen when one vanishes',
+      { ...found, spec: { onVanish: 'Hold' }, status: past('Exited') },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
+    ],
+    [
+      'beside a machine that only copies its label',
+      { ...found, status: { attempt: 1 }, machines: [machineOf(1, { startedAt: at(-90_000) })] },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
+    ],
+    [
+      'an hour after the last of as many rentals as an hour may have',
+      {
+        ...found,
+        spec: { replacement: { maxPerHour: 2 } },
+        status: { attempt: 3, rentals: [time(-3601), time(-3600), time(-1)] },
+      },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 4'] },
+    ],
+  ]);
+});
+
+describe('an object without a machine waits', () => {
+  table([
+    [
+      'where there were as many rentals within the hour as it may have, by one more',
+      {
+        ...found,
+        spec: { replacement: { maxPerHour: 2 } },
+        status: { attempt: 3, rentals: [time(-3599), time(-1)] },
+      },
+      { rule: 'too-many-rentals', phase: 'Pending', says: 'TooManyRentals', afterMs: 1000 },
+    ],
+    [
+      'after something failed that is not worth a condition',
+      { ...found, memory: { notBefore: at(9) } },
+      { rule: 'backing-off', afterMs: 9000 },
+    ],
+    [
+      'until its time is over, not longer',
+      { ...found, memory: { notBefore: at(0), refusal: { reason: 'Throttled', detail: 'slower' } } },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 1'] },
+    ],
+    [
+      'while it should be stopped, and closes the purchase that came to nothing',
+      { spec: { powerState: 'Stopped' }, intent: intent(), memory: { refused: intent() } },
+      { rule: 'stopped-and-unrented', phase: 'Stopped', says: 'Ready' },
+    ],
+    [
+      'for an account that is missing',
+      { account: { state: 'missing' } },
+      { rule: 'wait-for-account', phase: 'Pending', says: 'AccountMissing' },
+    ],
+    [
+      'for an account that is missing, whatever machine it holds',
+      held({}, { account: { state: 'missing' } }),
+      { rule: 'keep-until-account-known' },
+    ],
+  ]);
+});
+
+describe('an object that a person must look at', () => {
+  table([
+    [
+      'says so of its machine as well',
+      held({}, { intent: '{"v":1}' }),
+      { rule: 'hold-for-a-person', phase: 'Failed', says: 'stalled: IntentTampered' },
+    ],
+  ]);
+});
+
+close();
