@@ -34,9 +34,10 @@ export function parseConfig(
 ): Config {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
+  const byName: Readonly<Record<string, Given['flag']>> = flags;
   for (const [name, spec] of Object.entries<OptionSpec>(OPTIONS)) {
-    const texts = textsOf(name, spec, flags, environment);
-    const parsed = texts.map((text) => parseOne({ name, spec, text, problems }));
+    const given = { flag: byName[name], variable: environment[variableName(name)] };
+    const parsed = textsOf(spec, given).map((text) => parseOne({ name, spec, text, problems }));
     values[name] = spec.list ? Object.freeze(parsed) : parsed[0];
   }
   // Every key of OPTIONS was just filled with the output of its own schema.
@@ -46,15 +47,13 @@ export function parseConfig(
   return config;
 }
 
-function textsOf(
-  name: string,
-  spec: OptionSpec,
-  flags: RawOptions,
-  environment: Readonly<Record<string, string | undefined>>,
-): readonly string[] {
-  const flag = (flags as Readonly<Record<string, string | readonly string[] | boolean | undefined>>)[name];
-  const fromFlag = flag === undefined ? undefined : typeof flag === 'boolean' ? String(flag) : flag;
-  const variable = environment[variableName(name)];
+interface Given {
+  readonly flag: RawOptions[OptionName] | undefined;
+  readonly variable: string | undefined;
+}
+
+function textsOf(spec: OptionSpec, { flag, variable }: Given): readonly string[] {
+  const fromFlag = typeof flag === 'boolean' ? String(flag) : flag;
   const fromVariable = variable === '' ? undefined : spec.list ? variable?.split(',') : variable;
   const chosen = fromFlag ?? fromVariable ?? spec.defaultValue ?? [];
   return typeof chosen === 'string' ? [chosen] : chosen;

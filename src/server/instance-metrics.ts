@@ -43,16 +43,19 @@ function showMachines(registry: MetricRegistry, source: InstanceSource): void {
   registry.beforeExposition(() => {
     for (const family of [machines, info, price]) family.reset();
     for (const instance of source.list()) {
-      const { metadata, status } = instance;
-      const [namespace, name] = [metadata.namespace ?? '', metadata.name];
-      const { account } = accountOf(instance);
-      const { phase = 'Pending', gpu } = status ?? {};
-      info.set({ namespace, name, account, phase, gpu: gpu?.name ?? '', count: String(gpu?.count ?? '') }, 1);
+      const { status } = instance;
+      info.set(infoLabels(instance), 1);
       if (status?.instanceId === undefined) continue;
       machines.inc({ ...accountOf(instance), state: status.actualStatus ?? 'provisioning' });
-      price.set({ namespace, name }, (parseDollars(status.cost?.pricePerHour ?? '') ?? 0) / MICRO);
+      price.set(nameOf(instance), dollarsIn(status.cost?.pricePerHour) / MICRO);
     }
   });
+}
+
+function infoLabels(instance: GpuInstance) {
+  const { phase = 'Pending', gpu } = instance.status ?? {};
+  const { account } = accountOf(instance);
+  return { ...nameOf(instance), account, phase, gpu: gpu?.name ?? '', count: String(gpu?.count ?? '') };
 }
 
 function countNews(registry: MetricRegistry, source: InstanceSource): void {
@@ -127,8 +130,16 @@ function countSpending(
 export function spentBy({ status }: GpuInstance, now: number): MicroDollars {
   const { accrued, pricePerHour, since } = status?.cost ?? {};
   const begun = since === undefined ? now : Date.parse(since);
-  const running = costOver(parseDollars(pricePerHour ?? '') ?? 0, Math.max(0, now - begun));
-  return (parseDollars(accrued ?? '') ?? 0) + running;
+  return dollarsIn(accrued) + costOver(dollarsIn(pricePerHour), Math.max(0, now - begun));
+}
+
+/** 0 where nothing is written. */
+function dollarsIn(text: string | undefined): MicroDollars {
+  return parseDollars(text ?? '') ?? 0;
+}
+
+function nameOf({ metadata }: GpuInstance): { namespace: string; name: string } {
+  return { namespace: metadata.namespace ?? '', name: metadata.name };
 }
 
 function accountOf({ metadata, spec }: GpuInstance): { namespace: string; account: string } {

@@ -22,37 +22,38 @@ export interface RentalMetrics {
 const COST_BUCKETS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000];
 const MICRO = 1_000_000;
 
+const RENTALS = {
+  name: 'gpu_rental_rentals_total',
+  help: 'Rental calls by outcome: rented, or the kind of error that ended them.',
+  labelNames: ['namespace', 'account', 'outcome'],
+} as const;
+const DESTROYS = {
+  name: 'gpu_rental_destroys_total',
+  help: 'Destroy calls that the marketplace answered with success, by reason.',
+  labelNames: ['namespace', 'account', 'reason'],
+} as const;
+const DESTROY_FAILING = {
+  name: 'gpu_rental_destroy_failing_dollars_per_hour',
+  help: 'What machines bill whose destroy keeps failing, by object.',
+  labelNames: ['namespace', 'name'],
+} as const;
+const COSTS = {
+  name: 'gpu_rental_machine_cost_dollars',
+  help: 'What one machine cost from begin to end, by why it ended.',
+  labelNames: ['namespace', 'account', 'reason'],
+} as const;
+const ORPHANS = {
+  name: 'gpu_rental_orphans_destroyed_total',
+  help: 'Machines of ours destroyed since no GpuInstance claimed them.',
+  labelNames: ['namespace', 'account'],
+} as const;
+
 export function createRentalMetrics(registry: MetricRegistry): RentalMetrics {
-  const labelNames = ['namespace', 'account'] as const;
-  const reasoned = [...labelNames, 'reason'] as const;
-  const rentals = registry.counter({
-    name: 'gpu_rental_rentals_total',
-    help: 'Rental calls by outcome: rented, or the kind of error that ended them.',
-    labelNames: [...labelNames, 'outcome'],
-  });
-  const destroys = registry.counter({
-    name: 'gpu_rental_destroys_total',
-    help: 'Destroy calls that the marketplace answered with success, by reason.',
-    labelNames: reasoned,
-  });
-  const failing = registry.gauge({
-    name: 'gpu_rental_destroy_failing_dollars_per_hour',
-    help: 'What machines bill whose destroy keeps failing, by object.',
-    labelNames: ['namespace', 'name'],
-  });
-  const costs = registry.histogram(
-    {
-      name: 'gpu_rental_machine_cost_dollars',
-      help: 'What one machine cost from begin to end, by why it ended.',
-      labelNames: reasoned,
-    },
-    COST_BUCKETS,
-  );
-  const orphans = registry.counter({
-    name: 'gpu_rental_orphans_destroyed_total',
-    help: 'Machines of ours destroyed since no GpuInstance claimed them.',
-    labelNames,
-  });
+  const rentals = registry.counter(RENTALS);
+  const destroys = registry.counter(DESTROYS);
+  const failing = registry.gauge(DESTROY_FAILING);
+  const costs = registry.histogram(COSTS, COST_BUCKETS);
+  const orphans = registry.counter(ORPHANS);
   return {
     rented: (account) => rentals.inc({ ...accountLabels(account), outcome: 'rented' }),
     rentalFailed: (account, kind) => rentals.inc({ ...accountLabels(account), outcome: kind }),

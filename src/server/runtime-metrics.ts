@@ -41,38 +41,37 @@ export function createRuntimeMetrics(registry: MetricRegistry): RuntimeMetrics {
   };
 }
 
-function controllerMetrics(registry: MetricRegistry): ControllerMetrics {
-  const labelNames = ['controller'] as const;
-  const counter = (name: string, help: string) =>
-    registry.counter({ name: `controller_runtime_${name}`, help, labelNames });
-  const gauge = (name: string, help: string) =>
-    registry.gauge({ name: `controller_runtime_${name}`, help, labelNames });
-  const total = registry.counter({
+const ofController = (name: string, help: string) =>
+  ({
+    name: `controller_runtime_${name}`,
+    help: `${help} per controller`,
+    labelNames: ['controller'],
+  }) as const;
+
+const CONTROLLER = {
+  total: {
     name: 'controller_runtime_reconcile_total',
     help: 'Total number of reconciliations per controller',
     labelNames: ['controller', 'result'],
-  });
-  const errors = counter('reconcile_errors_total', 'Total number of reconciliation errors per controller');
-  const terminal = counter(
-    'terminal_reconcile_errors_total',
-    'Total number of terminal reconciliation errors per controller',
-  );
-  const panics = counter('reconcile_panics_total', 'Total number of reconciliation panics per controller');
-  const timeouts = counter(
-    'reconcile_timeouts_total',
-    'Total number of reconciliation timeouts per controller',
-  );
-  const time = registry.histogram(
-    {
-      name: 'controller_runtime_reconcile_time_seconds',
-      help: 'Length of time per reconciliation per controller',
-      labelNames,
-    },
-    RECONCILE_BUCKETS,
-  );
-  const most = gauge('max_concurrent_reconciles', 'Maximum number of concurrent reconciles per controller');
-  const active = gauge('active_workers', 'Number of currently used workers per controller');
+  },
+  errors: ofController('reconcile_errors_total', 'Total number of reconciliation errors'),
+  terminal: ofController('terminal_reconcile_errors_total', 'Total number of terminal reconciliation errors'),
+  panics: ofController('reconcile_panics_total', 'Total number of reconciliation panics'),
+  timeouts: ofController('reconcile_timeouts_total', 'Total number of reconciliation timeouts'),
+  time: ofController('reconcile_time_seconds', 'Length of time per reconciliation'),
+  most: ofController('max_concurrent_reconciles', 'Maximum number of concurrent reconciles'),
+  active: ofController('active_workers', 'Number of currently used workers'),
+} as const;
 
+function controllerMetrics(registry: MetricRegistry): ControllerMetrics {
+  const total = registry.counter(CONTROLLER.total);
+  const errors = registry.counter(CONTROLLER.errors);
+  const terminal = registry.counter(CONTROLLER.terminal);
+  const panics = registry.counter(CONTROLLER.panics);
+  const timeouts = registry.counter(CONTROLLER.timeouts);
+  const time = registry.histogram(CONTROLLER.time, RECONCILE_BUCKETS);
+  const most = registry.gauge(CONTROLLER.most);
+  const active = registry.gauge(CONTROLLER.active);
   return {
     reconciled(controller, outcome, seconds) {
       total.inc({ controller, result: resultOf(outcome) });
@@ -95,36 +94,40 @@ function resultOf(outcome: ReconcileOutcome): (typeof RESULTS)[number] {
   return outcome === 'terminal_error' ? 'error' : outcome;
 }
 
-function queueMetrics(registry: MetricRegistry): QueueMetrics & Pick<RuntimeMetrics, 'watchQueue'> {
-  const labelNames = ['name', 'controller'] as const;
-  const family = (name: string, help: string) => ({ name: `workqueue_${name}`, help, labelNames });
-  const depth = registry.gauge({
+const ofQueue = (name: string, help: string) =>
+  ({ name: `workqueue_${name}`, help, labelNames: ['name', 'controller'] }) as const;
+
+const QUEUE = {
+  depth: {
     name: 'workqueue_depth',
     help: 'Current depth of workqueue by workqueue and priority',
     labelNames: ['name', 'controller', 'priority'],
-  });
-  const adds = registry.counter(family('adds_total', 'Total number of adds handled by workqueue'));
-  const retries = registry.counter(family('retries_total', 'Total number of retries handled by workqueue'));
-  const waited = registry.histogram(
-    family('queue_duration_seconds', 'How long in seconds an item stays in workqueue before being requested'),
-    QUEUE_BUCKETS,
-  );
-  const worked = registry.histogram(
-    family('work_duration_seconds', 'How long in seconds processing an item from workqueue takes.'),
-    QUEUE_BUCKETS,
-  );
-  const unfinished = registry.gauge(
-    family(
-      'unfinished_work_seconds',
-      'How many seconds of work has been done that is in progress and has not been observed by work_duration.',
-    ),
-  );
-  const longest = registry.gauge(
-    family(
-      'longest_running_processor_seconds',
-      'How many seconds has the longest running processor for workqueue been running.',
-    ),
-  );
+  },
+  adds: ofQueue('adds_total', 'Total number of adds handled by workqueue'),
+  retries: ofQueue('retries_total', 'Total number of retries handled by workqueue'),
+  waited: ofQueue(
+    'queue_duration_seconds',
+    'How long in seconds an item stays in workqueue before being requested',
+  ),
+  worked: ofQueue('work_duration_seconds', 'How long in seconds processing an item from workqueue takes.'),
+  unfinished: ofQueue(
+    'unfinished_work_seconds',
+    'How many seconds of work has been done that is in progress and has not been observed by work_duration.',
+  ),
+  longest: ofQueue(
+    'longest_running_processor_seconds',
+    'How many seconds has the longest running processor for workqueue been running.',
+  ),
+} as const;
+
+function queueMetrics(registry: MetricRegistry): QueueMetrics & Pick<RuntimeMetrics, 'watchQueue'> {
+  const depth = registry.gauge(QUEUE.depth);
+  const adds = registry.counter(QUEUE.adds);
+  const retries = registry.counter(QUEUE.retries);
+  const waited = registry.histogram(QUEUE.waited, QUEUE_BUCKETS);
+  const worked = registry.histogram(QUEUE.worked, QUEUE_BUCKETS);
+  const unfinished = registry.gauge(QUEUE.unfinished);
+  const longest = registry.gauge(QUEUE.longest);
   const both = (name: string) => ({ name, controller: name });
   return {
     added: (queue) => adds.inc(both(queue)),
