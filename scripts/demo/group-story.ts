@@ -141,7 +141,7 @@ export class GroupStory {
     const askedAt = performance.now();
     const metadata = { annotations: { [annotations.wakeAt]: new Date().toISOString() } };
     const ref = { namespace: DEMO_NAMESPACE, name: GROUP };
-    await this.#stage.client.patch(endpointGroupResource, ref, { metadata }, { type: 'merge' });
+    await this.#stage.client.patch(endpointGroupResource, ref, { type: 'merge', body: { metadata } });
     this.#view.say(`kubectl annotate epg ${GROUP} ${annotations.wakeAt}="$(date)" --overwrite`);
     await this.#until('a worker serves', () => this.#market.fleet.open > 0);
     return Math.round((performance.now() - askedAt) / 100) / 10;

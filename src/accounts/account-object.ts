@@ -33,22 +33,31 @@ const LEAVING: ReadonlySet<string> = new Set(['Replacing', 'Destroying']);
 
 /** What an account needs to know of a GpuInstance at `now` (epoch milliseconds). */
 export function accountObject(instance: GpuInstance, now: number): AccountObject {
-  const { metadata, spec, status = {} } = instance;
-  const intent = intentTimes(metadata.annotations?.[annotations.rentalIntent]);
-  const rentals = (status.rentals ?? []).map((text) => Date.parse(text)).filter(Number.isFinite);
-  const newest = Math.max(intent?.issuedAt ?? 0, ...rentals);
+  const { metadata, spec, status } = instance;
   return {
     uid: metadata.uid ?? '',
     key: `${metadata.namespace ?? ''}/${metadata.name}`,
     deleting: metadata.deletionTimestamp !== undefined,
-    instanceId: status.instanceId,
+    instanceId: status?.instanceId,
     claim: recordedClaim(instance),
-    leaving: (status.conditions ?? []).some(({ reason }) => LEAVING.has(reason)),
+    leaving: status?.conditions?.some(({ reason }) => LEAVING.has(reason)) === true,
     observed: spec.adopt?.policy === 'Observe',
-    hasOpenIntent: intent !== undefined && intent.attempt > (status.attempt ?? 0),
-    pricePerHour: status.instanceId === undefined ? 0 : priceOf(instance),
-    rentals,
+    pricePerHour: status?.instanceId === undefined ? 0 : priceOf(instance),
     spentThisMonth: spentThisMonth(instance, now),
+    ...rentalsOf(instance),
+  };
+}
+
+function rentalsOf({
+  metadata,
+  status = {},
+}: GpuInstance): Pick<AccountObject, 'hasOpenIntent' | 'rentals' | 'newestRentalAt'> {
+  const intent = intentTimes(metadata.annotations?.[annotations.rentalIntent]);
+  const rentals = (status.rentals ?? []).map((text) => Date.parse(text)).filter(Number.isFinite);
+  const newest = Math.max(intent?.issuedAt ?? 0, ...rentals);
+  return {
+    hasOpenIntent: intent !== undefined && intent.attempt > (status.attempt ?? 0),
+    rentals,
     newestRentalAt: newest > 0 ? newest : undefined,
   };
 }
@@ -97,7 +106,7 @@ function endedThisMonth(instance: GpuInstance, start: number): MicroDollars {
 }
 
 function dollarsOf(text: string | undefined): MicroDollars {
-  return parseDollars(text ?? '') ?? 0;
+  return parseDollars(text) ?? 0;
 }
 
 /** The two figures of an intent that sums need. Whether it is genuine is the purchase's question, not theirs. */

@@ -5,6 +5,7 @@ import type { FeedEvent } from '../marketplace/feed/feed-event.ts';
 import type { PurchaseConstants } from '../ownership/constants.ts';
 import type { Login } from '../ownership/login.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
+import { uidOf } from '../runtime/kube/kube-object.ts';
 import type { AccountDirectory, AccountLookup } from './account-directory.ts';
 import type { AccountObject } from './account-object.ts';
 import { AccountRecords } from './account-records.ts';
@@ -185,7 +186,7 @@ export class AccountRegistry implements AccountDirectory {
   /** What is known of an account; nothing where another object of that name took its place. */
   #known(account: MarketplaceAccount): Known {
     const ref = refOf(account);
-    const uid = account.metadata.uid ?? '';
+    const uid = uidOf(account);
     const before = this.#byKey.get(keyOf(ref));
     if (before?.uid === uid) return before;
     this.forget(ref);
@@ -209,7 +210,7 @@ export class AccountRegistry implements AccountDirectory {
       records: new AccountRecords({
         client,
         clock,
-        ref: { ...ref, uid: account.metadata.uid ?? '' },
+        ref: { ...ref, uid: uidOf(account) },
         onWritten,
       }),
       objects: () => this.#options.objectsOf(ref),

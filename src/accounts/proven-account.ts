@@ -9,6 +9,7 @@ import type { EndpointClass } from '../marketplace/pacing/endpoint-class.ts';
 import type { PurchaseConstants } from '../ownership/constants.ts';
 import type { Identity } from '../ownership/identity.ts';
 import type { Login } from '../ownership/login.ts';
+import { uidOf } from '../runtime/kube/kube-object.ts';
 import { AccountAvoidList } from './account-avoid-list.ts';
 import type { AccountObject } from './account-object.ts';
 import { monthName } from './account-object.ts';
@@ -93,7 +94,7 @@ export class ProvenAccount implements AccountSession {
     this.#options = options;
     this.#account = account;
     this.ref = { namespace: account.metadata.namespace ?? '', name: account.metadata.name };
-    this.uid = account.metadata.uid ?? '';
+    this.uid = uidOf(account);
     this.login = connection.login;
     this.client = connection.client;
     this.feed = connection.feed;

@@ -43,53 +43,47 @@ export function findOrphans(rows: readonly Instance[], facts: OrphanFacts): read
   const retained = new Set((account.status?.retained ?? []).map(({ instanceId }) => instanceId));
   const uids = new Set(objects.map(({ metadata }) => metadata.uid));
   return rows.flatMap((row) => {
-    const judged = retained.has(row.id) ? RETAINED : judge(whose(row, context), uids);
+    const judged = retained.has(row.id) ? KEPT : judge(whose(row, context), uids);
     return judged ? [{ ...shown(row, account), ...judged }] : [];
   });
 }
 
-type Judged = Pick<OrphanRow, 'verdict' | 'objectUid' | 'what'>;
+type Verdict = Pick<OrphanRow, 'verdict' | 'what'>;
+type Judged = Verdict & Pick<OrphanRow, 'objectUid'>;
 
-const RETAINED: Judged = {
+const RETAINED: Verdict = {
   verdict: 'retained',
-  objectUid: undefined,
   what: 'kept on purpose by a deletion policy; destroy it when you are done: gpu-rent destroy instance',
+};
+const ORPHAN: Verdict = {
+  verdict: 'orphan',
+  what: 'its object is gone: the operator reports or destroys it by orphanPolicy of the account',
+};
+
+/** By the account's own list: its label does not say whose it was. */
+const KEPT: Judged = { ...RETAINED, objectUid: undefined };
+
+/** What is to be said of a machine by whose it is; nothing of those that are no concern of ours. */
+const VERDICTS: Record<Exclude<Ownership['type'], 'foreignInstall'>, Verdict | undefined> = {
+  labelled: ORPHAN,
+  undated: ORPHAN,
+  retained: RETAINED,
+  labelCopied: { verdict: 'label copied', what: 'it began outside the time of its label: never touched' },
+  labelForged: { verdict: 'label forged', what: 'no key of ours made its label: never touched' },
+  claimed: undefined,
+  someoneElses: undefined,
+  unlabelled: undefined,
 };
 
 function judge(ownership: Ownership, uids: ReadonlySet<string | undefined>): Judged | undefined {
-  switch (ownership.type) {
-    case 'labelled':
-    case 'undated': {
-      const { uid } = ownership.facts;
-      if (uids.has(uid)) return undefined;
-      const what = 'its object is gone: the operator reports or destroys it by orphanPolicy of the account';
-      return { verdict: 'orphan', objectUid: uid, what };
-    }
-    case 'retained':
-      return { ...RETAINED, objectUid: ownership.facts.uid };
-    case 'labelCopied':
-      return {
-        verdict: 'label copied',
-        objectUid: ownership.facts.uid,
-        what: 'it began outside the time of its label: never touched',
-      };
-    case 'labelForged':
-      return {
-        verdict: 'label forged',
-        objectUid: undefined,
-        what: 'no key of ours made its label: never touched',
-      };
-    case 'foreignInstall':
-      return {
-        verdict: 'of another installation',
-        objectUid: undefined,
-        what: `installation ${ownership.installId8} shares this login: never touched`,
-      };
-    case 'claimed':
-    case 'someoneElses':
-    case 'unlabelled':
-      return undefined;
+  if (ownership.type === 'foreignInstall') {
+    const what = `installation ${ownership.installId8} shares this login: never touched`;
+    return { verdict: 'of another installation', objectUid: undefined, what };
   }
+  const objectUid = 'facts' in ownership ? ownership.facts.uid : undefined;
+  const verdict = VERDICTS[ownership.type];
+  const isClaimed = verdict === ORPHAN && uids.has(objectUid);
+  return verdict && !isClaimed ? { ...verdict, objectUid } : undefined;
 }
 
 function shown(row: Instance, { metadata }: MarketplaceAccount) {

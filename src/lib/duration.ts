@@ -3,9 +3,11 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h
 /** A Go duration of hours, minutes, seconds and milliseconds, as the CRDs accept it: `90s`, `1h30m`. */
 export const DURATION_PATTERN = '^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$';
 
-/** Milliseconds of a duration such as `1h30m`; undefined where it is not one. */
-export function parseDuration(text: string): number | undefined {
-  if (!new RegExp(DURATION_PATTERN).test(text)) return undefined;
+const DURATION = new RegExp(DURATION_PATTERN);
+
+/** Milliseconds of a duration such as `1h30m`; undefined where there is none, or it is not one. */
+export function parseDuration(text: string | undefined): number | undefined {
+  if (text === undefined || !DURATION.test(text)) return undefined;
   let total = 0;
   for (const [, amount, , unit] of text.matchAll(/([0-9]+(\.[0-9]+)?)(ms|s|m|h)/g)) {
     total += Number(amount) * (UNIT_MS[unit ?? ''] ?? 0);

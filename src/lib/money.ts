@@ -3,9 +3,9 @@ export type MicroDollars = number;
 
 const DECIMAL = /^(\d{1,9})(?:\.(\d{1,6})\d*)?$/;
 
-/** Parses a decimal string such as `"0.80"`. Undefined where it is not one (negative, exponent, text). */
-export function parseDollars(text: string): MicroDollars | undefined {
-  const match = DECIMAL.exec(text);
+/** Parses a decimal string such as `"0.80"`. Undefined where there is none, or it is not one (negative, exponent, text). */
+export function parseDollars(text: string | undefined): MicroDollars | undefined {
+  const match = DECIMAL.exec(text ?? '');
   if (!match) return undefined;
   return Number(match[1]) * 1_000_000 + Number((match[2] ?? '').padEnd(6, '0'));
 }

@@ -1,6 +1,7 @@
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { Clock } from '../lib/clock.ts';
 import { costOver, type MicroDollars, parseDollars } from '../lib/money.ts';
+import { uidOf } from '../runtime/kube/kube-object.ts';
 import type { Change } from '../runtime/list-watch/object-store.ts';
 import type { MetricRegistry } from './metric-registry.ts';
 
@@ -111,7 +112,7 @@ function countSpending(
   });
   const counted = new Map<string, MicroDollars>();
   const count = (instance: GpuInstance) => {
-    const uid = instance.metadata.uid ?? '';
+    const uid = uidOf(instance);
     const total = spentBy(instance, clock.now());
     const before = counted.get(uid) ?? total;
     counted.set(uid, Math.max(before, total));
@@ -119,7 +120,7 @@ function countSpending(
   };
   source.onChange((change) => {
     count(change.object);
-    if (change.type === 'deleted') counted.delete(change.object.metadata.uid ?? '');
+    if (change.type === 'deleted') counted.delete(uidOf(change.object));
   });
   registry.beforeExposition(() => {
     for (const instance of source.list()) count(instance);
@@ -135,7 +136,7 @@ export function spentBy({ status }: GpuInstance, now: number): MicroDollars {
 
 /** 0 where nothing is written. */
 function dollarsIn(text: string | undefined): MicroDollars {
-  return parseDollars(text ?? '') ?? 0;
+  return parseDollars(text) ?? 0;
 }
 
 function nameOf({ metadata }: GpuInstance): { namespace: string; name: string } {

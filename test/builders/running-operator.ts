@@ -281,7 +281,7 @@ export class OperatorBench {
     };
     const ref = { namespace: this.namespace, name };
     if (await this.kube.get(secretResource, ref)) {
-      await this.kube.patch(secretResource, ref, { stringData: object.stringData }, { type: 'merge' });
+      await this.kube.patch(secretResource, ref, { type: 'merge', body: { stringData: object.stringData } });
     } else {
       await this.kube.create(secretResource, object);
     }

@@ -162,7 +162,7 @@ class Storm {
     const instance = await bench.instance(name);
     if (instance === undefined || instance.metadata.deletionTimestamp !== undefined) return;
     const ref = { namespace: bench.namespace, name };
-    await bench.kube.patch(gpuInstanceResource, ref, { spec }, { type: 'merge' });
+    await bench.kube.patch(gpuInstanceResource, ref, { type: 'merge', body: { spec } });
   }
 }
 

@@ -172,12 +172,10 @@ describe('what is broken is found, with a fix', () => {
   test('a Secret without the key that the account names, and one that is gone', async () => {
     const bench = shared();
     const ref = { namespace: bench.namespace, name: 'marketplace-key' };
-    await bench.kube.patch(
-      secretResource,
-      ref,
-      { data: { 'api-key': null, other: 'eA==' } },
-      { type: 'merge' },
-    );
+    await bench.kube.patch(secretResource, ref, {
+      type: 'merge',
+      body: { data: { 'api-key': null, other: 'eA==' } },
+    });
     const without = lineOf((await examine()).lines, 'gpuacct/default', 'Secret');
     expect(without).toMatchObject({
       state: 'failed',

@@ -16,7 +16,7 @@ test('a limit of the account holds the next object back, and lets it go as soon 
   expect(rents(bench)).toHaveLength(1);
   const reference = { namespace: bench.namespace, name: 'default' };
   const raised = { spec: { limits: { maxInstances: 2 } } };
-  await bench.kube.patch(marketplaceAccountResource, reference, raised, { type: 'merge' });
+  await bench.kube.patch(marketplaceAccountResource, reference, { type: 'merge', body: raised });
   await reached(bench, 'second', 'Ready', AT_ONCE_MS);
   expect(rents(bench)).toHaveLength(2);
 });

@@ -86,7 +86,7 @@ test('scenario 54: without the right to write the status nothing is rented, and 
   expect((await bench.instance('job'))?.metadata.annotations).toBeUndefined();
   const ref = { namespace: bench.namespace, name: 'limited' };
   const rule = { apiGroups: ['gpurental.dev'], verbs: ['*'], resources: ['gpuinstances/status'] };
-  await bench.kube.patch(roles, ref, [{ op: 'add', path: '/rules/-', value: rule }], { type: 'json' });
+  await bench.kube.patch(roles, ref, { type: 'json', body: [{ op: 'add', path: '/rules/-', value: rule }] });
   await reached(bench, 'job', 'Ready', 30_000);
   expect(rents(bench)).toHaveLength(1);
 });

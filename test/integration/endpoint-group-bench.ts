@@ -195,7 +195,9 @@ export async function patchGroup(
   patch: Record<string, unknown>,
   name = 'llm',
 ): Promise<void> {
-  await bench.kube.patch(endpointGroupResource, { namespace: bench.namespace, name }, patch, {
-    type: 'merge',
-  });
+  await bench.kube.patch(
+    endpointGroupResource,
+    { namespace: bench.namespace, name },
+    { type: 'merge', body: patch },
+  );
 }

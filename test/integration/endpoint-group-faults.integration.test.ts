@@ -201,12 +201,10 @@ describe('ownership', () => {
     await epg.reached('one is ready', ({ status }) => status?.ready === 1);
     const [worker] = await epg.workers();
     const ref = { namespace: epg.bench.namespace, name: worker?.metadata.name ?? '' };
-    await epg.bench.kube.patch(
-      gpuInstanceResource,
-      ref,
-      { metadata: { ownerReferences: null } },
-      { type: 'merge' },
-    );
+    await epg.bench.kube.patch(gpuInstanceResource, ref, {
+      type: 'merge',
+      body: { metadata: { ownerReferences: null } },
+    });
     await until('it is taken in again', async () => {
       const [now] = await epg.workers();
       return now?.metadata.ownerReferences?.[0]?.controller === true;

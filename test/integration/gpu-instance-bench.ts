@@ -122,7 +122,11 @@ export async function patchInstance(
   patch: Record<string, unknown>,
   name = 'job',
 ): Promise<void> {
-  await bench.kube.patch(gpuInstanceResource, { namespace: bench.namespace, name }, patch, { type: 'merge' });
+  await bench.kube.patch(
+    gpuInstanceResource,
+    { namespace: bench.namespace, name },
+    { type: 'merge', body: patch },
+  );
 }
 
 /** Rent calls that reached the marketplace. */

@@ -67,7 +67,7 @@ test('scenario 71: a machine that somebody wrote into the status is not believed
   const seen = { rents: rents(bench).length, destroys: destroys(bench).length };
   const ref = { namespace: bench.namespace, name: 'forged' };
   const lie = { status: { instanceId: foreign } };
-  await bench.kube.patch(gpuInstanceResource, ref, lie, { type: 'merge', subresource: 'status' });
+  await bench.kube.patch(gpuInstanceResource, ref, { type: 'merge', body: lie, subresource: 'status' });
   await until(
     'the status is mended',
     async () => (await bench.instance('forged'))?.status?.instanceId === status?.instanceId,

@@ -24,7 +24,7 @@ function bench(present: readonly GpuInstance[] = []) {
   const client: InUseRecordOptions['client'] = {
     get: async <T>() => cluster.stored && ({ data: cluster.stored } as T),
     create: write,
-    patch: (resource, _ref, body) => write(resource, body as KubeObject),
+    patch: (resource, _ref, { body }) => write(resource, body as KubeObject),
   };
   const record = new InUseRecord({
     client,

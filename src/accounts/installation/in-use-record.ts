@@ -9,7 +9,7 @@ import {
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
-import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
+import { type KubeObject, type Resource, uidOf } from '../../runtime/kube/kube-object.ts';
 import type { Change } from '../../runtime/list-watch/object-store.ts';
 import { hasFinalizer } from '../../runtime/writes/finalizers.ts';
 
@@ -65,7 +65,7 @@ export class InUseRecord {
   start(): void {
     const { instances } = this.#options;
     for (const instance of instances.list()) {
-      if (isGuarded(instance)) this.#guarded.add(instance.metadata.uid ?? '');
+      if (isGuarded(instance)) this.#guarded.add(uidOf(instance));
     }
     this.#leave = instances.onChange((change) => this.#see(change));
     this.#settle();
@@ -79,7 +79,7 @@ export class InUseRecord {
   }
 
   #see({ type, object }: Change<GpuInstance>): void {
-    const uid = object.metadata.uid ?? '';
+    const uid = uidOf(object);
     if (type !== 'deleted' && isGuarded(object)) this.#guarded.add(uid);
     else this.#guarded.delete(uid);
     this.#settle();
@@ -121,7 +121,7 @@ async function save(
   const data = { [inUseKey]: inUse };
   if (stored?.data?.[inUseKey] === inUse) return;
   if (stored) {
-    await client.patch(configMapResource, ref, { data }, { type: 'merge' });
+    await client.patch(configMapResource, ref, { type: 'merge', body: { data } });
     return;
   }
   const created: ConfigMap = {

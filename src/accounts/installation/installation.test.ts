@@ -88,12 +88,10 @@ test('another cluster stops sweeps; one that may not be read does not', async ()
   const { cluster, start } = setUp();
   await start().resolve();
   const ref = { namespace: 'default', name: IDENTITY_SECRET };
-  await cluster.kube.patch(
-    secretResource,
-    ref,
-    { stringData: { kubeSystemUid: 'other' } },
-    { type: 'merge' },
-  );
+  await cluster.kube.patch(secretResource, ref, {
+    type: 'merge',
+    body: { stringData: { kubeSystemUid: 'other' } },
+  });
   expect(await start().resolve()).toMatchObject({ sweep: 'clusterChanged' });
   cluster.intercept = ({ path }) =>
     path.endsWith('/namespaces/kube-system') ? refusedBy(403, 'Forbidden') : undefined;

@@ -142,7 +142,7 @@ export class Installation {
 
   async #saveScope(scope: string): Promise<void> {
     const ref = { namespace: this.#options.namespace, name: IDENTITY_SECRET };
-    await this.#options.client.patch(secretResource, ref, { stringData: { scope } }, { type: 'merge' });
+    await this.#options.client.patch(secretResource, ref, { type: 'merge', body: { stringData: { scope } } });
   }
 
   async #kubeSystemUid(): Promise<string | undefined> {

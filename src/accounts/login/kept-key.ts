@@ -37,7 +37,7 @@ export class KeptKeys {
       if (!isKubeError(error, 'alreadyExists')) throw error;
       const body = { stringData: object.stringData };
       const ref = { namespace: this.#namespace, name: keptKeyName(accountUid) };
-      await this.#client.patch(secretResource, ref, body, { type: 'merge' });
+      await this.#client.patch(secretResource, ref, { type: 'merge', body });
     }
   }
 

@@ -21,7 +21,7 @@ export interface AccountLimits {
 export function limitsOf(account: MarketplaceAccount): AccountLimits {
   const { maxInstances, ...amounts } = account.spec.limits;
   const entries = Object.entries(amounts).flatMap(([name, text]) => {
-    const amount = text === undefined ? undefined : parseDollars(text);
+    const amount = parseDollars(text);
     return amount === undefined ? [] : [[name, amount] as const];
   });
   return { ...(maxInstances === undefined ? {} : { maxInstances }), ...Object.fromEntries(entries) };

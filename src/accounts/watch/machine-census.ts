@@ -58,23 +58,23 @@ export class MachineCensus {
   }
 }
 
+/** Where it does not depend on the objects that there are. */
+const SORTED = {
+  claimed: 'claimed',
+  retained: 'retained',
+  labelCopied: 'copied',
+  labelForged: 'copied',
+  foreignInstall: 'foreign',
+  someoneElses: 'foreign',
+  unlabelled: 'foreign',
+} as const satisfies Record<Exclude<Ownership['type'], 'labelled' | 'undated'>, CensusEntry['type']>;
+
 function entryOf(row: Instance, ownership: Ownership, { uids, retained }: CensusInput): CensusEntry {
   if (retained.has(row.id) && ownership.type !== 'claimed') return { type: 'retained', row };
-  switch (ownership.type) {
-    case 'claimed':
-    case 'retained':
-      return { type: ownership.type, row };
-    case 'labelled':
-      if (uids.has(ownership.facts.uid)) return { type: 'claimed', row };
-      return { type: 'unclaimed', row, facts: ownership.facts };
-    case 'undated':
-      return { type: uids.has(ownership.facts.uid) ? 'claimed' : 'copied', row };
-    case 'labelCopied':
-    case 'labelForged':
-      return { type: 'copied', row };
-    case 'foreignInstall':
-    case 'someoneElses':
-    case 'unlabelled':
-      return { type: 'foreign', row };
+  if (ownership.type !== 'labelled' && ownership.type !== 'undated') {
+    return { type: SORTED[ownership.type], row };
   }
+  const { type, facts } = ownership;
+  if (uids.has(facts.uid)) return { type: 'claimed', row };
+  return type === 'labelled' ? { type: 'unclaimed', row, facts } : { type: 'copied', row };
 }

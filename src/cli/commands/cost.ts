@@ -79,7 +79,7 @@ function isMeant({ resource, name }: Wanted, { metadata }: GpuInstance): boolean
 function costRow({ metadata, spec, status }: GpuInstance, now: number): CostRow {
   const { namespace = '', name } = metadata;
   const { phase, cost } = status ?? {};
-  const perHour = inDollars(parseDollars(cost?.pricePerHour ?? '')) ?? 0;
+  const perHour = inDollars(parseDollars(cost?.pricePerHour)) ?? 0;
   const account = `${spec.accountRef.namespace ?? namespace}/${spec.accountRef.name}`;
   return {
     ...{ namespace, name, account },

@@ -9,6 +9,7 @@ import type { MarketplaceClient } from '../../marketplace/client.ts';
 import type { Feed } from '../../marketplace/feed/feed.ts';
 import type { CompleteList } from '../../marketplace/feed/feed-event.ts';
 import type { Identity } from '../../ownership/identity.ts';
+import { uidOf } from '../../runtime/kube/kube-object.ts';
 
 /** One look at one login, as a session for decisions that are shown and never carried out. */
 export interface LookedAt {
@@ -27,7 +28,7 @@ export function staticSession(looked: LookedAt): AccountSession {
   const { account, client, identity, userId, baseUrl, sshKeyRegistered } = looked;
   return {
     ref: { namespace: account.metadata.namespace ?? '', name: account.metadata.name },
-    uid: account.metadata.uid ?? '',
+    uid: uidOf(account),
     login: account.status?.login ?? { url: baseUrl, userId },
     identity,
     client,

@@ -28,15 +28,21 @@ export function progressOf({ metadata, status }: Judged): Progress {
   if (status?.observedGeneration === undefined || status.observedGeneration !== metadata.generation) {
     return { state: 'InProgress', message: 'The operator has not yet seen this generation.' };
   }
-  for (const { type, status: holds, message } of status.conditions ?? []) {
-    if (holds !== 'True') continue;
-    if (type === 'Reconciling') return { state: 'InProgress', message };
-    if (type === 'Stalled') return { state: 'Failed', message };
-  }
-  return byReady(status.conditions?.find(({ type }) => type === 'Ready'));
+  return byConditions(status.conditions ?? []);
 }
 
-function byReady(ready: Condition | undefined): Progress {
+/** What a condition of this type says by being True. */
+const UNDER_WAY: ReadonlyMap<string, 'InProgress' | 'Failed'> = new Map([
+  ['Reconciling', 'InProgress'],
+  ['Stalled', 'Failed'],
+]);
+
+function byConditions(conditions: readonly Condition[]): Progress {
+  for (const { type, status, message } of conditions) {
+    const state = UNDER_WAY.get(type);
+    if (state && status === 'True') return { state, message };
+  }
+  const ready = conditions.find(({ type }) => type === 'Ready');
   if (ready === undefined || ready.status === 'True') return { state: 'Current' };
   return { state: 'InProgress', message: ready.message };
 }

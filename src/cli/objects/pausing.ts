@@ -32,7 +32,11 @@ export function pausingCommand({ name, paused, ...texts }: Pausing): Command {
           const isGroup = resource === endpointGroupResource;
           const spec = isGroup ? { pause: { scaleUp: paused, scaleDown: paused } } : { paused };
           const ref = { namespace: cluster.namespace, name: object };
-          await cluster.kube.patch(resource, ref, { spec }, { type: 'merge', fieldManager: 'gpu-rent' });
+          await cluster.kube.patch(resource, ref, {
+            type: 'merge',
+            body: { spec },
+            fieldManager: 'gpu-rent',
+          });
           const [kind = ''] = shownName(resource, object).split('/');
           await output.changed([{ kind, name: object, did }]);
         }

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import { GROUP } from '../../api/v1alpha1/names.ts';
 import { usageError } from '../failures/command-error.ts';
@@ -38,21 +39,35 @@ function isOurs(value: unknown): value is Manifest {
 }
 
 async function plannedOf({ kind, metadata, spec }: Manifest, file: string): Promise<PlannedObject> {
-  const name = metadata?.name ?? 'unnamed';
-  const [{ gpuInstanceSpec }, { endpointGroupSpec }, { unknownFields }] = await Promise.all([
-    import('../../api/v1alpha1/gpu-instance.ts'),
-    import('../../api/v1alpha1/endpoint-group-spec.ts'),
-    import('./unknown-fields.ts'),
-  ]);
   const isGroup = kind === 'EndpointGroup';
-  const object = `${isGroup ? 'epg' : 'gpui'}/${name}`;
-  const parsed = isGroup ? endpointGroupSpec.safeParse(spec) : gpuInstanceSpec.safeParse(spec);
-  const issues = parsed.success
-    ? unknownFields(isGroup ? endpointGroupSpec : gpuInstanceSpec, spec)
-    : parsed.error.issues.map(({ path, message }) => `spec.${path.join('.')}: ${message}`);
-  if (!parsed.success || issues.length > 0) throw notAsDefined(`${object} in ${file}`, kind, issues);
-  const found = 'template' in parsed.data ? parsed.data.template.spec : parsed.data;
+  const object = `${isGroup ? 'epg' : 'gpui'}/${metadata?.name ?? 'unnamed'}`;
+  const fault = (issues: readonly string[]) => notAsDefined(`${object} in ${file}`, kind, issues);
+  const found = isGroup ? await templateOf(spec, fault) : await machineOf(spec, fault);
   return { object, namespace: metadata?.namespace, spec: found };
+}
+
+type Fault = (issues: readonly string[]) => Error;
+
+async function machineOf(spec: unknown, fault: Fault): Promise<GpuInstanceSpec> {
+  const { gpuInstanceSpec } = await import('../../api/v1alpha1/gpu-instance.ts');
+  return asDefined(gpuInstanceSpec, spec, fault);
+}
+
+async function templateOf(spec: unknown, fault: Fault): Promise<GpuInstanceSpec> {
+  const { endpointGroupSpec } = await import('../../api/v1alpha1/endpoint-group-spec.ts');
+  return (await asDefined(endpointGroupSpec, spec, fault)).template.spec;
+}
+
+/** The value where every field is one that its schema knows and allows. */
+async function asDefined<T>(schema: z.ZodType<T>, value: unknown, fault: Fault): Promise<T> {
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) {
+    throw fault(parsed.error.issues.map(({ path, message }) => `spec.${path.join('.')}: ${message}`));
+  }
+  const { unknownFields } = await import('./unknown-fields.ts');
+  const unknown = unknownFields(schema, value);
+  if (unknown.length > 0) throw fault(unknown);
+  return parsed.data;
 }
 
 const MOST_ISSUES = 5;

@@ -10,7 +10,7 @@ interface GroupRule {
   readonly message: (spec: EndpointGroupSpec) => string;
 }
 
-const ms = (duration: string | undefined) => parseDuration(duration ?? '') ?? 0;
+const ms = (duration: string | undefined) => parseDuration(duration) ?? 0;
 
 function within(field: 'maxQueueTime' | 'targetQueueTime' | 'wakeTimeout', most: string): GroupRule {
   return {
@@ -65,8 +65,7 @@ const RULES: readonly GroupRule[] = [
 function isEveryOfferAbove({ template }: EndpointGroupSpec, ceiling: string): boolean {
   const { offers = [] } = template.spec;
   const most = parseDollars(ceiling) ?? 0;
-  const price = (text: string | undefined) => (text === undefined ? 0 : (parseDollars(text) ?? 0));
-  return offers.length > 0 && offers.every(({ maxPricePerHour }) => price(maxPricePerHour) > most);
+  return offers.length > 0 && offers.every((offer) => (parseDollars(offer.maxPricePerHour) ?? 0) > most);
 }
 
 /** Options that contradict each other or have no meaning, with their numbers. */

@@ -88,11 +88,11 @@ function gpuText({ count, name, memoryMB }: NonNullable<Status['gpu']>): string 
 function moneyFacts({ spec, status }: GpuInstance, now: number): readonly Fact[] {
   const cost = status?.cost;
   if (!cost) return [];
-  const price = parseDollars(cost.pricePerHour ?? '');
+  const price = parseDollars(cost.pricePerHour);
   const spent = totalCost(cost, now);
   const rate =
     price === undefined ? 'nothing now' : `${money(price)}/h, ${money(costOver(price, DAY_MS))}/day`;
-  const stopped = parseDollars(cost.storagePricePerHour ?? '');
+  const stopped = parseDollars(cost.storagePricePerHour);
   const limit = spec.maxTotalCost === undefined ? '' : ` of at most $${spec.maxTotalCost}`;
   return [
     ...fact('Cost', `${rate}; ${money(spent)} so far${limit}`),
@@ -120,7 +120,7 @@ function plannedSteps({ metadata, spec, status }: GpuInstance, now: number): rea
 }
 
 function lifetimeEnd(most: string | undefined, first: string | undefined): number | undefined {
-  const span = most === undefined ? undefined : parseDuration(most);
+  const span = parseDuration(most);
   const from = parseTime(first);
   return span === undefined || from === undefined ? undefined : from + span;
 }

@@ -84,7 +84,7 @@ describe('ordering a worker', () => {
     if (!made) throw new Error('There is no worker.');
     const ref = { namespace: NAMESPACE, name: made.metadata.name };
     const theirs = { metadata: { annotations: { theirs: 'kept' } }, spec: { disk: '40G' } };
-    await kube.patch(gpuInstanceResource, ref, theirs, { type: 'merge' });
+    await kube.patch(gpuInstanceResource, ref, { type: 'merge', body: theirs });
     const worker = workerOf(made, 0);
     await carryOut({ type: 'order', worker, order: { ...order, powerState: 'Running', drainSince: 7 } });
     await carryOut({ type: 'order', worker, order });
@@ -140,7 +140,10 @@ describe('other acts', () => {
     const metadata = { name: 'lost', namespace: NAMESPACE, labels: { [labels.endpointGroup]: 'llm' } };
     const lost = await kube.create<GpuInstance>(gpuInstanceResource, { ...body, metadata });
     const ref = { namespace: NAMESPACE, name: 'lost' };
-    await kube.patch(gpuInstanceResource, ref, { metadata: { labels: { other: 'x' } } }, { type: 'merge' });
+    await kube.patch(gpuInstanceResource, ref, {
+      type: 'merge',
+      body: { metadata: { labels: { other: 'x' } } },
+    });
     await carryOut({ type: 'adopt', object: lost });
     expect((await workers())[0]?.metadata.ownerReferences).toBeUndefined();
     const [now] = await workers();

@@ -75,12 +75,12 @@ async function order(
   { cluster, onWritten }: GroupEffects,
 ): Promise<void> {
   try {
-    const written = await cluster.patch<GpuInstance>(
-      gpuInstanceResource,
-      refOf(worker.object),
-      orderPatch(worker, wanted, annotations),
-      { type: 'apply', fieldManager: fieldManagers.children, force: true },
-    );
+    const written = await cluster.patch<GpuInstance>(gpuInstanceResource, refOf(worker.object), {
+      type: 'apply',
+      body: orderPatch(worker, wanted, annotations),
+      fieldManager: fieldManagers.children,
+      force: true,
+    });
     onWritten(written);
   } catch (error) {
     // It went in between; the next pass counts without it.
@@ -107,8 +107,9 @@ async function adopt(
     metadata: { resourceVersion, ownerReferences: [...ownerReferences, controllerReference(group)] },
   };
   try {
-    const written = await cluster.patch<GpuInstance>(gpuInstanceResource, refOf(object), body, {
+    const written = await cluster.patch<GpuInstance>(gpuInstanceResource, refOf(object), {
       type: 'merge',
+      body,
     });
     onWritten(written);
   } catch (error) {

@@ -12,7 +12,7 @@ import {
 } from '../../runtime/controller.ts';
 import type { EventRecorder } from '../../runtime/events/events.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
-import { objectKey } from '../../runtime/kube/kube-object.ts';
+import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import { CurrentObjects } from '../../runtime/list-watch/current-objects.ts';
 import type { Change, Informer } from '../../runtime/list-watch/informer.ts';
 import type { ControllerMetrics, QueueMetrics } from '../../runtime/metrics-ports.ts';
@@ -116,7 +116,7 @@ class GroupLoop {
   heardGroup({ key, type, object }: Change<EndpointGroup>): void {
     this.enqueue(key);
     if (type !== 'deleted') return;
-    const uid = object.metadata.uid ?? '';
+    const uid = uidOf(object);
     this.#keptByUid.delete(uid);
     this.#options.books.forget(uid);
   }
@@ -129,7 +129,7 @@ class GroupLoop {
   wake(group: EndpointGroup): void {
     const kept = this.#keptOf(group);
     const { books, env } = this.#options;
-    books.active(group.metadata.uid ?? '', env.clock.now());
+    books.active(uidOf(group), env.clock.now());
     if ((kept.memory?.decision?.hot ?? 0) > 0) return;
     kept.wakeAsked = true;
     this.enqueue(objectKey(group.metadata));
@@ -155,7 +155,7 @@ class GroupLoop {
   }
 
   #keptOf(group: EndpointGroup): Kept {
-    const uid = group.metadata.uid ?? '';
+    const uid = uidOf(group);
     const known = this.#keptByUid.get(uid);
     if (known) return known;
     const { books, cluster, env } = this.#options;
@@ -178,7 +178,7 @@ class GroupLoop {
       source: sourceOf(group),
       workers: look.children.map((child) => workerOf(child, now)),
       orphans: look.orphans,
-      book: this.#options.books.get(group.metadata.uid ?? ''),
+      book: this.#options.books.get(uidOf(group)),
       memory: kept.memory,
       wakeAsked: kept.wakeAsked,
       frozen: new Set(look.children.filter(isFrozen).map(({ metadata }) => metadata.uid ?? '')),
@@ -195,7 +195,7 @@ class GroupLoop {
     };
     await readers.read(group, { workers, onLate });
     if (sourceOf(group) === 'group') return;
-    const uid = group.metadata.uid ?? '';
+    const uid = uidOf(group);
     const existing = new Set(workers.map(({ reporter }) => reporter));
     books.put(uid, onlyReporters(books.get(uid), existing));
   }

@@ -170,7 +170,7 @@ function choose({ observed, input, scaling }: Known, decision: ScalingDecision):
     ...{ hot, total, hotCapacity },
     workers: scaling,
     maxWorkers: spec.maxWorkers,
-    ceiling: spec.maxSpendPerHour === undefined ? undefined : parseDollars(spec.maxSpendPerHour),
+    ceiling: parseDollars(spec.maxSpendPerHour),
     priceOfNew: priceOfNew(input),
     pause: spec.pause,
     maxUnavailable: maxUnavailable(spec, hot),

@@ -104,7 +104,11 @@ function situation(
     steady: new SteadyClock(clock),
     log: silentLogger,
     cluster: {
-      patch: (_resource: unknown, _ref: unknown, body: { metadata: { finalizers: string[] } }) => {
+      patch: (
+        _resource: unknown,
+        _ref: unknown,
+        { body }: { body: { metadata: { finalizers: string[] } } },
+      ) => {
         done.push(`finalizers [${body.metadata.finalizers.join()}]`);
         return Promise.resolve(body);
       },
@@ -116,7 +120,7 @@ function situation(
       destroyed: (account, reason) => done.push(`counted ${account} ${reason}`),
     },
     showEvent: (note) => done.push(note.reason),
-    wrote: (object) => done.push(`cached ${object.metadata.finalizers?.join()}`),
+    wrote: (object) => done.push(`cached ${object.metadata.finalizers.join()}`),
   };
   const settled: unknown[] = [];
   const ticket: Ticket = {

@@ -9,7 +9,7 @@ import { parseDollars } from '../../lib/money.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
-import { objectKey } from '../../runtime/kube/kube-object.ts';
+import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import { removeFinalizer } from '../../runtime/writes/finalizers.ts';
 import { totalCost } from './cost.ts';
 import { type AfterFailure, decideAfterFailure, type Failure } from './failure.ts';
@@ -215,10 +215,10 @@ async function retain(
   }
   await session?.recordRetained({
     instanceId: action.instanceId,
-    objectUid: object.metadata.uid ?? '',
+    objectUid: uidOf(object),
     owner: objectKey(object.metadata),
     policy: action.policy,
-    pricePerHour: parseDollars(object.status?.cost?.pricePerHour ?? ''),
+    pricePerHour: parseDollars(object.status?.cost?.pricePerHour),
   });
 }
 

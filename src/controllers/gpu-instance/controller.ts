@@ -9,7 +9,7 @@ import {
   requeueAfter,
 } from '../../runtime/controller.ts';
 import { AccessReviews } from '../../runtime/kube/access-review.ts';
-import { objectKey } from '../../runtime/kube/kube-object.ts';
+import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import { CurrentObjects } from '../../runtime/list-watch/current-objects.ts';
 import type { Change } from '../../runtime/list-watch/informer.ts';
 import type { GpuInstanceControllerOptions } from './controller-options.ts';
@@ -126,7 +126,7 @@ class InstanceLoop {
 
   heard(change: Change<GpuInstance>): void {
     this.enqueue(change.key);
-    if (change.type === 'deleted') this.#memories.forget(change.object.metadata.uid ?? '');
+    if (change.type === 'deleted') this.#memories.forget(uidOf(change.object));
   }
 
   async reconcile(key: string, { log }: ReconcileContext): Promise<Result> {
@@ -137,7 +137,7 @@ class InstanceLoop {
       return done;
     }
     const { object } = current;
-    const memory = this.#memories.of(object.metadata.uid ?? '');
+    const memory = this.#memories.of(uidOf(object));
     memory.probe = this.#probes.view(key, object);
     const pass = new Pass(object, {
       ...this.#options,

@@ -12,10 +12,10 @@ function billedMs(from: number, to: number): number {
 /** What the object has cost until `at`, all machines together. */
 export function totalCost(cost: Cost | undefined, at: number): MicroDollars {
   if (!cost) return 0;
-  const accrued = dollars(cost.accrued) ?? 0;
+  const accrued = parseDollars(cost.accrued) ?? 0;
   const since = parseTime(cost.since);
   if (since === undefined) return accrued;
-  return accrued + costOver(dollars(cost.pricePerHour) ?? 0, billedMs(since, at));
+  return accrued + costOver(parseDollars(cost.pricePerHour) ?? 0, billedMs(since, at));
 }
 
 /** As many ended machines as a status remembers. */
@@ -28,14 +28,14 @@ export const HISTORY_LENGTH = 5;
 export function machineCost(status: GpuInstanceStatus | undefined, at: number): MicroDollars {
   const history = status?.history ?? [];
   if (history.length >= HISTORY_LENGTH) return costSinceRented(status, at);
-  const ended = history.reduce((sum, machine) => sum + (dollars(machine.cost) ?? 0), 0);
+  const ended = history.reduce((sum, machine) => sum + (parseDollars(machine.cost) ?? 0), 0);
   return Math.max(0, totalCost(status?.cost, at) - ended);
 }
 
 function costSinceRented(status: GpuInstanceStatus | undefined, at: number): MicroDollars {
   const { rentedAt, cost } = status ?? {};
   const from = parseTime(rentedAt) ?? parseTime(cost?.since) ?? at;
-  return costOver(dollars(cost?.pricePerHour) ?? 0, billedMs(from, at));
+  return costOver(parseDollars(cost?.pricePerHour) ?? 0, billedMs(from, at));
 }
 
 /** A machine begins to bill. */
@@ -49,7 +49,7 @@ export function beginCost(cost: Cost | undefined, at: number, price: MicroDollar
 
 /** The same machine costs something else from `at` on; an equal price changes nothing. */
 export function repriced(cost: Cost, at: number, price: MicroDollars): Cost {
-  if (dollars(cost.pricePerHour) === price) return cost;
+  if (parseDollars(cost.pricePerHour) === price) return cost;
   if (cost.pricePerHour === undefined) return { ...cost, pricePerHour: formatDollars(price) };
   return {
     ...cost,
@@ -71,8 +71,4 @@ export function corrected(cost: Cost, since: number, price: MicroDollars | undef
 /** Billing ended at `at`. */
 export function endCost(cost: Cost | undefined, at: number): Cost | undefined {
   return cost && { accrued: formatDollars(totalCost(cost, at)) };
-}
-
-function dollars(text: string | undefined): MicroDollars | undefined {
-  return text === undefined ? undefined : parseDollars(text);
 }

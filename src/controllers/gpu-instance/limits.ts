@@ -21,7 +21,7 @@ export function limitState(observed: Observed): LimitState {
     return { type: 'reached', detail: `spec.maxTotalCost of $${spec.maxTotalCost} is spent.` };
   }
   const spendIn =
-    cost === undefined ? undefined : timeToSpend(cost, parseDollars(status?.cost?.pricePerHour ?? ''));
+    cost === undefined ? undefined : timeToSpend(cost, parseDollars(status?.cost?.pricePerHour));
   const times = [lifetime, spendIn].filter((time) => time !== undefined);
   return { type: 'within', reachedInMs: times.length === 0 ? undefined : Math.max(1000, Math.min(...times)) };
 }
@@ -33,7 +33,7 @@ export function priceRise(
   cap: number | undefined,
 ): string | undefined {
   const { status } = observed.object;
-  const offered = parseDollars(status?.offerPricePerHour ?? '');
+  const offered = parseDollars(status?.offerPricePerHour);
   if (price === undefined) return undefined;
   if (cap !== undefined && price > cap) {
     return `The machine costs $${formatDollars(price)}/h; maxPricePerHour is $${formatDollars(cap)}.`;
@@ -45,13 +45,13 @@ export function priceRise(
 }
 
 function lifetimeLeft({ object, now }: Observed): number | undefined {
-  const most = object.spec.maxLifetime === undefined ? undefined : parseDuration(object.spec.maxLifetime);
+  const most = parseDuration(object.spec.maxLifetime);
   const first = parseTime(object.status?.firstRentedAt);
   return most === undefined || first === undefined ? undefined : first + most - now;
 }
 
 function costLeft({ object, now }: Observed): number | undefined {
-  const most = object.spec.maxTotalCost === undefined ? undefined : parseDollars(object.spec.maxTotalCost);
+  const most = parseDollars(object.spec.maxTotalCost);
   return most === undefined ? undefined : most - totalCost(object.status?.cost, now);
 }
 

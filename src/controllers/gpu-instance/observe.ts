@@ -13,12 +13,13 @@ import type { Identity } from '../../ownership/identity.ts';
 import { type IntentReading, readIntent } from '../../ownership/intent.ts';
 import { makeLabel, type Remnant, remnantOf } from '../../ownership/label.ts';
 import { startsInWindow, whose } from '../../ownership/ours.ts';
+import { uidOf } from '../../runtime/kube/kube-object.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
 import type { MachineIndex } from './memory/machine-index.ts';
 import type { ObjectMemory } from './memory/memory.ts';
 import type { SteadyClock } from './memory/steady-clock.ts';
 import type { Observed } from './types.ts';
-import type { AbsenceView, AccountFacts, AccountView, ListedMachine, ListView } from './views.ts';
+import type { AbsenceView, AccountFacts, AccountView, ListedMachine, ListView, MemoryView } from './views.ts';
 
 /** Where a pass looks. None of it waits: everything is in a cache, in memory or on a clock. */
 export interface Sources {
@@ -46,16 +47,24 @@ export function sessionOf(lookup: AccountLookup): AccountSession | undefined {
   return lookup.type === 'missing' ? undefined : lookup.session;
 }
 
+/** Only worth reading when a rule asks for it: then a pass looks closer. */
+const NOT_ASKED_FOR = {
+  offers: new Map(),
+  inputs: undefined,
+  loginProven: undefined,
+  published: undefined,
+} as const;
+
 /** Everything that one pass needs, read once; undefined while this installation does not know who it is. */
 export function observe(object: GpuInstance, memory: ObjectMemory, sources: Sources): Observed | undefined {
   const lookup = sources.accounts.get(accountRefOf(object));
   const session = sessionOf(lookup);
   const identity = session?.identity ?? sources.identity();
   if (!identity) return undefined;
-  const uid = object.metadata.uid ?? '';
   const intent = readIntent(identity.keys, object.metadata.annotations?.[annotations.rentalIntent]);
   const list = session?.feed.latest();
   const recorded = recordedRow(object, list);
+  const listing = session && list && { session, list, intent, recorded };
   memory.look({
     object,
     intent,
@@ -64,30 +73,22 @@ export function observe(object: GpuInstance, memory: ObjectMemory, sources: Sour
     steady: sources.steady,
     serviceNow: serviceNow(session, sources),
   });
-  const view = memory.view();
   return {
+    ...NOT_ASKED_FOR,
     now: Math.floor(sources.clock.now()),
     steadyNow: sources.steady.now(),
     object,
-    uid,
+    uid: uidOf(object),
     identity,
     constants: sources.constants,
     account: accountView(lookup, object, sources),
     intent,
-    list: session && list ? listView(object, { session, list, intent, recorded }, sources) : undefined,
-    absences: absencesOf(
-      session,
-      { object, destroyed: view.destroys.map((mark) => mark.instanceId) },
-      sources.steady,
-    ),
+    list: listing && listView(object, listing, sources),
     listsBegun: session ? sources.steady.listTimes(session.feed, session.feed.listsBegunSince(0)) : [],
-    memory: view,
-    offers: new Map(),
-    inputs: undefined,
-    loginProven: undefined,
+    absences: absencesOf(object, { session, destroys: memory.view().destroys }, sources.steady),
+    memory: memory.view(),
     probe: memory.probe,
-    published: undefined,
-    olderClaimant: object.spec.adopt !== undefined && hasOlderClaimant(object, sources.instances),
+    olderClaimant: hasOlderClaimant(object, sources.instances),
     leaseRemainingMs: sources.leaseRemainingMs(),
     jitter: sources.random.next(),
   };
@@ -123,7 +124,7 @@ function accountFacts(session: AccountSession, object: GpuInstance, sources: Sou
     adoption: session.adoption(),
     sshKeyRegistered: session.sshKeyRegistered(),
     avoided: session.avoid.current(),
-    reserved: session.tickets.reservedFor(object.metadata.uid ?? ''),
+    reserved: session.tickets.reservedFor(uidOf(object)),
     pollIntervalMs: session.pollIntervalMs(),
     serviceTime: session.serviceTime(),
     startUnsupported: sources.withoutStart.has(session.uid),
@@ -139,7 +140,7 @@ interface Listing {
 
 function listView(object: GpuInstance, listing: Listing, sources: Sources): ListView {
   const { session, list, intent, recorded } = listing;
-  const uid = object.metadata.uid ?? '';
+  const uid = uidOf(object);
   const others = intent.type === 'intent' && intent.intent.uid !== uid ? intent.intent.uid : undefined;
   const former = others === undefined ? undefined : sources.index.labelled(session, list, others)[0];
   return {
@@ -210,22 +211,22 @@ function heldByOthers(object: GpuInstance, { instances }: Sources): ReadonlySet<
 }
 
 function absencesOf(
-  session: AccountSession | undefined,
-  { object, destroyed }: { readonly object: GpuInstance; readonly destroyed: readonly number[] },
+  object: GpuInstance,
+  { session, destroys }: { readonly session: AccountSession | undefined } & Pick<MemoryView, 'destroys'>,
   steady: SteadyClock,
 ): ReadonlyMap<number, AbsenceView> {
-  const { instanceId } = object.status ?? {};
-  const ids = new Set([...destroyed, ...(instanceId === undefined ? [] : [instanceId])]);
+  const ids = new Set([...destroys, object.status].flatMap((machine) => machine?.instanceId ?? []));
   const lists = (id: number) => (session ? steady.listTimes(session.feed, session.feed.absences(id)) : []);
   return new Map([...ids].map((id) => [id, { lists: lists(id), read: undefined }]));
 }
 
 function hasOlderClaimant(object: GpuInstance, instances: Informer<GpuInstance>): boolean {
   const { adopt } = object.spec;
+  if (adopt === undefined) return false;
   const born = parseTime(object.metadata.creationTimestamp) ?? 0;
   return instances.list().some(({ spec, metadata }) => {
-    if (spec.adopt?.instanceId !== adopt?.instanceId || metadata.uid === object.metadata.uid) return false;
+    if (spec.adopt?.instanceId !== adopt.instanceId || metadata.uid === object.metadata.uid) return false;
     const age = parseTime(metadata.creationTimestamp) ?? 0;
-    return age < born || (age === born && (metadata.uid ?? '') < (object.metadata.uid ?? ''));
+    return age < born || (age === born && uidOf({ metadata }) < uidOf(object));
   });
 }

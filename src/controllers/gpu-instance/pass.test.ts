@@ -161,7 +161,8 @@ function clusterOf({ allowed = true, conflict }: Setting, done: string[]): KubeC
     create: async (_resource: unknown, object: { kind: string }) =>
       object.kind === 'SelfSubjectAccessReview' ? { ...object, status: { allowed } } : object,
     get: async () => undefined,
-    patch: async (_resource: unknown, _ref: unknown, body: GpuInstance) => write('patch', withKind(body)),
+    patch: async (_resource: unknown, _ref: unknown, { body }: { body: GpuInstance }) =>
+      write('patch', withKind(body)),
     replace: async (_resource: unknown, object: GpuInstance) => write('replace', object),
   } as unknown as KubeClient;
 }

@@ -44,7 +44,7 @@ function cluster(failure?: KubeErrorKind) {
     return Promise.reject(new KubeError('told to fail', details));
   };
   const client: Pick<KubeClient, 'patch' | 'replace'> = {
-    patch: (_resource, _ref, body, options) => answer(`patch ${options.type}`, body, body as never),
+    patch: (_resource, _ref, { type, body }) => answer(`patch ${type}`, body, body as never),
     replace: (_resource, object, options) => answer(`replace ${options?.subresource ?? ''}`, object, object),
   };
   return { client: client as KubeClient, sent };

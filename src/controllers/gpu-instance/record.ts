@@ -139,5 +139,8 @@ function writeIntentOn(object: GpuInstance, intent: string, cluster: KubeClient)
     finalizers: guarded,
     annotations: { [annotations.rentalIntent]: intent },
   };
-  return cluster.patch<GpuInstance>(gpuInstanceResource, refOf(object), { metadata }, { type: 'merge' });
+  return cluster.patch<GpuInstance>(gpuInstanceResource, refOf(object), {
+    type: 'merge',
+    body: { metadata },
+  });
 }

@@ -5,7 +5,7 @@ import type { Feed } from '../../marketplace/feed/feed.ts';
 import type { FeedEvent } from '../../marketplace/feed/feed-event.ts';
 import type { Instance } from '../../marketplace/instances/instances.ts';
 import { readLabel } from '../../ownership/label.ts';
-import { objectKey } from '../../runtime/kube/kube-object.ts';
+import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
 import type { SteadyClock } from './memory/steady-clock.ts';
 import { accountRefOf, sessionOf } from './observe.ts';
@@ -109,7 +109,7 @@ export class Waking {
 
   #index(object: GpuInstance): void {
     const key = objectKey(object.metadata);
-    this.#keyByUid.set(object.metadata.uid ?? '', key);
+    this.#keyByUid.set(uidOf(object), key);
     for (const id of machinesOf(object)) {
       this.#keysByMachine.set(id, (this.#keysByMachine.get(id) ?? new Set()).add(key));
     }
@@ -117,7 +117,7 @@ export class Waking {
 
   #forget(object: GpuInstance): void {
     const key = objectKey(object.metadata);
-    this.#keyByUid.delete(object.metadata.uid ?? '');
+    this.#keyByUid.delete(uidOf(object));
     for (const id of machinesOf(object)) {
       const keys = this.#keysByMachine.get(id);
       keys?.delete(key);

@@ -6,6 +6,7 @@ import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.
 import { ACCOUNT_FINALIZER, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import type { EventRecorder } from '../../runtime/events/events.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { uidOf } from '../../runtime/kube/kube-object.ts';
 import { removeFinalizer } from '../../runtime/writes/finalizers.ts';
 import type { KeyChecks } from './key-checks.ts';
 import type { Receipt } from './record.ts';
@@ -24,7 +25,7 @@ export interface AccountEffects {
 /** Carries out one action. The receipt shows that what it rests on was written before. */
 export async function act(action: Action, receipt: Receipt, effects: AccountEffects): Promise<void> {
   const { account } = receipt;
-  const uid = account.metadata.uid ?? '';
+  const uid = uidOf(account);
   switch (action.type) {
     case 'resolveIdentity':
       await effects.installation.resolve();
@@ -43,7 +44,7 @@ export async function act(action: Action, receipt: Receipt, effects: AccountEffe
       effects.registry.setNotReady(account, action.why);
       return;
     case 'closeBreaker':
-      effects.registry.session(refOf(account))?.closeBreaker();
+      closeBreaker(account, effects);
       return;
     case 'dropKeptKey':
       await effects.kept.remove(uid);
@@ -80,6 +81,10 @@ function connect(
   });
 }
 
+function closeBreaker(account: MarketplaceAccount, { registry }: AccountEffects): void {
+  registry.session(refOf(account))?.closeBreaker();
+}
+
 /** Under the resource version that the pass saw: an object that came in between keeps the account. */
 async function release(account: MarketplaceAccount, effects: AccountEffects): Promise<void> {
   const resource = marketplaceAccountResource;
@@ -90,6 +95,6 @@ async function release(account: MarketplaceAccount, effects: AccountEffects): Pr
     finalizer: ACCOUNT_FINALIZER,
   });
   if (write.type === 'conflict') throw write.error;
-  effects.keyChecks.forget(account.metadata.uid ?? '');
+  effects.keyChecks.forget(uidOf(account));
   effects.registry.forget(refOf(account));
 }

@@ -1,4 +1,5 @@
 import { limitsOf } from '../../accounts/tickets/limits.ts';
+import type { AccountSums } from '../../accounts/tickets/spend-brake.ts';
 import { isTerminal, type Reason } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars, type MicroDollars } from '../../lib/money.ts';
 import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
@@ -161,18 +162,10 @@ function unreachable({ kind, badCertificate }: Failure): Verdict {
 /** Whether credit and spending leave room for rentals. Figures that move stay out of the text. */
 export function funded({ account, proof, session }: Observed): Verdict {
   const limits = limitsOf(account);
-  const { spentThisMonth = 0, dollarsPerHour = 0 } = session?.sums ?? {};
-  if (isReached(spentThisMonth, limits.maxSpendPerMonth)) {
-    return fails(
-      'SpendLimitReached',
-      `limits.maxSpendPerMonth of ${dollars(limits.maxSpendPerMonth)} is reached.`,
-    );
-  }
-  if (isReached(dollarsPerHour, limits.maxSpendPerHour)) {
-    return fails(
-      'SpendLimitReached',
-      `limits.maxSpendPerHour of ${dollars(limits.maxSpendPerHour)} is reached.`,
-    );
+  const reached = SPEND_LIMITS.find(({ limit, spent }) => isReached(spent(session?.sums), limits[limit]));
+  if (reached) {
+    const amount = dollars(limits[reached.limit]);
+    return fails('SpendLimitReached', `limits.${reached.limit} of ${amount} is reached.`);
   }
   const credit = proof.type === 'proven' ? proof.user.credit : session?.sums.credit;
   const least = limits.minCredit ?? 0;
@@ -180,6 +173,14 @@ export function funded({ account, proof, session }: Observed): Verdict {
   if (credit > least) return holds('Funded', 'Credit and spending leave room for rentals.');
   return fails('LowCredit', `The credit is not above ${dollars(least)}. Add credit at the marketplace.`);
 }
+
+const SPEND_LIMITS: readonly {
+  readonly limit: 'maxSpendPerMonth' | 'maxSpendPerHour';
+  readonly spent: (sums: AccountSums | undefined) => MicroDollars;
+}[] = [
+  { limit: 'maxSpendPerMonth', spent: (sums) => sums?.spentThisMonth ?? 0 },
+  { limit: 'maxSpendPerHour', spent: (sums) => sums?.dollarsPerHour ?? 0 },
+];
 
 function isReached(amount: MicroDollars, most: MicroDollars | undefined): boolean {
   return most !== undefined && amount >= most;

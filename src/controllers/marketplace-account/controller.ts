@@ -18,7 +18,6 @@ import { type AccountEffects, act } from './act.ts';
 import { decide } from './decide.ts';
 import { type AccountSources, observe } from './observe.ts';
 import { record } from './record.ts';
-import type { Observed } from './types.ts';
 
 export interface MarketplaceAccountControllerOptions
   extends AccountEffects,
@@ -33,18 +32,18 @@ export function createMarketplaceAccountController(options: MarketplaceAccountCo
   const figuresWrittenAt = new Map<string, number>();
   const resource = marketplaceAccountResource;
   const objects = new CurrentObjects({ informer: accounts, client: options.kube, resource, clock });
-  const sources: AccountSources = { ...options, figuresWrittenAt: (uid) => figuresWrittenAt.get(uid) };
+  const sources: AccountSources = { ...options, figuresWrittenAt: (key) => figuresWrittenAt.get(key) };
 
   const reconcile = async (key: string): Promise<Result> => {
     const current = await objects.read(key);
     if (current.type === 'behind') return requeueAfter(current.afterMs);
     if (current.type === 'gone') {
       options.registry.forget(refFromKey(key));
+      figuresWrittenAt.delete(key);
       return done;
     }
     const account = current.object;
-    const observed = await observe(account, sources);
-    const decision = decide(observed);
+    const decision = decide(await observe(account, sources));
     const receipt = await record(account, decision, {
       client: options.kube,
       onWritten: (written) => accounts.wrote(written),
@@ -53,25 +52,25 @@ export function createMarketplaceAccountController(options: MarketplaceAccountCo
       objects.lostRace(key);
       return requeueAfter(LOST_RACE_MS);
     }
-    noteFigures(observed, receipt.account);
+    if (account.status?.credit !== receipt.account.status?.credit) figuresWrittenAt.set(key, clock.now());
     for (const action of decision.actions) await act(action, receipt, options);
     return requeueAfter(decision.requeueAfterMs);
   };
 
-  const noteFigures = ({ account }: Observed, written: MarketplaceAccount): void => {
-    if (account.status?.credit === written.status?.credit) return;
-    figuresWrittenAt.set(account.metadata.uid ?? '', clock.now());
-  };
-
   const controller = createController({ ...options, name: 'marketplaceaccount', reconcile });
-  options.registry.onChange((ref) => controller.queue.add(keyOf(ref)));
-  options.registry.onNews((ref, news) => {
+  wakeByNews(controller, options);
+  return onceStarted(controller, accounts);
+}
+
+/** What the accounts of this process learn is looked at; a refusal makes the key be read again first. */
+function wakeByNews(controller: Controller, options: MarketplaceAccountControllerOptions): void {
+  const { accounts, registry, keyChecks } = options;
+  registry.onChange((ref) => controller.queue.add(keyOf(ref)));
+  registry.onNews((ref, news) => {
     const uid = accounts.get(keyOf(ref))?.metadata.uid;
-    if (uid !== undefined && news.type === 'failed' && REFUSALS.has(news.error.kind))
-      options.keyChecks.refused(uid);
+    if (uid !== undefined && news.type === 'failed' && REFUSALS.has(news.error.kind)) keyChecks.refused(uid);
     controller.queue.add(keyOf(ref));
   });
-  return onceStarted(controller, accounts);
 }
 
 /** A replica that waits for the lease keeps no keys: objects come and go, and it begins with all that are there then. */

@@ -8,6 +8,7 @@ import type { Secret } from '../../lib/secret.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { uidOf } from '../../runtime/kube/kube-object.ts';
 import { failureOf, saysNothing } from './failure.ts';
 import type { KeyProof, KeySource } from './types.ts';
 
@@ -88,7 +89,7 @@ export class KeyChecks {
 
   /** The latest check, made again where it is due. Rejects where the API server does not answer. */
   async check(account: MarketplaceAccount, url: string): Promise<KeyCheck> {
-    const uid = account.metadata.uid ?? '';
+    const uid = uidOf(account);
     const before = this.#byUid.get(uid);
     const cause = causeOf(account);
     const check =
@@ -128,7 +129,7 @@ export class KeyChecks {
 
   async #make(account: MarketplaceAccount, url: string, before: KeyProof | undefined): Promise<Finding> {
     const { name, key: keyName } = account.spec.apiKeySecretRef;
-    const uid = account.metadata.uid ?? '';
+    const uid = uidOf(account);
     const ref = { namespace: account.metadata.namespace, name };
     const reading = await readKeySecret(this.#options.kube, ref, keyName);
     if (reading.type === 'key') {

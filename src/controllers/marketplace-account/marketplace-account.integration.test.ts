@@ -323,8 +323,7 @@ test('scenario 35: without credit nothing is rented, and with credit it goes on 
   await bench.kube.patch(
     marketplaceAccountResource,
     { namespace: bench.namespace, name: 'default' },
-    { spec: { limits: { minCredit: '5' } } },
-    { type: 'merge' },
+    { type: 'merge', body: { spec: { limits: { minCredit: '5' } } } },
   );
   await until('it runs', async () => (await bench.instance('waiting'))?.status?.phase === 'Running', 60_000);
 });
@@ -360,8 +359,10 @@ describe('scenarios 20 and 29: many machines that turn bad at once', () => {
     await bench.kube.patch(
       marketplaceAccountResource,
       { namespace: bench.namespace, name: 'default' },
-      { metadata: { annotations: { 'gpurental.dev/close-breaker': 'looked at it' } } },
-      { type: 'merge' },
+      {
+        type: 'merge',
+        body: { metadata: { annotations: { 'gpurental.dev/close-breaker': 'looked at it' } } },
+      },
     );
     await until('it is closed by hand', async () => {
       const breaker = (await bench.account())?.status?.breaker;

@@ -7,6 +7,7 @@ import type { Installation } from '../../accounts/installation/installation.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { objectKey } from '../../runtime/kube/kube-object.ts';
 import { failureOf } from './failure.ts';
 import type { KeyCheck, KeyChecks } from './key-checks.ts';
 import type { MachineCounts, Observed, SessionFacts, UrlCheck } from './types.ts';
@@ -48,7 +49,7 @@ export async function observe(account: MarketplaceAccount, sources: AccountSourc
     installation: sources.installation.state(),
     blockers: objects.filter(isBlocking).map((object) => object.key),
     newestRentalAt: newestOf(objects),
-    figuresWrittenAt: sources.figuresWrittenAt(account.metadata.uid ?? ''),
+    figuresWrittenAt: sources.figuresWrittenAt(objectKey(account.metadata)),
     pollIntervalMs: pollIntervalOf(account, sources.minPollIntervalMs),
   });
 }

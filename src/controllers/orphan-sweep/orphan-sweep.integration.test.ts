@@ -46,7 +46,7 @@ async function removeByHand(bench: OperatorBench, name = 'worker'): Promise<void
   const ref = { namespace: bench.namespace, name };
   await until('the object is deleted while nothing guards it', async () => {
     const body = { metadata: { finalizers: null } };
-    const { metadata } = await bench.kube.patch(gpuInstanceResource, ref, body, { type: 'merge' });
+    const { metadata } = await bench.kube.patch(gpuInstanceResource, ref, { type: 'merge', body });
     const { resourceVersion } = metadata;
     return bench.kube.delete(gpuInstanceResource, ref, { resourceVersion }).catch((error: unknown) => {
       if (isKubeError(error, 'conflict')) return false;
@@ -131,12 +131,11 @@ test('scenario 65: a cluster restored from a backup destroys nothing until a per
   const account = await bench.account();
   const ref = { namespace: bench.namespace, name: 'default' };
   const older = { ...account?.status, lastRentalAt: '2020-01-01T00:00:00Z' };
-  await bench.kube.patch(
-    marketplaceAccountResource,
-    ref,
-    { status: older },
-    { type: 'merge', subresource: 'status' },
-  );
+  await bench.kube.patch(marketplaceAccountResource, ref, {
+    type: 'merge',
+    body: { status: older },
+    subresource: 'status',
+  });
   await bench.start();
   const stalled = await until('it stalls', async () => {
     const conditions = (await bench.account())?.status?.conditions ?? [];
@@ -146,7 +145,7 @@ test('scenario 65: a cluster restored from a backup destroys nothing until a per
   await severalSweeps(bench);
   expect(bench.billing()).toHaveLength(1);
   const metadata = { annotations: { 'gpurental.dev/confirm-rollback': 'seen' } };
-  await bench.kube.patch(marketplaceAccountResource, ref, { metadata }, { type: 'merge' });
+  await bench.kube.patch(marketplaceAccountResource, ref, { type: 'merge', body: { metadata } });
   await until('the machine is gone', () => bench.billing().length === 0);
 });
 
@@ -167,12 +166,10 @@ test('scenario 67: a cluster cloned with its Secret sweeps nothing and says so',
   const bench = await withMachine();
   await bench.stop();
   const ref = { namespace: bench.namespace, name: IDENTITY_SECRET };
-  await bench.kube.patch(
-    secretResource,
-    ref,
-    { stringData: { kubeSystemUid: 'of-another-cluster' } },
-    { type: 'merge' },
-  );
+  await bench.kube.patch(secretResource, ref, {
+    type: 'merge',
+    body: { stringData: { kubeSystemUid: 'of-another-cluster' } },
+  });
   await removeByHand(bench);
   await bench.start();
   await until('it stalls', async () => {

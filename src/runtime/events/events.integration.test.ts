@@ -99,7 +99,10 @@ test('in a terminating namespace an event is dropped without a word', async () =
   expect(lines).toEqual([]);
   const refused = client.create(widgets, widget(namespace, 'child'));
   await expect(refused).rejects.toMatchObject({ kind: 'terminating', outcome: 'refused' });
-  await client.patch(widgets, regarding.metadata, { metadata: { finalizers: null } }, { type: 'merge' });
+  await client.patch(widgets, regarding.metadata, {
+    type: 'merge',
+    body: { metadata: { finalizers: null } },
+  });
 });
 
 test('an event that repeats after its series has ended is a new event', async () => {

@@ -107,7 +107,7 @@ class SeriesRecorder implements EventRecorder {
     series.writtenCount = series.count;
     series.writtenAt = clock.monotonic();
     const body = { series: { count: series.count, lastObservedTime: microTimestampOf(series.lastObserved) } };
-    this.#write(key, () => client.patch(EVENTS, series.ref, body, { type: 'merge' }));
+    this.#write(key, () => client.patch(EVENTS, series.ref, { type: 'merge', body }));
   }
 
   #write(key: string, send: () => Promise<unknown>): void {

@@ -63,7 +63,8 @@ const requests: readonly [string, (client: KubeClient) => Promise<unknown>, stri
   ],
   [
     'patch',
-    (client) => client.patch(widgets, ref, { a: 1 }, { type: 'apply', fieldManager: 'me', force: true }),
+    (client) =>
+      client.patch(widgets, ref, { type: 'apply', body: { a: 1 }, fieldManager: 'me', force: true }),
     'PATCH',
     '/namespaces/ns/widgets/a?fieldManager=me&force=true',
     { a: 1 },

@@ -25,8 +25,9 @@ export interface WriteOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface PatchOptions extends WriteOptions {
+export interface Patch extends WriteOptions {
   readonly type: 'merge' | 'json' | 'apply';
+  readonly body: unknown;
   /** Server-side apply only: takes fields over from other managers. */
   readonly force?: boolean | undefined;
 }
@@ -52,12 +53,7 @@ export interface KubeClient extends KubeStream {
   create<T extends KubeObject>(resource: Resource, object: T, options?: WriteOptions): Promise<T>;
   /** PUT under `metadata.resourceVersion`; a newer object in its place is a `conflict`. */
   replace<T extends KubeObject>(resource: Resource, object: T, options?: WriteOptions): Promise<T>;
-  patch<T extends KubeObject>(
-    resource: Resource,
-    ref: ObjectRef,
-    body: unknown,
-    options: PatchOptions,
-  ): Promise<T>;
+  patch<T extends KubeObject>(resource: Resource, ref: ObjectRef, patch: Patch): Promise<T>;
   /** False where there was nothing to delete. True says that deletion began; finalizers may still hold it. */
   delete(resource: Resource, ref: ObjectRef, options?: DeleteOptions): Promise<boolean>;
 }
@@ -153,7 +149,7 @@ function writesOf(requester: KubeRequester): Pick<KubeClient, 'create' | 'replac
       const path = withQuery(objectPath(resource, object.metadata, subresource), { fieldManager });
       return write({ method: 'PUT', path, body: JSON.stringify(object), signal });
     },
-    patch: (resource, ref, body, { type, subresource, fieldManager, force, signal }) => {
+    patch: (resource, ref, { type, body, subresource, fieldManager, force, signal }) => {
       const query = { fieldManager, force: force ? 'true' : undefined };
       const path = withQuery(objectPath(resource, ref, subresource), query);
       return write({

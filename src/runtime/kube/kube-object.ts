@@ -67,6 +67,12 @@ export function refOfKey(key: string): ObjectRef {
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
+/** The uid of an object that was read from the API server, which gives one to each. */
+export function uidOf({ metadata }: { readonly metadata: Pick<ObjectMeta, 'uid'> }): string {
+  return metadata.uid ?? '';
+}
+
+/** Where to find an object again. */
 export function refOf(object: KubeObject): ObjectRef {
   return { namespace: object.metadata.namespace, name: object.metadata.name };
 }

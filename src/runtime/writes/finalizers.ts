@@ -68,7 +68,7 @@ async function writeFinalizers<T extends KubeObject>(
   // No version is ever given twice, so it also tells this incarnation from another of the name.
   const body = { metadata: { resourceVersion: object.metadata.resourceVersion, finalizers } };
   try {
-    const written = await client.patch<T>(resource, refOf(object), body, { type: 'merge' });
+    const written = await client.patch<T>(resource, refOf(object), { type: 'merge', body });
     return { type: 'written', object: written };
   } catch (error) {
     if (isKubeError(error, 'notFound')) return { type: 'gone' };

@@ -49,13 +49,13 @@ test('deletion of another incarnation is refused', async () => {
 
 test('apply sets fields and takes them over only by force', async () => {
   const body = widget(namespace, 'applied', 7);
-  const options = { type: 'apply', fieldManager: 'one' } as const;
-  await client.patch(widgets, body.metadata, body, options);
+  await client.patch(widgets, body.metadata, { type: 'apply', body, fieldManager: 'one' });
   const other = { ...body, spec: { size: 8 } };
-  const refused = client.patch(widgets, body.metadata, other, { type: 'apply', fieldManager: 'two' });
+  const refused = client.patch(widgets, body.metadata, { type: 'apply', body: other, fieldManager: 'two' });
   await expect(refused).rejects.toMatchObject({ kind: 'conflict' });
-  const forced = await client.patch<Widget>(widgets, body.metadata, other, {
-    ...options,
+  const forced = await client.patch<Widget>(widgets, body.metadata, {
+    type: 'apply',
+    body: other,
     fieldManager: 'two',
     force: true,
   });

@@ -1,5 +1,8 @@
 import type { JsonObject } from '../json.ts';
 
+/** The text for people, and further fields of the body. */
+type Said = JsonObject & { readonly msg: string };
+
 /**
  * Thrown by a handler or a reader of the body to answer with an error. Becomes
  * `{"success": false, "error": code, "msg": text, …extra}`: every error body carries a string `msg`.
@@ -8,7 +11,8 @@ export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
   readonly extra: JsonObject;
-  constructor(status: number, code: string, msg: string, extra: JsonObject = {}) {
+  constructor(status: number, code: string, said: string | Said) {
+    const { msg, ...extra } = typeof said === 'string' ? { msg: said } : said;
     super(msg);
     this.name = 'Refusal';
     this.status = status;

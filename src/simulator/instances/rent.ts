@@ -45,8 +45,8 @@ const invalidArgs = (msg: string): Refusal => new Refusal(400, 'invalid_args', m
 function noSuchAsk(offerId: number, cancel: boolean): Refusal {
   const msg = `no_such_ask Instance type by id ${offerId} is not available.`;
   return cancel
-    ? new Refusal(410, 'no_such_ask', msg, { ask_id: offerId })
-    : new Refusal(404, 'invalid_args', msg, { ask_id: offerId });
+    ? new Refusal(410, 'no_such_ask', { msg, ask_id: offerId })
+    : new Refusal(404, 'invalid_args', { msg, ask_id: offerId });
 }
 
 function rentableOffer(ctx: RouteContext, offerId: number, order: Order): Offer {

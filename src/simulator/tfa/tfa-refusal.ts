@@ -53,5 +53,5 @@ export function tfaRefusal(
   msg: string,
   options: { status?: number; counts?: FailureCounts } = {},
 ): Refusal {
-  return new Refusal(options.status ?? tfaErrorStatus[code], code, msg, { ...options.counts });
+  return new Refusal(options.status ?? tfaErrorStatus[code], code, { msg, ...options.counts });
 }

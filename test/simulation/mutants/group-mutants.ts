@@ -22,7 +22,7 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     name: 'group-spends-on',
     loses: 'the ceiling of what a group may cost',
     file: `${GROUP}/decide.ts`,
-    find: 'ceiling: spec.maxSpendPerHour === undefined ? undefined : parseDollars(spec.maxSpendPerHour),',
+    find: 'ceiling: parseDollars(spec.maxSpendPerHour),',
     replace:
       'ceiling: spec.maxSpendPerHour === undefined ? undefined : 10 * (parseDollars(spec.maxSpendPerHour) ?? 0),',
   },

@@ -3,6 +3,7 @@ import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Secret } from '../../../lib/secret.ts';
+import { uidOf } from '../../../runtime/kube/kube-object.ts';
 import type { ScalingTimes } from '../scaling/scaling-times.ts';
 import { workerOf } from '../workers/worker.ts';
 import type { LoadBooks } from './books.ts';
@@ -64,7 +65,7 @@ export class PushIntake {
     const { group, instance } = sender;
     if (group.spec.load.type !== 'Push')
       return { status: 409, message: 'the group of this worker does not take reports; set load.type: Push' };
-    const uid = group.metadata.uid ?? '';
+    const uid = uidOf(group);
     const at = clock.now();
     const { reporter } = workerOf(instance, at);
     const before = books.get(uid).reporters.get(reporter);

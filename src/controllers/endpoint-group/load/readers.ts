@@ -4,6 +4,7 @@ import { type Clock, sleep } from '../../../lib/clock.ts';
 import { parseDuration } from '../../../lib/duration.ts';
 import type { Secret } from '../../../lib/secret.ts';
 import type { Transport } from '../../../lib/transport.ts';
+import { uidOf } from '../../../runtime/kube/kube-object.ts';
 import { addressProblem } from '../publish/address.ts';
 import type { ScalingTimes } from '../scaling/scaling-times.ts';
 import type { Worker } from '../workers/worker.ts';
@@ -112,7 +113,7 @@ export class LoadReaders {
     read: () => Promise<LoadRecord>,
   ): Promise<void> {
     const { books, clock, times } = this.#options;
-    const uid = group.metadata.uid ?? '';
+    const uid = uidOf(group);
     const key = `${uid}/${reporter}`;
     if (this.#asked.has(key)) return;
     this.#asked.add(key);

@@ -104,7 +104,7 @@ export class Publisher {
       return;
     }
     const body = { metadata: { resourceVersion, ownerReferences: others } };
-    await cluster.patch(serviceResource, refOf(wanted), body, { type: 'merge' });
+    await cluster.patch(serviceResource, refOf(wanted), { type: 'merge', body });
   }
 
   async #takeBack(worker: Worker): Promise<void> {
@@ -165,7 +165,7 @@ export class Publisher {
       endpoints,
       ports,
     };
-    await cluster.patch(endpointSliceResource, refOf(slice), body, { type: 'merge' });
+    await cluster.patch(endpointSliceResource, refOf(slice), { type: 'merge', body });
   }
 
   async #ensureService(group: EndpointGroup): Promise<Published> {
@@ -231,7 +231,7 @@ export class Publisher {
       },
       ...(!hasPorts && { spec: { ports: wanted.spec.ports } }),
     };
-    await this.#options.cluster.patch(serviceResource, refOf(wanted), body, { type: 'merge' });
+    await this.#options.cluster.patch(serviceResource, refOf(wanted), { type: 'merge', body });
     return { type: 'done' };
   }
 }

@@ -23,7 +23,7 @@ function seconds(duration: string): number {
 
 function idleRule({ scaleToZero, inactivityTimeout }: EndpointGroupSpec): ScalingOptions['idle'] {
   if (scaleToZero === 'Never') return { type: 'never' };
-  const ms = inactivityTimeout === undefined ? undefined : parseDuration(inactivityTimeout);
+  const ms = parseDuration(inactivityTimeout);
   return ms === undefined || ms === 0 ? { type: 'load' } : { type: 'after', ms };
 }
 

@@ -38,9 +38,7 @@ export function priceOfNew({ spec, workers }: WorkersInput): MicroDollars | unde
 
 /** The most that any alternative of the template may cost; undefined where one of them does not say. */
 export function dearestOffer({ template }: EndpointGroupSpec): MicroDollars | undefined {
-  const caps = (template.spec.offers ?? []).map(({ maxPricePerHour }) =>
-    maxPricePerHour === undefined ? undefined : parseDollars(maxPricePerHour),
-  );
+  const caps = (template.spec.offers ?? []).map(({ maxPricePerHour }) => parseDollars(maxPricePerHour));
   const known = caps.filter((cap) => cap !== undefined);
   return known.length > 0 && known.length === caps.length ? Math.max(...known) : undefined;
 }

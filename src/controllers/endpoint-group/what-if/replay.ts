@@ -96,7 +96,7 @@ interface State extends Counted {
 
 function planOf(whatIf: WhatIf): Plan {
   const { spec, models, policy = autoscale } = whatIf;
-  const ceiling = spec.maxSpendPerHour === undefined ? undefined : parseDollars(spec.maxSpendPerHour);
+  const ceiling = parseDollars(spec.maxSpendPerHour);
   const dearest = Math.max(...models.map(({ pricePerHour }) => pricePerHour));
   return {
     ...{ whatIf, ceiling, policy },

@@ -144,16 +144,12 @@ function hasRunSince({ status }: GpuInstance, wokenAt: number | undefined): bool
 
 function pricesOf({ spec, status }: GpuInstance): Pick<Worker, 'pricePerHour' | 'coldPricePerHour'> {
   const { cost, offerPricePerHour, actualStatus } = status ?? {};
-  const agreed = dollars(offerPricePerHour);
-  const now = dollars(cost?.pricePerHour);
+  const agreed = parseDollars(offerPricePerHour);
+  const now = parseDollars(cost?.pricePerHour);
   const isStopped = spec.powerState === 'Stopped';
   const isRunning = !isStopped && actualStatus === 'running';
   return {
     pricePerHour: isRunning ? (now ?? agreed) : agreed,
-    coldPricePerHour: dollars(cost?.storagePricePerHour) ?? (isStopped ? now : undefined),
+    coldPricePerHour: parseDollars(cost?.storagePricePerHour) ?? (isStopped ? now : undefined),
   };
-}
-
-function dollars(text: string | undefined): MicroDollars | undefined {
-  return text === undefined ? undefined : parseDollars(text);
 }

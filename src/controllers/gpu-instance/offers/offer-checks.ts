@@ -139,7 +139,7 @@ function regionCheck(regions: readonly string[]): OfferCheck {
 
 function priceChecks(requirements: OfferRequirements, { limits }: Context): readonly OfferCheck[] {
   const cap = priceCap(requirements, limits);
-  const bid = requirements.bid === undefined ? undefined : parseDollars(requirements.bid);
+  const bid = parseDollars(requirements.bid);
   const price = (offer: Offer) => totalPrice(offer, requirements);
   return [
     {

@@ -6,7 +6,7 @@ import type { Offer } from '../../../marketplace/offers/offers.ts';
 /** Total price of a rental, disk included: the offer's own, or the bid and the disk. */
 export function totalPrice(offer: Offer, requirements: OfferRequirements): MicroDollars | undefined {
   if (requirements.pricing === 'OnDemand') return offer.pricePerHour;
-  const bid = parseDollars(requirements.bid ?? '');
+  const bid = parseDollars(requirements.bid);
   const storage = offer.fields.storage_total_cost;
   if (bid === undefined) return undefined;
   return bid + (typeof storage === 'number' && storage > 0 ? Math.round(storage * 1_000_000) : 0);
@@ -14,8 +14,7 @@ export function totalPrice(offer: Offer, requirements: OfferRequirements): Micro
 
 /** The most that one machine may cost: the lower of the alternative's and the account's limit. */
 export function priceCap(requirements: OfferRequirements, limits: AccountLimits): MicroDollars | undefined {
-  const own =
-    requirements.maxPricePerHour === undefined ? undefined : parseDollars(requirements.maxPricePerHour);
+  const own = parseDollars(requirements.maxPricePerHour);
   const { maxPricePerHour } = limits;
   if (own === undefined || maxPricePerHour === undefined) return own ?? maxPricePerHour;
   return Math.min(own, maxPricePerHour);

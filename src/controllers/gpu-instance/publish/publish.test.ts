@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { given, held, holding, identity } from '../../../../test/builders/observed.ts';
 import { Secret } from '../../../lib/secret.ts';
-import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
+import type { KubeClient, Patch } from '../../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../../runtime/kube/kube-error.ts';
 import type { KubeObject, Resource } from '../../../runtime/kube/kube-object.ts';
 import { ObjectMemory } from '../memory/memory.ts';
@@ -34,12 +34,7 @@ function clusterWith(present: Readonly<Record<string, { readonly owner: string }
       const uid = ownerOf(name);
       return uid && { metadata: { name, ownerReferences: [{ uid }] }, data: {} };
     },
-    patch: async (
-      resource: Resource,
-      { name }: { readonly name: string },
-      body: unknown,
-      { type }: { readonly type: string },
-    ) => {
+    patch: async (resource: Resource, { name }: { readonly name: string }, { type, body }: Patch) => {
       note(`${type} patch`, resource, name, body);
       const uid = ownerOf(name);
       if (!uid) throw refused('notFound');

@@ -4,7 +4,7 @@ import type { KeyRing } from '../../../ownership/key-ring.ts';
 import { workerToken } from '../../../ownership/worker-token.ts';
 import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
-import { type KubeObject, type Resource, refOf } from '../../../runtime/kube/kube-object.ts';
+import { type KubeObject, type Resource, refOf, uidOf } from '../../../runtime/kube/kube-object.ts';
 import { sameJson } from '../../../runtime/writes/same-json.ts';
 import type { ObjectMemory } from '../memory/memory.ts';
 import { secretResource } from '../rental/inputs.ts';
@@ -90,7 +90,7 @@ async function refillSecret(
     { op: 'add', path: '/data', value: secret.data },
   ];
   try {
-    await cluster.patch(secretResource, refOf(secret), refill, { type: 'json' });
+    await cluster.patch(secretResource, refOf(secret), { type: 'json', body: refill });
     return true;
   } catch (error) {
     if (isKubeError(error, 'notFound', 'invalid')) return false;
@@ -101,7 +101,7 @@ async function refillSecret(
 /** Adds the address to the Secret that this process wrote after the rental. False where it is gone meanwhile. */
 async function completeSecret(secret: ConnectionSecret, cluster: KubeClient): Promise<boolean> {
   try {
-    await cluster.patch(secretResource, refOf(secret), { data: secret.data }, { type: 'merge' });
+    await cluster.patch(secretResource, refOf(secret), { type: 'merge', body: { data: secret.data } });
     return true;
   } catch (error) {
     if (isKubeError(error, 'notFound')) return false;
@@ -117,7 +117,7 @@ function secretOf(
   const attempt = publication.fields.attempt ?? 0;
   const { instanceApiKey } = memory;
   return connectionSecret(owner, publication, {
-    workerToken: workerToken(keys, { uid: owner.metadata.uid ?? '', attempt }),
+    workerToken: workerToken(keys, { uid: uidOf(owner), attempt }),
     instanceApiKey: instanceApiKey?.attempt === attempt ? instanceApiKey.key : undefined,
   });
 }
@@ -174,7 +174,7 @@ async function updateChild(
     return nameTaken(child, 'exists and is not of this object');
   }
   const changes = changesTo(present, child);
-  if (changes) await cluster.patch(resource, refOf(child), changes, { type: 'merge' });
+  if (changes) await cluster.patch(resource, refOf(child), { type: 'merge', body: changes });
   return undefined;
 }
 

@@ -27,7 +27,7 @@ export function diskGB(spec: GpuInstanceSpec): number {
 /** The rent call's body in our names (specification 4.5 and what the public service adds). */
 export function rentRequest(input: RentInput): RentRequest {
   const { spec, requirements, inputs } = input;
-  const bid = requirements.bid === undefined ? undefined : parseDollars(requirements.bid);
+  const bid = parseDollars(requirements.bid);
   return {
     ...known({ image: spec.image, onStart: inputs.onStart, bidPerHour: bid, imageLogin: inputs.imageLogin }),
     diskGB: diskGB(spec),

@@ -11,9 +11,7 @@ import type { Held, StateNamed } from './running.ts';
 /** A recorded machine that the latest complete list does not show. */
 export function whileAbsent(observed: Observed, held: Held<StateNamed<'absent'>>): Step {
   const begun = reasonOfEnding(observed);
-  if (observed.list === undefined || (isFrozen(observed) && !begun)) {
-    return decision({ look: { onList: true, afterMs: 10_000 } });
-  }
+  if (!mayJudge(observed, begun)) return decision({ look: { onList: true, afterMs: 10_000 } });
   const { instanceId } = held.machine;
   const proof = goneProof(observed, instanceId);
   switch (proof.type) {
@@ -34,9 +32,10 @@ function vanished(observed: Observed, { machine }: Held<StateNamed<'absent'>>, r
   return ended(observed, { machine, reason, kind: 'lost' }, endedAt);
 }
 
-/** While the breaker is open, or the login is in doubt, nothing counts as vanished. */
-function isFrozen({ account }: Observed): boolean {
-  return account.state !== 'ready' || account.facts.breaker.type === 'open';
+/** While the breaker is open, or the login is in doubt, nothing counts as vanished but what we ended ourselves. */
+function mayJudge({ account, list }: Observed, begun: Reason | undefined): boolean {
+  if (list === undefined) return false;
+  return begun !== undefined || (account.state === 'ready' && account.facts.breaker.type !== 'open');
 }
 
 /** A machine that was rented a moment ago is not listed at once. */

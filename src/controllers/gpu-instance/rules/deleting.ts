@@ -207,7 +207,7 @@ function noteGone(_observed: Observed, note: string): EventNote {
 
 function noteRetained({ object }: Observed): EventNote {
   const { instanceId, cost } = object.status ?? {};
-  const price = parseDollars(cost?.pricePerHour ?? '');
+  const price = parseDollars(cost?.pricePerHour);
   const bills = price === undefined ? '' : ` and bills $${formatDollars(price)}/h`;
   return {
     type: 'Warning',

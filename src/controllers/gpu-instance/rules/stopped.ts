@@ -111,7 +111,7 @@ function start(observed: Observed, held: Held<StateNamed<'stopped'>>): Decision 
 }
 
 function startAction({ object }: Observed, { machine, state }: Held<StateNamed<'stopped'>>): Action {
-  const offered = parseDollars(object.status?.offerPricePerHour ?? '');
+  const offered = parseDollars(object.status?.offerPricePerHour);
   return { type: 'start', instanceId: machine.instanceId, pricePerHour: state.row.pricePerHour ?? offered };
 }
 
