@@ -120,7 +120,7 @@ function situation(
       destroyed: (account, reason) => done.push(`counted ${account} ${reason}`),
     },
     showEvent: (note) => done.push(note.reason),
-    wrote: (object) => done.push(`cached ${object.metadata.finalizers.join()}`),
+    wrote: (object) => done.push(`cached ${object.metadata.finalizers?.join()}`),
   };
   const settled: unknown[] = [];
   const ticket: Ticket = {
