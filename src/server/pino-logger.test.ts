@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Secret } from '../lib/secret.ts';
 import { createLogger } from './pino-logger.ts';
@@ -46,4 +49,24 @@ test('no secret gets out: neither as a field, nor nested, nor in an error, nor i
 test('an error keeps its kind of text and its stack', () => {
   const [line = ''] = logged((log) => log.error('failed', { error: new TypeError('wrong') }));
   expect(JSON.parse(line).error).toMatchObject({ type: 'TypeError', message: 'wrong' });
+});
+
+test('a process ends although nobody reads its log any more', async () => {
+  const code = `
+    const { createLogger } = await import(${JSON.stringify(join(import.meta.dirname, 'pino-logger.ts'))});
+    process.stdin.once('data', () => {
+      const log = createLogger({ level: 'info' });
+      for (const message of ['stopping', 'lease released', 'operator stopped']) log.info(message);
+      process.exit(7);
+    });
+    process.stderr.write('ready');`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', code], { stdio: 'pipe' });
+  try {
+    await once(child.stderr, 'data');
+    child.stdout.destroy();
+    child.stdin.write('go\n');
+    expect(await once(child, 'exit')).toEqual([7, null]);
+  } finally {
+    child.kill('SIGKILL');
+  }
 });

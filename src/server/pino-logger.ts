@@ -20,7 +20,12 @@ export function createLogger(options: LogOptions): Logger {
     redact: { paths: ['headers', '*.headers', 'authorization', '*.authorization'], censor: '[redacted]' },
     serializers: { error: pino.stdSerializers.err },
   };
-  return adapt(options.destination ? pino(settings, options.destination) : pino(settings));
+  return adapt(pino(settings, options.destination ?? stdout()));
+}
+
+/** Line by line: what is kept for later would, with nobody left to read it, be tried for ever when the process ends. */
+function stdout(): ReturnType<typeof pino.destination> {
+  return pino.destination({ dest: process.stdout.fd, sync: true });
 }
 
 /** What is used of pino, so that children fit the same adapter. */
