@@ -41,11 +41,18 @@ export interface KubeRequester {
 const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 const MAX_ERROR_BYTES = 64 * 1024;
 
+/** What every request has in common. */
+interface Connection extends KubeRequesterOptions {
+  readonly server: { readonly origin: string; readonly host: string; readonly prefix: string };
+}
+
 export function createKubeRequester(options: KubeRequesterOptions): KubeRequester {
   const { clock, deadlineMs } = options;
+  const { origin, host, pathname } = new URL(options.origin);
+  const connection = { ...options, server: { origin, host, prefix: pathname.replace(/\/+$/, '') } };
   const open = async (request: KubeRequest): Promise<TransportResponse> => {
     try {
-      return await openWithIdentity(options, request);
+      return await openWithIdentity(connection, request);
     } catch (error) {
       throw asKubeError(error);
     }
@@ -54,7 +61,7 @@ export function createKubeRequester(options: KubeRequesterOptions): KubeRequeste
     open,
     async json(request) {
       const run = async (signal: AbortSignal): Promise<unknown> => {
-        const reply = await openWithIdentity(options, { ...request, signal });
+        const reply = await openWithIdentity(connection, { ...request, signal });
         return parseJson(await readText(reply.body, MAX_OBJECT_BYTES));
       };
       try {
@@ -67,36 +74,33 @@ export function createKubeRequester(options: KubeRequesterOptions): KubeRequeste
 }
 
 /** A 401 was refused before anything happened, so even a write may be sent once more under a fresh token. */
-async function openWithIdentity(
-  options: KubeRequesterOptions,
-  request: KubeRequest,
-): Promise<TransportResponse> {
-  const reply = await exchange(options, request, await options.credentials.headers());
+async function openWithIdentity(connection: Connection, request: KubeRequest): Promise<TransportResponse> {
+  const { credentials, log } = connection;
+  const reply = await exchange(connection, request, await credentials.headers());
   if (reply.status !== 401) return succeeded(reply);
   reply.destroy();
-  options.log.warn('API server refused the token, reading it again', { method: request.method });
-  return succeeded(await exchange(options, request, await options.credentials.headers({ fresh: true })));
+  log.warn('API server refused the token, reading it again', { method: request.method });
+  return succeeded(await exchange(connection, request, await credentials.headers({ fresh: true })));
 }
 
 async function exchange(
-  options: KubeRequesterOptions,
+  { server, clock, metrics, transport, userAgent }: Connection,
   request: KubeRequest,
   identity: Readonly<Record<string, string>>,
 ): Promise<TransportResponse> {
-  const server = new URL(options.origin);
-  const begun = options.clock.monotonic();
+  const begun = clock.monotonic();
   const measure = (code: string) => {
-    const seconds = (options.clock.monotonic() - begun) / 1000;
-    options.metrics.requested({ method: request.method, host: server.host, code, seconds });
+    const seconds = (clock.monotonic() - begun) / 1000;
+    metrics.requested({ method: request.method, host: server.host, code, seconds });
   };
   try {
-    const reply = await options.transport({
+    const reply = await transport({
       method: request.method,
       origin: server.origin,
-      path: server.pathname.replace(/\/+$/, '') + request.path,
+      path: server.prefix + request.path,
       headers: {
         accept: request.accept ?? 'application/json',
-        'user-agent': options.userAgent,
+        'user-agent': userAgent,
         ...(request.body !== undefined && { 'content-type': request.contentType ?? 'application/json' }),
         ...identity,
       },

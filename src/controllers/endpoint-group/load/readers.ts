@@ -1,6 +1,6 @@
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
-import { type Clock, sleep } from '../../../lib/clock.ts';
+import type { Clock } from '../../../lib/clock.ts';
 import { parseDuration } from '../../../lib/duration.ts';
 import type { Secret } from '../../../lib/secret.ts';
 import type { Transport } from '../../../lib/transport.ts';
@@ -76,13 +76,10 @@ export class LoadReaders {
 
   /** Whether it ended in time. */
   async #within(all: Promise<void>, limitMs: number): Promise<boolean> {
-    const patience = new AbortController();
-    const tooLate = sleep(this.#options.clock, limitMs, patience.signal).then(
-      () => false,
-      () => true,
-    );
-    const inTime = await Promise.race([all.then(() => true), tooLate]);
-    patience.abort();
+    const late = Promise.withResolvers<boolean>();
+    const timer = this.#options.clock.setTimer(limitMs, () => late.resolve(false));
+    const inTime = await Promise.race([all.then(() => true), late.promise]);
+    timer.cancel();
     return inTime;
   }
 
