@@ -128,7 +128,7 @@ class Schedule {
     await this.#recover(check);
     this.#invariants.checkConverged();
     await this.#invariants.checkMetrics();
-    if (this.#isLong) await this.#invariants.checkMemory();
+    if (this.#isLong && this.#options.mode === 'all') await this.#invariants.checkMemory();
     const { violations, wastedMs } = this.#invariants;
     return {
       violations,

@@ -76,9 +76,9 @@ export const apiVersionOf = (kind: Kind): string =>
 
 export const hasFinalizers = (metadata: JsonObject): boolean => listAt(metadata, 'finalizers').length > 0;
 
-/** A field selector's path, `metadata.name` or one of the status. */
-export function valueAtPath(object: JsonObject, path: string): Json | undefined {
+/** What stands at a field selector's path, `metadata.name` or one of the status. */
+export function valueAtPath(object: JsonObject, path: readonly string[]): Json | undefined {
   let value: Json | undefined = object;
-  for (const key of path.split('.')) value = isObject(value) ? value[key] : undefined;
+  for (const key of path) value = isObject(value) ? value[key] : undefined;
   return value;
 }

@@ -30,13 +30,17 @@ export interface MemoryKube {
   closeWatches(): void;
 }
 
-interface Call {
-  readonly request: TransportRequest;
+/** What a path names. */
+interface Named {
   readonly kind: Kind;
   readonly namespace: string | undefined;
   readonly name: string | undefined;
   readonly subresource: string | undefined;
   readonly query: URLSearchParams;
+}
+
+interface Call extends Named {
+  readonly request: TransportRequest;
 }
 
 const PATH =
@@ -82,29 +86,41 @@ interface ServerOptions {
   readonly watches: Set<Watch>;
 }
 
+/** Paths that are asked for again and again, as the lease's is; those with a version in them are forgotten. */
+const REMEMBERED_PATHS = 200;
+
 class Server {
   readonly #options: ServerOptions;
+  readonly #named = new Map<string, Named>();
   constructor(options: ServerOptions) {
     this.#options = options;
   }
 
   async answer(request: TransportRequest): Promise<TransportResponse> {
     try {
-      const url = new URL(request.path, 'https://memory');
-      if (url.pathname.endsWith('/selfsubjectaccessreviews')) return reply(201, allowed(bodyOf(request)));
-      return this.#route(this.#callOf(request, url));
+      if (request.path.endsWith('/selfsubjectaccessreviews')) return reply(201, allowed(bodyOf(request)));
+      return this.#route({ ...this.#namedBy(request.path), request });
     } catch (failure) {
       if (failure instanceof Failure) return reply(failure.code, failure.status());
       throw failure;
     }
   }
 
-  #callOf(request: TransportRequest, url: URL): Call {
-    const groups = PATH.exec(url.pathname)?.groups;
+  #namedBy(path: string): Named {
+    const known = this.#named.get(path);
+    if (known) return known;
+    const named = this.#read(new URL(path, 'https://memory'));
+    if (this.#named.size >= REMEMBERED_PATHS) this.#named.clear();
+    this.#named.set(path, named);
+    return named;
+  }
+
+  #read({ pathname, searchParams: query }: URL): Named {
+    const groups = PATH.exec(pathname)?.groups;
     const kind = groups && this.#options.kindOf(groups['plural'] ?? '', groups['group'] ?? '');
     if (!kind || kind.version !== groups['version']) throw failures.noSuchPath();
     const { namespace, name, subresource } = groups;
-    return { request, kind, namespace, name, subresource, query: url.searchParams };
+    return { kind, namespace, name, subresource, query };
   }
 
   #route(call: Call): TransportResponse {

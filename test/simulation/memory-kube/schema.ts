@@ -94,10 +94,19 @@ const BOUNDS: readonly Bound[] = [
   { name: 'maximum', measure: amount, breaks: above },
 ];
 
+const patterns = new Map<string, RegExp>();
+
+/** A pattern, made once: there are as many as the definitions hold. */
+function expressionOf(pattern: string): RegExp {
+  const known = patterns.get(pattern) ?? new RegExp(pattern);
+  patterns.set(pattern, known);
+  return known;
+}
+
 function valueProblems(value: Json, schema: JsonObject, path: string): string[] {
   const problems: string[] = [];
   const pattern = textAt(schema, 'pattern');
-  if (pattern && typeof value === 'string' && !new RegExp(pattern).test(value)) {
+  if (pattern && typeof value === 'string' && !expressionOf(pattern).test(value)) {
     problems.push(`${path}: Invalid value: "${value}": should match '${pattern}'`);
   }
   const choices = listAt(schema, 'enum');

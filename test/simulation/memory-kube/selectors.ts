@@ -44,7 +44,8 @@ export function fieldSelector(selector: string | undefined): Selects {
   const all = terms(selector).map((term): Selects => {
     const match = /^([^=!]+)(==|=|!=)(.*)$/.exec(term);
     if (!match) throw failures.badRequest(`invalid field selector: ${term}`);
-    const [, path = '', operator, value] = match;
+    const [, field = '', operator, value] = match;
+    const path = field.split('.');
     return (object) => (String(valueAtPath(object, path) ?? '') === value) === (operator !== '!=');
   });
   return (object) => all.every((selects) => selects(object));

@@ -8,21 +8,15 @@ export async function rememberedNames(names: readonly string[]): Promise<readonl
   const session = new Session();
   session.connect();
   try {
-    const found = await Promise.all(
-      ['Map.prototype', 'Set.prototype'].map((prototype) => keysAmong(session, prototype, names)),
-    );
-    return [...new Set(found.flat())];
+    return await keysAmong(session, names);
   } finally {
     session.disconnect();
   }
 }
 
-async function keysAmong(
-  session: Session,
-  prototype: string,
-  names: readonly string[],
-): Promise<readonly string[]> {
-  const { result } = await session.post('Runtime.evaluate', { expression: prototype });
+/** One question for all objects: what costs is the collection before each, a dozen times as long as a usual one. */
+async function keysAmong(session: Session, names: readonly string[]): Promise<readonly string[]> {
+  const { result } = await session.post('Runtime.evaluate', { expression: 'Object.prototype' });
   const { objects } = await session.post('Runtime.queryObjects', {
     prototypeObjectId: result.objectId ?? '',
   });
@@ -37,8 +31,9 @@ async function keysAmong(
   return typeof text === 'string' && text !== '' ? text.split(' ') : [];
 }
 
-/** Runs in the inspector, over the collections found; prototypes of their subclasses are among them, and hold nothing. */
+/** Runs in the inspector, over all objects; prototypes of collections are among them, and hold nothing. */
 const KEYS_AMONG = `function (text) {
+  const isCollection = (each) => each instanceof Map || each instanceof Set;
   const holds = (each, name) => {
     try {
       return each.has(name);
@@ -46,5 +41,6 @@ const KEYS_AMONG = `function (text) {
       return false;
     }
   };
-  return text.split(' ').filter((name) => this.some((each) => holds(each, name))).join(' ');
+  const collections = this.filter(isCollection);
+  return text.split(' ').filter((name) => collections.some((each) => holds(each, name))).join(' ');
 }`;
