@@ -14,7 +14,7 @@ import { createSimulatedTime, type SimulatedTime } from './simulated-time.ts';
 import { advance } from './steps/advance.ts';
 import { advanceSteps } from './steps/advance-steps.ts';
 import { makeKey, newWorld } from './world/new-world.ts';
-import type { World } from './world/world.ts';
+import type { ApiKey, World } from './world/world.ts';
 import type { WorldFile } from './world/world-file.ts';
 import { createWorldStore, type WorldStore } from './world/world-store.ts';
 
@@ -144,17 +144,19 @@ function resumed(world: World, options: SimulatorOptions): World {
   return { ...world, nextEventAt: 0, settings: withSettings(complete, options.settings) };
 }
 
-/** The key that callers are told; one that was asked for is added where a kept world lacks it. */
+/** Neither scoped, nor revoked, nor of an instance, nor the session of a login. */
+const isFullKey = (key: ApiKey): boolean =>
+  key.instanceId === null && key.revokedAt === null && key.permissions === null && !key.session;
+
+/** The key that callers are told; one that was asked for is added where a kept world lacks it or revoked it. */
 function ensureKey(store: WorldStore, wanted: string | undefined): string {
   const { users, apiKeys } = store.current().tables;
-  const first = Object.values(apiKeys).find((key) => key.instanceId === null && key.revokedAt === null);
-  if (wanted === undefined || store.keyBySecret(wanted)) return wanted ?? first?.secret ?? '';
+  if (wanted === undefined) return Object.values(apiKeys).find(isFullKey)?.secret ?? '';
   const user = Object.values(users)[0];
-  if (user)
-    store.put(
-      'apiKeys',
-      makeKey({ id: store.nextId('apiKey'), user, secret: wanted, now: store.current().now }),
-    );
+  if (user && store.keyBySecret(wanted)?.revokedAt !== null) {
+    const id = store.nextId('apiKey');
+    store.put('apiKeys', makeKey({ id, user, secret: wanted, now: store.current().now }));
+  }
   return wanted;
 }
 

@@ -89,7 +89,8 @@ async function openFile(path: string): Promise<WorldFile> {
     return openWorldFile(path);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    const remedy = 'Name a file of its own for this simulator; it is made where there is none.';
+    const remedy =
+      'Name a file of its own for this simulator, in a folder that is there; the file is made where there is none.';
     throw failed(`--data: cannot keep a world in ${path}: ${why}.`, remedy, error);
   }
 }

@@ -116,7 +116,7 @@ function readExtent(
   now: number,
 ): Pick<ActiveFault, 'seconds' | 'probability' | 'remaining' | 'expiresAt'> {
   const seconds = positive(body, 'seconds') ?? null;
-  const probability = entry.stage === 'world' ? null : share(body);
+  const probability = entry.stage === 'world' ? null : shareOf(body);
   const lasts = seconds !== null && entry.seconds === undefined;
   const isOnce = !lasts && probability === null && entry.stays !== true;
   return {
@@ -139,7 +139,8 @@ function positive(body: JsonObject, name: string): number | undefined {
   return value;
 }
 
-function share(body: JsonObject): number | null {
+/** `probability`, from 0 to 1; null where none is given. */
+export function shareOf(body: JsonObject): number | null {
   const value = numberField(body, 'probability');
   if (value !== undefined && (value < 0 || value > 1))
     throw badRequest('probability must lie between 0 and 1.');
@@ -157,6 +158,7 @@ export function faultRow(fault: ActiveFault): JsonObject {
     seconds: fault.seconds,
     instance: fault.instance,
     host: fault.host,
+    ...(fault.struck ? { struck: { ...fault.struck } } : {}),
     at: fault.createdAt / 1000,
   };
 }

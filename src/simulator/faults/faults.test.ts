@@ -484,6 +484,45 @@ describe('faults of the world', () => {
     expect((await service.call(`GET ${path}`)).body.instances.actual_status).toBe('running');
   });
 
+  describe('that name neither instance nor host', () => {
+    const dark = async (service: SimulatedService): Promise<number> => {
+      const { instances } = (await service.call('GET /api/v0/instances/')).body;
+      return instances.filter((row: { actual_status: string }) => row.actual_status === 'offline').length;
+    };
+    const threeRunning = async () => {
+      const service = market();
+      for (const offer of [1, 2, 3]) await rent(service, offer);
+      service.advance(600);
+      return service;
+    };
+
+    test.for([
+      ['one', {}, 1],
+      ['as many as count says', { count: 2 }, 2],
+      ['no more than there are', { count: 9 }, 3],
+      ['each, with probability 1', { probability: 1 }, 3],
+      ['none, with probability 0', { probability: 0 }, 0],
+    ] as const)('strike %s', async ([_name, extent, expected]) => {
+      const service = await threeRunning();
+      await fault(service, { name: 'host-death', ...extent });
+      expect(await dark(service)).toBe(expected);
+    });
+
+    test('tell what they struck, and an outage ends where it struck', async () => {
+      const service = await threeRunning();
+      await fault(service, { name: 'offline', count: 2 });
+      const [row] = (await service.call('GET /sim/faults')).body.faults;
+      expect(row.struck).toEqual({
+        contracts: [expect.any(Number), expect.any(Number)],
+        machines: [expect.any(Number), expect.any(Number)],
+      });
+      expect(await dark(service)).toBe(2);
+      await service.call(`DELETE /api/v0/instances/${row.struck.contracts[0]}/`);
+      expect((await service.call(`DELETE /sim/faults/${row.id}`)).status).toBe(200);
+      expect(await dark(service)).toBe(0);
+    });
+  });
+
   test('destroyed-elsewhere ends the contract and its billing', async () => {
     const service = market();
     const { id, path } = await running(service);
@@ -525,7 +564,10 @@ describe('the catalogue', () => {
     [{}, /name is required/],
     [{ name: '5xx', probability: 2 }, /probability/],
     [{ name: '5xx', count: -1 }, /count/],
-    [{ name: 'offline' }, /name a live instance or a host/],
+    [{ name: 'offline' }, /no live instance to strike/],
+    [{ name: 'exited', instance: 1 }, /no live instance 1/],
+    [{ name: 'host-death', host: 1 }, /no host 1/],
+    [{ name: 'mass-outage', probability: 2 }, /probability/],
     [{ name: 'outbid', host: 20 }, /rented with a bid/],
   ])('%j is refused with a reason', async (body, reason) => {
     const reply = await market().call('POST /sim/faults', body);

@@ -1,14 +1,15 @@
 import { badRequest } from '../calls/refusal.ts';
 import { endContract, forceStatus, holdContract } from '../instances/contract-state.ts';
-import { chance } from '../world/chance.ts';
 import { creditMicros } from '../world/ledger.ts';
 import { withoutRows, withRows } from '../world/rows.ts';
-import type { ActiveFault, Contract, Machine, User, World } from '../world/world.ts';
+import type { ActiveFault, Machine, User, World } from '../world/world.ts';
 import type { WorldFaultName } from './faults.ts';
+import { contractsStruck, type Struck, struckBy, struckMachines, type WorldFault } from './struck.ts';
 
 /* Faults that strike the world itself, at once. PURE. */
 
-type Apply = (world: World, fault: ActiveFault, probability: number | null) => World;
+/** What a fault does to what it struck. */
+type Apply = (world: World, fault: ActiveFault, struck: Struck) => World;
 
 const OUTAGE_SECONDS = 60;
 const ANNOUNCED_SECONDS = 3600;
@@ -16,24 +17,18 @@ const RAISE = 1.25;
 
 /** What each of them does. */
 const APPLY: Readonly<Record<WorldFaultName, Apply>> = {
-  offline: (world, fault) =>
-    darken(world, targets(world, fault), { state: 'offline', until: untilOf(world, fault) }),
-  unknown: (world, fault) =>
-    darken(world, targets(world, fault), { state: 'unknown', until: untilOf(world, fault) }),
-  'host-death': (world, fault) => darken(world, targets(world, fault), { state: 'dead', until: null }),
-  'mass-outage': massOutage,
-  exited: (world, fault) =>
-    withRows(
-      world,
-      'contracts',
-      contractsHit(world, fault).map((contract) =>
-        forceStatus(contract, world.now, {
-          status: 'exited',
-          message: 'container exited with code 1',
-          until: untilOf(world, fault),
-        }),
-      ),
-    ),
+  offline: (world, fault, struck) =>
+    darken(world, struckMachines(world, struck), { state: 'offline', until: untilOf(world, fault) }),
+  unknown: (world, fault, struck) =>
+    darken(world, struckMachines(world, struck), { state: 'unknown', until: untilOf(world, fault) }),
+  'host-death': (world, _fault, struck) =>
+    darken(world, struckMachines(world, struck), { state: 'dead', until: null }),
+  'mass-outage': (world, fault, struck) =>
+    darken(world, struckMachines(world, struck), {
+      state: 'offline',
+      until: world.now + (fault.seconds ?? OUTAGE_SECONDS) * 1000,
+    }),
+  exited: crash,
   outbid: raiseBid,
   'destroyed-elsewhere': destroyElsewhere,
   'credit-out': (world) =>
@@ -45,20 +40,21 @@ const APPLY: Readonly<Record<WorldFaultName, Apply>> = {
   'price-increase': announcePrice,
 };
 
-/** The world after the fault. `probability` is the share that a mass outage hits. */
-export function applyWorldFault(
-  world: World,
-  fault: ActiveFault & { readonly name: WorldFaultName },
-  probability: number | null,
-): World {
-  return APPLY[fault.name](world, fault, probability);
+/** The world after the fault, and the fault with what it struck. Refuses one that has nothing to strike. */
+export function applyWorldFault(world: World, given: WorldFault): { world: World; fault: ActiveFault } {
+  const { fault } = given;
+  const struck = struckBy(world, given);
+  return { world: APPLY[fault.name](world, fault, struck), fault: { ...fault, struck } };
 }
 
+const OUTAGES: ReadonlySet<string> = new Set(['offline', 'unknown', 'mass-outage']);
+
 /** Ends an outage before its time; other faults of the world leave nothing to take back. */
-export function endOutage(world: World, fault: ActiveFault): World {
-  if (!['offline', 'unknown', 'mass-outage'].includes(fault.name)) return world;
-  const scope = fault.name === 'mass-outage' ? Object.values(world.tables.machines) : targets(world, fault);
-  const dark = scope.filter((machine) => machine.state === 'offline' || machine.state === 'unknown');
+export function endOutage(world: World, { name, struck }: ActiveFault): World {
+  if (!OUTAGES.has(name) || !struck) return world;
+  const dark = struckMachines(world, struck).filter(
+    ({ state }) => state === 'offline' || state === 'unknown',
+  );
   return withRows(
     world,
     'machines',
@@ -68,23 +64,6 @@ export function endOutage(world: World, fault: ActiveFault): World {
 
 function untilOf(world: World, fault: ActiveFault): number | null {
   return fault.seconds === null ? null : world.now + fault.seconds * 1000;
-}
-
-/** Machines of the instance or host that the fault names. */
-function targets(world: World, fault: ActiveFault): readonly Machine[] {
-  if (fault.host !== null)
-    return Object.values(world.tables.machines).filter((machine) => machine.hostId === fault.host);
-  const contract = fault.instance === null ? undefined : world.tables.contracts[fault.instance];
-  const machine = contract && world.tables.machines[contract.machineId];
-  if (!machine) throw badRequest(`${fault.name}: name a live instance or a host.`);
-  return [machine];
-}
-
-function contractsHit(world: World, fault: ActiveFault): readonly Contract[] {
-  const contracts = Object.values(world.tables.contracts);
-  if (fault.instance !== null) return contracts.filter((contract) => contract.id === fault.instance);
-  if (fault.host !== null) return contracts.filter((contract) => contract.hostId === fault.host);
-  throw badRequest(`${fault.name}: name a live instance or a host.`);
 }
 
 function darken(
@@ -98,20 +77,20 @@ function darken(
   return withRows(world, 'machines', dark);
 }
 
-function massOutage(world: World, fault: ActiveFault, probability: number | null): World {
-  const share = probability ?? 1;
-  const hit = Object.values(world.tables.machines).filter(
-    (machine) => chance(world.seed, machine.id, fault.id) < share,
+function crash(world: World, fault: ActiveFault, struck: Struck): World {
+  const crashed = contractsStruck(world, struck).map((contract) =>
+    forceStatus(contract, world.now, {
+      status: 'exited',
+      message: 'container exited with code 1',
+      until: untilOf(world, fault),
+    }),
   );
-  return darken(world, hit, {
-    state: 'offline',
-    until: world.now + (fault.seconds ?? OUTAGE_SECONDS) * 1000,
-  });
+  return withRows(world, 'contracts', crashed);
 }
 
 /** The price rises above the bid; the outbid step would do the rest, but the stop is seen at once. */
-function raiseBid(world: World, fault: ActiveFault): World {
-  const bids = contractsHit(world, fault).filter((contract) => contract.isBid);
+function raiseBid(world: World, _fault: ActiveFault, struck: Struck): World {
+  const bids = contractsStruck(world, struck).filter((contract) => contract.isBid);
   if (bids.length === 0) throw badRequest('outbid: name an instance that was rented with a bid.');
   const offers = bids
     .map((contract) => ({ contract, offer: world.tables.offers[contract.offerId] }))
@@ -122,8 +101,8 @@ function raiseBid(world: World, fault: ActiveFault): World {
   return withRows(withRows(world, 'offers', offers), 'contracts', held);
 }
 
-function destroyElsewhere(world: World, fault: ActiveFault): World {
-  const gone = contractsHit(world, fault);
+function destroyElsewhere(world: World, _fault: ActiveFault, struck: Struck): World {
+  const gone = contractsStruck(world, struck);
   const ended = gone.map((contract) => endContract(contract, world.now));
   const freed = gone.flatMap((contract) => {
     const offer = world.tables.offers[contract.offerId];
@@ -159,10 +138,10 @@ function spent(world: World, user: User): User {
   return left > 0 ? { ...user, depositedMicros: user.depositedMicros - left } : user;
 }
 
-function announcePrice(world: World, fault: ActiveFault): World {
+function announcePrice(world: World, fault: ActiveFault, struck: Struck): World {
   const dueAt = world.now + (fault.seconds ?? ANNOUNCED_SECONDS) * 1000;
   let last = world.counters.priceIncrease ?? 0;
-  const rows = contractsHit(world, fault).map((contract) => ({
+  const rows = contractsStruck(world, struck).map((contract) => ({
     id: ++last,
     contractId: contract.id,
     userId: contract.userId,

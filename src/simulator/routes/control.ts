@@ -1,7 +1,7 @@
 import { badRequest, Refusal } from '../calls/refusal.ts';
 import { numberField, stringField } from '../calls/request-body.ts';
 import { BOTH, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
-import { faultRow, isEndpoint, readFault } from '../faults/fault-book.ts';
+import { faultRow, isEndpoint, readFault, shareOf } from '../faults/fault-book.ts';
 import { FAULTS, faultEntry, isWorldFault } from '../faults/faults.ts';
 import { applyWorldFault, endOutage } from '../faults/world-faults.ts';
 import { instanceJson } from '../instances/instance-row.ts';
@@ -84,13 +84,17 @@ function setFault(ctx: RouteContext, { store, routes }: ControlParts): Reply {
     );
   }
   const fault = readFault(ctx.world, ctx.write.nextId('fault'), ctx.body);
-  const { name } = fault;
-  if (isWorldFault(name)) {
-    const probability = numberField(ctx.body, 'probability') ?? null;
-    store.replace({ ...applyWorldFault(ctx.world, { ...fault, name }, probability), nextEventAt: 0 });
-  }
-  ctx.write.put('faults', fault);
+  ctx.write.put('faults', carriedOut(ctx, store, fault));
   return json({ id: fault.id });
+}
+
+/** A fault of the world happens at once; every other waits for its call. */
+function carriedOut(ctx: RouteContext, store: WorldStore, fault: ActiveFault): ActiveFault {
+  const { name } = fault;
+  if (!isWorldFault(name)) return fault;
+  const after = applyWorldFault(ctx.world, { fault: { ...fault, name }, share: shareOf(ctx.body) });
+  store.replace({ ...after.world, nextEventAt: 0 });
+  return after.fault;
 }
 
 function deleteFault(ctx: RouteContext, store: WorldStore): Reply {

@@ -1,5 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,68 +16,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const headers = { authorization: 'Bearer k' };
 
-/** The simulator as a process of its own; resolves when it is ready. */
-async function start(file: string): Promise<{ url: string; child: ChildProcess }> {
-  const script = `
-    import { createSimulator } from ${JSON.stringify(new URL('../simulator.ts', import.meta.url).href)};
-    import { openWorldFile } from ${JSON.stringify(new URL('./world-file.ts', import.meta.url).href)};
-    const simulator = createSimulator({ apiKey: 'k', catalog: [{ id: 1 }, { id: 2 }], control: true,
-      settings: { pauses: { scale: 0 } }, file: openWorldFile(${JSON.stringify(file)}) });
-    console.log((await simulator.listen(0)).url);`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const [line] = await once(child.stdout, 'data');
-  return { url: String(line).trim(), child };
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-}
-
 describe('a world on disk', () => {
-  test('survives kill -9 right after an acknowledged effect, and time goes on', async () => {
-    const file = join(folder, 'world.db');
-    const first = await start(file);
-    const rented = await fetch(`${first.url}/api/v0/asks/1/`, {
-      method: 'PUT',
-      headers,
-      body: '{"image":"x","label":"kept"}',
-    });
-    const { new_contract, instance_api_key } = (await rented.json()) as Record<string, string>;
-    await kill(first.child);
-
-    const second = await start(file);
-    const list = (await (await fetch(`${second.url}/api/v0/instances/`, { headers })).json()) as {
-      instances: object[];
-    };
-    expect(list.instances).toMatchObject([{ id: new_contract, label: 'kept' }]);
-    const gone = await fetch(`${second.url}/api/v0/instances/${new_contract}/`, {
-      method: 'DELETE',
-      headers: { authorization: `Bearer ${instance_api_key}` },
-    });
-    expect(gone.status).toBe(200);
-    await kill(second.child);
-
-    const third = await start(file);
-    const ledger = (await (await fetch(`${third.url}/sim/ledger`)).json()) as {
-      billing: number;
-      contracts: object[];
-    };
-    expect(ledger).toMatchObject({ billing: 0, contracts: [{ id: new_contract, end: expect.any(Number) }] });
-    const again = await fetch(`${third.url}/api/v0/asks/1/`, {
-      method: 'PUT',
-      headers,
-      body: '{"image":"x"}',
-    });
-    expect((await again.json()) as object).toMatchObject({
-      success: true,
-      new_contract: Number(new_contract) + 1,
-    });
-    await kill(third.child);
-  });
-
   test('keeps what the clock was pushed ahead, and settings that were put', async () => {
     const file = openWorldFile(join(folder, 'world.db'));
     const first = createSimulator({ file, catalog: 3, apiKey: 'k', control: true });
@@ -103,6 +40,27 @@ describe('a world on disk', () => {
       'first',
       'second',
     ]);
+    file.close();
+  });
+
+  test('a key that was revoked in the kept world is good again when it is asked for', async () => {
+    const file = openWorldFile(join(folder, 'world.db'));
+    const first = simulatedService({ file, catalog: 3, apiKey: 'k' });
+    const reset = await first.call('PUT /api/v0/commands/reset_apikey/', { client_id: 'me' });
+    expect((await first.call('GET /api/v0/users/current')).status).toBe(401);
+    expect(createSimulator({ file }).apiKey, 'the one that is good').toBe(reset.body.new_api_key);
+    const again = simulatedService({ file, apiKey: 'k' });
+    expect((await again.call('GET /api/v0/users/current')).status).toBe(200);
+    file.close();
+  });
+
+  test('the key that is told opens everything: neither a scoped one nor a session', async () => {
+    const file = openWorldFile(join(folder, 'world.db'));
+    const first = simulatedService({ file, catalog: 3, apiKey: 'k' });
+    const scoped = { name: 'narrow', permissions: { api: { misc: {} } } };
+    await first.call('POST /api/v0/auth/apikeys/', scoped);
+    const { body } = await first.call('PUT /api/v0/commands/reset_apikey/', { client_id: 'me' });
+    expect(createSimulator({ file }).apiKey).toBe(body.new_api_key);
     file.close();
   });
 
@@ -133,13 +91,5 @@ describe('a world on disk', () => {
     const names = after.prepare('SELECT name FROM sqlite_master').all();
     expect(names).toEqual([{ name: 'theirs' }]);
     after.close();
-  });
-
-  test('a file that another process has open is refused, and free once that process is killed', async () => {
-    const path = join(folder, 'world.db');
-    const first = await start(path);
-    expect(() => openWorldFile(path)).toThrow('another process has it open');
-    await kill(first.child);
-    openWorldFile(path).close();
   });
 });

@@ -193,6 +193,8 @@ export interface ActiveFault {
   readonly expiresAt: number | null;
   /** Contracts as they were when a `stale-list` was set. */
   readonly snapshot?: readonly Contract[];
+  /** Ids of what a fault of the world struck when it was set. */
+  readonly struck?: { readonly contracts: readonly number[]; readonly machines: readonly number[] };
 }
 
 type Table<Row> = Readonly<Record<number, Row>>;
