@@ -57,6 +57,36 @@ describe('money', () => {
     expect(machineCost(status, at(0))).toBe(100_000);
   });
 
+  test('of one machine counts from its rental once older ones are not remembered any more', () => {
+    const past = {
+      attempt: 1,
+      instanceId: 9,
+      reason: 'Exited',
+      endedAt: time(-400),
+      minutes: 1,
+      cost: '0.40',
+    };
+    const cost = { accrued: '9.00', pricePerHour: '3.60', since: time(-50) };
+    const of = (more: Parameters<typeof holding>[0]) =>
+      machineCost(holding({ history: [past, past, past, past, past], cost, ...more }), at(0));
+    expect(of({})).toBe(300_000);
+    expect(of({ rentedAt: undefined })).toBe(50_000);
+    expect(of({ rentedAt: undefined, cost: { accrued: '9.00', pricePerHour: '3.60' } })).toBe(0);
+    expect(of({ cost: undefined })).toBe(0);
+    const four = holding({ history: [past, past, past, past], cost });
+    expect(machineCost(four, at(0))).toBe(9_050_000 - 1_600_000);
+    expect([machineCost(undefined, at(0)), machineCost({ observedGeneration: 1 }, at(0))]).toEqual([0, 0]);
+  });
+
+  test('without a price begins to cost when one is named, from its beginning', () => {
+    const begun = beginCost(undefined, at(-100), undefined);
+    expect(begun).toEqual({ accrued: '0.00', since: time(-100) });
+    expect(totalCost(begun, at(0))).toBe(0);
+    expect(repriced(begun, at(0), 3_600_000)).toEqual({ ...begun, pricePerHour: '3.60' });
+    expect(corrected(begun, at(-90), undefined)).toEqual({ accrued: '0.00', since: time(-90) });
+    expect([totalCost(undefined, at(0)), endCost(undefined, at(0))]).toEqual([0, undefined]);
+  });
+
   test('of a stopped machine is that of its disk, from when the stop was answered', () => {
     const situation = held({ actualStatus: 'stopped' }, { memory: { stopAnsweredAt: at(-100) } });
     const { cost } = withRow(given(situation), row({ actualStatus: 'stopped' }));
@@ -114,6 +144,43 @@ describe('a machine that ended', () => {
     expect(avoidTarget(holding(), reason)).toEqual(target);
   });
 
+  test('without a record of its machine or host is not kept off', () => {
+    const { machineId: _machine, hostId: _host, ...bare } = holding();
+    const { hostId: _alone, ...machineOnly } = holding();
+    expect(avoidTarget(bare, 'Exited')).toBeUndefined();
+    expect(avoidTarget(undefined, 'HostOffline')).toBeUndefined();
+    expect(avoidTarget(machineOnly, 'HostOffline')).toEqual({ type: 'machine', id: 1100 });
+  });
+
+  test('is kept off once, however often it ends, and beside 63 others', () => {
+    const until = time(60);
+    const mine = { kind: 'Host' as const, id: 2100, until };
+    const namesake = { kind: 'Machine' as const, id: 2100, until };
+    const ended = (avoid: readonly { kind: 'Machine' | 'Host'; id: number; until: string }[]) =>
+      endedFields(given(held({}, { status: { avoid: [...avoid] } })), ending).avoid;
+    const now = { ...mine, until: time(86_400) };
+    expect(ended([mine, namesake])).toEqual([namesake, now]);
+    expect(ended([{ ...namesake, until: time(0) }])).toEqual([now]);
+    expect(ended(Array.from({ length: 70 }, (_, id) => ({ ...namesake, id })))).toHaveLength(64);
+  });
+
+  test('for a reason that is nobody’s fault leaves the list as it was, without what is over', () => {
+    const chosen = { ...ending, reason: 'SpecChanged' as const };
+    const fieldsWith = (avoid: readonly { kind: 'Machine' | 'Host'; id: number; until: string }[]) =>
+      endedFields(given(held({}, { status: { avoid: [...avoid] } })), chosen);
+    const alive = { kind: 'Host' as const, id: 6, until: time(60) };
+    expect(fieldsWith([alive, { ...alive, id: 7, until: time(-1) }]).avoid).toEqual([alive]);
+    expect(endedFields(given(held()), chosen).avoid ?? []).toEqual([]);
+  });
+
+  test('is dated by its money where nobody knows since when it was rented', () => {
+    const minutes = (status: NonNullable<Parameters<typeof holding>[0]>) =>
+      endedFields(given(held({}, { status })), ending).history?.[0]?.minutes;
+    expect(minutes({ rentedAt: time(-180) })).toBe(2);
+    expect(minutes({ rentedAt: undefined })).toBe(4);
+    expect(minutes({ rentedAt: undefined, cost: undefined })).toBe(0);
+  });
+
   test('is kept off by the object itself for a day, and what is over is forgotten', () => {
     const avoid = [
       { kind: 'Machine' as const, id: 5, until: time(-1) },
@@ -138,6 +205,48 @@ describe('the limits of an object', () => {
     ],
     ['money that is left', { maxTotalCost: '1' }, {}, { type: 'within', reachedInMs: 6_900_000 }],
     [
+      'both, whichever comes first',
+      { maxTotalCost: '1', maxLifetime: '10m' },
+      {},
+      { type: 'within', reachedInMs: 300_000 },
+    ],
+    [
+      'both, the other way round',
+      { maxTotalCost: '1', maxLifetime: '2400h' },
+      {},
+      { type: 'within', reachedInMs: 6_900_000 },
+    ],
+    [
+      'a lifetime that has not begun',
+      { maxLifetime: '10m' },
+      { firstRentedAt: undefined },
+      { type: 'within', reachedInMs: undefined },
+    ],
+    [
+      'money, and nothing that costs',
+      { maxTotalCost: '1' },
+      { cost: { accrued: '0.00', pricePerHour: '0' } },
+      { type: 'within', reachedInMs: undefined },
+    ],
+    [
+      'money, and no price',
+      { maxTotalCost: '1' },
+      { cost: { accrued: '0.00' } },
+      { type: 'within', reachedInMs: undefined },
+    ],
+    [
+      'money, and nothing rented yet',
+      { maxTotalCost: '1' },
+      { cost: undefined },
+      { type: 'within', reachedInMs: undefined },
+    ],
+    [
+      'money for less than a second',
+      { maxTotalCost: '0.041668' },
+      {},
+      { type: 'within', reachedInMs: 1_000 },
+    ],
+    [
       'money that is spent',
       { maxTotalCost: '0.04' },
       {},
@@ -146,7 +255,7 @@ describe('the limits of an object', () => {
   ] as const)('with %s', (_, manifest, status, expected) => {
     const state = limitState(given(held({}, { spec: manifest, status })));
     if (state.type === 'within' && state.reachedInMs !== undefined)
-      expect({ ...state, reachedInMs: Math.round(state.reachedInMs / 1e4) * 1e4 }).toEqual(expected);
+      expect({ ...state, reachedInMs: Math.round(state.reachedInMs / 1e3) * 1e3 }).toEqual(expected);
     else expect(state).toEqual(expected);
   });
 
@@ -160,6 +269,12 @@ describe('the limits of an object', () => {
     if (said === undefined) expect(text).toBeUndefined();
     else expect(text).toContain(said);
   });
+});
+
+test('a price is not judged by an offer that named none', () => {
+  const silent = given(held({}, { status: { offerPricePerHour: undefined } }));
+  expect(priceRise(silent, 900_000, undefined)).toBeUndefined();
+  expect(priceRise(given({}), 900_000, undefined)).toBeUndefined();
 });
 
 describe('the hash of a spec', () => {

@@ -1,0 +1,199 @@
+import { describe, expect, test } from 'vitest';
+import { at, type Given, given, held, NOW, row, time } from '../../../test/builders/observed.ts';
+import {
+  carriedFields,
+  currentPrice,
+  deadlineAfter,
+  heldSince,
+  withRow,
+  wordOf,
+  wordSeenSince,
+  wordSince,
+} from './machine-fields.ts';
+
+type Row = Parameters<typeof row>[0];
+
+const fieldsOf = (change: Row, situation: Given = {}) => withRow(given(held(change, situation)), row(change));
+
+describe('the fields that stay', () => {
+  test('echo the request that is handled by looking, cut to what a field may hold', () => {
+    const asked = (text: string) => given({ annotations: { 'gpurental.dev/requested-at': text } });
+    expect(carriedFields(asked('now'))).toEqual({ requestedAt: 'now' });
+    expect(carriedFields(asked('x'.repeat(300))).requestedAt).toHaveLength(253);
+    expect(carriedFields(given({ status: { attempt: 2, phase: 'Lost', conditions: [] } }))).toEqual({
+      attempt: 2,
+    });
+  });
+});
+
+describe('how to reach a machine', () => {
+  const ports = { '8080/tcp': 40_001, '53/udp': 40_002, '53/tcp': 40_003, 'x/tcp': 40_004 };
+
+  test('is its SSH address first, and its ports by number and protocol', () => {
+    const named = { ports: [{ name: 'web', containerPort: 8080 }] };
+    expect(fieldsOf({ ports }, { spec: named })).toMatchObject({
+      endpoint: '203.0.113.5:20022',
+      ssh: { host: '203.0.113.5', port: 20_022 },
+      publicAddress: '203.0.113.5',
+      ports: [
+        { containerPort: 53, protocol: 'TCP', publicPort: 40_003 },
+        { containerPort: 53, protocol: 'UDP', publicPort: 40_002 },
+        { containerPort: 8080, protocol: 'TCP', publicPort: 40_001, name: 'web' },
+      ],
+    });
+  });
+
+  test('names a port only where number and protocol are those of the spec', () => {
+    const spec = { ports: [{ name: 'dns', containerPort: 53, protocol: 'UDP' as const }] };
+    expect(fieldsOf({ ports }, { spec }).ports?.map(({ name }) => name)).toEqual([
+      undefined,
+      'dns',
+      undefined,
+    ]);
+  });
+
+  test.each<readonly [string, Row]>([
+    ['host', { sshHost: undefined }],
+    ['port', { sshPort: undefined }],
+  ])('is its first port where the SSH %s is missing', (_, change) => {
+    const fields = fieldsOf({ ...change, ports });
+    expect(fields).toMatchObject({ endpoint: '203.0.113.5:40003' });
+    expect(fields).not.toHaveProperty('ssh');
+  });
+
+  test.each<readonly [string, Row]>([
+    ['a port', { sshHost: undefined }],
+    ['an address', { sshHost: undefined, publicAddress: undefined, ports }],
+  ])('is not known without %s', (_, change) => {
+    expect(fieldsOf(change)).not.toHaveProperty('endpoint');
+  });
+
+  test('has no list of ports where none is mapped, and 64 at most', () => {
+    expect(fieldsOf({})).not.toHaveProperty('ports');
+    const many = Object.fromEntries(
+      Array.from({ length: 70 }, (_, port) => [`${port + 1}/tcp`, 40_000 + port]),
+    );
+    expect(fieldsOf({ ports: many }).ports).toHaveLength(64);
+  });
+});
+
+describe('what a machine is made of', () => {
+  const gpu = { name: 'RTX 4090', count: 4, memoryMB: 24_000 };
+  test.each<readonly [string, Row, unknown]>([
+    [
+      'is as its row says',
+      { gpuCount: 2, gpuMemoryMB: 48_000 },
+      { name: 'RTX 4090', count: 2, memoryMB: 48_000 },
+    ],
+    ['is as it was known where the row leaves it out', { gpuCount: undefined, gpuMemoryMB: undefined }, gpu],
+  ])('%s', (_, change, expected) => {
+    expect(fieldsOf(change, { status: { gpu } }).gpu).toEqual(expected);
+  });
+
+  test('is one GPU where nobody counts', () => {
+    const bare = { gpuCount: undefined, gpuMemoryMB: undefined };
+    expect(fieldsOf(bare).gpu).toEqual({ name: 'RTX 4090', count: 1 });
+  });
+
+  test('is not told where the row names no GPU', () => {
+    expect(fieldsOf({ gpuName: undefined }, { status: { gpu } }).gpu).toEqual(gpu);
+    expect(fieldsOf({ gpuName: undefined })).not.toHaveProperty('gpu');
+  });
+});
+
+describe('what a machine costs', () => {
+  test.each([
+    ['running', 500_000],
+    ['loading', 500_000],
+    ['stopped', 10_000],
+    ['frozen', 10_000],
+  ] as const)('while it is %s', (actualStatus, price) => {
+    expect(currentPrice(row({ actualStatus }))).toBe(price);
+  });
+
+  test('is corrected by the row that first says since when it bills', () => {
+    const { cost, rentedAt } = fieldsOf({ startedAt: at(-310) }, { status: { rentedAt: undefined } });
+    expect(rentedAt).toBe(time(-310));
+    expect(cost).toEqual({
+      accrued: '0.00',
+      pricePerHour: '0.50',
+      since: time(-310),
+      storagePricePerHour: '0.01',
+    });
+  });
+
+  test('begins with the row where nothing is on record', () => {
+    const status = { cost: undefined, rentedAt: undefined };
+    expect(fieldsOf({}, { status }).cost).toMatchObject({ since: time(-300), pricePerHour: '0.50' });
+    expect(fieldsOf({ startedAt: undefined }, { status }).cost).toMatchObject({ since: time(0) });
+  });
+
+  test('stays where the row names no price', () => {
+    const bare = { pricePerHour: undefined, storagePricePerHour: undefined };
+    expect(fieldsOf(bare).cost).toEqual({ ...held().status?.cost });
+    const fresh = fieldsOf(bare, { status: { cost: undefined } }).cost;
+    expect(fresh).toEqual({ accrued: '0.00', since: time(-300) });
+  });
+
+  test('changes now where the machine does what it did before', () => {
+    expect(fieldsOf({ pricePerHour: 600_000 }).cost).toMatchObject({
+      accrued: '0.041667',
+      pricePerHour: '0.60',
+      since: time(0),
+    });
+  });
+
+  test('changes with the list that first showed another state, never before the last change', () => {
+    const change = { actualStatus: 'stopped' } as const;
+    expect(fieldsOf(change).cost).toMatchObject({ pricePerHour: '0.01', since: time(-1) });
+    const late = { status: { cost: { pricePerHour: '0.50', accrued: '0.00', since: time(10) } } };
+    expect(fieldsOf(change, late).cost).toMatchObject({ since: time(10) });
+  });
+});
+
+describe('the service’s word', () => {
+  test('is that of provisioning before there is one, and of bearable length', () => {
+    expect(wordOf(row({ actualStatus: null }))).toBe('provisioning');
+    expect(wordOf(row({ actualStatusWord: 'x'.repeat(99) }))).toHaveLength(64);
+  });
+
+  test('stands since it was first written down, or else since the list that showed it', () => {
+    const running = given(held());
+    expect(wordSince(running, row())).toBe(at(-240));
+    expect(wordSince(given(held({}, { status: { actualStatusSince: undefined } })), row())).toBe(NOW);
+    expect(wordSince(running, row({ actualStatus: 'exited' }))).toBe(at(-1));
+    expect(wordSince(given({ ...held(), list: 'none' }), row({ actualStatus: 'exited' }))).toBe(NOW);
+  });
+
+  test.each<readonly [string, Given, number]>([
+    ['what this process saw', { memory: { seenWord: { word: 'running', since: at(-30) } } }, at(-30)],
+    ['the record', { memory: { seenWord: { word: 'exited', since: at(-30) } } }, at(-240)],
+    ['the list', { status: { actualStatus: 'exited' } }, at(-2)],
+    ['this moment', { status: { actualStatus: 'exited' }, list: 'none' }, NOW],
+  ])('stands in steady time since %s', (_, situation, since) => {
+    const list = situation.list ?? { begunSteady: at(-2) };
+    expect(wordSeenSince(given(held({}, { ...situation, list })), row())).toBe(since);
+  });
+});
+
+describe('a timeout', () => {
+  const watched = (seconds: number | undefined) =>
+    given({ memory: { watchedSince: seconds === undefined ? undefined : at(seconds) } });
+
+  test.each([
+    ['counts from its beginning', undefined, 300_000, at(200)],
+    ['does not strike in the first minute of a process', -10, 100_000, at(50)],
+    ['is as short as it is told, in the first minute too', -10, 20_000, at(10)],
+  ])('%s', (_, since, timeoutMs, expected) => {
+    expect(deadlineAfter(watched(since), at(-100), timeoutMs)).toBe(expected);
+  });
+
+  test.each<readonly [string, Given, number | undefined, number]>([
+    ['what this process knows', { memory: { heldSince: at(-50) } }, at(-40), at(-50)],
+    ['the service’s word', {}, at(-40), at(-40)],
+    ['the record of its money', {}, undefined, at(-300)],
+    ['now', { status: { cost: undefined } }, undefined, NOW],
+  ])('begins with %s', (_, situation, startedAt, expected) => {
+    expect(heldSince(given(held({}, situation)), startedAt)).toBe(expected);
+  });
+});

@@ -1,0 +1,165 @@
+import { describe } from 'vitest';
+import { decisionTables } from '../../../../test/builders/decision-table.ts';
+import { at, intent, machineOf, offer, row, time } from '../../../../test/builders/observed.ts';
+import type { RentedFacts } from '../views.ts';
+
+const { table, close } = decisionTables('rented');
+
+const rented = (change: Partial<RentedFacts> = {}): RentedFacts => ({
+  attempt: 1,
+  instanceId: 7,
+  answeredAt: at(-2),
+  offer: undefined,
+  offerIndex: undefined,
+  pricePerHour: undefined,
+  specHash: undefined,
+  image: undefined,
+  ...change,
+});
+
+describe('the answer to a rental', () => {
+  table([
+    [
+      'is saved with all that was bought',
+      {
+        intent: intent(),
+        memory: {
+          rented: rented({
+            offer: offer(),
+            offerIndex: 1,
+            pricePerHour: 500_000,
+            specHash: 'v1:0',
+            image: 'example/image:1',
+          }),
+        },
+      },
+      { rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning' },
+    ],
+    [
+      'is saved where nothing is known but the machine',
+      { intent: intent(), memory: { rented: rented() } },
+      { rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning' },
+    ],
+    [
+      'is saved with one GPU where the offer does not count them',
+      { intent: intent(), memory: { rented: rented({ offer: offer({ gpuCount: undefined }) }) } },
+      { rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning' },
+    ],
+    [
+      'counts beside the rentals of the last hour alone',
+      {
+        intent: intent({ attempt: 4 }),
+        status: { attempt: 3, firstRentedAt: time(-9000), rentals: [time(-3601), time(-3600), time(-3599)] },
+        memory: { rented: rented({ attempt: 4 }) },
+      },
+      { rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning' },
+    ],
+    [
+      'keeps what earlier machines cost, and nothing else of them',
+      {
+        intent: intent({ attempt: 2 }),
+        status: { attempt: 1, machineId: 9, hostId: 9, endpoint: 'old:1', cost: { accrued: '1.50' } },
+        memory: { rented: rented({ attempt: 2 }) },
+      },
+      { rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning' },
+    ],
+  ]);
+});
+
+describe('a machine that was found', () => {
+  table([
+    [
+      'is recorded with what its row and its intent tell',
+      { intent: intent(), machines: [machineOf(1)] },
+      {
+        rule: 'record-found-machine',
+        record: 'status',
+        phase: 'Provisioning',
+        says: 'Provisioning',
+        afterMs: 0,
+      },
+    ],
+    [
+      'is recorded without what its row does not tell',
+      {
+        intent: intent(),
+        machines: [
+          machineOf(1, {
+            pricePerHour: undefined,
+            startedAt: undefined,
+            machineId: undefined,
+            image: undefined,
+          }),
+        ],
+      },
+      {
+        rule: 'record-found-machine',
+        record: 'status',
+        phase: 'Provisioning',
+        says: 'Provisioning',
+        afterMs: 0,
+      },
+    ],
+    [
+      'is recorded with an image name of bearable length',
+      { intent: intent(), machines: [machineOf(1, { image: 'i'.repeat(600) })] },
+      {
+        rule: 'record-found-machine',
+        record: 'status',
+        phase: 'Provisioning',
+        says: 'Provisioning',
+        afterMs: 0,
+      },
+    ],
+    [
+      'is recorded by its own row, not by another',
+      {
+        intent: intent({ attempt: 2 }),
+        status: { attempt: 1 },
+        machines: [machineOf(1, { id: 4, pricePerHour: 900_000 }), machineOf(2, { id: 5 })],
+      },
+      {
+        rule: 'record-found-machine',
+        record: 'status',
+        phase: 'Provisioning',
+        says: 'Provisioning',
+        afterMs: 0,
+      },
+    ],
+    [
+      'is recorded by its row among those without a label',
+      { intent: intent({ knownIds: [] }), list: { unowned: [row({ id: 5, pricePerHour: 700_000 })] } },
+      {
+        rule: 'record-found-machine',
+        record: 'status',
+        phase: 'Provisioning',
+        says: 'Provisioning',
+        afterMs: 0,
+      },
+    ],
+    [
+      'of another purchase than the intent names is not said to be of its offer',
+      { intent: intent({ attempt: 1 }), status: { attempt: 1 }, machines: [machineOf(3, { id: 5 })] },
+      {
+        rule: 'record-found-machine',
+        record: 'status',
+        phase: 'Provisioning',
+        says: 'Provisioning',
+        afterMs: 0,
+      },
+    ],
+    [
+      'is recorded where the intent is gone',
+      { finalizers: ['gpurental.dev/machine'], machines: [machineOf(2, { id: 5 })] },
+      {
+        rule: 'record-found-machine',
+        record: 'status',
+        phase: 'Provisioning',
+        says: 'Provisioning',
+        afterMs: 0,
+      },
+    ],
+  ]);
+});
+
+close();

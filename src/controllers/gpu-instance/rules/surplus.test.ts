@@ -1,0 +1,51 @@
+import { describe } from 'vitest';
+import { decisionTables } from '../../../../test/builders/decision-table.ts';
+import { at, type Given, held, machineOf } from '../../../../test/builders/observed.ts';
+
+const { table, close } = decisionTables('surplus');
+
+const two = (situation: Given = {}): Given =>
+  held({}, { machines: [machineOf(1), machineOf(1, { id: 2 }), machineOf(1, { id: 3 })], ...situation });
+const mark = (instanceId: number, seconds: number) => ({
+  instanceId,
+  reason: 'Surplus' as const,
+  answeredAt: at(seconds),
+  endedAt: at(seconds),
+});
+
+describe('machines that are too many', () => {
+  table([
+    [
+      'are destroyed together',
+      two(),
+      { rule: 'destroy-surplus', actions: ['destroy 2 (Surplus)', 'destroy 3 (Surplus)'], afterMs: 0 },
+    ],
+    [
+      'are destroyed although the object is paused',
+      two({ spec: { paused: true } }),
+      { rule: 'destroy-surplus', actions: ['destroy 2 (Surplus)', 'destroy 3 (Surplus)'], afterMs: 0 },
+    ],
+    [
+      'wait after a destroy that failed',
+      two({ memory: { notBefore: at(1) } }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'are destroyed once that time is over',
+      two({ memory: { notBefore: at(0) } }),
+      { rule: 'destroy-surplus', actions: ['destroy 2 (Surplus)', 'destroy 3 (Surplus)'], afterMs: 0 },
+    ],
+    [
+      'are not destroyed twice while lists may lag',
+      two({ memory: { destroys: [mark(2, -61)] } }),
+      { rule: 'destroy-surplus', actions: ['destroy 3 (Surplus)'], afterMs: 0 },
+    ],
+    [
+      'are destroyed again where a list begun after the lag still shows them',
+      two({ memory: { destroys: [mark(2, -62), mark(3, -5)] } }),
+      { rule: 'destroy-surplus', actions: ['destroy 2 (Surplus)'], afterMs: 0 },
+    ],
+  ]);
+});
+
+close();
