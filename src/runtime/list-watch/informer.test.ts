@@ -538,6 +538,21 @@ const refusals = [
   ],
 ] as const;
 
+test('an object that is deleted before the streamed first state is complete is not in it', async () => {
+  const { api, informer, clock, changes } = setUp({ initialState: 'auto' });
+  informer.start();
+  await clock.settle();
+  const body = api.take().stream();
+  body.push({ type: 'ADDED', object: widget('a', '5') });
+  body.push({ type: 'ADDED', object: widget('b', '6') });
+  body.push({ type: 'MODIFIED', object: widget('b', '8') });
+  body.push({ type: 'DELETED', object: widget('a', '9') });
+  body.push(bookmark('10', { 'k8s.io/initial-events-end': 'true' }));
+  await clock.settle();
+  expect(changes).toEqual(['added default/b 8']);
+  await informer.stop();
+});
+
 test.each(refusals)('lists pages where the server %s', async (_how, refuse) => {
   const fixture = setUp({ initialState: 'auto' });
   const { api, clock, informer } = fixture;

@@ -4,7 +4,7 @@ import type { Random } from '../../lib/random.ts';
 import { MalformedReplyError } from '../kube/json-stream.ts';
 import type { KubeStream } from '../kube/kube-collection.ts';
 import { isKubeError } from '../kube/kube-error.ts';
-import type { KubeObject, Resource } from '../kube/kube-object.ts';
+import { type KubeObject, objectKey, type Resource } from '../kube/kube-object.ts';
 import { listPages } from '../kube/list-pages.ts';
 import type { InformerMetrics } from '../metrics-ports.ts';
 import { type Backoff, createBackoff } from './backoff.ts';
@@ -142,13 +142,13 @@ export class Reflector<S> {
       resourceVersionMatch: 'NotOlderThan',
       ...(notOlderThan !== undefined && { resourceVersion: notOlderThan }),
     };
-    await this.#follow(query, [], signal);
+    await this.#follow(query, new Map(), signal);
   }
 
   /** Tells one watch's events. `collecting` gathers objects until the server says that they are the whole state. */
   async #follow(
     query: Readonly<Record<string, string>>,
-    collecting: S[] | undefined,
+    collecting: Map<string, S> | undefined,
     signal: AbortSignal,
   ): Promise<void> {
     const { client, clock, random, resource, metrics } = this.#options;
@@ -180,16 +180,20 @@ export class Reflector<S> {
       round.abort(new InitialStateError('The server did not say where its initial state ends'));
   }
 
-  async #collect(watch: Watch<S>, collected: S[], event: WatchEvent): Promise<void> {
+  /** A server whose own cache is behind sends what that holds, and then what has changed since, deletions included. */
+  async #collect(watch: Watch<S>, collected: Map<string, S>, event: WatchEvent): Promise<void> {
     const { sink, resource, clock, metrics } = this.#options;
-    if (event.type === 'upserted') {
-      const item = sink.keep(event.object);
-      if (item !== undefined) collected.push(item);
-    } else if (event.type === 'bookmark' && event.initialStateEnds) {
-      await this.#adopt(collected, event.resourceVersion, watch.signal);
+    if (event.type === 'bookmark') {
+      if (!event.initialStateEnds) return;
+      await this.#adopt([...collected.values()], event.resourceVersion, watch.signal);
       watch.collecting = undefined;
-      metrics.listed(resource.kind, collected.length, (clock.monotonic() - watch.begun) / 1000);
+      metrics.listed(resource.kind, collected.size, (clock.monotonic() - watch.begun) / 1000);
+      return;
     }
+    const key = objectKey(event.object.metadata);
+    const item = event.type === 'upserted' ? sink.keep(event.object) : undefined;
+    if (item === undefined) collected.delete(key);
+    else collected.set(key, item);
   }
 
   #tell(event: WatchEvent): void {
@@ -263,7 +267,8 @@ interface Watch<S> {
   readonly begun: number;
   readonly signal: AbortSignal;
   events: number;
-  collecting: S[] | undefined;
+  /** By key; absent once the initial state is complete. */
+  collecting: Map<string, S> | undefined;
 }
 
 function isKept<S>(item: S | undefined): item is S {
