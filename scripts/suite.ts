@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,18 +28,35 @@ interface VitestReport {
   readonly numFailedTestSuites: number;
 }
 
+const running = new Set<ChildProcess>();
+let stoppedBy: NodeJS.Signals | undefined;
+
+/** No further suite begins. A terminal sends Ctrl-C to the suites itself; any other signal came to us alone. */
+function stopOnSignals(): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      stoppedBy = signal;
+      if (signal !== 'SIGINT') for (const child of running) child.kill(signal);
+    });
+  }
+}
+
 /** Runs a command to its end; `mark` stands before each of its lines where others speak at the same time. */
 function run([program, ...args]: Suite['command'], mark: string | undefined): Promise<number> {
   return new Promise((resolve) => {
     const output = mark === undefined ? 'inherit' : 'pipe';
     const child = spawn(program, args, { stdio: ['ignore', output, output] });
+    running.add(child);
     markLines(child.stdout, mark);
     markLines(child.stderr, mark);
     child.on('error', (error) => {
       process.stderr.write(`${program} could not be started: ${error.message}\n`);
       resolve(127);
     });
-    child.on('close', (code, signal) => resolve(signal ? 128 : (code ?? 1)));
+    child.on('close', (code, signal) => {
+      running.delete(child);
+      resolve(signal ? 128 : (code ?? 1));
+    });
   });
 }
 
@@ -62,7 +79,7 @@ async function runVitest(suite: Suite, mark: string | undefined): Promise<Tally>
     const code = await run([...suite.command, ...reports], mark);
     return readVitestTally(file, code);
   } catch (error) {
-    process.stderr.write(`${suite.name} left no report: ${String(error)}\n`);
+    if (!stoppedBy) process.stderr.write(`${suite.name} left no report: ${String(error)}\n`);
     return { passed: 0, failed: 1 };
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -86,9 +103,15 @@ async function runForExit(suite: Suite, mark: string | undefined): Promise<Tally
 /** Runs the suites one after the other, or side by side where they say so, whatever fails; says how long each took. */
 export async function runSuites(steps: readonly (Suite | Together)[]): Promise<Tally> {
   const tallies: Tally[] = [];
+  stopOnSignals();
   for (const step of steps) {
+    if (stoppedBy) break;
     if ('name' in step) tallies.push(await runSuite(step));
     else tallies.push(...(await Promise.all(step.map((suite, at) => runSuite(suite, `${at + 1}| `)))));
+  }
+  if (stoppedBy) {
+    process.stderr.write(`Stopped by ${stoppedBy}: what was to follow has not run.\n`);
+    tallies.push({ passed: 0, failed: 1 });
   }
   return {
     passed: tallies.reduce((sum, { passed }) => sum + passed, 0),
