@@ -52,6 +52,32 @@ describe('an identity', () => {
   });
 
   test.each([
+    ['of all namespaces sees less than them', facts({ stored: identity, scope: 'a,b' }), 'scopeShrunk'],
+    ['of some sees all', facts({ stored: { ...identity, scope: 'a' }, scope: '*' }), 'allowed'],
+    [
+      'of some sees one of them less',
+      facts({ stored: { ...identity, scope: 'a,b' }, scope: 'a,c' }),
+      'scopeShrunk',
+    ],
+    [
+      'of a cluster that could not be told is used wherever it is',
+      facts({ stored: { ...identity, kubeSystemUid: undefined } }),
+      'allowed',
+    ],
+  ])('%s', (_, given, sweep) => {
+    expect(decideIdentity(given)).toMatchObject({ type: 'use', sweep });
+  });
+
+  test('that is lost says what would be left behind', () => {
+    const lost = decideIdentity(facts({ objectsWithRentals: 2, labelledMachines: 3 }));
+    expect(lost).toMatchObject({
+      message: expect.stringMatching(
+        /2 objects carry a rental and 3 machines carry .*gpu-rent reset identity/s,
+      ),
+    });
+  });
+
+  test.each([
     ['objects carry a rental', facts({ objectsWithRentals: 1 })],
     ['machines carry the label', facts({ labelledMachines: 1 })],
     ['the Secret holds something else', facts({ stored: 'unreadable' })],
@@ -71,8 +97,37 @@ describe('an identity', () => {
     ['no key', { installId: identity.installId }],
     ['a short key', { installId: identity.installId, keys: 'ab' }],
     ['a bad id', { installId: 'x', keys: 'a'.repeat(64) }],
+    ['an id with more before it', { installId: `z${'a'.repeat(32)}`, keys: 'a'.repeat(64) }],
+    ['an id with more after it', { installId: `${'a'.repeat(32)}z`, keys: 'a'.repeat(64) }],
+    ['a key with more before it', { installId: identity.installId, keys: `z${'a'.repeat(64)}` }],
+    ['a key with more after it', { installId: identity.installId, keys: `${'a'.repeat(64)}z` }],
+    ['a good key and a bad one', { installId: identity.installId, keys: `${'a'.repeat(64)}\nb` }],
   ])('is not read out of %s', (_, data) => {
     expect(identityFromData(data)).toBeUndefined();
+  });
+
+  test('comes back whatever white space a person has left in it', () => {
+    const [key = ''] = identity.keys.map((each) => each.reveal());
+    const read = identityFromData({
+      installId: ` ${identity.installId}\n`,
+      keys: `\n  ${key}\n\n${'b'.repeat(64)} \n`,
+      kubeSystemUid: ' k1\n',
+      scope: ' a,b\n',
+    });
+    expect(read).toMatchObject({ installId: identity.installId, kubeSystemUid: 'k1', scope: 'a,b' });
+    expect(read?.installId8).toBe(identity.installId.slice(0, 8));
+    expect(read?.keys.map((each) => each.reveal())).toEqual([key, 'b'.repeat(64)]);
+  });
+
+  test('of a cluster that cannot be told says nothing of it, and watches all where it does not say', () => {
+    const { kubeSystemUid: _unknown, ...data } = identityToData({ ...identity, kubeSystemUid: undefined });
+    expect(identityToData({ ...identity, kubeSystemUid: undefined })).not.toHaveProperty('kubeSystemUid');
+    const { scope: _scope, ...bare } = data;
+    expect(identityFromData(bare)).toMatchObject({ kubeSystemUid: undefined, scope: '*' });
+  });
+
+  test('has a short name of eight characters, as labels carry it', () => {
+    expect(identity.installId8).toBe('01010101');
   });
 
   test('signs with the first key of its ring and verifies with all', () => {

@@ -75,6 +75,16 @@ describe('whether one more machine fits', () => {
       ask({ spentThisMonth: 30 * DOLLAR }, { maxSpendPerMonth: 30 * DOLLAR }),
       'AccountLimitReached',
     ],
+    [
+      'a month that is not',
+      ask({ spentThisMonth: 30 * DOLLAR - 1 }, { maxSpendPerMonth: 30 * DOLLAR }),
+      'fits',
+    ],
+    ['a month without a limit', ask({ spentThisMonth: 9_000 * DOLLAR }), 'fits'],
+    ['one rental less than the operator allows', ask({ rentalsLastHour: 9 }), 'fits'],
+    ['one machine less than the operator allows', ask({ liveMachines: 19 }), 'fits'],
+    ['exactly the operator’s dollars per hour', ask({ dollarsPerHour: 49 * DOLLAR }), 'fits'],
+    ['a machine without a price', ask({ dollarsPerHour: 50 * DOLLAR }, {}, 0), 'fits'],
     ['the operator’s rentals per hour', ask({ rentalsLastHour: 10 }), 'TooManyRentals'],
     ['the operator’s live machines', ask({ liveMachines: 20 }), 'AccountLimitReached'],
     ['the operator’s dollars per hour', ask({ dollarsPerHour: 49 * DOLLAR + 1 }), 'AccountLimitReached'],
@@ -93,9 +103,39 @@ describe('whether one more machine fits', () => {
     expect(decision).toMatchObject({ retryAfterMs: 90_000 });
   });
 
-  test('the message names the limit and both figures', () => {
-    const decision = mayRent(ask({ liveMachines: 5 }, { maxInstances: 5 }));
-    expect(decision).toMatchObject({ message: 'The account has 5 machines; limits.maxInstances is 5.' });
+  test.each([
+    [ask({ liveMachines: 5 }, { maxInstances: 5 }), 'The account has 5 machines; limits.maxInstances is 5.'],
+    [ask({ credit: 1 }, { minCredit: 2 * DOLLAR }), 'More than $2.00 of credit must remain.'],
+    [ask({ credit: 0 }), 'More than $0.00 of credit must remain.'],
+    [
+      ask({}, { maxPricePerHour: DOLLAR / 2 }),
+      "$1.00/h is above the account's limits.maxPricePerHour of $0.50.",
+    ],
+    [
+      ask({ dollarsPerHour: 9 * DOLLAR }, { maxSpendPerHour: 9 * DOLLAR }),
+      'All machines would cost $10.00/h; limits.maxSpendPerHour is $9.00.',
+    ],
+    [
+      ask({ spentThisMonth: 31 * DOLLAR }, { maxSpendPerMonth: 30 * DOLLAR }),
+      '$31.00 are spent this month (UTC); limits.maxSpendPerMonth is $30.00.',
+    ],
+    [
+      ask({ rentalsLastHour: 10 }),
+      'The account rented 10 machines within the hour; --max-rentals-per-hour is 10.',
+    ],
+    [ask({ liveMachines: 20 }), 'The account has 20 machines; --max-live-machines is 20.'],
+    [
+      ask({ dollarsPerHour: 50 * DOLLAR }),
+      'All machines would cost $51.00/h; --max-dollars-per-hour is $50.00.',
+    ],
+  ])('the message names the limit and both figures: %#', (input, message) => {
+    expect(mayRent(input)).toMatchObject({ message });
+  });
+
+  test('it is asked again after ten seconds, and never within one', () => {
+    expect(mayRent(ask({ credit: 0 }))).toMatchObject({ retryAfterMs: 10_000 });
+    const due = ask({ rentalsLastHour: 10, oldestRentalAt: NOW - HOUR });
+    expect(mayRent(due)).toMatchObject({ retryAfterMs: 1_000 });
   });
 });
 
@@ -103,7 +143,11 @@ describe('whether a stopped machine may be started', () => {
   test.each([
     ['more machines than allowed do not matter', ask({ liveMachines: 9 }, { maxInstances: 5 }), 'fits'],
     ['rentals of the hour do not matter', ask({ rentalsLastHour: 99 }), 'fits'],
+    ['the operator’s number of machines does not matter', ask({ liveMachines: 99 }), 'fits'],
     ['credit matters', ask({ credit: 0 }), 'stopped'],
+    ['its price matters', ask({}, { maxPricePerHour: DOLLAR - 1 }), 'stopped'],
+    ['the month matters', ask({ spentThisMonth: DOLLAR }, { maxSpendPerMonth: DOLLAR }), 'stopped'],
+    ['the operator’s dollars per hour matter', ask({ dollarsPerHour: 50 * DOLLAR }), 'stopped'],
     [
       'the hour’s spending matters',
       ask({ dollarsPerHour: 10 * DOLLAR }, { maxSpendPerHour: 10 * DOLLAR }),

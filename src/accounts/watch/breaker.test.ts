@@ -51,6 +51,32 @@ describe('opening', () => {
     });
   });
 
+  test('says why, for people', () => {
+    expect(memoryAfter([{ type: 'failed', at: 5 }]).state).toMatchObject({
+      message: expect.stringContaining('list of machines failed'),
+    });
+    expect(memoryAfter([poll(10, 0), poll(10, 7)]).state).toMatchObject({
+      message:
+        '7 of 10 machines turned bad or vanished in one poll, 3 are allowed; nothing is replaced or swept.',
+    });
+  });
+
+  test('that a list failed does not hide that machines did', () => {
+    const { state } = memoryAfter([poll(10, 0), poll(10, 7), { type: 'failed', at: 2_000 }]);
+    expect(state).toMatchObject({ cause: 'massFailure', since: 1_000, newlyBad: 7 });
+  });
+
+  test('more machines that turn bad prolong it, and it is open since the first', () => {
+    const later = { ...poll(20, 10), at: 3_000 } as BreakerPoll;
+    const { state } = memoryAfter([poll(20, 0), poll(20, 5), later]);
+    expect(state).toMatchObject({ cause: 'massFailure', since: 1_000, newlyBad: 5 });
+  });
+
+  test('machines that turn bad after a list failed are another cause, since then', () => {
+    const { state } = memoryAfter([poll(10, 0), { type: 'failed', at: 500 }, poll(10, 7)]);
+    expect(state).toMatchObject({ cause: 'massFailure', since: 1_000 });
+  });
+
   test('it says how many turned bad, and since when', () => {
     const { state } = memoryAfter([poll(10, 0), poll(10, 7)]);
     expect(state).toMatchObject({ type: 'open', since: 1000, cause: 'massFailure', newlyBad: 7 });
@@ -100,6 +126,10 @@ describe('how many may turn bad', () => {
     [5, 100, 5],
     [1, 100, 3],
     ['nonsense', 100, 3],
+    ['about 50%', 100, 3],
+    ['50% or so', 100, 3],
+    ['5000%', 100, 3],
+    ['7', 100, 7],
   ])('%s of %d is %d', (maxUnhealthy, machines, allowed) => {
     expect(allowedUnhealthy(maxUnhealthy, machines)).toBe(allowed);
   });

@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest';
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import { avoidOf, breakerOf, departedOf, pollIntervalOf } from './account-status.ts';
+
+const account = (status: MarketplaceAccount['status'], pollInterval = '10s') =>
+  ({ spec: { pollInterval }, status }) as MarketplaceAccount;
+const AT = '2026-11-20T12:00:00Z';
+
+test.each([
+  ['30s', 5_000, 30_000],
+  ['1s', 5_000, 5_000],
+  ['never', 5_000, 10_000],
+])('an account that asks for a poll every %s, where %d ms are the least, gets %d ms', (wish, floor, ms) => {
+  expect(pollIntervalOf(account(undefined, wish), floor)).toBe(ms);
+});
+
+describe('what a status remembers', () => {
+  test('is nothing where there is none', () => {
+    const fresh = account(undefined);
+    expect([avoidOf(fresh), breakerOf(fresh), departedOf(fresh)]).toEqual([
+      [],
+      { type: 'closed' },
+      undefined,
+    ]);
+  });
+
+  test('is what to keep off, machine or host', () => {
+    const avoid = [
+      { kind: 'Host' as const, id: 1, until: AT, failures: 2, reason: 'HostOffline' },
+      { kind: 'Machine' as const, id: 2, until: AT, failures: 1, reason: 'Exited' },
+    ];
+    expect(avoidOf(account({ avoid }))).toEqual([
+      { target: { type: 'host', id: 1 }, until: Date.parse(AT), failures: 2, reason: 'HostOffline' },
+      { target: { type: 'machine', id: 2 }, until: Date.parse(AT), failures: 1, reason: 'Exited' },
+    ]);
+  });
+
+  test('is an open breaker, so that a restart replaces nothing', () => {
+    expect(breakerOf(account({ breaker: { open: true, since: AT, newlyBad: 4 } }))).toEqual({
+      type: 'open',
+      since: Date.parse(AT),
+      cause: 'massFailure',
+      newlyBad: 4,
+      message: 'The breaker was open when the operator started; nothing is replaced or swept.',
+    });
+    expect(breakerOf(account({ breaker: { open: false, since: AT, newlyBad: 4 } }))).toEqual({
+      type: 'closed',
+    });
+  });
+
+  test('is what deleted objects left', () => {
+    expect(
+      departedOf(account({ deletedObjects: { month: '2026-11', spent: '1.50', rentals: [AT] } })),
+    ).toEqual({
+      month: '2026-11',
+      spent: 1_500_000,
+      rentals: [Date.parse(AT)],
+    });
+  });
+});

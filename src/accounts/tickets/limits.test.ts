@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { limitsOf } from './limits.ts';
+
+type Limits = MarketplaceAccount['spec']['limits'];
+
+const limits = (set: Limits) => limitsOf({ spec: { limits: set } } as MarketplaceAccount);
+
+test.for<readonly [string, Limits, unknown]>([
+  ['nothing', {}, {}],
+  ['none at all, which is not no limit', { maxInstances: 0 }, { maxInstances: 0 }],
+  [
+    'each amount in micro-dollars',
+    {
+      maxInstances: 5,
+      maxPricePerHour: '0.80',
+      maxSpendPerHour: '4',
+      maxSpendPerMonth: '1000.5',
+      minCredit: '0.000001',
+    },
+    {
+      maxInstances: 5,
+      maxPricePerHour: 800_000,
+      maxSpendPerHour: 4_000_000,
+      maxSpendPerMonth: 1_000_500_000,
+      minCredit: 1,
+    },
+  ],
+])('an account that sets %s', ([, set, expected]) => {
+  expect(limits(set)).toEqual(expected);
+});
+
+test('an amount that cannot be read, which admission never lets through, does not become zero', () => {
+  expect(limits({ minCredit: 'ten' })).toEqual({});
+});
