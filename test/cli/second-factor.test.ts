@@ -123,6 +123,26 @@ describe('with a method', () => {
     expect(odd).toMatchObject({ exitCode: 2, stderr: expect.not.stringContaining('hunter2') });
   });
 
+  test('another one is authorized by email too, unless a way is named', async () => {
+    await addMethod(bench.service, 'totp');
+    const terminal = bench.cli.atTerminal(['tfa', 'authorize']);
+    await terminal.until('A code is on its way by email; it authorizes a new method.');
+    await terminal.until('Code:');
+    terminal.type(bench.service.lastCode());
+    expect(await terminal.ended).toBe(0);
+    const status = await bench.cli.run(['tfa', 'status', '-o', 'json']);
+    expect(JSON.parse(status.stdout)).toMatchObject({ newMethodAuthorized: true });
+  });
+
+  test('another one is authorized by the method whose id is given', async () => {
+    const { totpSecret } = await addMethod(bench.service, 'totp');
+    const terminal = bench.cli.atTerminal(['tfa', 'authorize', '--method-id', '1']);
+    await terminal.until('The code comes from the method that you named; it authorizes a new method.');
+    await terminal.until('Code:');
+    terminal.type(totpNow(bench.service, totpSecret));
+    expect(await terminal.ended).toBe(0);
+  });
+
   test('a backup code is asked for without echo, and counts as used', async () => {
     const { backupCodes: codes } = await addMethod(bench.service, 'totp');
     const [code = ''] = codes;

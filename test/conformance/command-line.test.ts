@@ -48,35 +48,47 @@ const signedIn = (): readonly string[] => ['--url', server.url, '--api-key', ser
 const newestGroup = () => Object.values(service.simulator.world().tables.endpointGroups).at(-1);
 
 describe('create endpoint', () => {
+  /** Each with a value of its own, that no other has and no default is. */
+  const EVERY_OPTION: readonly (readonly [string, string])[] = [
+    ['--min_load', '1.5'],
+    ['--min_cold_load', '2.5'],
+    ['--target_util', '0.8'],
+    ['--cold_mult', '3'],
+    ['--cold_workers', '4'],
+    ['--max_workers', '9'],
+    ['--endpoint_name', 'spelled'],
+    ['--max_queue_time', '20'],
+    ['--target_queue_time', '5'],
+    ['--inactivity_timeout', '600'],
+  ];
+  const AS_GIVEN = {
+    name: 'spelled',
+    options: {
+      min_load: 1.5,
+      min_cold_load: 2.5,
+      target_util: 0.8,
+      cold_mult: 3,
+      cold_workers: 4,
+      max_workers: 9,
+      max_queue_time: 20,
+      target_queue_time: 5,
+      inactivity_timeout: 600,
+    },
+  };
+
   test('every option as the specification spells it reaches the service', async () => {
-    const options = [
-      ['--min_load', '1.5'],
-      ['--min_cold_load', '2.5'],
-      ['--target_util', '0.8'],
-      ['--cold_mult', '3'],
-      ['--cold_workers', '4'],
-      ['--max_workers', '9'],
-      ['--endpoint_name', 'spelled'],
-      ['--max_queue_time', '20'],
-      ['--target_queue_time', '5'],
-      ['--inactivity_timeout', '600'],
-    ];
-    const { exitCode } = await run(['create', 'endpoint', ...options.flat(), ...signedIn()]);
+    const { exitCode } = await run(['create', 'endpoint', ...EVERY_OPTION.flat(), ...signedIn()]);
     expect(exitCode).toBe(0);
-    expect(newestGroup()).toMatchObject({
-      name: 'spelled',
-      options: {
-        min_load: 1.5,
-        min_cold_load: 2.5,
-        target_util: 0.8,
-        cold_mult: 3,
-        cold_workers: 4,
-        max_workers: 9,
-        max_queue_time: 20,
-        target_queue_time: 5,
-        inactivity_timeout: 600,
-      },
-    });
+    expect(newestGroup()).toMatchObject(AS_GIVEN);
+  });
+
+  test.for([
+    ['with dashes', (flag: string, value: string) => [flag.replaceAll('_', '-'), value]],
+    ['with an equals sign', (flag: string, value: string) => [`${flag}=${value}`]],
+  ] as const)('every option %s reaches it as well', async ([_name, spell]) => {
+    const options = EVERY_OPTION.flatMap(([flag, value]) => spell(flag, value));
+    expect((await run(['create', 'endpoint', ...options, ...signedIn()])).exitCode).toBe(0);
+    expect(newestGroup()).toMatchObject(AS_GIVEN);
   });
 
   test('a name alone gets the defaults of the specification', async () => {

@@ -1,4 +1,5 @@
 import type { MarketplaceClient } from '../../marketplace/client.ts';
+import type { CodeMethod } from '../../marketplace/tfa/verification.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
 import { backupCodeOf, challengeSecret, codeOf, methodIdOf, methodOption } from './verification.ts';
 
@@ -24,12 +25,25 @@ export async function authorizeAddition(
 }
 
 async function begin(tfa: BearerTfa, options: CommandInput['options'], context: CommandContext) {
-  const method = methodOption(options);
-  const chosen = method === undefined ? {} : { method };
-  const begun = await tfa.authorizeNewMethod({ ...chosen, ...methodIdOf(options) });
+  const request = authorizationRequest(options);
+  const begun = await tfa.authorizeNewMethod(request);
   if (begun.type === 'authorized') return undefined;
-  const where =
-    method === 'totp' ? 'Look at your authenticator' : `A code is on its way by ${method ?? 'email'}`;
-  context.stderr.write(`${where}; it authorizes a new method.\n`);
+  context.stderr.write(`${WHERE[request.method ?? 'unknown']}; it authorizes a new method.\n`);
   return begun.secret;
+}
+
+/** Where its owner finds the code. */
+const WHERE: Readonly<Record<CodeMethod | 'unknown', string>> = {
+  totp: 'Look at your authenticator',
+  sms: 'A code is on its way by SMS',
+  email: 'A code is on its way by email',
+  unknown: 'The code comes from the method that you named',
+};
+
+/** By email where nothing else is asked for: every account has it, whatever it has set up. */
+function authorizationRequest(options: CommandInput['options']) {
+  const method = methodOption(options);
+  const { methodId } = methodIdOf(options);
+  if (methodId === undefined) return { method: method ?? 'email' } as const;
+  return method === undefined ? { methodId } : { method, methodId };
 }

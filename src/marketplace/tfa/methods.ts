@@ -24,9 +24,23 @@ import {
   toWireVerification,
 } from './verification.ts';
 
-/** Step 1 of adding a method: by a code that is sent or shown, or by a backup code. */
+/**
+ * Step 1 of adding a method: by a code that is sent or shown, or by a backup code. A method that is set up may
+ * be named by its id alone (specification 4.8); an account without methods is sent an email whatever is named.
+ */
 export type AuthorizationRequest =
-  | { readonly method?: CodeMethod; readonly methodId?: number; readonly backupCode?: never }
+  | {
+      readonly method: CodeMethod;
+      readonly methodId?: number;
+      readonly backupCode?: never;
+      readonly secret?: never;
+    }
+  | {
+      readonly methodId: number;
+      readonly method?: never;
+      readonly backupCode?: never;
+      readonly secret?: never;
+    }
   | BackupCode;
 
 export type Authorization =

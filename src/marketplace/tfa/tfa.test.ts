@@ -210,6 +210,18 @@ describe('a logged-out caller', () => {
     ],
     ['sends it again', (tfa) => tfa.resendSmsCode(), 'POST /api/v0/tfa/sms/resend/', {}],
     [
+      'sends an SMS code by the deprecated path',
+      (tfa) => tfa.deprecated.test({ phoneNumber: '+15551234567' }),
+      'POST /api/v0/tfa/test/',
+      { phone_number: '+15551234567' },
+    ],
+    [
+      'sends it again by the deprecated path',
+      (tfa) => tfa.deprecated.resend(),
+      'POST /api/v0/tfa/resend/',
+      {},
+    ],
+    [
       'logs in by authenticator',
       (tfa) => tfa.login({ method: 'totp', code: '123456' }),
       'POST /api/v0/tfa/',
@@ -278,8 +290,44 @@ async function forbiddenShapes(bearer: BearerTfa, loggedOut: LoggedOutTfa): Prom
   await bearer.updateMethod({ label: 'x' });
   // @ts-expect-error regenerating by SMS needs the secret
   await bearer.regenerateBackupCodes({ method: 'sms', code });
+  // @ts-expect-error regenerating by email needs the secret
+  await bearer.regenerateBackupCodes({ method: 'email', code });
+  // @ts-expect-error an authenticator's code takes no secret, wherever it verifies
+  await bearer.regenerateBackupCodes({ method: 'totp', code, secret });
   // @ts-expect-error a backup code authorizes alone
   await bearer.authorizeNewMethod({ backupCode, method: 'sms' });
+  // @ts-expect-error step 1 of authorizing takes no secret
+  await bearer.authorizeNewMethod({ method: 'email', secret });
+  // @ts-expect-error step 1 of authorizing names a method, an id or a backup code
+  await bearer.authorizeNewMethod({});
+  // @ts-expect-error step 2 of authorizing needs the code
+  await bearer.confirmAuthorization({ secret });
+  // @ts-expect-error a code by email needs the secret of its challenge
+  await bearer.login({ method: 'email', code });
+  // @ts-expect-error removing by SMS needs the secret
+  await bearer.removeMethod({ method: 'sms', code });
+  // @ts-expect-error removing by an authenticator's code takes no secret
+  await bearer.removeMethod({ method: 'totp', code, secret });
+  // @ts-expect-error confirming needs the code
+  await bearer.confirmNewMethod({ method: 'totp', secret });
+  // @ts-expect-error confirming names its method
+  await bearer.confirmNewMethod({ code, secret });
+  // @ts-expect-error a change takes no secret
+  await bearer.updateMethod({ methodId: 3, label: 'x', secret });
+  // @ts-expect-error the status takes no secret
+  await bearer.status({ secret });
+  // @ts-expect-error setting up an authenticator takes no secret
+  await bearer.setUpTotp({ secret });
+  // @ts-expect-error step 2 of authorizing needs a key
+  await loggedOut.confirmAuthorization({ code, secret });
+  // @ts-expect-error the deprecated form of confirming needs a key
+  await loggedOut.deprecated.testSubmit({ method: 'sms', code, secret });
+  // @ts-expect-error the logged-out caller's secret goes with every call by itself
+  await loggedOut.sendSmsCode({ secret });
+  // @ts-expect-error the logged-out caller's secret goes with every call by itself
+  await loggedOut.resendSmsCode({ secret });
+  // @ts-expect-error the logged-out caller's secret goes with every call by itself
+  await loggedOut.sendEmailCode({ secret });
 }
 
 test('a call shape that the table of specification 4.8 forbids does not compile', () => {

@@ -3,7 +3,7 @@ import type { ChangeAnswer } from '../http/change.ts';
 import type { Requester } from '../http/request.ts';
 import type { CallOptions } from '../offers/offers.ts';
 import { regenerateBackupCodes } from './backup-codes.ts';
-import { type BearerSms, type Challenge, type SmsTarget, sendCode } from './challenge.ts';
+import { type BearerSms, type Challenge, type ChallengePath, type SmsTarget, sendCode } from './challenge.ts';
 import { completeLogin, type Login, type LoginWish } from './login.ts';
 import {
   type Authorization,
@@ -30,6 +30,11 @@ export interface LoggedOutTfa {
   sendEmailCode(options?: CallOptions): Promise<Challenge>;
   sendSmsCode(target?: SmsTarget, options?: CallOptions): Promise<Challenge>;
   resendSmsCode(target?: SmsTarget, options?: CallOptions): Promise<Challenge>;
+  /** Paths that are still served and replaced by those above (specification 9). */
+  readonly deprecated: {
+    test(target?: SmsTarget, options?: CallOptions): Promise<Challenge>;
+    resend(target?: SmsTarget, options?: CallOptions): Promise<Challenge>;
+  };
 }
 
 /** What a caller with a key may do. */
@@ -87,12 +92,15 @@ export function createBearerTfa(requester: Requester): BearerTfa {
 
 /** 2FA of a logged-out caller. The requester must carry no key: the secret is the only credential. */
 export function createLoggedOutTfa(requester: Requester, secret: Secret): LoggedOutTfa {
+  const sendTo =
+    (path: ChallengePath) =>
+    (target: SmsTarget = {}, options?: CallOptions): Promise<Challenge> =>
+      sendCode(requester, { path, target: { ...target, secret } }, options);
   return {
     login: (verification, options) => completeLogin(requester, { verification, secret }, options),
-    sendEmailCode: (options) => sendCode(requester, { path: 'email/', target: { secret } }, options),
-    sendSmsCode: (target = {}, options) =>
-      sendCode(requester, { path: 'sms/', target: { ...target, secret } }, options),
-    resendSmsCode: (target = {}, options) =>
-      sendCode(requester, { path: 'sms/resend/', target: { ...target, secret } }, options),
+    sendEmailCode: (options) => sendTo('email/')({}, options),
+    sendSmsCode: sendTo('sms/'),
+    resendSmsCode: sendTo('sms/resend/'),
+    deprecated: { test: sendTo('test/'), resend: sendTo('resend/') },
   };
 }
