@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
-import { isNamespaceAllowed, matches } from './namespace-labels.ts';
+import { silentLogger } from '../lib/logger.ts';
+import type { KubeClient } from '../runtime/kube/kube-client.ts';
+import { isNamespaceAllowed, matches, NamespaceLabels } from './namespace-labels.ts';
 
 type AllowedNamespaces = MarketplaceAccount['spec']['allowedNamespaces'];
 
@@ -41,6 +44,70 @@ test.each([[{ from: 'All' } as const], [ml]])(
     expect(isNamespaceAllowed(account(allowed), 'home', { ...cluster, namespaced: true })).toBe(true);
   },
 );
+
+describe('labels that are read one namespace at a time', () => {
+  function reading(answer: () => Promise<unknown>) {
+    const clock = createVirtualClock();
+    let changes = 0;
+    const names: string[] = [];
+    const get = (_resource: unknown, { name }: { readonly name: string }) => {
+      names.push(name);
+      return answer();
+    };
+    const labels = new NamespaceLabels({
+      client: { get } as unknown as KubeClient,
+      clock,
+      log: silentLogger,
+      onChange: () => {
+        changes++;
+      },
+    });
+    const look = async (name: string) => {
+      labels.labelsOf(name);
+      await clock.settle();
+      return labels.labelsOf(name);
+    };
+    return { clock, labels, look, names, changes: () => changes };
+  }
+
+  test('are unknown at first, told once they are read, and believed for a minute', async () => {
+    const { clock, labels, look, names, changes } = reading(async () => ({
+      metadata: { labels: { team: 'ml' } },
+    }));
+    expect(labels.labelsOf('guest')).toBeUndefined();
+    expect(await look('guest')).toEqual({ team: 'ml' });
+    expect(names).toEqual(['guest']);
+    expect(changes()).toBe(1);
+    await clock.advance(60_000);
+    await look('guest');
+    expect(names).toHaveLength(2);
+    expect(changes()).toBe(1);
+  });
+
+  test('that cannot be read are unknown, and an unknown namespace passes no selector', async () => {
+    const { labels, look, changes } = reading(() => Promise.reject(new Error('no answer')));
+    expect(await look('guest')).toBeUndefined();
+    expect(changes()).toBe(0);
+    const others: AllowedNamespaces = {
+      from: 'Selector',
+      selector: { matchExpressions: [{ key: 'blocked', operator: 'DoesNotExist' }] },
+    };
+    const cluster = { namespaced: false, labelsOf: (name: string) => labels.labelsOf(name) };
+    expect(isNamespaceAllowed(account(others), 'guest', cluster)).toBe(false);
+  });
+
+  test('that were read once stay when a later read fails', async () => {
+    let fails = false;
+    const { clock, look } = reading(async () => {
+      if (fails) throw new Error('no answer');
+      return { metadata: { labels: { team: 'ml' } } };
+    });
+    await look('guest');
+    fails = true;
+    await clock.advance(60_000);
+    expect(await look('guest')).toEqual({ team: 'ml' });
+  });
+});
 
 describe('label selectors', () => {
   test.each([

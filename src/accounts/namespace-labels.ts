@@ -17,7 +17,8 @@ type AllowedNamespaces = MarketplaceAccount['spec']['allowedNamespaces'];
 type Selector = NonNullable<AllowedNamespaces['selector']>;
 
 interface Known {
-  readonly labels: Labels;
+  /** Undefined where they could not be read yet: that is not the same as none. */
+  readonly labels: Labels | undefined;
   /** On `clock.monotonic()`. */
   readonly until: number;
 }
@@ -67,7 +68,7 @@ export class NamespaceLabels {
       this.#byName.set(namespace, { labels, until: clock.monotonic() + KEPT_MS });
       if (JSON.stringify(before?.labels) !== JSON.stringify(labels)) onChange();
     } catch (error) {
-      this.#byName.set(namespace, { labels: before?.labels ?? {}, until: clock.monotonic() + KEPT_MS });
+      this.#byName.set(namespace, { labels: before?.labels, until: clock.monotonic() + KEPT_MS });
       log.warn('namespace could not be read', { namespace, error });
     } finally {
       this.#reading.delete(namespace);

@@ -74,8 +74,8 @@ export class InUseRecord {
   async stop(): Promise<void> {
     this.#leave?.();
     this.#leave = undefined;
-    this.#retry?.cancel();
     await this.#writing;
+    this.#retry?.cancel();
   }
 
   #see({ type, object }: Change<GpuInstance>): void {
