@@ -15,8 +15,8 @@ export interface AccountObject {
   readonly claim: RecordedClaim | undefined;
   /** Its machine is being destroyed by us, so that its end is no news. */
   readonly leaving: boolean;
-  /** Watched only: never ours to count as unhealthy or to pay for. */
-  readonly observed: boolean;
+  /** How it took over a machine that was there before. `Observe`: never ours to count as unhealthy or to pay for. */
+  readonly adopted: 'Manage' | 'Observe' | undefined;
   /** A rental was written down and its result is not recorded yet. */
   readonly hasOpenIntent: boolean;
   /** Of its machine now; 0 where none is rented. */
@@ -41,7 +41,7 @@ export function accountObject(instance: GpuInstance, now: number): AccountObject
     instanceId: status?.instanceId,
     claim: recordedClaim(instance),
     leaving: status?.conditions?.some(({ reason }) => LEAVING.has(reason)) === true,
-    observed: spec.adopt?.policy === 'Observe',
+    adopted: spec.adopt?.policy,
     pricePerHour: status?.instanceId === undefined ? 0 : priceOf(instance),
     spentThisMonth: spentThisMonth(instance, now),
     ...rentalsOf(instance),

@@ -15,7 +15,7 @@ const object = (changes: Partial<AccountObject> = {}): AccountObject => ({
   instanceId: 1,
   claim: undefined,
   leaving: false,
-  observed: false,
+  adopted: undefined,
   hasOpenIntent: false,
   pricePerHour: DOLLAR,
   rentals: [],
@@ -190,11 +190,13 @@ describe('adding an account up', () => {
   });
 
   test('a machine that is only observed costs the account nothing', () => {
-    expect(sumAccount(input({ objects: [object({ observed: true, spentThisMonth: 5 })] }))).toMatchObject({
-      liveMachines: 0,
-      dollarsPerHour: 0,
-      spentThisMonth: 0,
-    });
+    expect(sumAccount(input({ objects: [object({ adopted: 'Observe', spentThisMonth: 5 })] }))).toMatchObject(
+      {
+        liveMachines: 0,
+        dollarsPerHour: 0,
+        spentThisMonth: 0,
+      },
+    );
   });
 
   test('only rentals of the last hour count', () => {

@@ -63,14 +63,14 @@ export function sumAccount(input: SumInput): AccountSums {
     ...unrecorded.map((rental) => rental.at),
     ...(departed?.rentals ?? []),
   ].filter((at) => at > now - HOUR_MS);
-  const live = objects.filter((object) => !object.observed && isLive(object));
+  const live = objects.filter((object) => isPaid(object) && isLive(object));
   const left = departed?.month === input.month ? departed.spent : 0;
   return {
     rentalsLastHour: rentals.length,
     oldestRentalAt: rentals.length === 0 ? undefined : rentals.reduce((a, b) => Math.min(a, b)),
     liveMachines: live.length + unrecorded.length,
     dollarsPerHour: total([...live, ...pending].map((item) => item.pricePerHour)),
-    spentThisMonth: left + total(objects.filter((o) => !o.observed).map((object) => object.spentThisMonth)),
+    spentThisMonth: left + total(objects.filter(isPaid).map((object) => object.spentThisMonth)),
     credit: input.credit,
   };
 }
@@ -186,6 +186,10 @@ function firstStop(rules: readonly BrakeRule[], input: BrakeInput): BrakeDecisio
   if (!rule) return { type: 'fits' };
   const retryAfterMs = Math.max(1000, rule.retryAfterMs?.(input) ?? ASK_AGAIN_MS);
   return { type: 'stopped', reason: rule.reason, message: rule.message(input), retryAfterMs };
+}
+
+function isPaid(object: AccountObject): boolean {
+  return object.adopted !== 'Observe';
 }
 
 function isLive(object: AccountObject): boolean {

@@ -68,7 +68,7 @@ const recorded = (uid: string, changes: Partial<AccountObject> = {}): AccountObj
   instanceId: undefined,
   claim: undefined,
   leaving: false,
-  observed: false,
+  adopted: undefined,
   hasOpenIntent: true,
   pricePerHour: 0,
   rentals: [],

@@ -23,7 +23,7 @@ const object = (instanceId: number, change: Partial<AccountObject> = {}): Accoun
   instanceId,
   claim: undefined,
   leaving: false,
-  observed: false,
+  adopted: undefined,
   hasOpenIntent: false,
   pricePerHour: 0,
   rentals: [],
@@ -72,6 +72,11 @@ describe('the breaker of an account', () => {
     expect(afterMassEnd({ deleting: true })).toBe('closed');
     expect(afterMassEnd({ leaving: true })).toBe('closed');
   });
+
+  test('stays closed where the machines were only shown', () => {
+    expect(afterMassEnd({ adopted: 'Observe' })).toBe('closed');
+    expect(afterMassEnd({ adopted: 'Manage' })).toBe('open');
+  });
 });
 
 describe('a process that starts anew', () => {
@@ -107,6 +112,15 @@ describe('whether labels come back', () => {
     watched.hear(list([row({ id: 1, label: null })]));
     expect(watched.labelEcho()).toBe('notEchoed');
   });
+
+  test.each(['Manage', 'Observe'] as const)(
+    'is not denied by a machine that was taken over without a label (%s)',
+    (adopted) => {
+      const { watched } = watch([object(1, { adopted })]);
+      watched.hear(list([row({ id: 1, label: null })]));
+      expect(watched.labelEcho()).toBe('unknown');
+    },
+  );
 
   test('is learned once: a label that someone edits later proves nothing', () => {
     const { watched } = watch([]);

@@ -75,14 +75,18 @@ export class FeedWatch {
   #learnEcho(rows: Iterable<Parameters<typeof echoOfRows>[0][number]>): void {
     const identity = this.#options.identity();
     if (this.#labelEcho !== 'unknown' || !identity) return;
-    const recorded = new Set(this.#options.objects().map((object) => object.instanceId));
+    // A machine that was taken over had no label of ours when it was recorded.
+    const rented = this.#options.objects().filter((object) => object.adopted === undefined);
+    const recorded = new Set(rented.map((object) => object.instanceId));
     this.#labelEcho = echoOfRows([...rows], recorded, identity);
     if (this.#labelEcho !== 'unknown') this.#options.onChange();
   }
 
-  /** Machines whose end would be news: not those that objects give up themselves. */
+  /** Machines whose end would be news: not those that objects give up themselves, nor those that they only show. */
   #expected(): ReadonlySet<number> {
-    const living = this.#options.objects().filter((object) => !object.deleting && !object.leaving);
+    const living = this.#options
+      .objects()
+      .filter((object) => !object.deleting && !object.leaving && object.adopted !== 'Observe');
     return new Set(living.flatMap(({ instanceId }) => (instanceId === undefined ? [] : [instanceId])));
   }
 
