@@ -26,11 +26,17 @@ const withIntent = (attempt: number, status: object = {}) =>
     annotations: { [annotations.rentalIntent]: JSON.stringify({ v: 1, attempt, issuedAt: NOW - 5 }) },
   });
 
+const intentText = (text: string) => ({ annotations: { [annotations.rentalIntent]: text } });
+
 describe('an intent', () => {
   test.each([
     ['is open before its result is recorded', withIntent(1), true],
     ['is closed by the attempt in the status', withIntent(1, { attempt: 1 }), false],
     ['of a later attempt is open again', withIntent(2, { attempt: 1 }), true],
+    ['without a number counts as none', instance({}, intentText('{"issuedAt":5}')), false],
+    ['without a time counts as none', instance({}, intentText('{"attempt":1}')), false],
+    ['that is a number counts as none', instance({}, intentText('7')), false],
+    ['that is null counts as none', instance({}, intentText('null')), false],
     [
       'that is no JSON counts as none',
       instance({}, { annotations: { [annotations.rentalIntent]: '{' } }),
@@ -78,6 +84,30 @@ describe('what it spent this month', () => {
       ),
       4_000_000,
     ],
+    [
+      'of one that is as old as the month everything',
+      instance({ cost: cost({}) }, { creationTimestamp: '2026-11-01T00:00:00Z' }),
+      12_000_000,
+    ],
+    [
+      'of one of unknown age no more than this month can have made',
+      instance({ cost: cost({ accrued: '9000.00' }) }, { creationTimestamp: undefined }),
+      468_000_000,
+    ],
+    [
+      'of an older one also what ended as the month began',
+      instance(
+        { cost: { accrued: '9000.00' }, history: [{ endedAt: '2026-11-01T00:00:00Z', cost: '4.00' }] },
+        old,
+      ),
+      4_000_000,
+    ],
+    [
+      'of an older one nothing for a machine that cost nobody knows what',
+      instance({ cost: { accrued: '9000.00' }, history: [{ endedAt: '2026-11-03T00:00:00Z' }] }, old),
+      0,
+    ],
+    ['nothing, of an older one that never rented', instance({}, old), 0],
     ['nothing, before it rented', instance({}), 0],
   ])('%s', (_, object, spent) => {
     expect(accountObject(object, NOW).spentThisMonth).toBe(spent);
@@ -95,7 +125,30 @@ test('a machine that is being replaced or destroyed is leaving', () => {
     { type: 'Rented', status: 'False', reason, message: '', lastTransitionTime: '' },
   ];
   expect(accountObject(instance({ conditions: conditions('Replacing') }), NOW).leaving).toBe(true);
+  const both = [...conditions('HostOffline'), ...conditions('Destroying')];
+  expect(accountObject(instance({ conditions: both }), NOW).leaving).toBe(true);
   expect(accountObject(instance({ conditions: conditions('HostOffline') }), NOW).leaving).toBe(false);
+  expect(accountObject(instance({}), NOW).leaving).toBe(false);
+});
+
+test('an object is known by its uid and name, and by whether it is being deleted or only watches', () => {
+  expect(accountObject(instance({}), NOW)).toMatchObject({
+    uid: 'u',
+    key: 'team/a',
+    deleting: false,
+    observed: false,
+  });
+  const going = instance({}, { deletionTimestamp: '2026-11-20T11:00:00Z' });
+  expect(accountObject(going, NOW).deleting).toBe(true);
+  const watching = (policy: string) => instance({}, {}, { adopt: { instanceId: 5, policy } });
+  expect(accountObject(watching('Observe'), NOW).observed).toBe(true);
+  expect(accountObject(watching('Manage'), NOW).observed).toBe(false);
+});
+
+test('rentals are those that can be read as times', () => {
+  const rentals = ['2026-11-20T11:00:00Z', 'yesterday'];
+  expect(accountObject(instance({ rentals }), NOW).rentals).toEqual([NOW - 3_600_000]);
+  expect(accountObject(instance({}), NOW).rentals).toEqual([]);
 });
 
 test('a recorded claim needs an id and a code', () => {
@@ -106,6 +159,11 @@ test('a recorded claim needs an id and a code', () => {
     claim: 'c',
   });
   expect(accountObject(instance({ instanceId: 5 }), NOW).claim).toBeUndefined();
+  expect(accountObject(instance({ claim: 'c' }), NOW).claim).toBeUndefined();
+  expect(
+    accountObject(instance({ instanceId: 5, claim: 'c' }, { uid: undefined }), NOW).claim,
+  ).toBeUndefined();
+  expect(accountObject(instance({ instanceId: 5, claim: 'c' }), NOW).claim).toMatchObject({ attempt: 0 });
 });
 
 test('months are those of UTC', () => {

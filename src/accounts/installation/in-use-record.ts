@@ -30,7 +30,8 @@ export interface InUseRecordOptions {
   readonly log: Logger;
 }
 
-const configMapResource: Resource = {
+/** ConfigMaps, of which the record is one. */
+export const configMapResource: Resource = {
   group: '',
   version: 'v1',
   plural: 'configmaps',
@@ -38,7 +39,7 @@ const configMapResource: Resource = {
   namespaced: true,
 };
 
-interface ConfigMap extends KubeObject {
+export interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
@@ -108,7 +109,8 @@ export class InUseRecord {
   }
 }
 
-function isGuarded(instance: GpuInstance): boolean {
+/** Whether an object has, or may have, a machine that has to be destroyed. */
+export function isGuarded(instance: GpuInstance): boolean {
   return hasFinalizer(instance, MACHINE_FINALIZER);
 }
 

@@ -1,7 +1,9 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { answeringTransport, reply } from '../../../test/builders/answering-transport.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
+import { Secret } from '../../lib/secret.ts';
 import { LoginConnections } from './login-connection.ts';
 
 const LOGIN = { url: 'https://market.example', userId: 7 };
@@ -30,5 +32,105 @@ test('an account that is gone leaves no limiter behind', async () => {
   const logins = connections();
   const before = logins.pacerOf(USER.accountUid);
   logins.forget(USER.accountUid);
+  expect(logins.pacerOf(USER.accountUid)).not.toBe(before);
+});
+
+describe('accounts of one login', () => {
+  const OTHER = { accountUid: 'other', pollIntervalMs: 30_000 };
+  const DATE = 'Fri, 20 Nov 2026 12:00:00 GMT';
+
+  function joined() {
+    const clock = createVirtualClock();
+    const list = reply({ instances: [], instances_found: 0 }, 200, { date: DATE });
+    const { transport, requests } = answeringTransport(list);
+    const random = seededRandom(1);
+    const logins = new LoginConnections({ transport, clock, random, log: silentLogger, paced: true });
+    const slow = logins.open(LOGIN, OTHER);
+    const fast = logins.open(LOGIN, USER);
+    fast.keys.set(USER.accountUid, new Secret('fast'), 'full');
+    slow.keys.set(OTHER.accountUid, new Secret('slow'), 'full');
+    fast.feed.start();
+    return { clock, requests, logins, slow, fast };
+  }
+
+  test('share one connection, and those of another login another', () => {
+    const { logins, slow, fast } = joined();
+    expect(slow).toBe(fast);
+    const stranger = logins.open({ ...LOGIN, userId: 8 }, { accountUid: 'x', pollIntervalMs: 1_000 });
+    expect(stranger).not.toBe(fast);
+    expect(stranger.reservations).toBe(fast.reservations);
+    const elsewhere = { url: 'https://other.example', userId: 7 };
+    expect(logins.open(elsewhere, { accountUid: 'y', pollIntervalMs: 1_000 }).reservations).not.toBe(
+      fast.reservations,
+    );
+  });
+
+  test('are listed as often as the most eager of them asks, and no more often once that is gone', async () => {
+    const { clock, requests, logins } = joined();
+    await clock.advance(30_000);
+    expect(requests).toHaveLength(4);
+    logins.close(LOGIN, USER.accountUid);
+    await clock.advance(10_000);
+    requests.length = 0;
+    await clock.advance(90_000);
+    expect(requests).toHaveLength(3);
+  });
+
+  test('lose the key of one that goes, and their list goes on', async () => {
+    const { clock, requests, logins } = joined();
+    await clock.advance(0);
+    logins.close(LOGIN, OTHER.accountUid);
+    logins.close(LOGIN, OTHER.accountUid);
+    requests.length = 0;
+    await clock.advance(20_000);
+    expect(requests.map(({ headers }) => headers['authorization'])).toEqual(['Bearer fast', 'Bearer fast']);
+  });
+
+  test('are listed no more when the last one goes, and nothing of them is left', async () => {
+    const { clock, requests, logins, fast } = joined();
+    await clock.advance(0);
+    logins.close(LOGIN, OTHER.accountUid);
+    logins.close(LOGIN, USER.accountUid);
+    requests.length = 0;
+    await clock.advance(60_000);
+    expect(requests).toEqual([]);
+    expect(clock.nextTimerMs()).toBeUndefined();
+    expect(logins.open(LOGIN, USER)).not.toBe(fast);
+  });
+
+  test('send their calls at the pace of the login, and know its time by the replies', async () => {
+    const { clock, fast } = joined();
+    expect(fast.serviceClock.now()).toEqual({ type: 'unknown' });
+    await clock.advance(0);
+    expect(fast.serviceClock.now()).toMatchObject({ type: 'known' });
+    await fast.client.instances.destroy(5).catch(() => {});
+    expect(fast.pacer.nextSlotMs('destroy')).toBeGreaterThan(0);
+  });
+
+  test('stop together when the process does', async () => {
+    const { clock, requests, logins } = joined();
+    await clock.advance(0);
+    logins.closeAll();
+    requests.length = 0;
+    await clock.advance(60_000);
+    expect(requests).toEqual([]);
+  });
+});
+
+test('a process without pacing keeps no pauses', async () => {
+  const clock = createVirtualClock();
+  const transport = () => new Promise<never>(() => {});
+  const random = seededRandom(1);
+  const logins = new LoginConnections({ transport, clock, random, log: silentLogger, paced: false });
+  const { pacer } = logins.open(LOGIN, USER);
+  (await pacer.acquire('destroy')).release();
+  expect(pacer.nextSlotMs('destroy')).toBe(0);
+});
+
+test('an account that proved its login is paced by it alone', async () => {
+  const logins = connections();
+  const before = logins.pacerOf(USER.accountUid);
+  logins.open(LOGIN, USER);
+  logins.close(LOGIN, USER.accountUid);
   expect(logins.pacerOf(USER.accountUid)).not.toBe(before);
 });

@@ -274,3 +274,87 @@ test('starting a stopped machine asks for money, not for a turn or a place', () 
     reason: 'AccountLimitReached',
   });
 });
+
+describe('a start', () => {
+  test('is refused for what the account as a whole says', () => {
+    setting.refusal = { reason: 'AccountNotReady', message: 'not now' };
+    expect(office().requestStart({ objectUid: 'a', pricePerHour: DOLLAR })).toMatchObject({
+      reason: 'AccountNotReady',
+      message: 'not now',
+      retryAfterMs: 5_000,
+    });
+  });
+});
+
+describe('what a refusal says', () => {
+  test('is that another object is about to rent the offer', () => {
+    const tickets = office();
+    ticketOf(tickets.request(ask('a', 1)));
+    expect(tickets.request(ask('b', 1))).toMatchObject({
+      reason: 'OfferReserved',
+      message: 'Another object is about to rent this offer.',
+    });
+  });
+
+  test('is that rentals are paced', async () => {
+    const tickets = office(true);
+    ticketOf(tickets.request(ask('a', 1)));
+    expect(tickets.request(ask('b', 2))).toMatchObject({
+      reason: 'Pacing',
+      message: expect.stringContaining('paces rentals'),
+    });
+  });
+
+  test('is that labels are not known to come back', () => {
+    setting.echo = 'unknown';
+    const tickets = office();
+    ticketOf(tickets.request(ask('a', 1)));
+    expect(tickets.request(ask('b', 2))).toMatchObject({
+      reason: 'LabelsNotEchoed',
+      message: expect.stringContaining('one at a time'),
+    });
+  });
+});
+
+describe('where labels do not come back', () => {
+  beforeEach(() => {
+    setting.echo = 'notEchoed';
+  });
+
+  test('an object is not kept waiting by its own open intent', () => {
+    setting.objects = [recorded('a')];
+    expect(office().request(ask('a', 1)).type).toBe('ticket');
+  });
+
+  test('an object is kept waiting by the open intent of another alone', () => {
+    setting.objects = [recorded('b', { hasOpenIntent: false })];
+    expect(office().request(ask('a', 1)).type).toBe('ticket');
+    setting.objects = [recorded('b')];
+    expect(office().request(ask('a', 2)).type).toBe('refused');
+  });
+
+  test('an outcome that is unknown keeps its room and its turn', () => {
+    setting.limits = { maxInstances: 1 };
+    const tickets = office();
+    const first = ticketOf(tickets.request(ask('a', 1)));
+    first.use();
+    first.settle({ rented: 'unknown' });
+    expect(tickets.sums().liveMachines).toBe(1);
+    expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'AccountLimitReached' });
+  });
+});
+
+test('who has had its turn waits in no line any more', () => {
+  const tickets = office(true);
+  const first = ticketOf(tickets.request(ask('a', 1)));
+  expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'Pacing' });
+  first.settle({ rented: false });
+  ticketOf(tickets.request(ask('b', 2))).settle({ rented: false });
+  expect(tickets.request(ask('c', 3)).type).toBe('ticket');
+});
+
+test('each ticket has a number of its own', () => {
+  const tickets = office();
+  const ids = [1, 2, 3].map((offer) => ticketOf(tickets.request(ask(`o${offer}`, offer))).id);
+  expect(ids).toEqual([1, 2, 3]);
+});

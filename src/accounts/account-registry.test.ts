@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'vitest';
+import { answeringTransport, reply } from '../../test/builders/answering-transport.ts';
+import { observed } from '../../test/builders/observed-account.ts';
+import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { seededRandom } from '../lib/random.ts';
+import { Secret } from '../lib/secret.ts';
+import { defaultConstants } from '../ownership/constants.ts';
+import { newIdentity } from '../ownership/identity.ts';
+import type { KubeClient } from '../runtime/kube/kube-client.ts';
+import { AccountRegistry, type ProvenKey } from './account-registry.ts';
+import type { Installation, InstallationState } from './installation/installation.ts';
+import { LoginConnections } from './login/login-connection.ts';
+
+const LOGIN = { url: 'https://market.example', userId: 7 };
+const WHY = { reason: 'KeyRejected', message: 'The key is not accepted.' };
+const identity = newIdentity(
+  { id: new Uint8Array(16).fill(1), key: new Uint8Array(32).fill(2) },
+  { kubeSystemUid: undefined, scope: '*' },
+);
+const KNOWN: InstallationState = { type: 'known', identity, sweep: 'allowed' };
+const LOST: InstallationState = { type: 'lost', why: { reason: 'IdentityLost', message: 'm' } };
+
+const proof = (use: 'full' | 'teardown' = 'full', key = 'key'): ProvenKey => ({
+  login: LOGIN,
+  key: new Secret(key),
+  use,
+  user: { credit: 10_000_000, sshKeyRegistered: true, mayTearDown: true },
+});
+
+/** An account by its uid; all have the same name. */
+function accountOf(uid: string): MarketplaceAccount {
+  const { account } = observed();
+  return { ...account, metadata: { ...account.metadata, uid } };
+}
+
+/** A registry before a marketplace that lists no machines. */
+function setUp(state: InstallationState = KNOWN) {
+  const clock = createVirtualClock();
+  const { transport, requests } = answeringTransport(reply({ instances: [], instances_found: 0 }));
+  const random = seededRandom(1);
+  const connections = new LoginConnections({ transport, clock, random, log: silentLogger, paced: false });
+  const told: string[] = [];
+  const registry = new AccountRegistry({
+    client: {} as KubeClient,
+    clock,
+    connections,
+    installation: {
+      state: () => state,
+      identity: () => (state.type === 'known' ? state.identity : undefined),
+      onChange: () => {},
+    } as unknown as Installation,
+    brake: { maxRentalsPerHour: 3, maxLiveMachines: 100, maxDollarsPerHour: 1_000_000_000 },
+    paced: false,
+    constants: defaultConstants,
+    minPollIntervalMs: 5_000,
+    objectsOf: () => [],
+    namespaceAllowed: () => true,
+    onWritten: () => {},
+  });
+  registry.onChange(({ name }) => told.push(name));
+  const account = accountOf('first');
+  const ref = { namespace: account.metadata.namespace ?? '', name: account.metadata.name };
+  return { clock, requests, registry, account, ref, told };
+}
+
+const ask = { objectUid: 'o', offerId: 1, pricePerHour: 500_000 };
+
+describe('an account', () => {
+  test('that nobody has seen is missing', () => {
+    const { registry, ref } = setUp();
+    expect(registry.get(ref)).toEqual({ type: 'missing' });
+  });
+
+  test('is not ready before a complete list, then ready', async () => {
+    const { clock, registry, account, ref } = setUp();
+    const session = registry.connect(account, proof());
+    expect(registry.get(ref)).toMatchObject({ type: 'notReady', reason: 'Connecting', session });
+    await clock.advance(0);
+    expect(registry.get(ref)).toEqual({ type: 'ready', session });
+    expect(registry.sessions()).toEqual([session]);
+  });
+
+  test('is not ready, and has no session for anybody, while this installation does not know who it is', async () => {
+    const { clock, registry, account, ref } = setUp(LOST);
+    const session = registry.connect(account, proof());
+    await clock.advance(0);
+    expect(registry.get(ref)).toEqual({ type: 'notReady', ...LOST.why, session: undefined });
+    expect(registry.sessions()).toEqual([]);
+    expect([registry.proven(), registry.session(ref)]).toEqual([[session], session]);
+  });
+
+  test('that may not be used gives no ticket until it may, and keeps its session for teardown', async () => {
+    const { clock, registry, account, ref, told } = setUp();
+    const session = registry.connect(account, proof());
+    await clock.advance(0);
+    told.length = 0;
+    registry.setNotReady(account, WHY);
+    expect(registry.get(ref)).toEqual({ type: 'notReady', ...WHY, session });
+    expect(session.tickets.request(ask)).toMatchObject({ reason: 'AccountNotReady', message: WHY.message });
+    registry.setNotReady(account, { ...WHY, message: 'Said otherwise.' });
+    expect(told).toHaveLength(1);
+    registry.setNotReady(account, undefined);
+    expect(registry.get(ref)).toEqual({ type: 'ready', session });
+    expect(session.tickets.request(ask)).toMatchObject({ type: 'ticket' });
+    expect(told).toHaveLength(2);
+  });
+
+  test('with a kept key lists and destroys, and sends nothing else', async () => {
+    const { clock, registry, account, requests } = setUp();
+    const { client } = registry.connect(account, proof('teardown'));
+    await clock.advance(0);
+    await client.instances.destroy(5).catch(() => {});
+    await expect(client.instances.stop(5)).rejects.toThrow();
+    expect(new Set(requests.map(({ method }) => method))).toEqual(new Set(['GET', 'DELETE']));
+  });
+
+  test('goes on with the newer of two keys, under the same session', async () => {
+    const { clock, registry, account, requests } = setUp();
+    const session = registry.connect(account, proof());
+    await clock.advance(0);
+    expect(registry.connect(account, proof('full', 'newer'))).toBe(session);
+    requests.length = 0;
+    await clock.advance(10_000);
+    expect(requests.map(({ headers }) => headers['authorization'])).toContain('Bearer newer');
+  });
+});
+
+describe('an account whose key is refused', () => {
+  test('sends nothing more, lists no more and has no session', async () => {
+    const { clock, registry, account, ref, requests } = setUp();
+    const session = registry.connect(account, proof());
+    await clock.advance(0);
+    registry.disconnect(ref);
+    requests.length = 0;
+    await expect(session.client.instances.destroy(5)).rejects.toMatchObject({ outcome: 'refused' });
+    await clock.advance(60_000);
+    expect(requests).toEqual([]);
+    expect(registry.get(ref)).toMatchObject({ type: 'notReady', session: undefined });
+    expect(clock.nextTimerMs()).toBeUndefined();
+  });
+
+  test('hears nothing more of a login that another account still uses', async () => {
+    const { clock, registry, account, ref } = setUp();
+    const heard: string[] = [];
+    registry.onNews(({ name }) => heard.push(name));
+    const other = { ...accountOf('other'), metadata: { ...account.metadata, name: 'other', uid: 'other' } };
+    registry.connect(account, proof());
+    registry.connect(other, proof());
+    await clock.advance(0);
+    expect(new Set(heard)).toEqual(new Set([account.metadata.name, 'other']));
+    registry.disconnect(ref);
+    heard.length = 0;
+    await clock.advance(10_000);
+    expect(new Set(heard)).toEqual(new Set(['other']));
+  });
+});
+
+describe('another account under the name of one that went', () => {
+  test('inherits neither its session nor why it was not ready', async () => {
+    const { clock, registry, account, ref } = setUp();
+    registry.connect(account, proof());
+    registry.setNotReady(account, WHY);
+    await clock.advance(0);
+    registry.setNotReady(accountOf('second'), undefined);
+    expect(registry.session(ref)).toBeUndefined();
+    expect(registry.get(ref)).toMatchObject({ type: 'notReady', reason: 'Connecting' });
+  });
+
+  test('leaves the key of the one before behind', async () => {
+    const { clock, registry, account, requests } = setUp();
+    const before = registry.connect(account, proof('full', 'old'));
+    await clock.advance(0);
+    const after = registry.connect(accountOf('second'), proof('teardown', 'new'));
+    await clock.advance(0);
+    requests.length = 0;
+    await expect(before.client.instances.list()).rejects.toMatchObject({ outcome: 'refused' });
+    await after.client.instances.list();
+    expect(requests.map(({ headers }) => headers['authorization'])).toEqual(['Bearer new']);
+  });
+});
+
+test('an account that was tried in vain is told from one that was not tried', () => {
+  const { registry, account, ref } = setUp();
+  expect(registry.wasTried(ref)).toBe(false);
+  registry.setNotReady(account, WHY);
+  expect(registry.wasTried(ref)).toBe(true);
+  registry.connect(account, proof());
+  expect(registry.wasTried(ref)).toBe(false);
+});
+
+test('an account that is gone is missing, and tells who listens', () => {
+  const { registry, account, ref, told } = setUp();
+  registry.connect(account, proof());
+  told.length = 0;
+  registry.forget(ref);
+  expect(registry.get(ref)).toEqual({ type: 'missing' });
+  expect(told.length).toBeGreaterThan(0);
+});
