@@ -1,7 +1,11 @@
+import {
+  GUARD_NAME,
+  guardBindingSpec,
+  guardPolicy,
+} from '../../../src/accounts/installation/in-use-guard.ts';
 import type { Artifact } from '../artifact.ts';
 import { GENERATED, yaml, yamlDocuments } from '../yaml.ts';
 import { bindingObject, type Installation, policyObject } from './admission-policy.ts';
-import { GUARD_NAME, guardBindingSpec, guardPolicy } from './in-use-guard.ts';
 import { objectPolicies } from './object-policies.ts';
 
 /** Where `deploy/` installs. */

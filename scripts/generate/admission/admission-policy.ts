@@ -1,3 +1,5 @@
+import type { NamedExpression, PolicySpec } from '../../../src/accounts/installation/in-use-guard.ts';
+
 /** What stands in a policy for things that only an installation knows. */
 export interface Installation {
   /** Begin of the names of cluster-wide objects. */
@@ -8,43 +10,7 @@ export interface Installation {
   readonly labels: unknown;
 }
 
-export interface ResourceRule {
-  readonly apiGroups: readonly string[];
-  readonly apiVersions: readonly string[];
-  readonly operations: readonly string[];
-  readonly resources: readonly string[];
-}
-
-interface NamedExpression {
-  readonly name: string;
-  readonly expression: string;
-}
-
-interface Validation {
-  readonly expression: string;
-  readonly message: string;
-  readonly messageExpression?: string;
-  readonly reason: 'Forbidden' | 'Invalid';
-}
-
-/** A ValidatingAdmissionPolicy, without its name. */
-export interface PolicySpec {
-  readonly paramKind?: { readonly apiVersion: string; readonly kind: string };
-  readonly resourceRules: readonly ResourceRule[];
-  readonly matchConditions?: readonly NamedExpression[];
-  readonly variables?: readonly NamedExpression[];
-  readonly validations: readonly Validation[];
-}
-
 const API_VERSION = 'admissionregistration.k8s.io/v1';
-
-/** True for everybody who may not break the glass. */
-export function notBreakGlass(group: string): NamedExpression {
-  return {
-    name: 'not-break-glass',
-    expression: `!('${group}' in request.?userInfo.?groups.orValue([]))`,
-  };
-}
 
 /** True for everybody but the operator. */
 export function notTheOperator(user: string): NamedExpression {

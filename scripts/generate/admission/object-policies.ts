@@ -1,3 +1,4 @@
+import { notBreakGlass, type PolicySpec } from '../../../src/accounts/installation/in-use-guard.ts';
 import {
   ACCOUNT_FINALIZER,
   annotations,
@@ -7,7 +8,7 @@ import {
   MACHINE_FINALIZER,
   marketplaceAccountResource,
 } from '../../../src/api/v1alpha1/names.ts';
-import { type Installation, notBreakGlass, notTheOperator, type PolicySpec } from './admission-policy.ts';
+import { type Installation, notTheOperator } from './admission-policy.ts';
 
 /** On an object of ours: people may not delete it. Read by admission only. */
 export const PROTECT_ANNOTATION = `${GROUP}/protect`;

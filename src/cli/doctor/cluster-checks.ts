@@ -8,6 +8,7 @@ import { GROUP_VERSION, INSTALL_DEFINITIONS, servedKinds } from '../objects/serv
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { type Check, type Finding, ok, warning, wrong } from './check.ts';
 import { clockFinding } from './clock.ts';
+import { guardChecks } from './guard-checks.ts';
 import { operatorChecks } from './operator-checks.ts';
 import { rightsChecks } from './rights-checks.ts';
 
@@ -22,6 +23,7 @@ export function clusterChecks(cluster: ClusterSession): readonly Check[] {
     { area: 'cluster', name: 'definitions', look: () => definitionsServed(cluster) },
     ...rightsChecks(cluster),
     ...operatorChecks(cluster),
+    ...guardChecks(cluster),
   ];
 }
 

@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest';
+import {
+  GUARD_NAME,
+  guardBindingSpec,
+  guardPolicy,
+  type PolicySpec,
+} from '../../accounts/installation/in-use-guard.ts';
+import { inUseKey, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
+import type { KubeObject } from '../../runtime/kube/kube-object.ts';
+import type { ClusterSession } from '../sessions/cluster-session.ts';
+import { guardChecks } from './guard-checks.ts';
+
+const NAMESPACE = 'gpu-rental-system';
+
+/** The policy as the API server gives it back. */
+function stored({ resourceRules, ...rest }: PolicySpec) {
+  const rules = resourceRules.map((rule) => ({ ...rule, scope: '*' }));
+  const matchConstraints = { resourceRules: rules, matchPolicy: 'Equivalent', namespaceSelector: {} };
+  return { failurePolicy: 'Fail', ...rest, matchConstraints };
+}
+
+const POLICY = stored(guardPolicy('my:break-glass'));
+const BINDING = {
+  policyName: GUARD_NAME,
+  validationActions: ['Deny'],
+  ...guardBindingSpec(NAMESPACE),
+};
+
+const FORBIDDEN = new KubeError('no', {
+  kind: 'forbidden',
+  status: 403,
+  reason: 'Forbidden',
+  outcome: 'refused',
+});
+
+interface Found {
+  readonly inUse?: string | undefined;
+  readonly rented?: number;
+  readonly policy?: object | undefined;
+  readonly binding?: object | undefined;
+  readonly forbidden?: boolean;
+}
+
+async function examine(found: Found) {
+  const { inUse, rented, policy, binding, forbidden } = {
+    inUse: 'true',
+    rented: 1,
+    policy: POLICY,
+    binding: BINDING,
+    ...found,
+  };
+  const answer = async <T>(value: T): Promise<T> => {
+    if (forbidden) throw FORBIDDEN;
+    return value;
+  };
+  const rows: Readonly<Record<string, readonly unknown[]>> = {
+    configmaps: inUse === undefined ? [] : [{ data: { [inUseKey]: inUse } }],
+    gpuinstances: Array.from({ length: rented }, () => ({ metadata: { finalizers: [MACHINE_FINALIZER] } })),
+    validatingadmissionpolicies: policy ? [{ spec: policy }] : [],
+    validatingadmissionpolicybindings: binding ? [{ spec: binding }] : [],
+  };
+  const kube = {
+    get: <T extends KubeObject>({ plural }: { readonly plural: string }) => answer(rows[plural]?.[0] as T),
+    list: <T extends KubeObject>({ plural }: { readonly plural: string }) =>
+      answer({ items: rows[plural] as T[], resourceVersion: '1' }),
+  } as Partial<KubeClient> as KubeClient;
+  const cluster = { kube, operatorNamespace: NAMESPACE } as Partial<ClusterSession> as ClusterSession;
+  const looked = await Promise.all(guardChecks(cluster).map(async ({ name, look }) => [name, await look()]));
+  return Object.fromEntries(looked);
+}
+
+const outdated = stored({ ...guardPolicy('g'), variables: [{ name: 'inUse', expression: 'false' }] });
+const fewer = {
+  ...POLICY,
+  matchConstraints: { resourceRules: POLICY.matchConstraints.resourceRules.slice(1) },
+};
+
+describe('the doctor looks at what refuses an uninstall', () => {
+  test.each<[string, Found, 'in-use record' | 'in-use guard', string, string]>([
+    ['all is there', {}, 'in-use guard', 'ok', 'is refused while machines are rented'],
+    ['machines are rented', {}, 'in-use record', 'ok', 'machines are rented: 1 object'],
+    ['nothing is rented', { inUse: 'false', rented: 0 }, 'in-use record', 'ok', 'no machine is rented'],
+    ['the record is not there', { inUse: undefined }, 'in-use record', 'warning', 'does not say'],
+    ['the record is wrong', { inUse: 'false', rented: 2 }, 'in-use record', 'failed', '2 objects have one'],
+    ['the policy is not there', { policy: undefined }, 'in-use guard', 'warning', 'There is no Validating'],
+    ['nothing binds it', { binding: undefined }, 'in-use guard', 'warning', 'No binding puts'],
+    [
+      'another operator is bound',
+      { binding: { ...BINDING, ...guardBindingSpec('other') } },
+      'in-use guard',
+      'warning',
+      `for ${NAMESPACE}`,
+    ],
+    [
+      'it only audits',
+      { binding: { ...BINDING, validationActions: ['Audit'] } },
+      'in-use guard',
+      'warning',
+      'No binding puts',
+    ],
+    ['it is of another version', { policy: outdated }, 'in-use guard', 'warning', 'another version'],
+    ['it holds less', { policy: fewer }, 'in-use guard', 'warning', 'another version'],
+    ['it may not be read', { forbidden: true }, 'in-use guard', 'skipped', 'You may not read'],
+  ])('%s', async (_, found, name, state, detail) => {
+    const finding = (await examine(found))[name];
+    expect(finding).toMatchObject({ state, detail: expect.stringContaining(detail) });
+    if (state !== 'ok') expect(finding.fix).toMatch(/\w+/);
+  });
+});

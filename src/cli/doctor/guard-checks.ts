@@ -1,0 +1,127 @@
+import { GUARD_NAME, guardPolicy, type PolicySpec } from '../../accounts/installation/in-use-guard.ts';
+import { type ConfigMap, configMapResource, isGuarded } from '../../accounts/installation/in-use-record.ts';
+import { IN_USE_RECORD, inUseKey } from '../../api/v1alpha1/names.ts';
+import { isKubeError } from '../../runtime/kube/kube-error.ts';
+import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
+import { sameJson } from '../../runtime/writes/same-json.ts';
+import { listInstances } from '../objects/cluster-objects.ts';
+import { counted } from '../output/amounts.ts';
+import type { ClusterSession } from '../sessions/cluster-session.ts';
+import { type Check, type Finding, ok, skipped, warning, wrong } from './check.ts';
+
+/** Whether an uninstall would be refused while machines are rented: the operator's record, and what reads it. */
+export function guardChecks(cluster: ClusterSession): readonly Check[] {
+  return [
+    { area: 'operator', name: 'in-use record', look: () => orForbidden('ConfigMaps', record(cluster)) },
+    { area: 'operator', name: 'in-use guard', look: () => orForbidden('admission policies', guard(cluster)) },
+  ];
+}
+
+async function orForbidden(what: string, looking: Promise<Finding>): Promise<Finding> {
+  try {
+    return await looking;
+  } catch (error) {
+    if (!isKubeError(error, 'forbidden')) throw error;
+    return skipped(`You may not read ${what}.`, 'Ask for the right to get and list them.');
+  }
+}
+
+async function record(cluster: ClusterSession): Promise<Finding> {
+  const { kube, operatorNamespace: namespace } = cluster;
+  const place = `ConfigMap ${namespace}/${IN_USE_RECORD}`;
+  const logs = `It is the operator's: look at its log, kubectl logs -n ${namespace} deploy/gpu-rental-operator.`;
+  const found = await kube.get<ConfigMap>(configMapResource, { namespace, name: IN_USE_RECORD });
+  const said = found?.data?.[inUseKey];
+  if (said === undefined) {
+    return warning(
+      `${place} does not say whether machines are rented.`,
+      `An operator that leads writes it. ${logs}`,
+    );
+  }
+  const rented = await rentedObjects(cluster);
+  if (said === 'true' || rented === 0) {
+    const words = said === 'true' ? 'machines are rented' : 'no machine is rented';
+    return ok(rented === undefined ? words : `${words}: ${counted(rented, 'object')} with a machine`);
+  }
+  if (rented === undefined) return ok('no machine is rented, as far as the operator says');
+  return wrong(
+    `${place} says that no machine is rented, and ${counted(rented, 'object')} ${rented === 1 ? 'has' : 'have'} one: an uninstall would not be refused.`,
+    logs,
+  );
+}
+
+/** Objects that a machine belongs to, in the whole cluster; undefined where they may not be listed. */
+async function rentedObjects(cluster: ClusterSession): Promise<number | undefined> {
+  try {
+    return (await listInstances(cluster)).filter(isGuarded).length;
+  } catch (error) {
+    if (isKubeError(error, 'forbidden') || isKubeError(error, 'notFound')) return undefined;
+    throw error;
+  }
+}
+
+function admissionResource(plural: string, kind: string): Resource {
+  return { group: 'admissionregistration.k8s.io', version: 'v1', plural, kind, namespaced: false };
+}
+
+const POLICIES = admissionResource('validatingadmissionpolicies', 'ValidatingAdmissionPolicy');
+const BINDINGS = admissionResource('validatingadmissionpolicybindings', 'ValidatingAdmissionPolicyBinding');
+
+interface Policy extends KubeObject {
+  readonly spec?: Omit<PolicySpec, 'resourceRules'> & {
+    readonly matchConstraints?: Pick<PolicySpec, 'resourceRules'>;
+  };
+}
+
+interface Binding extends KubeObject {
+  readonly spec?: {
+    readonly policyName?: string;
+    readonly validationActions?: readonly string[];
+    readonly paramRef?: { readonly name?: string; readonly namespace?: string };
+  };
+}
+
+const APPLY_AGAIN =
+  'Upgrade the chart that has it (value inUseGuard.enabled of either chart), or apply deploy/overlays again: docs/operations.md, Uninstall.';
+
+async function guard({ kube, operatorNamespace: namespace }: ClusterSession): Promise<Finding> {
+  const policy = await kube.get<Policy>(POLICIES, { name: GUARD_NAME });
+  if (!policy) {
+    return warning(
+      `There is no ValidatingAdmissionPolicy ${GUARD_NAME}: nothing refuses an uninstall while machines are rented.`,
+      APPLY_AGAIN,
+    );
+  }
+  const { items } = await kube.list<Binding>(BINDINGS);
+  if (!items.some((binding) => puts(binding, namespace))) {
+    return warning(
+      `No binding puts ${GUARD_NAME} into force for ${namespace}: nothing refuses an uninstall while machines are rented.`,
+      `${APPLY_AGAIN} The CRD chart needs the namespace in inUseGuard.operatorNamespaces.`,
+    );
+  }
+  if (!isOfThisVersion(policy)) {
+    return warning(`${GUARD_NAME} is that of another version than this gpu-rent.`, APPLY_AGAIN);
+  }
+  return ok(`an uninstall of ${namespace} is refused while machines are rented`);
+}
+
+function puts({ spec }: Binding, namespace: string): boolean {
+  const { policyName, validationActions = [], paramRef } = spec ?? {};
+  if (policyName !== GUARD_NAME || !validationActions.includes('Deny')) return false;
+  return paramRef?.name === IN_USE_RECORD && paramRef.namespace === namespace;
+}
+
+/** The group that may break the glass is a value of the chart; all else is one text per version. */
+function isOfThisVersion({ spec }: Policy): boolean {
+  const { matchConstraints, paramKind, matchConditions, variables, validations } = spec ?? {};
+  const group = /^!\('([^']*)' in /.exec(matchConditions?.[0]?.expression ?? '')?.[1] ?? '';
+  const { resourceRules: rules, ...wanted } = guardPolicy(group);
+  // The API server adds a scope to each rule.
+  const held = matchConstraints?.resourceRules.map(({ apiGroups, apiVersions, operations, resources }) => ({
+    apiGroups,
+    apiVersions,
+    operations,
+    resources,
+  }));
+  return sameJson({ paramKind, matchConditions, variables, validations }, wanted) && sameJson(held, rules);
+}
