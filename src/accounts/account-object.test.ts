@@ -131,18 +131,18 @@ test('a machine that is being replaced or destroyed is leaving', () => {
   expect(accountObject(instance({}), NOW).leaving).toBe(false);
 });
 
-test('an object is known by its uid and name, and by whether it is being deleted or only watches', () => {
+test('an object is known by its uid and name, by whether it is being deleted, and how it came by its machine', () => {
   expect(accountObject(instance({}), NOW)).toMatchObject({
     uid: 'u',
     key: 'team/a',
     deleting: false,
-    observed: false,
+    adopted: undefined,
   });
   const going = instance({}, { deletionTimestamp: '2026-11-20T11:00:00Z' });
   expect(accountObject(going, NOW).deleting).toBe(true);
   const watching = (policy: string) => instance({}, {}, { adopt: { instanceId: 5, policy } });
-  expect(accountObject(watching('Observe'), NOW).observed).toBe(true);
-  expect(accountObject(watching('Manage'), NOW).observed).toBe(false);
+  expect(accountObject(watching('Observe'), NOW).adopted).toBe('Observe');
+  expect(accountObject(watching('Manage'), NOW).adopted).toBe('Manage');
 });
 
 test('rentals are those that can be read as times', () => {
