@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../api/v1alpha1/names.ts';
-import { accountObject, monthName, monthStart } from './account-object.ts';
+import { accountObject, monthName, monthStart, spentThisMonth } from './account-object.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 
@@ -111,6 +111,14 @@ describe('what it spent this month', () => {
     ['nothing, before it rented', instance({}), 0],
   ])('%s', (_, object, spent) => {
     expect(accountObject(object, NOW).spentThisMonth).toBe(spent);
+  });
+
+  test('ends with the moment at which its machine stopped billing, and the month is that of now', () => {
+    const HOUR = 3_600_000;
+    expect(spentThisMonth(instance({ cost: cost({}) }), NOW, NOW - HOUR)).toBe(11_000_000);
+    const october = instance({ cost: cost({ since: '2026-10-31T12:00:00Z' }) }, old);
+    expect(spentThisMonth(october, NOW, Date.parse('2026-10-31T20:00:00Z'))).toBe(0);
+    expect(spentThisMonth(october, NOW, Date.parse('2026-11-01T03:00:00Z'))).toBe(3_000_000);
   });
 });
 

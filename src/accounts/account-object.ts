@@ -80,18 +80,19 @@ export function monthName(now: number): string {
 }
 
 /**
- * What the object cost in this month, never less: of an older object the sum that accrued cannot be told apart
- * by month, so of it counts at most what its past machines and its price can have made since the month began.
+ * What the object cost in the UTC month of `now` (epoch milliseconds), never less: of an older object the sum that
+ * accrued cannot be told apart by month, so of it counts at most what its past machines and its price can have made
+ * since the month began. `until`: when its machine stopped billing, where it did.
  */
-function spentThisMonth(instance: GpuInstance, now: number): MicroDollars {
+export function spentThisMonth(instance: GpuInstance, now: number, until = now): MicroDollars {
   const { cost } = instance.status ?? {};
   const start = monthStart(now);
-  const since = cost?.since === undefined ? now : Date.parse(cost.since);
+  const since = cost?.since === undefined ? until : Date.parse(cost.since);
   const price = priceOf(instance);
-  const running = costOver(price, Math.max(0, now - Math.max(since, start)));
+  const running = costOver(price, Math.max(0, until - Math.max(since, start)));
   const accrued = dollarsOf(cost?.accrued);
   if (Date.parse(instance.metadata.creationTimestamp ?? '') >= start) return accrued + running;
-  const sinceStart = costOver(price, Math.max(0, Math.min(since, now) - start));
+  const sinceStart = costOver(price, Math.max(0, Math.min(since, until) - start));
   return Math.min(accrued, endedThisMonth(instance, start) + sinceStart) + running;
 }
 

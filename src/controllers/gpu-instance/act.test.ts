@@ -311,8 +311,8 @@ const destroyedAt = (seconds: number) => ({
 const OLD_COST = { pricePerHour: '1.00', accrued: '3.00', since: time(-20 * 86_400 + 36_000) };
 
 /** An object that is older than the month. */
-function bornInOctober(): Partial<Observed> {
-  const { object } = given(held({}, { status: { rentals: [time(-3_600), time(-3_599)], cost: OLD_COST } }));
+function bornInOctober(status: NonNullable<Given['status']>): Partial<Observed> {
+  const { object } = given(held({}, { status }));
   return { object: { ...object, metadata: { ...object.metadata, creationTimestamp: time(-30 * 86_400) } } };
 }
 
@@ -378,11 +378,20 @@ describe('letting go', () => {
     [
       'of its money what this month saw of it, and of its rentals those of the last hour',
       {
-        ...held({}, { status: { rentals: [time(-3_600), time(-3_599)], cost: OLD_COST } }),
+        ...held(),
         memory: { destroys: [destroyedAt(-20 * 86_400 + 46_800)] },
-        observed: bornInOctober(),
+        observed: bornInOctober({ rentals: [time(-3_600), time(-3_599)], cost: OLD_COST }),
       },
       { uid: UID, rentals: [at(-3_599)], spentThisMonth: 1_000_000, newestRentalAt: at(-301) },
+    ],
+    [
+      'what its machines of this month cost, also those that ended before the last',
+      {
+        ...held(),
+        memory: { destroys: [destroyedAt(-60)] },
+        observed: bornInOctober({ cost: { pricePerHour: '1.00', accrued: '5.00', since: time(-300) } }),
+      },
+      { uid: UID, rentals: [at(-300)], spentThisMonth: 5_066_667, newestRentalAt: at(-301) },
     ],
     [
       'that it rented, where only its status says so',

@@ -1,4 +1,4 @@
-import { monthStart } from '../../accounts/account-object.ts';
+import { spentThisMonth } from '../../accounts/account-object.ts';
 import type { AccountSession, DepartedObject } from '../../accounts/account-session.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
@@ -11,7 +11,6 @@ import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import { removeFinalizer } from '../../runtime/writes/finalizers.ts';
-import { totalCost } from './cost.ts';
 import { type AfterFailure, decideAfterFailure, type Failure } from './failure.ts';
 import type { ObjectMemory } from './memory/memory.ts';
 import type { SteadyClock } from './memory/steady-clock.ts';
@@ -253,16 +252,12 @@ function hasRented({ intent, object }: Observed): boolean {
 
 function departed(observed: Observed): DepartedObject {
   const { object, uid, now, intent, memory } = observed;
-  const endedAt = memory.destroys.at(-1)?.endedAt ?? now;
-  const spent = totalCost(object.status?.cost, endedAt);
-  const before = totalCost(object.status?.cost, monthStart(now));
-  const bornThisMonth = (parseTime(object.metadata.creationTimestamp) ?? 0) >= monthStart(now);
   return {
     uid,
     rentals: (object.status?.rentals ?? [])
       .map((time) => parseTime(time) ?? 0)
       .filter((time) => time > now - 3_600_000),
-    spentThisMonth: bornThisMonth ? spent : Math.max(0, spent - before),
+    spentThisMonth: spentThisMonth(object, now, memory.destroys.at(-1)?.endedAt),
     newestRentalAt: intent.type === 'intent' ? intent.intent.issuedAt : undefined,
   };
 }

@@ -62,7 +62,7 @@ function notGuarded({ object }: Observed): Step | undefined {
 
 function observedOnly(observed: Observed): Step | undefined {
   return observed.object.spec.adopt?.policy === 'Observe'
-    ? release(noteGone(observed, 'The machine was only watched and stays as it is.'))
+    ? release(noteGone('The machine was only watched and stays as it is.'))
     : undefined;
 }
 
@@ -72,7 +72,7 @@ function neverRented(observed: Observed): Step | undefined {
   const onRecord = intent.type !== 'none' || instanceId !== undefined || claim !== undefined;
   const inMemory = memory.intent !== undefined || memory.rented !== undefined;
   if (onRecord || inMemory || (list && list.labelled.length > 0)) return undefined;
-  return release(noteGone(observed, 'Nothing was rented.'));
+  return release(noteGone('Nothing was rented.'));
 }
 
 function giveUp(observed: Observed): Step | undefined {
@@ -192,16 +192,14 @@ function confirmGone(observed: Observed): Step | undefined {
 function letGo(observed: Observed): Step {
   const mark = observed.memory.destroys.at(-1);
   const cost = totalCost(observed.object.status?.cost, mark?.endedAt ?? observed.now);
-  return release(
-    noteGone(observed, `Nothing is left; all machines of this object cost $${formatDollars(cost)}.`),
-  );
+  return release(noteGone(`Nothing is left; all machines of this object cost $${formatDollars(cost)}.`));
 }
 
 function release(note: EventNote): Decision {
   return decision({ record: { type: 'nothing', because: 'deleting' }, actions: [{ type: 'release', note }] });
 }
 
-function noteGone(_observed: Observed, note: string): EventNote {
+function noteGone(note: string): EventNote {
   return { type: 'Normal', reason: 'InstanceDestroyed', action: 'Deleting', note };
 }
 
