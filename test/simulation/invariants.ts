@@ -5,6 +5,7 @@ import type { Commit } from './memory-kube/store.ts';
 import type { Fate } from './network.ts';
 import { AttemptWatch } from './oracle/attempts.ts';
 import { BrakeWatch } from './oracle/brake.ts';
+import { BreakerWatch } from './oracle/breaker.ts';
 import { type Shortfall, shortfallsOf } from './oracle/converged.ts';
 import { GroupWatch } from './oracle/groups.ts';
 import { rememberedNames } from './oracle/heap.ts';
@@ -12,9 +13,12 @@ import { LeakWatch } from './oracle/leaks.ts';
 import { MachineWatch } from './oracle/machines.ts';
 import { PaceWatch } from './oracle/pace.ts';
 import { type Purchase, readPurchase } from './oracle/purchase.ts';
+import { RecordWatch } from './oracle/records.ts';
 import { keyOf, nameOf, Scene, type SceneOptions, type Violation } from './oracle/scene.ts';
 import { loggedText, SecretWatch } from './oracle/secrets.ts';
+import { SweepWatch } from './oracle/sweeps.ts';
 import { TruthWatch } from './oracle/truth.ts';
+import { UnrecordedWatch } from './oracle/unrecorded.ts';
 import { type Waste, WasteMeter } from './oracle/waste.ts';
 import type { FateOf, SimulatedWorld } from './world.ts';
 
@@ -40,7 +44,12 @@ export class Invariants {
   readonly #truth: TruthWatch;
   readonly #leaks: LeakWatch;
   readonly #groups: GroupWatch;
+  readonly #records: RecordWatch;
+  readonly #sweeps: SweepWatch;
+  readonly #breaker: BreakerWatch;
+  readonly #unrecorded: UnrecordedWatch;
   #lastWriteAt = 0;
+  #isByPerson = false;
 
   constructor(world: SimulatedWorld, options: SceneOptions) {
     this.#scene = new Scene(world, options);
@@ -53,6 +62,10 @@ export class Invariants {
     this.#truth = new TruthWatch(this.#scene);
     this.#leaks = new LeakWatch(this.#scene);
     this.#groups = new GroupWatch(this.#scene);
+    this.#records = new RecordWatch(this.#scene);
+    this.#sweeps = new SweepWatch(this.#scene);
+    this.#breaker = new BreakerWatch(this.#scene);
+    this.#unrecorded = new UnrecordedWatch(this.#scene);
     world.kube.store.onCommit((commit) => this.#onCommit(commit));
   }
 
@@ -80,6 +93,13 @@ export class Invariants {
     for (const [uid, object] of this.#scene.objects) if (nameOf(object) === name) this.#scene.handsOn(uid);
   }
 
+  /** What a person writes breaks no promise; what follows from it may. */
+  byPerson(act: () => void): void {
+    this.#isByPerson = true;
+    act();
+    this.#isByPerson = false;
+  }
+
   /** Another oracle found something wrong. */
   report(invariant: string, text: string): void {
     this.#scene.broken(invariant, text);
@@ -101,10 +121,13 @@ export class Invariants {
       this.#waste.changed();
       this.#truth.changed();
       this.#groups.changed();
+      this.#sweeps.changed();
+      this.#unrecorded.changed();
     }
     this.#machines.elapsed();
     this.#truth.elapsed();
     this.#leaks.elapsed();
+    this.#unrecorded.elapsed();
   }
 
   /** Whether everything that is wanted is there, and nothing else. */
@@ -137,9 +160,9 @@ export class Invariants {
     if (side === 'kube') return;
     this.#pace.sent(machine, request);
     const { method, path, body = '' } = request;
-    if (method === 'GET' && LIST_PATH.test(path)) this.#listed(machine);
-    else if (method === 'DELETE') this.#destroySent(path);
-    else if (method === 'PUT' && path.startsWith('/api/v0/asks/')) this.#rentSent(body);
+    if (method === 'GET' && LIST_PATH.test(path)) this.#listSent(machine, fate);
+    else if (method === 'DELETE') this.#destroySent(machine, path);
+    else if (method === 'PUT' && path.startsWith('/api/v0/asks/')) this.#rentSent(path, body);
   }
 
   /** The wall clock of a process was set. */
@@ -152,6 +175,8 @@ export class Invariants {
   hindered(): void {
     this.#truth.hindered();
     this.#leaks.hindered();
+    this.#breaker.hindered();
+    this.#unrecorded.hindered();
   }
 
   /** A process wrote a line into its log. */
@@ -181,7 +206,13 @@ export class Invariants {
     }
   }
 
+  #listSent(machine: Machine, { refusal }: Fate): void {
+    if (refusal !== undefined && refusal.status >= 500) this.#breaker.listFails(machine);
+    else this.#listed(machine);
+  }
+
   #listed(machine: Machine): void {
+    this.#sweeps.listed();
     const { faults } = this.#scene.world.market.store.current().tables;
     if (Object.keys(faults).length > 0) {
       this.hindered();
@@ -189,16 +220,23 @@ export class Invariants {
     }
     this.#truth.listed(machine);
     this.#leaks.listed(machine);
+    this.#breaker.listed(machine);
+    this.#unrecorded.listed(machine);
   }
 
-  #rentSent(body: string): void {
+  #rentSent(path: string, body: string): void {
     const purchase = purchaseIn(body);
-    if (purchase) this.#attempts.rentSent(purchase);
+    if (!purchase) return;
+    this.#attempts.rentSent(purchase);
+    this.#scene.rentSent(Number(path.split('/')[4]), purchase);
   }
 
-  #destroySent(path: string): void {
-    const id = DESTROY_PATH.exec(path)?.[1];
-    if (id !== undefined) this.#machines.destroySent(Number(id));
+  #destroySent(machine: Machine, path: string): void {
+    const id = Number(DESTROY_PATH.exec(path)?.[1]);
+    if (Number.isNaN(id)) return;
+    this.#machines.destroySent(id);
+    this.#sweeps.destroySent(id);
+    this.#breaker.destroySent(machine, id);
   }
 
   #onCommit(commit: Commit): void {
@@ -216,10 +254,13 @@ export class Invariants {
     if (kind.plural !== 'gpuinstances') return;
     if (type === 'DELETED') {
       this.#machines.released(uid, object);
+      this.#sweeps.released(uid, object);
       return;
     }
     this.#brake.rewritten(uid, object);
-    if (before && !this.#scene.isHandled(uid)) this.#attempts.rewritten(before, object);
+    if (!before || this.#isByPerson || this.#scene.isHandled(uid)) return;
+    this.#records.rewritten(before, object);
+    this.#attempts.rewritten(before, object);
   }
 }
 

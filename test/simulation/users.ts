@@ -139,6 +139,30 @@ export class Users {
     );
   }
 
+  /** All of an object as it is now. */
+  backup(name: string): JsonObject {
+    return structuredClone(this.#world.kube.writes.read(this.#instance(name)) ?? {});
+  }
+
+  /** Puts record and annotations of a backup in place; what the spec wants is of today. */
+  restore(name: string, backup: JsonObject): void {
+    const { annotations = {} } = metadataOf(backup);
+    this.#editMetadata(name, 'restores the annotations', { annotations });
+    this.#try(`a user restores the status of ${name}`, () =>
+      this.#world.kube.writes.update(
+        this.#instance(name),
+        (current) => ({ ...current, status: objectAt(backup, 'status') }),
+        'status',
+      ),
+    );
+  }
+
+  /** For how long its host may be silent. */
+  setTolerance(name: string, silence: string): void {
+    const tolerance = { offline: silence, unknown: silence };
+    this.#editSpec(name, `tolerance ${silence}`, { replacement: { maxPerHour: 30, tolerance } });
+  }
+
   removeIntent(name: string): void {
     this.#try(`a user removes the intent of ${name}`, () =>
       this.#world.kube.writes.update(

@@ -1,3 +1,4 @@
+import { parseDuration } from '../../../src/lib/duration.ts';
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import {
   equalJson,
@@ -35,6 +36,8 @@ export class MachineWatch {
   /** When each was last seen not to work: an operator may learn of its recovery that much later. */
   readonly #notWorkingAt = new Map<number, number>();
   readonly #notWorking = new Set<number>();
+  /** Contracts whose host fell silent while they did their work, and when. */
+  readonly #silentSince = new Map<number, number>();
 
   constructor(scene: Scene, onRented: (purchase: Purchase) => void) {
     this.#scene = scene;
@@ -76,6 +79,7 @@ export class MachineWatch {
     const owner = contract && this.#scene.ownerOf(contract);
     const isAtWork = contract && owner && this.#isWorkingFor(owner, contract);
     const wasIdleAt = this.#notWorkingAt.get(id) ?? Number.NEGATIVE_INFINITY;
+    if (owner) this.#checkPatience(owner, contract);
     if (!isAtWork || this.#scene.now - wasIdleAt < LIST_LAG_MS) this.#excused.add(id);
   }
 
@@ -128,9 +132,27 @@ export class MachineWatch {
     }
   }
 
+  /** A host may be silent for as long as the spec says, and its machine is not given up before. */
+  #checkPatience(owner: JsonObject, contract: Contract): void {
+    const silentFor = this.#scene.now - (this.#silentSince.get(contract.id) ?? Number.NEGATIVE_INFINITY);
+    if (silentFor >= patienceOf(owner) || !this.#isWantedBy(owner, contract)) return;
+    const text = `contract ${contract.id} was given up after ${silentFor / 1000} s of silence`;
+    this.#scene.broken('I4', `${text}, and ${nameOf(owner)} bears ${patienceOf(owner) / 1000} s`);
+  }
+
+  /** A silence counts where the machine had been at work for a while: what went before may be why it ends. */
+  #noteSilence(owner: JsonObject, contract: Contract): void {
+    const { now } = this.#scene;
+    const wasIdleAt = this.#notWorkingAt.get(contract.id) ?? Number.NEGATIVE_INFINITY;
+    if (!this.#isSilent(owner, contract)) this.#silentSince.delete(contract.id);
+    else if (!this.#notWorking.has(contract.id) && now - wasIdleAt >= LIST_LAG_MS)
+      this.#silentSince.set(contract.id, now);
+  }
+
   #noteHealth(): void {
     for (const contract of this.#scene.live()) {
       const owner = this.#scene.ownerOf(contract);
+      if (owner) this.#noteSilence(owner, contract);
       if (this.#notWorking.delete(contract.id)) this.#notWorkingAt.set(contract.id, this.#scene.now);
       if (owner && !this.#isWorkingFor(owner, contract)) this.#notWorking.add(contract.id);
     }
@@ -138,6 +160,15 @@ export class MachineWatch {
 
   /** Whether that contract is what the object records and wants, and does its work. */
   #isWorkingFor(object: JsonObject, contract: Contract): boolean {
+    return this.#scene.isUp(contract) && this.#isWantedBy(object, contract);
+  }
+
+  #isSilent(object: JsonObject, contract: Contract): boolean {
+    return !this.#scene.isUp(contract) && this.#isWantedBy(object, contract);
+  }
+
+  /** Whether that contract is what the object records and wants, and does its work if its host is up. */
+  #isWantedBy(object: JsonObject, contract: Contract): boolean {
     const spec = objectAt(object, 'spec');
     const bought = this.#boughtFor.get(contract.id);
     return (
@@ -147,7 +178,6 @@ export class MachineWatch {
       contract.image === spec['image'] &&
       contract.actualStatus === 'running' &&
       contract.intendedStatus === 'running' &&
-      this.#scene.isUp(contract) &&
       equalJson(bought, withPowerOf(spec, bought))
     );
   }
@@ -189,6 +219,13 @@ export class MachineWatch {
 const goneKey = (uid: string): string => `gone ${uid}`;
 
 const standingOf = ({ label, intendedStatus }: Contract): string => JSON.stringify([label, intendedStatus]);
+
+/** The shorter of the two silences that an object bears. */
+function patienceOf(object: JsonObject): number {
+  const tolerance = objectAt(objectAt(objectAt(object, 'spec'), 'replacement'), 'tolerance');
+  const bears = ['offline', 'unknown'].map((word) => parseDuration(String(tolerance[word])) ?? 0);
+  return Math.min(...bears);
+}
 
 /** A spec with the power state that another one has: stopping and starting replace nothing. */
 function withPowerOf(spec: JsonObject, other: Json | undefined): JsonObject {

@@ -1,138 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { seededRandom } from '../../../src/lib/random.ts';
 import { createMetricRegistry } from '../../../src/server/metric-registry.ts';
-import type { Contract } from '../../../src/simulator/world/world.ts';
-import { Invariants } from '../invariants.ts';
-import { Machine } from '../machine.ts';
-import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
-import { Users } from '../users.ts';
-import { NAMESPACE, SimulatedWorld } from '../world.ts';
-
-const QUIET = { requestMs: 2, responseMs: 2 };
-const SECOND = 1000;
-const ORIGIN = 'http://simulator';
-
-/** A world without any operator, in which promises are broken by hand. */
-class Bench {
-  readonly world = new SimulatedWorld({ seed: 1, keepTrace: false, fate: () => QUIET });
-  readonly users = new Users(this.world, seededRandom(1));
-  readonly invariants: Invariants;
-  readonly machine = new Machine('operator-0', this.world.scheduler);
-
-  constructor({ strict = true } = {}) {
-    this.invariants = new Invariants(this.world, { strict });
-    this.users.createAccount('Report');
-    this.users.createInstance('a');
-    this.invariants.check();
-  }
-
-  get object(): JsonObject {
-    return this.objectOf('a');
-  }
-
-  get uid(): string {
-    return String(metadataOf(this.object)['uid']);
-  }
-
-  objectOf(name: string, plural = 'gpuinstances'): JsonObject {
-    const kind = this.world.kube.kind(plural);
-    return this.world.kube.writes.read({ kind, namespace: NAMESPACE, name }) ?? {};
-  }
-
-  label(attempt: number, name = 'a'): string {
-    return `gpurental1:00000000:${String(metadataOf(this.objectOf(name))['uid'])}:${attempt}:${this.world.now}:00000000000000000000`;
-  }
-
-  /** Rents as an operator does, with or without the intent that has to come first. */
-  async rent(attempt: number, { intent = true, name = 'a' } = {}): Promise<Contract> {
-    const key = 'gpurental.dev/rental-intent';
-    if (intent) this.edit({ annotations: { [key]: JSON.stringify({ attempt }) } }, name);
-    const offerId = 8_000_000 + attempt;
-    await this.world.market.handle({
-      method: 'PUT',
-      origin: ORIGIN,
-      path: `/api/v0/asks/${offerId}/`,
-      headers: {
-        'content-type': 'application/json',
-        authorization: `Bearer ${this.world.market.apiKey}`,
-      },
-      body: JSON.stringify({ image: 'example/work:1', disk: 20, label: this.label(attempt, name) }),
-    });
-    const contract = Object.values(this.world.market.store.current().tables.contracts).at(-1);
-    if (!contract) throw new Error('the marketplace refused the rental');
-    this.invariants.check();
-    return contract;
-  }
-
-  edit(metadata: JsonObject, name = 'a'): void {
-    const change = (current: JsonObject) => ({
-      ...current,
-      metadata: { ...metadataOf(current), ...metadata },
-    });
-    this.#update({ plural: 'gpuinstances', name, subresource: undefined }, change);
-  }
-
-  setCeiling(maxSpendPerHour: string): void {
-    this.#update({ plural: 'endpointgroups', name: 'group', subresource: undefined }, (current) => ({
-      ...current,
-      spec: { ...objectAt(current, 'spec'), maxSpendPerHour },
-    }));
-  }
-
-  setStatus(status: JsonObject): void {
-    this.#update({ plural: 'gpuinstances', name: 'a', subresource: 'status' }, (current) => ({
-      ...current,
-      status: { ...objectAt(current, 'status'), ...status },
-    }));
-  }
-
-  /** Time in which nothing happens but looking. */
-  async pass(seconds: number): Promise<void> {
-    const { scheduler } = this.world;
-    scheduler.after(seconds * SECOND, () => {});
-    await scheduler.runUntil(scheduler.now + seconds * SECOND, () => {
-      this.invariants.check();
-      return true;
-    });
-  }
-
-  send(method: string, path: string, body = ''): void {
-    const request = { method, origin: ORIGIN, path, headers: {}, body };
-    this.invariants.sent({ side: 'market', machine: this.machine, request }, QUIET);
-  }
-
-  /** Makes a group and so many workers of it, whatever it may have. */
-  group(workers: number): void {
-    this.users.createGroup('group', 100);
-    const { kube } = this.world;
-    const groups = kube.kind('endpointgroups');
-    const group = kube.writes.read({ kind: groups, namespace: NAMESPACE, name: 'group' }) ?? {};
-    const ownerReferences = [{ uid: String(metadataOf(group)['uid']), kind: 'EndpointGroup', name: 'group' }];
-    const kind = kube.kind('gpuinstances');
-    for (let index = 0; index < workers; index += 1) {
-      const name = `worker-${index}`;
-      const metadata = { name, ownerReferences, finalizers: ['gpurental.dev/machine'] };
-      kube.writes.create(
-        { kind, namespace: NAMESPACE, name },
-        { metadata, spec: objectAt(this.object, 'spec') },
-      );
-    }
-    this.invariants.check();
-  }
-
-  sendRent(attempt: number): void {
-    this.send('PUT', '/api/v0/asks/8000001/', JSON.stringify({ label: this.label(attempt) }));
-  }
-
-  #update(
-    { plural, name, subresource }: { plural: string; name: string; subresource: string | undefined },
-    change: (current: JsonObject) => JsonObject,
-  ): void {
-    const kind = this.world.kube.kind(plural);
-    this.world.kube.writes.update({ kind, namespace: NAMESPACE, name }, change, subresource);
-    this.invariants.check();
-  }
-}
+import type { JsonObject } from '../memory-kube/json.ts';
+import { Bench } from './bench.ts';
 
 const conditionWith = (message: string): JsonObject => ({
   type: 'Ready',
@@ -185,7 +54,7 @@ const PLANTED: readonly (readonly [string, string, (bench: Bench) => Promise<voi
       bench.world.market.store.put('contracts', { ...contract, actualStatus: 'running' });
       bench.invariants.check();
       await bench.pass(120);
-      bench.send('DELETE', `/api/v0/instances/${contract.id}/`);
+      bench.sendDestroy(contract.id);
       bench.world.market.store.remove('contracts', contract.id);
       bench.invariants.check();
     },
@@ -299,10 +168,7 @@ const PLANTED: readonly (readonly [string, string, (bench: Bench) => Promise<voi
     'a status claims a machine that the lists no longer show',
     async (bench) => {
       bench.setStatus({ phase: 'Running', instanceId: 4711 });
-      for (let poll = 0; poll < 3; poll += 1) {
-        bench.send('GET', '/api/v0/instances/?owner=me');
-        await bench.pass(10);
-      }
+      for (let poll = 0; poll < 3; poll += 1) await bench.poll(10);
     },
   ],
   ['Group', 'a group has more workers than it may', (bench) => bench.group(4)],
@@ -357,10 +223,7 @@ test('the oracle says so when a machine that no object claims outlives one sweep
   await bench.rent(1);
   bench.users.delete('a');
   await bench.pass(70);
-  for (let poll = 0; poll < 4; poll += 1) {
-    bench.send('GET', '/api/v0/instances/?owner=me');
-    await bench.pass(10);
-  }
+  for (let poll = 0; poll < 4; poll += 1) await bench.poll(10);
   await bench.pass(10);
   const texts = bench.invariants.violations.map(({ invariant, text }) => `${invariant} ${text}`);
   expect(texts).toContainEqual(expect.stringMatching(/^I1 .*several sweeps have left it$/));
@@ -374,7 +237,7 @@ test('the oracle says nothing of a machine that is rented, recorded, used and de
   await bench.pass(700);
   bench.edit({ finalizers: ['gpurental.dev/gpu-instance'] });
   bench.users.delete('a');
-  bench.send('DELETE', `/api/v0/instances/${contract.id}/`);
+  bench.sendDestroy(contract.id);
   bench.world.market.store.remove('contracts', contract.id);
   bench.invariants.check();
   bench.edit({ finalizers: [] });

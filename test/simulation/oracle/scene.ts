@@ -34,6 +34,7 @@ export class Scene {
   /** GpuInstances that are gone, with the time of their end. */
   readonly gone: { readonly uid: string; readonly key: string; readonly at: number }[] = [];
   readonly #handsOn = new Set<string>();
+  readonly #sent = new Map<number, Purchase>();
   readonly #purchases = new Map<string, Purchase | undefined>();
   #commits = 0;
   #seenCommits = -1;
@@ -74,9 +75,14 @@ export class Scene {
     return true;
   }
 
-  /** Whose purchase a contract is, by the label it was rented with. */
-  purchaseOf({ label }: Contract): Purchase | undefined {
-    if (label === null) return undefined;
+  /** A rent call was sent: what it makes is its purchase, also where the service loses the label. */
+  rentSent(offerId: number, purchase: Purchase): void {
+    this.#sent.set(offerId, purchase);
+  }
+
+  /** Whose purchase a contract is, by the label it was rented with, or else by the call that rented it. */
+  purchaseOf({ label, image, offerId }: Contract): Purchase | undefined {
+    if (label === null) return image === BY_HAND ? undefined : this.#sent.get(offerId);
     if (!this.#purchases.has(label)) this.#purchases.set(label, readPurchase(label));
     return this.#purchases.get(label);
   }
@@ -98,6 +104,11 @@ export class Scene {
     return (
       objectAt(status, 'breaker')['open'] === true || JSON.stringify(status).includes('MemoryRolledBack')
     );
+  }
+
+  /** What is to become of machines that nobody claims. */
+  orphanPolicy(): unknown {
+    return objectAt(this.#account, 'spec')['orphanPolicy'];
   }
 
   /** A person laid hands on that object, so that promises about hand-made states no longer hold for it. */

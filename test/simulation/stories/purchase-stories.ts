@@ -46,11 +46,14 @@ export const PURCHASE_STORIES: readonly Story[] = [
   },
   {
     name: 'a leader freezes between its intent and its rent call, and thaws when another has long bought',
+    seed: 3,
     seconds: 600,
     plot: (stage) => {
       stage.world.startProcess();
       const meanwhile = stage.freezeIn(0.003, 240);
       stage.strike({ call: 'intent', meanwhile });
+      // The next purchase takes another offer, and the first one stays free.
+      stage.at(100, () => stage.cause({ name: 'offer-gone', endpoint: 'rent', count: 1 }));
     },
   },
   {
@@ -64,6 +67,24 @@ export const PURCHASE_STORIES: readonly Story[] = [
         stage.freezeIn(0.5, 60)(machine);
       };
       stage.strike({ call: 'intent', meanwhile });
+    },
+  },
+  {
+    name: 'a user pauses an object while its intent is under way',
+    seconds: 200,
+    plot: (stage) => {
+      const meanwhile = () => stage.after(0.01, () => stage.users.setPaused('a', true));
+      stage.strike({ call: 'intent', fate: { requestMs: 50 }, meanwhile });
+      stage.at(100, () => stage.users.setPaused('a', false));
+    },
+  },
+  {
+    name: 'a service that loses labels loses the answer to a rent call, too',
+    seconds: 400,
+    plot: (stage) => {
+      stage.cause({ name: 'label-dropped' });
+      stage.at(100, () => stage.users.createInstance('b'));
+      stage.strike({ call: 'rent', nth: 2, fate: { loseResponse: true } });
     },
   },
 ];

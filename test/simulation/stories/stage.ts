@@ -1,8 +1,8 @@
 import type { Invariants } from '../invariants.ts';
 import type { Machine } from '../machine.ts';
-import { metadataOf, objectAt } from '../memory-kube/json.ts';
+import { type JsonObject, objectAt } from '../memory-kube/json.ts';
 import type { Fate } from '../network.ts';
-import type { Users } from '../users.ts';
+import { BY_HAND, type Users } from '../users.ts';
 import { causeFault } from '../weather.ts';
 import { type FateOf, NAMESPACE, type Process, type SimulatedWorld } from '../world.ts';
 
@@ -84,16 +84,37 @@ export class Stage {
     void causeFault(this.world, fault);
   }
 
+  /** A blow of fate to a machine, which leaves no fault of the service behind. */
+  befall(fault: Readonly<Record<string, unknown>>): void {
+    const { store } = this.world.market;
+    const known = new Set(Object.keys(store.current().tables.faults));
+    const forget = () => {
+      for (const id of Object.keys(store.current().tables.faults))
+        if (!known.has(id)) store.remove('faults', Number(id));
+    };
+    void causeFault(this.world, fault).then(forget);
+  }
+
+  /** The machine that a person rented in the console. */
+  strangerId(): number {
+    const contracts = Object.values(this.world.market.store.current().tables.contracts);
+    return contracts.find(({ image }) => image === BY_HAND)?.id ?? Number.NaN;
+  }
+
+  /** What an object is at that second of the story; asked for later. */
+  backupAt(second: number, name: string): () => JsonObject {
+    let backup: JsonObject = {};
+    this.at(second, () => {
+      backup = this.users.backup(name);
+    });
+    return () => backup;
+  }
+
   /** The machine that the object of that name records. */
   machineOf(name: string): number {
     const kind = this.world.kube.kind('gpuinstances');
     const object = this.world.kube.writes.read({ kind, namespace: NAMESPACE, name }) ?? {};
     return Number(objectAt(object, 'status')['instanceId']);
-  }
-
-  uidOf(name: string): string {
-    const kind = this.world.kube.kind('gpuinstances');
-    return String(metadataOf(this.world.kube.writes.read({ kind, namespace: NAMESPACE, name }) ?? {})['uid']);
   }
 
   /** Freezes a process that long, so many seconds from now. */
@@ -119,6 +140,7 @@ export class Stage {
   fateOf({ machine, request }: Call): Fate | undefined {
     if (request.path.includes('watch=true')) return this.#watchOf(machine);
     const name = `${request.method} ${request.path.split('?')[0]}`;
+    if (process.env['CALLS']) this.world.tell(`${machine.name} ${name}`);
     const blow = this.#due(name);
     if (blow) {
       this.world.tell(`${machine.name}: ${name} meets its fate`);

@@ -1,7 +1,13 @@
 import { GONE_STORIES } from './gone-stories.ts';
+import { OWNERSHIP_STORIES } from './ownership-stories.ts';
 import { PURCHASE_STORIES } from './purchase-stories.ts';
 import type { Story } from './story.ts';
 import { TEARDOWN_STORIES } from './teardown-stories.ts';
 
 /** Every story. */
-export const STORIES: readonly Story[] = [...PURCHASE_STORIES, ...GONE_STORIES, ...TEARDOWN_STORIES];
+export const STORIES: readonly Story[] = [
+  ...PURCHASE_STORIES,
+  ...GONE_STORIES,
+  ...TEARDOWN_STORIES,
+  ...OWNERSHIP_STORIES,
+];

@@ -9,7 +9,11 @@ export interface Story {
   readonly name: string;
   /** With a sweeper that destroys, and two machines may overlap for a while. */
   readonly sweeps?: boolean;
+  /** Of two things that are due in one moment, such as a reply and its deadline after a freeze, it says which comes first. */
+  readonly seed?: number;
   /** By this second everything wanted has to be there, and nothing else. */
   readonly seconds: number;
+  /** A machine that nobody claims may be left at the end: a policy says so. */
+  readonly mayLeave?: boolean;
   readonly plot: (stage: Stage) => void;
 }

@@ -37,7 +37,7 @@ export const TEARDOWN_STORIES: readonly Story[] = [
     plot: (stage) => {
       stage.strike({ call: 'rent', fate: { lateMs: 175_000 } });
       stage.at(1, () => stage.cause({ name: 'lagging-list', seconds: 40 }));
-      stage.at(225, () => stage.users.delete('a'));
+      stage.at(217, () => stage.users.delete('a'));
     },
   },
 ];

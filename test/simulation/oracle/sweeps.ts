@@ -1,0 +1,67 @@
+import { type JsonObject, metadataOf } from '../memory-kube/json.ts';
+import type { Scene } from './scene.ts';
+
+/** The operator's `--orphan-age`, less the second to which start dates are rounded. */
+const ORPHAN_AGE_MS = 59_000;
+/** In how many lists a machine has to be unclaimed before it may be swept. */
+const LEAST_LISTS = 2;
+/** How long a process that was destroying the machines of an object may not know that the object is gone. */
+const TEARDOWN_MS = 300_000;
+
+/**
+ * The other side of I1: a machine that no object claims is swept only where the policy says so, once it is old enough,
+ * and after two lists. A person may have made a mistake that the next minute puts right.
+ */
+export class SweepWatch {
+  readonly #scene: Scene;
+  /** Contracts without an owner, with the number of lists asked for since. */
+  readonly #lists = new Map<number, number>();
+  /** Uids of objects that went while their machines were being destroyed. */
+  readonly #tornDown = new Map<string, number>();
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+  }
+
+  /** An object is gone. */
+  released(uid: string, object: JsonObject): void {
+    if (metadataOf(object)['deletionTimestamp'] !== undefined)
+      this.#tornDown.set(tornKey(uid), this.#scene.now);
+  }
+
+  changed(): void {
+    const unowned = new Set(
+      this.#scene
+        .live()
+        .filter((contract) => this.#scene.purchaseOf(contract) && !this.#scene.ownerOf(contract))
+        .map(({ id }) => id),
+    );
+    for (const id of this.#lists.keys()) if (!unowned.has(id)) this.#lists.delete(id);
+    for (const id of unowned) if (!this.#lists.has(id)) this.#lists.set(id, 0);
+  }
+
+  /** Some process sends for a list. */
+  listed(): void {
+    for (const [id, lists] of this.#lists) this.#lists.set(id, lists + 1);
+  }
+
+  destroySent(id: number): void {
+    const why = this.#lists.has(id) ? this.#whyNot(id, this.#lists.get(id) ?? 0) : undefined;
+    if (why !== undefined) this.#scene.broken('I1', `contract ${id}, which nobody claims, was swept ${why}`);
+  }
+
+  #whyNot(id: number, lists: number): string | undefined {
+    const contract = this.#scene.contracts()[id];
+    const uid = contract && this.#scene.purchaseOf(contract)?.uid;
+    if (!contract || uid === undefined) return undefined;
+    const tornDownAt = this.#tornDown.get(tornKey(uid)) ?? Number.NEGATIVE_INFINITY;
+    if (this.#scene.now - tornDownAt < TEARDOWN_MS) return undefined;
+    if (this.#scene.orphanPolicy() === 'Report') return 'although the policy is to report it';
+    const age = this.#scene.now - contract.createdAt;
+    if (age < ORPHAN_AGE_MS) return `${age / 1000} s after it began`;
+    return lists < LEAST_LISTS ? `after ${lists} lists` : undefined;
+  }
+}
+
+/** Not the uid itself: that is looked for in the memory of processes. */
+const tornKey = (uid: string): string => `torn down ${uid}`;

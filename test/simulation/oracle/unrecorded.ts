@@ -1,0 +1,56 @@
+import type { Contract } from '../../../src/simulator/world/world.ts';
+import type { Machine } from '../machine.ts';
+import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { CleanLists } from './clean-lists.ts';
+import { fitsItsLabel } from './purchase.ts';
+import { nameOf, type Scene } from './scene.ts';
+
+/** The first list may have been under way; then the status has to be written. */
+const PATIENCE = { lists: 3, withinMs: 5_000 };
+
+/** I1: the machine of an object's newest purchase does not bill for long without standing on its record. */
+export class UnrecordedWatch {
+  readonly #scene: Scene;
+  readonly #lists: CleanLists<number>;
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+    this.#lists = new CleanLists({ ...PATIENCE, now: () => scene.now });
+  }
+
+  changed(): void {
+    const unrecorded = this.#scene.live().filter((contract) => this.#isUnrecorded(contract));
+    const ids = new Set(unrecorded.map(({ id }) => id));
+    for (const id of this.#lists.keys()) if (!ids.has(id)) this.#lists.end(id);
+    for (const id of ids) this.#lists.begin(id);
+  }
+
+  listed(machine: Machine): void {
+    this.#lists.listed(machine);
+  }
+
+  hindered(): void {
+    this.#lists.hindered();
+  }
+
+  elapsed(): void {
+    for (const id of this.#lists.overdue()) {
+      this.#lists.end(id);
+      const contract = this.#scene.contracts()[id];
+      const owner = contract && this.#scene.ownerOf(contract);
+      if (owner)
+        this.#scene.broken('I1', `contract ${id} of ${nameOf(owner)} bills and is not on its record`);
+    }
+  }
+
+  #isUnrecorded(contract: Contract): boolean {
+    const purchase = this.#scene.purchaseOf(contract);
+    const owner = this.#scene.ownerOf(contract);
+    if (!purchase || !owner || this.#scene.isHandled(purchase.uid)) return false;
+    const isOurs = contract.label === null || fitsItsLabel(contract);
+    return isOurs && !isLeaving(owner) && purchase.attempt > attemptOf(owner);
+  }
+}
+
+const isLeaving = (object: JsonObject): boolean => metadataOf(object)['deletionTimestamp'] !== undefined;
+const attemptOf = (object: JsonObject): number => Number(objectAt(object, 'status')['attempt'] ?? 0);

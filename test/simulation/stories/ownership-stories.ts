@@ -1,0 +1,86 @@
+import { answered, type Stage } from './stage.ts';
+import type { Story } from './story.ts';
+
+/** An offer that the operator does not take. */
+const DEAREST_OFFER = 8_000_024;
+const NAMES = ['a', 'b', 'c', 'd', 'e'];
+
+/** A person takes the guard away and deletes the object: its machine is nobody's. */
+function abandon(stage: Stage, name: string): void {
+  stage.invariants.handsOn(name);
+  stage.users.removeFinalizers(name);
+  stage.users.delete(name);
+}
+
+/** Five machines, all of which stop working in one moment. */
+function massExit(stage: Stage, { at }: { readonly at: number }): void {
+  for (const name of NAMES.slice(1)) stage.users.createInstance(name);
+  stage.at(at, () => {
+    for (const name of NAMES) stage.befall({ name: 'exited', instance: stage.machineOf(name) });
+  });
+}
+
+/** Whose machines they are, what is swept, and when nothing is. */
+export const OWNERSHIP_STORIES: readonly Story[] = [
+  {
+    name: 'a person writes the id of a stranger into the status of an object and deletes it',
+    seconds: 300,
+    plot: (stage) => {
+      stage.at(40, () => void stage.users.rentByHand(DEAREST_OFFER, undefined));
+      stage.at(60, () => {
+        stage.invariants.handsOn('a');
+        stage.users.editStatus('a', stage.strangerId());
+      });
+      stage.at(100, () => stage.users.delete('a'));
+    },
+  },
+  {
+    name: 'an object is restored from a backup that is one machine old, and the process restarts',
+    seconds: 400,
+    plot: (stage) => {
+      const backup = stage.backupAt(90, 'a');
+      stage.at(100, () => stage.users.setImage('a', 'example/work:2'));
+      stage.at(200, () => {
+        stage.invariants.byPerson(() => stage.users.restore('a', backup()));
+        stage.killAll();
+      });
+    },
+  },
+  {
+    name: 'an object is removed by force, and a sweeper runs',
+    sweeps: true,
+    seconds: 200,
+    plot: (stage) => stage.at(81, () => abandon(stage, 'a')),
+  },
+  {
+    name: 'an object is removed by force soon after its purchase, another buys, and a sweeper runs',
+    sweeps: true,
+    seconds: 200,
+    plot: (stage) => {
+      stage.at(10, () => stage.users.createInstance('b'));
+      stage.at(19, () => abandon(stage, 'a'));
+    },
+  },
+  {
+    name: 'an object is removed by force, and the policy is to report it',
+    seconds: 200,
+    mayLeave: true,
+    plot: (stage) => stage.at(81, () => abandon(stage, 'a')),
+  },
+  {
+    name: 'all machines of an account stop working in one moment',
+    seconds: 500,
+    plot: (stage) => massExit(stage, { at: 100 }),
+  },
+  {
+    name: 'a host is silent in one list, and the next ones fail until its tolerance is over',
+    seconds: 300,
+    plot: (stage) => {
+      stage.users.setTolerance('a', '20s');
+      stage.at(99, () => stage.befall({ name: 'offline', instance: stage.machineOf('a'), seconds: 3 }));
+      stage.at(101, () =>
+        stage.cast({ call: 'list', seconds: 60, fate: answered({ error: 'broken' }, 500) }),
+      );
+    },
+  },
+];
