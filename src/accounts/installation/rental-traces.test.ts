@@ -50,6 +50,8 @@ describe('what speaks for an earlier identity', () => {
     const withIntent = { ...rest, metadata };
     const withNeither = { ...rest, metadata: { name: 'bare' } };
     expect(traces({}, [withClaim, withIntent, withNeither]).objectsWithRentals).toBe(2);
+    expect(traces({}, [withClaim]).objectsWithRentals).toBe(1);
+    expect(traces({}, [withNeither, withNeither]).objectsWithRentals).toBe(0);
   });
 
   test('is each machine with a label of an operator, counted once for all accounts of a login', () => {

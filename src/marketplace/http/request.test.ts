@@ -379,3 +379,88 @@ describe('no secret leaves by another way', () => {
 async function* bytes(...parts: Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* parts;
 }
+
+describe('the place of a call', () => {
+  const user = reply({ id: 5 });
+
+  test('is given back when it ends, well or not, so that as many calls as may be follow', async () => {
+    const clock = createVirtualClock();
+    const { transport, requests } = answeringTransport(lost(false), user);
+    const client = createMarketplaceClient({
+      baseUrl: 'https://market.example/',
+      apiKey: new Secret(KEY),
+      transport,
+      clock,
+      random: seededRandom(1),
+      log: silentLogger,
+      pacer: createPacer({ clock, scale: 0, maxInFlight: 1 }),
+      limits: { readAttempts: 1 },
+    });
+    await failureOf(client.users.current(), clock, 0);
+    for (let call = 0; call < 3; call += 1) await client.users.current();
+    expect(requests).toHaveLength(4);
+  });
+
+  /** A client that is paced, and its limiter. */
+  function paced(...scripts: Script[]) {
+    const clock = createVirtualClock();
+    const { transport, requests } = answeringTransport(...scripts);
+    const pacer = createPacer({ clock });
+    const client = createMarketplaceClient({
+      baseUrl: 'https://market.example/',
+      apiKey: new Secret(KEY),
+      transport,
+      clock,
+      random: seededRandom(1),
+      log: silentLogger,
+      pacer,
+    });
+    return { clock, requests, pacer, client };
+  }
+  const rented = reply({ success: true, new_contract: 9 });
+  const image = { image: 'busybox' };
+
+  test('that was kept for a rental is used by it, without waiting', async () => {
+    const { clock, requests, pacer, client } = paced(rented);
+    const slot = pacer.reserve('rent', 5_000);
+    const renting = client.instances.rent(7, image, { deadlineMs: 30_000, slot });
+    await clock.advance(0);
+    expect(requests).toHaveLength(1);
+    expect(await renting).toMatchObject({ instanceId: 9 });
+  });
+
+  test('is waited for no longer than its caller wants, and nothing was sent', async () => {
+    const { clock, requests, client } = paced(rented);
+    await client.instances.rent(7, image, { deadlineMs: 30_000 });
+    const caller = new AbortController();
+    const second = client.instances.rent(8, image, { deadlineMs: 30_000, signal: caller.signal });
+    caller.abort(new Error('enough'));
+    const error = await failureOf(second, clock, 0);
+    expect(error).toMatchObject({ kind: 'aborted', outcome: 'refused' });
+    expect(requests).toHaveLength(1);
+  });
+
+  test('comes later once the service asked for fewer calls', async () => {
+    const { clock, pacer, client } = paced(reply('API requests too frequent', 429, { 'retry-after': '30' }));
+    await failureOf(client.instances.rent(7, image, { deadlineMs: 30_000 }), clock, 0);
+    expect(pacer.nextSlotMs('rent')).toBeGreaterThanOrEqual(30_000);
+    expect(pacer.nextSlotMs('destroy')).toBe(0);
+  });
+});
+
+test('a reply that is given up at its deadline gives up its connection', async () => {
+  let destroyed = 0;
+  const endless: Script = () => ({
+    ...response(''),
+    body: (async function* () {
+      yield new Uint8Array(1);
+      await new Promise(() => {});
+    })(),
+    destroy: () => {
+      destroyed += 1;
+    },
+  });
+  const { client, clock } = setUp([endless], { limits: { readAttempts: 1, attemptDeadlineMs: 1_000 } });
+  expect(await failureOf(client.users.current(), clock, 1_000)).toMatchObject({ kind: 'timeout' });
+  expect(destroyed).toBe(1);
+});

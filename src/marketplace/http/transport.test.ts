@@ -17,6 +17,7 @@ import { Secret } from '../../lib/secret.ts';
 import type { Transport } from '../../lib/transport.ts';
 import { createMarketplaceClient } from '../client.ts';
 import { createPacer } from '../pacing/pacing.ts';
+import { guardedConnector } from './guarded-connector.ts';
 import { createMarketplaceTransport, type MarketplaceTransportOptions } from './transport.ts';
 
 const open: (() => Promise<unknown>)[] = [];
@@ -273,6 +274,39 @@ describe('addresses', () => {
     },
   );
 
+  test('scenario 39: a key is never sent without encryption: such an origin is not even looked up', async () => {
+    const asked: string[] = [];
+    const lookup: LookupFunction = (name, options, callback) => {
+      asked.push(name);
+      resolvingTo('93.184.216.34')(name, options, callback);
+    };
+    const send = transportWith({ lookup });
+    await expect(send({ ...request, origin: 'http://market.example' })).rejects.toMatchObject({
+      sent: false,
+    });
+    expect(asked).toEqual([]);
+  });
+
+  test('of a name that may be connected to is found among those that may not', async () => {
+    const lookup = resolvingTo('10.0.0.1', '127.0.0.1');
+    const client = clientAt('https://market.example:1', { lookup, allowedNetworks: ['127.0.0.0/8'] });
+    await expect(rent(client)).rejects.toMatchObject({ kind: 'unavailable', outcome: 'refused' });
+  });
+
+  test('is looked at once more when the connection stands, since a number is never looked up', async () => {
+    const { url, server } = await serve(() => {});
+    const closed = new Promise((resolve) => server.once('connection', (peer) => peer.once('close', resolve)));
+    const connect = guardedConnector({
+      timeoutMs: 1_000,
+      rules: { refuseOrigin: () => undefined, refuseAddress: (_, address) => `not ${address}` },
+    });
+    const { hostname, port } = new URL(url);
+    const target = { hostname, port, protocol: 'http:' };
+    const error = await new Promise((resolve) => connect(target, (failure) => resolve(failure)));
+    expect(error).toMatchObject({ message: 'not 127.0.0.1' });
+    await closed;
+  });
+
   test('localhost must lead to this machine', async () => {
     const client = clientAt('http://localhost:1', { lookup: resolvingTo('93.184.216.34') });
     await expect(rent(client)).rejects.toMatchObject({ kind: 'blockedAddress', outcome: 'refused' });
@@ -284,5 +318,40 @@ describe('addresses', () => {
     expect(() => createMarketplaceTransport({ allowedNetworks: ['10.0.0.0'] })).toThrow(
       /"10.0.0.0" is no network/,
     );
+  });
+});
+
+describe('a request that its caller gives up', () => {
+  test('while it waits for a reply ends at once', async () => {
+    const arrived = Promise.withResolvers<void>();
+    const { url } = await serve(() => arrived.resolve());
+    const caller = new AbortController();
+    const asking = transportWith()({
+      method: 'GET',
+      origin: url,
+      path: '/',
+      headers: {},
+      signal: caller.signal,
+    });
+    await arrived.promise;
+    caller.abort(new Error('enough'));
+    await expect(asking).rejects.toMatchObject({ sent: true });
+  });
+
+  test('before it was sent never arrives', async () => {
+    let arrived = 0;
+    const { url } = await serve((_, response) => {
+      arrived += 1;
+      response.end();
+    });
+    const asking = transportWith()({
+      method: 'GET',
+      origin: url,
+      path: '/',
+      headers: {},
+      signal: AbortSignal.abort(new Error('enough')),
+    });
+    await expect(asking).rejects.toMatchObject({ sent: false });
+    expect(arrived).toBe(0);
   });
 });

@@ -144,6 +144,99 @@ describe('a pacer', () => {
     expect(pacer.reserve('rent', 5_000)).toBeDefined();
   });
 
+  test('starts nothing for a caller that has gone already', async () => {
+    const { pacer } = setUp();
+    const reason = new Error('gone');
+    await expect(pacer.acquire('rent', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(pacer.nextSlotMs('rent')).toBe(0);
+  });
+
+  test('keeps no place while as many calls are in flight as may be, nor when it is stopped', async () => {
+    const { pacer } = setUp({ maxInFlight: 1 });
+    const permit = await pacer.acquire('other');
+    expect(pacer.reserve('rent', 1_000)).toBeUndefined();
+    permit.release();
+    expect(pacer.reserve('rent', 1_000)).toBeDefined();
+    pacer.stop();
+    expect(pacer.reserve('search', 1_000)).toBeUndefined();
+  });
+
+  test('lets the place of one that is late be used by nobody twice', async () => {
+    const { clock, pacer, started, call } = setUp();
+    const late = pacer.reserve('rent', 1_000);
+    await clock.advance(1_000);
+    void call('rent', { name: 'in time' });
+    await run(clock, 0);
+    void pacer.acquire('rent', { slot: late }).then(() => {
+      started.push({ endpointClass: 'rent', at: clock.monotonic(), name: 'late' });
+    });
+    await run(clock, 100);
+    expect(started.map(({ name }) => name)).toEqual(['in time']);
+    await run(clock, 10_000);
+    expect((started[1]?.at ?? 0) - (started[0]?.at ?? 0)).toBeGreaterThanOrEqual(4_500);
+  });
+
+  test.each(['the same place again', 'a place of another limiter'])(
+    'starts no second call by %s',
+    async (what) => {
+      const { clock, pacer } = setUp();
+      const slot = pacer.reserve('rent', 5_000);
+      const other = what === 'the same place again' ? slot : setUp().pacer.reserve('rent', 5_000);
+      if (other === slot) (await pacer.acquire('rent', { slot })).release();
+      let started = false;
+      void pacer.acquire('rent', { slot: other }).then(() => {
+        started = true;
+      });
+      await run(clock, 4_000);
+      expect(started).toBe(false);
+      await run(clock, 6_000);
+      expect(started).toBe(true);
+    },
+  );
+
+  test('gives a place that is given back to who waits, at once, and never that of another', async () => {
+    const { clock, pacer, started, call } = setUp();
+    const expired = pacer.reserve('rent', 1_000);
+    await clock.advance(1_000);
+    const held = pacer.reserve('rent', 60_000);
+    void call('rent');
+    expired?.release();
+    await run(clock, 0);
+    expect(started).toEqual([]);
+    held?.release();
+    await run(clock, 0);
+    expect(started).toHaveLength(1);
+  });
+
+  test('counts a call that ends twice once', async () => {
+    const { clock, pacer, started, call } = setUp({ maxInFlight: 1, scale: 0 });
+    const permit = await pacer.acquire('other');
+    permit.release();
+    permit.release();
+    void call('list', { busyMs: 1_000 });
+    void call('get', { busyMs: 1_000 });
+    await run(clock, 500);
+    expect(started).toHaveLength(1);
+  });
+
+  test('names the time that those who wait already will take', async () => {
+    const { pacer, call } = setUp();
+    void call('rent');
+    const alone = pacer.nextSlotMs('rent');
+    void call('rent');
+    void call('rent');
+    expect(pacer.nextSlotMs('rent')).toBeGreaterThanOrEqual(2 * alone);
+  });
+
+  test('is silenced for ten minutes at most, and no sooner ended by a shorter wish', async () => {
+    const { pacer } = setUp();
+    pacer.slowDown('search', 60_000);
+    pacer.slowDown('search', 1);
+    expect(pacer.nextSlotMs('search')).toBeGreaterThanOrEqual(60_000);
+    pacer.slowDown('rent', 10_000_000);
+    expect(pacer.nextSlotMs('rent')).toBe(600_000);
+  });
+
   test('leaves no timer when it is stopped and refuses what waits', async () => {
     const { clock, pacer } = setUp();
     await pacer.acquire('rent');

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import { MarketplaceError } from '../errors/errors.ts';
+import { instanceRow, toInstance } from '../wire/instance.ts';
+import type { InstancePage, PageQuery } from './instances.ts';
+import { listInAnyForm, listPages } from './paged-list.ts';
+
+const rows = (...ids: number[]) =>
+  ids.map((id) => toInstance(instanceRow.parse({ id, actual_status: 'running' })));
+
+/** Pages one after the other; each names the next but the last. */
+function pagesOf(...pages: (Partial<InstancePage> & { readonly ids: number[] })[]) {
+  const asked: PageQuery[] = [];
+  const page = async (query: PageQuery = {}): Promise<InstancePage> => {
+    const { ids, ...more } = pages[asked.push(query) - 1] ?? { ids: [] };
+    const nextToken = asked.length < pages.length ? `after ${asked.length}` : null;
+    return { instances: rows(...ids), nextToken, found: ids.length, total: undefined, ...more };
+  };
+  return { page, asked };
+}
+
+const idsOf = (instances: readonly { readonly id: number }[]) => instances.map(({ id }) => id);
+
+describe('a paged list', () => {
+  test('is all pages in their order, each asked for by the token of the one before', async () => {
+    const { page, asked } = pagesOf({ ids: [1, 2], total: 3 }, { ids: [3], total: 3 });
+    expect(idsOf(await listPages({ page }))).toEqual([1, 2, 3]);
+    expect(asked).toEqual([{}, { afterToken: 'after 1' }]);
+  });
+
+  test.each([
+    [
+      'counts all machines on each page',
+      { ids: [1, 2], found: 3, total: 3 },
+      { ids: [3], found: 3, total: 3 },
+    ],
+    ['counts nothing', { ids: [1, 2], found: undefined }, { ids: [3], found: undefined }],
+    ['grew while it was read', { ids: [1, 2], total: 2 }, { ids: [3], total: 4 }],
+    ['shrank while it was read', { ids: [1, 2], total: 4 }, { ids: [3], total: 2 }],
+  ])('that %s is believed', async (_, first, second) => {
+    expect(idsOf(await listPages(pagesOf(first, second)))).toEqual([1, 2, 3]);
+  });
+
+  test.each([
+    ['counts more than a page holds', [{ ids: [1], found: 2, total: 5 }]],
+    ['counts fewer than a page holds', [{ ids: [1, 2], found: 1, total: 5 }]],
+    ['holds more machines than it ever counted', [{ ids: [1, 2, 3], total: 2 }]],
+    ['holds fewer machines than it ever counted', [{ ids: [1, 2], total: 3 }]],
+    ['names a machine on two pages', [{ ids: [1, 2] }, { ids: [2] }]],
+  ])('that %s is not', async (_, pages) => {
+    await expect(listPages(pagesOf(...pages))).rejects.toMatchObject({
+      kind: 'malformedReply',
+      outcome: 'refused',
+    });
+  });
+
+  test('of some machines is not measured by the number of all', async () => {
+    const filters = { actual_status: { in: ['loading'] } } as const;
+    const { page, asked } = pagesOf({ ids: [1], total: 500 });
+    expect(idsOf(await listPages({ page }, { filters }))).toEqual([1]);
+    expect(asked).toEqual([{ filters }]);
+  });
+});
+
+describe('a list in any form', () => {
+  const failing = (kind: 'gone' | 'unavailable') => async () =>
+    Promise.reject(new MarketplaceError('told to fail', { kind, outcome: 'refused' }));
+
+  test('is read by pages where the whole one is gone', async () => {
+    const { page } = pagesOf({ ids: [1] });
+    expect(idsOf(await listInAnyForm({ list: failing('gone'), page }))).toEqual([1]);
+  });
+
+  test('is not where that one only failed: pages would be asked for by every failure', async () => {
+    const { page, asked } = pagesOf({ ids: [1] });
+    await expect(listInAnyForm({ list: failing('unavailable'), page })).rejects.toThrow('told to fail');
+    expect(asked).toEqual([]);
+  });
+});
