@@ -219,6 +219,21 @@ describe('a Service of that name', () => {
     expect(await service()).toBeUndefined();
   });
 
+  test('of another name takes the workers over, and the former one goes', async () => {
+    const { publish, slices, service, clock } = bench();
+    await publish(group, [worker('a')]);
+    const status = { endpoint: 'llm.default.svc' } as EndpointGroup['status'];
+    const renamed = { ...groupObject({ endpointName: 'chat' }, inDefault), status };
+    expect(await publish(renamed, [worker('a')])).toEqual({ type: 'done' });
+    expect(await slices()).toMatchObject([
+      { metadata: { labels: { 'kubernetes.io/service-name': 'chat' } }, endpoints: [{}] },
+    ]);
+    expect(await service('chat')).toBeDefined();
+    expect(await service('llm')).toBeUndefined();
+    await clock.advance(600_000);
+    expect(await publish(renamed, [worker('a')])).toEqual({ type: 'done' });
+  });
+
   test('is not taken away by a group that does not own it', async () => {
     const { publisher, kube, service } = bench();
     await kube.create(serviceResource, foreign);

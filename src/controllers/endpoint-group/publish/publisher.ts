@@ -5,7 +5,7 @@ import { isKubeError } from '../../../runtime/kube/kube-error.ts';
 import { type KubeObject, refOf } from '../../../runtime/kube/kube-object.ts';
 import type { Published } from '../types.ts';
 import type { Worker } from '../workers/worker.ts';
-import type { Endpoint } from './endpoints.ts';
+import { type Endpoint, endpointNameOf } from './endpoints.ts';
 import {
   type EndpointSliceObject,
   endpointSliceResource,
@@ -49,6 +49,8 @@ export class Publisher {
   readonly #startedAt: number;
   /** By name of the worker; an empty text: there is none. */
   readonly #slices = new Map<string, Written>();
+  /** Names of Services that the group had before its `endpointName` was changed, as far as its status told. */
+  readonly #former = new Set<string>();
   #last: Published = { type: 'done' };
   #service: (Written & { readonly published: Published }) | undefined;
 
@@ -74,8 +76,11 @@ export class Publisher {
   async #write({ group, workers, endpoints }: Publication): Promise<Published> {
     const wanted = new Set(endpoints.map(({ worker }) => worker.metadata.name));
     const leaving = workers.filter((worker) => !wanted.has(worker.name));
+    this.#noteFormer(group);
     try {
-      return await this.#give(group, endpoints);
+      const published = await this.#give(group, endpoints);
+      if (published.type === 'done') await this.#leaveFormer(group);
+      return published;
     } finally {
       await Promise.all(leaving.map((worker) => this.#takeBack(worker)));
       this.#forgetOthers(workers);
@@ -91,20 +96,38 @@ export class Publisher {
 
   /** Gives up the group's part in the Service; the last group takes it away. */
   async withdraw(group: EndpointGroup): Promise<void> {
-    const wanted = groupService(group);
-    if (!wanted) return;
+    this.#noteFormer(group);
+    await this.#leaveFormer(group);
+    await this.#leave(group, endpointNameOf(group));
+  }
+
+  #noteFormer(group: EndpointGroup): void {
+    const [recorded] = group.status?.endpoint?.split('.') ?? [];
+    if (recorded !== undefined) this.#former.add(recorded);
+    this.#former.delete(endpointNameOf(group));
+  }
+
+  async #leaveFormer(group: EndpointGroup): Promise<void> {
+    for (const name of this.#former) {
+      await this.#leave(group, name);
+      this.#former.delete(name);
+    }
+  }
+
+  async #leave(group: EndpointGroup, name: string): Promise<void> {
     const { cluster } = this.#options;
-    const present = await cluster.get<ServiceObject>(serviceResource, refOf(wanted));
+    const ref = { namespace: group.metadata.namespace, name };
+    const present = await cluster.get<ServiceObject>(serviceResource, ref);
     const owners = present?.metadata.ownerReferences ?? [];
     if (!present || !owners.some(({ uid }) => uid === group.metadata.uid)) return;
     const others = owners.filter(({ uid }) => uid !== group.metadata.uid);
     const { uid, resourceVersion } = present.metadata;
     if (others.length === 0) {
-      await cluster.delete(serviceResource, refOf(wanted), { uid, resourceVersion });
+      await cluster.delete(serviceResource, ref, { uid, resourceVersion });
       return;
     }
     const body = { metadata: { resourceVersion, ownerReferences: others } };
-    await cluster.patch(serviceResource, refOf(wanted), { type: 'merge', body });
+    await cluster.patch(serviceResource, ref, { type: 'merge', body });
   }
 
   async #takeBack(worker: Worker): Promise<void> {
@@ -241,6 +264,11 @@ function notPermitted({ kind, metadata }: KubeObject, error: Error): Published {
   return { type: 'problem', reason: 'NotPermitted', detail };
 }
 
+/** The Service that a slice belongs to stands in a label. */
+function hasLabels({ metadata }: KubeObject, labels: KubeObject['metadata']['labels'] = {}): boolean {
+  return Object.entries(labels).every(([name, value]) => metadata.labels?.[name] === value);
+}
+
 function isSameSlice(present: EndpointSliceObject, wanted: EndpointSliceObject): boolean {
   const ownerOf = (object: KubeObject) => object.metadata.ownerReferences?.[0]?.uid;
   const addressOf = (slice: EndpointSliceObject) => slice.endpoints[0]?.addresses[0];
@@ -248,6 +276,7 @@ function isSameSlice(present: EndpointSliceObject, wanted: EndpointSliceObject):
     present.addressType === wanted.addressType &&
     ownerOf(present) === ownerOf(wanted) &&
     addressOf(present) === addressOf(wanted) &&
+    hasLabels(present, wanted.metadata.labels) &&
     present.endpoints[0]?.conditions.ready === true &&
     samePorts(present.ports, wanted.ports)
   );
