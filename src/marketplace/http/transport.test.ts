@@ -302,7 +302,7 @@ describe('addresses', () => {
     });
     const { hostname, port } = new URL(url);
     const target = { hostname, port, protocol: 'http:' };
-    const error = await new Promise((resolve) => connect(target, (failure) => resolve(failure)));
+    const error = await new Promise((resolve) => connect(target, (...[failure]) => resolve(failure)));
     expect(error).toMatchObject({ message: 'not 127.0.0.1' });
     await closed;
   });
