@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { API_VERSION, endpointGroupResource } from '../../src/api/v1alpha1/names.ts';
+import { API_VERSION, endpointGroupResource, gpuInstanceResource } from '../../src/api/v1alpha1/names.ts';
 import { Interrupted } from '../../src/cli/failures/command-error.ts';
 import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
 import { until } from '../builders/until.ts';
@@ -301,6 +301,8 @@ describe('plan -f', () => {
   const manifest = (spec: unknown) =>
     JSON.stringify({ apiVersion: API_VERSION, kind: 'GpuInstance', metadata: { name: 'planned' }, spec });
 
+  const planned = () => ({ namespace: shared().namespace, name: 'planned' });
+
   test('tells what would be rented, at which price, and who lost and why', async () => {
     const stdin = manifest({ image: 'x', offers: [{ maxPricePerHour: '100' }] });
     const { exitCode, stdout } = await gpuRent('plan -f - --why --no-cluster', { stdin });
@@ -309,17 +311,36 @@ describe('plan -f', () => {
     expect(stdout).toMatch(/lost: /);
   });
 
-  test('considers the limits of the account', async () => {
+  test('considers the limits of the account, by its login, and asks the API server', async () => {
     const stdin = manifest({ image: 'x', offers: [{ maxPricePerHour: '100' }] });
-    const { stdout } = await gpuRent('plan -f -', { stdin });
+    const { stdout } = await atMarketplace('plan -f -', { stdin, env: { GPU_RENT_API_KEY: 'not-this-one' } });
+    expect(stdout).toContain('the API server would take it');
     expect(stdout).toContain('limits and avoid list of gpuacct/default are considered');
+    expect(await shared().kube.get(gpuInstanceResource, planned())).toBeUndefined();
+  });
+
+  test('leaves rules that span fields to the API server, and ends with 2 where it would refuse', async () => {
+    const stdin = manifest({ image: 'x', offers: [{ minGpuMemory: '24Gi', maxPricePerHour: '100' }] });
+    const { exitCode, stdout, stderr } = await atMarketplace('plan -f -', { stdin });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toContain('The API server would refuse gpui/planned');
+    expect(stderr).toContain('write 24G: the marketplace counts GPU memory in decimal GB');
+  });
+
+  test.each([
+    ['plan -f - --no-cluster', 'only fields were checked'],
+    ['plan -f - --kubeconfig /no/such/file', 'Cannot read the kubeconfig /no/such/file'],
+    ['plan -f - --as somebody', 'only fields were checked'],
+  ])('%s says what was not checked', async (line, note) => {
+    const stdin = manifest({ image: 'x', offers: [{ maxPricePerHour: '100' }] });
+    expect((await atMarketplace(line, { stdin })).stdout).toContain(note);
   });
 
   test('ends with 3 where nothing matches, and tells which requirement to drop', async () => {
     const stdin = manifest({ image: 'x', offers: [{ gpuNames: ['No Such GPU'], maxPricePerHour: '100' }] });
-    const { exitCode, stdout } = await gpuRent('plan -f -', { stdin });
+    const { exitCode, stdout } = await atMarketplace('plan -f -', { stdin });
     expect(exitCode).toBe(3);
-    expect(stdout).toContain('would rent nothing');
+    expect(stdout).toContain('would rent nothing: No offer matches the requirements.');
     expect(stdout).toMatch(/\d+ offers without /);
   });
 

@@ -18,14 +18,10 @@ export interface AccountView {
 
 const NOTHING: Exclusions = { offers: new Set(), machines: new Set(), hosts: new Set() };
 
-/** Without a cluster nothing of an account is known. */
+/** Where nothing of an account is known. */
 export function withoutAccount(why: string): AccountView {
-  return {
-    account: undefined,
-    limits: {},
-    excluded: NOTHING,
-    note: `limits of the account are not considered: ${why}`,
-  };
+  const note = `limits of the account are not considered: ${why}`;
+  return { account: undefined, limits: {}, excluded: NOTHING, note };
 }
 
 /** The account that a spec names, as the cluster has it. */

@@ -9,6 +9,8 @@ export interface PlannedObject {
   readonly object: string;
   readonly namespace: string | undefined;
   readonly spec: GpuInstanceSpec;
+  /** As it stands in the file. */
+  readonly manifest: Manifest;
 }
 
 /** The machines that a YAML text asks for. A field that is wrong is a usage error that names it. */
@@ -25,9 +27,16 @@ export async function plannedObjects(text: string, file: string): Promise<readon
   throw usageError(`${file} holds no GpuInstance and no EndpointGroup.`);
 }
 
-interface Manifest {
-  readonly kind: string;
-  readonly metadata?: { readonly name?: string; readonly namespace?: string };
+/** An object of ours in a file, as far as it is read. */
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: 'GpuInstance' | 'EndpointGroup';
+  readonly metadata?: {
+    readonly name?: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   readonly spec?: unknown;
 }
 
@@ -38,12 +47,13 @@ function isOurs(value: unknown): value is Manifest {
   return String(apiVersion).startsWith(`${GROUP}/`) && (kind === 'GpuInstance' || kind === 'EndpointGroup');
 }
 
-async function plannedOf({ kind, metadata, spec }: Manifest, file: string): Promise<PlannedObject> {
+async function plannedOf(manifest: Manifest, file: string): Promise<PlannedObject> {
+  const { kind, metadata, spec } = manifest;
   const isGroup = kind === 'EndpointGroup';
   const object = `${isGroup ? 'epg' : 'gpui'}/${metadata?.name ?? 'unnamed'}`;
   const fault = (issues: readonly string[]) => notAsDefined(`${object} in ${file}`, kind, issues);
   const found = isGroup ? await templateOf(spec, fault) : await machineOf(spec, fault);
-  return { object, namespace: metadata?.namespace, spec: found };
+  return { object, namespace: metadata?.namespace, spec: found, manifest };
 }
 
 type Fault = (issues: readonly string[]) => Error;

@@ -70,6 +70,13 @@ const requests: readonly [string, (client: KubeClient) => Promise<unknown>, stri
     { a: 1 },
   ],
   [
+    'patch that is only tried',
+    (client) => client.patch(widgets, ref, { type: 'apply', body: { a: 1 }, dryRun: true }),
+    'PATCH',
+    '/namespaces/ns/widgets/a?dryRun=All&fieldValidation=Strict',
+    { a: 1 },
+  ],
+  [
     'delete',
     (client) => client.delete(widgets, ref, { uid: 'u', propagation: 'Background' }),
     'DELETE',

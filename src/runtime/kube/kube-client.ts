@@ -30,6 +30,8 @@ export interface Patch extends WriteOptions {
   readonly body: unknown;
   /** Server-side apply only: takes fields over from other managers. */
   readonly force?: boolean | undefined;
+  /** Everything but the storing: validated with unknown fields refused, and shown to admission. */
+  readonly dryRun?: boolean | undefined;
 }
 
 export interface DeleteOptions {
@@ -149,8 +151,9 @@ function writesOf(requester: KubeRequester): Pick<KubeClient, 'create' | 'replac
       const path = withQuery(objectPath(resource, object.metadata, subresource), { fieldManager });
       return write({ method: 'PUT', path, body: JSON.stringify(object), signal });
     },
-    patch: (resource, ref, { type, body, subresource, fieldManager, force, signal }) => {
-      const query = { fieldManager, force: force ? 'true' : undefined };
+    patch: (resource, ref, { type, body, subresource, fieldManager, force, dryRun, signal }) => {
+      const trial = dryRun ? { dryRun: 'All', fieldValidation: 'Strict' } : {};
+      const query = { fieldManager, force: force ? 'true' : undefined, ...trial };
       const path = withQuery(objectPath(resource, ref, subresource), query);
       return write({
         method: 'PATCH',

@@ -1,0 +1,41 @@
+import { rentingReasons } from '../../api/v1alpha1/renting-reasons.ts';
+import { dollarText } from '../output/amounts.ts';
+import { formatTable } from '../output/table.ts';
+import type { Candidate } from './candidates.ts';
+import type { Plan } from './plan-object.ts';
+
+/** A plan for people. */
+export function planText({
+  object,
+  alternative,
+  rents,
+  perDay,
+  candidates,
+  reason,
+  without,
+  note,
+}: Plan): string {
+  const head = rents
+    ? `${object} would rent offer ${rents.offer}: ${rents.count ?? ''} × ${rents.gpu ?? 'GPU'}, ${rents.region ?? 'somewhere'}, ` +
+      `${dollarText(rents.pricePerHour) ?? 'unknown price'}/h, ${dollarText(perDay) ?? 'unknown'}/day (alternative ${(alternative ?? 0) + 1} of spec.offers)`
+    : `${object} would rent nothing: ${reason ? inWords(reason) : 'no reason is known.'}`;
+  const softer = without.slice(0, 6).map(({ name, count }) => `  ${count} offers without ${name}\n`);
+  const table = formatTable<Candidate>(
+    [
+      { header: 'Offer', text: ({ offer }) => String(offer) },
+      { header: 'GPU', text: ({ gpu }) => gpu },
+      { header: 'Count', text: ({ count }) => (count === undefined ? undefined : String(count)) },
+      { header: '$/h', text: ({ pricePerHour }) => dollarText(pricePerHour) },
+      { header: 'Region', text: ({ region }) => region },
+      { header: 'Result', text: ({ verdict, why }) => (verdict === 'rented' ? 'rented' : `lost: ${why}`) },
+    ],
+    candidates,
+  );
+  const told = candidates.length === 0 ? '' : `\n${table}`;
+  return `${head}\n(${note})\n${softer.join('')}${told}`;
+}
+
+function inWords(reason: keyof typeof rentingReasons): string {
+  const { sentence, remedy } = rentingReasons[reason];
+  return `${sentence} ${remedy} (${reason})`;
+}
