@@ -119,6 +119,7 @@ class GroupLoop {
     const uid = uidOf(object);
     this.#keptByUid.delete(uid);
     this.#options.books.forget(uid);
+    this.#children.forget(uid);
   }
 
   heardWorker(worker: GpuInstance): void {
@@ -229,7 +230,7 @@ class GroupLoop {
     for (const event of decision.events) events.record({ regarding: group, ...event });
     const effects: GroupEffects = {
       ...{ cluster, blame, publisher: kept.publisher, siblings: look.children },
-      onWritten: (worker) => this.#children.wrote(worker),
+      onWritten: (worker) => this.#children.wrote(group, worker),
     };
     for (const action of decision.actions) {
       if (!isLeading()) return false;

@@ -44,28 +44,36 @@ async function bench() {
 
 describe('the workers of a group', () => {
   test('are those of the copy, while it has seen what this process wrote', async () => {
-    const { make, hear, names, children } = await bench();
+    const { group, make, hear, names, children } = await bench();
     hear(await make('a'));
     const b = await make('b');
-    children.wrote(b);
+    children.wrote(group, b);
     hear(b);
     expect(await names()).toEqual(['a', 'b']);
   });
 
   test('are waited for while the copy is behind, and asked for where it missed the event', async () => {
-    const { make, names, children, clock } = await bench();
-    children.wrote(await make('a'));
+    const { group, make, names, children, clock } = await bench();
+    children.wrote(group, await make('a'));
     expect(await names()).toEqual({ type: 'behind', afterMs: 20 });
     await clock.advance(2000);
     expect(await names()).toEqual(['a']);
     expect(await names()).toEqual(['a']);
   });
 
+  test('of another group are not waited for', async () => {
+    const { group, make, children } = await bench();
+    children.wrote(group, await make('a'));
+    const other = { ...group, metadata: { ...group.metadata, name: 'other', uid: 'uid-other' } };
+    expect(await children.look(other)).toEqual({ type: 'known', children: [], orphans: [] });
+    expect(await children.look(group)).toEqual({ type: 'behind', afterMs: 20 });
+  });
+
   test('are gone when they are gone, although the copy missed that', async () => {
-    const { make, hear, names, children, clock, kube } = await bench();
+    const { group, make, hear, names, children, clock, kube } = await bench();
     const a = await make('a');
     hear({ ...a, metadata: { ...a.metadata, resourceVersion: '1' } });
-    children.wrote(a);
+    children.wrote(group, a);
     await kube.delete(gpuInstanceResource, { namespace: NAMESPACE, name: 'a' });
     await names();
     await clock.advance(2000);

@@ -2,7 +2,7 @@ import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource, labels } from '../../../api/v1alpha1/names.ts';
 import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
-import { objectKey } from '../../../runtime/kube/kube-object.ts';
+import { objectKey, uidOf } from '../../../runtime/kube/kube-object.ts';
 import { CurrentObjects, type CurrentObjectsOptions } from '../../../runtime/list-watch/current-objects.ts';
 import type { Informer } from '../../../runtime/list-watch/informer.ts';
 import { Families, isChildOf } from './families.ts';
@@ -24,15 +24,15 @@ export interface ChildrenOptions {
 }
 
 /**
- * The workers of one group, never older than what this process has written or found. A copy that is behind would
+ * The workers of each group, never older than what this process has written or found. A copy that is behind would
  * make the same worker twice.
  */
 export class Children {
   readonly #options: ChildrenOptions;
   readonly #families: Families;
   readonly #objects: CurrentObjects<GpuInstance>;
-  /** Keys whose copy may be older than what this process knows. */
-  readonly #doubtful = new Set<string>();
+  /** Keys whose copy may be older than what this process knows, by the uid of their group. */
+  readonly #doubtful = new Map<string, Set<string>>();
 
   constructor(options: ChildrenOptions) {
     const { instances, client, clock } = options;
@@ -41,10 +41,15 @@ export class Children {
     this.#objects = new CurrentObjects({ informer: instances, client, clock, resource: gpuInstanceResource });
   }
 
-  /** A worker as this process has just written it. */
-  wrote(worker: GpuInstance): void {
+  /** A worker of the group as this process has just written it. */
+  wrote(group: EndpointGroup, worker: GpuInstance): void {
     this.#options.instances.wrote(worker);
-    this.#doubtful.add(objectKey(worker.metadata));
+    this.#doubt(group, objectKey(worker.metadata));
+  }
+
+  /** The group is gone. */
+  forget(groupUid: string): void {
+    this.#doubtful.delete(groupUid);
   }
 
   /** Rejects with a KubeError where the API server had to be asked and did not answer. */
@@ -53,13 +58,14 @@ export class Children {
       .childrenOf(group)
       .map((child) => [objectKey(child.metadata), child] as const);
     const byKey = new Map(known);
-    for (const key of [...this.#doubtful]) {
+    const doubtful = this.#doubtful.get(uidOf(group)) ?? new Set();
+    for (const key of [...doubtful]) {
       const current = await this.#objects.read(key);
       if (current.type === 'behind') return current;
       const object = current.type === 'found' ? current.object : undefined;
       if (object && isChildOf(object, group)) byKey.set(key, object);
       else byKey.delete(key);
-      if (this.#agrees(key, object)) this.#doubtful.delete(key);
+      if (this.#agrees(key, object)) doubtful.delete(key);
     }
     return { type: 'known', children: [...byKey.values()], orphans: this.#families.orphansOf(group) };
   }
@@ -79,9 +85,14 @@ export class Children {
     for (const { metadata } of missed) {
       const key = objectKey(metadata);
       this.#objects.lostRace(key);
-      this.#doubtful.add(key);
+      this.#doubt(group, key);
     }
     return missed.length === 0;
+  }
+
+  #doubt(group: EndpointGroup, key: string): void {
+    const uid = uidOf(group);
+    this.#doubtful.set(uid, (this.#doubtful.get(uid) ?? new Set()).add(key));
   }
 
   #agrees(key: string, object: GpuInstance | undefined): boolean {
