@@ -119,6 +119,19 @@ describe('order and effort', () => {
     expect(items).toEqual([]);
   });
 
+  test('a slice whose writing was never answered is taken back as well', async () => {
+    const cluster = memoryCluster();
+    const publisher = new Publisher({ cluster: cluster.kube, clock: cluster.clock });
+    const workers = [worker('a')];
+    const { endpoints } = endpointsOf(group, workers, { allowPrivate: false });
+    await publisher.publish({ group, workers, endpoints: [] });
+    cluster.intercept = ({ method }) => (method === 'POST' ? refusedBy(500, 'InternalError') : undefined);
+    await expect(publisher.publish({ group, workers, endpoints })).rejects.toThrow('answered 500');
+    cluster.sent.splice(0);
+    await publisher.publish({ group, workers, endpoints: [] });
+    expect(cluster.sent).toEqual([expect.stringMatching(/^DELETE .*a-endpoint$/)]);
+  });
+
   test('a steady group costs nothing, and is looked at every ten minutes without a write', async () => {
     const { publish, requests, clock } = bench();
     await publish(group, [worker('a')]);

@@ -1,0 +1,113 @@
+import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
+import { isKubeError } from '../../../runtime/kube/kube-error.ts';
+import { type KubeObject, refOf } from '../../../runtime/kube/kube-object.ts';
+import type { Published } from '../types.ts';
+import type { Worker } from '../workers/worker.ts';
+import type { Endpoint } from './endpoints.ts';
+import {
+  type EndpointSliceObject,
+  endpointSliceResource,
+  samePorts,
+  sliceName,
+  workerSlice,
+} from './service.ts';
+import { isFresh, notPermitted, type PublishPorts, type Written } from './written.ts';
+
+/** Being written, or written without an answer: there may be one. */
+const UNSURE: Written = { text: 'unsure', at: 0 };
+
+/** A slice for each worker that serves. */
+export class WorkerSlices {
+  readonly #ports: PublishPorts;
+  readonly #startedAt: number;
+  /** By name of the worker; an empty text: there is none. */
+  readonly #slices = new Map<string, Written>();
+
+  constructor(ports: PublishPorts) {
+    this.#ports = ports;
+    this.#startedAt = ports.clock.now();
+  }
+
+  /** Leads the Service to a worker. Undefined where that worked, or was done a short while ago. */
+  async ensure(group: EndpointGroup, endpoint: Endpoint): Promise<Published | undefined> {
+    const { clock } = this.#ports;
+    const { name } = endpoint.worker.metadata;
+    const slice = workerSlice(group, endpoint);
+    const text = JSON.stringify(slice);
+    const known = this.#slices.get(name);
+    if (isFresh(known, text, clock.now())) return undefined;
+    this.#slices.set(name, UNSURE);
+    try {
+      if (known?.text === text) await this.#mendSlice(slice);
+      else await this.#writeSlice(slice);
+    } catch (error) {
+      if (isKubeError(error, 'forbidden', 'invalid')) return notPermitted(slice, error);
+      throw error;
+    }
+    this.#slices.set(name, { text, at: clock.now() });
+    return undefined;
+  }
+
+  /** Leads it there no more. A worker that this process has never published, it asks about once. */
+  async takeBack(worker: Worker): Promise<void> {
+    const known = this.#slices.get(worker.name);
+    const isNew = worker.createdAt >= this.#startedAt;
+    if (known?.text === '' || (!known && isNew)) return;
+    const { cluster, clock } = this.#ports;
+    const { namespace } = worker.object.metadata;
+    await cluster.delete(endpointSliceResource, { namespace, name: sliceName(worker.name) });
+    this.#slices.set(worker.name, { text: '', at: clock.now() });
+  }
+
+  /** Forgets all workers but these. */
+  keepOnly(workers: readonly Worker[]): void {
+    const existing = new Set(workers.map(({ name }) => name));
+    for (const name of this.#slices.keys()) if (!existing.has(name)) this.#slices.delete(name);
+  }
+
+  async #writeSlice(slice: EndpointSliceObject): Promise<void> {
+    try {
+      await this.#ports.cluster.create(endpointSliceResource, slice);
+    } catch (error) {
+      if (!isKubeError(error, 'alreadyExists')) throw error;
+      await this.#mendSlice(slice);
+    }
+  }
+
+  /** Looks before it writes. The type of the addresses cannot be changed: such a slice is made anew. */
+  async #mendSlice(slice: EndpointSliceObject): Promise<void> {
+    const { cluster } = this.#ports;
+    const present = await cluster.get<EndpointSliceObject>(endpointSliceResource, refOf(slice));
+    if (present && isSameSlice(present, slice)) return;
+    if (present?.addressType !== slice.addressType) {
+      if (present) await cluster.delete(endpointSliceResource, refOf(slice), { uid: present.metadata.uid });
+      await cluster.create(endpointSliceResource, slice);
+      return;
+    }
+    const { endpoints, ports, metadata } = slice;
+    const body = {
+      metadata: { labels: metadata.labels, ownerReferences: metadata.ownerReferences },
+      endpoints,
+      ports,
+    };
+    await cluster.patch(endpointSliceResource, refOf(slice), { type: 'merge', body });
+  }
+}
+
+/** The Service that a slice belongs to stands in a label. */
+function hasLabels({ metadata }: KubeObject, labels: KubeObject['metadata']['labels'] = {}): boolean {
+  return Object.entries(labels).every(([name, value]) => metadata.labels?.[name] === value);
+}
+
+function isSameSlice(present: EndpointSliceObject, wanted: EndpointSliceObject): boolean {
+  const ownerOf = (object: KubeObject) => object.metadata.ownerReferences?.[0]?.uid;
+  const addressOf = (slice: EndpointSliceObject) => slice.endpoints[0]?.addresses[0];
+  return (
+    present.addressType === wanted.addressType &&
+    ownerOf(present) === ownerOf(wanted) &&
+    addressOf(present) === addressOf(wanted) &&
+    hasLabels(present, wanted.metadata.labels) &&
+    present.endpoints[0]?.conditions.ready === true &&
+    samePorts(present.ports, wanted.ports)
+  );
+}

@@ -1,0 +1,29 @@
+import type { Clock } from '../../../lib/clock.ts';
+import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
+import type { KubeObject } from '../../../runtime/kube/kube-object.ts';
+import type { Published } from '../types.ts';
+
+/** Where it is written. */
+export interface PublishPorts {
+  readonly cluster: KubeClient;
+  readonly clock: Clock;
+}
+
+/** Somebody may have changed what was written: it is looked at again after this time. */
+const LOOK_AGAIN_MS = 600_000;
+
+/** An object as this process last wrote it, as JSON, and when on `clock.now()`. */
+export interface Written {
+  readonly text: string;
+  readonly at: number;
+}
+
+/** Whether that very text was written a short while ago: then there is nothing to do. */
+export function isFresh(written: Written | undefined, text: string, now: number): boolean {
+  return written?.text === text && now - written.at < LOOK_AGAIN_MS;
+}
+
+export function notPermitted({ kind, metadata }: KubeObject, error: Error): Published {
+  const detail = `${kind} ${metadata.name} cannot be written: ${error.message}`.slice(0, 1024);
+  return { type: 'problem', reason: 'NotPermitted', detail };
+}
