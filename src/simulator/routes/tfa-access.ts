@@ -1,5 +1,6 @@
 import type { Refusal } from '../calls/refusal.ts';
 import type { RouteContext } from '../calls/route.ts';
+import { findChallenge } from '../tfa/challenge.ts';
 import { newTfaAccount, type TfaAccount, type TfaStep } from '../tfa/state.ts';
 import { tfaRefusal } from '../tfa/tfa-refusal.ts';
 import { runTfaStep } from '../tfa/transition.ts';
@@ -26,7 +27,10 @@ export function bearerOrSecretCaller(ctx: RouteContext, missing: (ctx: RouteCont
   if (secret === undefined) throw missing(ctx);
   const user = ownerOfSecret(ctx, secret);
   if (!user) throw tfaRefusal('challenge_not_found', 'No challenge belongs to this secret.');
-  return personal({ user, loggedOut: true });
+  const caller = personal({ user, loggedOut: true });
+  // Whatever proves the second factor: a secret stands for a key as long as its challenge can be answered.
+  moveTfa(ctx, user, (step) => findChallenge(step, secret));
+  return caller;
 }
 
 /** Neither a Bearer token nor a secret, where a code could be sent (specification 7). */

@@ -172,6 +172,17 @@ const rows: readonly Row[] = [
     },
   },
   {
+    code: '2fa_expired',
+    when: 'a logged-out caller answers by authenticator after ten minutes',
+    provoke: async (service) => {
+      const { totpSecret } = await addMethod(service, 'totp');
+      const secret = await loginSecret(service);
+      service.advance(601);
+      const code = totpNow(service, totpSecret);
+      return service.call('POST /api/v0/tfa/', { tfa_method: 'totp', code, secret }, { key: null });
+    },
+  },
+  {
     code: 'challenge_not_found',
     when: 'the secret belongs to no challenge',
     provoke: (service) => service.call('POST /api/v0/tfa/sms/', { secret: 'nobody' }, { key: null }),
