@@ -91,6 +91,11 @@ describe('create endpoint', () => {
     expect(newestGroup()).toMatchObject(AS_GIVEN);
   });
 
+  test('no option is required, not even a name', async () => {
+    expect((await run(['create', 'endpoint', ...signedIn()])).exitCode).toBe(0);
+    expect(newestGroup()).toMatchObject({ name: `endpoint-${newestGroup()?.id}`, options: { min_load: 0 } });
+  });
+
   test('a name alone gets the defaults of the specification', async () => {
     await run(['create', 'endpoint', '--endpoint_name', 'defaults', ...signedIn()]);
     expect(newestGroup()).toMatchObject({

@@ -51,6 +51,20 @@ describe('endpoint groups', () => {
     });
   });
 
+  test.for([{}, { endpoint_name: null }, { endpoint_name: '' }])(
+    '%j is enough: a group without a name is named after its id',
+    async (body) => {
+      const service = simulatedService();
+      const { status, body: answered } = await service.call('POST /api/v0/endptjobs/', body);
+      expect(status).toBe(200);
+      const { endpoint_name, target_util } = await show(service, answered.result);
+      expect({ endpoint_name, target_util }).toEqual({
+        endpoint_name: `endpoint-${answered.result}`,
+        target_util: 0.9,
+      });
+    },
+  );
+
   test('null in an update keeps what there is', async () => {
     const service = simulatedService();
     const id = await group(service, { cold_workers: 7, max_queue_time: 12 });

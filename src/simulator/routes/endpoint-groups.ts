@@ -1,5 +1,5 @@
 import { Refusal } from '../calls/refusal.ts';
-import { requiredString, stringField } from '../calls/request-body.ts';
+import { stringField } from '../calls/request-body.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
 import { defaultOptions, readOptions } from '../scaling/options.ts';
@@ -23,16 +23,21 @@ function ownEndpoint(ctx: RouteContext): EndpointGroupRow {
 }
 
 function create(ctx: RouteContext): Reply {
-  return json({ success: true, result: addEndpoint(ctx, requiredString(ctx.body, 'endpoint_name')).id });
+  const name = stringField(ctx.body, 'endpoint_name') || undefined;
+  return json({ success: true, result: addEndpoint(ctx, name).id });
 }
 
-/** An endpoint group of the caller with the options of the body. */
-export function addEndpoint(ctx: RouteContext, name: string): EndpointGroupRow {
+/**
+ * An endpoint group of the caller with the options of the body. Its name is an option too, without a default
+ * (specification 4.9): a group that is given none is named after its id, because requests are routed by name.
+ */
+export function addEndpoint(ctx: RouteContext, name: string | undefined): EndpointGroupRow {
   const tickMs = ctx.settings.workers.tickSeconds * 1000;
+  const id = ctx.write.nextId('endpointGroup');
   const row: EndpointGroupRow = {
-    id: ctx.write.nextId('endpointGroup'),
+    id,
     userId: callerOf(ctx).user.id,
-    name,
+    name: name ?? `endpoint-${id}`,
     apiKey: Buffer.from(ctx.random.bytes(32)).toString('hex'),
     state: readState(ctx.body) ?? 'active',
     options: readOptions(ctx.body, defaultOptions),
