@@ -114,6 +114,11 @@ export class Invariants {
     this.#machines.destroyedElsewhere(id);
   }
 
+  /** Whoever rented that machine by hand labels it in the console. */
+  labelledElsewhere(id: number): void {
+    this.#machines.labelledElsewhere(id);
+  }
+
   /** Looks at everything that can be wrong now. */
   check(): void {
     if (this.#scene.look()) {

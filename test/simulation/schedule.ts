@@ -351,7 +351,13 @@ class Schedule {
   #personLooks(): void {
     this.#world.scheduler.after(PERSON_LOOKS_EVERY_MS, () => {
       if (this.#users.seesRollback()) this.#users.confirmRollback();
+      for (const id of this.#users.machinesInDoubt()) void this.#labelOwn(id);
       this.#personLooks();
     });
+  }
+
+  async #labelOwn(id: number): Promise<void> {
+    this.#invariants.labelledElsewhere(id);
+    await this.#users.labelByHand(id);
   }
 }

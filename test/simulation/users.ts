@@ -11,6 +11,7 @@ const GPU_INSTANCES = 'gpuinstances';
 const GROUPS = 'endpointgroups';
 /** Work per second of one worker of a group. */
 export const WORKER_PERF = 100;
+const IN_DOUBT = /Machines ([\d, ]+) are new and carry no label/;
 
 const MACHINE: JsonObject = {
   offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.90' }],
@@ -195,6 +196,28 @@ export class Users {
       (error: unknown) => String(error),
     );
     this.#world.tell(`a user rents offer ${offerId} by hand with the label ${label ?? 'none'}: ${outcome}`);
+  }
+
+  /** Machines that an object takes for purchases of its own perhaps, since they carry no label: `RentalUncertain`. */
+  machinesInDoubt(): readonly number[] {
+    const kind = this.#world.kube.kind(GPU_INSTANCES);
+    const said = this.#world.kube.store.all(kind).map((object) => JSON.stringify(objectAt(object, 'status')));
+    const named = said.flatMap((status) => IN_DOUBT.exec(status)?.[1]?.split(', ') ?? []);
+    const { contracts } = this.#world.market.store.current().tables;
+    return named.map(Number).filter((id) => contracts[id]?.image === BY_HAND);
+  }
+
+  /** Gives a machine of one's own a label in the console. */
+  async labelByHand(id: number): Promise<void> {
+    const { market } = this.#world;
+    const { status } = await market.handle({
+      method: 'PUT',
+      origin: 'http://simulator',
+      path: `/api/v0/instances/${id}/`,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${market.apiKey}` },
+      body: JSON.stringify({ label: 'mine' }),
+    });
+    this.#world.tell(`a user gives contract ${id}, which is theirs, a label: ${status}`);
   }
 
   /** Whether the account says that memory may have been rolled back. */

@@ -53,6 +53,11 @@ export class MachineWatch {
     this.#elsewhere.add(id);
   }
 
+  /** Whoever rented that contract by hand labels it in the console: from then on it has to stay as it is then. */
+  labelledElsewhere(id: number): void {
+    this.#foreign.delete(id);
+  }
+
   changed(): void {
     const contracts = this.#scene.contracts();
     for (const contract of Object.values(contracts))

@@ -18,7 +18,7 @@ export function awaitSettlement(observed: Observed, stage: Extract<Stage, { type
       phase: 'Renting',
       reason: 'RentalUncertain',
       detail: ambiguous
-        ? `Machines ${settlement.candidates.join(', ')} are new and carry no label; which of them purchase ${intent.attempt} made cannot be told. Destroy those that nobody needs.`
+        ? `Machines ${settlement.candidates.join(', ')} are new and carry no label; which of them purchase ${intent.attempt} made cannot be told. Destroy those that nobody needs, and give those that are yours a label.`
         : `The answer to purchase ${intent.attempt} of offer ${intent.offer} is missing; it settles by the lists.`,
       machine: { type: 'none' },
     },
