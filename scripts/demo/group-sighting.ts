@@ -1,9 +1,7 @@
 import type { EndpointGroup } from '../../src/api/v1alpha1/endpoint-group.ts';
 import { endpointGroupResource, labels } from '../../src/api/v1alpha1/names.ts';
-import {
-  type EndpointSliceObject,
-  endpointSliceResource,
-} from '../../src/controllers/endpoint-group/publish/service.ts';
+import type { EndpointSliceObject } from '../../src/controllers/endpoint-group/publish/service.ts';
+import { endpointSliceResource } from '../../src/runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../src/runtime/kube/kube-client.ts';
 import { DEMO_NAMESPACE } from './stage.ts';
 

@@ -4,9 +4,10 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { Secret } from '../../src/lib/secret.ts';
+import { secretResource } from '../../src/runtime/kube/core-resources.ts';
 import { tokenCredentials } from '../../src/runtime/kube/credentials.ts';
 import { createKubeClient, type KubeClient } from '../../src/runtime/kube/kube-client.ts';
-import type { KubeObject, Resource } from '../../src/runtime/kube/kube-object.ts';
+import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
 import { createTransport } from '../../src/runtime/kube/undici-transport.ts';
 import { type Cluster, prepareCluster, startCluster } from '../../test/cluster/cluster.ts';
 import { untilInterrupted } from './ending.ts';
@@ -27,14 +28,6 @@ const SYSTEM_NAMESPACE = 'gpu-rental-system';
 const OPERATOR_ACCOUNT = 'gpu-rental-operator';
 /** Where the demo's objects live. */
 export const DEMO_NAMESPACE = 'default';
-
-const secretResource: Resource = {
-  group: '',
-  version: 'v1',
-  plural: 'secrets',
-  kind: 'Secret',
-  namespaced: true,
-};
 
 /** A simulated marketplace that listens. */
 export interface Marketplace {

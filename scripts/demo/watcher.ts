@@ -1,7 +1,8 @@
 import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../src/api/v1alpha1/names.ts';
+import { eventResource } from '../../src/runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../src/runtime/kube/kube-client.ts';
-import type { KubeObject, Resource } from '../../src/runtime/kube/kube-object.ts';
+import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
 
 /** What an observer of the cluster sees of one object at one time. */
 export interface Sighting {
@@ -40,14 +41,6 @@ export async function lookAtInstances(
   const { items } = await client.list<GpuInstance>(gpuInstanceResource, { namespace });
   return new Map(items.map((object) => [object.metadata.name, sightingOf(object)]));
 }
-
-const eventResource: Resource = {
-  group: 'events.k8s.io',
-  version: 'v1',
-  plural: 'events',
-  kind: 'Event',
-  namespaced: true,
-};
 
 interface EventObject extends KubeObject {
   readonly type?: string;

@@ -1,16 +1,9 @@
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import { namespaceResource } from '../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
-import type { KubeObject, Resource } from '../runtime/kube/kube-object.ts';
-
-export const namespaceResource: Resource = {
-  group: '',
-  version: 'v1',
-  plural: 'namespaces',
-  kind: 'Namespace',
-  namespaced: false,
-};
+import type { KubeObject } from '../runtime/kube/kube-object.ts';
 
 type Labels = Readonly<Record<string, string>>;
 type AllowedNamespaces = MarketplaceAccount['spec']['allowedNamespaces'];

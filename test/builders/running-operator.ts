@@ -16,9 +16,10 @@ import { type Transport, TransportError, type TransportRequest } from '../../src
 import { exposeOperator } from '../../src/main/exposition.ts';
 import { createMachineProber } from '../../src/main/machine-prober.ts';
 import { createOperator, type Operator } from '../../src/main/operator.ts';
+import { secretResource } from '../../src/runtime/kube/core-resources.ts';
 import { tokenCredentials } from '../../src/runtime/kube/credentials.ts';
 import { createKubeClient, type KubeClient } from '../../src/runtime/kube/kube-client.ts';
-import type { KubeObject, Resource } from '../../src/runtime/kube/kube-object.ts';
+import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
 import { createTransport } from '../../src/runtime/kube/undici-transport.ts';
 import { createMetricRegistry, type MetricRegistry } from '../../src/server/metric-registry.ts';
 import { createLogger } from '../../src/server/pino-logger.ts';
@@ -31,14 +32,6 @@ import type { ClusterAccess } from '../cluster/connect.ts';
 
 /** No socket is opened to it: requests go straight into the simulator. */
 export const SIMULATED_URL = 'http://127.0.0.1:9';
-
-export const secretResource: Resource = {
-  group: '',
-  version: 'v1',
-  plural: 'secrets',
-  kind: 'Secret',
-  namespaced: true,
-};
 
 export interface SecretWithData extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { secretResource } from '../builders/running-operator.ts';
+import { secretResource } from '../../src/runtime/kube/core-resources.ts';
 import { useSharedBench } from '../integration/gpu-instance-bench.ts';
 import { type ClusterPerson, clusterPerson } from './cluster.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { annotations, endpointGroupResource } from '../../src/api/v1alpha1/names.ts';
-import { serviceResource } from '../../src/controllers/endpoint-group/publish/service.ts';
+import { serviceResource } from '../../src/runtime/kube/core-resources.ts';
 import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
 import { until } from '../builders/until.ts';
 import {

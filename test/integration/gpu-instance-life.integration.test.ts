@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type SecretWithData, secretResource } from '../builders/running-operator.ts';
+import { secretResource } from '../../src/runtime/kube/core-resources.ts';
+import type { SecretWithData } from '../builders/running-operator.ts';
 import { until } from '../builders/until.ts';
 import {
   conditionOf,

@@ -8,9 +8,9 @@ import {
 } from '../../src/api/v1alpha1/names.ts';
 import {
   endpointSliceResource,
+  secretResource,
   serviceResource,
-} from '../../src/controllers/gpu-instance/publish/publish.ts';
-import { secretResource } from '../builders/running-operator.ts';
+} from '../../src/runtime/kube/core-resources.ts';
 import { until } from '../builders/until.ts';
 import {
   conditionOf,

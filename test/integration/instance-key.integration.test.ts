@@ -1,10 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  type OperatorBench,
-  type SecretWithData,
-  secretResource,
-  type TapMoment,
-} from '../builders/running-operator.ts';
+import { secretResource } from '../../src/runtime/kube/core-resources.ts';
+import type { OperatorBench, SecretWithData, TapMoment } from '../builders/running-operator.ts';
 import { until } from '../builders/until.ts';
 import { crashAt, patchInstance, reached, rents, running, useSharedBench } from './gpu-instance-bench.ts';
 

@@ -4,8 +4,8 @@ import {
   gpuInstanceResource,
   marketplaceAccountResource,
 } from '../../src/api/v1alpha1/names.ts';
+import { secretResource } from '../../src/runtime/kube/core-resources.ts';
 import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
-import { secretResource } from '../builders/running-operator.ts';
 import { until } from '../builders/until.ts';
 import { sharedCluster } from '../cluster/shared-cluster.ts';
 import { readyBench, useBenches } from './gpu-instance-bench.ts';

@@ -8,8 +8,9 @@ import {
 } from '../../api/v1alpha1/names.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { configMapResource } from '../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
-import { type KubeObject, type Resource, uidOf } from '../../runtime/kube/kube-object.ts';
+import { type KubeObject, uidOf } from '../../runtime/kube/kube-object.ts';
 import type { Change } from '../../runtime/list-watch/object-store.ts';
 import { hasFinalizer } from '../../runtime/writes/finalizers.ts';
 
@@ -29,15 +30,6 @@ export interface InUseRecordOptions {
   readonly clock: Clock;
   readonly log: Logger;
 }
-
-/** ConfigMaps, of which the record is one. */
-export const configMapResource: Resource = {
-  group: '',
-  version: 'v1',
-  plural: 'configmaps',
-  kind: 'ConfigMap',
-  namespaced: true,
-};
 
 export interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;

@@ -3,7 +3,8 @@ import { memoryCluster, refusedBy } from '../../../test/builders/memory-cluster.
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
 import { IDENTITY_SECRET } from '../../ownership/identity.ts';
-import { type SecretObject, secretResource } from '../login/key-secret.ts';
+import { secretResource } from '../../runtime/kube/core-resources.ts';
+import type { SecretObject } from '../login/key-secret.ts';
 import { Installation, type RentalTraces } from './installation.ts';
 
 const NOTHING: RentalTraces = { objectsWithRentals: 0, labelledMachines: 0, unlisted: [] };

@@ -9,11 +9,11 @@ import {
   identityToData,
   newIdentity,
 } from '../../ownership/identity.ts';
+import { namespaceResource, secretResource } from '../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
-import { type SecretObject, secretResource } from '../login/key-secret.ts';
-import { namespaceResource } from '../namespace-labels.ts';
+import type { SecretObject } from '../login/key-secret.ts';
 
 /** What speaks for or against drawing a new identity. */
 export interface RentalTraces {

@@ -1,8 +1,9 @@
 import { labels, OPERATOR_NAME } from '../../api/v1alpha1/names.ts';
 import type { Secret } from '../../lib/secret.ts';
+import { secretResource } from '../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
-import { keyOf, type SecretObject, secretResource } from './key-secret.ts';
+import { keyOf, type SecretObject } from './key-secret.ts';
 
 const DATA_KEY = 'api-key';
 

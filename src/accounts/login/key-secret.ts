@@ -1,16 +1,8 @@
 import { Secret } from '../../lib/secret.ts';
+import { secretResource } from '../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
-import type { KubeObject, ObjectRef, Resource } from '../../runtime/kube/kube-object.ts';
-
-/** core/v1 Secret: only ever read, created, patched and deleted by name. */
-export const secretResource: Resource = {
-  group: '',
-  version: 'v1',
-  plural: 'secrets',
-  kind: 'Secret',
-  namespaced: true,
-};
+import type { KubeObject, ObjectRef } from '../../runtime/kube/kube-object.ts';
 
 /** A Secret as the API server gives it. */
 export interface SecretObject extends KubeObject {

@@ -1,6 +1,6 @@
-import { secretResource } from '../../accounts/login/key-secret.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { IDENTITY_SECRET, identityToData, newIdentity, scopeOf } from '../../ownership/identity.ts';
+import { secretResource } from '../../runtime/kube/core-resources.ts';
 import type { Command } from '../command.ts';
 import { failed, usageError } from '../failures/command-error.ts';
 import { listOption, switchOption } from '../options/option-values.ts';

@@ -1,6 +1,7 @@
 import { OPERATOR_NAME } from '../../api/v1alpha1/names.ts';
+import { leaseResource } from '../../runtime/kube/core-resources.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
-import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
+import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { readIdentity } from '../objects/identity-secret.ts';
 import { ageText, counted } from '../output/amounts.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
@@ -14,14 +15,6 @@ export function operatorChecks(cluster: ClusterSession): readonly Check[] {
   ];
 }
 
-const LEASES: Resource = {
-  group: 'coordination.k8s.io',
-  version: 'v1',
-  plural: 'leases',
-  kind: 'Lease',
-  namespaced: true,
-};
-
 interface Lease extends KubeObject {
   readonly spec?: {
     readonly holderIdentity?: string;
@@ -33,7 +26,7 @@ interface Lease extends KubeObject {
 async function lease({ kube, operatorNamespace: namespace }: ClusterSession): Promise<Finding> {
   const pods = `Look at it: kubectl get pods -n ${namespace}; kubectl logs -n ${namespace} deploy/${OPERATOR_NAME}.`;
   try {
-    const found = await kube.get<Lease>(LEASES, { namespace, name: OPERATOR_NAME });
+    const found = await kube.get<Lease>(leaseResource, { namespace, name: OPERATOR_NAME });
     if (!found)
       return wrong(
         `No operator has ever led in ${namespace}.`,

@@ -2,7 +2,8 @@ import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { gpuInstanceResource, type KindNames, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
-import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
+import { eventResource } from '../../runtime/kube/core-resources.ts';
+import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { failed, notFound } from '../failures/command-error.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { shownName } from './object-name.ts';
@@ -58,15 +59,6 @@ export async function listAccounts(
 ): Promise<readonly MarketplaceAccount[]> {
   return (await kube.list<MarketplaceAccount>(marketplaceAccountResource, { namespace })).items;
 }
-
-/** events.k8s.io/v1. */
-const eventResource: Resource = {
-  group: 'events.k8s.io',
-  version: 'v1',
-  plural: 'events',
-  kind: 'Event',
-  namespaced: true,
-};
 
 interface EventObject extends KubeObject {
   readonly eventTime?: string | null;

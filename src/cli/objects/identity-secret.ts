@@ -12,7 +12,7 @@ export type IdentityReading =
 export async function readIdentity({ kube, operatorNamespace }: ClusterSession): Promise<IdentityReading> {
   const [{ IDENTITY_SECRET, identityFromData }, { secretResource }] = await Promise.all([
     import('../../ownership/identity.ts'),
-    import('../../accounts/login/key-secret.ts'),
+    import('../../runtime/kube/core-resources.ts'),
   ]);
   const place = `${operatorNamespace}/${IDENTITY_SECRET}`;
   try {

@@ -1,15 +1,12 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import {
-  OperatorBench,
-  type SecretWithData,
-  secretResource,
-} from '../../../test/builders/running-operator.ts';
+import { OperatorBench, type SecretWithData } from '../../../test/builders/running-operator.ts';
 import { until } from '../../../test/builders/until.ts';
 import type { ClusterAccess } from '../../../test/cluster/connect.ts';
 import { sharedCluster } from '../../../test/cluster/shared-cluster.ts';
 import { gpuInstanceResource, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import { IDENTITY_SECRET, identityFromData, newIdentity } from '../../ownership/identity.ts';
 import { makeLabel } from '../../ownership/label.ts';
+import { secretResource } from '../../runtime/kube/core-resources.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 
 let cluster: ClusterAccess;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
-import type { KubeObject, Resource } from '../kube/kube-object.ts';
+import type { KubeObject } from '../kube/kube-object.ts';
 import { cutToBytes } from '../writes/cut-text.ts';
 import { microTimestampOf } from '../writes/timestamp.ts';
 
@@ -16,14 +16,6 @@ export interface EventFacts {
   /** One sentence with the number that matters; cut to 1024 bytes. */
   readonly note: string;
 }
-
-export const EVENTS: Resource = {
-  group: 'events.k8s.io',
-  version: 'v1',
-  plural: 'events',
-  kind: 'Event',
-  namespaced: true,
-};
 
 /** Limits of the API server's validation, in bytes (kubernetes/kubernetes:pkg/apis/core/validation/events.go). */
 const MAX_NOTE_BYTES = 1024;

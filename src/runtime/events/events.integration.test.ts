@@ -12,8 +12,8 @@ import { sharedCluster } from '../../../test/cluster/shared-cluster.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { type LogFields, type Logger, silentLogger } from '../../lib/logger.ts';
 import { systemRandom } from '../../lib/random.ts';
+import { eventResource } from '../kube/core-resources.ts';
 import type { KubeObject } from '../kube/kube-object.ts';
-import { EVENTS } from './event-object.ts';
 import { createEventRecorder } from './events.ts';
 
 interface Event extends KubeObject {
@@ -48,7 +48,7 @@ function recorder(lines: unknown[] = [], clock = systemClock) {
 }
 
 const eventsOf = async (namespace: string): Promise<readonly Event[]> =>
-  (await client.list<Event>(EVENTS, { namespace })).items;
+  (await client.list<Event>(eventResource, { namespace })).items;
 
 test('equal events become a series whose count the API server shows, and a note of any length is taken', async () => {
   const namespace = await cluster.createNamespace('events');

@@ -1,12 +1,13 @@
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
+import { eventResource } from '../kube/core-resources.ts';
 import type { KubeClient } from '../kube/kube-client.ts';
 import { isKubeError } from '../kube/kube-error.ts';
 import { type ObjectRef, refOf } from '../kube/kube-object.ts';
 import { microTimestampOf } from '../writes/timestamp.ts';
 import { EventBudget } from './event-budget.ts';
-import { EVENTS, type EventFacts, eventObject, objectIdOf, seriesKey } from './event-object.ts';
+import { type EventFacts, eventObject, objectIdOf, seriesKey } from './event-object.ts';
 
 /**
  * Writes events.k8s.io/v1 events. Equal events become one with a series; an object with very many gets no more
@@ -88,7 +89,7 @@ class SeriesRecorder implements EventRecorder {
     const now = clock.monotonic();
     const times = { lastAt: now, writtenAt: now, lastObserved: clock.now() };
     this.#series.set(key, { ref: refOf(object), count: 1, writtenCount: 1, ...times });
-    this.#write(key, () => client.create(EVENTS, object));
+    this.#write(key, () => client.create(eventResource, object));
   }
 
   #repeat(key: string, series: Series): void {
@@ -107,7 +108,7 @@ class SeriesRecorder implements EventRecorder {
     series.writtenCount = series.count;
     series.writtenAt = clock.monotonic();
     const body = { series: { count: series.count, lastObservedTime: microTimestampOf(series.lastObserved) } };
-    this.#write(key, () => client.patch(EVENTS, series.ref, { type: 'merge', body }));
+    this.#write(key, () => client.patch(eventResource, series.ref, { type: 'merge', body }));
   }
 
   #write(key: string, send: () => Promise<unknown>): void {

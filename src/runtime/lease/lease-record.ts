@@ -1,19 +1,12 @@
 import { type Clock, sleep } from '../../lib/clock.ts';
+import { leaseResource } from '../kube/core-resources.ts';
 import type { KubeClient } from '../kube/kube-client.ts';
 import { isKubeError } from '../kube/kube-error.ts';
-import type { KubeObject, Resource } from '../kube/kube-object.ts';
+import type { KubeObject } from '../kube/kube-object.ts';
 import { compareResourceVersions } from '../list-watch/resource-version.ts';
 import { type WatchEvent, watchEvents } from '../list-watch/watch-events.ts';
 import { sameJson } from '../writes/same-json.ts';
 import { microTimestampOf } from '../writes/timestamp.ts';
-
-const LEASES: Resource = {
-  group: 'coordination.k8s.io',
-  version: 'v1',
-  plural: 'leases',
-  kind: 'Lease',
-  namespaced: true,
-};
 
 /** coordination.k8s.io/v1 LeaseSpec: the record that candidates compare. */
 interface LeaseSpec {
@@ -63,7 +56,7 @@ export class LeaseRecord {
       if (await this.#put(this.#lease)) return true;
     }
     const { client, lease } = this.#options;
-    const current = await client.get<Lease>(LEASES, lease);
+    const current = await client.get<Lease>(leaseResource, lease);
     if (!current) return this.#create();
     this.#observe(current, 'answer');
     if (this.heldForMs() > 0) return false;
@@ -96,7 +89,7 @@ export class LeaseRecord {
       renewTime: now,
       acquireTime: now,
     };
-    this.#observe(await this.#options.client.replace<Lease>(LEASES, { ...lease, spec }), 'answer');
+    this.#observe(await this.#options.client.replace<Lease>(leaseResource, { ...lease, spec }), 'answer');
   }
 
   /**
@@ -106,7 +99,13 @@ export class LeaseRecord {
   async follow(onFreed: () => void, signal: AbortSignal): Promise<void> {
     const { client, clock, lease } = this.#options;
     const query = { fieldSelector: `metadata.name=${lease.name}` };
-    const request = { resource: LEASES, namespace: lease.namespace, query, timeoutSeconds: 300, signal };
+    const request = {
+      resource: leaseResource,
+      namespace: lease.namespace,
+      query,
+      timeoutSeconds: 300,
+      signal,
+    };
     while (!signal.aborted) {
       try {
         const events = watchEvents(client, clock, { ...request, onContact() {} });
@@ -123,7 +122,7 @@ export class LeaseRecord {
     const now = microTimestampOf(clock.now());
     const spec = { ...this.#claim(now), holderIdentity: identity, acquireTime: now, leaseTransitions: 0 };
     const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: lease, spec };
-    return this.#written(client.create<Lease>(LEASES, body));
+    return this.#written(client.create<Lease>(leaseResource, body));
   }
 
   async #put(lease: Lease): Promise<boolean> {
@@ -137,7 +136,7 @@ export class LeaseRecord {
       acquireTime: ours ? (lease.spec?.acquireTime ?? now) : now,
       leaseTransitions: ours ? transitions : transitions + 1,
     };
-    return this.#written(client.replace<Lease>(LEASES, { ...lease, spec }));
+    return this.#written(client.replace<Lease>(leaseResource, { ...lease, spec }));
   }
 
   #claim(now: string): LeaseSpec {

@@ -4,26 +4,9 @@ import {
   controllerReference,
   type KubeObject,
   type OwnerReference,
-  type Resource,
 } from '../../../runtime/kube/kube-object.ts';
 import { sameJson } from '../../../runtime/writes/same-json.ts';
 import { type Endpoint, type EndpointPort, endpointNameOf, servicePorts } from './endpoints.ts';
-
-export const serviceResource: Resource = {
-  group: '',
-  version: 'v1',
-  plural: 'services',
-  kind: 'Service',
-  namespaced: true,
-};
-
-export const endpointSliceResource: Resource = {
-  group: 'discovery.k8s.io',
-  version: 'v1',
-  plural: 'endpointslices',
-  kind: 'EndpointSlice',
-  namespaced: true,
-};
 
 export interface ServiceObject extends KubeObject {
   readonly spec: { readonly ports: readonly EndpointPort[] };

@@ -2,30 +2,19 @@ import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import { connectionKeys, connectionSecretName } from '../../../api/v1alpha1/names.ts';
 import type { KeyRing } from '../../../ownership/key-ring.ts';
 import { workerToken } from '../../../ownership/worker-token.ts';
+import {
+  endpointSliceResource,
+  secretResource,
+  serviceResource,
+} from '../../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
 import { type KubeObject, type Resource, refOf, uidOf } from '../../../runtime/kube/kube-object.ts';
 import { sameJson } from '../../../runtime/writes/same-json.ts';
 import type { ObjectMemory } from '../memory/memory.ts';
-import { secretResource } from '../rental/inputs.ts';
 import type { Publication } from '../types.ts';
 import type { Published } from '../views.ts';
 import { type ConnectionSecret, connectionSecret, endpointSlices, instanceService } from './children.ts';
-
-export const serviceResource: Resource = {
-  group: '',
-  version: 'v1',
-  plural: 'services',
-  kind: 'Service',
-  namespaced: true,
-};
-export const endpointSliceResource: Resource = {
-  group: 'discovery.k8s.io',
-  version: 'v1',
-  plural: 'endpointslices',
-  kind: 'EndpointSlice',
-  namespaced: true,
-};
 
 export interface PublishPorts {
   readonly cluster: KubeClient;

@@ -1,21 +1,13 @@
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import { Secret } from '../../../lib/secret.ts';
 import { ON_START_LIMIT, packOnStart } from '../../../marketplace/instances/onstart.ts';
+import { secretResource } from '../../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
-import type { KubeObject, Resource } from '../../../runtime/kube/kube-object.ts';
+import type { KubeObject } from '../../../runtime/kube/kube-object.ts';
 import type { InputsView } from '../views.ts';
 import { imageLogin } from './image-login.ts';
 import { wrongOfferFields } from './offer-fields.ts';
-
-/** core/v1 Secrets: read one at a time by name, never listed or watched. */
-export const secretResource: Resource = {
-  group: '',
-  version: 'v1',
-  plural: 'secrets',
-  kind: 'Secret',
-  namespaced: true,
-};
 
 interface SecretObject extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
