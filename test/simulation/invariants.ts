@@ -20,6 +20,7 @@ import { SweepWatch } from './oracle/sweeps.ts';
 import { TruthWatch } from './oracle/truth.ts';
 import { UnrecordedWatch } from './oracle/unrecorded.ts';
 import { type Waste, WasteMeter } from './oracle/waste.ts';
+import { WorkerWatch } from './oracle/workers.ts';
 import type { FateOf, SimulatedWorld } from './world.ts';
 
 export type { Violation } from './oracle/scene.ts';
@@ -48,6 +49,7 @@ export class Invariants {
   readonly #sweeps: SweepWatch;
   readonly #breaker: BreakerWatch;
   readonly #unrecorded: UnrecordedWatch;
+  readonly #workers: WorkerWatch;
   #lastWriteAt = 0;
   #isByPerson = false;
 
@@ -66,6 +68,7 @@ export class Invariants {
     this.#sweeps = new SweepWatch(this.#scene);
     this.#breaker = new BreakerWatch(this.#scene);
     this.#unrecorded = new UnrecordedWatch(this.#scene);
+    this.#workers = new WorkerWatch(this.#scene);
     world.kube.store.onCommit((commit) => this.#onCommit(commit));
   }
 
@@ -133,6 +136,7 @@ export class Invariants {
     this.#truth.elapsed();
     this.#leaks.elapsed();
     this.#unrecorded.elapsed();
+    this.#workers.elapsed();
   }
 
   /** Whether everything that is wanted is there, and nothing else. */
@@ -162,7 +166,10 @@ export class Invariants {
   /** A process sends that request; what becomes of it is its fate. */
   sent({ side, machine, request }: Call, fate: Fate): void {
     if (isHindrance(fate)) this.hindered();
-    if (side === 'kube') return;
+    if (side === 'kube') {
+      this.#workers.sent(machine, request);
+      return;
+    }
     this.#pace.sent(machine, request);
     const { method, path, body = '' } = request;
     if (method === 'GET' && LIST_PATH.test(path)) this.#listSent(machine, fate);
@@ -182,6 +189,7 @@ export class Invariants {
     this.#leaks.hindered();
     this.#breaker.hindered();
     this.#unrecorded.hindered();
+    this.#workers.hindered();
   }
 
   /** A process wrote a line into its log. */
@@ -254,8 +262,10 @@ export class Invariants {
     else this.#secrets.read(`${kind.plural} ${nameOf(object)}`, textOf(object));
     const uid = String(metadataOf(object)['uid']);
     const before = this.#scene.objects.get(uid);
+    const groupBefore = this.#scene.groups.get(uid);
     this.#scene.committed(commit);
     if (kind.plural === 'endpointgroups' && type === 'DELETED') this.#groups.released(uid, object);
+    else if (groupBefore) this.#workers.groupRewritten(groupBefore, object);
     if (kind.plural !== 'gpuinstances') return;
     if (type === 'DELETED') {
       this.#machines.released(uid, object);
@@ -265,6 +275,7 @@ export class Invariants {
     this.#brake.rewritten(uid, object);
     if (!before || this.#isByPerson || this.#scene.isHandled(uid)) return;
     this.#records.rewritten(before, object);
+    this.#workers.rewritten(before, object);
     this.#attempts.rewritten(before, object);
   }
 }

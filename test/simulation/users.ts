@@ -50,7 +50,7 @@ export class Users {
   }
 
   /** A group of at most three workers, as many as its written load asks for, under a ceiling that binds at times. */
-  createGroup(name: string, load: number): void {
+  createGroup(name: string, load: number, spec: JsonObject = {}): void {
     this.#create(GROUPS, name, {
       apiVersion: 'gpurental.dev/v1alpha1',
       kind: 'EndpointGroup',
@@ -63,18 +63,36 @@ export class Users {
         coldWorkers: 0,
         maxWorkers: 3,
         maxSpendPerHour: '1.50',
+        ...spec,
       },
     });
   }
 
   setLoad(name: string, load: number): void {
-    this.#try(`a user sets the load of ${name} to ${load}`, () =>
+    this.#editGroup(name, `the load ${load}`, { load: { type: 'Static', static: { load: String(load) } } });
+  }
+
+  setMaxWorkers(name: string, maxWorkers: number): void {
+    this.#editGroup(name, `maxWorkers ${maxWorkers}`, { maxWorkers });
+  }
+
+  setInactivityTimeout(name: string, inactivityTimeout: string): void {
+    this.#editGroup(name, `inactivityTimeout ${inactivityTimeout}`, { inactivityTimeout });
+  }
+
+  /** Asks a group to wake, as an application does that has work. */
+  wake(name: string): void {
+    this.#try(`a user wakes the group ${name}`, () =>
       this.#world.kube.writes.update(
         this.#group(name),
-        (current) => ({
-          ...current,
-          spec: { ...objectAt(current, 'spec'), load: { type: 'Static', static: { load: String(load) } } },
-        }),
+        (current) => {
+          const metadata = metadataOf(current);
+          const annotations = {
+            ...objectAt(metadata, 'annotations'),
+            'gpurental.dev/wake-at': String(this.#world.second),
+          };
+          return { ...current, metadata: { ...metadata, annotations } };
+        },
         undefined,
       ),
     );
@@ -291,6 +309,16 @@ export class Users {
     const kind = this.#world.kube.kind(plural);
     this.#try(`a user creates ${plural} ${name}`, () =>
       this.#world.kube.writes.create({ kind, namespace: NAMESPACE, name }, { ...body, metadata: { name } }),
+    );
+  }
+
+  #editGroup(name: string, what: string, spec: JsonObject): void {
+    this.#try(`a user sets ${what} of ${name}`, () =>
+      this.#world.kube.writes.update(
+        this.#group(name),
+        (current) => ({ ...current, spec: { ...objectAt(current, 'spec'), ...spec } }),
+        undefined,
+      ),
     );
   }
 

@@ -31,7 +31,8 @@ export async function play(story: Story, { keepTrace = false } = {}): Promise<Pl
   const invariants = new Invariants(world, { strict: !sweeps });
   stage = new Stage(world, users, invariants);
   users.createAccount(sweeps ? 'Destroy' : 'Report');
-  users.createInstance('a');
+  if (story.group) users.createGroup('group', story.group.load, story.group.spec);
+  else users.createInstance('a');
   story.plot(stage);
   world.startProcess();
   await world.scheduler.runUntil(world.now + story.seconds * SECOND, () => {

@@ -61,9 +61,9 @@ export const PURCHASE_STORIES: readonly Story[] = [
     seconds: 400,
     plot: (stage) => {
       laggingLists(stage, 90);
-      const follower = stage.world.startProcess();
+      const { machine: follower } = stage.world.startProcess();
       const meanwhile = (machine: Machine) => {
-        stage.lag(follower, 120);
+        stage.lag(follower.name, 120);
         stage.freezeIn(0.5, 60)(machine);
       };
       stage.strike({ call: 'intent', meanwhile });

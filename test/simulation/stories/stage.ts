@@ -4,7 +4,7 @@ import { type JsonObject, objectAt } from '../memory-kube/json.ts';
 import type { Fate } from '../network.ts';
 import { BY_HAND, type Users } from '../users.ts';
 import { causeFault } from '../weather.ts';
-import { type FateOf, NAMESPACE, type Process, type SimulatedWorld } from '../world.ts';
+import { type FateOf, NAMESPACE, type SimulatedWorld } from '../world.ts';
 
 type Call = Parameters<FateOf>[0];
 
@@ -16,6 +16,8 @@ export const CALLS = {
   read: /^GET \/api\/v0\/instances\/\d+\/$/,
   user: /^GET \/api\/v0\/users\/current\/$/,
   intent: /^PATCH .*\/gpuinstances\/[^/]+$/,
+  groupStatus: /^P\w+ .*\/endpointgroups\/[^/]+\/status$/,
+  makeWorker: /^POST .*\/gpuinstances$/,
   status: /^P\w+ .*\/gpuinstances\/[^/]+\/status$/,
 } as const satisfies Readonly<Record<string, RegExp>>;
 type CallName = keyof typeof CALLS;
@@ -127,8 +129,8 @@ export class Stage {
   }
 
   /** Until that second of the story, what happens reaches the watches of a process so much later. */
-  lag({ machine }: Process, seconds: number): void {
-    this.#lagging.set(machine.name, this.world.now + seconds * SECOND);
+  lag(processName: string, seconds: number): void {
+    this.#lagging.set(processName, this.world.now + seconds * SECOND);
   }
 
   /** Kills every process. */

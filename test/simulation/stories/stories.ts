@@ -1,4 +1,5 @@
 import { GONE_STORIES } from './gone-stories.ts';
+import { GROUP_STORIES } from './group-stories.ts';
 import { OWNERSHIP_STORIES } from './ownership-stories.ts';
 import { PURCHASE_STORIES } from './purchase-stories.ts';
 import type { Story } from './story.ts';
@@ -10,4 +11,5 @@ export const STORIES: readonly Story[] = [
   ...GONE_STORIES,
   ...TEARDOWN_STORIES,
   ...OWNERSHIP_STORIES,
+  ...GROUP_STORIES,
 ];

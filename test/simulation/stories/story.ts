@@ -1,3 +1,4 @@
+import type { JsonObject } from '../memory-kube/json.ts';
 import type { Stage } from './stage.ts';
 
 /**
@@ -9,6 +10,8 @@ export interface Story {
   readonly name: string;
   /** With a sweeper that destroys, and two machines may overlap for a while. */
   readonly sweeps?: boolean;
+  /** The life of a group instead of an object called `a`: its first load, and what differs from the usual spec. */
+  readonly group?: { readonly load: number; readonly spec?: JsonObject };
   /** Of two things that are due in one moment, such as a reply and its deadline after a freeze, it says which comes first. */
   readonly seed?: number;
   /** By this second everything wanted has to be there, and nothing else. */

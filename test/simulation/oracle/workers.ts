@@ -1,0 +1,118 @@
+import type { TransportRequest } from '../../../src/lib/transport.ts';
+import type { Machine } from '../machine.ts';
+import { isObject, type JsonObject, listAt, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
+import { ownerUids } from '../memory-kube/writes.ts';
+import { nameOf, type Scene } from './scene.ts';
+
+const WORKER_PATH = /^\/apis\/gpurental\.dev\/v1alpha1\/namespaces\/[^/]+\/gpuinstances\/([^/?]+)$/;
+const NOTE = 'gpurental.dev/';
+/** How long a group that has just got another process gives up no worker, less what the first look takes. */
+const KEPT_AFTER_START_MS = 50_000;
+/** How long a worker has to have been ready before a process must know it. */
+const KNOWN_READY_MS = 30_000;
+const WAKE_WITHIN_MS = 120_000;
+
+/**
+ * How groups treat their workers: one that serves drains before it goes, one that boots for the cold pool is ready once
+ * before it is stopped, none goes right after a restart, and a wake that is on record brings one.
+ */
+export class WorkerWatch {
+  readonly #scene: Scene;
+  readonly #startedAt = new WeakMap<Machine, number>();
+  /** Since when each worker that serves has done so. */
+  readonly #readySince = new Map<string, number>();
+  readonly #everReady = new Set<string>();
+  /** Groups that were woken, and when a worker is due. */
+  readonly #wakes = new Map<string, number>();
+  #hinderedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+  }
+
+  /** A process calls the API server. */
+  sent(machine: Machine, { method, path }: TransportRequest): void {
+    if (!this.#startedAt.has(machine)) this.#startedAt.set(machine, this.#scene.now);
+    const name = method === 'DELETE' ? WORKER_PATH.exec(path)?.[1] : undefined;
+    if (name === undefined) return;
+    const worker = [...this.#scene.objects.values()].find((object) => nameOf(object) === name);
+    if (worker) this.#deleteSent(worker);
+  }
+
+  hindered(): void {
+    this.#hinderedAt = this.#scene.now;
+  }
+
+  /** A worker, or another GpuInstance, was written. */
+  rewritten(before: JsonObject, after: JsonObject): void {
+    const key = readyKey(after);
+    if (!serves(after)) this.#readySince.delete(key);
+    else if (!this.#readySince.has(key)) this.#readySince.set(key, this.#scene.now);
+    if (serves(after)) this.#everReady.add(key);
+    if (this.#groupOf(after) === undefined) return;
+    if (powerOf(before) === 'Running' && powerOf(after) === 'Stopped' && !this.#everReady.has(key))
+      this.#scene.broken('Group', `worker ${nameOf(after)} was stopped before it was ever ready`);
+    if (noteOf(before, 'wanted') === 'Hot' && noteOf(after, 'wanted') !== 'Hot') this.#toldToGo(after);
+  }
+
+  /** A group was written. */
+  groupRewritten(before: JsonObject, after: JsonObject): void {
+    const woken = objectAt(after, 'status')['wokenAt'];
+    if (woken === undefined || woken === objectAt(before, 'status')['wokenAt']) return;
+    this.#wakes.set(String(metadataOf(after)['uid']), this.#scene.now + WAKE_WITHIN_MS);
+  }
+
+  elapsed(): void {
+    for (const [group, due] of this.#wakes) {
+      const object = this.#scene.groups.get(group);
+      const isAwake = [...this.#scene.objects.values()].some(
+        (worker) => ownerUids(worker).includes(group) && noteOf(worker, 'wanted') === 'Hot',
+      );
+      if (isAwake || !object) this.#wakes.delete(group);
+      else if (this.#scene.now >= due) {
+        this.#wakes.delete(group);
+        this.#scene.broken('Group', `${nameOf(object)} was woken, and no worker came`);
+      }
+    }
+  }
+
+  #deleteSent(worker: JsonObject): void {
+    if (this.#groupOf(worker) === undefined) return;
+    this.#toldToGo(worker);
+    const since = this.#readySince.get(readyKey(worker)) ?? Number.POSITIVE_INFINITY;
+    const isKnown = this.#scene.now - since >= KNOWN_READY_MS && this.#hinderedAt < since;
+    if (!isKnown || noteOf(worker, 'drain-since') !== undefined) return;
+    this.#scene.broken('Group', `worker ${nameOf(worker)} was deleted while it served`);
+  }
+
+  #toldToGo(worker: JsonObject): void {
+    const isYoung = this.#scene.world.processes.every(
+      ({ machine }) => this.#scene.now - (this.#startedAt.get(machine) ?? 0) < KEPT_AFTER_START_MS,
+    );
+    if (!isYoung || !this.#readySince.has(readyKey(worker))) return;
+    this.#scene.broken('Group', `worker ${nameOf(worker)} was given up right after a restart`);
+  }
+
+  /** The group of a worker, unless it is being deleted. */
+  #groupOf(worker: JsonObject): JsonObject | undefined {
+    if (this.#scene.isHandled(String(metadataOf(worker)['uid']))) return undefined;
+    const uid = ownerUids(worker).find((owner) => this.#scene.groups.has(owner));
+    const group = uid === undefined ? undefined : this.#scene.groups.get(uid);
+    return group && metadataOf(group)['deletionTimestamp'] === undefined ? group : undefined;
+  }
+}
+
+/** Not the uid itself: that is looked for in the memory of processes. */
+const readyKey = (object: JsonObject): string => `ready ${String(metadataOf(object)['uid'])}`;
+
+const powerOf = (object: JsonObject): unknown => objectAt(object, 'spec')['powerState'];
+
+const noteOf = (object: JsonObject, name: string): string | undefined =>
+  textAt(objectAt(metadataOf(object), 'annotations'), NOTE + name);
+
+function serves(object: JsonObject): boolean {
+  const status = objectAt(object, 'status');
+  const ready = listAt(status, 'conditions').find((one) => isObject(one) && one['type'] === 'Ready');
+  const isReady = isObject(ready) && ready['status'] === 'True';
+  return isReady && status['actualStatus'] === 'running' && powerOf(object) === 'Running';
+}

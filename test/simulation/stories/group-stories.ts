@@ -1,0 +1,75 @@
+import type { Stage } from './stage.ts';
+import type { Story } from './story.ts';
+
+const GROUP = 'group';
+
+/** The process dies once it has recorded what the group is to do, and before it does it. */
+const dieBeforeActing = (stage: Stage) => () => stage.after(0.003, () => stage.killAll());
+
+/** Groups: how many workers, which ones, and what becomes of their work. */
+export const GROUP_STORIES: readonly Story[] = [
+  {
+    name: 'a group of three is deleted',
+    seconds: 400,
+    group: { load: 300 },
+    plot: (stage) => stage.at(100, () => stage.users.deleteGroup(GROUP)),
+  },
+  {
+    name: 'a group wants three workers and may pay for one at a time',
+    seconds: 300,
+    group: { load: 300, spec: { maxSpendPerHour: '0.91' } },
+    plot: () => {},
+  },
+  {
+    name: 'a worker is created three seconds after the connection of that call broke',
+    seconds: 300,
+    group: { load: 100, spec: { maxWorkers: 1 } },
+    plot: (stage) => stage.strike({ call: 'makeWorker', fate: { lateMs: 3_000 } }),
+  },
+  {
+    name: 'a user lets a group have fewer workers while its decision is being written',
+    seconds: 400,
+    group: { load: 100 },
+    plot: (stage) => {
+      const meanwhile = () => stage.after(0.01, () => stage.users.setMaxWorkers(GROUP, 1));
+      stage.at(60, () => {
+        stage.strike({ call: 'groupStatus', fate: { requestMs: 50 }, meanwhile });
+        stage.users.setLoad(GROUP, 300);
+      });
+    },
+  },
+  {
+    name: 'the load of a group falls',
+    seconds: 900,
+    group: { load: 300 },
+    plot: (stage) => stage.at(120, () => stage.users.setLoad(GROUP, 100)),
+  },
+  {
+    name: 'the load of a group falls, and the process restarts when its workers were about to go',
+    seconds: 900,
+    group: { load: 300 },
+    plot: (stage) => {
+      stage.at(120, () => stage.users.setLoad(GROUP, 100));
+      stage.at(400, () => stage.killAll());
+    },
+  },
+  {
+    name: 'a group boots workers for its pool of cold ones',
+    seconds: 500,
+    mayLeave: true,
+    group: { load: 100, spec: { coldWorkers: 2, coldMultiplier: '2' } },
+    plot: () => {},
+  },
+  {
+    name: 'a group without workers is woken, and the process dies before it makes one',
+    seconds: 900,
+    group: { load: 0, spec: { inactivityTimeout: '60s', scaleToZero: 'Allow' } },
+    plot: (stage) => {
+      stage.at(490, () => stage.users.setInactivityTimeout(GROUP, '2s'));
+      stage.at(500, () => {
+        stage.strike({ call: 'groupStatus', meanwhile: dieBeforeActing(stage) });
+        stage.users.wake(GROUP);
+      });
+    },
+  },
+];
