@@ -6,6 +6,7 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from '../../lib/transport.ts';
+import { bodyOf, flatHeaders, marking } from '../../lib/undici-reply.ts';
 import { type AddressRules, createAddressRules } from './address-rules.ts';
 import { guardedConnector } from './guarded-connector.ts';
 import { BlockedAddress } from './lost-reply.ts';
@@ -62,7 +63,9 @@ async function exchange({ agent, rules }: Door, request: TransportRequest): Prom
     request.signal?.throwIfAborted();
     refuseForbidden(rules, request.origin);
     const reply = await send(request.origin + request.path, {
-      dispatcher: agent.compose(marking(mark)),
+      dispatcher: agent.compose(
+        (dispatch) => (options, handler) => dispatch(options, marking(handler, mark)),
+      ),
       method: request.method,
       headers: { 'accept-encoding': 'gzip, deflate', ...request.headers },
       ...(request.body === undefined ? {} : { body: request.body }),
@@ -80,48 +83,16 @@ function refuseForbidden(rules: AddressRules, origin: string): void {
   if (refusal !== undefined) throw new BlockedAddress(refusal);
 }
 
-/** undici starts a request right before its first byte is written: until then the service cannot have acted. */
-function marking(mark: { sent: boolean }): Dispatcher.DispatcherComposeInterceptor {
-  return (dispatch) => (options, handler) =>
-    dispatch(options, {
-      onRequestStart(controller, context) {
-        handler.onRequestStart?.(controller, context);
-        if (!controller.aborted) mark.sent = true;
-      },
-      onRequestUpgrade: (...args) => handler.onRequestUpgrade?.(...args),
-      onResponseStart: (...args) => handler.onResponseStart?.(...args),
-      onResponseData: (...args) => handler.onResponseData?.(...args),
-      onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
-      onResponseError: (...args) => handler.onResponseError?.(...args),
-    });
-}
-
 function responseOf(reply: Dispatcher.ResponseData): TransportResponse {
   const headers = flatHeaders(reply.headers);
   const body = unpackBody(reply.body, headers['content-encoding']);
   return {
     status: reply.statusCode,
     headers,
-    body: readChunks(body),
+    body: bodyOf(body, () => 'the reply broke off'),
     destroy() {
       body.on('error', () => {}).destroy();
       reply.body.on('error', () => {}).destroy();
     },
   };
-}
-
-async function* readChunks(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body;
-  } catch (cause) {
-    throw new TransportError('the reply broke off', { sent: true, cause });
-  }
-}
-
-function flatHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return flat;
 }

@@ -5,6 +5,7 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from '../../lib/transport.ts';
+import { bodyOf, flatHeaders, marking, type SentMark } from '../../lib/undici-reply.ts';
 
 export interface TlsOptions {
   /** PEM of the authorities to trust instead of the machine's. */
@@ -25,11 +26,6 @@ export interface TransportOptions extends TlsOptions {
 
 /** A {@link Transport} that can be closed: requests under way end in an error. */
 export type ClosableTransport = Transport & { close(): Promise<void> };
-
-/** Set once a byte of the request may have left. */
-interface SentMark {
-  sent: boolean;
-}
 
 const marks = new WeakMap<object, SentMark>();
 
@@ -68,21 +64,6 @@ function tlsSettings({ ca, cert, key, servername, insecure }: TlsOptions) {
 function markOf(dispatched: Dispatcher.DispatchOptions): SentMark | undefined {
   const opaque = 'opaque' in dispatched ? dispatched.opaque : undefined;
   return typeof opaque === 'object' && opaque !== null ? marks.get(opaque) : undefined;
-}
-
-/** undici starts a request right before its first byte is written; before that, the server cannot have acted. */
-function marking(handler: Dispatcher.DispatchHandler, mark: SentMark): Dispatcher.DispatchHandler {
-  return {
-    onRequestStart(controller, context) {
-      handler.onRequestStart?.(controller, context);
-      mark.sent = !controller.aborted;
-    },
-    onRequestUpgrade: (...args) => handler.onRequestUpgrade?.(...args),
-    onResponseStart: (...args) => handler.onResponseStart?.(...args),
-    onResponseData: (...args) => handler.onResponseData?.(...args),
-    onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
-    onResponseError: (...args) => handler.onResponseError?.(...args),
-  };
 }
 
 async function exchange(dispatcher: Dispatcher, request: TransportRequest): Promise<TransportResponse> {
@@ -128,27 +109,11 @@ function responseOf(reply: Dispatcher.ResponseData<object>): TransportResponse {
   return {
     status: reply.statusCode,
     headers: flatHeaders(reply.headers),
-    body: readBody(reply.body),
+    body: bodyOf(reply.body, (cause) => `The reply broke off: ${messageOf(cause)}`),
     destroy() {
       reply.body.on('error', () => {}).destroy();
     },
   };
-}
-
-async function* readBody(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body;
-  } catch (cause) {
-    throw new TransportError(`The reply broke off: ${messageOf(cause)}`, { sent: true, cause });
-  }
-}
-
-function flatHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return flat;
 }
 
 function messageOf(cause: unknown): string {
