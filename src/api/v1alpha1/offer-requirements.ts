@@ -127,7 +127,8 @@ export const offerRequirements = z
     regions: list(
       text({
         description: 'A country.',
-        maxLength: 2,
+        // Room for a name, so that the rule answers and not the length.
+        maxLength: 32,
         pattern: '^[A-Z]{2}$',
         write: 'write the two-letter code of a country in capitals, such as US',
       }),

@@ -67,7 +67,10 @@ function noKey({ reading, account }: Observed): Verdict | undefined {
     case 'key':
       return undefined;
     case 'secretMissing':
-      return fails('SecretMissing', `Secret ${namespace}/${reading.secret} does not exist.`);
+      return fails(
+        'SecretMissing',
+        `Secret ${namespace}/${reading.secret} does not exist. Create it, or correct spec.apiKeySecretRef.`,
+      );
     case 'keyMissing':
       return fails(
         'SecretKeyMissing',
@@ -76,7 +79,7 @@ function noKey({ reading, account }: Observed): Verdict | undefined {
     case 'invalid':
       return fails(
         'SecretInvalid',
-        `Key ${reading.key} of Secret ${namespace}/${reading.secret} is no API key: ${reading.problem}.`,
+        `Key ${reading.key} of Secret ${namespace}/${reading.secret} is no API key: ${reading.problem}. Put the key there, and nothing else.`,
       );
     case 'forbidden':
       return fails(

@@ -270,6 +270,48 @@ describe('what is done', () => {
   });
 });
 
+describe('an event', () => {
+  const none = { type: 'none' } as const;
+  const toldOf = (given: Observed) =>
+    decide(given).actions.flatMap((action) => (action.type === 'event' ? [action.reason] : []));
+
+  test.each([
+    [
+      'a Secret that is not there',
+      observed({ reading: { type: 'secretMissing', secret: 'key' }, proof: none }),
+    ],
+    [
+      'a Secret without the key',
+      observed({ reading: { type: 'keyMissing', secret: 'key', key: 'api-key', present: [] }, proof: none }),
+    ],
+    [
+      'a key that is empty',
+      observed({
+        reading: { type: 'invalid', secret: 'key', key: 'api-key', problem: 'it is empty' },
+        proof: none,
+      }),
+    ],
+    [
+      'a Secret that may not be read',
+      observed({ reading: { type: 'forbidden', secret: 'key' }, proof: none }),
+    ],
+    ['a marketplace that answers rubbish', observed({ proof: failed('malformedReply') })],
+    ['a key that is refused', observed({ proof: failed('unauthorized') })],
+  ])('tells of %s, once', (_, given) => {
+    expect(toldOf(given)).toEqual([ready(given).reason]);
+    const told = { ...given, account: { ...given.account, status: decide(given).status } };
+    expect(toldOf(told)).toEqual([]);
+  });
+
+  test.each([
+    ['what is well', observed()],
+    ['what has not been tried', observed({ proof: none })],
+    ['what goes away by itself', observed({ proof: failed('unavailable') })],
+  ])('does not tell of %s', (_, given) => {
+    expect(toldOf(given)).toEqual([]);
+  });
+});
+
 describe('deletion', () => {
   const deleting = (blockers: readonly string[]) => {
     const { account } = observed();

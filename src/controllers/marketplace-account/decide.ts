@@ -1,5 +1,6 @@
 import { ACCOUNT_FINALIZER, annotations } from '../../api/v1alpha1/names.ts';
-import { stalled, unreadiness } from './conditions.ts';
+import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import { ready, stalled, unreadiness } from './conditions.ts';
 import { saysNothing } from './failure.ts';
 import { provesPinned } from './pinned-login.ts';
 import { statusOf } from './status.ts';
@@ -68,14 +69,29 @@ function readiness(observed: Observed): Action {
   return { type: 'setReadiness', why: unreadiness(observed) };
 }
 
-/** One event when the account stalls or its breaker opens; conditions tell the rest. */
+/** One event when the account comes to need a person, or its breaker opens; conditions tell the rest. */
 function events(observed: Observed): readonly Action[] {
-  return [...stallEvent(observed), ...breakerEvent(observed)];
+  return [...troubleEvent(observed), ...breakerEvent(observed)];
 }
 
-function stallEvent(observed: Observed): readonly Action[] {
-  const why = stalled(observed);
-  const before = observed.account.status?.conditions?.find(({ type }) => type === 'Stalled');
+/** What a person has to mend, although the operator goes on by itself once it is mended. */
+const TO_BE_MENDED: ReadonlySet<Reason> = new Set<Reason>([
+  'SecretMissing',
+  'SecretKeyMissing',
+  'SecretInvalid',
+  'UsingKeptKey',
+  'NotPermitted',
+  'MalformedReply',
+  'LowCredit',
+  'SpendLimitReached',
+]);
+
+function troubleEvent(observed: Observed): readonly Action[] {
+  const stall = stalled(observed);
+  const summary = ready(observed);
+  const why = stall ?? (TO_BE_MENDED.has(summary.reason) ? summary : undefined);
+  const carrier = stall ? 'Stalled' : 'Ready';
+  const before = observed.account.status?.conditions?.find(({ type }) => type === carrier);
   if (!why || before?.reason === why.reason) return [];
   return [{ type: 'event', severity: 'Warning', reason: why.reason, note: why.message }];
 }
