@@ -47,6 +47,26 @@ describe('what deleted objects leave', () => {
     expect(written.length).toBeLessThanOrEqual(3);
   });
 
+  test('is not written to another account of the name', async () => {
+    const { cluster, status, ref } = await setUp();
+    const records = new AccountRecords({
+      client: cluster.kube,
+      clock: cluster.clock,
+      ref: { ...ref, uid: 'of the one before' },
+      onWritten: () => {},
+    });
+    await records.write(withDeparted(departed('u'), NOW));
+    expect((await status())?.deletedObjects).toBeUndefined();
+  });
+
+  test('is said to be lost, so that no guard goes, where others are faster again and again', async () => {
+    const { records, cluster } = await setUp();
+    cluster.intercept = ({ method }) => (method === 'PUT' ? refusedBy(409, 'Conflict') : undefined);
+    const writing = expect(records.write(withDeparted(departed('u'), NOW))).rejects.toThrow();
+    await cluster.clock.advance(10_000);
+    await writing;
+  });
+
   test('survives a writer who was faster', async () => {
     const { records, status, cluster } = await setUp();
     let conflicts = 2;

@@ -6,8 +6,11 @@ import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts'
 import { silentLogger } from '../lib/logger.ts';
 import { seededRandom } from '../lib/random.ts';
 import { Secret } from '../lib/secret.ts';
+import { makeClaim } from '../ownership/claim.ts';
 import { defaultConstants } from '../ownership/constants.ts';
 import { newIdentity } from '../ownership/identity.ts';
+import { makeLabel } from '../ownership/label.ts';
+import type { AccountObject } from './account-object.ts';
 import type { AccountRecords } from './account-records.ts';
 import { LoginConnections } from './login/login-connection.ts';
 import { ProvenAccount } from './proven-account.ts';
@@ -22,9 +25,17 @@ const identity = newIdentity(
 );
 
 /** A proven account whose marketplace says that the key is of this user. */
-function proven({ userId = 7, status }: { userId?: number; status?: MarketplaceAccount['status'] } = {}) {
+function proven({
+  userId = 7,
+  status,
+  answer = reply({ id: userId }),
+}: {
+  userId?: number;
+  status?: MarketplaceAccount['status'];
+  answer?: ReturnType<typeof reply>;
+} = {}) {
   const clock = createVirtualClock({ startMs: Date.parse(`${MONTH}-20T12:00:00Z`) });
-  const { transport } = answeringTransport(reply({ id: userId }));
+  const { transport } = answeringTransport(answer);
   const connections = new LoginConnections({
     transport,
     clock,
@@ -102,7 +113,62 @@ describe('the login of a proven account', () => {
     expect(await proven().proveLogin()).toBe(true);
   });
 
+  test('is not proved by a service that does not answer for it', async () => {
+    expect(await proven({ answer: reply({ success: false, error: 'x', msg: 'm' }, 401) }).proveLogin()).toBe(
+      false,
+    );
+  });
+
   test('scenario 32: is not proved by a key of another user', async () => {
     expect(await proven({ userId: 8 }).proveLogin()).toBe(false);
+  });
+});
+
+describe('the machines of a proven account', () => {
+  const uid = '11111111-2222-4333-8444-555555555555';
+  const label = makeLabel(identity, { uid, attempt: 1, issuedAt: Date.parse(`${MONTH}-20T12:00:00Z`) });
+  const started = Date.parse(`${MONTH}-20T12:00:00Z`) / 1000;
+  const machine = { id: 5, actual_status: 'running', label, start_date: started };
+  const object: AccountObject = {
+    uid,
+    key: 'team/job',
+    deleting: false,
+    instanceId: undefined,
+    claim: undefined,
+    leaving: false,
+    adopted: undefined,
+    hasOpenIntent: false,
+    pricePerHour: 0,
+    rentals: [],
+    spentThisMonth: 0,
+    newestRentalAt: undefined,
+  };
+
+  async function listing(row: object = machine) {
+    const account = proven({ answer: reply({ instances: [row], instances_found: 1 }) });
+    const before = { connected: account.connected(), census: account.census([object]) };
+    account.feed.start();
+    await new Promise((resolve) => setImmediate(resolve));
+    return { account, before };
+  }
+
+  test('are not known before the first list', async () => {
+    const { account, before } = await listing();
+    expect(before).toEqual({ connected: false, census: undefined });
+    expect(account.connected()).toBe(true);
+    account.feed.stop();
+  });
+
+  test('are claimed by the uid of an object, by a recorded claim, kept on purpose, or by nobody', async () => {
+    const { account } = await listing();
+    const typesOf = (...parameters: Parameters<typeof account.census>) =>
+      account.census(...parameters)?.map(({ type }) => type);
+    expect(typesOf([object])).toEqual(['claimed']);
+    expect(typesOf([])).toEqual(['unclaimed']);
+    expect(typesOf([], [5])).toEqual(['retained']);
+    const claim = makeClaim(identity.keys, { login: LOGIN, uid: 'other', attempt: 2, instanceId: 5 });
+    const recorded = { ...object, uid: 'x', claim: { uid: 'other', attempt: 2, instanceId: 5, claim } };
+    expect(typesOf([recorded])).toEqual(['claimed']);
+    account.feed.stop();
   });
 });

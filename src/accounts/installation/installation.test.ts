@@ -108,3 +108,12 @@ test('an API server that does not answer leaves it open', async () => {
   cluster.intercept = () => undefined;
   expect((await installation.resolve()).type).toBe('known');
 });
+
+test('looks at the same time are one look', async () => {
+  const { start, cluster } = setUp();
+  const installation = start();
+  cluster.sent.length = 0;
+  const [first, second] = await Promise.all([installation.resolve(), installation.resolve()]);
+  expect(first).toBe(second);
+  expect(cluster.sent.filter((line) => line.startsWith('POST'))).toHaveLength(1);
+});

@@ -3,6 +3,7 @@ import { row } from '../../../test/builders/observed.ts';
 import { observed } from '../../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { FeedEvent } from '../../marketplace/feed/feed-event.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
 import { newIdentity } from '../../ownership/identity.ts';
@@ -127,5 +128,80 @@ describe('whether labels come back', () => {
     watched.labelReadBack(label, label);
     watched.labelReadBack(label, 'another');
     expect(watched.labelEcho()).toBe('echoed');
+  });
+});
+
+describe('what a look tells the account', () => {
+  const failed = {
+    type: 'failed',
+    error: new MarketplaceError('told to fail', { kind: 'unavailable', outcome: 'refused' }),
+  } as const;
+
+  /** A watch, what it handed on, and how often it said that something changed. */
+  function listening() {
+    const { account } = observed();
+    const looks: string[] = [];
+    let changes = 0;
+    const options = {
+      account,
+      clock: createVirtualClock({ startMs: 77 }),
+      identity: () => identity,
+      objects: () => [],
+      onChange: () => {
+        changes++;
+      },
+      onLook: ({ type }: FeedEvent) => looks.push(type),
+    };
+    return { watched: new FeedWatch(options, () => account), looks, changes: () => changes };
+  }
+
+  test('is that its list failed, which opens the breaker then and there', () => {
+    const { watched, looks, changes } = listening();
+    watched.hear(failed);
+    expect(watched.breaker()).toMatchObject({ type: 'open', cause: 'listFailed', since: 77 });
+    watched.hear(failed);
+    expect(looks).toEqual(['failed', 'failed']);
+    expect(changes()).toBe(1);
+  });
+
+  test('is that the first list is there, and then only what is new', () => {
+    const { watched, looks, changes } = listening();
+    for (let poll = 0; poll < 3; poll++) watched.hear(list([]));
+    expect(looks).toEqual(['list', 'list', 'list']);
+    expect(changes()).toBe(1);
+  });
+
+  test('is not a single row', () => {
+    const { watched, looks, changes } = listening();
+    watched.hear({ type: 'row', id: 1, row: undefined, previous: undefined });
+    expect([looks, changes()]).toEqual([[], 0]);
+  });
+
+  test('is that a person closed the breaker', () => {
+    const { watched, changes } = listening();
+    watched.hear(failed);
+    watched.closeBreaker();
+    expect(watched.breaker()).toEqual({ type: 'closed' });
+    expect(changes()).toBe(2);
+  });
+
+  test.each([
+    ['as it was sent', label, 'echoed'],
+    ['not at all', null, 'notEchoed'],
+    ['changed', `${label}x`, 'notEchoed'],
+  ] as const)('is that the first label came back %s', (_, shown, echo) => {
+    const { watched, changes } = listening();
+    watched.labelReadBack(label, shown);
+    expect([watched.labelEcho(), changes()]).toEqual([echo, 1]);
+    watched.labelReadBack(label, label);
+    watched.hear(list([row({ id: 9, label })]));
+    expect(watched.labelEcho()).toBe(echo);
+  });
+
+  test('is that a list shows a label of ours, once', () => {
+    const { watched, changes } = listening();
+    watched.hear(list([row({ id: 9, label })]));
+    watched.hear(list([row({ id: 9, label })]));
+    expect([watched.labelEcho(), changes()]).toEqual(['echoed', 2]);
   });
 });
