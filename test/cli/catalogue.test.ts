@@ -46,6 +46,13 @@ describe.each(entries)('gpu-rent $name', (entry) => {
     for (const { description } of options) expect(description).toMatch(/\.( \(.*\))?$|[a-z0-9)]$/);
   });
 
+  test('takes every global option of the specification where it calls the marketplace', async () => {
+    const command = await entry.load();
+    if (!command.optionSets?.includes('marketplace')) return;
+    const flags = optionsOf(command).flatMap(spellings);
+    expect(flags).toEqual(expect.arrayContaining(['--url', '--retry', '--raw', '--explain', '--api-key']));
+  });
+
   test('shows its help without loading anything that fails', async () => {
     const cli = commandLine();
     const { exitCode, stdout } = await cli.run([...entry.name.split(' '), '--help']);

@@ -53,6 +53,43 @@ describe('a list', () => {
   });
 });
 
+describe('--raw', () => {
+  test.for([
+    'show user',
+    'list instances',
+    'list endpoints',
+    'list workergroups',
+    'list volumes',
+    'list api-keys',
+    'list ssh-keys',
+    'list secrets',
+    'search offers --limit 2',
+    'search volumes --limit 2',
+    'tfa status',
+    'tfa send-code email',
+    'tfa totp-setup',
+    'create endpoint --endpoint_name raw',
+    'create api-key',
+    'version',
+    'api GET /api/v0/users/current/',
+  ])('%s prints one JSON value and nothing else', async (line) => {
+    const { exitCode, stdout } = await bench.cli.run([...line.split(' '), '--raw']);
+    expect(exitCode).toBe(0);
+    expect(() => JSON.parse(stdout)).not.toThrow();
+  });
+
+  test.for(['show', 'label', 'stop', 'start', 'reboot', 'recycle', 'logs'])(
+    '%s of an instance does as well',
+    async (verb) => {
+      const args =
+        verb === 'logs' ? [verb, id] : [verb, 'instance', id, ...(verb === 'label' ? ['shown'] : [])];
+      const { exitCode, stdout, stderr } = await bench.cli.run([...args, '--raw']);
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+      expect(JSON.parse(stdout)).toMatchObject({ id: Number(id) });
+    },
+  );
+});
+
 describe('options', () => {
   test.each([
     [['--limit', '3', '--order', 'dph_total-']],

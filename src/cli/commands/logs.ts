@@ -9,6 +9,7 @@ import { failed, timedOut, usageError } from '../failures/command-error.ts';
 import { accountOf, getObject } from '../objects/cluster-objects.ts';
 import { parseTarget } from '../objects/object-name.ts';
 import { numberOption, switchOption, textOption } from '../options/option-values.ts';
+import { createOutput } from '../output/output.ts';
 import { printable } from '../output/printable.ts';
 import { createProgress } from '../output/progress.ts';
 import { accountTarget } from '../sessions/account-access.ts';
@@ -39,7 +40,7 @@ export const logsCommand: Command = {
     { flags: '--filter <text>', description: 'Only lines that hold this.' },
     { flags: '--daemon', description: "The host's own log about the container." },
   ],
-  optionSets: ['cluster', 'marketplace'],
+  optionSets: ['output', 'cluster', 'marketplace'],
   async run(input, context) {
     const { id, target } = await machineOf(input.args[0] ?? '', input, context);
     const progress = createProgress(context);
@@ -48,7 +49,7 @@ export const logsCommand: Command = {
       return readLog(session, { id, query: queryOf(input) }, context);
     }).finally(() => progress.clear());
     const shown = context.stdout.isTTY ? printable(text) : text;
-    context.stdout.write(shown === '' || shown.endsWith('\n') ? shown : `${shown}\n`);
+    await createOutput(input, context).value({ id, log: text }, shown);
     return 0;
   },
 };
