@@ -1,5 +1,6 @@
-import { autoscale, type ScalingInput } from '../../src/controllers/endpoint-group/autoscale.ts';
+import { autoscale } from '../../src/controllers/endpoint-group/autoscale.ts';
 import { loadOver } from '../../src/controllers/endpoint-group/load/load-history.ts';
+import type { ScalingInput } from '../../src/controllers/endpoint-group/scaling/scaling-decision.ts';
 import { hotOf } from '../../src/controllers/endpoint-group/scaling/worker-counts.ts';
 import type { Policy } from '../../src/controllers/endpoint-group/what-if/replay.ts';
 

@@ -1,4 +1,4 @@
-import { autoscale, type ScalingInput } from '../../src/controllers/endpoint-group/autoscale.ts';
+import { autoscale } from '../../src/controllers/endpoint-group/autoscale.ts';
 import { chooseWorkers } from '../../src/controllers/endpoint-group/choose-workers.ts';
 import {
   EMPTY_HISTORY,
@@ -6,6 +6,7 @@ import {
   withArrivals,
 } from '../../src/controllers/endpoint-group/load/load-history.ts';
 import type { ChoosableWorker } from '../../src/controllers/endpoint-group/scaling/plan.ts';
+import type { ScalingInput } from '../../src/controllers/endpoint-group/scaling/scaling-decision.ts';
 import { defaultTimes } from '../../src/controllers/endpoint-group/scaling/scaling-times.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { autoscale, type ScalingInput } from './autoscale.ts';
+import { autoscale } from './autoscale.ts';
 import {
   EMPTY_HISTORY,
   type LoadHistory,
@@ -10,6 +10,7 @@ import {
   withArrivals,
 } from './load/load-history.ts';
 import { cheapestCover } from './scaling/covering-set.ts';
+import type { ScalingInput } from './scaling/scaling-decision.ts';
 import { defaultTimes } from './scaling/scaling-times.ts';
 import { capacitiesFor, type ScalingOptions, takesRequest } from './scaling/targets.ts';
 import type { ScalingWorker } from './scaling/worker-counts.ts';

@@ -2,11 +2,11 @@ import type { EndpointGroupCondition } from '../../api/v1alpha1/conditions.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars } from '../../lib/money.ts';
 import type { WantedCondition } from '../../runtime/writes/conditions.ts';
-import type { ScalingDecision } from './autoscale.ts';
 import type { Counts } from './counts.ts';
 import type { LoadView } from './load/view.ts';
 import type { EndpointProblem } from './publish/endpoints.ts';
 import type { Choice } from './scaling/plan.ts';
+import type { ScalingDecision } from './scaling/scaling-decision.ts';
 import type { Observed } from './types.ts';
 
 /** Everything that conditions speak about. */

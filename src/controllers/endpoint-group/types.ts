@@ -1,8 +1,8 @@
 import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
-import type { ScalingDecision, ScalingMemory } from './autoscale.ts';
 import type { LoadBook } from './load/book.ts';
 import type { Endpoint, EndpointProblem } from './publish/endpoints.ts';
+import type { ScalingDecision, ScalingMemory } from './scaling/scaling-decision.ts';
 import type { ScalingTimes } from './scaling/scaling-times.ts';
 import type { Wanted, Worker } from './workers/worker.ts';
 

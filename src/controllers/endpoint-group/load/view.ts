@@ -1,4 +1,4 @@
-import type { MetricsState } from '../autoscale.ts';
+import type { MetricsState } from '../scaling/scaling-decision.ts';
 import type { ScalingTimes } from '../scaling/scaling-times.ts';
 import type { Worker } from '../workers/worker.ts';
 import { GROUP_REPORTER, type LoadBook, type LoadProblem, type Reporter } from './book.ts';

@@ -1,10 +1,11 @@
 import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts';
 import { type MicroDollars, parseDollars } from '../../../lib/money.ts';
-import { autoscale, type ScalingDecision, type ScalingInput, type ScalingMemory } from '../autoscale.ts';
+import { autoscale } from '../autoscale.ts';
 import { chooseWorkers } from '../choose-workers.ts';
 import { EMPTY_HISTORY, type LoadHistory, rolledTo, withArrivals } from '../load/load-history.ts';
 import { scalingOptions } from '../scaling/options.ts';
 import type { Choice, ChoosableWorker } from '../scaling/plan.ts';
+import type { ScalingDecision, ScalingInput, ScalingMemory } from '../scaling/scaling-decision.ts';
 import { defaultTimes } from '../scaling/scaling-times.ts';
 import { dearestOffer } from '../scaling/scaling-workers.ts';
 import { choosableWorkers, type Deadlines, deadlinesOf, perfOfNew } from './choosable.ts';
