@@ -9,6 +9,7 @@ const COPIED = [
   'crds',
   'test/simulation',
   'test/builders',
+  'test/golden/decisions',
   'package.json',
   'tsconfig.json',
   'vitest.config.ts',
@@ -20,7 +21,7 @@ export class Workspace {
 
   constructor() {
     this.folder = mkdtempSync(join(tmpdir(), 'gpu-rental-mutants-'));
-    mkdirSync(join(this.folder, 'test'));
+    mkdirSync(join(this.folder, 'test', 'golden'), { recursive: true });
     for (const path of COPIED) {
       cpSync(join(REPOSITORY, path), join(this.folder, path), { recursive: true });
     }
