@@ -5,7 +5,7 @@
 export function sameJson(left: unknown, right: unknown): boolean {
   // Not Object.is: JSON knows no negative zero.
   if (left === right) return true;
-  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
+  if (!hasMembers(left) || !hasMembers(right)) return false;
   if (Array.isArray(left) || Array.isArray(right)) return sameArrays(left, right);
   return sameObjects(left, right);
 }
@@ -15,15 +15,20 @@ function sameArrays(left: unknown, right: unknown): boolean {
   return left.every((value, at) => sameJson(value, right[at]));
 }
 
-function sameObjects(left: object, right: object): boolean {
-  const others = new Map(definedEntries(right));
-  const entries = definedEntries(left);
+type Members = Readonly<Record<string, unknown>>;
+
+function hasMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null;
+}
+
+/** Nothing is collected on the way: every pass compares its status with the one that stands. */
+function sameObjects(left: Members, right: Members): boolean {
   return (
-    entries.length === others.size &&
-    entries.every(([key, value]) => others.has(key) && sameJson(value, others.get(key)))
+    Object.keys(left).every((key) => sameJson(left[key], member(right, key))) &&
+    Object.keys(right).every((key) => right[key] === undefined || member(left, key) !== undefined)
   );
 }
 
-function definedEntries(value: object): [string, unknown][] {
-  return Object.entries(value).filter(([, entry]) => entry !== undefined);
+function member(of: Members, key: string): unknown {
+  return Object.hasOwn(of, key) ? of[key] : undefined;
 }
