@@ -56,6 +56,8 @@ export function equalJson(a: Json | undefined, b: Json | undefined): boolean {
     return a.length === b.length && a.every((item, index) => equalJson(item, b[index]));
   }
   if (!isObject(a) || !isObject(b)) return false;
-  const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
-  return [...keys].every((key) => equalJson(a[key], b[key]));
+  return (
+    Object.keys(a).every((key) => equalJson(a[key], b[key])) &&
+    Object.keys(b).every((key) => b[key] === undefined || a[key] !== undefined)
+  );
 }
