@@ -1,19 +1,18 @@
-import type { GpuInstance, GpuInstanceStatus } from '../../../api/v1alpha1/gpu-instance.ts';
+import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
-import { parseTime } from '../../../lib/rfc3339.ts';
 import type { Secret } from '../../../lib/secret.ts';
 import type { CompleteList } from '../../../marketplace/feed/feed-event.ts';
 import type { Instance } from '../../../marketplace/instances/instances.ts';
 import type { IntentReading, RentalIntent } from '../../../ownership/intent.ts';
 import { wordOf } from '../machine-fields.ts';
 import type { DestroyMark, IntentMark, MemoryView, ProbeView, RentedFacts } from '../views.ts';
+import { MachineWatch } from './machine-watch.ts';
 import type { SteadyClock } from './steady-clock.ts';
 
 /** How often it is looked at whether someone changed or deleted a child; Secrets may not be watched. */
 export const CHILDREN_CHECK_MS = 300_000;
 
 const STOPPED_WORDS: ReadonlySet<string> = new Set(['stopped', 'frozen']);
-const BAD_WORDS: ReadonlySet<string> = new Set(['exited', 'unknown', 'offline']);
 
 /**
  * What this process knows of one object beyond the cluster. It only saves time and money: whatever is lost
@@ -40,16 +39,10 @@ export class ObjectMemory {
   folded = false;
   #childrenDueAt: number | undefined;
   readonly #destroys = new Map<number, DestroyMark>();
+  readonly #watch = new MachineWatch();
   #intentDeadline: { readonly attempt: number; readonly at: number } | undefined;
-  #holding:
-    | { readonly instanceId: number; readonly since: number; readonly watchedSince: number }
-    | undefined;
-  #progressOnRecord: Translated | undefined;
   #generation: number | undefined;
   #waitsForAccount = false;
-  #badEndedAt: number | undefined;
-  #seenWord: { readonly word: string; readonly since: number } | undefined;
-  #progress: { readonly text: string | undefined; readonly at: number } | undefined;
 
   /** A destroy was answered with success. */
   destroyed(mark: DestroyMark): void {
@@ -61,9 +54,7 @@ export class ObjectMemory {
   /** A machine is proven gone, and the record says so. */
   settled(instanceId: number): void {
     this.#destroys.delete(instanceId);
-    this.#seenWord = undefined;
-    this.#progress = undefined;
-    this.#badEndedAt = undefined;
+    this.#watch.ended();
     this.stopAskedAt = undefined;
     this.stopAnsweredAt = undefined;
     this.startAnsweredAt = undefined;
@@ -110,21 +101,16 @@ export class ObjectMemory {
     this.refusal = undefined;
   }
 
-  /**
-   * Notes what this pass sees, before it decides. A bad word counts from when this process first saw it: a
-   * wall clock that is wrong after a restart must not make a machine lost that has only just turned bad.
-   */
+  /** Notes what this pass sees, before it decides. */
   look({ object, intent, recorded, list, steady, serviceNow }: Sight): void {
     this.#atGeneration(object.metadata.generation);
     const { status } = object;
     for (const each of [intent.type === 'intent' ? intent.intent : undefined, this.intent]) {
       if (each) this.#deadline(each, serviceNow ?? each.issuedAt, steady);
     }
-    this.#held(status, steady);
     this.#bound(object, steady);
     if (recorded && !STOPPED_WORDS.has(wordOf(recorded))) this.startAnsweredAt = undefined;
-    this.#progressOnRecord = translated(this.#progressOnRecord, status?.progressAt, steady);
-    if (recorded && list) this.#seeRow(recorded, status, steady);
+    this.#watch.look({ status, row: list && recorded, steady });
   }
 
   /** What failed by an older spec may work by this one. */
@@ -142,35 +128,10 @@ export class ObjectMemory {
     };
   }
 
-  #held(status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
-    const { instanceId, conditions } = status ?? {};
-    if (instanceId === undefined) this.#holding = undefined;
-    else if (this.#holding?.instanceId !== instanceId) {
-      const rented = conditions?.find(({ type }) => type === 'Rented')?.lastTransitionTime;
-      this.#holding = { instanceId, since: sinceText(rented, steady), watchedSince: steady.now() };
-    }
-  }
-
   /** Children that another process wrote: their turns are spread, so that a thousand objects do not ask at once. */
   #bound({ metadata, status }: GpuInstance, steady: SteadyClock): void {
     if (status?.binding === undefined) return;
     this.#childrenDueAt ??= steady.now() + CHILDREN_CHECK_MS * spreadOf(metadata.uid ?? '');
-  }
-
-  #seeRow(row: Instance, status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
-    const word = wordOf(row);
-    if (this.#seenWord?.word !== word) this.#newWord(word, status, steady);
-    if (this.#progress?.text === row.statusMessage) return;
-    const at = this.#progress ? steady.now() : Number.NEGATIVE_INFINITY;
-    this.#progress = { text: row.statusMessage, at };
-  }
-
-  #newWord(word: string, status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
-    const before = this.#seenWord?.word;
-    const isBad = BAD_WORDS.has(word);
-    if (before !== undefined && BAD_WORDS.has(before) && !isBad) this.#badEndedAt = steady.now();
-    const isOnRecord = before === undefined && status?.actualStatus === word && !isBad;
-    this.#seenWord = { word, since: isOnRecord ? sinceText(status.actualStatusSince, steady) : steady.now() };
   }
 
   view(): MemoryView {
@@ -181,8 +142,7 @@ export class ObjectMemory {
       refusal: this.refusal,
       destroys: [...this.#destroys.values()],
       intentDeadline: this.#intentDeadline,
-      heldSince: this.#holding?.since,
-      watchedSince: this.#holding?.watchedSince,
+      ...this.#watch.view(),
       startAnsweredAt: this.startAnsweredAt,
       relabelledAt: this.relabelledAt,
       failures: this.failures,
@@ -190,10 +150,6 @@ export class ObjectMemory {
       stopAskedAt: this.stopAskedAt,
       stopAnsweredAt: this.stopAnsweredAt,
       destroyFailures: this.destroyFailures,
-      badEndedAt: this.#badEndedAt,
-      seenWord: this.#seenWord,
-      progress: this.#progress,
-      progressOnRecord: this.#progressOnRecord?.at,
       childrenDueAt: this.#childrenDueAt,
     };
   }
@@ -213,26 +169,6 @@ export interface Sight {
   readonly steady: SteadyClock;
   /** undefined: not to be told at this moment. */
   readonly serviceNow: number | undefined;
-}
-
-/** A time of the record, and what it was in steady time when this process first read it. */
-interface Translated {
-  readonly text: string;
-  readonly at: number;
-}
-
-function translated(
-  known: Translated | undefined,
-  text: string | undefined,
-  steady: SteadyClock,
-): Translated | undefined {
-  if (text === undefined || known?.text === text) return text === undefined ? undefined : known;
-  return { text, at: sinceText(text, steady) };
-}
-
-function sinceText(text: string | undefined, steady: SteadyClock): number {
-  const wall = parseTime(text);
-  return wall === undefined ? steady.now() : steady.fromWall(wall);
 }
 
 /** The memories of all objects, by uid. */
