@@ -19,8 +19,10 @@ export interface Suite {
   readonly counts: 'vitest' | 'exit';
 }
 
-/** Suites that share nothing and may run at the same time. */
-export type Together = readonly [Suite, ...Suite[]];
+/** Rows of suites that share nothing: the rows run at the same time, the suites of one row in turn. */
+export interface Together {
+  readonly rows: readonly (readonly Suite[])[];
+}
 
 interface VitestReport {
   readonly numPassedTests: number;
@@ -86,13 +88,22 @@ async function runVitest(suite: Suite, mark: string | undefined): Promise<Tally>
   }
 }
 
-async function runSuite(suite: Suite, mark?: string): Promise<Tally> {
+async function runSuite(suite: Suite, mark: string | undefined): Promise<Tally> {
   const startedAt = performance.now();
   process.stderr.write(`\n== ${suite.name}\n`);
   const tally = suite.counts === 'vitest' ? await runVitest(suite, mark) : await runForExit(suite, mark);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   process.stderr.write(`== ${suite.name}: ${tally.passed} passed, ${tally.failed} failed in ${seconds} s\n`);
   return tally;
+}
+
+async function runRow(row: readonly Suite[], mark: string | undefined): Promise<readonly Tally[]> {
+  const tallies: Tally[] = [];
+  for (const suite of row) {
+    if (stoppedBy) break;
+    tallies.push(await runSuite(suite, mark));
+  }
+  return tallies;
 }
 
 async function runForExit(suite: Suite, mark: string | undefined): Promise<Tally> {
@@ -105,9 +116,11 @@ export async function runSuites(steps: readonly (Suite | Together)[]): Promise<T
   const tallies: Tally[] = [];
   stopOnSignals();
   for (const step of steps) {
-    if (stoppedBy) break;
-    if ('name' in step) tallies.push(await runSuite(step));
-    else tallies.push(...(await Promise.all(step.map((suite, at) => runSuite(suite, `${at + 1}| `)))));
+    const rows = 'rows' in step ? step.rows : [[step]];
+    const done = await Promise.all(
+      rows.map((row, at) => runRow(row, rows.length > 1 ? `${at + 1}| ` : undefined)),
+    );
+    tallies.push(...done.flat());
   }
   if (stoppedBy) {
     process.stderr.write(`Stopped by ${stoppedBy}: what was to follow has not run.\n`);

@@ -2,7 +2,7 @@
 import { close, runSuites, type Suite, type Together } from './suite.ts';
 
 /** Integration tests mostly wait: two halves, each with an API server of its own, take half the time. */
-const halves: Together = [half(1), half(2)];
+const halves: Together = { rows: [[half(1)], [half(2)]] };
 
 function half(which: number): Suite {
   return integration(`integration tests, half ${which}`, [`--shard=${which}/2`]);
