@@ -1,7 +1,9 @@
+import { say } from '../conditions.ts';
 import { decision } from '../decision.ts';
 import { carriedFields } from '../machine-fields.ts';
 import type { Stage } from '../stage.ts';
 import type { Observed, Step } from '../types.ts';
+import { news } from './idle.ts';
 
 /** Says why nothing may be done before a person has looked, and does nothing. */
 export function hold(observed: Observed, stage: Extract<Stage, { type: 'held' }>): Step {
@@ -29,17 +31,16 @@ export function waitForAccount(observed: Observed): Step {
   const isMissing = account.state === 'missing';
   const { name, namespace = object.metadata.namespace } = object.spec.accountRef;
   if (object.status?.instanceId !== undefined) return decision({ rule: 'keep-until-account-known' });
+  const reason = isMissing ? 'AccountMissing' : 'AccountNotReady';
+  const detail =
+    account.state === 'notReady'
+      ? `MarketplaceAccount ${namespace}/${name} is not ready: ${account.message}`
+      : `MarketplaceAccount ${namespace}/${name} does not exist.`;
   return decision({
     rule: 'wait-for-account',
     fields: carriedFields(observed),
-    finding: {
-      phase: 'Pending',
-      reason: isMissing ? 'AccountMissing' : 'AccountNotReady',
-      detail:
-        account.state === 'notReady'
-          ? `MarketplaceAccount ${namespace}/${name} is not ready: ${account.message}`
-          : `MarketplaceAccount ${namespace}/${name} does not exist.`,
-      machine: { type: 'none' },
-    },
+    finding: { phase: 'Pending', reason, detail, machine: { type: 'none' } },
+    // An account that is applied together with its machines is not ready for a moment, and has its own events.
+    events: isMissing ? news(observed, say('False', reason, detail)) : [],
   });
 }

@@ -1,8 +1,9 @@
-import type { Reason } from '../../../api/v1alpha1/reasons.ts';
+import { type Reason, reasons } from '../../../api/v1alpha1/reasons.ts';
+import { say } from '../conditions.ts';
 import { decision } from '../decision.ts';
 import { carriedFields } from '../machine-fields.ts';
 import type { Stage } from '../stage.ts';
-import type { Decision, Look, Observed } from '../types.ts';
+import type { Decision, EventNote, Look, Observed, Says } from '../types.ts';
 
 type Unrented = Extract<Stage, { type: 'unrented' }>;
 
@@ -20,8 +21,26 @@ export function idle(observed: Observed, stage: Unrented, because: Because): Dec
   return decision({
     fields: stage.attempt > 0 ? { ...fields, attempt: stage.attempt } : fields,
     finding: { phase: PHASES[reason] ?? 'Pending', reason, detail, machine: { type: 'none' } },
+    events: news(observed, say('False', reason, detail)),
     look,
   });
+}
+
+/** What goes by itself, as a rule within moments, or is told by an event of the account. */
+const PASSING: ReadonlySet<Reason> = new Set<Reason>([
+  'AccountNotReady',
+  'BreakerOpen',
+  'OfferTaken',
+  'OldMachineNotGone',
+  'Throttled',
+  'Unreachable',
+]);
+
+/** One event when the object comes to wait for something else: whoever looks at it sees what, and what to do. */
+export function news({ object }: Observed, { reason, message }: Says): readonly EventNote[] {
+  const before = object.status?.conditions?.find(({ type }) => type === 'Ready');
+  if (before?.reason === reason || PASSING.has(reason) || reasons[reason].kind === 'progress') return [];
+  return [{ type: 'Warning', reason, action: 'Renting', note: message }];
 }
 
 const PHASES: Partial<Readonly<Record<Reason, 'Paused' | 'Failed' | 'Lost'>>> = {

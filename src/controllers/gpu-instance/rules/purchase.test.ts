@@ -2,6 +2,15 @@ import { describe, expect } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
 import { offer, time } from '../../../../test/builders/observed.ts';
 
+const readyCondition = (reason: string) => ({
+  type: 'Ready',
+  status: 'False' as const,
+  reason,
+  message: '',
+  lastTransitionTime: time(0),
+  observedGeneration: 1,
+});
+
 const { table, close } = decisionTables('purchase');
 
 const STRICT = {
@@ -107,6 +116,18 @@ describe('a search that failed', () => {
         },
       },
       { rule: 'purchase', phase: 'Pending', says: 'Unreachable', afterMs: 5000 },
+    ],
+    [
+      'says that a filter is wrong, by an event only when that is new',
+      {
+        status: { conditions: [readyCondition('InvalidFilter')] },
+        observed: {
+          offers: new Map([
+            [0, { type: 'failed', kind: 'invalidRequest', detail: 'no such field', retryAfterMs: undefined }],
+          ]),
+        },
+      },
+      { rule: 'purchase', phase: 'Pending', says: 'stalled: InvalidFilter', afterMs: 5000 },
     ],
     [
       'says that a filter is wrong',
