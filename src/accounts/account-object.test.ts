@@ -85,9 +85,14 @@ describe('what it spent this month', () => {
       4_000_000,
     ],
     [
+      'of one of this month everything, whatever its price says now',
+      instance({ cost: cost({ accrued: '9000.00' }) }),
+      9_002_000_000,
+    ],
+    [
       'of one that is as old as the month everything',
-      instance({ cost: cost({}) }, { creationTimestamp: '2026-11-01T00:00:00Z' }),
-      12_000_000,
+      instance({ cost: cost({ accrued: '9000.00' }) }, { creationTimestamp: '2026-11-01T00:00:00Z' }),
+      9_002_000_000,
     ],
     [
       'of one of unknown age no more than this month can have made',
@@ -151,6 +156,20 @@ test('an object is known by its uid and name, by whether it is being deleted, an
   const watching = (policy: string) => instance({}, {}, { adopt: { instanceId: 5, policy } });
   expect(accountObject(watching('Observe'), NOW).adopted).toBe('Observe');
   expect(accountObject(watching('Manage'), NOW).adopted).toBe('Manage');
+});
+
+test('an object that has no status yet has nothing', () => {
+  const { status: _none, ...fresh } = instance({}, { creationTimestamp: '2026-10-01T00:00:00Z' });
+  expect(accountObject(fresh as GpuInstance, NOW)).toMatchObject({
+    instanceId: undefined,
+    claim: undefined,
+    leaving: false,
+    hasOpenIntent: false,
+    pricePerHour: 0,
+    rentals: [],
+    spentThisMonth: 0,
+    newestRentalAt: undefined,
+  });
 });
 
 test('rentals are those that can be read as times', () => {

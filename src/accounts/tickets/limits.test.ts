@@ -27,9 +27,9 @@ test.for<readonly [string, Limits, unknown]>([
     },
   ],
 ])('an account that sets %s', ([, set, expected]) => {
-  expect(limits(set)).toEqual(expected);
+  expect(limits(set)).toStrictEqual(expected);
 });
 
 test('an amount that cannot be read, which admission never lets through, does not become zero', () => {
-  expect(limits({ minCredit: 'ten' })).toEqual({});
+  expect(limits({ minCredit: 'ten' })).toStrictEqual({});
 });

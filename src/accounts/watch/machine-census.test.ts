@@ -44,6 +44,12 @@ describe('a machine is', () => {
       'claimed',
     ],
     [
+      'claimed by a recorded claim, although the account lists it as kept',
+      row({ label: 'mine' }),
+      { claims: [{ uid: 'aaaa', attempt: 1, instanceId: 5, claim }], retained: new Set([5]) },
+      'claimed',
+    ],
+    [
       'foreign where the claim is not genuine',
       row({}),
       { claims: [{ uid: 'aaaa', attempt: 1, instanceId: 5, claim: 'forged' }] },

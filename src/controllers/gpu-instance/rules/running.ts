@@ -3,7 +3,7 @@ import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
 import { makeLabel } from '../../../ownership/label.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { limitState, priceRise } from '../limits.ts';
-import { carriedFields, withRow } from '../machine-fields.ts';
+import { withRow } from '../machine-fields.ts';
 import { priceCap } from '../offers/offer-price.ts';
 import { factsOf, type Recorded } from '../recorded.ts';
 import { hasDrifted } from '../spec-hash.ts';
@@ -21,8 +21,11 @@ export interface Held<S extends MachineState = MachineState> {
 /** A machine's state by its name. */
 export type StateNamed<T extends MachineState['type']> = Extract<MachineState, { type: T }>;
 
+/** What a list can show a machine to be doing. */
+type Listed = Exclude<MachineState, { type: 'absent' }>;
+
 /** Reasons to give up a machine that works. Asked of a running and of a stopped one alike. */
-export const UNWANTED_RULES: readonly Rule<Held>[] = [
+export const UNWANTED_RULES: readonly Rule<Held<Listed>>[] = [
   {
     name: 'limit-reached',
     because: 'No money is spent beyond what a person allowed.',
@@ -143,7 +146,7 @@ function stop(observed: Observed, held: Held<StateNamed<'running'>>): Decision {
 const STOP_AGAIN_MS = 30_000;
 
 /** What happens to the machine when a limit is reached: what the deletion policy says. */
-function applyLimit(observed: Observed, held: Held, detail: string): Step {
+function applyLimit(observed: Observed, held: Held<Listed>, detail: string): Step {
   const { spec } = observed.object;
   const finding = machineFinding(observed, held.state);
   if (spec.deletionPolicy === 'Destroy') {
@@ -153,7 +156,7 @@ function applyLimit(observed: Observed, held: Held, detail: string): Step {
   const askedAt = observed.memory.stopAskedAt;
   const asks = running && (askedAt === undefined || askedAt + STOP_AGAIN_MS <= observed.steadyNow);
   return decision({
-    fields: held.state.type === 'absent' ? carriedFields(observed) : withRow(observed, held.state.row),
+    fields: withRow(observed, held.state.row),
     finding: {
       phase: 'Failed',
       reason: 'LimitReached',
@@ -168,11 +171,10 @@ function applyLimit(observed: Observed, held: Held, detail: string): Step {
 }
 
 /** The label of an adopted machine is asked for until a list shows one. */
-function labelAdopted(observed: Observed, { machine, state }: Held): Step | undefined {
+function labelAdopted(observed: Observed, { machine, state }: Held<Listed>): Step | undefined {
   const { object, memory, identity, uid } = observed;
   const isAdopted = object.spec.adopt?.policy === 'Manage' && machine.attempt === 1;
-  if (!isAdopted || state.type === 'absent' || (state.row.label !== null && state.row.label !== ''))
-    return undefined;
+  if (!isAdopted || (state.row.label !== null && state.row.label !== '')) return undefined;
   const again = (memory.relabelledAt ?? Number.NEGATIVE_INFINITY) + observed.constants.listLagMs;
   if (observed.steadyNow < Math.max(again, memory.notBefore)) return undefined;
   const issuedAt = state.row.startedAt ?? observed.now;

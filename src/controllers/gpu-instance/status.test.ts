@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { given, held, NOW, time } from '../../../test/builders/observed.ts';
+import { decide } from './decide.ts';
+import { statusOf } from './status.ts';
+
+const before = (type: string, reason: string) => ({
+  type,
+  status: 'True' as const,
+  reason,
+  message: 'm',
+  lastTransitionTime: time(-90),
+  observedGeneration: 1,
+});
+
+test('a condition that is not true any more does not stand any more', () => {
+  const conditions = [before('Stalled', 'NoPriceLimit'), before('Reconciling', 'Loading')];
+  const observed = given(held({}, { status: { conditions } }));
+  const step = decide(observed);
+  if (step.type !== 'decision' || !step.status) throw new Error('no status');
+  const status = statusOf(observed.object, step.status, NOW);
+  expect(status.phase).toBe('Running');
+  expect(status.conditions?.map(({ type }) => type)).toEqual([
+    'Ready',
+    'Rented',
+    'Booted',
+    'Reachable',
+    'WithinBudget',
+  ]);
+});
