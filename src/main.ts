@@ -15,7 +15,7 @@ import { type ClosableTransport, createTransport } from './runtime/kube/undici-t
 import { countedTransport } from './server/marketplace-request-metrics.ts';
 import { createMetricRegistry, type MetricRegistry } from './server/metric-registry.ts';
 import { createLogger } from './server/pino-logger.ts';
-import { createRentalMetrics } from './server/rental-metrics.ts';
+import { createRentalMetrics, endFailingDestroys } from './server/rental-metrics.ts';
 import { createRuntimeMetrics } from './server/runtime-metrics.ts';
 
 /** What the process gives the operator. */
@@ -91,6 +91,7 @@ function buildOperator({ config, connection, doors, registry, log, podUid }: Par
   const pod = podUid ? `${hostname()}_${podUid}` : undefined;
   const marketplace = countedTransport(doors.marketplace, clock, registry);
   const env: Env = { clock, random: systemRandom, kube: doors.kube, marketplace, log };
+  const rentalMetrics = createRentalMetrics(registry);
   const operator = createOperator({
     config,
     env,
@@ -99,11 +100,12 @@ function buildOperator({ config, connection, doors, registry, log, podUid }: Par
     processName: `${pod ?? hostname()}_${systemRandom.uuid().slice(0, 8)}`,
     pod,
     metrics: createRuntimeMetrics(registry),
-    rentalMetrics: createRentalMetrics(registry),
+    rentalMetrics,
     prober: createMachineProber(config.addressMap),
     workerTransport: doors.workers,
   });
   exposeOperator(registry, operator, clock);
+  endFailingDestroys(rentalMetrics, operator.caches.instances);
   return operator;
 }
 

@@ -10,7 +10,7 @@ import { showGroups } from './group-metrics.ts';
 import { bootSeconds, endedReasons, spentBy, watchInstances } from './instance-metrics.ts';
 import { countedTransport, routeOf } from './marketplace-request-metrics.ts';
 import { createMetricRegistry } from './metric-registry.ts';
-import { createRentalMetrics } from './rental-metrics.ts';
+import { createRentalMetrics, endFailingDestroys } from './rental-metrics.ts';
 import { createRuntimeMetrics, QUEUE_BUCKETS, RECONCILE_BUCKETS } from './runtime-metrics.ts';
 
 /** Lines of one family, without help and type. */
@@ -253,6 +253,23 @@ describe('machines', () => {
       spec: { accountRef: { name: 'default' } },
       status,
     }) as GpuInstance;
+
+  test.each([
+    ['its machine is off the record', 'updated', {}, []],
+    ['its object is gone', 'deleted', { instanceId: 7 }, []],
+    ['nothing but its word changed', 'updated', { instanceId: 7, actualStatus: 'offline' }, [0.7]],
+  ] as const)('a destroy that fails is shown until %s', async (_, type, status, expected) => {
+    const registry = createMetricRegistry();
+    const metrics = createRentalMetrics(registry);
+    const objects = source<GpuInstance>([]);
+    endFailingDestroys(metrics, objects);
+    metrics.destroyFailing('team/a', 700_000);
+    const change = { key: 'team/a', object: instance(status), previous: instance({ instanceId: 7 }) };
+    objects.tell({ type, ...change });
+    const family = 'gpu_rental_destroy_failing_dollars_per_hour';
+    const lines = expected.map((amount) => `${family}{namespace="team",name="a"} ${amount}`);
+    expect(await linesOf(registry, family)).toEqual(lines);
+  });
 
   test('the first time a machine is seen running is its boot', () => {
     const rented = instance({ rentedAt: '2026-11-20T10:00:00Z' });

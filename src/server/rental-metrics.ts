@@ -1,4 +1,5 @@
 import type { MicroDollars } from '../lib/money.ts';
+import type { InstanceSource } from './instance-metrics.ts';
 import type { MetricRegistry } from './metric-registry.ts';
 
 /**
@@ -66,6 +67,23 @@ export function createRentalMetrics(registry: MetricRegistry): RentalMetrics {
     ended: (account, reason, cost) => costs.observe({ ...accountLabels(account), reason }, cost / MICRO),
     orphanDestroyed: ({ namespace, name }) => orphans.inc({ namespace, account: name }),
   };
+}
+
+/**
+ * A destroy that fails is no trouble any more once its machine is off the record or its object is gone, however that
+ * came about: nobody may be woken by a machine that no longer bills.
+ */
+export function endFailingDestroys(
+  metrics: Pick<RentalMetrics, 'destroyFailing'>,
+  source: Pick<InstanceSource, 'onChange'>,
+): void {
+  source.onChange((change) => {
+    const { instanceId } = change.object.status ?? {};
+    const isOver =
+      change.type === 'deleted' ||
+      (change.type === 'updated' && change.previous.status?.instanceId !== instanceId);
+    if (isOver) metrics.destroyFailing(change.key, 0);
+  });
 }
 
 function accountLabels(key: string): { namespace: string; account: string } {

@@ -1,10 +1,13 @@
+import { keyOf } from '../../accounts/account-registry.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
 import type { TicketDecision } from '../../accounts/tickets/tickets.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { parseDollars } from '../../lib/money.ts';
 import { makeLabel } from '../../ownership/label.ts';
 import type { AccessReviews } from '../../runtime/kube/access-review.ts';
+import { objectKey } from '../../runtime/kube/kube-object.ts';
 import { type Acted, type ActPorts, act, rentedFacts } from './act.ts';
 import type { GpuInstanceControllerOptions } from './controller-options.ts';
 import { decide } from './decide.ts';
@@ -196,8 +199,7 @@ export class Pass {
   #destroyFailed(): void {
     const { memory, instanceMetrics } = this.#ports;
     memory.destroyFailures++;
-    const price = Number(this.#object.status?.cost?.pricePerHour ?? 0);
-    instanceMetrics.destroyFailing(this.#key(), Math.round(price * 1_000_000));
+    instanceMetrics.destroyFailing(this.#key(), parseDollars(this.#object.status?.cost?.pricePerHour) ?? 0);
   }
 
   #saveResult(context: RentalContext, rented: RentedFacts): Promise<Look> {
@@ -257,12 +259,11 @@ export class Pass {
   }
 
   #key(): string {
-    return `${this.#object.metadata.namespace ?? ''}/${this.#object.metadata.name}`;
+    return objectKey(this.#object.metadata);
   }
 
   #account(): string {
-    const { namespace, name } = accountRefOf(this.#object);
-    return `${namespace}/${name}`;
+    return keyOf(accountRefOf(this.#object));
   }
 }
 
