@@ -10,6 +10,7 @@ import { type Shortfall, shortfallsOf } from './oracle/converged.ts';
 import { GroupWatch } from './oracle/groups.ts';
 import { rememberedNames } from './oracle/heap.ts';
 import { LeakWatch } from './oracle/leaks.ts';
+import { LimitWatch } from './oracle/limits.ts';
 import { MachineWatch } from './oracle/machines.ts';
 import { PaceWatch } from './oracle/pace.ts';
 import { type Purchase, readPurchase } from './oracle/purchase.ts';
@@ -50,6 +51,7 @@ export class Invariants {
   readonly #breaker: BreakerWatch;
   readonly #unrecorded: UnrecordedWatch;
   readonly #workers: WorkerWatch;
+  readonly #limits: LimitWatch;
   #lastWriteAt = 0;
   #isByPerson = false;
 
@@ -69,6 +71,7 @@ export class Invariants {
     this.#breaker = new BreakerWatch(this.#scene);
     this.#unrecorded = new UnrecordedWatch(this.#scene);
     this.#workers = new WorkerWatch(this.#scene);
+    this.#limits = new LimitWatch(this.#scene);
     world.kube.store.onCommit((commit) => this.#onCommit(commit));
   }
 
@@ -131,6 +134,7 @@ export class Invariants {
       this.#groups.changed();
       this.#sweeps.changed();
       this.#unrecorded.changed();
+      this.#limits.changed();
     }
     this.#machines.elapsed();
     this.#truth.elapsed();

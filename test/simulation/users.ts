@@ -130,13 +130,13 @@ export class Users {
     this.#editSpec(name, `image ${image}`, { image });
   }
 
-  /** How often the list of the account is read. */
-  setPollInterval(pollInterval: string): void {
+  /** Such as `pollInterval` or `limits`. */
+  setAccount(spec: JsonObject): void {
     const kind = this.#world.kube.kind('marketplaceaccounts');
-    this.#try(`a user sets pollInterval ${pollInterval}`, () =>
+    this.#try(`a user sets ${Object.keys(spec).join(', ')} of the account`, () =>
       this.#world.kube.writes.update(
         { kind, namespace: NAMESPACE, name: 'default' },
-        (current) => ({ ...current, spec: { ...objectAt(current, 'spec'), pollInterval } }),
+        (current) => ({ ...current, spec: { ...objectAt(current, 'spec'), ...spec } }),
         undefined,
       ),
     );

@@ -1,3 +1,4 @@
+import { ACCOUNT_MUTANTS } from './account-mutants.ts';
 import { GONE_MUTANTS } from './gone-mutants.ts';
 import { GROUP_MUTANTS } from './group-mutants.ts';
 import type { Mutant } from './mutant.ts';
@@ -14,4 +15,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...TEARDOWN_MUTANTS,
   ...OWNERSHIP_MUTANTS,
   ...GROUP_MUTANTS,
+  ...ACCOUNT_MUTANTS,
 ];

@@ -94,6 +94,8 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     file: `${GPU}/surplus.ts`,
     find: 'if (attempt < settledAttempt(observed)) return true;',
     replace: 'if (attempt !== settledAttempt(observed)) return true;',
+    unseen:
+      'A machine of a newer purchase is recorded before anything is counted as surplus, so no pass meets one here.',
   },
   {
     name: 'no-tolerance',

@@ -111,6 +111,12 @@ export class Bench {
     await this.pass(seconds);
   }
 
+  /** A process calls the API server. */
+  sendToCluster(method: string, path: string): void {
+    const request = { method, origin: ORIGIN, path, headers: {}, body: '' };
+    this.invariants.sent({ side: 'kube', machine: this.machine, request }, QUIET);
+  }
+
   sendDestroy(id: number): void {
     this.send('DELETE', `/api/v0/instances/${id}/`);
   }

@@ -38,6 +38,8 @@ export class MachineWatch {
   readonly #notWorking = new Set<number>();
   /** Contracts whose host fell silent while they did their work, and when. */
   readonly #silentSince = new Map<number, number>();
+  /** Contracts whose destroy was sent. */
+  readonly #destroying = new Set<number>();
 
   constructor(scene: Scene, onRented: (purchase: Purchase) => void) {
     this.#scene = scene;
@@ -84,7 +86,11 @@ export class MachineWatch {
     const owner = contract && this.#scene.ownerOf(contract);
     const isAtWork = contract && owner && this.#isWorkingFor(owner, contract);
     const wasIdleAt = this.#notWorkingAt.get(id) ?? Number.NEGATIVE_INFINITY;
-    if (owner) this.#checkPatience(owner, contract);
+    if (owner) {
+      this.#checkPatience(owner, contract);
+      this.#checkPause(owner, contract);
+    }
+    this.#destroying.add(id);
     if (!isAtWork || this.#scene.now - wasIdleAt < LIST_LAG_MS) this.#excused.add(id);
   }
 
@@ -143,6 +149,14 @@ export class MachineWatch {
     if (silentFor >= patienceOf(owner) || !this.#isWantedBy(owner, contract)) return;
     const text = `contract ${contract.id} was given up after ${silentFor / 1000} s of silence`;
     this.#scene.broken('I4', `${text}, and ${nameOf(owner)} bears ${patienceOf(owner) / 1000} s`);
+  }
+
+  /** No machine is given up while its object is paused, unless its end had begun. */
+  #checkPause(owner: JsonObject, { id }: Contract): void {
+    const isHeld = objectAt(owner, 'status')['instanceId'] === id && !this.#destroying.has(id);
+    const isPaused = objectAt(owner, 'spec')['paused'] === true;
+    if (!isHeld || !isPaused || metadataOf(owner)['deletionTimestamp'] !== undefined) return;
+    this.#scene.broken('I4', `contract ${id} was given up while ${nameOf(owner)} was paused`);
   }
 
   /** A silence counts where the machine had been at work for a while: what went before may be why it ends. */

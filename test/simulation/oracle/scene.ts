@@ -106,6 +106,11 @@ export class Scene {
     );
   }
 
+  /** What the account may spend in sum. */
+  accountLimits(): JsonObject {
+    return objectAt(objectAt(this.#account, 'spec'), 'limits');
+  }
+
   /** What is to become of machines that nobody claims. */
   orphanPolicy(): unknown {
     return objectAt(this.#account, 'spec')['orphanPolicy'];

@@ -3,6 +3,7 @@ import type { Contract } from '../../../src/simulator/world/world.ts';
 import { Bench } from './bench.ts';
 
 const FAILED = { requestMs: 2, responseMs: 2, refusal: { status: 500, body: '' } };
+const INSTANCES = '/apis/gpurental.dev/v1alpha1/namespaces/default/gpuinstances';
 const WORKERS = ['a', 'b', 'c', 'd'];
 
 /** A machine that the object records and that has run for a while. */
@@ -20,6 +21,22 @@ function silence(bench: Bench, { machineId }: Contract): void {
   const machine = store.current().tables.machines[machineId];
   if (machine) store.put('machines', { ...machine, state: 'offline' });
   bench.invariants.check();
+}
+
+/** A worker of a group that has told it is ready. */
+async function serving(bench: Bench): Promise<void> {
+  bench.group(1);
+  const conditions = [
+    {
+      type: 'Ready',
+      status: 'True',
+      reason: 'Ready',
+      message: '',
+      lastTransitionTime: '2026-01-05T12:00:00Z',
+    },
+  ];
+  bench.setStatus({ actualStatus: 'running', conditions }, 'worker-0');
+  await bench.pass(1);
 }
 
 /** A machine whose object a person has removed by force. */
@@ -121,6 +138,65 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
       for (let tries = 0; tries < 3; tries += 1) await bench.poll(2, FAILED);
       await bench.pass(10);
       bench.sendDestroy(id);
+    },
+  ],
+  [
+    'a machine is given up while its object is paused',
+    /^I4 .* was given up while a was paused$/,
+    new Bench(),
+    async (bench) => {
+      const { id } = await atWork(bench);
+      bench.users.setPaused('a', true);
+      bench.sendDestroy(id);
+    },
+  ],
+  [
+    'an account has more machines than it may',
+    /^I9 the account has 2 machines, and may have 1$/,
+    new Bench(),
+    async (bench) => {
+      bench.users.setAccount({ limits: { maxInstances: 1 } });
+      await bench.rent(1);
+      await bench.pass(10);
+      await bench.rent(2);
+    },
+  ],
+  [
+    'an account rents for more than it may',
+    /^I9 the account rents for .*, and may for \$0.1\/h$/,
+    new Bench(),
+    async (bench) => {
+      bench.users.setAccount({ limits: { maxSpendPerHour: '0.10' } });
+      await bench.rent(1);
+    },
+  ],
+  [
+    'a worker is stopped that was never ready',
+    /^Group worker worker-0 was stopped before it was ever ready$/,
+    new Bench(),
+    (bench) => {
+      bench.group(1);
+      bench.users.setPowerState('worker-0', 'Stopped');
+    },
+  ],
+  [
+    'a worker is deleted while it serves',
+    /^Group worker worker-0 was deleted while it served$/,
+    new Bench(),
+    async (bench) => {
+      await serving(bench);
+      await bench.pass(60);
+      bench.sendToCluster('DELETE', `${INSTANCES}/worker-0`);
+    },
+  ],
+  [
+    'a worker is given up right after a restart',
+    /^Group worker worker-0 was given up right after a restart$/,
+    new Bench(),
+    async (bench) => {
+      await serving(bench);
+      bench.sendToCluster('GET', INSTANCES);
+      bench.sendToCluster('DELETE', `${INSTANCES}/worker-0`);
     },
   ],
 ];

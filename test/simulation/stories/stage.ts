@@ -53,6 +53,7 @@ export class Stage {
   readonly users: Users;
   readonly invariants: Invariants;
   readonly #awaited: Awaited[] = [];
+  #lister: Machine | undefined;
   readonly #lagging = new Map<string, number>();
   readonly #spells: { readonly spell: Spell; readonly until: number }[] = [];
 
@@ -128,6 +129,11 @@ export class Stage {
       });
   }
 
+  /** Freezes the process that asked for the lists last. */
+  freezeLeader(seconds: number): void {
+    if (this.#lister) this.freezeIn(0, seconds)(this.#lister);
+  }
+
   /** Until that second of the story, what happens reaches the watches of a process so much later. */
   lag(processName: string, seconds: number): void {
     this.#lagging.set(processName, this.world.now + seconds * SECOND);
@@ -143,6 +149,7 @@ export class Stage {
     if (request.path.includes('watch=true')) return this.#watchOf(machine);
     const name = `${request.method} ${request.path.split('?')[0]}`;
     if (process.env['CALLS']) this.world.tell(`${machine.name} ${name}`);
+    if (CALLS.list.test(name)) this.#lister = machine;
     const blow = this.#due(name);
     if (blow) {
       this.world.tell(`${machine.name}: ${name} meets its fate`);

@@ -1,3 +1,4 @@
+import { ACCOUNT_STORIES } from './account-stories.ts';
 import { GONE_STORIES } from './gone-stories.ts';
 import { GROUP_STORIES } from './group-stories.ts';
 import { OWNERSHIP_STORIES } from './ownership-stories.ts';
@@ -12,4 +13,5 @@ export const STORIES: readonly Story[] = [
   ...TEARDOWN_STORIES,
   ...OWNERSHIP_STORIES,
   ...GROUP_STORIES,
+  ...ACCOUNT_STORIES,
 ];

@@ -1,0 +1,64 @@
+import type { Story } from './story.ts';
+
+/** What an account may spend, and objects that are not what they were. */
+export const ACCOUNT_STORIES: readonly Story[] = [
+  {
+    name: 'two objects are wanted where the account may have one machine',
+    seconds: 200,
+    mayLeave: true,
+    plot: (stage) => {
+      stage.users.setAccount({ limits: { maxInstances: 1 } });
+      stage.users.createInstance('b');
+    },
+  },
+  {
+    name: 'two objects are wanted where the account may pay for one',
+    seconds: 200,
+    mayLeave: true,
+    plot: (stage) => {
+      stage.users.setAccount({ limits: { maxSpendPerHour: '0.45' } });
+      stage.users.createInstance('b');
+    },
+  },
+  {
+    name: 'a paused object loses its machine',
+    seconds: 300,
+    plot: (stage) => {
+      stage.at(90, () => stage.users.setPaused('a', true));
+      stage.at(100, () => stage.befall({ name: 'exited', instance: stage.machineOf('a') }));
+      stage.at(200, () => stage.users.setPaused('a', false));
+    },
+  },
+  {
+    name: 'an image that cannot run exits each time, and the object may rent twice within an hour',
+    seconds: 900,
+    mayLeave: true,
+    plot: (stage) => {
+      stage.users.setBrake('a', 2);
+      stage.cause({ name: 'crash-image' });
+    },
+  },
+  {
+    name: 'a sweeper takes over whose watches lag behind an object that has just bought',
+    sweeps: true,
+    seconds: 400,
+    plot: (stage) => {
+      const { machine: follower } = stage.world.startProcess();
+      stage.at(5, () => stage.lag(follower.name, 200));
+      stage.at(10, () => stage.users.createInstance('b'));
+      stage.at(12, () => stage.freezeLeader(120));
+    },
+  },
+  {
+    name: 'a process starts beside a machine that it does not know, and the first list is late',
+    seconds: 400,
+    plot: (stage) => {
+      stage.strike({
+        call: 'rent',
+        fate: { loseResponse: true },
+        meanwhile: () => stage.after(0.003, () => stage.killAll()),
+      });
+      stage.at(0.5, () => stage.cast({ call: 'list', seconds: 30, fate: { loseRequest: true } }));
+    },
+  },
+];
