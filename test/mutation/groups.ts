@@ -1,0 +1,58 @@
+import { globSync } from 'node:fs';
+
+/** Pure files that are mutated together, and the tests that have to notice. */
+export interface Group {
+  readonly name: string;
+  readonly files: readonly string[];
+  readonly tests: readonly string[];
+}
+
+interface Globs {
+  readonly name: string;
+  readonly files: readonly string[];
+  readonly tests: readonly string[];
+}
+
+/** What decides about money, by folder. Types, wiring and effects are not among them. */
+const GLOBS: readonly Globs[] = [
+  {
+    name: 'instances',
+    files: [
+      'src/controllers/gpu-instance/rules/*.ts',
+      'src/controllers/gpu-instance/{choose-offer,conditions,cost,decide,decision,failure,gone,history,limits,machine-fields,recorded,settle,spec-hash,stage,status,surplus}.ts',
+    ],
+    tests: ['src/controllers/gpu-instance/**/*.test.ts'],
+  },
+  {
+    name: 'accounts',
+    files: [
+      'src/accounts/{account-object,account-status,avoid-list}.ts',
+      'src/accounts/tickets/{limits,pending-rentals,rental-line,spend-brake,ticket-office}.ts',
+      'src/accounts/watch/{breaker,label-echo,machine-census}.ts',
+      'src/accounts/login/{key-transport,offer-reservations,service-clock}.ts',
+      'src/ownership/{claim,identity,intent,key-ring,label,login,ours}.ts',
+      'src/lib/{duration,money,quantity,rfc3339}.ts',
+    ],
+    tests: ['src/{accounts,ownership,lib}/**/*.test.ts'],
+  },
+  {
+    name: 'sweep',
+    files: ['src/controllers/orphan-sweep/decide.ts'],
+    tests: ['src/controllers/orphan-sweep/decide.test.ts'],
+  },
+];
+
+/** The groups with their files as they are in `root`. Throws where a pattern finds nothing: it is out of date then. */
+export function groupsIn(root: string): readonly Group[] {
+  return GLOBS.map(({ name, files, tests }) => ({
+    name,
+    files: files.flatMap((pattern) => found(root, pattern)).filter((path) => !path.endsWith('.test.ts')),
+    tests: tests.flatMap((pattern) => found(root, pattern)).filter((path) => !path.includes('integration')),
+  }));
+}
+
+function found(root: string, pattern: string): readonly string[] {
+  const paths = globSync(pattern, { cwd: root });
+  if (paths.length === 0) throw new Error(`test/mutation/groups.ts: no file is ${pattern}`);
+  return paths.sort();
+}
