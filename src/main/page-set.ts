@@ -42,7 +42,8 @@ export async function servePageSet(options: PageSetOptions): Promise<PageSet> {
   const shared = sameAddress(config.metricsBindAddress, config.healthProbeBindAddress);
   const servers = new Map<string, RunningServer>();
   const open = async (option: OptionName, address: BindAddress, pages: Pages) => {
-    if (address.type === 'on') servers.set(option, await listenOn(option, address, pages));
+    if (address.type === 'on')
+      servers.set(option, await listenOn(option, address, (at) => servePages(pages, at)));
   };
   await open(
     'healthProbeBindAddress',
@@ -63,10 +64,10 @@ export async function servePageSet(options: PageSetOptions): Promise<PageSet> {
 async function listenOn(
   option: OptionName,
   { host, port }: { readonly host: string; readonly port: number },
-  pages: Pages,
+  serve: (address: { readonly host: string; readonly port: number }) => Promise<RunningServer>,
 ): Promise<RunningServer> {
   try {
-    return await servePages(pages, { host, port });
+    return await serve({ host, port });
   } catch (error) {
     const cause = error instanceof Error && 'code' in error ? String(error.code) : 'it failed';
     throw new ConfigError([
@@ -83,7 +84,8 @@ async function openReports(
   const address = config.workerReportBindAddress;
   if (address.type === 'off') return;
   const take = (path: string, body: unknown) => operator.intake.take(path, body);
-  servers.set('workerReports', await serveReports(take, address));
+  const server = await listenOn('workerReportBindAddress', address, (at) => serveReports(take, at));
+  servers.set('workerReports', server);
 }
 
 function sameAddress(a: BindAddress, b: BindAddress): boolean {
