@@ -64,7 +64,7 @@ export function keyChecks(
   pinned?: MarketplaceAccount,
 ): readonly Check[] {
   let user: User | undefined;
-  const NOT_PROVEN = skipped('The key was not accepted.', 'Give a valid key first.');
+  const NOT_PROVEN = skipped('Not asked: the key proved nothing.', 'Mend what is said of the key first.');
   const needsUser = (look: (known: User) => Finding) => async () => (user ? look(user) : NOT_PROVEN);
   return [
     {

@@ -28,19 +28,23 @@ export interface StatusReport {
   readonly events: readonly ShownEvent[];
 }
 
-/** What happens next, from the conditions alone: what goes on by itself, and what waits for a person. */
+/** The most pressing first. */
+const PRESSING = ['terminal', 'retryable', 'progress', 'good'] as const;
+
+/**
+ * What happens next, from the conditions alone: what waits for a person, or else what goes on by itself. What is
+ * only unknown, or at work, follows from what is wrong beside it.
+ */
 export function nextSteps(
   conditions: readonly Condition[],
   types: Readonly<Record<string, ConditionType>>,
 ): readonly string[] {
   const wrong = conditions.filter((condition) => isWrong(condition, types));
-  const seen = new Set<string>();
-  return wrong.flatMap(({ reason }) => {
-    if (seen.has(reason)) return [];
-    seen.add(reason);
-    const entry = entryOf(reason);
-    return entry ? [stepOf(entry)] : [];
-  });
+  const certain = wrong.filter(({ status }) => status !== 'Unknown');
+  const reasonsOf = new Set((certain.length > 0 ? certain : wrong).map(({ reason }) => reason));
+  const entries = [...reasonsOf].flatMap((reason) => entryOf(reason) ?? []);
+  const kind = PRESSING.find((pressing) => entries.some((entry) => entry.kind === pressing));
+  return entries.filter((entry) => entry.kind === kind).map(stepOf);
 }
 
 function isWrong({ type, status }: Condition, types: Readonly<Record<string, ConditionType>>): boolean {

@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest';
+import { gpuInstanceConditions } from '../../api/v1alpha1/conditions.ts';
+import { nextSteps } from './report.ts';
+
+type Given = readonly [type: string, status: 'True' | 'False' | 'Unknown', reason: string];
+
+const next = (...given: readonly Given[]) => {
+  const conditions = given.map(([type, status, reason]) => ({
+    ...{ type, status, reason, message: '' },
+    lastTransitionTime: '2026-11-20T12:00:00Z',
+  }));
+  return nextSteps(conditions, gpuInstanceConditions);
+};
+
+describe('what happens next', () => {
+  test('is nothing where all is well', () => {
+    expect(next(['Ready', 'True', 'Ready'])).toEqual([]);
+  });
+
+  test('is what waits for a person, whatever else is not as it should be', () => {
+    const steps = next(
+      ['Ready', 'False', 'InvalidFilter'],
+      ['Stalled', 'True', 'InvalidFilter'],
+      ['Booted', 'False', 'NotRented'],
+      ['Reachable', 'Unknown', 'Unreachable'],
+    );
+    expect(steps).toEqual(['Waits for you: Correct the field; the message names it.']);
+  });
+
+  test('is what goes on by itself, without what is only unknown because of it', () => {
+    const steps = next(['Ready', 'False', 'NoOffers'], ['Reachable', 'Unknown', 'CreditUnknown']);
+    expect(steps).toEqual([expect.stringMatching(/^Goes on by itself .* requirement under spec\.offers/)]);
+  });
+
+  test('is what is unknown where nothing else is wrong', () => {
+    expect(next(['Ready', 'Unknown', 'Pending'])).toHaveLength(1);
+  });
+
+  test('leaves out reasons of a newer operator', () => {
+    expect(next(['Ready', 'False', 'OfTheFuture'])).toEqual([]);
+  });
+});
