@@ -99,10 +99,9 @@ export const COMPUTED: Readonly<Record<string, (offer: Offer, view: OfferView) =
 
 const COMPUTED_NAMES = Object.keys(COMPUTED);
 
-/** The value of any column; undefined where there is no such column. */
-export function columnOf(offer: Offer, name: string, view: OfferView): Column | undefined {
-  const computed = ownValue(COMPUTED, name);
-  return computed ? computed(offer, view) : ownValue(offer.columns, name);
+/** Reads one column of any offer, found by its name once; undefined where there is no such column. */
+export function columnReader(name: string): (offer: Offer, view: OfferView) => Column | undefined {
+  return ownValue(COMPUTED, name) ?? ((offer) => ownValue(offer.columns, name));
 }
 
 /** JSON of columns that do not change, by the object that holds them: most of a reply is the same each time. */

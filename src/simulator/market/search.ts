@@ -1,7 +1,7 @@
 import { ownValue } from '../json.ts';
 import { rowsOf } from '../world/remembered.ts';
 import type { Column, Offer, World } from '../world/world.ts';
-import { COMPUTED, columnOf, type OfferView } from './offer-row.ts';
+import { COMPUTED, columnReader, type OfferView } from './offer-row.ts';
 import type { Condition, Operator, SearchQuery } from './search-query.ts';
 
 /*
@@ -95,9 +95,10 @@ interface Keyed {
 /** The first `limit` offers in order; only those that can be among them are ever moved. */
 function firstInOrder(offers: readonly Offer[], query: SearchQuery, view: OfferView): readonly Offer[] {
   const { order, limit } = query;
+  const readers = order.map(({ column }) => columnReader(column));
   const best: Keyed[] = [];
   for (const offer of offers) {
-    const keyed = { offer, keys: order.map(({ column }) => columnOf(offer, column, view) ?? null) };
+    const keyed = { offer, keys: readers.map((read) => read(offer, view) ?? null) };
     const last = best.at(-1);
     if (best.length >= limit && last && compareKeyed(keyed, last, order) >= 0) continue;
     best.splice(placeOf(best, keyed, order), 0, keyed);

@@ -3,7 +3,7 @@ import { integerField, isObject, textOf } from '../calls/request-body.ts';
 import { BOTH, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { bulkIds, type Rental, rentalReply, rentOffer } from '../instances/rent.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { columnOf, offerJson } from '../market/offer-row.ts';
+import { columnReader, offerJson } from '../market/offer-row.ts';
 import { matching, viewOf } from '../market/search.ts';
 import { readSearch } from '../market/search-query.ts';
 import type { Offer } from '../world/world.ts';
@@ -26,11 +26,11 @@ function searchAsks(ctx: RouteContext): Reply {
   const filters = isObject(inner) ? inner : ctx.body;
   const columns = ctx.body.select_cols;
   if (!Array.isArray(columns) || columns.includes('*') || columns.length === 0) return search(ctx, filters);
-  const names = (columns as readonly Json[]).map(textOf);
+  const readers = (columns as readonly Json[]).map(textOf).map((name) => [name, columnReader(name)] as const);
   const query = readSearch(filters, ctx.settings);
   const view = viewOf(ctx.world, query, ctx.caller?.user.id);
   const row = (offer: Offer): JsonObject =>
-    Object.fromEntries(names.map((name) => [name, columnOf(offer, name, view) ?? null]));
+    Object.fromEntries(readers.map(([name, read]) => [name, read(offer, view) ?? null]));
   return json({ offers: matching(query, view).map(row) });
 }
 
