@@ -37,6 +37,28 @@ describe('a pacer', () => {
     expect((started[1]?.at ?? 0) - (started[0]?.at ?? 0)).toBeGreaterThanOrEqual(4_500);
   });
 
+  test.for<readonly [EndpointClass, number]>([
+    ['destroy', 3_000],
+    ['rent', 4_500],
+    ['change', 1_000],
+    ['search', 6_000],
+    ['get', 2_000],
+    ['list', 1_000],
+    ['groupCreate', 4_000],
+    ['volume', 5_500],
+  ])(
+    'lets the gap that the public service asks for pass between two calls: %s, %i ms',
+    async ([name, gapMs]) => {
+      const { clock, started, call } = setUp();
+      void call(name);
+      void call(name);
+      await run(clock, gapMs - 1);
+      expect(started).toHaveLength(1);
+      await run(clock, 1_000);
+      expect(started).toHaveLength(2);
+    },
+  );
+
   test('does not let one class wait for another', async () => {
     const { clock, started, call } = setUp();
     void call('search');

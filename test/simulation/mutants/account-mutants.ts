@@ -149,6 +149,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/orphan-sweep/observe.ts',
     find: '  const objects = await sources.listObjects();\n',
     replace: '  const objects = cached;\n',
+    unseen:
+      'What a cache that lags does not claim is younger than all that it records, so the halt for a rolled back cluster keeps it.',
   },
   {
     name: 'sweep-after-rollback',

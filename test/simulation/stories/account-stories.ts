@@ -43,10 +43,10 @@ export const ACCOUNT_STORIES: readonly Story[] = [
     sweeps: true,
     seconds: 400,
     plot: (stage) => {
-      const { machine: follower } = stage.world.startProcess();
-      stage.at(5, () => stage.lag(follower.name, 200));
+      stage.world.startProcess();
+      stage.at(5, () => stage.lagFollowers(200));
       stage.at(10, () => stage.users.createInstance('b'));
-      stage.at(12, () => stage.freezeLeader(120));
+      stage.at(72, () => stage.freezeLeader(120));
     },
   },
   {

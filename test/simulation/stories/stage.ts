@@ -139,6 +139,12 @@ export class Stage {
     this.#lagging.set(processName, this.world.now + seconds * SECOND);
   }
 
+  /** The same for every process that has not asked for the lists last. */
+  lagFollowers(seconds: number): void {
+    for (const { machine } of this.world.processes)
+      if (machine !== this.#lister) this.lag(machine.name, seconds);
+  }
+
   /** Kills every process. */
   killAll(): void {
     for (const { machine } of this.world.processes) this.world.crash(machine, 'by SIGKILL');
