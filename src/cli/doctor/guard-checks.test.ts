@@ -6,7 +6,7 @@ import {
   type PolicySpec,
 } from '../../accounts/installation/in-use-guard.ts';
 import { inUseKey, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
-import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import type { KubeClient, ListOptions } from '../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
@@ -35,18 +35,27 @@ const FORBIDDEN = new KubeError('no', {
   outcome: 'refused',
 });
 
+const rented = { metadata: { finalizers: [MACHINE_FINALIZER] } };
+const STRANGERS = Array.from({ length: 9 }, () => rented);
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+/** The operator watches one namespace; another's objects are another operator's. */
+const IDENTITY = {
+  data: { installId: base64('0'.repeat(32)), keys: base64('1'.repeat(64)), scope: base64('team') },
+};
+
 interface Found {
   readonly inUse?: string | undefined;
-  readonly rented?: number;
+  readonly count?: number;
   readonly policy?: object | undefined;
   readonly binding?: object | undefined;
   readonly forbidden?: boolean;
 }
 
 async function examine(found: Found) {
-  const { inUse, rented, policy, binding, forbidden } = {
+  const { inUse, count, policy, binding, forbidden } = {
     inUse: 'true',
-    rented: 1,
+    count: 1,
     policy: POLICY,
     binding: BINDING,
     ...found,
@@ -57,14 +66,20 @@ async function examine(found: Found) {
   };
   const rows: Readonly<Record<string, readonly unknown[]>> = {
     configmaps: inUse === undefined ? [] : [{ data: { [inUseKey]: inUse } }],
-    gpuinstances: Array.from({ length: rented }, () => ({ metadata: { finalizers: [MACHINE_FINALIZER] } })),
+    secrets: [IDENTITY],
+    gpuinstances: Array.from({ length: count }, () => rented),
     validatingadmissionpolicies: policy ? [{ spec: policy }] : [],
     validatingadmissionpolicybindings: binding ? [{ spec: binding }] : [],
   };
   const kube = {
     get: <T extends KubeObject>({ plural }: { readonly plural: string }) => answer(rows[plural]?.[0] as T),
-    list: <T extends KubeObject>({ plural }: { readonly plural: string }) =>
-      answer({ items: rows[plural] as T[], resourceVersion: '1' }),
+    list: <T extends KubeObject>(
+      { plural }: { readonly plural: string },
+      { namespace }: ListOptions = {},
+    ) => {
+      const isElsewhere = plural === 'gpuinstances' && namespace !== 'team';
+      return answer({ items: (isElsewhere ? STRANGERS : rows[plural]) as T[], resourceVersion: '1' });
+    },
   } as Partial<KubeClient> as KubeClient;
   const cluster = { kube, operatorNamespace: NAMESPACE } as Partial<ClusterSession> as ClusterSession;
   const looked = await Promise.all(guardChecks(cluster).map(async ({ name, look }) => [name, await look()]));
@@ -81,9 +96,9 @@ describe('the doctor looks at what refuses an uninstall', () => {
   test.each<[string, Found, 'in-use record' | 'in-use guard', string, string]>([
     ['all is there', {}, 'in-use guard', 'ok', 'is refused while machines are rented'],
     ['machines are rented', {}, 'in-use record', 'ok', 'machines are rented: 1 object'],
-    ['nothing is rented', { inUse: 'false', rented: 0 }, 'in-use record', 'ok', 'no machine is rented'],
+    ['nothing is rented', { inUse: 'false', count: 0 }, 'in-use record', 'ok', 'no machine is rented'],
     ['the record is not there', { inUse: undefined }, 'in-use record', 'warning', 'does not say'],
-    ['the record is wrong', { inUse: 'false', rented: 2 }, 'in-use record', 'failed', '2 objects have one'],
+    ['the record is wrong', { inUse: 'false', count: 2 }, 'in-use record', 'failed', '2 objects have one'],
     ['the policy is not there', { policy: undefined }, 'in-use guard', 'warning', 'There is no Validating'],
     ['nothing binds it', { binding: undefined }, 'in-use guard', 'warning', 'No binding puts'],
     [

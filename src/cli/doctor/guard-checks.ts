@@ -6,6 +6,7 @@ import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject, Resource } from '../../runtime/kube/kube-object.ts';
 import { sameJson } from '../../runtime/writes/same-json.ts';
 import { listInstances } from '../objects/cluster-objects.ts';
+import { readIdentity } from '../objects/identity-secret.ts';
 import { counted } from '../output/amounts.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 import { type Check, type Finding, ok, skipped, warning, wrong } from './check.ts';
@@ -51,12 +52,17 @@ async function record(cluster: ClusterSession): Promise<Finding> {
   );
 }
 
-/** Objects that a machine belongs to, in the whole cluster; undefined where they may not be listed. */
+/** Objects in the operator's scope that a machine belongs to; undefined where they may not be listed. */
 async function rentedObjects(cluster: ClusterSession): Promise<number | undefined> {
+  const reading = await readIdentity(cluster);
+  if (reading.type !== 'identity') return undefined;
+  const { scope } = reading.identity;
+  const namespaces = scope === '*' ? [undefined] : scope.split(',');
   try {
-    return (await listInstances(cluster)).filter(isGuarded).length;
+    const lists = await Promise.all(namespaces.map((namespace) => listInstances(cluster, namespace)));
+    return lists.flat().filter(isGuarded).length;
   } catch (error) {
-    if (isKubeError(error, 'forbidden') || isKubeError(error, 'notFound')) return undefined;
+    if (isKubeError(error, 'forbidden', 'notFound')) return undefined;
     throw error;
   }
 }
