@@ -20,6 +20,7 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
+import type { Offer } from '../../marketplace/offers/offers.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
 import { AccessReviews } from '../../runtime/kube/access-review.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
@@ -44,6 +45,9 @@ interface Setting {
   readonly echo?: 'unknown' | 'echoed' | 'notEchoed';
   readonly identityKnown?: boolean;
   readonly memory?: (memory: ObjectMemory) => void;
+  /** Begin times of the lists since which its machine is missing; its own read says so, too. */
+  readonly missingSince?: readonly number[];
+  readonly offers?: readonly Offer[];
 }
 
 /** One pass over one object, whose account, cluster and marketplace note what reaches them, in order. */
@@ -75,7 +79,8 @@ function situation(setting: Setting = {}) {
     },
     feed: {
       latest: () => ({ begunAt: at(-1), endedAt: NOW, rows }),
-      absences: () => [],
+      absences: () => setting.missingSince ?? [],
+      get: async () => null,
       listsBegunSince: () => [],
       lookNow() {},
     },
@@ -101,10 +106,14 @@ function situation(setting: Setting = {}) {
     permits: () => true,
     adoption: () => 'None',
     sshKeyRegistered: () => true,
-    searchOffers: async () => [offer()],
+    searchOffers: async () => setting.offers ?? [offer()],
     foldDeparted: () => Promise.resolve(),
     recordRetained: () => Promise.reject(new RangeError('the list of kept machines is full')),
   } as unknown as AccountSession;
+  const { feed } = session;
+  for (const begunAt of setting.missingSince ?? []) {
+    steady.noteList(feed, { begunAt, endedAt: NOW, rows: new Map() });
+  }
   const cluster = clusterOf(setting, done);
   const random = seededRandom(1);
   const instances = { list: () => [], wrote() {} } as never;
@@ -256,12 +265,40 @@ describe('a rental that failed', () => {
   });
 });
 
+test('a machine that is proven gone is counted, kept off and forgotten, once that is written down', async () => {
+  const destroyed = (memory: ObjectMemory) =>
+    memory.destroyed({ instanceId: 1, reason: 'Exited', answeredAt: at(-15), endedAt: at(-15) });
+  const { intent: bought, status } = held();
+  const object = { intent: bought, status } as Given;
+  const { run, done, memory } = situation({ object, memory: destroyed, missingSince: [at(-12), at(-2)] });
+  expect(await run()).toEqual({ afterMs: 0 });
+  expect(done).toEqual([
+    'replace',
+    'event InstanceDestroyed',
+    'avoid machine 1100 (Exited)',
+    'count ended Exited',
+  ]);
+  expect(memory.view().destroys).toEqual([]);
+});
+
+test('a search that leads to no purchase is made later each time', async () => {
+  const { run, memory } = situation({ offers: [] });
+  await run();
+  expect(memory).toMatchObject({ failures: 1, notBefore: 0 });
+});
+
 describe('a pass that ends machines', () => {
   const two = { ...held({}, { machines: [machineOf(1), machineOf(2, { id: 5 })] }), deleting: true };
 
   test('goes on to the next machine after one was destroyed', async () => {
-    const { run, done, memory } = situation({ object: two });
+    const { run, done, memory } = situation({
+      object: two,
+      memory: (before) => {
+        before.failures = 2;
+      },
+    });
     await run();
+    expect(memory.failures).toBe(2);
     expect(done).toEqual(['destroy 1', 'count team/job failing 0', 'destroy 5', 'count team/job failing 0']);
     expect(memory.view().destroys.map(({ instanceId }) => instanceId)).toEqual([1, 5]);
   });

@@ -41,8 +41,8 @@ describe('a paged list', () => {
   });
 
   test.each([
-    ['counts more than a page holds', [{ ids: [1], found: 2, total: 5 }]],
-    ['counts fewer than a page holds', [{ ids: [1, 2], found: 1, total: 5 }]],
+    ['counts more than a page holds', [{ ids: [1], found: 2 }]],
+    ['counts fewer than a page holds', [{ ids: [1, 2], found: 1 }]],
     ['holds more machines than it ever counted', [{ ids: [1, 2, 3], total: 2 }]],
     ['holds fewer machines than it ever counted', [{ ids: [1, 2], total: 3 }]],
     ['names a machine on two pages', [{ ids: [1, 2] }, { ids: [2] }]],
