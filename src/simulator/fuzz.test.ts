@@ -209,6 +209,18 @@ async function hit(
     expect(typeof (typeof reply.body === 'string' ? reply.body : reply.body.msg), shown).toBe('string');
 }
 
+const word = fc.oneof(
+  nasty.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))),
+  fc.string({ maxLength: 20 }),
+);
+const query = fc
+  .dictionary(fc.constantFrom(...QUERY_NAMES), word, { maxKeys: 3 })
+  .map((given) => `?${new URLSearchParams(given)}`);
+
+/** Calls after which every other would be refused for want of a key. */
+const endsKeys = ({ method, path: template }: Endpoint): boolean =>
+  template.endsWith('/reset_apikey') || (method === 'DELETE' && template.includes('/apikeys/'));
+
 describe('fuzzed calls', () => {
   test.each([...routes, ...CONTROL].map((route) => [`${route.method} ${route.path}`, route] as const))(
     '%s never answers 5xx, never throws, and says what is wrong',
@@ -227,13 +239,6 @@ describe('fuzzed calls', () => {
         'constructor',
         '١',
       );
-      const word = fc.oneof(
-        nasty.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))),
-        fc.string({ maxLength: 20 }),
-      );
-      const query = fc
-        .dictionary(fc.constantFrom(...QUERY_NAMES), word, { maxKeys: 3 })
-        .map((given) => `?${new URLSearchParams(given)}`);
       await fc.assert(
         fc.asyncProperty(ids, body, query, async (id, text, search) =>
           hit(service, route, { id, body: text, query: search }),
@@ -244,6 +249,32 @@ describe('fuzzed calls', () => {
       await service.call('DELETE /sim/faults');
       const after = await service.call('GET /sim/ledger');
       expect(after.status, 'the market goes on').toBe(200);
+    },
+  );
+
+  test.for(['public', 'specification'] as const)(
+    'in any order leave a market that goes on, %s profile',
+    async (profile) => {
+      const served = routes.filter((route) => route.profiles.includes(profile) && !endsKeys(route));
+      const ids = fc.constantFrom('1', '2', '20000001', '20000002', '101', 'x');
+      const calls = fc.array(fc.tuple(fc.constantFrom(...served), ids, body, query), {
+        minLength: 40,
+        maxLength: 120,
+        size: 'max',
+      });
+      await fc.assert(
+        fc.asyncProperty(calls, async (made) => {
+          const service = simulatedService({ profile, catalog: 10 });
+          await service.call('PUT /api/v0/asks/1/', { image: 'x' });
+          for (const [route, id, text, search] of made) {
+            await hit(service, route, { id, body: text, query: search });
+            service.advance(7);
+          }
+          expect((await service.call('GET /sim/ledger')).status).toBe(200);
+          expect((await service.call('GET /api/v0/instances/')).status).toBe(200);
+        }),
+        { numRuns: RUNS / 5 },
+      );
     },
   );
 });
