@@ -19,8 +19,10 @@ export function answerBrokenRequest(error: Error, socket: Duplex): void {
   endWith(socket, REFUSALS.get(code) ?? new Refusal(400, 'bad_request', 'This is not an HTTP/1.1 request.'));
 }
 
-/** CONNECT asks for a tunnel, and this is no proxy. */
+/** CONNECT asks for a tunnel, and this is no proxy. The server has let go of the socket: it is ours to close. */
 export function refuseTunnel(socket: Duplex): void {
+  socket.on('error', () => socket.destroy());
+  socket.on('finish', () => socket.destroy());
   endWith(socket, new Refusal(405, 'method_not_allowed', 'This is no proxy: CONNECT is not served.'));
 }
 
