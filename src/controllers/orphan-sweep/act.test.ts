@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+import { observed as observedAccount } from '../../../test/builders/observed-account.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import { act } from './act.ts';
+import type { Sweep } from './observe.ts';
+import type { Action } from './types.ts';
+
+const destroy: Action = { type: 'destroy', instanceId: 5, pricePerHour: 500_000 };
+
+/** What an action of the sweep does, where the service answers so and this process leads or not. */
+async function done(action: Action, { leads = true, fails }: { leads?: boolean; fails?: Error } = {}) {
+  const happened: string[] = [];
+  const session = {
+    ref: { namespace: 'team', name: 'default' },
+    feed: { lookNow: () => happened.push('look') },
+    client: {
+      instances: {
+        destroy: async (id: number) => {
+          happened.push(`destroy ${id}`);
+          if (fails) throw fails;
+        },
+      },
+    },
+  };
+  const sweep = { sessions: [session], list: {} } as unknown as Sweep;
+  const { account } = observedAccount();
+  await act(
+    action,
+    { sweep, account },
+    {
+      log: silentLogger,
+      isLeader: () => leads,
+      metrics: { orphanDestroyed: ({ namespace, name }) => happened.push(`counted ${namespace}/${name}`) },
+      events: {
+        record: ({ reason, note }: { reason: string; note: string }) => happened.push(`${reason}: ${note}`),
+      } as never,
+    },
+  );
+  return happened;
+}
+
+describe('an orphan', () => {
+  test('is destroyed, counted and told', async () => {
+    expect(await done(destroy)).toEqual([
+      'destroy 5',
+      'counted team/default',
+      'OrphanDestroyed: Machine 5, which bills $0.50/h and no GpuInstance claimed, was destroyed.',
+    ]);
+  });
+
+  test('is left alone by a process that does not lead any more', async () => {
+    expect(await done(destroy, { leads: false })).toEqual([]);
+  });
+
+  test('that could not be destroyed is told, and not counted', async () => {
+    const fails = new MarketplaceError('told to fail', { kind: 'unavailable', outcome: 'unknown' });
+    expect(await done(destroy, { fails })).toEqual([
+      'destroy 5',
+      'OrphanDestroyFailed: Machine 5, which bills $0.50/h and no GpuInstance claims, could not be destroyed.',
+    ]);
+  });
+
+  test('is not said to resist where our own code failed', async () => {
+    await expect(done(destroy, { fails: new TypeError('a bug') })).rejects.toThrow('a bug');
+  });
+});
+
+test('a second look is asked for, and an event is told', async () => {
+  expect(await done({ type: 'lookAgain' })).toEqual(['look']);
+  expect(await done({ type: 'event', reason: 'Orphan', note: 'n' })).toEqual(['Orphan: n']);
+});
