@@ -15,7 +15,11 @@ const refused = (kind: 'alreadyExists' | 'notFound' | 'invalid') =>
   new KubeError(kind, { kind, status: 409, reason: kind, outcome: 'refused' });
 
 /** A cluster that holds these Secrets, and what was sent to it. */
-function clusterWith(present: Readonly<Record<string, { readonly owner: string }>> = {}) {
+function clusterWith(
+  present: Readonly<
+    Record<string, { readonly owner: string; readonly data?: Readonly<Record<string, string>> }>
+  > = {},
+) {
   const sent: string[] = [];
   const bodies: unknown[] = [];
   const ownerOf = (name: string) => present[name]?.owner;
@@ -32,7 +36,8 @@ function clusterWith(present: Readonly<Record<string, { readonly owner: string }
     get: async (resource: Resource, { name }: { readonly name: string }) => {
       note('get', resource, name);
       const uid = ownerOf(name);
-      return uid && { metadata: { name, ownerReferences: [{ uid }] }, data: {} };
+      const { data = {} } = present[name] ?? {};
+      return uid && { metadata: { name, ownerReferences: [{ uid }] }, data };
     },
     patch: async (resource: Resource, { name }: { readonly name: string }, { type, body }: Patch) => {
       note(`${type} patch`, resource, name, body);
@@ -132,5 +137,28 @@ describe('the key of a machine', () => {
     await publish(unbound, { fields, serving: true }, { ...ports, cluster: then.cluster });
     expect(then.sent).toEqual(['merge patch Secret job-connection', 'create Secret job-connection']);
     expect(JSON.stringify(then.bodies)).toContain(Buffer.from('k').toString('base64'));
+  });
+
+  test('stays in memory until the machine serves, and not longer', async () => {
+    const { cluster } = clusterWith();
+    const ports = portsTo(cluster, { attempt: 1 });
+    await keepInstanceKey(unbound, machine, ports);
+    await publish(unbound, { fields, serving: false }, ports);
+    expect(ports.memory).toMatchObject({ keptKeyOf: 1, instanceApiKey: { attempt: 1 } });
+    await publish(unbound, { fields, serving: true }, ports);
+    expect(ports.memory).toMatchObject({ keptKeyOf: undefined, instanceApiKey: undefined });
+  });
+
+  test.for([
+    ['stays while the machine does, since it is given out once', '1', undefined],
+    ['goes with the machine that it was of', '2', null],
+  ] as const)('%s', async ([, instanceId, expected]) => {
+    const base64 = (text: string) => Buffer.from(text).toString('base64');
+    const data = { 'instance-id': base64(instanceId), 'instance-api-key': base64('old'), stale: base64('x') };
+    const { cluster, bodies } = clusterWith({ 'job-connection': { ...mine['job-connection'], data } });
+    await publish(bound, { fields, serving: true }, portsTo(cluster));
+    const patch = bodies.at(-1) as { readonly data: Readonly<Record<string, string | null>> };
+    expect(patch.data['instance-api-key']).toBe(expected);
+    expect(patch.data['stale']).toBeNull();
   });
 });
