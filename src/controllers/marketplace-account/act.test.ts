@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import { observed, proven } from '../../../test/builders/observed-account.ts';
+import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
+import { type AccountEffects, act } from './act.ts';
+import { type Receipt, record } from './record.ts';
+import type { Action, Decision } from './types.ts';
+
+const { account: built } = observed();
+const guarded = { ...built, metadata: { ...built.metadata, resourceVersion: '5' } };
+const account = { ...guarded, metadata: { ...guarded.metadata, finalizers: [] } };
+const conflict = new KubeError('someone was faster', {
+  kind: 'conflict',
+  status: 409,
+  reason: 'Conflict',
+  outcome: 'refused',
+});
+
+/** What an action does, where the key can be kept and the API server takes the write, or not. */
+async function done(action: Action, { fails }: { fails?: 'keep' | 'release' } = {}) {
+  const happened: unknown[] = [];
+  const effects = {
+    kept: {
+      save: async () => {
+        if (fails === 'keep') throw new Error('not kept');
+        happened.push('kept');
+      },
+      remove: async () => happened.push('removed'),
+    },
+    keyChecks: { nowKept: () => happened.push('known as kept'), forget: () => happened.push('unchecked') },
+    registry: {
+      connect: (_: unknown, key: unknown) => happened.push(key),
+      forget: () => happened.push('forgotten'),
+    },
+    kube: {
+      patch: async (_resource: unknown, _ref: unknown, { body }: { body: object }) => {
+        if (fails === 'release') throw conflict;
+        happened.push(body);
+        return body;
+      },
+    },
+  } as unknown as AccountEffects;
+  const running = act(action, { account: guarded } as unknown as Receipt, effects);
+  return { running: running.then(() => happened), happened };
+}
+
+describe('a key that was proved', () => {
+  test.each([
+    ['the user’s own may do all', proven(), 'full', true],
+    ['one that may not destroy is known as such', proven({ mayDestroy: false }), 'full', false],
+    ['a kept one is for teardown alone', proven({ source: 'kept' }), 'teardown', true],
+  ])('%s', async (_, proof, use, mayTearDown) => {
+    const { running } = await done({ type: 'connect', proof });
+    expect(await running).toMatchObject([{ login: proof.login, use, user: { mayTearDown } }]);
+  });
+
+  test('is kept before it is said to be', async () => {
+    const action: Action = { type: 'keepKey', key: proven().key };
+    expect(await (await done(action)).running).toEqual(['kept', 'known as kept']);
+    const failing = await done(action, { fails: 'keep' });
+    await expect(failing.running).rejects.toThrow('not kept');
+    expect(failing.happened).toEqual([]);
+  });
+
+  test('is removed when it is needed no more', async () => {
+    expect(await (await done({ type: 'dropKeptKey' })).running).toEqual(['removed']);
+  });
+});
+
+describe('an account that may go', () => {
+  test('loses its guard on the version that was judged, then is forgotten', async () => {
+    const { running } = await done({ type: 'removeFinalizer' });
+    expect(await running).toEqual([
+      { metadata: { resourceVersion: '5', finalizers: [] } },
+      'unchecked',
+      'forgotten',
+    ]);
+  });
+
+  test('is not forgotten where an object came in between', async () => {
+    const { running, happened } = await done({ type: 'removeFinalizer' }, { fails: 'release' });
+    await expect(running).rejects.toBe(conflict);
+    expect(happened).toEqual([]);
+  });
+});
+
+describe('what is decided of an account', () => {
+  /** The record of a decision, and what was sent for it. */
+  async function recorded(needsFinalizer: boolean, fails?: 'patch' | 'replace') {
+    const sent: string[] = [];
+    const write = (verb: 'patch' | 'replace') => async (_resource: unknown, object: object) => {
+      sent.push(verb);
+      if (fails === verb) throw conflict;
+      return { ...account, ...object };
+    };
+    const client = { patch: write('patch'), replace: write('replace') } as unknown as KubeClient;
+    const decision = { needsFinalizer, status: { machines: {} } } as unknown as Decision;
+    return { receipt: await record(account, decision, { client, onWritten: () => {} }), sent };
+  }
+
+  test('is guarded first, where it needs to be, then written', async () => {
+    expect((await recorded(true)).sent).toEqual(['patch', 'replace']);
+    expect((await recorded(false)).sent).toEqual(['replace']);
+    expect((await recorded(true)).receipt).toBeDefined();
+  });
+
+  test.each([
+    ['guard', true, 'patch', ['patch']],
+    ['status', false, 'replace', ['replace']],
+  ] as const)('permits nothing where someone else was faster at its %s', async (_, guard, verb, sent) => {
+    expect(await recorded(guard, verb)).toEqual({ receipt: undefined, sent });
+  });
+});
