@@ -99,6 +99,14 @@ describe('what is broken is found, with a fix', () => {
       fix: 'Ask for the ClusterRole edit',
     },
     {
+      what: 'a person who may not list accounts',
+      args: () => ['--as', 'somebody'],
+      line: ['accounts', 'any'],
+      state: 'skipped',
+      detail: 'You may not list MarketplaceAccounts',
+      fix: 'Ask for the right',
+    },
+    {
       what: 'a namespace without an operator',
       args: () => ['--operator-namespace', 'default'],
       line: ['operator', 'lease'],

@@ -1,6 +1,15 @@
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { type Check, type CheckLine, type Finding, runChecks, wrong } from '../doctor/check.ts';
+import {
+  type Check,
+  type CheckLine,
+  type Finding,
+  runChecks,
+  skipped,
+  warning,
+  wrong,
+} from '../doctor/check.ts';
 import { clockFinding } from '../doctor/clock.ts';
 import { EXIT } from '../failures/command-error.ts';
 import { tellFailure } from '../failures/describe-failure.ts';
@@ -64,10 +73,11 @@ async function wholeReport(asked: Asked, onLine: OnLine): Promise<readonly Check
     return await withCluster(input, context, async (cluster) => {
       const { clusterChecks } = await import('../doctor/cluster-checks.ts');
       const lines = [...(await runChecks(clusterChecks(cluster), onLine))];
-      const accounts = await listAccounts(cluster, cluster.scope).catch(() => []);
-      for (const account of accounts)
+      const accounts = await listAccounts(cluster, cluster.scope).catch(unlisted);
+      for (const account of accounts ?? [])
         lines.push(...(await accountReport(cluster, account, { asked, onLine })));
-      if (accounts.length === 0) lines.push(...(await runChecks([noAccount(cluster)], onLine)));
+      if (!accounts?.length)
+        lines.push(...(await runChecks([noAccount(cluster, accounts !== undefined)], onLine)));
       return lines;
     });
   } catch (error) {
@@ -88,13 +98,20 @@ async function wholeReport(asked: Asked, onLine: OnLine): Promise<readonly Check
   }
 }
 
-function noAccount({ scope }: ClusterSession): Check {
+/** Undefined where accounts may not be listed; where there is no such kind, another line says so. */
+function unlisted(error: unknown): readonly MarketplaceAccount[] | undefined {
+  return isKubeError(error, 'forbidden') ? undefined : [];
+}
+
+function noAccount({ scope }: ClusterSession, mayList: boolean): Check {
   const where = scope === undefined ? 'the cluster' : `namespace ${scope}`;
-  const look = async (): Promise<Finding> => ({
-    state: 'warning',
-    detail: `There is no MarketplaceAccount in ${where}.`,
-    fix: 'Apply one (deploy/samples/account.yaml), or look elsewhere: -n, -A.',
-  });
+  const look = async (): Promise<Finding> =>
+    mayList
+      ? warning(
+          `There is no MarketplaceAccount in ${where}.`,
+          'Apply one (deploy/samples/account.yaml), or look elsewhere: -n, -A.',
+        )
+      : skipped(`You may not list MarketplaceAccounts in ${where}.`, 'Ask for the right to list them.');
   return { area: 'accounts', name: 'any', look };
 }
 
