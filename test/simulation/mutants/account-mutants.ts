@@ -54,6 +54,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'accounts/tickets/ticket-office.ts',
     find: "if (this.#options.labelEcho() === 'echoed') return undefined;",
     replace: "if (this.#options.labelEcho() === 'echoed' || request.offerId > 0) return undefined;",
+    unseen: 'No schedule rents for two objects at once on a service that loses labels.',
   },
   {
     name: 'higher-price-limit-counts',
@@ -77,6 +78,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/gpu-instance/rules/unrented.ts',
     find: 'decide: (observed) => (observed.list ? undefined : decision({ look: { onList: true, afterMs: 5_000 } })),',
     replace: 'decide: () => undefined,',
+    unseen: 'An object whose machine is not known has an open intent, which waits for lists as well.',
   },
   {
     name: 'old-machine-listed-ignored',
@@ -84,6 +86,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/gpu-instance/rules/unrented.ts',
     find: 'const old = observed.list?.labelled.find(',
     replace: 'const old = observed.list?.labelled.slice(0, 0).find(',
+    unseen:
+      'A machine that a list shows is recorded, or destroyed as surplus, before its object counts as one without.',
   },
   {
     name: 'breaker-not-asked',
@@ -114,6 +118,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/gpu-instance/stage.ts',
     find: "  if (intent.type === 'tampered')\n    return held(",
     replace: "  if (intent.type === 'tampered' && uid === '')\n    return held(",
+    unseen: 'No schedule edits an intent.',
   },
   {
     name: 'former-self-ignored',
@@ -121,6 +126,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/gpu-instance/stage.ts',
     find: '    if (former)\n',
     replace: "    if (former && uid === '')\n",
+    unseen: 'No schedule makes an object anew from a backup, with another uid.',
   },
   {
     name: 'adopts-labelled',
@@ -128,6 +134,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/gpu-instance/rules/adopting.ts',
     find: "if (observed.olderClaimant || machine.ownership.type !== 'unlabelled')",
     replace: "if (observed.olderClaimant || machine.ownership.type === 'claimed')",
+    unseen: 'No schedule adopts a machine.',
   },
   {
     name: 'younger-claimant-wins',
@@ -135,6 +142,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/gpu-instance/rules/adopting.ts',
     find: "if (observed.olderClaimant || machine.ownership.type !== 'unlabelled')",
     replace: "if (machine.ownership.type !== 'unlabelled')",
+    unseen: 'No schedule adopts a machine.',
   },
   {
     name: 'kept-machine-destroyed',
@@ -142,6 +150,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/gpu-instance/rules/teardown-machines.ts',
     find: 'return id !== kept && !isAwaited;',
     replace: 'return id !== -(kept ?? 0) && !isAwaited;',
+    unseen: 'No schedule keeps a machine beyond its object.',
   },
   {
     name: 'sweep-by-cache',
@@ -158,6 +167,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/orphan-sweep/decide.ts',
     find: 'applies: ({ rolledBack }) => rolledBack.length > 0 },',
     replace: 'applies: ({ rolledBack }) => rolledBack.length > 1_000_000 },',
+    unseen:
+      'An orphan and what a rolled back cluster forgot differ by the records alone, which the oracle does not judge.',
   },
   {
     name: 'other-login-trusted',
@@ -165,6 +176,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/marketplace-account/pinned-login.ts',
     find: 'return loginText(pinned) === loginText(proven);',
     replace: "return loginText(pinned) !== '' && loginText(proven) !== '';",
+    unseen: 'The market of a schedule has one user, and so one login.',
   },
   {
     name: 'destroys-not-paced',
@@ -186,5 +198,6 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'ownership/ours.ts',
     find: '      return reading.retained\n        ?',
     replace: '      return reading.retained && row.id < 0\n        ?',
+    unseen: 'No schedule keeps a machine beyond its object.',
   },
 ];

@@ -41,7 +41,7 @@ function unseenOf(mutants: readonly Mutant[], known: ReadonlyMap<string, Evidenc
   const lines = mutants.flatMap(({ name, unseen }) =>
     unseen === undefined || known.get(name)?.simulation ? [] : [`- **${name}**: ${unseen}`],
   );
-  return lines.length === 0 ? '' : `\n## What only a unit test can show\n\n${lines.join('\n')}\n`;
+  return lines.length === 0 ? '' : `\n## What only a unit test shows\n\n${lines.join('\n')}\n`;
 }
 
 const secondsOf = (kills: readonly Kill[]): readonly number[] =>
