@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createLeaseApi, type LeaseApi, type LeaseNetwork } from '../../../test/builders/lease-api.ts';
 import { createVirtualClock, type VirtualClock } from '../../../test/builders/virtual-clock.ts';
+import { sleep } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
 import { createLeaderElection, type LeaderElectionOptions } from './leader-election.ts';
@@ -284,4 +285,25 @@ test.each([
   [{ renewDeadlineMs: 2000, retryPeriodMs: 2000 }, 'renew deadline must be greater'],
 ])('times that cannot work are refused: %o', (times, message) => {
   expect(() => candidate(createLeaseApi(), createVirtualClock(), times)).toThrow(message);
+});
+
+test('what is left of a lease counts from before its renewal was sent, however late the answer comes', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const client = api.clientOf();
+  const slow: typeof client = {
+    ...client,
+    replace: async (...parameters: Parameters<typeof client.replace>) => {
+      await sleep(clock, 3_000);
+      return client.replace(...parameters) as never;
+    },
+  };
+  const one = candidate(api, clock, { client: slow });
+  await one.acquire();
+  await clock.advance(2_000);
+  await clock.advance(3_000);
+  expect(one.election.leaseRemainingMs()).toBe(12_000);
+  const released = one.election.release();
+  await clock.advance(10_000);
+  await released;
 });
