@@ -67,9 +67,12 @@ function jsonOf(text: string): unknown {
   }
 }
 
+/** Decodes whole texts only, so that it is as new for each of them. */
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
 function textOf(bytes: Buffer): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return decoder.decode(bytes);
   } catch {
     throw new UnreadableBody('the reply is not UTF-8 text');
   }
