@@ -39,6 +39,12 @@ function tellHowToLook({ cluster, logFolder }: Stage): void {
   view.say(`Logs of the operator and the simulator: ${logFolder}`);
 }
 
+function tellSearch({ msg, name, offers, fromDollarsPerHour }: Readonly<Record<string, unknown>>): void {
+  if (msg !== 'Offers searched') return;
+  const price = fromDollarsPerHour === undefined ? '' : `, from $${String(fromDollarsPerHour)}/h on`;
+  view.say(`${String(name)}: offers are searched; ${String(offers)} match${price}.`);
+}
+
 async function tell(story: Story): Promise<Outcome> {
   await story.rent();
   await story.replace();
@@ -71,7 +77,7 @@ async function main(): Promise<Outcome> {
   view.heading('Setting up: Kubernetes API, simulated marketplace, operator');
   let stage: Stage | undefined;
   try {
-    stage = await setStage({ tell: view.say, signal });
+    stage = await setStage({ tell: view.say, signal, onLog: tellSearch });
     tellHowToLook(stage);
     return await tell(new Story(stage, view, signal));
   } catch (error) {

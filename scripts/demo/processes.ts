@@ -7,6 +7,9 @@ import { createInterface } from 'node:readline';
 export const CLI = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
 const END_WITH_PARENT = join(import.meta.dirname, 'end-with-parent.ts');
 
+/** Hears each line that a process logs as JSON. */
+export type LogListener = (line: Readonly<Record<string, unknown>>) => void;
+
 /** A `gpu-rent` process of the demo; all it prints goes to its log file. */
 export interface RunningProcess {
   readonly name: string;
@@ -40,6 +43,7 @@ export function startGpuRent(options: {
   readonly logFolder: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly entry?: string;
+  readonly onLog?: LogListener | undefined;
 }): RunningProcess {
   const { name } = options;
   const logPath = join(options.logFolder, `${name}.log`);
@@ -58,7 +62,10 @@ export function startGpuRent(options: {
   const ready = new Promise<Record<string, unknown>>((resolve, reject) => {
     createInterface({ input: stdout }).on('line', (line) => {
       log.write(`${line}\n`);
-      if (line.startsWith('{')) resolve(JSON.parse(line));
+      if (!line.startsWith('{')) return;
+      const json: Record<string, unknown> = JSON.parse(line);
+      resolve(json);
+      options.onLog?.(json);
     });
     void ended.then((why) => reject(new Error(why)));
   });

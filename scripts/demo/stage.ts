@@ -11,7 +11,7 @@ import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
 import { createTransport } from '../../src/runtime/kube/undici-transport.ts';
 import { type Cluster, prepareCluster, startCluster } from '../../test/cluster/cluster.ts';
 import { untilInterrupted } from './ending.ts';
-import { type RunningProcess, startGpuRent } from './processes.ts';
+import { type LogListener, type RunningProcess, startGpuRent } from './processes.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..');
 
@@ -98,16 +98,24 @@ export interface StagePlan {
   /** A `gpu-rent simulator` process unless given. */
   readonly openMarketplace?: (logFolder: string) => Promise<Marketplace>;
   readonly operatorFlags?: readonly string[];
+  /** Hears what the operator logs. */
+  readonly onLog?: LogListener | undefined;
 }
 
-interface OperatorPlan {
+interface OperatorPlan extends Pick<StagePlan, 'onLog'> {
   readonly cluster: Cluster;
   readonly url: string;
   readonly logFolder: string;
   readonly flags: readonly string[];
 }
 
-async function startOperator({ cluster, url, logFolder, flags }: OperatorPlan): Promise<RunningProcess> {
+async function startOperator({
+  cluster,
+  url,
+  logFolder,
+  flags,
+  onLog,
+}: OperatorPlan): Promise<RunningProcess> {
   const { kubeconfigPath } = await cluster.kubeconfigFor({
     serviceAccount: { namespace: SYSTEM_NAMESPACE, name: OPERATOR_ACCOUNT },
   });
@@ -115,6 +123,7 @@ async function startOperator({ cluster, url, logFolder, flags }: OperatorPlan): 
   return startGpuRent({
     name: 'operator',
     logFolder,
+    onLog,
     args: [
       'operator',
       ...['--kubeconfig', kubeconfigPath, '--namespace', SYSTEM_NAMESPACE],
@@ -161,7 +170,8 @@ async function build(plan: StagePlan, undo: (() => Promise<void>)[]): Promise<Om
   await install(cluster);
   await createKeySecret(client, apiKey);
   signal.throwIfAborted();
-  const operator = await startOperator({ cluster, url, logFolder, flags: plan.operatorFlags ?? [] });
+  const { operatorFlags: flags = [], onLog } = plan;
+  const operator = await startOperator({ cluster, url, logFolder, flags, onLog });
   undo.push(() => operator.stop());
   return { cluster, client, controlUrl, logFolder };
 }

@@ -48,6 +48,8 @@ interface Setting {
   /** Begin times of the lists since which its machine is missing; its own read says so, too. */
   readonly missingSince?: readonly number[];
   readonly offers?: readonly Offer[];
+  /** Gets what is logged for people. */
+  readonly logged?: unknown[];
 }
 
 /** One pass over one object, whose account, cluster and marketplace note what reaches them, in order. */
@@ -139,7 +141,7 @@ function situation(setting: Setting = {}) {
     withoutStart,
     cluster,
     instances,
-    log: silentLogger,
+    log: { ...silentLogger, info: (message, fields) => setting.logged?.push([message, fields]) },
     env: { clock, random, log: silentLogger },
     identity: () => undefined,
     constants: defaultConstants,
@@ -334,6 +336,16 @@ describe('a pass that ends machines', () => {
     expect(await lost.run()).toEqual({ afterMs: 50, lostRace: true });
     expect(lost.done).toEqual(['replace']);
   });
+});
+
+test('a search is logged with what it found', async () => {
+  const logged: unknown[] = [];
+  const offers = [offer({ id: 1, pricePerHour: 500_000 }), offer({ id: 2, pricePerHour: 300_000 })];
+  await situation({ offers, logged }).run();
+  expect(logged[0]).toEqual(['Offers searched', { offers: 2, fromDollarsPerHour: '0.30' }]);
+  const none: unknown[] = [];
+  await situation({ offers: [], logged: none }).run();
+  expect(none[0]).toEqual(['Offers searched', { offers: 0 }]);
 });
 
 test('a start that the service does not know is remembered of the whole login', async () => {

@@ -4,7 +4,8 @@ import type { TicketDecision } from '../../accounts/tickets/tickets.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { parseDollars } from '../../lib/money.ts';
+import { formatDollars, parseDollars } from '../../lib/money.ts';
+import type { Offer } from '../../marketplace/offers/offer.ts';
 import { makeLabel } from '../../ownership/label.ts';
 import type { AccessReviews } from '../../runtime/kube/access-review.ts';
 import { objectKey } from '../../runtime/kube/kube-object.ts';
@@ -105,14 +106,13 @@ export class Pass {
     throw new Error('Two rules ask for each other without end');
   }
 
-  #look(observed: Observed, step: Extract<Step, { type: 'look' }>): Promise<Observed> {
-    const { sources, cluster } = this.#ports;
-    return lookCloser(observed, step.need, {
-      clock: sources.clock,
-      steady: sources.steady,
-      cluster,
-      session: this.#session,
-    });
+  async #look(observed: Observed, { need }: Extract<Step, { type: 'look' }>): Promise<Observed> {
+    const { sources, cluster, log } = this.#ports;
+    const { clock, steady } = sources;
+    const closer = await lookCloser(observed, need, { clock, steady, cluster, session: this.#session });
+    const found = need.type === 'offers' ? closer.offers.get(need.index) : undefined;
+    if (found?.type === 'found') log.info('Offers searched', searchFields(found.offers));
+    return closer;
   }
 
   async #publish(observed: Observed, { publication }: Extract<Step, { type: 'publish' }>): Promise<Observed> {
@@ -265,6 +265,15 @@ export class Pass {
   #account(): string {
     return keyOf(accountRefOf(this.#object));
   }
+}
+
+/** What a log line says of a search: how many offers the marketplace has for it, and from which price on. */
+function searchFields(offers: readonly Offer[]): Record<string, unknown> {
+  const prices = offers.flatMap(({ pricePerHour }) => pricePerHour ?? []);
+  return {
+    offers: offers.length,
+    ...(prices.length > 0 && { fromDollarsPerHour: formatDollars(Math.min(...prices)) }),
+  };
 }
 
 /** What a log line says of an action beside its type. */
