@@ -1,7 +1,7 @@
-import { describe, expect, test } from 'vitest';
-import { answeringTransport, reply } from '../../test/builders/answering-transport.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { answeringTransport, reply, type Script } from '../../test/builders/answering-transport.ts';
 import { observed } from '../../test/builders/observed-account.ts';
-import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
+import { createVirtualClock, type VirtualClock } from '../../test/builders/virtual-clock.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { seededRandom } from '../lib/random.ts';
@@ -13,10 +13,12 @@ import { makeLabel } from '../ownership/label.ts';
 import type { AccountObject } from './account-object.ts';
 import type { AccountRecords } from './account-records.ts';
 import { LoginConnections } from './login/login-connection.ts';
-import { ProvenAccount } from './proven-account.ts';
+import { SEARCH_AGAIN_MS } from './login/search-cache.ts';
+import { ProvenAccount, type ProvenAccountOptions } from './proven-account.ts';
 
 const LOGIN = { url: 'https://market.example', userId: 7 };
 const MONTH = '2026-11';
+const NOW = Date.parse(`${MONTH}-20T12:00:00Z`);
 const CALM = { credit: 10_000_000, sshKeyRegistered: true, mayTearDown: true };
 
 const identity = newIdentity(
@@ -29,12 +31,15 @@ function proven({
   userId = 7,
   status,
   answer = reply({ id: userId }),
+  clock = createVirtualClock({ startMs: NOW }),
+  changes = {},
 }: {
   userId?: number;
   status?: MarketplaceAccount['status'];
-  answer?: ReturnType<typeof reply>;
+  answer?: Script;
+  clock?: VirtualClock;
+  changes?: Partial<ProvenAccountOptions>;
 } = {}) {
-  const clock = createVirtualClock({ startMs: Date.parse(`${MONTH}-20T12:00:00Z`) });
   const { transport } = answeringTransport(answer);
   const connections = new LoginConnections({
     transport,
@@ -61,6 +66,7 @@ function proven({
     onChange: () => {},
     onNews: () => {},
     onLook: () => {},
+    ...changes,
   });
 }
 
@@ -121,6 +127,107 @@ describe('the login of a proven account', () => {
 
   test('scenario 32: is not proved by a key of another user', async () => {
     expect(await proven({ userId: 8 }).proveLogin()).toBe(false);
+  });
+});
+
+test('a search that found nothing but offers that others hold is made again, and not before', async () => {
+  const clock = createVirtualClock({ startMs: NOW });
+  let searches = 0;
+  const answer: Script = (request) => {
+    searches += 1;
+    return reply({ offers: [{ id: 1 }] })(request);
+  };
+  const account = proven({ clock, answer });
+  const search = () => account.searchOffers({ filters: [] });
+  await search();
+  await clock.advance(SEARCH_AGAIN_MS);
+  await search();
+  expect(searches).toBe(1);
+  account.tickets.request(ask);
+  await search();
+  expect(searches).toBe(2);
+});
+
+describe('those who wait for a proven account are told', () => {
+  const told = () => {
+    const changes = { onChange: vi.fn(), onNews: vi.fn() };
+    const account = proven({ changes });
+    account.proved(CALM);
+    changes.onChange.mockClear();
+    return { account, ...changes };
+  };
+
+  test.each([
+    ['more credit', { credit: CALM.credit + 1 }, 1],
+    ['less credit', { credit: CALM.credit - 1 }, 0],
+    ['a key that may not destroy any more', { mayTearDown: false }, 1],
+    ['an SSH key that is gone', { sshKeyRegistered: false }, 1],
+    ['nothing new', {}, 0],
+  ])('of what a proof says: %s', (_, said, times) => {
+    const { account, onChange } = told();
+    account.proved({ ...CALM, ...said });
+    expect(onChange).toHaveBeenCalledTimes(times);
+  });
+
+  test('of a new spec, not of a new status', () => {
+    const { account, onChange } = told();
+    const { account: object } = observed();
+    account.update({ ...object, status: { deletedObjects: { month: MONTH, spent: '1', rentals: [] } } });
+    expect(onChange).toHaveBeenCalledTimes(0);
+    account.update({ ...object, metadata: { ...object.metadata, generation: 99 } });
+    expect(onChange).toHaveBeenCalledTimes(1);
+  });
+
+  test('of what a sweep found, once', () => {
+    const { account, onNews } = told();
+    account.swept({ orphans: [5], rolledBack: [], copied: [] });
+    account.swept({ orphans: [5], rolledBack: [], copied: [] });
+    expect(onNews).toHaveBeenCalledTimes(1);
+    expect(account.findings().orphans).toEqual([5]);
+  });
+});
+
+test('a proven account avoids what its newest status lists', () => {
+  const account = proven();
+  const until = new Date(NOW + 60_000).toISOString();
+  const avoid = [{ kind: 'Machine', id: 9, until, failures: 1, reason: 'Exited' }] as const;
+  account.update({ ...observed().account, status: { avoid: [...avoid] } });
+  expect([...account.avoid.current().machines]).toEqual([9]);
+});
+
+test('a proven account lets in only the namespaces that its newest spec allows', () => {
+  const namespaceAllowed = (_: MarketplaceAccount, namespace: string) => namespace === 'team';
+  const account = proven({ changes: { namespaceAllowed } });
+  expect([account.permits('team'), account.permits('other')]).toEqual([true, false]);
+});
+
+describe('what must outlive its object', () => {
+  /** Records whose writes take a moment. */
+  function recording() {
+    const written: unknown[] = [];
+    const write: AccountRecords['write'] = async (change) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      written.push(change({}));
+    };
+    return { account: proven({ changes: { records: { write } as AccountRecords } }), written };
+  }
+
+  test('is in the status of its account before anybody goes on: what a deleted object spent', async () => {
+    const { account, written } = recording();
+    await account.foldDeparted({ uid: 'u', spentThisMonth: 2_000_000, rentals: [NOW], newestRentalAt: NOW });
+    expect(written).toMatchObject([{ deletedObjects: { month: MONTH, spent: '2.00' } }]);
+  });
+
+  test('is in the status of its account before anybody goes on: a machine that is kept', async () => {
+    const { account, written } = recording();
+    await account.recordRetained({
+      instanceId: 5,
+      owner: 'team/job',
+      objectUid: 'u',
+      policy: 'Retain',
+      pricePerHour: undefined,
+    });
+    expect(written).toMatchObject([{ retained: [{ instanceId: 5, owner: 'team/job', ownerUid: 'u' }] }]);
   });
 });
 

@@ -157,6 +157,16 @@ describe('limits under concurrency', () => {
     setting.objects = [recorded('a', { hasOpenIntent: false, instanceId: 5, pricePerHour: 2 * DOLLAR })];
     expect(tickets.sums()).toMatchObject({ liveMachines: 1, dollarsPerHour: 2 * DOLLAR });
   });
+
+  test('a rental that an object made before does not hide the one that it makes now', () => {
+    const earlier = { hasOpenIntent: false, pricePerHour: DOLLAR, newestRentalAt: clock.now() - 60_000 };
+    setting.objects = [recorded('a', earlier)];
+    setting.limits = { maxInstances: 1 };
+    const tickets = office();
+    ticketOf(tickets.request(ask('a', 1)));
+    expect(tickets.sums()).toMatchObject({ liveMachines: 1, dollarsPerHour: DOLLAR });
+    expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'AccountLimitReached' });
+  });
 });
 
 describe('where labels are not known to come back', () => {
