@@ -9,7 +9,7 @@ import type {
   ScalingTerms,
 } from './scaling/scaling-decision.ts';
 import { type Capacities, capacitiesFor, isFull } from './scaling/targets.ts';
-import { hotCount, hotOf, sumOfPerf, totalCount } from './scaling/worker-counts.ts';
+import { countFor, hotOf, sumOfPerf } from './scaling/worker-counts.ts';
 
 const PANIC_FACTOR = 2;
 
@@ -73,12 +73,12 @@ interface CountsFor {
 
 /** Each capacity is counted once: with unequal workers that is a search for the cheapest set. */
 function countsFor({ workers, perf }: ScalingInput, now: Capacities, held: Held): CountsFor {
-  const hot = hotCount(workers, now.hot, perf);
-  const total = totalCount(workers, now.total, perf);
+  const hot = countFor(workers, now.hot, perf);
+  const total = countFor(workers, now.total, perf);
   return {
     ...{ hot, total },
-    keptHot: held.hot === now.hot ? hot : hotCount(workers, held.hot, perf),
-    keptTotal: held.total === now.total ? total : totalCount(workers, held.total, perf),
+    keptHot: held.hot === now.hot ? hot : countFor(workers, held.hot, perf),
+    keptTotal: held.total === now.total ? total : countFor(workers, held.total, perf),
   };
 }
 

@@ -33,10 +33,10 @@ export function byWorth(a: Candidate, b: Candidate): number {
 }
 
 /**
- * Hot workers for a capacity: the cheapest cover where those that are hot reach it, else all of them, cold ones in
+ * How many workers a capacity takes, hot or in all: the cheapest cover where those that are hot reach it, else all of them, cold ones in
  * the order in which they are woken, and new ones of the usual performance. One while nothing is known of any.
  */
-export function hotCount(
+export function countFor(
   workers: readonly ScalingWorker[],
   capacity: number,
   perf: number | undefined,
@@ -49,22 +49,6 @@ export function hotCount(
   const missing = capacity - sumOfPerf(hot);
   if (missing > ROUNDING) return hot.length + extraFor(cold, missing, perf);
   return isAllNeeded(hot, capacity) ? hot.length : cheapestCover(hot, capacity).length;
-}
-
-/** Workers in all for a capacity: those that are hot, then the best of the cold ones, then new ones. */
-export function totalCount(
-  workers: readonly ScalingWorker[],
-  capacity: number,
-  perf: number | undefined,
-): number {
-  if (capacity <= 0) return 0;
-  if (perf === undefined) return 1;
-  const hot = hotOf(workers);
-  const cold = coldOf(workers);
-  if ([...hot, ...cold].every((worker) => worker.perf === perf)) return workersFor(capacity, perf);
-  const missing = capacity - sumOfPerf(hot);
-  if (missing > ROUNDING) return hot.length + extraFor(cold, missing, perf);
-  return hotCount(workers, capacity, perf);
 }
 
 /** Whether the rest would not reach the capacity whichever worker went: the usual case, and it needs no search. */
