@@ -4,6 +4,8 @@ import { createVirtualClock, type VirtualClock } from '../../../test/builders/vi
 import { sleep } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
+import type { KubeClient } from '../kube/kube-client.ts';
+import type { KubeObject, Resource } from '../kube/kube-object.ts';
 import { createLeaderElection, type LeaderElectionOptions } from './leader-election.ts';
 
 interface CandidateOptions extends Partial<LeaderElectionOptions> {
@@ -32,6 +34,22 @@ function candidate(
       election.acquire(signal).then(() => {
         leads = true;
       }),
+  };
+}
+
+/** The same client, whose requests of one kind need three seconds to arrive. */
+function slowly(clock: VirtualClock, client: KubeClient, verb: 'get' | 'replace'): KubeClient {
+  const arrival = (sent: 'get' | 'replace') => (sent === verb ? sleep(clock, 3_000) : undefined);
+  return {
+    ...client,
+    async get<T extends KubeObject>(...parameters: Parameters<KubeClient['get']>) {
+      await arrival('get');
+      return client.get<T>(...parameters);
+    },
+    async replace<T extends KubeObject>(resource: Resource, object: T) {
+      await arrival('replace');
+      return client.replace<T>(resource, object);
+    },
   };
 }
 
@@ -290,14 +308,7 @@ test.each([
 test('what is left of a lease counts from before its renewal was sent, however late the answer comes', async () => {
   const clock = createVirtualClock();
   const api = createLeaseApi();
-  const client = api.clientOf();
-  const slow: typeof client = {
-    ...client,
-    replace: async (...parameters: Parameters<typeof client.replace>) => {
-      await sleep(clock, 3_000);
-      return client.replace(...parameters) as never;
-    },
-  };
+  const slow = slowly(clock, api.clientOf(), 'replace');
   const one = candidate(api, clock, { client: slow });
   await one.acquire();
   await clock.advance(2_000);
@@ -306,4 +317,68 @@ test('what is left of a lease counts from before its renewal was sent, however l
   const released = one.election.release();
   await clock.advance(10_000);
   await released;
+});
+
+test('renewals that are refused again and again end the lead in time, although the record still names its holder', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const client = api.clientOf();
+  let refusing = false;
+  const interfered: KubeClient = {
+    ...client,
+    async replace<T extends KubeObject>(resource: Resource, object: T) {
+      if (refusing) api.edit({});
+      return client.replace<T>(resource, object);
+    },
+  };
+  const one = candidate(api, clock, { client: interfered });
+  await one.acquire();
+  refusing = true;
+  await clock.advance(9_000);
+  expect(one.election.leaseRemainingMs()).toBe(6_000);
+  expect(one.election.holder()).toBe('one');
+  await clock.advance(1_000);
+  expect(one.election.lost.aborted).toBe(true);
+});
+
+test('release never frees the lease of another, who took it while a renewal was under way', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const one = candidate(api, clock, { client: slowly(clock, api.clientOf(), 'get') });
+  const leading = one.acquire();
+  await clock.advance(3_000);
+  await leading;
+  api.edit({ holderIdentity: 'thief' });
+  await clock.advance(2_500);
+  const released = one.election.release();
+  await clock.advance(10_000);
+  await released;
+  expect(api.lease()?.spec).toMatchObject({ holderIdentity: 'thief' });
+});
+
+test('release waits for the renewal that is under way, so that the lease is free after it', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const one = candidate(api, clock, { client: slowly(clock, api.clientOf(), 'replace') });
+  await one.acquire();
+  await clock.advance(2_500);
+  const released = one.election.release();
+  await clock.advance(10_000);
+  await released;
+  expect(api.lease()?.spec).toMatchObject({ holderIdentity: '' });
+});
+
+test('who has lost the lead writes nothing more', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const network = { down: false };
+  const one = candidate(api, clock, { network });
+  await one.acquire();
+  network.down = true;
+  await clock.advance(10_000);
+  expect(one.election.lost.aborted).toBe(true);
+  network.down = false;
+  const writes = api.writes();
+  await one.election.release();
+  expect(api.writes()).toBe(writes);
 });
