@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { groupObject, workerObject } from '../../../test/builders/group-worker.ts';
 import { memoryCluster, refusedBy } from '../../../test/builders/memory-cluster.ts';
+import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import {
@@ -160,6 +161,35 @@ describe('other acts', () => {
     expect((await kube.get(endpointGroupResource, ref))?.metadata.finalizers).toEqual([GROUP_FINALIZER]);
     await carryOut({ type: 'release' });
     expect((await kube.get(endpointGroupResource, ref))?.metadata.finalizers ?? []).toEqual([]);
+  });
+
+  test('the group leaves its Service before it is released, and is not released where it could not', async () => {
+    const { receipt, effects, kube } = await bench();
+    const finalizers = async () =>
+      (await kube.get(endpointGroupResource, { namespace: NAMESPACE, name: 'llm' }))?.metadata.finalizers;
+    const publisher = new Publisher({ cluster: kube, clock: createVirtualClock() });
+    const guards: unknown[] = [];
+    publisher.withdraw = async () => {
+      guards.push(await finalizers());
+      if (guards.length === 1) throw new Error('The Service stays.');
+    };
+    const release = () => act({ type: 'release' }, receipt, { ...effects, publisher });
+    await expect(release()).rejects.toThrow('The Service stays.');
+    expect(await finalizers()).toEqual([GROUP_FINALIZER]);
+    await release();
+    expect(guards).toEqual([[GROUP_FINALIZER], [GROUP_FINALIZER]]);
+    expect((await finalizers()) ?? []).toEqual([]);
+  });
+
+  test('a group that someone else wrote meanwhile is not taken for released', async () => {
+    const { carryOut, kube } = await bench();
+    const ref = { namespace: NAMESPACE, name: 'llm' };
+    await kube.patch(endpointGroupResource, ref, {
+      type: 'merge',
+      body: { metadata: { labels: { other: 'x' } } },
+    });
+    await expect(carryOut({ type: 'release' })).rejects.toMatchObject({ kind: 'conflict' });
+    expect((await kube.get(endpointGroupResource, ref))?.metadata.finalizers).toEqual([GROUP_FINALIZER]);
   });
 });
 
