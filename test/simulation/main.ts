@@ -1,7 +1,8 @@
 /**
  * `make simulate`: the production operator under seeded faults, after the stories that are written for one step
  * each (not where one seed is replayed). From the environment: MODE (swarm, systematic, sequences), SEEDS (how many), FIRST_SEED, SEED (replays one), MINUTES (ends then), PAIRS (0: singles only).
- * The last line on stdout is one JSON object; exit 1 on a violation, 2 where a setting means nothing.
+ * The last line on stdout is one JSON object; exit 1 on a violation or where a schedule takes no step for a minute,
+ * 2 where a setting means nothing.
  */
 import { Figures } from './figures.ts';
 import { type Mode, runSchedule } from './schedule.ts';
@@ -11,6 +12,7 @@ import { shrink } from './shrink.ts';
 import { play } from './stories/play.ts';
 import { STORIES } from './stories/stories.ts';
 import { type Planned, replayPlan, runSystematic } from './systematic.ts';
+import { Watchdog } from './watchdog.ts';
 
 const MODES: readonly Mode[] = ['sweeperOff', 'all'];
 /** Stories are long; more of them than this help nobody. */
@@ -24,6 +26,7 @@ interface Run {
   readonly settings: Settings;
   readonly figures: Figures;
   readonly goOn: () => boolean;
+  readonly watchdog: Watchdog;
 }
 
 /** Runs one way of looking for violations. */
@@ -32,10 +35,11 @@ type Search = (run: Run) => Promise<void>;
 const SEARCHES: Readonly<Record<SearchMode, Search>> = { swarm, systematic, sequences };
 
 /** Each story was seen to break a promise without the step that it is written for. */
-async function playStories(figures: Figures, goOn: () => boolean): Promise<void> {
+async function playStories({ figures, goOn, watchdog }: Run): Promise<void> {
   say(`${STORIES.length} stories`);
   for (const story of STORIES) {
     if (!goOn()) return;
+    watchdog.running(`the story "${story.name}"`);
     const played = await play(story, { keepTrace: true });
     const problems = [
       ...played.violations.map(({ invariant, text }) => `${invariant} ${text}`),
@@ -46,10 +50,11 @@ async function playStories(figures: Figures, goOn: () => boolean): Promise<void>
   }
 }
 
-async function swarm({ settings: { firstSeed, seeds }, figures, goOn }: Run): Promise<void> {
+async function swarm({ settings: { firstSeed, seeds }, figures, goOn, watchdog }: Run): Promise<void> {
   say(`Seeds from ${firstSeed}, each with and without the sweeper`);
   for (let seed = firstSeed; seed < firstSeed + seeds && goOn(); seed += 1) {
     for (const mode of MODES) {
+      watchdog.running(`seed ${seed}, ${mode}`);
       const result = await figures.measure(() => runSchedule({ seed, mode, keepTrace: false }));
       figures.add({ ...result, mode, violations: result.violations.length });
       if (result.violations.length > 0) await tellSeed(seed, mode);
@@ -75,14 +80,16 @@ function tellStory(title: string, trace: readonly string[]): void {
   for (const line of trace) say(line);
 }
 
-async function systematic({ settings: { pairs }, figures, goOn }: Run): Promise<void> {
+async function systematic({ settings: { pairs }, figures, goOn, watchdog }: Run): Promise<void> {
   const broken: Planned[] = [];
+  watchdog.running('the first plan');
   const coverage = await runSystematic({
     pairs,
     goOn,
     measure: (run) => figures.measure(run),
     onPlan: (planned) => {
       const { result } = planned;
+      watchdog.running(`the plan after ${planInWords(planned)}`);
       figures.add({ ...result, mode: 'sweeperOff', violations: result.violations.length });
       if (result.violations.length > 0) broken.push(planned);
     },
@@ -93,20 +100,21 @@ async function systematic({ settings: { pairs }, figures, goOn }: Run): Promise<
   figures.coverage.total = coverage.singles.total + coverage.pairs.total;
   for (const planned of broken) {
     const { trace, violations } = await replayPlan(planned);
-    tellStory(
-      `Plan ${JSON.stringify(planned.strikes)} of the ${planned.life} life: ${violations[0]?.text}`,
-      trace,
-    );
+    tellStory(`Plan ${planInWords(planned)}: ${violations[0]?.text}`, trace);
   }
 }
 
-async function sequences({ settings, figures, goOn }: Run): Promise<void> {
+const planInWords = ({ strikes, life }: Planned): string => `${JSON.stringify(strikes)} of the ${life} life`;
+
+async function sequences({ settings, figures, goOn, watchdog }: Run): Promise<void> {
   say(`Sequences of seed ${settings.firstSeed}`);
+  watchdog.running('the first sequence');
   await runSequences({
     seed: settings.firstSeed,
     goOn,
     measure: (run) => figures.measure(run),
     onSequence: ({ name, result }) => {
+      watchdog.running(`the sequence after ${name}`);
       figures.add({ ...result, mode: 'sweeperOff', violations: result.violations.length });
       const [first] = result.violations;
       if (first) tellStory(`Sequence ${name}: ${first.invariant} ${first.text}`, result.trace);
@@ -137,8 +145,9 @@ async function main(): Promise<void> {
   const settings = readSettings(process.env);
   const figures = new Figures();
   const goOn = untilStopped(figures, settings.minutes);
-  if (!settings.isReplay) await playStories(figures, goOn);
-  await SEARCHES[settings.mode]({ settings, figures, goOn });
+  const run: Run = { settings, figures, goOn, watchdog: new Watchdog() };
+  if (!settings.isReplay) await playStories(run);
+  await SEARCHES[settings.mode](run);
   process.stdout.write(`${JSON.stringify(figures.summary())}\n`);
   process.exitCode = figures.violations > 0 ? 1 : 0;
 }
