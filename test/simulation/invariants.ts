@@ -9,6 +9,7 @@ import { BreakerWatch } from './oracle/breaker.ts';
 import { type Shortfall, shortfallsOf } from './oracle/converged.ts';
 import { GroupWatch } from './oracle/groups.ts';
 import { rememberedNames } from './oracle/heap.ts';
+import { KeptWatch } from './oracle/kept.ts';
 import { LeakWatch } from './oracle/leaks.ts';
 import { LimitWatch } from './oracle/limits.ts';
 import { MachineWatch } from './oracle/machines.ts';
@@ -52,6 +53,7 @@ export class Invariants {
   readonly #unrecorded: UnrecordedWatch;
   readonly #workers: WorkerWatch;
   readonly #limits: LimitWatch;
+  readonly #kept: KeptWatch;
   #lastWriteAt = 0;
   #isByPerson = false;
 
@@ -72,6 +74,7 @@ export class Invariants {
     this.#unrecorded = new UnrecordedWatch(this.#scene);
     this.#workers = new WorkerWatch(this.#scene);
     this.#limits = new LimitWatch(this.#scene);
+    this.#kept = new KeptWatch(this.#scene);
     world.kube.store.onCommit((commit) => this.#onCommit(commit));
   }
 
@@ -251,6 +254,7 @@ export class Invariants {
   #destroySent(machine: Machine, path: string): void {
     const id = Number(DESTROY_PATH.exec(path)?.[1]);
     if (Number.isNaN(id)) return;
+    this.#kept.destroySent(id);
     this.#machines.destroySent(id);
     this.#sweeps.destroySent(id);
     this.#breaker.destroySent(machine, id);

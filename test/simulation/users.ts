@@ -49,6 +49,15 @@ export class Users {
     });
   }
 
+  /** An object that takes over a machine that there is already. */
+  createAdopting(name: string, instanceId: number): void {
+    this.#create(GPU_INSTANCES, name, {
+      apiVersion: 'gpurental.dev/v1alpha1',
+      kind: 'GpuInstance',
+      spec: { ...MACHINE, adopt: { instanceId, policy: 'Manage' } },
+    });
+  }
+
   /** A group of at most three workers, as many as its written load asks for, under a ceiling that binds at times. */
   createGroup(name: string, load: number, spec: JsonObject = {}): void {
     this.#create(GROUPS, name, {
@@ -124,6 +133,10 @@ export class Users {
 
   setBrake(name: string, maxPerHour: number): void {
     this.#editSpec(name, `maxPerHour ${maxPerHour}`, { replacement: { maxPerHour } });
+  }
+
+  setDeletionPolicy(name: string, deletionPolicy: 'Destroy' | 'Stop' | 'Retain'): void {
+    this.#editSpec(name, `deletionPolicy ${deletionPolicy}`, { deletionPolicy });
   }
 
   setImage(name: string, image: string): void {

@@ -134,7 +134,6 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/gpu-instance/rules/adopting.ts',
     find: "if (observed.olderClaimant || machine.ownership.type !== 'unlabelled')",
     replace: "if (observed.olderClaimant || machine.ownership.type === 'claimed')",
-    unseen: 'No schedule adopts a machine.',
   },
   {
     name: 'younger-claimant-wins',
@@ -150,7 +149,6 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/gpu-instance/rules/teardown-machines.ts',
     find: 'return id !== kept && !isAwaited;',
     replace: 'return id !== -(kept ?? 0) && !isAwaited;',
-    unseen: 'No schedule keeps a machine beyond its object.',
   },
   {
     name: 'sweep-by-cache',
@@ -198,6 +196,5 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'ownership/ours.ts',
     find: '      return reading.retained\n        ?',
     replace: '      return reading.retained && row.id < 0\n        ?',
-    unseen: 'No schedule keeps a machine beyond its object.',
   },
 ];

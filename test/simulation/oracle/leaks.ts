@@ -1,6 +1,6 @@
 import type { Machine } from '../machine.ts';
 import { CleanLists } from './clean-lists.ts';
-import { fitsItsLabel } from './purchase.ts';
+import { fitsItsLabel, isKept } from './purchase.ts';
 import type { Scene } from './scene.ts';
 
 /** The operator's `--orphan-age`. */
@@ -46,7 +46,9 @@ export class LeakWatch {
     if (this.#scene.strict) return [];
     return this.#scene
       .live()
-      .filter((contract) => this.#scene.purchaseOf(contract) && !this.#scene.ownerOf(contract))
+      .filter(
+        (contract) => this.#scene.purchaseOf(contract) && !this.#scene.ownerOf(contract) && !isKept(contract),
+      )
       .filter((contract) => fitsItsLabel(contract) && this.#scene.now - contract.createdAt > ORPHAN_AGE_MS)
       .map(({ id }) => id)
       .filter((id) => !this.#told.has(id));

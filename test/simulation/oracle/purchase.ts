@@ -7,6 +7,7 @@ export interface Purchase {
 }
 
 const OPERATOR_LABEL = /^gpurental1(?:-retained)?:[0-9a-f]{8}:([0-9a-f-]+):(\d+):\d+:[0-9a-f]+$/;
+const RETAINED_LABEL = /^gpurental1-retained:/;
 const CLOCK_SKEW_MS = 60_000;
 /** Late call and list lag together. */
 export const LABEL_WINDOW_MS = 180_000;
@@ -15,6 +16,9 @@ export function readPurchase(label: string): Purchase | undefined {
   const match = OPERATOR_LABEL.exec(label);
   return match ? { uid: match[1] ?? '', attempt: Number(match[2]) } : undefined;
 }
+
+/** Whether the operator said on a machine that it was kept on purpose when its object went. */
+export const isKept = ({ label }: Contract): boolean => RETAINED_LABEL.test(label ?? '');
 
 /**
  * Whether a machine began when its label says. A process whose clock is wrong by more than a minute labels

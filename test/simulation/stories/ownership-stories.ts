@@ -1,3 +1,4 @@
+import { OTHER_INSTALL } from '../foreigners.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
@@ -81,6 +82,25 @@ export const OWNERSHIP_STORIES: readonly Story[] = [
       stage.at(101, () =>
         stage.cast({ call: 'list', seconds: 60, fate: answered({ error: 'broken' }, 500) }),
       );
+    },
+  },
+  {
+    name: 'an object is deleted whose machine is to be kept, and a sweeper runs',
+    sweeps: true,
+    seconds: 400,
+    plot: (stage) => {
+      stage.at(90, () => stage.users.setDeletionPolicy('a', 'Retain'));
+      stage.at(100, () => stage.users.delete('a'));
+    },
+  },
+  {
+    name: 'an object adopts a machine that carries the label of another installation',
+    seconds: 300,
+    plot: (stage) => {
+      stage.users.setAccount({ adoption: 'Unlabelled' });
+      stage.at(40, () => void stage.users.rentByHand(DEAREST_OFFER, OTHER_INSTALL));
+      stage.at(60, () => stage.users.createAdopting('b', stage.strangerId()));
+      stage.at(200, () => stage.users.delete('b'));
     },
   },
 ];

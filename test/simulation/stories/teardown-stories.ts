@@ -1,4 +1,7 @@
+import { answered } from './stage.ts';
 import type { Story } from './story.ts';
+
+const CONFLICT = answered({ kind: 'Status', status: 'Failure', reason: 'Conflict', code: 409 }, 409);
 
 /** The end of an object. */
 export const TEARDOWN_STORIES: readonly Story[] = [
@@ -39,5 +42,14 @@ export const TEARDOWN_STORIES: readonly Story[] = [
       stage.at(1, () => stage.cause({ name: 'lagging-list', seconds: 40 }));
       stage.at(217, () => stage.users.delete('a'));
     },
+  },
+  {
+    name: 'an object is deleted, and twice in a row another write comes before the removal of its guard',
+    seconds: 400,
+    plot: (stage) =>
+      stage.at(100, () => {
+        for (const nth of [1, 2]) stage.strike({ call: 'intent', nth, fate: CONFLICT });
+        stage.users.delete('a');
+      }),
   },
 ];

@@ -1,0 +1,28 @@
+import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { isKept } from './purchase.ts';
+import { nameOf, type Scene } from './scene.ts';
+
+/** I4 for what outlives its object: a machine that `deletionPolicy` keeps is destroyed neither with it nor later. */
+export class KeptWatch {
+  readonly #scene: Scene;
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+  }
+
+  destroySent(id: number): void {
+    const contract = this.#scene.contracts()[id];
+    if (!contract) return;
+    if (isKept(contract))
+      this.#scene.broken('I4', `contract ${id} was destroyed, and had been kept on purpose`);
+    const owner = this.#scene.ownerOf(contract);
+    if (!owner || metadataOf(owner)['deletionTimestamp'] === undefined || !isToKeep(owner, id)) return;
+    this.#scene.broken('I4', `contract ${id} was destroyed, and ${nameOf(owner)} says that it stays`);
+  }
+}
+
+/** Whether an object wants its recorded machine to outlive it. */
+export function isToKeep(object: JsonObject, id: number): boolean {
+  const { deletionPolicy = 'Destroy' } = objectAt(object, 'spec');
+  return deletionPolicy !== 'Destroy' && objectAt(object, 'status')['instanceId'] === id;
+}
