@@ -141,7 +141,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/gpu-instance/rules/adopting.ts',
     find: "if (observed.olderClaimant || machine.ownership.type !== 'unlabelled')",
     replace: "if (machine.ownership.type !== 'unlabelled')",
-    unseen: 'No schedule adopts a machine.',
+    unseen: 'No schedule has two objects name one machine.',
   },
   {
     name: 'kept-machine-destroyed',
