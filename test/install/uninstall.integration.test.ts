@@ -60,7 +60,10 @@ describe.skipIf(!canRun)('while machines are rented', () => {
   test('once none is rented helm uninstall takes everything away but the guard', async () => {
     await bench.setInUse(false);
     await bench.helm('uninstall', RELEASE);
-    expect(await bench.kubectl('get', 'customresourcedefinitions', '-o=name')).toBe('');
+    // The API server takes the objects of a definition away after its deletion was answered.
+    await expect
+      .poll(() => bench.kubectl('get', 'customresourcedefinitions', '-o=name'), { timeout: 30_000 })
+      .toBe('');
     expect(await bench.kubectl('get', 'deployments', '-n', NAMESPACE, '-o=name')).toBe('');
     await bench.kubectl('get', 'validatingadmissionpolicy', 'gpu-rental-in-use');
   });
