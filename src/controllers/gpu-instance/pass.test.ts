@@ -26,7 +26,7 @@ import { AccessReviews } from '../../runtime/kube/access-review.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { MachineIndex } from './memory/machine-index.ts';
-import { ObjectMemory } from './memory/memory.ts';
+import { CHILDREN_CHECK_MS, ObjectMemory } from './memory/memory.ts';
 import { SteadyClock } from './memory/steady-clock.ts';
 import { Pass } from './pass.ts';
 
@@ -41,7 +41,11 @@ interface Setting {
   readonly allowed?: boolean;
   readonly leaseMs?: number;
   readonly conflict?: 'patch' | 'replace';
+  /** A Secret of the name of the object's own is somebody else's. */
+  readonly nameTaken?: boolean;
   readonly ticket?: { readonly reason: string; readonly retryAfterMs: number };
+  /** What the account says to a start. */
+  readonly start?: { readonly reason: string; readonly retryAfterMs: number };
   readonly echo?: 'unknown' | 'echoed' | 'notEchoed';
   readonly identityKnown?: boolean;
   readonly memory?: (memory: ObjectMemory) => void;
@@ -93,7 +97,8 @@ function situation(setting: Setting = {}) {
     },
     tickets: {
       reservedFor: () => new Set(),
-      requestStart: () => ({ type: 'permitted' }),
+      requestStart: () =>
+        setting.start ? { type: 'refused', message: 'm', ...setting.start } : { type: 'permitted' },
       request: () =>
         setting.ticket
           ? { type: 'refused', message: 'm', ...setting.ticket }
@@ -161,7 +166,7 @@ function situation(setting: Setting = {}) {
 }
 
 /** Says yes to what is written, but for the one verb that is told to lose its race. */
-function clusterOf({ allowed = true, conflict }: Setting, done: string[]): KubeClient {
+function clusterOf({ allowed = true, conflict, nameTaken = false }: Setting, done: string[]): KubeClient {
   const details = { kind: 'conflict', status: 409, reason: '', outcome: 'refused' } as const;
   const write = (verb: 'patch' | 'replace', object: GpuInstance) => {
     done.push(verb);
@@ -169,9 +174,14 @@ function clusterOf({ allowed = true, conflict }: Setting, done: string[]): KubeC
     return object;
   };
   return {
-    create: async (_resource: unknown, object: { kind: string }) =>
-      object.kind === 'SelfSubjectAccessReview' ? { ...object, status: { allowed } } : object,
-    get: async () => undefined,
+    create: async (_resource: unknown, object: { kind: string }) => {
+      if (nameTaken && object.kind === 'Secret') {
+        throw new KubeError('alreadyExists', { ...details, kind: 'alreadyExists' });
+      }
+      return object.kind === 'SelfSubjectAccessReview' ? { ...object, status: { allowed } } : object;
+    },
+    get: async (_resource: unknown, { name }: { readonly name: string }) =>
+      nameTaken ? { metadata: { name, ownerReferences: [{ uid: 'another' }] } } : undefined,
     patch: async (_resource: unknown, _ref: unknown, { body }: { body: GpuInstance }) =>
       write('patch', withKind(body)),
     replace: async (_resource: unknown, object: GpuInstance) => write('replace', object),
@@ -223,6 +233,8 @@ describe('a pass that buys', () => {
       expect(done).toEqual([]);
       expect(memory.refusal).toEqual(said);
       expect(memory.notBefore).toBe(said ? NOW + retryAfterMs : 0);
+      memory.accountChanged();
+      expect(memory.notBefore).toBe(0);
     },
   );
 
@@ -257,6 +269,8 @@ describe('a rental that failed', () => {
     const { look, memory } = await rentFailing(fails('insufficientCredit', 'refused'));
     expect(look).toEqual({ afterMs: 0 });
     expect(memory).toMatchObject({ failures: 1, refusal: { reason: 'InsufficientCredit' } });
+    expect(memory.notBefore).toBeGreaterThan(NOW);
+    memory.accountChanged();
     expect(memory.notBefore).toBeGreaterThan(NOW);
   });
 
@@ -356,6 +370,62 @@ test('a start that the service does not know is remembered of the whole login', 
   expect(await run()).toEqual({ afterMs: 0 });
   expect(done).toContain('start 1');
   expect([...withoutStart]).toEqual(['account']);
+});
+
+test('a start that failed otherwise says nothing of the login', async () => {
+  const { run, withoutStart } = situation({
+    object: held({ actualStatus: 'stopped' }),
+    calls: { start: fails('unavailable', 'unknown') },
+  });
+  await run();
+  expect([...withoutStart]).toEqual([]);
+});
+
+test.for([
+  ['for its limits is asked for again as soon as the account changes', 'InsufficientCredit', 0],
+  ['for its pace waits its time, whatever else changes', 'Pacing', NOW + 5_000],
+] as const)('a start that the account refuses %s', async ([, reason, notBefore]) => {
+  const { run, done, memory } = situation({
+    object: held({ actualStatus: 'stopped' }),
+    start: { reason, retryAfterMs: 5_000 },
+  });
+  await run();
+  expect(done).not.toContain('start 1');
+  expect(memory.notBefore).toBe(NOW + 5_000);
+  memory.accountChanged();
+  expect(memory.notBefore).toBe(notBefore);
+});
+
+describe('a pass that looks closer', () => {
+  const choosing = (alternatives: number): Setting => {
+    const { object } = given();
+    const [requirements] = object.spec.offers ?? [];
+    const offers = Array.from({ length: alternatives }, () => ({ ...requirements }));
+    const wide = { ...object, spec: { ...object.spec, offers } } as GpuInstance;
+    return { object: { observed: { object: wide } }, offers: [] };
+  };
+
+  test('searches for as many alternatives as an object may have', async () => {
+    const { run, memory } = situation(choosing(8));
+    await run();
+    expect(memory.failures).toBe(1);
+  });
+
+  test('ends in an error where one look leads to the next without end', async () => {
+    const { run, done } = situation(choosing(20));
+    await expect(run()).rejects.toThrow('without end');
+    expect(done).toEqual([]);
+  });
+});
+
+test.for([
+  ['five minutes after they were written', false, NOW + CHILDREN_CHECK_MS],
+  ['at once where they could not be written', true, undefined],
+] as const)('children are looked at again %s', async ([, nameTaken, dueAt]) => {
+  const object = held({}, { status: { binding: undefined } });
+  const { run, memory } = situation({ object, nameTaken });
+  await run();
+  expect(memory.view().childrenDueAt).toBe(dueAt);
 });
 
 test('what was tried and worked ends the wait for it', async () => {

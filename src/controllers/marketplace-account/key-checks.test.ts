@@ -1,7 +1,17 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { memoryCluster } from '../../../test/builders/memory-cluster.ts';
+import { observed } from '../../../test/builders/observed-account.ts';
 import { Users } from '../../../test/simulation/users.ts';
 import { SimulatedWorld } from '../../../test/simulation/world.ts';
+import { KeptKeys } from '../../accounts/login/kept-key.ts';
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { annotations } from '../../api/v1alpha1/names.ts';
 import { seededRandom } from '../../lib/random.ts';
+import { Secret } from '../../lib/secret.ts';
+import type { MarketplaceClient } from '../../marketplace/client.ts';
+import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
+import { secretResource } from '../../runtime/kube/core-resources.ts';
+import { KeyChecks } from './key-checks.ts';
 
 const QUIET = { requestMs: 2, responseMs: 2 };
 
@@ -23,4 +33,200 @@ test('a proof that is not answered is asked for again after 5 s, then twice as l
   const checks = askedAt.filter((at, index) => index === 0 || at - (askedAt[index - 1] ?? 0) > 4);
   const pauses = checks.slice(1).map((at, index) => Math.round(at - (checks[index] ?? 0)));
   expect(pauses.slice(0, 5)).toEqual([6, 11, 21, 41, 61]);
+});
+
+const UID = 'account-uid';
+const INTERVAL_MS = 60_000;
+
+const fails = (kind: MarketplaceErrorKind) => (): never => {
+  throw new MarketplaceError('told to fail', { kind, outcome: 'refused' });
+};
+
+/** An account whose Secret holds `first`, and a marketplace that says what it is told to. */
+async function bench() {
+  const { kube, clock, sent } = memoryCluster();
+  const put = (name: string, key: string) =>
+    kube.create(secretResource, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name, namespace: 'default' },
+      stringData: { 'api-key': key },
+    });
+  await put('key', 'first');
+  const asked: string[] = [];
+  const marketplace: { user: () => unknown; destroy: () => unknown } = {
+    user: () => ({ id: 7 }),
+    destroy: fails('notFound'),
+  };
+  const kept = new KeptKeys(kube, 'default');
+  const checks = new KeyChecks({
+    kube,
+    kept,
+    clock,
+    intervalMs: INTERVAL_MS,
+    clientFor: ({ key }) =>
+      ({
+        users: {
+          async current() {
+            asked.push(`whose is ${key.reveal()}`);
+            return marketplace.user();
+          },
+        },
+        instances: {
+          async destroy() {
+            asked.push(`may ${key.reveal()} destroy`);
+            return marketplace.destroy();
+          },
+        },
+      }) as unknown as MarketplaceClient,
+  });
+  const { account } = observed();
+  const named = (name = 'key', requestedAt = ''): MarketplaceAccount => ({
+    ...account,
+    metadata: {
+      ...account.metadata,
+      namespace: 'default',
+      uid: UID,
+      annotations: { [annotations.requestedAt]: requestedAt },
+    },
+    spec: { ...account.spec, apiKeySecretRef: { name, key: 'api-key' } },
+    status: { login: { url: 'https://market.example', userId: 7 } } as NonNullable<
+      MarketplaceAccount['status']
+    >,
+  });
+  const check = (object = named()) => checks.check(object, 'https://market.example');
+  return { asked, marketplace, kept, checks, clock, sent, put, named, check };
+}
+
+describe('whether a key may destroy', () => {
+  test.each([
+    ['it did', () => undefined, true],
+    ['there is no such machine', fails('notFound'), true],
+    ['the request is odd', fails('invalidRequest'), true],
+    ['it would not', fails('refused'), true],
+    ['the key may not', fails('forbidden'), false],
+    ['the key is none', fails('unauthorized'), false],
+  ])('is told by a service that says that %s', async (_, destroy, mayDestroy) => {
+    const { marketplace, check } = await bench();
+    marketplace.destroy = destroy;
+    expect((await check()).proof).toMatchObject({ type: 'proven', mayDestroy });
+  });
+
+  test('is not told by a service that fails: then nothing is proven', async () => {
+    const { marketplace, check } = await bench();
+    marketplace.destroy = fails('unavailable');
+    expect((await check()).proof).toMatchObject({ type: 'failed', source: 'user' });
+  });
+
+  test('is asked once for a key that may, and again for another key or one that may not', async () => {
+    const { asked, marketplace, clock, put, named, check } = await bench();
+    const tries = () => asked.filter((line) => line.startsWith('may'));
+    await check();
+    await clock.advance(INTERVAL_MS);
+    await check();
+    expect(tries()).toEqual(['may first destroy']);
+    await put('other', 'second');
+    marketplace.destroy = fails('forbidden');
+    await check(named('other'));
+    await clock.advance(INTERVAL_MS);
+    await check(named('other'));
+    expect(tries()).toEqual(['may first destroy', 'may second destroy', 'may second destroy']);
+  });
+});
+
+describe('a check of a key', () => {
+  const proofs = (asked: readonly string[]) => asked.filter((line) => line.startsWith('whose')).length;
+
+  test('stands for its interval and is made again after it', async () => {
+    const { asked, clock, check } = await bench();
+    expect((await check()).againInMs).toBe(INTERVAL_MS);
+    await clock.advance(INTERVAL_MS - 1);
+    expect((await check()).againInMs).toBe(1);
+    expect(proofs(asked)).toBe(1);
+    await clock.advance(1);
+    await check();
+    expect(proofs(asked)).toBe(2);
+  });
+
+  test('is stale at once where another Secret is named, or someone asks for it', async () => {
+    const { asked, put, named, check } = await bench();
+    await check();
+    await put('other', 'second');
+    await check(named('other'));
+    expect(asked).toContain('whose is second');
+    await check(named('other', 'now'));
+    expect(proofs(asked)).toBe(3);
+  });
+
+  test('is made again after a second, once, when the marketplace refused its key', async () => {
+    const { asked, clock, checks, check } = await bench();
+    await check();
+    checks.refused(UID);
+    await check();
+    expect(proofs(asked)).toBe(1);
+    await clock.advance(1_000);
+    await check();
+    expect(proofs(asked)).toBe(2);
+    await clock.advance(1_000);
+    await check();
+    expect(proofs(asked)).toBe(2);
+  });
+
+  test.each([
+    ['did not arrive is made again soon', 'timeout', 5_000],
+    ['was answered with no waits its interval', 'unauthorized', INTERVAL_MS],
+  ] as const)('that %s', async (_, kind, againInMs) => {
+    const { marketplace, check } = await bench();
+    marketplace.user = fails(kind);
+    expect(await check()).toMatchObject({ proof: { type: 'failed' }, againInMs });
+  });
+
+  test('that fails for a reason of our own is no answer', async () => {
+    const { marketplace, check } = await bench();
+    marketplace.user = () => {
+      throw new TypeError('a mistake');
+    };
+    await expect(check()).rejects.toThrow('a mistake');
+  });
+
+  test('is forgotten with its account: key, refusal and all', async () => {
+    const { asked, clock, checks, check } = await bench();
+    await check();
+    checks.nowKept(UID, new Secret('first'));
+    checks.refused(UID);
+    expect((await check()).keyKept).toBe(true);
+    checks.forget(UID);
+    expect((await check()).keyKept).toBe(false);
+    expect(proofs(asked)).toBe(2);
+    await clock.advance(1_000);
+    await check();
+    expect(proofs(asked)).toBe(2);
+  });
+});
+
+describe('the kept key', () => {
+  test('stands in for a Secret that is gone, and is kept already', async () => {
+    const { kept, named, check } = await bench();
+    await kept.save(UID, new Secret('former'));
+    const { reading, proof, keyKept } = await check(named('gone'));
+    expect(reading).toEqual({ type: 'secretMissing', secret: 'gone' });
+    expect(proof).toMatchObject({ type: 'proven', source: 'kept' });
+    expect(keyKept).toBe(true);
+  });
+
+  test('is not used for an account that never had a login', async () => {
+    const { kept, named, check, asked } = await bench();
+    await kept.save(UID, new Secret('former'));
+    const { status: _, ...fresh } = named('gone');
+    expect((await check(fresh)).proof).toEqual({ type: 'none' });
+    expect(asked).toEqual([]);
+  });
+
+  test('is not the proven one where that is another', async () => {
+    const { checks, check } = await bench();
+    checks.nowKept(UID, new Secret('former'));
+    expect((await check()).keyKept).toBe(false);
+    checks.nowKept(UID, new Secret('first'));
+    expect((await check()).keyKept).toBe(true);
+  });
 });

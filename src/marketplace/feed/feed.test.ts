@@ -177,6 +177,14 @@ describe('a feed of whole lists', () => {
     expect(feed.health().state).toBe('stopped');
   });
 
+  test('says nothing more from the moment on at which a listener stops it', async () => {
+    const { clock, feed, events } = setUp({ list: async () => ({ instances: [instance(1)] }) });
+    feed.subscribe(() => feed.stop());
+    feed.start();
+    await clock.settle();
+    expect(events.map(({ type }) => type)).toEqual(['row']);
+  });
+
   test('goes on when a listener throws, and forgets one that left', async () => {
     const { clock, feed } = setUp({});
     const heard: string[] = [];

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import type { TransportResponse } from '../../lib/transport.ts';
-import { readBody, UnreadableBody } from './read-body.ts';
+import { parseReply, readBody, UnreadableBody } from './read-body.ts';
 
 const bytes = (...values: number[]) => Uint8Array.of(...values);
 const text = (value: string) => new TextEncoder().encode(value);
@@ -60,5 +61,24 @@ describe('a body', () => {
     const { response, seen } = replyOf(text('a'), broken);
     await expect(readBody(response, 99)).rejects.toBe(broken);
     expect(seen.destroyed).toBe(1);
+  });
+});
+
+describe('a reply', () => {
+  const schema = z.object({ id: z.number() });
+  const body = '{"id": 5}';
+
+  test.each([
+    ['of 199', { status: 199, body }, 'failed'],
+    ['of 200', { status: 200, body }, 'understood'],
+    ['of 299', { status: 299, body }, 'understood'],
+    ['of 300', { status: 300, body }, 'failed'],
+    ['of 500 that looks well', { status: 500, body }, 'failed'],
+    ['of 200 that says success false', { status: 200, body: '{"id": 5, "success": false}' }, 'failed'],
+    ['of 200 that says success true', { status: 200, body: '{"id": 5, "success": true}' }, 'understood'],
+    ['of 200 of another form', { status: 200, body: '{"id": "x"}' }, 'unreadable'],
+    ['of 200 that is cut', { status: 200, body: '{"id": ' }, 'unreadable'],
+  ])('%s is judged by its status, by success and by its form', (_, reply, type) => {
+    expect(parseReply(reply, schema).type).toBe(type);
   });
 });

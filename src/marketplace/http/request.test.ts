@@ -142,6 +142,15 @@ describe('a read', () => {
     expect(await failureOf(client.users.current(), clock)).toMatchObject({ kind: 'malformedReply' });
   });
 
+  test('is cut at 32 MiB where nobody says otherwise', async () => {
+    const filler = Buffer.alloc(1024 * 1024, 32);
+    const parts = [Buffer.from('{"id": 5'), ...Array.from({ length: 32 }, () => filler), Buffer.from('}')];
+    const { client, clock } = setUp([() => ({ ...response(''), body: bytes(...parts) })], {
+      limits: { readAttempts: 1 },
+    });
+    expect(await failureOf(client.users.current(), clock)).toMatchObject({ kind: 'malformedReply' });
+  });
+
   test('ends when its caller gives up', async () => {
     const { client, clock } = setUp([silence]);
     const giveUp = new AbortController();

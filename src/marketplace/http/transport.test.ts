@@ -338,6 +338,18 @@ describe('a request that its caller gives up', () => {
     await expect(asking).rejects.toMatchObject({ sent: true });
   });
 
+  test('before it was sent is told that, and nothing of its address', async () => {
+    const enough = new Error('enough');
+    const asking = transportWith()({
+      method: 'GET',
+      origin: 'https://10.0.0.1',
+      path: '/',
+      headers: {},
+      signal: AbortSignal.abort(enough),
+    });
+    await expect(asking).rejects.toMatchObject({ sent: false, cause: enough });
+  });
+
   test('before it was sent never arrives', async () => {
     let arrived = 0;
     const { url } = await serve((_, response) => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { given, NOW } from '../../../../test/builders/observed.ts';
+import { given, held, intent, NOW } from '../../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../../test/builders/virtual-clock.ts';
 import { CHILDREN_CHECK_MS, Memories, ObjectMemory } from './memory.ts';
 import { SteadyClock } from './steady-clock.ts';
@@ -24,6 +24,13 @@ describe('when children are looked at again', () => {
     expect(dueIn('0000-a')).toBe(0);
     expect(dueIn('8000-a')).toBe(150_000);
     expect(dueIn('ffff-a')).toBeLessThan(CHILDREN_CHECK_MS);
+  });
+
+  test('is never where there are none yet', () => {
+    const memory = new ObjectMemory();
+    const { object, ...seen } = sight('0000-a');
+    memory.look({ ...seen, object: { ...object, status: {} } });
+    expect(memory.view().childrenDueAt).toBeUndefined();
   });
 
   test('is five minutes after they were written', () => {
@@ -51,11 +58,75 @@ describe('what an account refused', () => {
     expect(memory.view()).toMatchObject({ notBefore: 32_000, failures: 2 });
   });
 
+  test('and then worked is over: a change of the account ends no other wait', () => {
+    const memory = new ObjectMemory();
+    memory.refusedByAccount(1_000, 10_000, REFUSAL);
+    memory.succeeded();
+    memory.failures = 3;
+    memory.accountChanged();
+    expect(memory.view().failures).toBe(3);
+  });
+
   test('of an object that nobody remembers is nothing', () => {
     const memories = new Memories();
     memories.accountChanged('a');
     memories.of('a').refusedByAccount(0, 10_000, REFUSAL);
     memories.accountChanged('a');
     expect(memories.of('a').view().notBefore).toBe(0);
+  });
+});
+
+describe('what is remembered of a machine', () => {
+  const steady = new SteadyClock(createVirtualClock());
+  const seen = (actualStatus: 'exited' | 'stopped' | 'running', purchase = intent()) => {
+    const observed = given(held({ actualStatus }, { intent: purchase }));
+    return {
+      object: observed.object,
+      intent: observed.intent,
+      recorded: observed.list?.recorded,
+      list: { begunAt: NOW, endedAt: NOW, rows: new Map() },
+      steady,
+      serviceNow: NOW,
+    };
+  };
+
+  test('says nothing of the next one once it is gone', () => {
+    const memory = new ObjectMemory();
+    memory.look(seen('exited'));
+    memory.stopAskedAt = 1;
+    memory.stopAnsweredAt = 2;
+    memory.startAnsweredAt = 3;
+    memory.probe = { ready: true, detail: 'It answers.' };
+    memory.settled(1);
+    expect(memory.probe).toBeUndefined();
+    expect(memory.view()).toMatchObject({
+      seenWord: undefined,
+      stopAskedAt: undefined,
+      stopAnsweredAt: undefined,
+      startAnsweredAt: undefined,
+    });
+  });
+
+  test('that was asked to start counts as starting until it is seen to run', () => {
+    const memory = new ObjectMemory();
+    memory.startAnsweredAt = 3;
+    memory.look(seen('stopped'));
+    expect(memory.view().startAnsweredAt).toBe(3);
+    memory.look(seen('running'));
+    expect(memory.view().startAnsweredAt).toBeUndefined();
+  });
+
+  test('whose destroy was answered waits for nothing that failed before', () => {
+    const memory = new ObjectMemory();
+    memory.destroyFailures = 3;
+    memory.backOff(1_000, 60_000);
+    memory.destroyed({ instanceId: 1, reason: 'Exited', answeredAt: 2_000, endedAt: 2_000 });
+    expect(memory.view()).toMatchObject({ destroyFailures: 0, notBefore: 0 });
+  });
+
+  test('that was bought by a clock ahead of the service has no more time than its intent gives it', () => {
+    const memory = new ObjectMemory();
+    memory.look(seen('running', intent({ issuedAt: NOW + 60_000 })));
+    expect(memory.view().intentDeadline).toEqual({ attempt: 1, at: steady.now() + 30_000 });
   });
 });
