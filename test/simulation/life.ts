@@ -1,5 +1,6 @@
 import { seededRandom } from '../../src/lib/random.ts';
 import { Invariants, type Violation } from './invariants.ts';
+import type { Machine } from './machine.ts';
 import type { Fate } from './network.ts';
 import { type Effect, fateOf, isEffect, nameOfCall, type Strike } from './plan.ts';
 import { Users } from './users.ts';
@@ -54,6 +55,8 @@ class Life {
   readonly #effects: Effect[] = [];
   readonly #struck = new Set<number>();
   #hides = 0;
+  /** Whose watch: a process that begins later reads a whole state. */
+  #hidesFrom: Machine | undefined;
   #staleUntil = 0;
 
   constructor(options: LifeOptions) {
@@ -112,7 +115,7 @@ class Life {
   }
 
   #fateOf({ side, machine, request }: Parameters<FateOf>[0]): Fate {
-    if (request.path.includes('watch=true')) return this.#watchFate();
+    if (request.path.includes('watch=true')) return this.#watchFate(machine);
     if (!isEffect(request)) return { requestMs: 2, responseMs: 2 };
     const what = nameOfCall(request);
     const strike = this.#reached({ side, what });
@@ -128,18 +131,21 @@ class Life {
     const strike = this.#options.strikes.get(index);
     if (!strike) return undefined;
     this.#struck.add(index);
-    if (strike === 'hide') this.#hides += 1;
+    if (strike === 'hide') {
+      this.#hides += 1;
+      this.#hidesFrom = this.#world.processes[0]?.machine;
+    }
     if (strike === 'stale') this.#staleUntil = this.#world.now + STALE_MS;
     return strike;
   }
 
-  #watchFate(): Fate {
+  #watchFate(machine: Machine): Fate {
     return {
       requestMs: 2,
       responseMs: 2,
       chunkDelayMs: () => Math.max(0, this.#staleUntil - this.#world.now),
       dropChunk: () => {
-        if (this.#hides === 0) return false;
+        if (this.#hides === 0 || machine !== this.#hidesFrom) return false;
         this.#hides -= 1;
         this.#invariants.hindered();
         return true;
