@@ -1,30 +1,7 @@
 import * as z from 'zod';
+import type { ObjectMeta } from '../../lib/object-meta.ts';
 import type { API_VERSION } from './names.ts';
 import { choice, list, notes, text, timestamp } from './schema.ts';
-
-/** What the API server keeps about every object; the parts that are read here. */
-export interface ObjectMeta {
-  readonly name: string;
-  readonly namespace?: string | undefined;
-  readonly uid?: string | undefined;
-  readonly resourceVersion?: string | undefined;
-  readonly generation?: number | undefined;
-  readonly creationTimestamp?: string | undefined;
-  readonly deletionTimestamp?: string | undefined;
-  readonly labels?: Readonly<Record<string, string>> | undefined;
-  readonly annotations?: Readonly<Record<string, string>> | undefined;
-  readonly finalizers?: readonly string[] | undefined;
-  readonly ownerReferences?: readonly OwnerReference[] | undefined;
-}
-
-export interface OwnerReference {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly controller?: boolean | undefined;
-  readonly blockOwnerDeletion?: boolean | undefined;
-}
 
 /** One of our objects, as the API server gives it: the defaults of the definition are filled in. */
 export interface CustomObject<Kind extends string, Spec, Status> {

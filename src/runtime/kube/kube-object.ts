@@ -1,3 +1,5 @@
+import type { ObjectMeta, OwnerReference } from '../../lib/object-meta.ts';
+
 /** A kind as the API server addresses it. `group` is empty for core/v1. */
 export interface Resource {
   readonly group: string;
@@ -11,30 +13,6 @@ export interface Resource {
 export interface ObjectRef {
   readonly namespace?: string | undefined;
   readonly name: string;
-}
-
-export interface OwnerReference {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly controller?: boolean | undefined;
-  readonly blockOwnerDeletion?: boolean | undefined;
-}
-
-/** The metadata that this runtime reads or writes; everything else passes through untouched. */
-export interface ObjectMeta {
-  readonly name: string;
-  readonly namespace?: string | undefined;
-  readonly uid?: string | undefined;
-  readonly resourceVersion?: string | undefined;
-  readonly generation?: number | undefined;
-  readonly creationTimestamp?: string | undefined;
-  readonly deletionTimestamp?: string | undefined;
-  readonly labels?: Readonly<Record<string, string>> | undefined;
-  readonly annotations?: Readonly<Record<string, string>> | undefined;
-  readonly finalizers?: readonly string[] | undefined;
-  readonly ownerReferences?: readonly OwnerReference[] | undefined;
 }
 
 /** Any object of the API, structurally. */

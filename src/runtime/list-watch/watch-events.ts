@@ -1,10 +1,11 @@
 import { breathing } from '../../lib/breathing.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { ObjectMeta } from '../../lib/object-meta.ts';
 import { DeadlineError } from '../deadline.ts';
 import { MalformedReplyError, parseJson, splitLines } from '../kube/json-stream.ts';
 import type { KubeStream } from '../kube/kube-collection.ts';
 import { kubeErrorOf, type StatusReply } from '../kube/kube-error.ts';
-import type { KubeObject, ObjectMeta, Resource } from '../kube/kube-object.ts';
+import type { KubeObject, Resource } from '../kube/kube-object.ts';
 
 /** One line of a watch. An ERROR line is thrown as a KubeError instead. */
 export type WatchEvent =

@@ -1,21 +1,16 @@
 import { isIP } from 'node:net';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import type { ServicePort } from '../../../runtime/kube/service-objects.ts';
 import type { Worker } from '../workers/worker.ts';
 import { addressProblem } from './address.ts';
-
-export interface EndpointPort {
-  readonly name: string;
-  readonly port: number;
-  readonly protocol: 'TCP' | 'UDP';
-}
 
 /** Where one ready worker is reached. */
 export interface Endpoint {
   readonly worker: GpuInstance;
   readonly address: string;
   readonly addressType: 'IPv4' | 'IPv6';
-  readonly ports: readonly EndpointPort[];
+  readonly ports: readonly ServicePort[];
 }
 
 /** A ready worker that cannot be reached in the way a Service leads. */
@@ -35,7 +30,7 @@ export function endpointNameOf({ metadata, spec }: EndpointGroup): string {
 }
 
 /** The ports of the Service: those of the template, by the number inside the container. */
-export function servicePorts({ spec }: EndpointGroup): readonly EndpointPort[] {
+export function servicePorts({ spec }: EndpointGroup): readonly ServicePort[] {
   return (spec.template.spec.ports ?? []).map(({ name, containerPort, protocol }) => ({
     name: name ?? `${protocol.toLowerCase()}-${containerPort}`,
     port: containerPort,
@@ -64,14 +59,14 @@ export function endpointsOf(
 
 function endpointOf(
   { object }: Worker,
-  declared: readonly EndpointPort[],
+  declared: readonly ServicePort[],
   options: { readonly allowPrivate: boolean },
 ): Endpoint | string {
   const { publicAddress: address, ports = [] } = object.status ?? {};
   if (address === undefined) return 'has no public address';
   const problem = addressProblem(address, options);
   if (problem !== undefined) return `has the address ${address}, which ${problem}`;
-  const mapped = declared.flatMap((port): EndpointPort[] => {
+  const mapped = declared.flatMap((port): ServicePort[] => {
     const found = ports.find((one) => one.containerPort === port.port && one.protocol === port.protocol);
     return found ? [{ ...port, port: found.publicPort }] : [];
   });

@@ -4,10 +4,10 @@ import { memoryCluster, refusedBy } from '../../../../test/builders/memory-clust
 import { createVirtualClock } from '../../../../test/builders/virtual-clock.ts';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import { endpointSliceResource, serviceResource } from '../../../runtime/kube/core-resources.ts';
+import type { EndpointSliceObject, ServiceObject } from '../../../runtime/kube/service-objects.ts';
 import type { Worker } from '../workers/worker.ts';
 import { endpointsOf } from './endpoints.ts';
 import { Publisher } from './publisher.ts';
-import type { EndpointSliceObject, ServiceObject } from './service.ts';
 
 const NAMESPACE = 'default';
 const inDefault = { metadata: { namespace: NAMESPACE } };

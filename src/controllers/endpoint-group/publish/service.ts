@@ -1,25 +1,14 @@
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import { labels, OPERATOR_NAME } from '../../../api/v1alpha1/names.ts';
-import {
-  controllerReference,
-  type KubeObject,
-  type OwnerReference,
-} from '../../../runtime/kube/kube-object.ts';
+import type { OwnerReference } from '../../../lib/object-meta.ts';
+import { controllerReference, type KubeObject } from '../../../runtime/kube/kube-object.ts';
+import type {
+  EndpointSliceObject,
+  ServiceObject,
+  ServicePort,
+} from '../../../runtime/kube/service-objects.ts';
 import { sameJson } from '../../../runtime/writes/same-json.ts';
-import { type Endpoint, type EndpointPort, endpointNameOf, servicePorts } from './endpoints.ts';
-
-export interface ServiceObject extends KubeObject {
-  readonly spec: { readonly ports: readonly EndpointPort[] };
-}
-
-export interface EndpointSliceObject extends KubeObject {
-  readonly addressType: 'IPv4' | 'IPv6';
-  readonly endpoints: readonly {
-    readonly addresses: readonly string[];
-    readonly conditions: { readonly ready: boolean };
-  }[];
-  readonly ports: readonly EndpointPort[];
-}
+import { type Endpoint, endpointNameOf, servicePorts } from './endpoints.ts';
 
 /** The Service without a selector; undefined where the template declares no port. */
 export function groupService(group: EndpointGroup): ServiceObject | undefined {
@@ -52,8 +41,8 @@ export function isGroupService(service: KubeObject): boolean {
 }
 
 /** Whether both lead by the same ports; what the API server fills in does not matter. */
-export function samePorts(a: readonly EndpointPort[], b: readonly EndpointPort[]): boolean {
-  const plain = (ports: readonly EndpointPort[]) =>
+export function samePorts(a: readonly ServicePort[], b: readonly ServicePort[]): boolean {
+  const plain = (ports: readonly ServicePort[]) =>
     ports.map(({ name, port, protocol }) => ({ name, port, protocol }));
   return sameJson(plain(a), plain(b));
 }

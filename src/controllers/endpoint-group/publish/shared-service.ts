@@ -2,9 +2,10 @@ import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import { serviceResource } from '../../../runtime/kube/core-resources.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
 import { refOf } from '../../../runtime/kube/kube-object.ts';
+import type { ServiceObject } from '../../../runtime/kube/service-objects.ts';
 import type { Published } from '../types.ts';
 import { endpointNameOf } from './endpoints.ts';
-import { groupService, isGroupService, type ServiceObject, samePorts, sharedOwner } from './service.ts';
+import { groupService, isGroupService, samePorts, sharedOwner } from './service.ts';
 import { isFresh, notPermitted, type PublishPorts, type Written } from './written.ts';
 
 /** A Service whose name someone else holds is tried again after this time. */

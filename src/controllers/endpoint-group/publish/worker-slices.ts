@@ -2,10 +2,11 @@ import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import { endpointSliceResource } from '../../../runtime/kube/core-resources.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
 import { type KubeObject, refOf } from '../../../runtime/kube/kube-object.ts';
+import type { EndpointSliceObject } from '../../../runtime/kube/service-objects.ts';
 import type { Published } from '../types.ts';
 import type { Worker } from '../workers/worker.ts';
 import type { Endpoint } from './endpoints.ts';
-import { type EndpointSliceObject, samePorts, sliceName, workerSlice } from './service.ts';
+import { samePorts, sliceName, workerSlice } from './service.ts';
 import { isFresh, notPermitted, type PublishPorts, type Written } from './written.ts';
 
 /** Being written, or written without an answer: there may be one. */

@@ -8,32 +8,18 @@ import {
   OPERATOR_NAME,
 } from '../../../api/v1alpha1/names.ts';
 import type { Secret } from '../../../lib/secret.ts';
-import type { KubeObject, OwnerReference } from '../../../runtime/kube/kube-object.ts';
+import { controllerReference, type KubeObject } from '../../../runtime/kube/kube-object.ts';
+import type {
+  EndpointSliceObject,
+  ServiceObject,
+  ServicePort,
+} from '../../../runtime/kube/service-objects.ts';
 import type { Publication, StatusFields } from '../types.ts';
 
 /** core/v1 Secret as it is written. */
 export interface ConnectionSecret extends KubeObject {
   readonly type: string;
   readonly data: Readonly<Record<string, string>>;
-}
-
-interface ServicePort {
-  readonly name: string;
-  readonly port: number;
-  readonly protocol: 'TCP' | 'UDP';
-}
-
-export interface ServiceObject extends KubeObject {
-  readonly spec: { readonly ports: readonly ServicePort[] };
-}
-
-export interface EndpointSlice extends KubeObject {
-  readonly addressType: 'IPv4' | 'IPv6';
-  readonly endpoints: readonly {
-    readonly addresses: readonly string[];
-    readonly conditions: { readonly ready: boolean };
-  }[];
-  readonly ports: readonly ServicePort[];
 }
 
 /** Secrets that the connection Secret carries beside what the status shows. */
@@ -94,7 +80,7 @@ export function instanceService(owner: GpuInstance): ServiceObject | undefined {
 export function endpointSlices(
   owner: GpuInstance,
   { fields, serving }: Publication,
-): readonly EndpointSlice[] {
+): readonly EndpointSliceObject[] {
   if (!owner.spec.service.enabled) return [];
   const direct = directPorts(owner, fields);
   const ssh = sshPort(owner, fields);
@@ -125,7 +111,7 @@ interface SliceFacts {
 function sliceOf(
   owner: GpuInstance,
   { suffix, address, ports, serving }: SliceFacts,
-): readonly EndpointSlice[] {
+): readonly EndpointSliceObject[] {
   if (address === undefined || ports.length === 0 || !isPublishable(address)) return [];
   const { metadata } = owner;
   const meta = childMeta(owner, `${metadata.name}-${suffix}`);
@@ -189,17 +175,6 @@ function childMeta(owner: GpuInstance, name: string): KubeObject['metadata'] {
     name,
     namespace: owner.metadata.namespace,
     labels: { [labels.managedBy]: OPERATOR_NAME, [labels.instance]: owner.metadata.name.slice(0, 63) },
-    ownerReferences: [ownerReference(owner)],
-  };
-}
-
-function ownerReference({ apiVersion, kind, metadata }: GpuInstance): OwnerReference {
-  return {
-    apiVersion,
-    kind,
-    name: metadata.name,
-    uid: metadata.uid ?? '',
-    controller: true,
-    blockOwnerDeletion: true,
+    ownerReferences: [controllerReference(owner)],
   };
 }
