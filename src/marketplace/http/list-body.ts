@@ -3,14 +3,10 @@ import { breathing } from '../../lib/breathing.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { JsonListError, JsonListSplitter } from '../../lib/json-list.ts';
 import type { TransportResponse } from '../../lib/transport.ts';
-import {
-  boundedChunks,
-  firstIssue,
-  isSuccess,
-  type ReplyText,
-  readBody,
-  UnreadableBody,
-} from './read-body.ts';
+import { boundedChunks, decode, firstIssue, isSuccess, type ReplyText, readBody } from './read-body.ts';
+
+/** Decodes whole texts only, so that it is as new for each of them. */
+const DECODER = new TextDecoder('utf-8', { fatal: true });
 
 /** Rows of a list that may be long: the name they stand under, and what is kept of each. */
 export interface RowsOf<Row> {
@@ -44,7 +40,7 @@ export class ListBody<Row> {
     const splitter = new JsonListSplitter({ key: this.#of.key, onItem: (item) => this.#keep(item) });
     try {
       for await (const chunk of breathing(boundedChunks(response, maxBytes), clock)) splitter.push(chunk);
-      return { body: textOf(splitter.end()) };
+      return { body: decode(DECODER, splitter.end()) };
     } catch (error) {
       response.destroy();
       if (error instanceof JsonListError) return { body: '', unreadable: error.message };
@@ -53,7 +49,7 @@ export class ListBody<Row> {
   }
 
   #keep(item: Buffer): void {
-    const parsed = this.#of.row.safeParse(jsonOf(textOf(item)));
+    const parsed = this.#of.row.safeParse(jsonOf(decode(DECODER, item)));
     if (!parsed.success) throw new JsonListError(firstIssue(parsed.error, [this.#of.key, this.#rows.length]));
     this.#rows.push(parsed.data);
   }
@@ -64,16 +60,5 @@ function jsonOf(text: string): unknown {
     return JSON.parse(text);
   } catch {
     throw new JsonListError('it is not JSON');
-  }
-}
-
-/** Decodes whole texts only, so that it is as new for each of them. */
-const decoder = new TextDecoder('utf-8', { fatal: true });
-
-function textOf(bytes: Buffer): string {
-  try {
-    return decoder.decode(bytes);
-  } catch {
-    throw new UnreadableBody('the reply is not UTF-8 text');
   }
 }

@@ -20,7 +20,8 @@ export async function readBody(response: TransportResponse, maxBytes: number): P
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let text = '';
   try {
-    for await (const chunk of boundedChunks(response, maxBytes)) text += decode(decoder, chunk);
+    for await (const chunk of boundedChunks(response, maxBytes))
+      text += decode(decoder, chunk, { stream: true });
     return text + decode(decoder);
   } catch (error) {
     response.destroy();
@@ -41,9 +42,14 @@ export async function* boundedChunks(
   }
 }
 
-function decode(decoder: TextDecoder, chunk?: Uint8Array): string {
+/** Text by a fatal decoder: of a whole text, or with `stream` of a part whose last character may follow. */
+export function decode(
+  decoder: TextDecoder,
+  bytes?: Uint8Array,
+  options?: { readonly stream: true },
+): string {
   try {
-    return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode();
+    return decoder.decode(bytes, options);
   } catch {
     throw new UnreadableBody('the reply is not UTF-8 text');
   }
