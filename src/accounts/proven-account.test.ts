@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import { accountObject } from '../../test/builders/account-object.ts';
 import { answeringTransport, reply, type Script } from '../../test/builders/answering-transport.ts';
 import { observed } from '../../test/builders/observed-account.ts';
 import { createVirtualClock, type VirtualClock } from '../../test/builders/virtual-clock.ts';
@@ -10,7 +11,6 @@ import { makeClaim } from '../ownership/claim.ts';
 import { defaultConstants } from '../ownership/constants.ts';
 import { newIdentity } from '../ownership/identity.ts';
 import { makeLabel } from '../ownership/label.ts';
-import type { AccountObject } from './account-object.ts';
 import type { AccountRecords } from './account-records.ts';
 import { LoginConnections } from './login/login-connection.ts';
 import { SEARCH_AGAIN_MS } from './login/search-cache.ts';
@@ -236,20 +236,7 @@ describe('the machines of a proven account', () => {
   const label = makeLabel(identity, { uid, attempt: 1, issuedAt: Date.parse(`${MONTH}-20T12:00:00Z`) });
   const started = Date.parse(`${MONTH}-20T12:00:00Z`) / 1000;
   const machine = { id: 5, actual_status: 'running', label, start_date: started };
-  const object: AccountObject = {
-    uid,
-    key: 'team/job',
-    deleting: false,
-    instanceId: undefined,
-    claim: undefined,
-    leaving: false,
-    adopted: undefined,
-    hasOpenIntent: false,
-    pricePerHour: 0,
-    rentals: [],
-    spentThisMonth: 0,
-    newestRentalAt: undefined,
-  };
+  const object = accountObject({ uid, key: 'team/job' });
 
   async function listing(row: object = machine) {
     const account = proven({ answer: reply({ instances: [row], instances_found: 1 }) });

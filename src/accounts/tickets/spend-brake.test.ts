@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { accountObject } from '../../../test/builders/account-object.ts';
 import type { AccountObject } from '../account-object.ts';
 import type { AccountLimits } from './limits.ts';
 import { type AccountSums, mayRent, mayStart, type SumInput, sumAccount } from './spend-brake.ts';
@@ -8,21 +9,8 @@ const DOLLAR = 1_000_000;
 const HOUR = 3_600_000;
 const NOW = Date.UTC(2026, 10, 20, 12);
 
-const object = (changes: Partial<AccountObject> = {}): AccountObject => ({
-  uid: 'u1',
-  key: 'team/a',
-  deleting: false,
-  instanceId: 1,
-  claim: undefined,
-  leaving: false,
-  adopted: undefined,
-  hasOpenIntent: false,
-  pricePerHour: DOLLAR,
-  rentals: [],
-  spentThisMonth: 0,
-  newestRentalAt: undefined,
-  ...changes,
-});
+const object = (changes: Partial<AccountObject> = {}): AccountObject =>
+  accountObject({ instanceId: 1, pricePerHour: DOLLAR, ...changes });
 
 const sums = (changes: Partial<AccountSums> = {}): AccountSums => ({
   rentalsLastHour: 0,

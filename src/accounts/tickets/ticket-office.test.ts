@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { accountObject } from '../../../test/builders/account-object.ts';
 import { createVirtualClock, type VirtualClock } from '../../../test/builders/virtual-clock.ts';
 import { createPacer, type Pacer } from '../../marketplace/pacing/pacing.ts';
 import type { AccountObject } from '../account-object.ts';
@@ -61,21 +62,8 @@ function ticketOf(decision: TicketDecision): Ticket {
   return decision;
 }
 
-const recorded = (uid: string, changes: Partial<AccountObject> = {}): AccountObject => ({
-  uid,
-  key: `team/${uid}`,
-  deleting: false,
-  instanceId: undefined,
-  claim: undefined,
-  leaving: false,
-  adopted: undefined,
-  hasOpenIntent: true,
-  pricePerHour: 0,
-  rentals: [],
-  spentThisMonth: 0,
-  newestRentalAt: clock.now(),
-  ...changes,
-});
+const recorded = (uid: string, changes: Partial<AccountObject> = {}): AccountObject =>
+  accountObject({ uid, key: `team/${uid}`, hasOpenIntent: true, newestRentalAt: clock.now(), ...changes });
 
 test('a ticket is used once', () => {
   const ticket = ticketOf(office().request(ask('a', 1)));

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { accountObject } from '../../../test/builders/account-object.ts';
 import { row } from '../../../test/builders/observed.ts';
 import { observed } from '../../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
@@ -17,21 +18,8 @@ const identity = newIdentity(
 );
 const label = makeLabel(identity, { uid: 'a', attempt: 1, issuedAt: 1 });
 
-const object = (instanceId: number, change: Partial<AccountObject> = {}): AccountObject => ({
-  uid: `uid-${instanceId}`,
-  key: `team/job-${instanceId}`,
-  deleting: false,
-  instanceId,
-  claim: undefined,
-  leaving: false,
-  adopted: undefined,
-  hasOpenIntent: false,
-  pricePerHour: 0,
-  rentals: [],
-  spentThisMonth: 0,
-  newestRentalAt: undefined,
-  ...change,
-});
+const object = (instanceId: number, change: Partial<AccountObject> = {}): AccountObject =>
+  accountObject({ uid: `uid-${instanceId}`, key: `team/job-${instanceId}`, instanceId, ...change });
 
 const list = (rows: readonly Instance[]): FeedEvent => ({
   type: 'list',

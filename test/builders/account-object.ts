@@ -1,0 +1,20 @@
+import type { AccountObject } from '../../src/accounts/account-object.ts';
+
+/** An object of an account that has nothing yet, with what a test changes of it. */
+export function accountObject(change: Partial<AccountObject> = {}): AccountObject {
+  return {
+    uid: 'u1',
+    key: 'team/a',
+    deleting: false,
+    instanceId: undefined,
+    claim: undefined,
+    leaving: false,
+    adopted: undefined,
+    hasOpenIntent: false,
+    pricePerHour: 0,
+    rentals: [],
+    spentThisMonth: 0,
+    newestRentalAt: undefined,
+    ...change,
+  };
+}
