@@ -1,8 +1,8 @@
 /**
- * `make simulate`: the production operator under seeded faults, after the stories that are written for one step
- * each (not where one seed is replayed). From the environment: MODE (swarm, systematic, sequences), SEEDS (how many), FIRST_SEED, SEED (replays one), MINUTES (ends then), PAIRS (0: singles only).
- * The last line on stdout is one JSON object; exit 1 on a violation or where a schedule takes no step for a minute,
- * 2 where a setting means nothing.
+ * `make simulate`: the production operator under seeded faults, after the stories that are written for one step each
+ * (not where one seed is replayed). From the environment: MODE (swarm, systematic, sequences), SEEDS (how many),
+ * FIRST_SEED, SEED (replays one), MINUTES (ends then), PAIRS (0: singles only). The last line on stdout is one JSON
+ * object; exit 1 on a violation or where a schedule takes no step for a minute, 2 where a setting means nothing.
  */
 import { Figures } from './figures.ts';
 import { type Mode, runSchedule } from './schedule.ts';
