@@ -156,13 +156,13 @@ describe('the proof that a machine is gone, after our own destroy', () => {
     ['is not there while the machine itself cannot be asked', goneByUs(-15, lists(-12, -2), 'failed'), waits],
     ['is two lists far enough apart and the read together', goneByUs(-15, lists(-12, -2), 'absent'), release],
     [
-      'scenario 17: waits while a list still shows it, and asks again for its end after the lag',
-      { ...goneByUs(-62, []), machines: [machineOf(1)] },
+      'scenario 17: waits while a list still shows it, and asks again for its end after half the lag',
+      { ...goneByUs(-32, []), machines: [machineOf(1)] },
       { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
     ],
     [
-      'scenario 23: waits within the lag while a list still shows it',
-      { ...goneByUs(-50, []), machines: [machineOf(1)] },
+      'scenario 23: waits within half the lag while a list still shows it',
+      { ...goneByUs(-20, []), machines: [machineOf(1)] },
       waits,
     ],
   ]);

@@ -68,3 +68,18 @@ function farApart(begun: readonly number[], spacingMs: number): boolean {
   const last = begun.at(-1);
   return begun.length >= 2 && first !== undefined && last !== undefined && last - first >= spacingMs;
 }
+
+/**
+ * When a destroy that was answered is asked for again, if a list begun later still shows its machine: half the time
+ * that lists may lag. Asked twice, a machine that is gone costs one call; one whose destroy was confirmed and not
+ * carried out stops billing.
+ */
+export function destroyRepeatsAt({ constants }: Observed, mark: DestroyMark): number {
+  return mark.answeredAt + constants.listLagMs / 2;
+}
+
+/** Whether that machine was destroyed so lately that the list may only lag behind. */
+export function isDestroyAwaited(observed: Observed, instanceId: number): boolean {
+  const mark = observed.memory.destroys.find((each) => each.instanceId === instanceId);
+  return mark !== undefined && (observed.list?.begunSteady ?? 0) <= destroyRepeatsAt(observed, mark);
+}

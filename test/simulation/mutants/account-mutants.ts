@@ -147,8 +147,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'kept-machine-destroyed',
     loses: 'the machine that the deletion policy keeps',
     file: 'controllers/gpu-instance/rules/teardown-machines.ts',
-    find: 'return id !== kept && !isAwaited;',
-    replace: 'return id !== -(kept ?? 0) && !isAwaited;',
+    find: 'filter((id) => id !== kept && !isDestroyAwaited(observed, id))',
+    replace: 'filter((id) => id !== -(kept ?? 0) && !isDestroyAwaited(observed, id))',
   },
   {
     name: 'sweep-by-cache',

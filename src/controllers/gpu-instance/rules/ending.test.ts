@@ -160,8 +160,8 @@ describe('the destroy of a machine', () => {
 describe('a machine whose destroy was answered', () => {
   table([
     [
-      'is destroyed again where a list begun after the lag still shows it',
-      held({}, { memory: { destroys: [mark(-62)] } }),
+      'is destroyed again where a list begun after half the lag still shows it',
+      held({}, { memory: { destroys: [mark(-32)] } }),
       {
         rule: 'carry-through-destroy',
         record: 'status',
@@ -172,8 +172,8 @@ describe('a machine whose destroy was answered', () => {
       },
     ],
     [
-      'is waited for by a list begun at the very end of the lag',
-      held({}, { memory: { destroys: [mark(-61)] } }),
+      'is waited for by a list begun at the very end of half the lag',
+      held({}, { memory: { destroys: [mark(-31)] } }),
       {
         rule: 'carry-through-destroy',
         phase: 'Replacing',
@@ -187,8 +187,8 @@ describe('a machine whose destroy was answered', () => {
       {
         intent: intent(),
         status: holding(),
-        memory: { destroys: [mark(-62)] },
-        observed: absent(lists(-50)),
+        memory: { destroys: [mark(-32)] },
+        observed: absent(lists(-20)),
       },
       {
         rule: 'carry-through-destroy',
@@ -200,7 +200,7 @@ describe('a machine whose destroy was answered', () => {
     ],
     [
       'is waited for without a list',
-      { intent: intent(), status: holding(), list: 'none', memory: { destroys: [mark(-62)] } },
+      { intent: intent(), status: holding(), list: 'none', memory: { destroys: [mark(-32)] } },
       {
         rule: 'carry-through-destroy',
         phase: 'Replacing',
@@ -222,7 +222,7 @@ describe('a machine whose destroy was answered', () => {
         rule: 'carry-through-destroy',
         phase: 'Replacing',
         says: 'SpecChanged, OldMachineNotGone',
-        afterMs: 45000,
+        afterMs: 15000,
         onList: true,
       },
     ],

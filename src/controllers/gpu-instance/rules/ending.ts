@@ -4,7 +4,7 @@ import { formatDollars } from '../../../lib/money.ts';
 import type { Finding, MachineFinding } from '../conditions.ts';
 import { machineCost } from '../cost.ts';
 import { backoffMs, decision } from '../decision.ts';
-import { goneProof } from '../gone.ts';
+import { destroyRepeatsAt, goneProof } from '../gone.ts';
 import { avoidTarget, endedFields } from '../history.ts';
 import { carriedFields } from '../machine-fields.ts';
 import type { Recorded } from '../recorded.ts';
@@ -153,9 +153,9 @@ function awaitGone(observed: Observed, wish: EndWish, mark: DestroyMark): Step {
   }
 }
 
-/** A destroyed machine may be listed for a while; after that the destroy is repeated, and said to fail. */
+/** A destroyed machine may be listed for a while; then the destroy is repeated, and the old machine said to stay. */
 function stillThere(observed: Observed, wish: EndWish, mark: DestroyMark): Decision {
-  const overdueAt = mark.answeredAt + observed.constants.listLagMs;
+  const overdueAt = destroyRepeatsAt(observed, mark);
   const isListed =
     observed.list !== undefined &&
     observed.list.begunSteady > overdueAt &&

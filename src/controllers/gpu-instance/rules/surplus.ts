@@ -1,4 +1,5 @@
 import { decision } from '../decision.ts';
+import { isDestroyAwaited } from '../gone.ts';
 import { surplusMachines } from '../surplus.ts';
 import type { Observed, Step } from '../types.ts';
 
@@ -8,7 +9,7 @@ import type { Observed, Step } from '../types.ts';
  * says that an older purchase is over.
  */
 export function destroySurplus(observed: Observed): Step | undefined {
-  const listed = surplusMachines(observed).filter(({ row }) => !isAwaited(observed, row.id));
+  const listed = surplusMachines(observed).filter(({ row }) => !isDestroyAwaited(observed, row.id));
   if (listed.length === 0 || observed.memory.notBefore > observed.steadyNow) return undefined;
   const ids = listed.map(({ row }) => row.id);
   return decision({
@@ -25,10 +26,4 @@ export function destroySurplus(observed: Observed): Step | undefined {
     ],
     look: { afterMs: 0 },
   });
-}
-
-/** Destroyed already; a list that began soon after may still show it. */
-function isAwaited({ memory, constants, list }: Observed, instanceId: number): boolean {
-  const mark = memory.destroys.find((each) => each.instanceId === instanceId);
-  return mark !== undefined && (list?.begunSteady ?? 0) <= mark.answeredAt + constants.listLagMs;
 }

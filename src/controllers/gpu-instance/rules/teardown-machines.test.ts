@@ -92,8 +92,8 @@ describe('a deletion destroys', () => {
       { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5000, onList: true },
     ],
     [
-      'nothing again before a list begun after the lag',
-      held({}, { memory: { destroys: [mark(-61)] } }),
+      'nothing again before a list begun after half the lag',
+      held({}, { memory: { destroys: [mark(-31)] } }),
       { rule: 'confirm-gone', afterMs: 30000, onList: true },
     ],
     [

@@ -1,4 +1,5 @@
 import { parseTime } from '../../../lib/rfc3339.ts';
+import { isDestroyAwaited } from '../gone.ts';
 import { recordedMachine } from '../recorded.ts';
 import { attemptOf, settlement } from '../settle.ts';
 import type { Observed } from '../types.ts';
@@ -25,15 +26,11 @@ function untrustedUntil({ object, constants, listsBegun }: Observed): number | u
  * so lately that a list may lag behind it.
  */
 export function machinesToDestroy(observed: Observed): readonly number[] {
-  const { list, memory, constants } = observed;
+  const { list } = observed;
   if (!list) return [];
   const kept =
     observed.object.spec.deletionPolicy === 'Destroy' ? undefined : recordedMachine(observed)?.instanceId;
-  return [...ownMachines(observed, list)].filter((id) => {
-    const mark = memory.destroys.find((each) => each.instanceId === id);
-    const isAwaited = mark !== undefined && list.begunSteady <= mark.answeredAt + constants.listLagMs;
-    return id !== kept && !isAwaited;
-  });
+  return [...ownMachines(observed, list)].filter((id) => id !== kept && !isDestroyAwaited(observed, id));
 }
 
 function ownMachines(observed: Observed, list: ListView): ReadonlySet<number> {
