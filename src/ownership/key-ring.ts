@@ -10,25 +10,36 @@ export type MacPurpose = 'label' | 'retained' | 'claim' | 'intent';
 /** 80 bits: nobody guesses one online, and a label stays far below the 256 characters a service accepts. */
 const MAC_BYTES = 10;
 
-function digest(key: Secret, purpose: MacPurpose, parts: readonly string[]): Buffer {
-  return createHmac('sha256', key.reveal())
-    .update(JSON.stringify([purpose, ...parts]))
-    .digest()
-    .subarray(0, MAC_BYTES);
+/** What each key has signed lately: every poll asks again about the same labels, claims and intents. */
+const signed = new WeakMap<Secret, Map<string, string>>();
+/** Room for the three texts of 2,000 machines; when it is used up, all are forgotten. */
+const MOST_SIGNED = 8192;
+
+function macOf(key: Secret, purpose: MacPurpose, parts: readonly string[]): string {
+  const text = JSON.stringify([purpose, ...parts]);
+  const known = signed.get(key) ?? new Map<string, string>();
+  signed.set(key, known);
+  let mac = known.get(text);
+  if (mac === undefined) {
+    mac = createHmac('sha256', key.reveal()).update(text).digest().toString('hex', 0, MAC_BYTES);
+    if (known.size >= MOST_SIGNED) known.clear();
+    known.set(text, mac);
+  }
+  return mac;
 }
 
 /** The code of `parts` under the ring's signing key, in lower-case hex. */
 export function signMac(ring: KeyRing, purpose: MacPurpose, parts: readonly string[]): string {
-  return digest(ring[0], purpose, parts).toString('hex');
+  return macOf(ring[0], purpose, parts);
 }
 
 /** Whether any key of the ring made this code for exactly these parts and this purpose. */
 export function macVerifies(
   ring: KeyRing,
   purpose: MacPurpose,
-  signed: { parts: readonly string[]; mac: string },
+  { parts, mac }: { readonly parts: readonly string[]; readonly mac: string },
 ): boolean {
-  if (!/^[0-9a-f]+$/.test(signed.mac) || signed.mac.length !== MAC_BYTES * 2) return false;
-  const given = Buffer.from(signed.mac, 'hex');
-  return ring.some((key) => timingSafeEqual(digest(key, purpose, signed.parts), given));
+  if (!/^[0-9a-f]+$/.test(mac) || mac.length !== MAC_BYTES * 2) return false;
+  const given = Buffer.from(mac);
+  return ring.some((key) => timingSafeEqual(Buffer.from(macOf(key, purpose, parts)), given));
 }

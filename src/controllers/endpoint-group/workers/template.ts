@@ -9,9 +9,14 @@ import type { Wanted } from './worker.ts';
 /** Raised when what is hashed changes: a hash of another version says nothing about drift. */
 const VERSION = 'v1';
 
+/** By template: a group is looked at far more often than it is written, and what is cached is never changed in place. */
+const hashes = new WeakMap<object, string>();
+
 /** The hash of what workers are made from. Key order in the manifest means nothing. */
-export function templateHash({ spec }: EndpointGroup): string {
-  return `${VERSION}:${digest(canonical(spec.template)).slice(0, 16)}`;
+export function templateHash({ spec: { template } }: EndpointGroup): string {
+  const hash = hashes.get(template) ?? `${VERSION}:${digest(canonical(template)).slice(0, 16)}`;
+  hashes.set(template, hash);
+  return hash;
 }
 
 /** Whether a worker is of another template. A missing hash, or one of another version, is no drift. */
