@@ -29,7 +29,11 @@ export function seededRandom(seed: number): Random {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
-  const bytes = (length: number): Uint8Array => Uint8Array.from({ length }, () => Math.floor(next() * 256));
+  const bytes = (length: number): Uint8Array => {
+    const drawn = new Uint8Array(length);
+    for (let index = 0; index < length; index += 1) drawn[index] = Math.floor(next() * 256);
+    return drawn;
+  };
   return {
     next,
     bytes,

@@ -110,8 +110,11 @@ class OneCall {
     if (refusal) return Promise.resolve(textResponse(refusal));
     const { signal, ...request } = this.#request;
     // A server that has got a request carries it out, also when its caller has given up; only streams end.
-    const isStream = request.path.includes('watch=true');
-    return server(isStream && signal ? { ...request, signal } : request);
+    return server(this.#isStream && signal ? { ...request, signal } : request);
+  }
+
+  get #isStream(): boolean {
+    return this.#request.path.includes('watch=true');
   }
 
   #answer(
@@ -136,7 +139,7 @@ class OneCall {
         fail(broken(true));
         return;
       }
-      machine.deliver(() => resolve({ ...response, body: this.#legs(response) }));
+      machine.deliver(() => resolve(this.#isStream ? { ...response, body: this.#legs(response) } : response));
     });
   }
 

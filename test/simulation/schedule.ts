@@ -62,6 +62,8 @@ const LOOK_EVERY_MS = 20 * SECOND;
 const PERSON_LOOKS_EVERY_MS = 120 * SECOND;
 /** Every so many seeds silence is watched to the end of the time that recovery may take, however soon all was well. */
 const LONG_WATCH_EVERY = 7;
+/** Every so many seeds, each a long one, the heap is asked what it still holds: as dear as one and a half schedules. */
+const MEMORY_EVERY = 35;
 const COPY_LABELS_AT_MS = 120 * SECOND;
 /** The third object of every second schedule is a group, which has up to three workers. */
 const GROUP_EVERY = 2;
@@ -128,7 +130,7 @@ class Schedule {
     await this.#recover(check);
     this.#invariants.checkConverged();
     await this.#invariants.checkMetrics();
-    if (this.#isLong && this.#options.mode === 'all') await this.#invariants.checkMemory();
+    if (this.#asksMemory) await this.#invariants.checkMemory();
     const { violations, wastedMs } = this.#invariants;
     return {
       violations,
@@ -152,6 +154,10 @@ class Schedule {
 
   get #isLong(): boolean {
     return this.#options.seed % LONG_WATCH_EVERY === 0;
+  }
+
+  get #asksMemory(): boolean {
+    return this.#options.mode === 'all' && this.#options.seed % MEMORY_EVERY === 0;
   }
 
   /**

@@ -11,10 +11,25 @@ function memberSchema(schema: JsonObject, key: string): JsonObject | undefined {
   return isObject(rest) ? rest : undefined;
 }
 
+/**
+ * Parts of objects that were found to fit their schema, and had its defaults. Nothing stored is changed in place, so
+ * that a write of the status alone need not look at the specification again.
+ */
+const fitting = new WeakMap<JsonObject, WeakSet<JsonObject>>();
+
+const isKnownToFit = (value: JsonObject, schema: JsonObject): boolean =>
+  fitting.get(schema)?.has(value) ?? false;
+
+/** Notes that this value, pruned and with its defaults, has no problem. */
+function noteFitting(value: JsonObject, schema: JsonObject): void {
+  const known = fitting.get(schema) ?? new WeakSet();
+  fitting.set(schema, known.add(value));
+}
+
 /** Drops unknown fields, as a structural schema does on every write. `root` keeps apiVersion, kind and metadata. */
 export function prune(value: Json, schema: JsonObject, root = false): Json {
   if (Array.isArray(value)) return value.map((item) => prune(item, objectAt(schema, 'items')));
-  if (!isObject(value) || schema['type'] !== 'object') return value;
+  if (!isObject(value) || schema['type'] !== 'object' || isKnownToFit(value, schema)) return value;
   const pruned: JsonObject = {};
   for (const [key, member] of Object.entries(value)) {
     if (member === undefined) continue;
@@ -32,7 +47,7 @@ const isFree = (schema: JsonObject): boolean => schema['additionalProperties'] =
 /** Fills defaults in: missing members, and nulls of members that are not nullable. */
 export function applyDefaults(value: Json, schema: JsonObject): Json {
   if (Array.isArray(value)) return value.map((item) => applyDefaults(item, objectAt(schema, 'items')));
-  if (!isObject(value)) return value;
+  if (!isObject(value) || isKnownToFit(value, schema)) return value;
   const filled: JsonObject = { ...value };
   for (const [key, inner] of Object.entries(objectAt(schema, 'properties'))) {
     if (!isObject(inner)) continue;
@@ -116,7 +131,7 @@ function valueProblems(value: Json, schema: JsonObject, path: string): string[] 
   }
   for (const { name, measure, breaks } of BOUNDS) {
     const bound = boundOf(schema, name);
-    const measured = measure(value);
+    const measured = bound === undefined ? undefined : measure(value);
     if (bound !== undefined && measured !== undefined && breaks(measured, bound)) {
       problems.push(`${path}: Invalid value: breaks ${name} ${bound}`);
     }
@@ -139,7 +154,10 @@ function duplicateProblems(value: Json[], schema: JsonObject, path: string): str
   });
 }
 
-/** Every way in which a value breaks its schema, worded like the API server's causes. CEL is `cel.ts`. */
+/**
+ * Every way in which a value breaks its schema, worded like the API server's causes. CEL rules are not evaluated. The
+ * value has been pruned and has its defaults.
+ */
 export function problemsOf(value: Json, schema: JsonObject, path = ''): string[] {
   if (value === null && schema['nullable'] === true) return [];
   const wrongType = typeProblem(value, schema, path || '<nil>');
@@ -163,7 +181,10 @@ function memberProblems(value: JsonObject, schema: JsonObject, path: string): st
     .map((key) => `${inside(key)}: Required value`);
   const wrong = Object.entries(value).flatMap(([key, member]) => {
     const inner = path === '' && key === 'metadata' ? undefined : memberSchema(schema, key);
-    return inner && member !== undefined ? problemsOf(member, inner, inside(key)) : [];
+    if (!inner || member === undefined || (isObject(member) && isKnownToFit(member, inner))) return [];
+    const problems = problemsOf(member, inner, inside(key));
+    if (path === '' && isObject(member) && problems.length === 0) noteFitting(member, inner);
+    return problems;
   });
   return [...missing, ...wrong];
 }

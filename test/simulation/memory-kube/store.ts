@@ -77,7 +77,7 @@ export class Store {
     if (revision < this.#compacted) {
       throw failures.expired(`too old resource version: ${revision} (${this.#compacted})`);
     }
-    return this.#history.filter((commit) => commit.revision > revision);
+    return this.#history.slice(Math.max(0, this.#history.length - (this.#revision - revision)));
   }
 
   onCommit(listener: (commit: Commit) => void): () => void {
