@@ -48,7 +48,10 @@ export class Bench {
   }
 
   /** Rents as an operator does, with or without the intent that has to come first. */
-  async rent(attempt: number, { intent = true, name = 'a' } = {}): Promise<Contract> {
+  async rent(
+    attempt: number,
+    { intent = true, name = 'a', label = this.label(attempt, name) } = {},
+  ): Promise<Contract> {
     const key = 'gpurental.dev/rental-intent';
     if (intent) this.edit({ annotations: { [key]: JSON.stringify({ attempt }) } }, name);
     const offerId = 8_000_000 + attempt;
@@ -60,7 +63,7 @@ export class Bench {
         'content-type': 'application/json',
         authorization: `Bearer ${this.world.market.apiKey}`,
       },
-      body: JSON.stringify({ image: 'example/work:1', disk: 20, label: this.label(attempt, name) }),
+      body: JSON.stringify({ image: 'example/work:1', disk: 20, label }),
     });
     const contract = Object.values(this.world.market.store.current().tables.contracts).at(-1);
     if (!contract) throw new Error('the marketplace refused the rental');

@@ -1,52 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import { Bench } from './bench.ts';
+import { abandoned, atWork, leaving, processBegins, serving, setGroupStatus, silence } from './situations.ts';
 
 const FAILED = { requestMs: 2, responseMs: 2, refusal: { status: 500, body: '' } };
 const INSTANCES = '/apis/gpurental.dev/v1alpha1/namespaces/default/gpuinstances';
 const WORKERS = ['a', 'b', 'c', 'd'];
-
-/** A machine that the object records and that has run for a while. */
-async function atWork(bench: Bench, name = 'a', attempt = 1): Promise<Contract> {
-  const contract = await bench.rent(attempt, { name });
-  bench.setStatus({ instanceId: contract.id, attempt, phase: 'Running' }, name);
-  bench.world.market.store.put('contracts', { ...contract, actualStatus: 'running' });
-  bench.invariants.check();
-  await bench.pass(120);
-  return contract;
-}
-
-function silence(bench: Bench, { machineId }: Contract): void {
-  const { store } = bench.world.market;
-  const machine = store.current().tables.machines[machineId];
-  if (machine) store.put('machines', { ...machine, state: 'offline' });
-  bench.invariants.check();
-}
-
-/** A worker of a group that has told it is ready. */
-async function serving(bench: Bench): Promise<void> {
-  bench.group(1);
-  const conditions = [
-    {
-      type: 'Ready',
-      status: 'True',
-      reason: 'Ready',
-      message: '',
-      lastTransitionTime: '2026-01-05T12:00:00Z',
-    },
-  ];
-  bench.setStatus({ actualStatus: 'running', conditions }, 'worker-0');
-  await bench.pass(1);
-}
-
-/** A machine whose object a person has removed by force. */
-async function abandoned(bench: Bench): Promise<Contract> {
-  const contract = await bench.rent(1);
-  bench.invariants.handsOn('a');
-  bench.users.delete('a');
-  bench.invariants.check();
-  return contract;
-}
 
 const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promise<void> | void])[] = [
   [
@@ -171,6 +130,49 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     },
   ],
   [
+    'a machine is destroyed that was kept on purpose when its object went',
+    /^I4 contract \d+ was destroyed, and had been kept on purpose$/,
+    new Bench(),
+    async (bench) => {
+      const contract = await bench.rent(1);
+      const label = bench.label(1).replace('gpurental1:', 'gpurental1-retained:');
+      bench.world.market.store.put('contracts', { ...contract, label });
+      bench.users.delete('a');
+      bench.sendDestroy(contract.id);
+    },
+  ],
+  [
+    'a machine is destroyed that the policy of its leaving object keeps',
+    /^I4 contract \d+ was destroyed, and a says that it stays$/,
+    new Bench(),
+    async (bench) => {
+      const { id } = await atWork(bench);
+      bench.users.setDeletionPolicy('a', 'Stop');
+      leaving(bench);
+      bench.sendDestroy(id);
+    },
+  ],
+  [
+    'a machine appears after its object was let go',
+    /^I7 contract \d+ appeared after the finalizer of its object was removed$/,
+    new Bench(),
+    async (bench) => {
+      const label = bench.label(1);
+      bench.users.delete('a');
+      await bench.rent(1, { intent: false, label });
+    },
+  ],
+  [
+    'a group is woken and no worker comes',
+    /^Group group was woken, and no worker came$/,
+    new Bench(),
+    async (bench) => {
+      bench.group(0);
+      setGroupStatus(bench, { wokenAt: '2026-01-05T12:00:00Z' });
+      await bench.pass(130);
+    },
+  ],
+  [
     'a worker is stopped that was never ready',
     /^Group worker worker-0 was stopped before it was ever ready$/,
     new Bench(),
@@ -195,7 +197,7 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     new Bench(),
     async (bench) => {
       await serving(bench);
-      bench.sendToCluster('GET', INSTANCES);
+      processBegins(bench);
       bench.sendToCluster('DELETE', `${INSTANCES}/worker-0`);
     },
   ],
@@ -207,34 +209,5 @@ describe('the oracle says so when', () => {
     bench.invariants.check();
     const texts = bench.invariants.violations.map(({ invariant, text }) => `${invariant} ${text}`);
     expect(texts).toContainEqual(expect.stringMatching(expected));
-  });
-});
-
-describe('the oracle says nothing when', () => {
-  test.for<readonly [string, (bench: Bench) => Promise<void>]>([
-    [
-      'a machine is given up whose host has been silent for longer than the object bears',
-      async (bench) => {
-        const contract = await atWork(bench);
-        silence(bench, contract);
-        await bench.pass(70);
-        bench.sendDestroy(contract.id);
-      },
-    ],
-    [
-      'a machine is given up two good lists after the list failed',
-      async (bench) => {
-        const { id } = await atWork(bench);
-        bench.users.setImage('a', 'example/work:2');
-        for (let tries = 0; tries < 3; tries += 1) await bench.poll(2, FAILED);
-        for (let polls = 0; polls < 2; polls += 1) await bench.poll(10);
-        bench.sendDestroy(id);
-      },
-    ],
-  ])('%s', async ([, live]) => {
-    const bench = new Bench();
-    await live(bench);
-    bench.invariants.check();
-    expect(bench.invariants.violations).toEqual([]);
   });
 });

@@ -1,0 +1,240 @@
+import { describe, expect, test } from 'vitest';
+import { Bench } from './bench.ts';
+import { abandoned, atWork, leaving, processBegins, serving, setGroupStatus, silence } from './situations.ts';
+
+const FAILED = { requestMs: 2, responseMs: 2, refusal: { status: 500, body: '' } };
+const INSTANCES = '/apis/gpurental.dev/v1alpha1/namespaces/default/gpuinstances';
+const INTENT = 'gpurental.dev/rental-intent';
+
+async function polls(bench: Bench, count: number): Promise<void> {
+  for (let poll = 0; poll < count; poll += 1) await bench.poll(10);
+}
+
+/** The machine of an object ends, and the ledger with it. */
+function ends(bench: Bench, id: number): void {
+  bench.world.market.store.remove('contracts', id);
+  bench.invariants.check();
+}
+
+/** Each just short of what one watch minds. */
+const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> | void])[] = [
+  [
+    'a machine is given up whose host has been silent for longer than the object bears',
+    new Bench(),
+    async (bench) => {
+      const contract = await atWork(bench);
+      silence(bench, contract);
+      await bench.pass(70);
+      bench.sendDestroy(contract.id);
+    },
+  ],
+  [
+    'a machine is given up two good lists after the list failed',
+    new Bench(),
+    async (bench) => {
+      const { id } = await atWork(bench);
+      bench.users.setImage('a', 'example/work:2');
+      for (let tries = 0; tries < 3; tries += 1) await bench.poll(2, FAILED);
+      await polls(bench, 2);
+      bench.sendDestroy(id);
+    },
+  ],
+  [
+    'the machine of a leaving object is destroyed whose policy is to destroy it',
+    new Bench(),
+    async (bench) => {
+      const { id } = await atWork(bench);
+      leaving(bench);
+      bench.sendDestroy(id);
+    },
+  ],
+  [
+    'a machine is destroyed beside the one that the policy of its leaving object keeps',
+    new Bench({ strict: false }),
+    async (bench) => {
+      const { id } = await atWork(bench);
+      await atWork(bench, 'a', 2);
+      bench.users.setDeletionPolicy('a', 'Retain');
+      leaving(bench);
+      bench.sendDestroy(id);
+    },
+  ],
+  [
+    'a machine is replaced whose object would keep it when it goes',
+    new Bench(),
+    async (bench) => {
+      const { id } = await atWork(bench);
+      bench.users.setDeletionPolicy('a', 'Retain');
+      bench.users.setImage('a', 'example/work:2');
+      bench.sendDestroy(id);
+    },
+  ],
+  [
+    'an object is let go beside the machine that it keeps and that is marked so',
+    new Bench(),
+    async (bench) => {
+      const contract = await atWork(bench);
+      bench.users.setDeletionPolicy('a', 'Retain');
+      const label = bench.label(1).replace('gpurental1:', 'gpurental1-retained:');
+      bench.world.market.store.put('contracts', { ...contract, label });
+      bench.users.delete('a');
+      bench.invariants.checkConverged();
+    },
+  ],
+  [
+    'each attempt is sent once, and a recorded one stays or rises',
+    new Bench(),
+    (bench) => {
+      bench.sendRent(1);
+      bench.setStatus({ attempt: 1 });
+      bench.setStatus({ attempt: 1 });
+      bench.setStatus({ attempt: 2 });
+    },
+  ],
+  [
+    'an object rents as often as its brake allows, and once more an hour later',
+    new Bench(),
+    async (bench) => {
+      bench.users.setBrake('a', 2);
+      for (const [attempt, seconds] of [10, 10, 3600].entries()) {
+        await bench.pass(seconds);
+        ends(bench, (await bench.rent(attempt + 1)).id);
+      }
+    },
+  ],
+  [
+    'calls of a kind are as far apart as the service asks for, and others come in between',
+    new Bench(),
+    async (bench) => {
+      bench.send('DELETE', '/api/v0/instances/0/');
+      bench.send('GET', '/api/v0/instances/5/');
+      await bench.pass(3);
+      bench.send('DELETE', '/api/v0/instances/5/');
+    },
+  ],
+  [
+    'an intent was written before its object was paused',
+    new Bench(),
+    (bench) => {
+      bench.edit({ annotations: { [INTENT]: '{"attempt":1}' } });
+      bench.users.setPaused('a', true);
+    },
+  ],
+  [
+    'an object records one machine after the other',
+    new Bench(),
+    (bench) => {
+      bench.setStatus({ instanceId: 7 });
+      bench.setStatus({ instanceId: 8 });
+      bench.setStatus({ instanceId: 9 });
+    },
+  ],
+  [
+    'a purchase is recorded after two lists',
+    new Bench(),
+    async (bench) => {
+      const { id } = await bench.rent(1);
+      await polls(bench, 2);
+      bench.setStatus({ instanceId: id, attempt: 1 });
+      await polls(bench, 3);
+    },
+  ],
+  [
+    'a status gives up a machine that is gone after two lists',
+    new Bench(),
+    async (bench) => {
+      bench.setStatus({ phase: 'Running', instanceId: 4711 });
+      await polls(bench, 2);
+      bench.setStatus({ phase: 'Replacing' });
+      await polls(bench, 3);
+    },
+  ],
+  [
+    'an orphan is swept that is old enough and that two lists have shown',
+    new Bench({ strict: false, orphanPolicy: 'Destroy' }),
+    async (bench) => {
+      const { id } = await abandoned(bench);
+      await bench.pass(60);
+      await polls(bench, 2);
+      bench.sendDestroy(id);
+      ends(bench, id);
+      await polls(bench, 5);
+    },
+  ],
+  [
+    'an orphan outlives three lists, and as many again after a call failed',
+    new Bench({ strict: false, orphanPolicy: 'Destroy' }),
+    async (bench) => {
+      await abandoned(bench);
+      await bench.pass(60);
+      await polls(bench, 3);
+      await bench.poll(10, FAILED);
+      await polls(bench, 3);
+    },
+  ],
+  [
+    'an account has as many machines as it may, at the price that it may',
+    new Bench(),
+    async (bench) => {
+      bench.users.setAccount({ limits: { maxInstances: 1, maxSpendPerHour: '1.00' } });
+      await bench.rent(1);
+    },
+  ],
+  [
+    'the key stands in its own Secret, and its name elsewhere',
+    new Bench(),
+    (bench) => {
+      bench.edit({ annotations: { hint: 'marketplace-key' } });
+      bench.invariants.logged(bench.machine, 'Call failed', { error: new Error('Bearer [redacted]') });
+    },
+  ],
+  [
+    'a worker is stopped that had been ready',
+    new Bench(),
+    async (bench) => {
+      await serving(bench);
+      bench.users.setPowerState('worker-0', 'Stopped');
+    },
+  ],
+  [
+    'a worker is deleted that was told to finish its work, long after the start of a process',
+    new Bench(),
+    async (bench) => {
+      processBegins(bench);
+      await serving(bench);
+      await bench.pass(60);
+      bench.edit({ annotations: { 'gpurental.dev/drain-since': '1' } }, 'worker-0');
+      bench.sendToCluster('DELETE', `${INSTANCES}/worker-0`);
+    },
+  ],
+  [
+    'a group is woken and a worker is told to come',
+    new Bench(),
+    async (bench) => {
+      bench.group(1);
+      setGroupStatus(bench, { wokenAt: '2026-01-05T12:00:00Z' });
+      bench.edit({ annotations: { 'gpurental.dev/wanted': 'Hot' } }, 'worker-0');
+      await bench.pass(130);
+    },
+  ],
+  [
+    'a group has as many workers as it may, and goes after them',
+    new Bench(),
+    (bench) => {
+      bench.group(3);
+      for (const name of ['worker-0', 'worker-1', 'worker-2']) {
+        bench.edit({ finalizers: [] }, name);
+        bench.users.delete(name);
+      }
+      bench.users.deleteGroup('group');
+    },
+  ],
+];
+
+describe('the oracle says nothing when', () => {
+  test.for(SOUND)('%s', async ([, bench, live]) => {
+    await live(bench);
+    bench.invariants.check();
+    expect(bench.invariants.violations).toEqual([]);
+  });
+});

@@ -1,0 +1,74 @@
+import type { Contract } from '../../../src/simulator/world/world.ts';
+import { type JsonObject, objectAt } from '../memory-kube/json.ts';
+import { NAMESPACE } from '../world.ts';
+import type { Bench } from './bench.ts';
+
+/** A machine that the object records and that has run for a while. */
+export async function atWork(bench: Bench, name = 'a', attempt = 1): Promise<Contract> {
+  const contract = await bench.rent(attempt, { name });
+  bench.setStatus({ instanceId: contract.id, attempt, phase: 'Running' }, name);
+  bench.world.market.store.put('contracts', { ...contract, actualStatus: 'running' });
+  bench.invariants.check();
+  await bench.pass(120);
+  return contract;
+}
+
+/** The host of a machine falls silent. */
+export function silence(bench: Bench, { machineId }: Contract): void {
+  const { store } = bench.world.market;
+  const machine = store.current().tables.machines[machineId];
+  if (machine) store.put('machines', { ...machine, state: 'offline' });
+  bench.invariants.check();
+}
+
+/** A worker of a group that has told it is ready. */
+export async function serving(bench: Bench): Promise<void> {
+  bench.group(1);
+  const conditions = [
+    {
+      type: 'Ready',
+      status: 'True',
+      reason: 'Ready',
+      message: '',
+      lastTransitionTime: '2026-01-05T12:00:00Z',
+    },
+  ];
+  bench.setStatus({ actualStatus: 'running', conditions }, 'worker-0');
+  await bench.pass(1);
+}
+
+/** A machine whose object a person has removed by force. */
+export async function abandoned(bench: Bench): Promise<Contract> {
+  const contract = await bench.rent(1);
+  bench.invariants.handsOn('a');
+  bench.users.delete('a');
+  bench.invariants.check();
+  return contract;
+}
+
+/** The object is being deleted, and something of it is left to do. */
+export function leaving(bench: Bench): void {
+  bench.edit({ finalizers: ['gpurental.dev/machine'] });
+  bench.users.delete('a');
+  bench.invariants.check();
+}
+
+/** What the controller of groups writes. */
+export function setGroupStatus(bench: Bench, status: JsonObject): void {
+  const { kube } = bench.world;
+  const address = { kind: kube.kind('endpointgroups'), namespace: NAMESPACE, name: 'group' };
+  const change = (current: JsonObject) => ({
+    ...current,
+    status: { ...objectAt(current, 'status'), ...status },
+  });
+  kube.writes.update(address, change, 'status');
+  bench.invariants.check();
+}
+
+/** A process begins, as far as the oracle can tell: nothing of it runs. */
+export function processBegins(bench: Bench): void {
+  const process = bench.world.startProcess();
+  process.machine.kill();
+  bench.world.processes.splice(0, 1, { ...process, machine: bench.machine });
+  bench.sendToCluster('GET', '/apis/gpurental.dev/v1alpha1/namespaces/default/gpuinstances');
+}
