@@ -15,6 +15,8 @@ const replay = z.strictObject({
   mode: z.enum(['all', 'sweeperOff']),
   /** Only these kinds of faults strike; all where absent. */
   kinds: z.array(z.string()).optional(),
+  processes: z.int(),
+  asksMemory: z.boolean().optional(),
 });
 
 const replays = readdirSync(FOLDER).map((file) =>
@@ -22,10 +24,13 @@ const replays = readdirSync(FOLDER).map((file) =>
 );
 
 describe('keeps every promise when', () => {
-  test.for(replays)('$name', { timeout: LIMIT_MS }, async ({ seed, mode, kinds }) => {
+  test.for(replays)('$name', { timeout: LIMIT_MS }, async ({ seed, mode, kinds, processes, asksMemory }) => {
     const only = kinds && new Set(kinds);
-    const allow = only ? { allow: ({ kind }: { readonly kind: string }) => only.has(kind) } : {};
-    const { violations } = await runSchedule({ seed, mode, keepTrace: false, ...allow });
+    const { violations } = await runSchedule({
+      ...{ seed, mode, processes, keepTrace: false },
+      ...(only && { allow: ({ kind }) => only.has(kind) }),
+      ...(asksMemory !== undefined && { asksMemory }),
+    });
     expect(violations).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
-import { type Fault, type Mode, runSchedule, type ScheduleResult } from './schedule.ts';
+import { type Mode, runSchedule, type ScheduleResult } from './schedule.ts';
+import type { Fault } from './storm.ts';
 
 export interface Shrunk {
   /** The faults that are enough. */

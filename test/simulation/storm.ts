@@ -1,0 +1,161 @@
+import type { Random } from '../../src/lib/random.ts';
+import type { Invariants } from './invariants.ts';
+import type { Fate } from './network.ts';
+import { type Climate, causeFault, clearFaults, drawMarketFault, fateIn } from './weather.ts';
+import type { Whims } from './whims.ts';
+import type { FateOf, SimulatedWorld } from './world.ts';
+
+/** One fault of a schedule: its number in order, and its kind. */
+export interface Fault {
+  readonly index: number;
+  readonly kind: string;
+}
+
+export interface StormOptions {
+  readonly world: SimulatedWorld;
+  readonly climate: Climate;
+  readonly random: Random;
+  readonly invariants: Invariants;
+  readonly whims: Whims;
+  /** Which faults may strike; all where absent. */
+  readonly allow?: ((fault: Fault) => boolean) | undefined;
+}
+
+const SECOND = 1000;
+
+/** Everything that goes wrong while it lasts, drawn from one seed: calls, processes, clocks, hosts, and people. */
+export class Storm {
+  readonly #options: StormOptions;
+  readonly #world: SimulatedWorld;
+  readonly #random: Random;
+  readonly #invariants: Invariants;
+  #lasts = true;
+  #drawn = 0;
+  readonly #struck: Fault[] = [];
+
+  constructor(options: StormOptions) {
+    this.#options = options;
+    this.#world = options.world;
+    this.#random = options.random;
+    this.#invariants = options.invariants;
+  }
+
+  /** The faults that struck, in order. */
+  get struck(): readonly Fault[] {
+    return this.#struck;
+  }
+
+  begin(): void {
+    const { marketFaultEvery, killEvery, freezeEvery, clockJumpEvery, compactEvery, userEvery } =
+      this.#options.climate;
+    this.#every(marketFaultEvery, 'marketFault', () => this.#marketFault());
+    this.#every(killEvery, 'kill', () => this.#kill());
+    this.#every(freezeEvery, 'freeze', () => this.#freeze());
+    this.#every(clockJumpEvery, 'clockJump', () => this.#jumpClock());
+    this.#every(compactEvery, 'compact', () => {
+      this.#world.kube.store.compact();
+      this.#world.kube.closeWatches();
+      this.#world.tell('etcd is compacted and the API server restarts');
+    });
+    this.#every(userEvery, 'user', () => this.#options.whims.act());
+  }
+
+  /** Everything works again and stays so. */
+  end(): void {
+    this.#lasts = false;
+    this.#world.tell('the faults stop');
+    clearFaults(this.#world);
+    for (const { machine } of this.#world.processes) {
+      if (machine.wallSkewMs !== 0) this.#invariants.clockJumped();
+      machine.wallSkewMs = 0;
+    }
+  }
+
+  /** What happens to a call. */
+  fateOf(call: Parameters<FateOf>[0]): Fate {
+    const quiet = { requestMs: 2, responseMs: 2 };
+    if (!this.#lasts) return quiet;
+    const { fate, name } = fateIn(this.#options.climate, this.#random, call);
+    if (name === undefined) return fate;
+    if (!this.#strikes(name)) return quiet;
+    const path = call.request.path.split('?')[0];
+    this.#world.tell(
+      `${call.machine.name}: ${name} at ${call.request.method} ${path} (fault ${this.#drawn})`,
+    );
+    return this.#whileItLasts(fate);
+  }
+
+  /** A stream outlives the storm; what happens to its chunks does not. */
+  #whileItLasts(fate: Fate): Fate {
+    const { chunkDelayMs, dropChunk } = fate;
+    return {
+      ...fate,
+      ...(chunkDelayMs ? { chunkDelayMs: () => (this.#lasts ? chunkDelayMs() : 0) } : {}),
+      ...(dropChunk ? { dropChunk: () => this.#lasts && this.#drops(dropChunk) } : {}),
+    };
+  }
+
+  #drops(dropChunk: () => boolean): boolean {
+    const isDropped = dropChunk();
+    if (isDropped) this.#invariants.hindered();
+    return isDropped;
+  }
+
+  #every(meanSeconds: number, kind: string, act: () => void): void {
+    if (meanSeconds === 0) return;
+    const wait = -Math.log(1 - this.#random.next()) * meanSeconds * SECOND;
+    this.#world.scheduler.after(wait, () => {
+      if (!this.#lasts) return;
+      if (this.#strikes(kind)) act();
+      this.#every(meanSeconds, kind, act);
+    });
+  }
+
+  #marketFault(): void {
+    const { contracts } = this.#world.market.store.current().tables;
+    const ours = Object.keys(contracts)
+      .map(Number)
+      .filter((id) => !this.#invariants.isForeign(id));
+    const fault = drawMarketFault(ours, this.#random);
+    if (fault['name'] === 'destroyed-elsewhere')
+      this.#invariants.destroyedElsewhere(Number(fault['instance']));
+    void causeFault(this.#world, fault);
+  }
+
+  #anyProcess() {
+    const { processes } = this.#world;
+    return processes[Math.floor(this.#random.next() * processes.length)];
+  }
+
+  #kill(): void {
+    const process = this.#anyProcess();
+    if (process) this.#world.crash(process.machine, 'by SIGKILL');
+  }
+
+  #freeze(): void {
+    const process = this.#anyProcess();
+    if (!process) return;
+    const seconds = 5 + this.#random.next() * 60;
+    this.#world.tell(`${process.machine.name} freezes for ${seconds.toFixed(0)} s`);
+    process.machine.freeze(seconds * SECOND);
+    this.#world.scheduler.after(seconds * SECOND, () => this.#invariants.hindered());
+  }
+
+  #jumpClock(): void {
+    const process = this.#anyProcess();
+    if (!process) return;
+    const hours = this.#random.next() < 0.5 ? 1 : -1;
+    process.machine.wallSkewMs += hours * 3_600_000;
+    this.#invariants.clockJumped();
+    this.#world.tell(`the clock of ${process.machine.name} jumps by ${hours} h`);
+  }
+
+  /** Whether the next fault strikes; numbered, so that a shrinking run can leave some out. */
+  #strikes(kind: string): boolean {
+    this.#drawn += 1;
+    const fault = { index: this.#drawn, kind };
+    if (this.#options.allow?.(fault) === false) return false;
+    this.#struck.push(fault);
+    return true;
+  }
+}
