@@ -1,64 +1,22 @@
 import { describe, expect, test } from 'vitest';
-import { condition, groupObject, groupWorker, workerObject } from '../../../test/builders/group-worker.ts';
+import { condition, groupObject, workerObject } from '../../../test/builders/group-worker.ts';
+import {
+  calm as calmOf,
+  NOW,
+  observedGroup,
+  reports,
+  worker,
+} from '../../../test/builders/observed-group.ts';
 import { annotations, labels } from '../../api/v1alpha1/names.ts';
 import { decide } from './decide.ts';
-import { EMPTY_BOOK, type LoadBook, withProblem, withReport } from './load/book.ts';
-import type { LoadRecord } from './load/record.ts';
-import { defaultTimes } from './scaling/scaling-times.ts';
-import type { Decision, Observed } from './types.ts';
+import { EMPTY_BOOK, withProblem } from './load/book.ts';
+import type { Decision } from './types.ts';
 import { templateHash, workerName } from './workers/template.ts';
 import { workerOf } from './workers/worker.ts';
 
-const NOW = Date.parse('2026-11-20T12:00:00Z');
 const SECOND = 1000;
-
-function observe(overrides: Partial<Observed> = {}): Observed {
-  return {
-    now: NOW,
-    beganAt: NOW,
-    group: groupObject(),
-    workers: [],
-    orphans: [],
-    book: EMPTY_BOOK,
-    source: 'workers',
-    times: defaultTimes,
-    memory: undefined,
-    isTick: true,
-    hasLateFigures: false,
-    wakeAsked: false,
-    frozen: new Set(),
-    published: { type: 'done' },
-    allowPrivateAddresses: false,
-    ...overrides,
-  };
-}
-
+const observe = observedGroup;
 const group = groupObject();
-const worker = (name: string, overrides: Parameters<typeof groupWorker>[0] = {}) =>
-  groupWorker({ name, reporter: `uid-${name}/7`, templateHash: templateHash(group), ...overrides });
-
-function record(overrides: Partial<LoadRecord> = {}): LoadRecord {
-  return {
-    arrived: { type: 'amount', newLoad: 0, rejectedLoad: 0 },
-    currentLoad: 0,
-    waitingLoad: undefined,
-    maxPerf: 100,
-    inFlight: 0,
-    error: '',
-    ...overrides,
-  };
-}
-
-/** Reports of the last seconds from these workers, of this much work in ten of them. */
-function reports(names: readonly string[], amount = 0, overrides: Partial<LoadRecord> = {}): LoadBook {
-  const times = defaultTimes;
-  return names.reduce((book, name) => {
-    const reporter = `uid-${name}/7`;
-    const first = withReport(book, { reporter, record: record(), at: NOW - 10 * SECOND, times });
-    const arrived = { type: 'amount', newLoad: amount, rejectedLoad: 0 } as const;
-    return withReport(first, { reporter, record: record({ arrived, ...overrides }), at: NOW, times });
-  }, EMPTY_BOOK);
-}
 
 const says = ({ status }: Decision, type: string) => status.conditions?.find((one) => one.type === type);
 const kinds = ({ actions }: Decision) => actions.map(({ type }) => type);
@@ -140,12 +98,7 @@ describe('a restart', () => {
 
 describe('figures that do not come, or cannot be true', () => {
   const four = ['a', 'b', 'c', 'd'].map((name) => worker(name));
-  const calm = {
-    scaling: { recent: [], panicUntil: 0, hot: 4 },
-    decision: undefined,
-    nextTickAt: 0,
-    slowSince: undefined,
-  };
+  const calm = calmOf(4);
 
   test('never shrink the group', () => {
     const shrunk = decide(observe({ workers: four, book: reports(['a', 'b', 'c', 'd']), memory: calm }));
@@ -271,12 +224,7 @@ describe('the Service leads to', () => {
   });
 
   test('nobody who is told to go in this very pass', () => {
-    const idle = {
-      scaling: { recent: [], panicUntil: 0, hot: 1 },
-      decision: undefined,
-      nextTickAt: 0,
-      slowSince: undefined,
-    };
+    const idle = calmOf(1);
     const decision = decide(
       observe({
         group: groupObject({}, { status: { everReady: true } }),
@@ -292,12 +240,7 @@ describe('the Service leads to', () => {
 
 describe('a group without load', () => {
   const booting = worker('a', { isServing: false, wasEverReady: false, isRented: false });
-  const calm = {
-    scaling: { recent: [], panicUntil: 0, hot: 1 },
-    decision: undefined,
-    nextTickAt: 0,
-    slowSince: undefined,
-  };
+  const calm = calmOf(1);
   const born = (minutesAgo: number) => ({
     metadata: { creationTimestamp: new Date(NOW - minutesAgo * 60 * SECOND).toISOString() },
   });
