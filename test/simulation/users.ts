@@ -50,11 +50,11 @@ export class Users {
   }
 
   /** An object that takes over a machine that there is already. */
-  createAdopting(name: string, instanceId: number): void {
+  createAdopting(name: string, instanceId: number, policy: 'Manage' | 'Observe' = 'Manage'): void {
     this.#create(GPU_INSTANCES, name, {
       apiVersion: 'gpurental.dev/v1alpha1',
       kind: 'GpuInstance',
-      spec: { ...MACHINE, adopt: { instanceId, policy: 'Manage' } },
+      spec: { ...MACHINE, adopt: { instanceId, policy } },
     });
   }
 

@@ -54,7 +54,6 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'accounts/tickets/ticket-office.ts',
     find: "if (this.#options.labelEcho() === 'echoed') return undefined;",
     replace: "if (this.#options.labelEcho() === 'echoed' || request.offerId > 0) return undefined;",
-    unseen: 'No schedule rents for two objects at once on a service that loses labels.',
   },
   {
     name: 'higher-price-limit-counts',
@@ -117,8 +116,15 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     loses: 'the hold on an intent that somebody has edited',
     file: 'controllers/gpu-instance/stage.ts',
     find: "  if (intent.type === 'tampered')\n    return held(",
-    replace: "  if (intent.type === 'tampered' && uid === '')\n    return held(",
-    unseen: 'No schedule edits an intent.',
+    replace: "  if (intent.type === 'tampered')\n    return uid !== '' ? undefined : held(",
+  },
+  {
+    name: 'intent-not-verified',
+    loses: 'the code of an intent',
+    file: 'ownership/intent.ts',
+    find: "if (!macVerifies(keys, 'intent', { parts: intentParts(intent), mac })) return { type: 'tampered' };",
+    replace:
+      "if (mac === '' && !macVerifies(keys, 'intent', { parts: [], mac })) return { type: 'tampered' };",
   },
   {
     name: 'former-self-ignored',
@@ -126,7 +132,6 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/gpu-instance/stage.ts',
     find: '    if (former)\n',
     replace: "    if (former && uid === '')\n",
-    unseen: 'No schedule makes an object anew from a backup, with another uid.',
   },
   {
     name: 'adopts-labelled',
@@ -141,7 +146,6 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/gpu-instance/rules/adopting.ts',
     find: "if (observed.olderClaimant || machine.ownership.type !== 'unlabelled')",
     replace: "if (machine.ownership.type !== 'unlabelled')",
-    unseen: 'No schedule has two objects name one machine.',
   },
   {
     name: 'kept-machine-destroyed',
@@ -174,7 +178,6 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/marketplace-account/pinned-login.ts',
     find: 'return loginText(pinned) === loginText(proven);',
     replace: "return loginText(pinned) !== '' && loginText(proven) !== '';",
-    unseen: 'The market of a schedule has one user, and so one login.',
   },
   {
     name: 'destroys-not-paced',

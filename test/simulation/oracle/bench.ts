@@ -35,7 +35,11 @@ export class Bench {
   }
 
   get uid(): string {
-    return String(metadataOf(this.object)['uid']);
+    return this.uidOf('a');
+  }
+
+  uidOf(name: string): string {
+    return String(metadataOf(this.objectOf(name))['uid']);
   }
 
   objectOf(name: string, plural = 'gpuinstances'): JsonObject {
@@ -44,7 +48,7 @@ export class Bench {
   }
 
   label(attempt: number, name = 'a'): string {
-    return `gpurental1:00000000:${String(metadataOf(this.objectOf(name))['uid'])}:${attempt}:${this.world.now}:00000000000000000000`;
+    return `gpurental1:00000000:${this.uidOf(name)}:${attempt}:${this.world.now}:00000000000000000000`;
   }
 
   /** Rents as an operator does, with or without the intent that has to come first. */

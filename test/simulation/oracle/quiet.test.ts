@@ -130,6 +130,28 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     },
   ],
   [
+    'an object records the machine that another has let go of, which a third only watches',
+    new Bench(),
+    (bench) => {
+      bench.users.createInstance('b');
+      bench.users.createAdopting('c', 7, 'Observe');
+      bench.setStatus({ instanceId: 7 });
+      bench.setStatus({ instanceId: 7 }, 'c');
+      bench.setStatus({ instanceId: 8 });
+      bench.setStatus({ instanceId: 7 }, 'b');
+    },
+  ],
+  [
+    'an object made anew buys once the machine of its former self is gone',
+    new Bench(),
+    async (bench) => {
+      ends(bench, (await bench.rent(1)).id);
+      bench.users.createInstance('b');
+      bench.edit({ annotations: { [INTENT]: JSON.stringify({ uid: bench.uid, attempt: 1 }) } }, 'b');
+      bench.edit({ annotations: { [INTENT]: JSON.stringify({ uid: bench.uidOf('b'), attempt: 1 }) } }, 'b');
+    },
+  ],
+  [
     'a purchase is recorded after two lists',
     new Bench(),
     async (bench) => {

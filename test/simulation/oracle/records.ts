@@ -5,7 +5,8 @@ const INTENT = 'gpurental.dev/rental-intent';
 
 /**
  * What is written on an object. I5: an intent is written on the very version that was judged, so never on one that
- * wants no machine. I14: a machine that an object let go of is never recorded again.
+ * wants no machine, nor on one made anew from a backup while a machine of its former self lives. I14: a machine that
+ * an object let go of is never recorded again, and none stands on the records of two objects.
  */
 export class RecordWatch {
   readonly #scene: Scene;
@@ -21,11 +22,15 @@ export class RecordWatch {
   }
 
   #checkIntent(before: JsonObject, after: JsonObject): void {
-    const attempt = intendedBy(after);
-    if (attempt === undefined || attempt === intendedBy(before)) return;
-    const why = whyNotWanted(after);
+    const intent = intentOf(after);
+    const old = intentOf(before);
+    if (!intent || (intent['uid'] === old?.['uid'] && intent['attempt'] === old?.['attempt'])) return;
+    const why = whyNotWanted(after) ?? this.#formerMachine(before);
     if (why === undefined) return;
-    this.#scene.broken('I5', `purchase ${attempt} of ${nameOf(after)} was recorded although it ${why}`);
+    this.#scene.broken(
+      'I5',
+      `purchase ${String(intent['attempt'])} of ${nameOf(after)} was recorded although it ${why}`,
+    );
   }
 
   #checkMachine(before: JsonObject, after: JsonObject): void {
@@ -35,17 +40,48 @@ export class RecordWatch {
     const letGo = this.#letGo.get(key) ?? new Set<number>();
     this.#letGo.set(key, letGo);
     if (from !== undefined) letGo.add(from);
-    if (to === undefined || !letGo.has(to)) return;
+    if (to === undefined) return;
+    this.#checkOther(to, after);
+    if (!letGo.has(to)) return;
     this.#scene.broken('I14', `${nameOf(after)} records machine ${to} again, which it had let go of`);
+  }
+
+  /** Whether the machine that an object records stands on the record of another, as well. */
+  #checkOther(machine: number, after: JsonObject): void {
+    if (isOnlyWatching(after)) return;
+    const { uid } = metadataOf(after);
+    const other = [...this.#scene.objects.values()].find(
+      (object) =>
+        metadataOf(object)['uid'] !== uid &&
+        machineOf(object) === machine &&
+        !isOnlyWatching(object) &&
+        !this.#scene.isHandled(String(metadataOf(object)['uid'])),
+    );
+    if (other)
+      this.#scene.broken(
+        'I14',
+        `${nameOf(after)} records machine ${machine}, which ${nameOf(other)} records, too`,
+      );
+  }
+
+  /** The intent that a backup brought names another uid: a machine of that one is the object's own of before. */
+  #formerMachine(before: JsonObject): string | undefined {
+    const former = intentOf(before)?.['uid'];
+    if (former === undefined || former === metadataOf(before)['uid']) return undefined;
+    const machine = this.#scene.live().find((contract) => this.#scene.purchaseOf(contract)?.uid === former);
+    return machine && `has machine ${machine.id} of its former self`;
   }
 }
 
-function intendedBy(object: JsonObject): number | undefined {
+function intentOf(object: JsonObject): JsonObject | undefined {
   const annotation = textAt(objectAt(metadataOf(object), 'annotations'), INTENT);
   if (annotation === undefined) return undefined;
   const intent: unknown = JSON.parse(annotation);
-  return isObject(intent) ? Number(intent['attempt']) : undefined;
+  return isObject(intent) ? intent : undefined;
 }
+
+const isOnlyWatching = (object: JsonObject): boolean =>
+  objectAt(objectAt(object, 'spec'), 'adopt')['policy'] === 'Observe';
 
 function whyNotWanted(object: JsonObject): string | undefined {
   const spec = objectAt(object, 'spec');

@@ -35,6 +35,8 @@ export class Scene {
   readonly gone: { readonly uid: string; readonly key: string; readonly at: number }[] = [];
   readonly #handsOn = new Set<string>();
   readonly #sent = new Map<number, Purchase>();
+  /** By the contract that a call made: another may ask for the same offer later, and be refused. */
+  readonly #made = new Map<number, Purchase | undefined>();
   readonly #purchases = new Map<string, Purchase | undefined>();
   #commits = 0;
   #seenCommits = -1;
@@ -69,6 +71,8 @@ export class Scene {
     if (rows === this.#rows && machineRows === this.#machines && this.#commits === this.#seenCommits)
       return false;
     if (rows !== this.#rows) this.#live = rows.filter(({ image }) => image !== BY_HAND);
+    for (const { id, offerId } of this.#live)
+      if (!this.#made.has(id)) this.#made.set(id, this.#sent.get(offerId));
     this.#rows = rows;
     this.#machines = machineRows;
     this.#seenCommits = this.#commits;
@@ -81,8 +85,8 @@ export class Scene {
   }
 
   /** Whose purchase a contract is, by the label it was rented with, or else by the call that rented it. */
-  purchaseOf({ label, image, offerId }: Contract): Purchase | undefined {
-    if (label === null) return image === BY_HAND ? undefined : this.#sent.get(offerId);
+  purchaseOf({ id, label, image }: Contract): Purchase | undefined {
+    if (label === null) return image === BY_HAND ? undefined : this.#made.get(id);
     if (!this.#purchases.has(label)) this.#purchases.set(label, readPurchase(label));
     return this.#purchases.get(label);
   }

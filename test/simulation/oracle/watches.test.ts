@@ -5,6 +5,7 @@ import { abandoned, atWork, leaving, processBegins, serving, setGroupStatus, sil
 
 const FAILED = { requestMs: 2, responseMs: 2, refusal: { status: 500, body: '' } };
 const INSTANCES = '/apis/gpurental.dev/v1alpha1/namespaces/default/gpuinstances';
+const INTENT = 'gpurental.dev/rental-intent';
 const WORKERS = ['a', 'b', 'c', 'd'];
 
 const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promise<void> | void])[] = [
@@ -14,7 +15,7 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     new Bench(),
     (bench) => {
       bench.users.setPaused('a', true);
-      bench.edit({ annotations: { 'gpurental.dev/rental-intent': '{"attempt":1}' } });
+      bench.edit({ annotations: { [INTENT]: '{"attempt":1}' } });
     },
   ],
   [
@@ -25,6 +26,27 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
       bench.setStatus({ instanceId: 7 });
       bench.setStatus({ instanceId: 8 });
       bench.setStatus({ instanceId: 7 });
+    },
+  ],
+  [
+    'two objects record one machine',
+    /^I14 b records machine 7, which a records, too$/,
+    new Bench(),
+    (bench) => {
+      bench.users.createInstance('b');
+      bench.setStatus({ instanceId: 7 });
+      bench.setStatus({ instanceId: 7 }, 'b');
+    },
+  ],
+  [
+    'an object made anew buys while the machine of its former self lives',
+    /^I5 purchase 1 of b was recorded although it has machine \d+ of its former self$/,
+    new Bench(),
+    async (bench) => {
+      await bench.rent(1);
+      bench.users.createInstance('b');
+      bench.edit({ annotations: { [INTENT]: JSON.stringify({ uid: bench.uid, attempt: 1 }) } }, 'b');
+      bench.edit({ annotations: { [INTENT]: JSON.stringify({ uid: bench.uidOf('b'), attempt: 1 }) } }, 'b');
     },
   ],
   [

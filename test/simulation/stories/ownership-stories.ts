@@ -1,17 +1,11 @@
 import { OTHER_INSTALL } from '../foreigners.ts';
+import { abandon } from './deeds.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
 /** An offer that the operator does not take. */
 const DEAREST_OFFER = 8_000_024;
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
-
-/** A person takes the guard away and deletes the object: its machine is nobody's. */
-function abandon(stage: Stage, name: string): void {
-  stage.invariants.handsOn(name);
-  stage.users.removeFinalizers(name);
-  stage.users.delete(name);
-}
 
 /** Five machines, all of which stop working in one moment. */
 function massExit(stage: Stage, { at }: { readonly at: number }): void {

@@ -3,6 +3,7 @@ import { GONE_STORIES } from './gone-stories.ts';
 import { GROUP_STORIES } from './group-stories.ts';
 import { OWNERSHIP_STORIES } from './ownership-stories.ts';
 import { PURCHASE_STORIES } from './purchase-stories.ts';
+import { RECORD_STORIES } from './record-stories.ts';
 import type { Story } from './story.ts';
 import { TEARDOWN_STORIES } from './teardown-stories.ts';
 
@@ -14,4 +15,5 @@ export const STORIES: readonly Story[] = [
   ...OWNERSHIP_STORIES,
   ...GROUP_STORIES,
   ...ACCOUNT_STORIES,
+  ...RECORD_STORIES,
 ];

@@ -1,0 +1,92 @@
+import type { Address } from '../memory-kube/address.ts';
+import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { NAMESPACE } from '../world.ts';
+import type { Stage } from './stage.ts';
+
+const INTENT = 'gpurental.dev/rental-intent';
+
+/** What people do in the console and in the cluster, and no schedule draws. */
+
+/** What a machine runs that a person rented in the console and means to hand over to an object. */
+const HANDED_OVER = 'example/work:1';
+
+/** A person calls the marketplace with the account's key. */
+async function call(stage: Stage, method: string, path: string, body?: JsonObject): Promise<void> {
+  const { market } = stage.world;
+  const { status } = await market.handle({
+    method,
+    origin: 'http://simulator',
+    path,
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${market.apiKey}` },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  stage.world.tell(`in the console: ${method} ${path}: ${status}`);
+}
+
+/** A person rents a machine without a label, which an object may take over. */
+export function rentToHandOver(stage: Stage, offerId: number): void {
+  void call(stage, 'PUT', `/api/v0/asks/${offerId}/`, { image: HANDED_OVER, disk: 20 });
+}
+
+/** The machine that holds that offer now. */
+export function machineOn(stage: Stage, offerId: number): number {
+  return stage.world.market.store.current().tables.offers[offerId]?.rentedBy ?? Number.NaN;
+}
+
+/** The host asks for more: whoever searches now takes another offer. */
+export function raisePrice(stage: Stage, offerId: number, gpuPricePerHour: number): void {
+  const { store } = stage.world.market;
+  const offer = store.current().tables.offers[offerId];
+  if (!offer) throw new Error(`there is no offer ${offerId}`);
+  store.put('offers', { ...offer, gpuPricePerHour });
+}
+
+/** A person ends a machine in the console. */
+export function endInConsole(stage: Stage, id: number): void {
+  stage.invariants.destroyedElsewhere(id);
+  void call(stage, 'DELETE', `/api/v0/instances/${id}/`);
+}
+
+/** A person takes the guard away and deletes the object: its machine is nobody's. */
+export function abandon(stage: Stage, name: string): void {
+  stage.invariants.handsOn(name);
+  stage.users.removeFinalizers(name);
+  stage.users.delete(name);
+}
+
+/** A person edits the intent of an object. Returns what it was. */
+export function editIntent(stage: Stage, name: string, edits: JsonObject): string {
+  const before = String(objectAt(metadataOf(stage.users.backup(name)), 'annotations')[INTENT]);
+  const intent: JsonObject = JSON.parse(before);
+  writeIntent(stage, name, JSON.stringify({ ...intent, ...edits }));
+  return before;
+}
+
+/** A person writes the intent of an object. */
+export function writeIntent(stage: Stage, name: string, intent: string): void {
+  stage.invariants.byPerson(() =>
+    stage.world.kube.writes.update(
+      instance(stage, name),
+      (current) => {
+        const metadata = metadataOf(current);
+        const annotations = { ...objectAt(metadata, 'annotations'), [INTENT]: intent };
+        return { ...current, metadata: { ...metadata, annotations } };
+      },
+      undefined,
+    ),
+  );
+  stage.world.tell(`a user writes the intent of ${name}: ${intent}`);
+}
+
+/** A person applies what a backup holds of an object that is gone: it gets another uid, and no status. */
+export function makeAnew(stage: Stage, name: string, { spec = {}, ...backup }: JsonObject): void {
+  const { annotations = {} } = metadataOf(backup);
+  const { apiVersion = '', kind = '' } = backup;
+  const object = { apiVersion, kind, metadata: { name, annotations }, spec };
+  stage.world.kube.writes.create(instance(stage, name), object);
+  stage.world.tell(`a user makes ${name} anew from a backup`);
+}
+
+function instance({ world }: Stage, name: string): Address {
+  return { kind: world.kube.kind('gpuinstances'), namespace: NAMESPACE, name };
+}

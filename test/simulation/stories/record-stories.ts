@@ -1,0 +1,97 @@
+import {
+  abandon,
+  editIntent,
+  endInConsole,
+  machineOn,
+  makeAnew,
+  raisePrice,
+  rentToHandOver,
+  writeIntent,
+} from './deeds.ts';
+import { answered } from './stage.ts';
+import type { Story } from './story.ts';
+
+/** An offer that the operator does not take. */
+const DEAREST_OFFER = 8_000_024;
+/** The one that it takes first. */
+const CHEAPEST_OFFER = 8_000_001;
+
+/** Records that people have changed, restored or doubled, and keys that are not what they were. */
+export const RECORD_STORIES: readonly Story[] = [
+  {
+    name: 'two objects name one machine that a person rented, and are judged in one moment',
+    seconds: 300,
+    plot: (stage) => {
+      stage.users.setAccount({ adoption: 'Unlabelled' });
+      stage.at(40, () => rentToHandOver(stage, DEAREST_OFFER));
+      stage.at(60, () => {
+        for (const name of ['b', 'c']) stage.users.createAdopting(name, machineOn(stage, DEAREST_OFFER));
+      });
+      stage.at(200, () => stage.users.delete('c'));
+    },
+  },
+  {
+    name: 'an object is removed by force and made anew from a backup while its machine runs',
+    seconds: 400,
+    plot: (stage) => {
+      const backup = stage.backupAt(90, 'a');
+      let former = Number.NaN;
+      stage.at(100, () => {
+        former = stage.machineOf('a');
+        abandon(stage, 'a');
+      });
+      stage.at(110, () => makeAnew(stage, 'a', backup()));
+      stage.at(200, () => endInConsole(stage, former));
+    },
+  },
+  {
+    name: 'a person puts back the deadline of an intent whose rent call is still to be carried out, and a process restarts',
+    seconds: 400,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { lateMs: 100_000 } });
+      let intent = '';
+      // The next purchase takes another offer, and the first one stays free.
+      stage.at(10, () => raisePrice(stage, CHEAPEST_OFFER, 600_000));
+      stage.at(20, () => {
+        intent = editIntent(stage, 'a', { deadline: stage.world.now - 3_600_000 });
+        stage.killAll();
+      });
+      stage.at(95, () => writeIntent(stage, 'a', intent));
+    },
+  },
+  {
+    name: 'a person gives an account the key of another login, which has no machines, and takes it back',
+    seconds: 500,
+    plot: (stage) => {
+      stage.users.setAccount({ adoption: 'Unlabelled' });
+      stage.at(40, () => rentToHandOver(stage, DEAREST_OFFER));
+      stage.at(60, () => stage.users.createAdopting('b', machineOn(stage, DEAREST_OFFER)));
+      stage.at(150, () => {
+        const none = {
+          instances: [],
+          instances_found: 0,
+          total_instances: 0,
+          next_token: null,
+          success: true,
+        };
+        stage.cast({ call: 'list', seconds: 150, fate: answered(none) });
+        stage.cast({ call: 'read', seconds: 150, fate: answered({ instances: null }) });
+        stage.cast({ call: 'user', seconds: 150, fate: answered({ id: 999 }) });
+        stage.killAll();
+      });
+    },
+  },
+  {
+    name: 'a service that loses labels carries one rent call out late, and loses the answer to that of another object',
+    seconds: 700,
+    plot: (stage) => {
+      stage.cause({ name: 'label-dropped' });
+      stage.at(100, () => {
+        stage.users.createInstance('b');
+        stage.users.createInstance('c');
+        stage.strike({ call: 'rent', nth: 1, fate: { lateMs: 100_000 } });
+        stage.strike({ call: 'rent', nth: 2, fate: { loseResponse: true } });
+      });
+    },
+  },
+];
