@@ -33,7 +33,7 @@ demo: $(INSTALLED) ## The whole job on a real Kubernetes API with a simulated ma
 demo-endpoint: $(INSTALLED) ## An EndpointGroup whose workers follow a load that rises, bursts and ends
 	@$(RUN) scripts/demo-endpoint.ts
 
-simulate: $(INSTALLED) ## Seeded schedules of faults (SEEDS=100, SEED=7 to replay one)
+simulate: $(INSTALLED) ## Seeded schedules of faults (SEEDS=100, CORES=4, SEED=7 to replay one)
 	@$(RUN) test/simulation/main.ts
 
 verify-all: $(INSTALLED) ## Everything too long for CI: hours (ONLY=mutants for a part)

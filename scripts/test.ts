@@ -1,6 +1,7 @@
 /** `make test`: unit tests and everything on a real Kubernetes API. Its last line is one sum over all suites. */
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { close, runSuites, type Suite, type Together } from './suite.ts';
 
 /** Integration tests mostly wait: two halves, each with an API server of its own, take half the time. */
@@ -31,6 +32,7 @@ function firstSeed(): number {
 }
 
 const SEED = firstSeed();
+const CORES = availableParallelism();
 
 close(
   await runSuites([
@@ -40,7 +42,14 @@ close(
     shared ? integration('integration tests', []) : halves,
     {
       name: `simulation, three minutes of seeds from ${SEED}`,
-      command: ['env', `FIRST_SEED=${SEED}`, 'MINUTES=3', 'node', 'test/simulation/main.ts'],
+      command: [
+        'env',
+        `FIRST_SEED=${SEED}`,
+        'MINUTES=3',
+        `CORES=${CORES}`,
+        'node',
+        'test/simulation/main.ts',
+      ],
       counts: 'exit',
     },
     {

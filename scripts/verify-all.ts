@@ -2,6 +2,7 @@
  * `make verify-all`: what is too long for CI, one part after the other. The figures it prints are those that the
  * documents quote. `ONLY=mutants` runs the parts whose name contains that word; a word that is in none is an error.
  */
+import { availableParallelism } from 'node:os';
 import { close, runSuites, type Suite } from './suite.ts';
 
 /** Not the one of `make check`: other examples than those that always pass. */
@@ -27,7 +28,7 @@ const PARTS: readonly Suite[] = [
   },
   {
     name: 'simulation, swarm of 100,000 schedules',
-    command: ['env', 'SEEDS=50000', 'node', 'test/simulation/main.ts'],
+    command: ['env', 'SEEDS=50000', `CORES=${availableParallelism()}`, 'node', 'test/simulation/main.ts'],
     counts: 'exit',
   },
   {

@@ -30,7 +30,7 @@ export interface Finished {
   readonly traceHash: string;
 }
 
-/** Adds finished schedules up. The simulation runs on one core. */
+/** Adds finished schedules up. */
 export class Figures {
   readonly #startedAt = performance.now();
   readonly #wasted: Readonly<Record<Mode, number[]>> = { all: [], sweeperOff: [] };
@@ -63,8 +63,13 @@ export class Figures {
     const before = process.cpuUsage();
     const result = await run();
     const { user, system } = process.cpuUsage(before);
-    this.#cpuMicros += user + system;
+    this.spent(user + system);
     return result;
+  }
+
+  /** So much time of a processor was used, elsewhere too. */
+  spent(cpuMicros: number): void {
+    this.#cpuMicros += cpuMicros;
   }
 
   get schedules(): number {

@@ -1,20 +1,21 @@
 /**
  * `make simulate`: the production operator under seeded faults, after the stories that are written for one step each
  * (not where one seed is replayed). From the environment: MODE (swarm, systematic, sequences), SEEDS (how many),
- * FIRST_SEED, SEED (replays one), MINUTES (ends then), PAIRS (0: singles only). The last line on stdout is one JSON
- * object; exit 1 on a violation or where a schedule takes no step for a minute, 2 where a setting means nothing.
+ * FIRST_SEED, SEED (replays one), MINUTES (ends then), PAIRS (0: singles only), CORES (how many seeds at a time). The
+ * last line on stdout is one JSON object; exit 1 on a violation or where a schedule takes no step for a minute, 2 where
+ * a setting means nothing.
  */
 import { Figures } from './figures.ts';
-import { type Mode, runSchedule } from './schedule.ts';
+import type { Mode } from './schedule.ts';
 import { runSequences } from './sequences.ts';
 import { readSettings, type SearchMode, type Settings, SettingsError } from './settings.ts';
 import { shrink } from './shrink.ts';
 import { play } from './stories/play.ts';
 import { STORIES } from './stories/stories.ts';
+import { type Broken, playSwarm } from './swarm.ts';
 import { type Planned, replayPlan, runSystematic } from './systematic.ts';
 import { Watchdog } from './watchdog.ts';
 
-const MODES: readonly Mode[] = ['sweeperOff', 'all'];
 /** Stories are long; more of them than this help nobody. */
 const MOST_STORIES = 3;
 const PROGRESS_EVERY_MS = 30_000;
@@ -50,20 +51,24 @@ async function playStories({ figures, goOn, watchdog }: Run): Promise<void> {
   }
 }
 
-async function swarm({ settings: { firstSeed, seeds }, figures, goOn, watchdog }: Run): Promise<void> {
-  say(`Seeds from ${firstSeed}, each with and without the sweeper`);
-  for (let seed = firstSeed; seed < firstSeed + seeds && goOn(); seed += 1) {
-    for (const mode of MODES) {
-      watchdog.running(`seed ${seed}, ${mode}`);
-      const result = await figures.measure(() => runSchedule({ seed, mode, keepTrace: false }));
-      figures.add({ ...result, mode, violations: result.violations.length });
-      if (result.violations.length > 0) await tellSeed(seed, mode);
-    }
-  }
+async function swarm({ settings, figures, goOn, watchdog }: Run): Promise<void> {
+  const { firstSeed, cores } = settings;
+  const where = cores > 1 ? `, on ${cores} cores` : '';
+  say(`Seeds from ${firstSeed}, each with and without the sweeper${where}`);
+  const broken: Broken[] = [];
+  await playSwarm({
+    ...{ settings, figures, goOn },
+    onBegin: (what) => watchdog.running(what),
+    onBroken: (schedule) => {
+      broken.push(schedule);
+      say(`Seed ${schedule.seed}, ${schedule.mode}: a promise is broken; its story is told at the end`);
+    },
+  });
+  for (const { seed, mode } of broken) await tellSeed(seed, mode);
 }
 
 async function tellSeed(seed: number, mode: Mode): Promise<void> {
-  say(`\nSeed ${seed}, ${mode}: a promise is broken; looking for the shortest fault list that breaks it`);
+  say(`\nSeed ${seed}, ${mode}: looking for the shortest fault list that breaks the promise`);
   const { faults, result } = await shrink({ seed, mode });
   const list = faults.map(({ index, kind }) => `${index} ${kind}`);
   const [first] = result.violations;

@@ -15,6 +15,8 @@ export interface Settings {
   readonly minutes: number;
   /** Whether the systematic mode strikes pairs of effects, too. */
   readonly pairs: boolean;
+  /** How many seeds are played at a time, each in a process of its own. */
+  readonly cores: number;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -29,8 +31,9 @@ export class SettingsError extends Error {
 
 const LARGEST_SEED = 2 ** 31 - 1;
 const USUAL_SEEDS = 100;
+const MOST_CORES = 256;
 
-/** Reads MODE, SEEDS, SEED, FIRST_SEED, MINUTES and PAIRS. Without a seed, fresh ones are drawn. */
+/** Reads MODE, SEEDS, SEED, FIRST_SEED, MINUTES, PAIRS and CORES. Without a seed, fresh ones are drawn. */
 export function readSettings(environment: Environment): Settings {
   const reader = new Reader(environment);
   const mode = reader.oneOf('MODE', SEARCH_MODES) ?? 'swarm';
@@ -39,6 +42,7 @@ export function readSettings(environment: Environment): Settings {
   const seeds = reader.whole('SEEDS', 1, LARGEST_SEED);
   const minutes = reader.positive('MINUTES');
   const pairs = reader.oneOf('PAIRS', ['0', '1']) !== '0';
+  const cores = reader.whole('CORES', 1, MOST_CORES);
   if (only !== undefined && (seeds !== undefined || first !== undefined)) {
     reader.problems.push(
       'SEED replays one seed: leave SEEDS and FIRST_SEED out, or write FIRST_SEED instead',
@@ -49,6 +53,8 @@ export function readSettings(environment: Environment): Settings {
       'MODE=systematic strikes every effect in turn and knows no seeds: leave SEED, FIRST_SEED and SEEDS out',
     );
   }
+  if (mode !== 'swarm' && cores !== undefined)
+    reader.problems.push(`CORES is for seeds of a swarm: leave it out with MODE=${mode}`);
   if (reader.problems.length > 0) throw new SettingsError(reader.problems);
   const many = minutes === undefined ? USUAL_SEEDS : LARGEST_SEED;
   return {
@@ -58,6 +64,7 @@ export function readSettings(environment: Environment): Settings {
     seeds: only === undefined ? (seeds ?? many) : 1,
     minutes: minutes ?? Number.POSITIVE_INFINITY,
     pairs,
+    cores: cores ?? 1,
   };
 }
 

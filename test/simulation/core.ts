@@ -1,0 +1,24 @@
+/**
+ * One core of a swarm, as a process of its own: plays the seeds that it is sent, and answers each with what came of
+ * it. Ends with the process that started it.
+ */
+import { z } from 'zod';
+import type { PlayedSeed } from './cores.ts';
+import { playSeed } from './swarm.ts';
+import { Watchdog } from './watchdog.ts';
+
+const message = z.strictObject({ seed: z.int() });
+const watchdog = new Watchdog();
+
+// Ctrl-C reaches every process of the terminal; whoever started this one decides what becomes of its seed.
+process.on('SIGINT', () => {});
+process.on('disconnect', () => process.exit());
+process.on('message', (sent) => void play(message.parse(sent).seed));
+
+async function play(seed: number): Promise<void> {
+  const before = process.cpuUsage();
+  const schedules = await playSeed(seed, (what) => watchdog.running(what));
+  const { user, system } = process.cpuUsage(before);
+  const played: PlayedSeed = { seed, schedules, cpuMicros: user + system };
+  process.send?.(played);
+}

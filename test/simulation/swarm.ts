@@ -1,0 +1,54 @@
+import { type PlayedSeed, playOnCores } from './cores.ts';
+import type { Figures, Finished } from './figures.ts';
+import { type Mode, runSchedule } from './schedule.ts';
+import type { Settings } from './settings.ts';
+
+const MODES: readonly Mode[] = ['sweeperOff', 'all'];
+
+/** Plays one seed without the sweeper and with it, saying before each what is played. */
+export async function playSeed(seed: number, onBegin: (what: string) => void): Promise<readonly Finished[]> {
+  const schedules: Finished[] = [];
+  for (const mode of MODES) {
+    onBegin(`seed ${seed}, ${mode}`);
+    const result = await runSchedule({ seed, mode, keepTrace: false });
+    const { wastedSeconds, virtualSeconds, traceHash } = result;
+    const violations = result.violations.length;
+    schedules.push({ mode, violations, wastedSeconds, virtualSeconds, traceHash });
+  }
+  return schedules;
+}
+
+/** A schedule that broke a promise. */
+export interface Broken {
+  readonly seed: number;
+  readonly mode: Mode;
+}
+
+export interface SwarmOptions {
+  readonly settings: Settings;
+  readonly figures: Figures;
+  readonly goOn: () => boolean;
+  readonly onBegin: (what: string) => void;
+  readonly onBroken: (broken: Broken) => void;
+}
+
+/** Plays seed after seed, on as many cores as are asked for, and adds up what came of them in the order of the seeds. */
+export async function playSwarm(options: SwarmOptions): Promise<void> {
+  const { settings, figures, goOn, onBegin, onBroken } = options;
+  const { firstSeed, seeds, cores } = settings;
+  const add = (seed: number, schedules: readonly Finished[]): void => {
+    for (const finished of schedules) {
+      figures.add(finished);
+      if (finished.violations > 0) onBroken({ seed, mode: finished.mode });
+    }
+  };
+  if (cores > 1) {
+    const onPlayed = ({ seed, schedules, cpuMicros }: PlayedSeed): void => {
+      figures.spent(cpuMicros);
+      add(seed, schedules);
+    };
+    return playOnCores({ cores, firstSeed, seeds, goOn, onPlayed });
+  }
+  for (let seed = firstSeed; seed < firstSeed + seeds && goOn(); seed += 1)
+    add(seed, await figures.measure(() => playSeed(seed, onBegin)));
+}
