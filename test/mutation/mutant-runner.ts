@@ -1,17 +1,25 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import fc from 'fast-check';
 import { TestRunner } from 'vitest';
 import type { Mutant } from './sandbox.ts';
 
-/** What instrumented code reads and counts: StrykerJS's own protocol. */
-interface Switches {
-  activeMutant?: string | undefined;
-  currentTestId?: string | undefined;
-  hitCount?: number | undefined;
-  hitLimit?: number | undefined;
-  mutantCoverage?: {
+/** What instrumented code reads and counts, by StrykerJS's own protocol, at each place that has a mutant. */
+class Switches {
+  currentTestId: string | undefined;
+  readonly mutantCoverage: {
     readonly static: Readonly<Record<string, number>>;
     readonly perTest: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  };
+  } = { static: {}, perTest: {} };
+  active: string | undefined;
+  passed = 0;
+  most = Number.POSITIVE_INFINITY;
+
+  /** Throws where more places are passed than may be: a loop ends here that a mutant anywhere made endless. */
+  get activeMutant(): string | undefined {
+    this.passed += 1;
+    if (this.passed > this.most) throw new Error('endless');
+    return this.active;
+  }
 }
 
 type Files = Parameters<NonNullable<TestRunner['onAfterRunFiles']>>[0];
@@ -21,6 +29,8 @@ interface Case {
   readonly id: string;
   readonly run: () => Promise<void>;
   ms: number;
+  /** Places that it passes while nothing is mutated. */
+  passes: number;
 }
 
 /** `static`: only in what a module does when it is loaded, which is not loaded again. */
@@ -28,10 +38,12 @@ export type Fate = 'killed' | 'survived' | 'uncovered' | 'static';
 
 /** Longer than any table row takes; a mutant that waits for ever is killed by it. */
 const LONGEST_MS = 2_000;
-/** A loop that a mutant makes endless passes it this many times more often than before. */
-const HIT_FACTOR = 100;
+/** A loop that a mutant makes endless has a test pass this many times as many places as before. */
+const PASS_FACTOR = 10;
+/** Less than that is no endless loop. */
+const LEAST_PASSES = 1_000_000;
 
-const switches: Switches = { mutantCoverage: { static: {}, perTest: {} } };
+const switches = new Switches();
 Object.assign(globalThis, { __stryker__: switches });
 
 /**
@@ -41,11 +53,14 @@ Object.assign(globalThis, { __stryker__: switches });
 export default class MutantRunner extends TestRunner {
   override async onAfterRunFiles(files: Files): Promise<void> {
     super.onAfterRunFiles(files);
+    // The first example that fails is enough: nobody reads a smaller one.
+    fc.configureGlobal({ ...fc.readConfigureGlobal(), endOnFailure: true });
     const cases = await measured(files.flatMap((file) => casesOf(file, [])));
     const mutants = JSON.parse(readFileSync(process.env['MUTANTS'] ?? '', 'utf8')) as readonly Mutant[];
     const fates: Record<string, Fate> = {};
     for (const { id } of mutants) fates[id] = await fateOf(id, cases);
-    switches.activeMutant = undefined;
+    switches.active = undefined;
+    switches.most = Number.POSITIVE_INFINITY;
     writeFileSync(process.env['FATES'] ?? '', JSON.stringify(fates));
   }
 }
@@ -67,7 +82,7 @@ function casesOf(task: Task, hooks: readonly Hooks[]): readonly Case[] {
       for (const hook of hooks.flatMap(({ afterEach }) => afterEach)) await hook(task.context, task as never);
     }
   };
-  return [{ id: task.id, run, ms: 0 }];
+  return [{ id: task.id, run, ms: 0, passes: 0 }];
 }
 
 /** The cases that pass when they are called like this, quickest first, with what each of them reaches. */
@@ -75,22 +90,24 @@ async function measured(cases: readonly Case[]): Promise<readonly Case[]> {
   const passing: Case[] = [];
   for (const each of cases) {
     switches.currentTestId = each.id;
+    switches.passed = 0;
     const begun = performance.now();
     if (await passes(each)) passing.push(each);
     each.ms = performance.now() - begun;
+    each.passes = switches.passed;
   }
   switches.currentTestId = undefined;
   return passing.sort((left, right) => left.ms - right.ms);
 }
 
 async function fateOf(id: string, cases: readonly Case[]): Promise<Fate> {
-  const { perTest = {}, static: loaded = {} } = switches.mutantCoverage ?? {};
+  const { perTest, static: loaded } = switches.mutantCoverage;
   const covering = cases.filter((each) => (perTest[each.id]?.[id] ?? 0) > 0);
   if (covering.length === 0) return loaded[id] === undefined ? 'uncovered' : 'static';
-  switches.activeMutant = id;
+  switches.active = id;
   for (const each of covering) {
-    switches.hitCount = 0;
-    switches.hitLimit = HIT_FACTOR * (perTest[each.id]?.[id] ?? 1) + 1_000;
+    switches.passed = 0;
+    switches.most = PASS_FACTOR * each.passes + LEAST_PASSES;
     if (!(await passes(each))) return 'killed';
   }
   return 'survived';
