@@ -236,6 +236,7 @@ export class Invariants {
     const { faults } = this.#scene.world.market.store.current().tables;
     if (Object.keys(faults).length > 0) {
       this.hindered();
+      this.#breaker.answered(machine);
       return;
     }
     this.#truth.listed(machine);

@@ -37,12 +37,17 @@ export class BreakerWatch {
 
   /** A process sends for a list that it will get as it is. */
   listed(machine: Machine): void {
-    this.#failed.delete(machine);
+    this.answered(machine);
     const recorded = this.#recorded();
     const well = new Set(recorded.filter((contract) => this.#isWell(contract)).map(({ id }) => id));
     const before = this.#seen.get(machine) ?? { well, openedAt: undefined, calm: 0 };
     const turnedBad = recorded.filter(({ id }) => before.well.has(id) && !well.has(id)).length;
     this.#seen.set(machine, this.#after(before, { well, turnedBad, of: recorded.length }));
+  }
+
+  /** A process sends for a list that it may get otherwise than it is: whichever failed before were too few. */
+  answered(machine: Machine): void {
+    this.#failed.delete(machine);
   }
 
   /** A process sends for a list that the service will fail to give. After the last try it knows nothing. */
