@@ -12,7 +12,6 @@ import { decide } from './decide.ts';
 import { EMPTY_BOOK, withProblem } from './load/book.ts';
 import type { Decision } from './types.ts';
 import { templateHash, workerName } from './workers/template.ts';
-import { workerOf } from './workers/worker.ts';
 
 const SECOND = 1000;
 const observe = observedGroup;
@@ -334,45 +333,6 @@ describe('a group that is being deleted', () => {
   test('leaves its workers where they are to be orphans', () => {
     const orphaning = { ...deleted, metadata: { ...deleted.metadata, finalizers: ['orphan'] } };
     expect(kinds(decide(observe({ group: orphaning, workers: [worker('a')] })))).toEqual(['release']);
-  });
-});
-
-describe('a worker as its object shows it', () => {
-  const now = NOW;
-  test.each<[string, Parameters<typeof workerObject>[1], Partial<ReturnType<typeof workerOf>>]>([
-    ['serves', {}, { isServing: true, isStopped: false, isRented: true, wanted: 'Hot' }],
-    [
-      'does not serve while it is to be stopped',
-      { spec: { powerState: 'Stopped' } },
-      { isServing: false, isStopped: false, wanted: 'Cold' },
-    ],
-    [
-      'does not serve by what was said before it was woken',
-      { metadata: { generation: 3 }, annotations: { [annotations.wokenAt]: '2026-11-20T11:59:59Z' } },
-      { isServing: false },
-    ],
-    [
-      'serves by what is said after it was woken',
-      { metadata: { generation: 1 }, annotations: { [annotations.wokenAt]: '2026-11-20T11:59:59Z' } },
-      { isServing: true },
-    ],
-    [
-      'goes on serving while an edit of its spec is not judged yet',
-      { metadata: { generation: 3 } },
-      { isServing: true },
-    ],
-    [
-      'costs its offer before it runs',
-      { status: { offerPricePerHour: '0.41' } },
-      { pricePerHour: 410_000, isRented: false },
-    ],
-    [
-      'is late when it did not boot in time',
-      { status: {}, metadata: { creationTimestamp: '2026-11-20T11:00:00Z' } },
-      { isOverdue: true, wasEverReady: false },
-    ],
-  ])('%s', (_, object, wanted) => {
-    expect(workerOf(workerObject('w', object), now)).toMatchObject(wanted);
   });
 });
 

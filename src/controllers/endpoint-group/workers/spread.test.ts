@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest';
+import { groupObject, workerObject } from '../../../../test/builders/group-worker.ts';
+import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import { spreadOffers } from './spread.ts';
+
+const OFFER = { maxPricePerHour: '0.60' };
+const group = (spreadBy: string, offers: readonly object[] = [OFFER]) =>
+  groupObject({ spreadBy, template: { spec: { image: 'example/worker:1', offers } } }).spec;
+const onMachine = (name: string, machineId: number, hostId = 70): GpuInstance =>
+  workerObject(name, { status: { machineId, hostId } });
+const inRegions = (name: string, ...regions: string[]): GpuInstance =>
+  workerObject(name, { spec: { offers: [{ ...OFFER, regions }] } });
+
+/** Filters and regions of each alternative, in order. */
+const outline = (offers: GpuInstance['spec']['offers']) =>
+  offers?.map(({ filters, regions }) => [
+    ...(filters ?? []).map(({ field, operator, values }) => `${field} ${operator} ${values?.join(' ')}`),
+    ...(regions ? [`in ${regions.join(' ')}`] : []),
+  ]);
+
+describe('a worker that stands apart', () => {
+  const siblings = [onMachine('a', 1), onMachine('b', 2), onMachine('c', 1)];
+
+  test('shares no machine with its siblings while another offer matches', () => {
+    expect(outline(spreadOffers(group('Machine'), siblings))).toEqual([['machine_id NotIn 1 2'], []]);
+  });
+
+  test('shares no host with them', () => {
+    expect(outline(spreadOffers(group('Host'), siblings))).toEqual([['host_id NotIn 70'], []]);
+  });
+
+  test('keeps the filters that its template has', () => {
+    const filtered = group('Host', [
+      { ...OFFER, filters: [{ field: 'verified', operator: 'Eq', values: ['true'] }] },
+    ]);
+    expect(outline(spreadOffers(filtered, siblings))).toEqual([
+      ['host_id NotIn 70', 'verified Eq true'],
+      ['verified Eq true'],
+    ]);
+  });
+
+  test.each<[string, string, readonly GpuInstance[]]>([
+    ['nobody asks for it', 'None', siblings],
+    ['it has no siblings', 'Machine', []],
+    ['nobody knows yet where its siblings are', 'Machine', [workerObject('a', { status: {} })]],
+    [
+      'its siblings have told nothing at all',
+      'Host',
+      [{ ...workerObject('a'), status: undefined }] as GpuInstance[],
+    ],
+  ])('takes the offers of its template where %s', (_, spreadBy, given) => {
+    expect(spreadOffers(group(spreadBy), given)).toEqual(group(spreadBy).template.spec.offers);
+  });
+
+  test('never asks for more than the definition of GpuInstance takes', () => {
+    const many = Array.from({ length: 80 }, (_, id) => onMachine(`w${id}`, id));
+    const filters = Array.from({ length: 32 }, (_, value) => ({
+      ...{ field: 'cpu_cores', operator: 'Gt', values: [String(value)] },
+    }));
+    const offers = Array.from({ length: 6 }, () => ({ ...OFFER, filters }));
+    const spread = spreadOffers(group('Machine', offers), many) ?? [];
+    expect(spread).toHaveLength(8);
+    expect(spread.map((offer) => offer.filters?.length)).toEqual(Array(8).fill(32));
+    expect(spread[0]?.filters?.[0]?.values).toHaveLength(64);
+    expect(spread.map((offer) => offer.filters?.[0]?.field)).toEqual([
+      ...Array(6).fill('machine_id'),
+      ...Array(2).fill('cpu_cores'),
+    ]);
+  });
+});
+
+describe('a worker that stands apart by region', () => {
+  const regional = group('Region', [{ ...OFFER, regions: ['DE', 'FR', 'SE'] }]);
+
+  test.each<[string, readonly GpuInstance[], string]>([
+    ['goes where fewest are', [inRegions('a', 'DE'), inRegions('b', 'DE'), inRegions('c', 'SE')], 'FR'],
+    ['takes the first of those with as few', [inRegions('a', 'FR')], 'DE'],
+    [
+      'goes to the least used where all are used',
+      ['DE', 'DE', 'FR', 'SE', 'SE'].map((at, i) => inRegions(`w${i}`, at)),
+      'FR',
+    ],
+    ['counts nobody who may be in one of several', [inRegions('a', 'DE', 'FR')], 'DE'],
+    ['counts nobody of whom no region is said', [workerObject('a', { spec: { offers: [OFFER] } })], 'DE'],
+    [
+      'counts nobody without offers',
+      [{ ...workerObject('a'), spec: { ...workerObject('a').spec, offers: undefined } }],
+      'DE',
+    ],
+  ])('%s', (_, siblings, region) => {
+    expect(outline(spreadOffers(regional, siblings))).toEqual([[`in ${region}`], ['in DE FR SE']]);
+  });
+
+  test('takes an alternative that names no region as it is', () => {
+    expect(outline(spreadOffers(group('Region'), [inRegions('a', 'DE')]))).toEqual([[]]);
+  });
+
+  test('has no more alternatives than the definition takes', () => {
+    const offers = Array.from({ length: 6 }, () => ({ ...OFFER, regions: ['DE'] }));
+    expect(spreadOffers(group('Region', offers), [inRegions('a', 'DE')])).toHaveLength(8);
+  });
+});
