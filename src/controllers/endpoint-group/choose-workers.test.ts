@@ -160,6 +160,50 @@ const DOWN: readonly Row[] = [
     changes: ['destroy c Surplus'],
   },
   {
+    what: 'one that serves not before the cheaper one does that boots',
+    input: {
+      workers: [worker('dear', { pricePerHour: 2 * PRICE }), worker('boots', { isReady: false }), cold('c')],
+      hot: 1,
+      total: 2,
+      hotCapacity: 90,
+    },
+    changes: [],
+  },
+  {
+    what: 'of those whose number alone counts the one that does not serve',
+    input: { workers: [worker('old'), ...hot(2, { isReady: false })], hot: 2, total: 3 },
+    changes: ['park h0'],
+  },
+  {
+    what: 'one that serves as soon as those that stay do',
+    input: {
+      workers: [worker('dear', { pricePerHour: 2 * PRICE }), worker('cheap')],
+      hot: 1,
+      total: 2,
+      hotCapacity: 90,
+    },
+    changes: ['park dear'],
+  },
+  {
+    what: 'one that serves where fewer than are wanted do all that is asked',
+    input: {
+      workers: [
+        worker('big', { perf: 300 }),
+        worker('dear', { pricePerHour: 2 * PRICE }),
+        worker('boots', { isReady: false, isHeld: true }),
+      ],
+      hot: 2,
+      total: 3,
+      hotCapacity: 300,
+    },
+    changes: ['park dear'],
+  },
+  {
+    what: 'one that serves where nobody is wanted',
+    input: { workers: hot(1), hot: 0, total: 1 },
+    changes: ['park h0'],
+  },
+  {
     what: 'surplus of the pool is destroyed',
     input: { workers: [cold('a', { keepRank: 0 }), cold('b', { keepRank: 1 })], hot: 0, total: 1 },
     changes: ['destroy a Surplus'],

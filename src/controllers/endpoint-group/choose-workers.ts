@@ -1,5 +1,6 @@
 import { cheapestCover } from './scaling/covering-set.ts';
 import {
+  awaited,
   births,
   type Choice,
   type ChoosableWorker,
@@ -84,7 +85,10 @@ function rentHot(plan: Plan, input: ChooseInput): Plan {
   return next;
 }
 
-/** Hot ones beyond the wanted number: the cheapest cover stays, the rest goes cold where the pool has room. */
+/**
+ * Hot ones beyond the wanted number: the cheapest cover stays, the rest goes cold where the pool has room. Those that do
+ * not serve go first, as with a ReplicaSet; those that do, only as far as others serve without them.
+ */
 function dropHot(plan: Plan, input: ChooseInput): Plan {
   if (input.pause.scaleDown) return plan;
   const hot = hotOf(plan.workers);
@@ -93,9 +97,19 @@ function dropHot(plan: Plan, input: ChooseInput): Plan {
   const kept = new Set(coverOf(hot, input));
   const leaving = hot
     .filter((worker) => !kept.has(worker.name) && !worker.isHeld)
-    .sort(byDrop)
+    .sort((a, b) => Number(a.isReady) - Number(b.isReady) || byDrop(a, b))
     .slice(0, surplus);
-  return leaving.reduce((next, worker) => parkOrDestroy(next, worker, input), plan);
+  return leaving.reduce(
+    (next, worker) => (isMissed(next, worker, input) ? awaited(next) : parkOrDestroy(next, worker, input)),
+    plan,
+  );
+}
+
+/** Whether those that serve would not do without it: the cover may still boot, or fail to. */
+function isMissed({ workers }: Plan, { name, isReady }: ChoosableWorker, input: ChooseInput): boolean {
+  const others = hotOf(workers).filter((worker) => worker.isReady && worker.name !== name);
+  const isCovered = input.hotCapacity > 0 && sumOfPerf(others) >= input.hotCapacity;
+  return isReady && others.length < input.hot && !isCovered;
 }
 
 function coverOf(hot: readonly ChoosableWorker[], { hotCapacity }: ChooseInput): readonly string[] {
@@ -154,7 +168,7 @@ function rentCold(plan: Plan, input: ChooseInput): Plan {
 
 function dropCold(plan: Plan, input: ChooseInput): Plan {
   if (input.pause.scaleDown) return plan;
-  const surplus = presentNow(plan) - Math.max(input.total, input.hot);
+  const surplus = presentNow(plan) - plan.awaited - Math.max(input.total, input.hot);
   if (surplus <= 0) return plan;
   const going = coldOf(undecided(plan))
     .filter((worker) => !worker.isHeld)

@@ -59,6 +59,8 @@ export interface Plan {
   /** Rented in this plan: they count as workers that boot. */
   readonly rentedHot: number;
   readonly rentedCold: number;
+  /** Hot ones too many, which go once others serve in their place. */
+  readonly awaited: number;
   readonly spend: MicroDollars;
 }
 
@@ -70,6 +72,7 @@ export function emptyPlan(workers: readonly ChoosableWorker[]): Plan {
     isCut: false,
     rentedHot: 0,
     rentedCold: 0,
+    awaited: 0,
     spend: workers.reduce((sum, worker) => sum + priceNow(worker), 0),
   };
 }
@@ -101,6 +104,11 @@ export function isAffordable(plan: Plan, extra: MicroDollars, { ceiling }: Choos
 
 export function cut(plan: Plan): Plan {
   return { ...plan, isCut: true };
+}
+
+/** One more hot worker goes later than it could. */
+export function awaited(plan: Plan): Plan {
+  return { ...plan, awaited: plan.awaited + 1 };
 }
 
 export function woken(plan: Plan, name: string, extra: MicroDollars): Plan {
