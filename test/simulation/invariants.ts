@@ -102,6 +102,12 @@ export class Invariants {
     for (const [uid, object] of this.#scene.objects) if (nameOf(object) === name) this.#scene.handsOn(uid);
   }
 
+  /** The cluster is about to be restored to a moment before that object was made. */
+  forgotten(name: string): void {
+    this.handsOn(name);
+    for (const [uid, object] of this.#scene.objects) if (nameOf(object) === name) this.#sweeps.forgotten(uid);
+  }
+
   /** What a person writes breaks no promise; what follows from it may. */
   byPerson(act: () => void): void {
     this.#isByPerson = true;
@@ -144,6 +150,7 @@ export class Invariants {
     this.#leaks.elapsed();
     this.#unrecorded.elapsed();
     this.#workers.elapsed();
+    this.#limits.elapsed();
   }
 
   /** Whether everything that is wanted is there, and nothing else. */

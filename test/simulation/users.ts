@@ -135,6 +135,12 @@ export class Users {
     this.#editSpec(name, `maxPerHour ${maxPerHour}`, { replacement: { maxPerHour } });
   }
 
+  /** What each of its machines may cost. */
+  setCeiling(name: string, maxPricePerHour: string): void {
+    const offers = [{ gpuNames: ['RTX 4090'], maxPricePerHour }];
+    this.#editSpec(name, `maxPricePerHour ${maxPricePerHour}`, { offers });
+  }
+
   setDeletionPolicy(name: string, deletionPolicy: 'Destroy' | 'Stop' | 'Retain'): void {
     this.#editSpec(name, `deletionPolicy ${deletionPolicy}`, { deletionPolicy });
   }

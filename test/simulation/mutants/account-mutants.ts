@@ -16,7 +16,6 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'accounts/tickets/spend-brake.ts',
     find: 'stops: ({ sums, settings }) => sums.rentalsLastHour >= settings.maxRentalsPerHour,',
     replace: 'stops: ({ sums, settings }) => sums.rentalsLastHour >= 1_000 * settings.maxRentalsPerHour,',
-    unseen: 'A schedule of three objects does not reach the default of --max-rentals-per-hour.',
   },
   {
     name: 'account-counts-no-machines',
@@ -38,7 +37,6 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'accounts/tickets/spend-brake.ts',
     find: '  const unrecorded = pending.filter((rental) => !rental.recorded);',
     replace: '  const unrecorded = pending.filter((rental) => !rental.recorded && rental.at < 0);',
-    unseen: 'Rentals of one login are 4.5 s apart, and by then the one before stands on its object.',
   },
   {
     name: 'credit-not-asked',
@@ -46,7 +44,6 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'accounts/tickets/spend-brake.ts',
     find: 'sums.credit !== undefined && sums.credit <= (limits.minCredit ?? 0),',
     replace: 'sums.credit !== undefined && sums.credit <= -1e12 * (limits.minCredit ?? 1),',
-    unseen: 'A marketplace without credit refuses the rental itself.',
   },
   {
     name: 'unlabelled-rentals-overlap',
@@ -61,7 +58,6 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/gpu-instance/offers/offer-price.ts',
     find: 'return Math.min(own, maxPricePerHour);',
     replace: 'return Math.max(own, maxPricePerHour);',
-    unseen: 'Every offer of the simulated market costs less than either limit.',
   },
   {
     name: 'object-brake-off',
@@ -73,11 +69,22 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'buys-before-first-list',
-    loses: 'the complete list before the first purchase of a process',
+    loses: 'the complete list before the first purchase of a process, in the rule and, twice, in the account',
     file: 'controllers/gpu-instance/rules/unrented.ts',
     find: 'decide: (observed) => (observed.list ? undefined : decision({ look: { onList: true, afterMs: 5_000 } })),',
     replace: 'decide: () => undefined,',
-    unseen: 'An object whose machine is not known has an open intent, which waits for lists as well.',
+    also: [
+      {
+        file: 'accounts/proven-account.ts',
+        find: 'return this.feed.latest() !== undefined;',
+        replace: 'return this.feed !== undefined;',
+      },
+      {
+        file: 'controllers/marketplace-account/conditions.ts',
+        find: "  if (lastCompleteAt === undefined) return unsure('Pending', 'The machines of the login are being listed.');\n",
+        replace: '',
+      },
+    ],
   },
   {
     name: 'old-machine-listed-ignored',
@@ -85,8 +92,6 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/gpu-instance/rules/unrented.ts',
     find: 'const old = observed.list?.labelled.find(',
     replace: 'const old = observed.list?.labelled.slice(0, 0).find(',
-    unseen:
-      'A machine that a list shows is recorded, or destroyed as surplus, before its object counts as one without.',
   },
   {
     name: 'breaker-not-asked',
@@ -160,8 +165,6 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/orphan-sweep/observe.ts',
     find: '  const objects = await sources.listObjects();\n',
     replace: '  const objects = cached;\n',
-    unseen:
-      'What a cache that lags does not claim is younger than all that it records, so the halt for a rolled back cluster keeps it.',
   },
   {
     name: 'sweep-after-rollback',
@@ -169,8 +172,6 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/orphan-sweep/decide.ts',
     find: 'applies: ({ rolledBack }) => rolledBack.length > 0 },',
     replace: 'applies: ({ rolledBack }) => rolledBack.length > 1_000_000 },',
-    unseen:
-      'An orphan and what a rolled back cluster forgot differ by the records alone, which the oracle does not judge.',
   },
   {
     name: 'other-login-trusted',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { MUTANTS } from './catalogue.ts';
 import { readKnownKills } from './known-kills.ts';
+import { patchesOf } from './mutant.ts';
 import { reportOf } from './report.ts';
 import { mutated } from './workspace.ts';
 
@@ -14,8 +15,10 @@ test('there are at least forty mutants, each with a name of its own', () => {
 });
 
 test.for(MUTANTS)('$name still fits its source', (mutant) => {
-  const source = readFileSync(join(SOURCES, mutant.file), 'utf8');
-  expect(mutated(source, mutant)).not.toBe(source);
+  for (const patch of patchesOf(mutant)) {
+    const source = readFileSync(join(SOURCES, patch.file), 'utf8');
+    expect(mutated(source, patch)).not.toBe(source);
+  }
 });
 
 test('the page of mutants says what is known to kill each', () => {

@@ -1,13 +1,22 @@
-/** One safety step removed or weakened, as a text patch of one production file. */
-export interface Mutant {
-  readonly name: string;
-  /** What is lost, for the table. */
-  readonly loses: string;
+/** A text patch of one production file. */
+export interface Patch {
   /** Under `src/`. */
   readonly file: string;
   /** Stands exactly once in the file. */
   readonly find: string;
   readonly replace: string;
+}
+
+/** One safety step removed or weakened. */
+export interface Mutant extends Patch {
+  readonly name: string;
+  /** What is lost, for the table. */
+  readonly loses: string;
+  /** Where a second guard keeps the same promise, the patches that take that away, too. */
+  readonly also?: readonly Patch[];
   /** Why the simulation cannot show it, in a sentence; absent where it can. */
   readonly unseen?: string;
 }
+
+/** Every place that a mutant changes. */
+export const patchesOf = (mutant: Mutant): readonly Patch[] => [mutant, ...(mutant.also ?? [])];

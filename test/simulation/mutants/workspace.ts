@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Mutant } from './mutant.ts';
+import { type Mutant, type Patch, patchesOf } from './mutant.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..', '..');
 const COPIED = [
@@ -30,10 +30,15 @@ export class Workspace {
 
   /** Puts the mutant in; the answer takes it out again. */
   apply(mutant: Mutant): () => void {
-    const path = join(this.folder, 'src', mutant.file);
-    const source = readFileSync(path, 'utf8');
-    writeFileSync(path, mutated(source, mutant));
-    return () => writeFileSync(path, source);
+    const changes = patchesOf(mutant).map((patch) => {
+      const path = join(this.folder, 'src', patch.file);
+      const source = readFileSync(path, 'utf8');
+      return { path, source, broken: mutated(source, patch) };
+    });
+    for (const { path, broken } of changes) writeFileSync(path, broken);
+    return () => {
+      for (const { path, source } of changes) writeFileSync(path, source);
+    };
   }
 
   remove(): void {
@@ -41,11 +46,11 @@ export class Workspace {
   }
 }
 
-/** The source with the mutant in it; throws where its text does not stand there exactly once. */
-export function mutated(source: string, { name, file, find, replace }: Mutant): string {
+/** The source with the patch in it; throws where its text does not stand there exactly once. */
+export function mutated(source: string, { file, find, replace }: Patch): string {
   const parts = source.split(find);
   if (parts.length !== 2) {
-    throw new Error(`${name}: its text stands ${parts.length - 1} times in src/${file}; write it anew`);
+    throw new Error(`"${find}" stands ${parts.length - 1} times in src/${file}; write the mutant anew`);
   }
   return parts.join(replace);
 }

@@ -14,6 +14,7 @@ const ORIGIN = 'http://simulator';
 interface BenchOptions {
   readonly strict?: boolean;
   readonly orphanPolicy?: 'Destroy' | 'Report';
+  readonly maxRentalsPerHour?: number;
 }
 
 /** A world without any operator, in which promises are broken by hand. */
@@ -23,8 +24,8 @@ export class Bench {
   readonly invariants: Invariants;
   readonly machine = new Machine('operator-0', this.world.scheduler);
 
-  constructor({ strict = true, orphanPolicy = 'Report' }: BenchOptions = {}) {
-    this.invariants = new Invariants(this.world, { strict });
+  constructor({ strict = true, orphanPolicy = 'Report', ...options }: BenchOptions = {}) {
+    this.invariants = new Invariants(this.world, { strict, ...options });
     this.users.createAccount(orphanPolicy);
     this.users.createInstance('a');
     this.invariants.check();

@@ -31,7 +31,7 @@ export class PaceWatch {
 
   sent(machine: Machine, { method, path }: TransportRequest): void {
     const pace = PACES.find((each) => each.method === method && each.path.test(path));
-    if (!pace) return;
+    if (!pace || !this.#scene.paced) return;
     const times = this.#lastAt.get(machine) ?? new Map<string, number>();
     this.#lastAt.set(machine, times);
     const passed = this.#scene.now - (times.get(pace.name) ?? Number.NEGATIVE_INFINITY);

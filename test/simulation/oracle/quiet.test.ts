@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { Bench } from './bench.ts';
-import { abandoned, atWork, leaving, processBegins, serving, setGroupStatus, silence } from './situations.ts';
+import {
+  abandoned,
+  atWork,
+  forgotten,
+  leaving,
+  processBegins,
+  serving,
+  setGroupStatus,
+  silence,
+} from './situations.ts';
 
 const FAILED = { requestMs: 2, responseMs: 2, refusal: { status: 500, body: '' } };
 const INSTANCES = '/apis/gpurental.dev/v1alpha1/namespaces/default/gpuinstances';
@@ -184,6 +193,15 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     },
   ],
   [
+    'a machine that a restored cluster has forgotten is swept once a person has looked',
+    new Bench({ strict: false, orphanPolicy: 'Destroy' }),
+    async (bench) => {
+      const id = await forgotten(bench);
+      bench.users.confirmRollback();
+      bench.sendDestroy(id);
+    },
+  ],
+  [
     'an orphan outlives three lists, and as many again after a call failed',
     new Bench({ strict: false, orphanPolicy: 'Destroy' }),
     async (bench) => {
@@ -199,6 +217,26 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     new Bench(),
     async (bench) => {
       bench.users.setAccount({ limits: { maxInstances: 1, maxSpendPerHour: '1.00' } });
+      await bench.rent(1);
+    },
+  ],
+  [
+    'an account rents as often as it may, and once more an hour later',
+    new Bench({ strict: false, maxRentalsPerHour: 1 }),
+    async (bench) => {
+      await bench.rent(1);
+      await bench.pass(3601);
+      await bench.rent(2);
+    },
+  ],
+  [
+    'an account rents in the minute in which its credit becomes too little',
+    new Bench(),
+    async (bench) => {
+      bench.users.setAccount({ limits: { minCredit: '1.00' } });
+      await bench.pass(100);
+      bench.users.setAccount({ limits: { minCredit: '100000.00' } });
+      await bench.pass(60);
       await bench.rent(1);
     },
   ],

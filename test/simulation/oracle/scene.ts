@@ -16,8 +16,13 @@ export interface Violation {
 export interface SceneOptions {
   /** With pauses and a sweeper two machines may overlap for a while; without both, never. */
   readonly strict: boolean;
+  /** The operator's `--max-rentals-per-hour`, where it is not the default. */
+  readonly maxRentalsPerHour?: number;
+  /** False where the operator runs with `--pacing off`. */
+  readonly paced?: boolean;
 }
 
+const MAX_RENTALS_PER_HOUR = 600;
 const INSTANCES = 'gpuinstances';
 const GROUPS = 'endpointgroups';
 
@@ -25,6 +30,8 @@ const GROUPS = 'endpointgroups';
 export class Scene {
   readonly world: SimulatedWorld;
   readonly strict: boolean;
+  readonly maxRentalsPerHour: number;
+  readonly paced: boolean;
   readonly violations: Violation[] = [];
   /** GpuInstances that stand, by uid. */
   readonly objects = new Map<string, JsonObject>();
@@ -44,9 +51,12 @@ export class Scene {
   #machines: unknown;
   #live: readonly Contract[] = [];
 
-  constructor(world: SimulatedWorld, { strict }: SceneOptions) {
+  constructor(world: SimulatedWorld, options: SceneOptions) {
+    const { strict, maxRentalsPerHour = MAX_RENTALS_PER_HOUR, paced = true } = options;
     this.world = world;
     this.strict = strict;
+    this.maxRentalsPerHour = maxRentalsPerHour;
+    this.paced = paced;
   }
 
   get now(): number {
@@ -70,13 +80,17 @@ export class Scene {
     const machineRows = rowsOf(machines);
     if (rows === this.#rows && machineRows === this.#machines && this.#commits === this.#seenCommits)
       return false;
-    if (rows !== this.#rows) this.#live = rows.filter(({ image }) => image !== BY_HAND);
-    for (const { id, offerId } of this.#live)
-      if (!this.#made.has(id)) this.#made.set(id, this.#sent.get(offerId));
-    this.#rows = rows;
+    if (rows !== this.#rows) this.#lookAtContracts(rows);
     this.#machines = machineRows;
     this.#seenCommits = this.#commits;
     return true;
+  }
+
+  #lookAtContracts(rows: readonly Contract[]): void {
+    this.#rows = rows;
+    this.#live = rows.filter(({ image }) => image !== BY_HAND);
+    for (const { id, offerId } of this.#live)
+      if (!this.#made.has(id)) this.#made.set(id, this.#sent.get(offerId));
   }
 
   /** A rent call was sent: what it makes is its purchase, also where the service loses the label. */
@@ -108,6 +122,11 @@ export class Scene {
     return (
       objectAt(status, 'breaker')['open'] === true || JSON.stringify(status).includes('MemoryRolledBack')
     );
+  }
+
+  /** Whether a person has looked at the machines that a restored cluster knows nothing of. */
+  isRollbackConfirmed(): boolean {
+    return objectAt(metadataOf(this.#account), 'annotations')['gpurental.dev/confirm-rollback'] !== undefined;
   }
 
   /** What the account may spend in sum. */

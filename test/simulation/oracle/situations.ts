@@ -46,6 +46,17 @@ export async function abandoned(bench: Bench): Promise<Contract> {
   return contract;
 }
 
+/** A machine of which a restored cluster knows nothing, seen in two lists and old enough. */
+export async function forgotten(bench: Bench): Promise<number> {
+  const { id } = await bench.rent(1);
+  bench.invariants.forgotten('a');
+  bench.users.delete('a');
+  bench.invariants.check();
+  await bench.pass(60);
+  for (let poll = 0; poll < 2; poll += 1) await bench.poll(10);
+  return id;
+}
+
 /** The object is being deleted, and something of it is left to do. */
 export function leaving(bench: Bench): void {
   bench.edit({ finalizers: ['gpurental.dev/machine'] });

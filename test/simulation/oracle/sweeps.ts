@@ -10,7 +10,8 @@ const TEARDOWN_MS = 300_000;
 
 /**
  * The other side of I1: a machine that no object claims is swept only where the policy says so, once it is old enough,
- * and after two lists. A person may have made a mistake that the next minute puts right.
+ * and after two lists. A person may have made a mistake that the next minute puts right. I4: a machine whose object a
+ * restored cluster has forgotten may be at work, and is left alone until a person has looked.
  */
 export class SweepWatch {
   readonly #scene: Scene;
@@ -18,6 +19,7 @@ export class SweepWatch {
   readonly #lists = new Map<number, number>();
   /** Uids of objects that went while their machines were being destroyed. */
   readonly #tornDown = new Map<string, number>();
+  readonly #forgotten = new Set<string>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -27,6 +29,11 @@ export class SweepWatch {
   released(uid: string, object: JsonObject): void {
     if (metadataOf(object)['deletionTimestamp'] !== undefined)
       this.#tornDown.set(tornKey(uid), this.#scene.now);
+  }
+
+  /** The cluster is restored to a moment before that object was made. */
+  forgotten(uid: string): void {
+    this.#forgotten.add(forgottenKey(uid));
   }
 
   changed(): void {
@@ -48,6 +55,14 @@ export class SweepWatch {
   destroySent(id: number): void {
     const why = this.#lists.has(id) ? this.#whyNot(id, this.#lists.get(id) ?? 0) : undefined;
     if (why !== undefined) this.#scene.broken('I1', `contract ${id}, which nobody claims, was swept ${why}`);
+    if (this.#isForgotten(id) && !this.#scene.isRollbackConfirmed())
+      this.#scene.broken('I4', `contract ${id} was swept, which a restored cluster had forgotten`);
+  }
+
+  #isForgotten(id: number): boolean {
+    const contract = this.#scene.contracts()[id];
+    const uid = contract && this.#scene.purchaseOf(contract)?.uid;
+    return uid !== undefined && this.#forgotten.has(forgottenKey(uid));
   }
 
   #whyNot(id: number, lists: number): string | undefined {
@@ -64,4 +79,5 @@ export class SweepWatch {
 }
 
 /** Not the uid itself: that is looked for in the memory of processes. */
+const forgottenKey = (uid: string): string => `forgotten ${uid}`;
 const tornKey = (uid: string): string => `torn down ${uid}`;

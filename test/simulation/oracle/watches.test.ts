@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import { Bench } from './bench.ts';
-import { abandoned, atWork, leaving, processBegins, serving, setGroupStatus, silence } from './situations.ts';
+import {
+  abandoned,
+  atWork,
+  forgotten,
+  leaving,
+  processBegins,
+  serving,
+  setGroupStatus,
+  silence,
+} from './situations.ts';
 
 const FAILED = { requestMs: 2, responseMs: 2, refusal: { status: 500, body: '' } };
 const INSTANCES = '/apis/gpurental.dev/v1alpha1/namespaces/default/gpuinstances';
@@ -97,6 +106,12 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     },
   ],
   [
+    'a machine is swept that a restored cluster has forgotten',
+    /^I4 contract \d+ was swept, which a restored cluster had forgotten$/,
+    new Bench({ strict: false, orphanPolicy: 'Destroy' }),
+    async (bench) => bench.sendDestroy(await forgotten(bench)),
+  ],
+  [
     'a machine is given up right after four turned bad together',
     /^I4 .* was given up while the breaker had to be open$/,
     new Bench(),
@@ -148,6 +163,36 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     new Bench(),
     async (bench) => {
       bench.users.setAccount({ limits: { maxSpendPerHour: '0.10' } });
+      await bench.rent(1);
+    },
+  ],
+  [
+    'an account rents more often than the operator allows',
+    /^I9 the account rented 2 times within an hour, and may 1 times$/,
+    new Bench({ strict: false, maxRentalsPerHour: 1 }),
+    async (bench) => {
+      await bench.rent(1);
+      await bench.pass(10);
+      await bench.rent(2);
+    },
+  ],
+  [
+    'an account rents although too little credit is left',
+    /^I9 the account rented although less credit is left than has to remain$/,
+    new Bench(),
+    async (bench) => {
+      bench.users.setAccount({ limits: { minCredit: '100000.00' } });
+      await bench.pass(1);
+      await bench.pass(100);
+      await bench.rent(1);
+    },
+  ],
+  [
+    'a machine costs more than its object may pay',
+    /^I9 contract \d+ costs \$0.3\d+\/h, and a may pay \$0.2\/h$/,
+    new Bench(),
+    async (bench) => {
+      bench.users.setCeiling('a', '0.20');
       await bench.rent(1);
     },
   ],

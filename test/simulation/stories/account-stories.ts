@@ -21,6 +21,48 @@ export const ACCOUNT_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'three objects are judged in one moment where the account may have one machine more, and nothing spaces calls',
+    seconds: 100,
+    mayLeave: true,
+    flags: { pacing: 'off' },
+    plot: (stage) => {
+      stage.users.setAccount({ limits: { maxInstances: 1 } });
+      // The service refuses two rentals at once: one is long on its way.
+      stage.strike({ call: 'rent', nth: 2, fate: { requestMs: 6_000 } });
+      stage.at(40, () => {
+        stage.users.setAccount({ limits: { maxInstances: 2 } });
+        for (const name of ['b', 'c', 'd']) stage.users.createInstance(name);
+      });
+    },
+  },
+  {
+    name: 'three objects are wanted where an account may rent twice within an hour',
+    seconds: 200,
+    mayLeave: true,
+    flags: { maxRentalsPerHour: 2 },
+    plot: (stage) => {
+      for (const name of ['b', 'c']) stage.users.createInstance(name);
+    },
+  },
+  {
+    name: 'an object is wanted long after the credit fell below what has to remain',
+    seconds: 400,
+    mayLeave: true,
+    plot: (stage) => {
+      stage.at(100, () => stage.users.setAccount({ limits: { minCredit: '100000.00' } }));
+      stage.at(250, () => stage.users.createInstance('b'));
+    },
+  },
+  {
+    name: 'an object may pay less than any offer asks for, and its account more',
+    seconds: 100,
+    mayLeave: true,
+    plot: (stage) => {
+      stage.users.setAccount({ limits: { maxPricePerHour: '0.90' } });
+      stage.users.setCeiling('a', '0.20');
+    },
+  },
+  {
     name: 'a paused object loses its machine',
     seconds: 300,
     plot: (stage) => {
@@ -47,6 +89,18 @@ export const ACCOUNT_STORIES: readonly Story[] = [
       stage.at(5, () => stage.lagFollowers(200));
       stage.at(10, () => stage.users.createInstance('b'));
       stage.at(72, () => stage.freezeLeader(120));
+    },
+  },
+  {
+    name: 'a sweeper takes over that has never heard of an object, and has of a younger one',
+    sweeps: true,
+    seconds: 400,
+    plot: (stage) => {
+      stage.world.startProcess();
+      stage.at(60, () => stage.blindFollowers(50));
+      stage.at(61, () => stage.users.createInstance('b'));
+      stage.at(115, () => stage.users.createInstance('c'));
+      stage.at(150, () => stage.freezeLeader(120));
     },
   },
   {

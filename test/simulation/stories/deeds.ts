@@ -54,6 +54,25 @@ export function abandon(stage: Stage, name: string): void {
   stage.users.delete(name);
 }
 
+/** The cluster is restored to a moment before that object was made, and the account is as it was then. */
+export function forget(stage: Stage, name: string, accountOfThen: JsonObject): void {
+  stage.invariants.forgotten(name);
+  stage.invariants.byPerson(() => {
+    stage.users.removeFinalizers(name);
+    stage.users.delete(name);
+    stage.world.kube.writes.update(
+      account(stage),
+      (current) => ({ ...current, status: objectAt(accountOfThen, 'status') }),
+      'status',
+    );
+  });
+}
+
+/** The account as it is now. */
+export function accountNow(stage: Stage): JsonObject {
+  return structuredClone(stage.world.kube.writes.read(account(stage)) ?? {});
+}
+
 /** A person edits the intent of an object. Returns what it was. */
 export function editIntent(stage: Stage, name: string, edits: JsonObject): string {
   const before = String(objectAt(metadataOf(stage.users.backup(name)), 'annotations')[INTENT]);
@@ -85,6 +104,10 @@ export function makeAnew(stage: Stage, name: string, { spec = {}, ...backup }: J
   const object = { apiVersion, kind, metadata: { name, annotations }, spec };
   stage.world.kube.writes.create(instance(stage, name), object);
   stage.world.tell(`a user makes ${name} anew from a backup`);
+}
+
+function account({ world }: Stage): Address {
+  return { kind: world.kube.kind('marketplaceaccounts'), namespace: NAMESPACE, name: 'default' };
 }
 
 function instance({ world }: Stage, name: string): Address {

@@ -1,3 +1,4 @@
+import { endInConsole } from './deeds.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
@@ -95,6 +96,18 @@ export const GONE_STORIES: readonly Story[] = [
       stage.at(115, () => stage.users.setPaused('a', true));
       stage.at(135, () => stage.cause({ name: 'ghost-rows', seconds: 40 }));
       stage.at(200, () => stage.users.setPaused('a', false));
+    },
+  },
+  {
+    name: 'a destroy is answered and ignored, nothing shows the machine until it is proven gone, and then lists do again',
+    seconds: 500,
+    plot: (stage) => {
+      ignoredDestroy(stage, () => {
+        stage.after(1, () => stage.users.setPaused('a', true));
+        nothingFor(stage, 35);
+      });
+      stage.at(180, () => stage.users.setPaused('a', false));
+      stage.at(250, () => endInConsole(stage, FIRST_MACHINE));
     },
   },
   {

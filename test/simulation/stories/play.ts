@@ -26,9 +26,18 @@ export async function play(story: Story, { keepTrace = false } = {}): Promise<Pl
     stage?.invariants.sent(call, met);
     return met;
   };
-  const world = new SimulatedWorld({ seed: story.seed ?? 1, keepTrace, fate });
+  const { maxRentalsPerHour, pacing } = story.flags ?? {};
+  const flags = {
+    ...(maxRentalsPerHour !== undefined && { maxRentalsPerHour: String(maxRentalsPerHour) }),
+    ...(pacing && { pacing }),
+  };
+  const world = new SimulatedWorld({ seed: story.seed ?? 1, keepTrace, fate, flags });
   const users = new Users(world, seededRandom(1));
-  const invariants = new Invariants(world, { strict: !sweeps });
+  const invariants = new Invariants(world, {
+    strict: !sweeps,
+    paced: pacing === undefined,
+    ...(maxRentalsPerHour !== undefined && { maxRentalsPerHour }),
+  });
   stage = new Stage(world, users, invariants);
   users.createAccount(sweeps ? 'Destroy' : 'Report');
   if (story.group) users.createGroup('group', story.group.load, story.group.spec);

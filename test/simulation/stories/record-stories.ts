@@ -1,7 +1,10 @@
+import type { JsonObject } from '../memory-kube/json.ts';
 import {
   abandon,
+  accountNow,
   editIntent,
   endInConsole,
+  forget,
   machineOn,
   makeAnew,
   raisePrice,
@@ -42,6 +45,35 @@ export const RECORD_STORIES: readonly Story[] = [
       });
       stage.at(110, () => makeAnew(stage, 'a', backup()));
       stage.at(200, () => endInConsole(stage, former));
+    },
+  },
+  {
+    name: 'an object is restored from a backup that is older than its purchase, and the first list of the next process is late',
+    seconds: 400,
+    plot: (stage) => {
+      const backup = stage.users.backup('a');
+      stage.at(100, () => {
+        stage.invariants.byPerson(() => stage.users.restore('a', backup));
+        stage.killAll();
+        stage.cast({ call: 'list', seconds: 30, fate: { requestMs: 9_000 } });
+      });
+    },
+  },
+  {
+    name: 'the cluster is restored to a moment before the second of two objects was made, and a sweeper runs',
+    sweeps: true,
+    seconds: 600,
+    plot: (stage) => {
+      let account: JsonObject = {};
+      stage.at(60, () => {
+        account = accountNow(stage);
+      });
+      stage.at(100, () => stage.users.createInstance('b'));
+      stage.at(200, () => {
+        stage.killAll();
+        forget(stage, 'b', account);
+      });
+      stage.at(400, () => stage.users.confirmRollback());
     },
   },
   {

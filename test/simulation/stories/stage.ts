@@ -55,6 +55,7 @@ export class Stage {
   readonly #awaited: Awaited[] = [];
   #lister: Machine | undefined;
   readonly #lagging = new Map<string, number>();
+  readonly #blind = new Map<string, number>();
   readonly #spells: { readonly spell: Spell; readonly until: number }[] = [];
 
   constructor(world: SimulatedWorld, users: Users, invariants: Invariants) {
@@ -145,6 +146,12 @@ export class Stage {
       if (machine !== this.#lister) this.lag(machine.name, seconds);
   }
 
+  /** For so many seconds, processes that have not asked for the lists last never hear of what happens. */
+  blindFollowers(seconds: number): void {
+    for (const { machine } of this.world.processes)
+      if (machine !== this.#lister) this.#blind.set(machine.name, this.world.now + seconds * SECOND);
+  }
+
   /** Kills every process. */
   killAll(): void {
     for (const { machine } of this.world.processes) this.world.crash(machine, 'by SIGKILL');
@@ -170,7 +177,11 @@ export class Stage {
 
   #watchOf({ name }: Machine): Fate {
     const left = () => (this.#lagging.get(name) ?? 0) - this.world.now;
-    return { ...QUIET, chunkDelayMs: () => Math.max(0, left()) };
+    return {
+      ...QUIET,
+      chunkDelayMs: () => Math.max(0, left()),
+      dropChunk: () => this.world.now < (this.#blind.get(name) ?? 0),
+    };
   }
 
   /** Calls that were to be struck and never came. */

@@ -8,6 +8,8 @@ import type { Stage } from './stage.ts';
 export interface Story {
   /** What happens, in a sentence. */
   readonly name: string;
+  /** What the operator is started with beside its defaults. */
+  readonly flags?: { readonly maxRentalsPerHour?: number; readonly pacing?: 'off' };
   /** With a sweeper that destroys, and two machines may overlap for a while. */
   readonly sweeps?: boolean;
   /** The life of a group instead of an object called `a`: its first load, and what differs from the usual spec. */
