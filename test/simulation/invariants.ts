@@ -276,6 +276,7 @@ export class Invariants {
     }
     if (kind.plural === 'secrets') this.#secrets.stored(object);
     else this.#secrets.read(`${kind.plural} ${nameOf(object)}`, textOf(object));
+    if (kind.plural === 'endpointslices') this.#workers.sliceWritten(object, type !== 'DELETED');
     const uid = String(metadataOf(object)['uid']);
     const before = this.#scene.objects.get(uid);
     const groupBefore = this.#scene.groups.get(uid);

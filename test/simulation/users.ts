@@ -13,7 +13,7 @@ const GROUPS = 'endpointgroups';
 export const WORKER_PERF = 100;
 const IN_DOUBT = /Machines ([\d, ]+) are new and carry no label/;
 
-const MACHINE: JsonObject = {
+export const MACHINE: JsonObject = {
   offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.90' }],
   image: 'example/work:1',
   disk: '20G',

@@ -39,8 +39,6 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     file: `${GROUP}/decide.ts`,
     find: 'return endpoints.endpoints.filter(({ worker }) => !going.has(worker.metadata.name));',
     replace: 'return endpoints.endpoints.filter(({ worker }) => !going.has(worker.metadata.uid ?? ""));',
-    unseen:
-      'It is the order of two writes of one pass: it costs requests of clients, which the simulation does not have, and no money.',
   },
   {
     name: 'group-cuts-work',

@@ -5,6 +5,7 @@ import {
   atWork,
   forgotten,
   leaving,
+  led,
   processBegins,
   serving,
   setGroupStatus,
@@ -254,6 +255,16 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     async (bench) => {
       await serving(bench);
       bench.users.setPowerState('worker-0', 'Stopped');
+    },
+  ],
+  [
+    'a worker is told to go that has left its Service',
+    new Bench(),
+    async (bench) => {
+      processBegins(bench);
+      const leave = await led(bench);
+      leave();
+      bench.edit({ annotations: { 'gpurental.dev/wanted': 'Cold' } }, 'worker-0');
     },
   ],
   [

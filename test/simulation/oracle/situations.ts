@@ -37,6 +37,18 @@ export async function serving(bench: Bench): Promise<void> {
   await bench.pass(1);
 }
 
+/** A worker that is wanted and that a Service leads to. */
+export async function led(bench: Bench): Promise<() => void> {
+  await serving(bench);
+  bench.edit({ annotations: { 'gpurental.dev/wanted': 'Hot' } }, 'worker-0');
+  const { kube } = bench.world;
+  const address = { kind: kube.kind('endpointslices'), namespace: NAMESPACE, name: 'worker-0-endpoint' };
+  const owner = { uid: bench.uidOf('worker-0'), kind: 'GpuInstance', name: 'worker-0' };
+  kube.writes.create(address, { metadata: { name: 'worker-0-endpoint', ownerReferences: [owner] } });
+  await bench.pass(60);
+  return () => kube.writes.delete(address, {});
+}
+
 /** A machine whose object a person has removed by force. */
 export async function abandoned(bench: Bench): Promise<Contract> {
   const contract = await bench.rent(1);

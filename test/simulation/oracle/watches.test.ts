@@ -6,6 +6,7 @@ import {
   atWork,
   forgotten,
   leaving,
+  led,
   processBegins,
   serving,
   setGroupStatus,
@@ -246,6 +247,15 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     (bench) => {
       bench.group(1);
       bench.users.setPowerState('worker-0', 'Stopped');
+    },
+  ],
+  [
+    'a worker is told to go while a Service leads to it',
+    /^Group worker worker-0 was told to go while the Service led to it$/,
+    new Bench(),
+    async (bench) => {
+      await led(bench);
+      bench.edit({ annotations: { 'gpurental.dev/wanted': 'Cold' } }, 'worker-0');
     },
   ],
   [

@@ -13,7 +13,7 @@ const KNOWN_READY_MS = 30_000;
 const WAKE_WITHIN_MS = 120_000;
 
 /**
- * How groups treat their workers: one that serves drains before it goes, one that boots for the cold pool is ready once
+ * How groups treat their workers: one that serves leaves the Service and drains before it goes, one that boots for the cold pool is ready once
  * before it is stopped, none goes right after a restart, and a wake that is on record brings one.
  */
 export class WorkerWatch {
@@ -24,6 +24,8 @@ export class WorkerWatch {
   readonly #everReady = new Set<string>();
   /** Groups that were woken, and when a worker is due. */
   readonly #wakes = new Map<string, number>();
+  /** Workers to which a Service leads. */
+  readonly #served = new Set<string>();
   #hinderedAt = Number.NEGATIVE_INFINITY;
 
   constructor(scene: Scene) {
@@ -53,6 +55,14 @@ export class WorkerWatch {
     if (powerOf(before) === 'Running' && powerOf(after) === 'Stopped' && !this.#everReady.has(key))
       this.#scene.broken('Group', `worker ${nameOf(after)} was stopped before it was ever ready`);
     if (noteOf(before, 'wanted') === 'Hot' && noteOf(after, 'wanted') !== 'Hot') this.#toldToGo(after);
+  }
+
+  /** What leads a Service to a worker was written or taken back. */
+  sliceWritten(slice: JsonObject, isThere: boolean): void {
+    for (const uid of ownerUids(slice)) {
+      if (isThere) this.#served.add(servedKey(uid));
+      else this.#served.delete(servedKey(uid));
+    }
   }
 
   /** A group was written. */
@@ -86,11 +96,19 @@ export class WorkerWatch {
   }
 
   #toldToGo(worker: JsonObject): void {
+    this.#checkService(worker);
     const isYoung = this.#scene.world.processes.every(
       ({ machine }) => this.#scene.now - (this.#startedAt.get(machine) ?? 0) < KEPT_AFTER_START_MS,
     );
     if (!isYoung || !this.#readySince.has(readyKey(worker))) return;
     this.#scene.broken('Group', `worker ${nameOf(worker)} was given up right after a restart`);
+  }
+
+  /** Nobody is sent to a worker that is about to go. */
+  #checkService(worker: JsonObject): void {
+    const isKnown = this.#scene.now - this.#hinderedAt >= KNOWN_READY_MS;
+    if (!isKnown || !this.#served.has(servedKey(String(metadataOf(worker)['uid'])))) return;
+    this.#scene.broken('Group', `worker ${nameOf(worker)} was told to go while the Service led to it`);
   }
 
   /** The group of a worker, unless it is being deleted. */
@@ -103,6 +121,7 @@ export class WorkerWatch {
 }
 
 /** Not the uid itself: that is looked for in the memory of processes. */
+const servedKey = (uid: string): string => `served ${uid}`;
 const readyKey = (object: JsonObject): string => `ready ${String(metadataOf(object)['uid'])}`;
 
 const powerOf = (object: JsonObject): unknown => objectAt(object, 'spec')['powerState'];

@@ -1,3 +1,4 @@
+import { MACHINE } from '../users.ts';
 import type { Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
@@ -42,6 +43,13 @@ export const GROUP_STORIES: readonly Story[] = [
     name: 'the load of a group falls',
     seconds: 900,
     group: { load: 300 },
+    plot: (stage) => stage.at(120, () => stage.users.setLoad(GROUP, 100)),
+  },
+  {
+    name: 'the load of a group falls to whose workers a Service leads',
+    seconds: 520,
+    mayLeave: true,
+    group: { load: 300, spec: { template: { spec: { ...MACHINE, ports: [{ containerPort: 8000 }] } } } },
     plot: (stage) => stage.at(120, () => stage.users.setLoad(GROUP, 100)),
   },
   {
