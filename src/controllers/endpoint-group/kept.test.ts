@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest';
+import { groupObject } from '../../../test/builders/group-worker.ts';
+import { memoryCluster } from '../../../test/builders/memory-cluster.ts';
+import { calm, NOW } from '../../../test/builders/observed-group.ts';
+import { Kept, recordedMaxima } from './kept.ts';
+import { Publisher } from './publish/publisher.ts';
+
+function kept() {
+  const { kube, clock } = memoryCluster();
+  return new Kept(new Publisher({ cluster: kube, clock }));
+}
+
+describe('a group is judged anew', () => {
+  const group = groupObject();
+  const edited = groupObject({}, { metadata: { generation: 2 } });
+  const annotated = groupObject({}, { metadata: { annotations: { 'team.example/note': 'x' } } });
+
+  test('in the first pass of a process, which nobody asked for a wake', () => {
+    const first = kept();
+    expect([first.wakeAsked, first.hasLateFigures]).toEqual([false, false]);
+    expect(first.isDue(group, NOW)).toBe(true);
+    // Until something was decided.
+    expect(first.isDue(group, NOW)).toBe(true);
+  });
+
+  test.each([
+    ['not before its next tick', group, NOW - 1, false],
+    ['at its next tick', group, NOW, true],
+    ['at once when its spec is another', edited, NOW - 1, true],
+    ['at once when an annotation is another', annotated, NOW - 1, true],
+  ])('%s', (_, next, now, isDue) => {
+    const one = kept();
+    one.isDue(group, NOW - 10_000);
+    one.memory = calm(0, { nextTickAt: NOW });
+    expect(one.isDue(next, now)).toBe(isDue);
+    expect(one.isDue(next, NOW - 1)).toBe(false);
+  });
+});
+
+test('the load of the last write counts as having gone on until a process began', () => {
+  const at = '2026-11-20T11:58:00Z';
+  const maxima = [{ at, load: '12.5' }];
+  const recorded = { at: Date.parse(at), load: 12.5 };
+  const of = (status: object) => recordedMaxima(groupObject({}, { status }), NOW);
+  expect(of({ loadMaxima: maxima, load: '7' })).toEqual([recorded, { at: NOW, load: 7 }]);
+  expect(of({ loadMaxima: maxima, load: '0' })).toEqual([recorded]);
+  expect(of({ loadMaxima: [...maxima, { at: 'noon', load: '9' }] })).toEqual([recorded]);
+  expect(recordedMaxima(groupObject(), NOW)).toEqual([]);
+});

@@ -1,0 +1,152 @@
+import { describe, expect, test } from 'vitest';
+import { NOW } from '../../../../test/builders/observed-group.ts';
+import { defaultTimes } from '../scaling/scaling-times.ts';
+import { EMPTY_BOOK, type LoadBook, onlyReporters, withProblem, withReport } from './book.ts';
+import { LoadBooks } from './books.ts';
+import { loadOver } from './load-history.ts';
+import type { Arrived, LoadRecord } from './record.ts';
+
+const SECOND = 1000;
+const times = defaultTimes;
+
+function record(arrived: Arrived, overrides: Partial<LoadRecord> = {}): LoadRecord {
+  return {
+    ...{
+      arrived,
+      currentLoad: 0,
+      waitingLoad: undefined,
+      maxPerf: undefined,
+      inFlight: undefined,
+      error: '',
+    },
+    ...overrides,
+  };
+}
+const amount = (newLoad: number, rejectedLoad = 0): Arrived => ({ type: 'amount', newLoad, rejectedLoad });
+const counter = (newLoad: number, rejectedLoad = 0): Arrived => ({ type: 'counter', newLoad, rejectedLoad });
+const rate = (load: number): Arrived => ({ type: 'rate', load });
+
+/** Reports of one worker, ten seconds apart, the last of them now. */
+const heard = (...arrived: readonly Arrived[]): LoadBook =>
+  arrived.reduce<LoadBook>(
+    (book, one, index) =>
+      withReport(book, {
+        ...{ reporter: 'w', record: record(one), times },
+        at: NOW - (arrived.length - 1 - index) * 10 * SECOND,
+      }),
+    EMPTY_BOOK,
+  );
+
+describe('what arrived in the last ten seconds', () => {
+  test.each<[string, readonly Arrived[], number]>([
+    ['is nothing by a first amount, which is only a base', [amount(500)], 0],
+    ['is new and rejected work', [amount(0), amount(300, 200)], 50],
+    ['is nothing by a first counter', [counter(90_000)], 0],
+    ['is what counters rose by', [counter(1000, 100), counter(1300, 300)], 50],
+    ['is nothing where counters did not rise', [counter(1000), counter(1000)], 0],
+    ['is all of a counter that began anew', [counter(1000, 1000), counter(400, 100)], 50],
+    [
+      'is nothing by a counter after amounts, which do not tell where it began',
+      [amount(0), counter(90_000)],
+      0,
+    ],
+    ['is an amount after a counter', [counter(90_000), amount(500)], 50],
+    ['is a rate at its first word', [rate(50)], 50],
+    ['is a rate over the time since the last', [rate(0), rate(50)], 50],
+  ])('%s', (_, arrived, load) => {
+    const book = heard(...arrived);
+    expect(loadOver(book.history, NOW, 10 * SECOND)).toBe(load);
+    expect(book.reporters.get('w')?.rate).toBe(load);
+    expect(book.lastActivity).toBe(load > 0 ? NOW : undefined);
+  });
+});
+
+describe('a report', () => {
+  const first = heard(amount(0));
+  const report = (at: number, more: Partial<LoadRecord> = {}) =>
+    withReport(first, { reporter: 'w', record: record(amount(500), more), at, times });
+
+  test('of the same moment as the last is left out', () => {
+    expect(report(NOW)).toBe(first);
+  });
+
+  test('from before the last, since our clock was set back, is a base alone', () => {
+    const book = report(NOW - 5 * SECOND);
+    expect(book.reporters.get('w')).toMatchObject({ at: NOW - 5 * SECOND, rate: 0 });
+    expect(loadOver(book.history, NOW, 60 * SECOND)).toBe(0);
+  });
+
+  test.each<[string, Partial<LoadRecord>]>([
+    ['work in it', { currentLoad: 1 }],
+    ['work that waits', { waitingLoad: 1 }],
+  ])('is activity by %s alone', (_, more) => {
+    const idle = record(amount(0), more);
+    const book = withReport(first, { reporter: 'w', record: idle, at: NOW + SECOND, times });
+    expect(book.lastActivity).toBe(NOW + SECOND);
+  });
+
+  test('ends the problem of its reporter, and no other', () => {
+    const problem = { kind: 'unreachable', detail: 'refused', at: NOW } as const;
+    const failing = withProblem(withProblem(first, 'w', problem), 'other', problem);
+    const after = withReport(failing, { reporter: 'w', record: record(amount(0)), at: NOW + SECOND, times });
+    expect([...after.problems.keys()]).toEqual(['other']);
+    expect([...failing.problems.keys()]).toEqual(['w', 'other']);
+  });
+});
+
+describe('reporters that are no more', () => {
+  const problem = { kind: 'invalid', detail: 'negative', at: NOW } as const;
+  const both = withReport(heard(amount(0), amount(500)), {
+    ...{ reporter: 'v', record: record(amount(0)), at: NOW, times },
+  });
+  const book = withProblem(withProblem(both, 'w', problem), 'v', problem);
+
+  test('are forgotten, and what arrived at them is not', () => {
+    const left = onlyReporters(book, new Set(['v']));
+    expect([...left.reporters.keys()]).toEqual(['v']);
+    expect([...left.problems.keys()]).toEqual(['v']);
+    expect(left.history).toBe(book.history);
+    expect(left.lastActivity).toBe(NOW);
+  });
+
+  test('are none where all exist', () => {
+    const left = onlyReporters(book, new Set(['v', 'w', 'x']));
+    expect(left.reporters).toBe(book.reporters);
+    expect(left.problems).toBe(book.problems);
+  });
+});
+
+describe('the books of a process', () => {
+  test('are apart for each group, and forgotten with it', () => {
+    const books = new LoadBooks();
+    const problem = { kind: 'invalid', detail: 'negative', at: NOW } as const;
+    books.problem('a', 'w', problem);
+    books.report('b', { reporter: 'w', record: record(rate(50)), at: NOW, times });
+    expect([books.get('a').problems.size, books.get('b').problems.size]).toEqual([1, 0]);
+    expect([books.get('a').reporters.size, books.get('b').reporters.size]).toEqual([0, 1]);
+    books.forget('b');
+    expect(books.get('b')).toEqual(EMPTY_BOOK);
+  });
+
+  test('begin with the maxima that a status remembers', () => {
+    const books = new LoadBooks();
+    expect(books.has('a')).toBe(false);
+    books.open('a', [{ at: NOW, load: 7 }]);
+    expect(books.has('a')).toBe(true);
+    expect(books.get('a')).toEqual({
+      ...EMPTY_BOOK,
+      history: { ...EMPTY_BOOK.history, maxima: [{ at: NOW, load: 7 }] },
+    });
+  });
+
+  test('hold what they are given, and the last activity that was seen anywhere', () => {
+    const books = new LoadBooks();
+    books.put('a', heard(amount(0), amount(500)));
+    books.active('a', NOW + SECOND);
+    expect(books.get('a')).toMatchObject({ lastActivity: NOW + SECOND, reporters: { size: 1 } });
+    books.active('a', NOW - SECOND);
+    expect(books.get('a').lastActivity).toBe(NOW + SECOND);
+    books.active('b', NOW);
+    expect(books.get('b').lastActivity).toBe(NOW);
+  });
+});

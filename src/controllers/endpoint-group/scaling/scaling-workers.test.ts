@@ -1,0 +1,212 @@
+import { describe, expect, test } from 'vitest';
+import { groupObject } from '../../../../test/builders/group-worker.ts';
+import { NOW, reports, worker } from '../../../../test/builders/observed-group.ts';
+import { EMPTY_BOOK, type LoadBook } from '../load/book.ts';
+import { loadView } from '../load/view.ts';
+import { templateHash } from '../workers/template.ts';
+import type { Worker } from '../workers/worker.ts';
+import { defaultTimes } from './scaling-times.ts';
+import {
+  dearestOffer,
+  expectedPerf,
+  priceOfNew,
+  scalingWorkers,
+  type WorkersInput,
+} from './scaling-workers.ts';
+
+const SECOND = 1000;
+const OLD = 'v1:0000000000000000';
+
+interface More extends Partial<Pick<WorkersInput, 'frozen' | 'unreachable'>> {
+  readonly book?: LoadBook;
+  readonly spec?: Readonly<Record<string, unknown>>;
+}
+
+function input(workers: readonly Worker[], more: More = {}): WorkersInput {
+  const { book = EMPTY_BOOK, spec = {}, ...rest } = more;
+  const group = groupObject(spec);
+  return {
+    workers,
+    load: loadView({ book, workers, source: 'workers', now: NOW, times: defaultTimes }),
+    templateHash: templateHash(groupObject()),
+    now: NOW,
+    frozen: new Set(),
+    unreachable: new Set(),
+    ...rest,
+    spec: group.spec,
+  };
+}
+const offering = (...caps: readonly (string | undefined)[]) => ({
+  template: {
+    spec: {
+      image: 'x',
+      offers: caps.map((maxPricePerHour) => ({ ...(maxPricePerHour !== undefined && { maxPricePerHour }) })),
+    },
+  },
+});
+/** A book in which each of these reporters told its performance. */
+function told(...perfs: readonly (readonly [name: string, maxPerf: number | undefined])[]): LoadBook {
+  const reporters = perfs.flatMap(([name, maxPerf]) => [...reports([name], 0, { maxPerf }).reporters]);
+  return { ...EMPTY_BOOK, reporters: new Map(reporters) };
+}
+
+describe('who is destroyed first', () => {
+  const keepRank = (given: WorkersInput) =>
+    scalingWorkers(given)
+      .toSorted((a, b) => a.keepRank - b.keepRank)
+      .map(({ name }) => name);
+
+  test('is who was marked, then who is of an old template, sick, new; then the name decides', () => {
+    const silent = { readySince: NOW - 90 * SECOND };
+    const workers = [
+      worker('by-name-b'),
+      worker('by-name-a'),
+      worker('newest', { createdAt: NOW }),
+      worker('stalled', { isStalled: true }),
+      worker('old', { templateHash: OLD }),
+      worker('marked', { isMarked: true }),
+    ];
+    const all = ['marked', 'old', 'stalled', 'newest', 'by-name-a', 'by-name-b'];
+    expect(keepRank(input(workers, { book: reports(all) }))).toEqual(all);
+    expect(keepRank(input(workers.toReversed(), { book: reports(all) }))).toEqual(all);
+    const mute = [worker('well'), worker('silent', silent)];
+    expect(keepRank(input(mute, { book: reports(['well']) }))).toEqual(['silent', 'well']);
+    const broken = reports(['z-broken'], 0, { error: 'out of memory' });
+    const book = { ...broken, reporters: new Map([...broken.reporters, ...reports(['well']).reporters]) };
+    expect(keepRank(input([worker('well'), worker('z-broken')], { book }))).toEqual(['z-broken', 'well']);
+  });
+
+  test.each<[string, Partial<Worker>, Partial<Worker>]>([
+    ['a marked one before an old one', { isMarked: true }, { templateHash: OLD }],
+    ['an old one before a sick one', { templateHash: OLD }, { isStalled: true }],
+    ['a sick one before a new one', { isStalled: true }, { createdAt: NOW }],
+    ['a new one before the first by name', { createdAt: NOW }, {}],
+  ])('is %s', (_, first, second) => {
+    // By name the other would go first.
+    const workers = [worker('a', second), worker('z', first)];
+    const book = reports(['a', 'z']);
+    expect(keepRank(input(workers, { book }))).toEqual(['z', 'a']);
+    expect(keepRank(input(workers.toReversed(), { book }))).toEqual(['z', 'a']);
+  });
+});
+
+describe('the performance of a worker', () => {
+  const perfs = (given: WorkersInput) => scalingWorkers(given).map(({ perf }) => perf);
+  /** Too young to be called silent. */
+  const young = (name: string, overrides: Partial<Worker> = {}) =>
+    worker(name, { readySince: NOW, ...overrides });
+  const other = { gpu: '1xH100' };
+
+  test('is its own, else that of its kind, else what is usual, else nothing', () => {
+    const workers = [young('a'), young('b'), young('c', other), young('d', { gpu: undefined })];
+    const book = told(['a', 50], ['c', 900]);
+    expect(perfs(input(workers, { book }))).toEqual([50, 50, 900, 475]);
+    expect(perfs(input([young('b', other), young('a')], { book: told(['a', 50]) }))).toEqual([50, 50]);
+    expect(perfs(input([young('a')]))).toEqual([100]);
+    expect(perfs(input([young('a')], { spec: { expectedPerf: undefined } }))).toEqual([0]);
+  });
+
+  test('of two that nothing is known of is not taken for that of one kind', () => {
+    const workers = [young('a', { gpu: undefined }), young('b', { gpu: undefined }), young('c')];
+    const book = told(['a', 50], ['c', 900]);
+    expect(perfs(input(workers, { book }))).toEqual([50, 475, 900]);
+  });
+
+  test('is nothing while it is silent', () => {
+    const workers = [worker('a'), worker('b', { readySince: NOW - 90 * SECOND })];
+    expect(perfs(input(workers, { book: reports(['a']) }))).toEqual([100, 0]);
+  });
+
+  test('that is expected of a new one is what the present ones told', () => {
+    expect(expectedPerf(input([worker('a'), worker('b')], { book: told(['a', 40], ['b', 60]) }))).toBe(50);
+    expect(expectedPerf(input([worker('a')], { book: told(['a', undefined]) }))).toBe(100);
+    expect(expectedPerf(input([], { spec: { expectedPerf: undefined } }))).toBeUndefined();
+  });
+});
+
+describe('what a new worker may cost', () => {
+  test.each<[string, Record<string, unknown>, readonly Worker[], number | undefined]>([
+    ['is the dearest of the alternatives', offering('0.60', '0.90', '0.70'), [], 900_000],
+    [
+      'is that one, whatever its siblings cost',
+      offering('0.60'),
+      [worker('a', { pricePerHour: 990_000 })],
+      600_000,
+    ],
+    [
+      'is what the dearest sibling costs where one alternative names no price',
+      offering('0.60', undefined),
+      [worker('a', { pricePerHour: 410_000 }), worker('b', { pricePerHour: 430_000 })],
+      430_000,
+    ],
+    [
+      'is unknown where no price is named and none is paid',
+      offering(undefined),
+      [worker('a', { pricePerHour: undefined })],
+      undefined,
+    ],
+    ['is unknown where nothing is offered', { template: { spec: { image: 'x' } } }, [], undefined],
+  ])('%s', (_, spec, workers, price) => {
+    expect(priceOfNew(input(workers, { spec }))).toBe(price);
+  });
+
+  test('has no cap where one alternative names none', () => {
+    expect(dearestOffer(groupObject(offering('0.60', undefined)).spec)).toBeUndefined();
+  });
+});
+
+describe('for choices a worker', () => {
+  const one = (overrides: Partial<Worker>, more: More = {}) =>
+    scalingWorkers(input([worker('a', overrides)], more))[0];
+
+  test.each<[string, Partial<Worker>, string]>([
+    ['that is wanted hot is hot', { wanted: 'Hot' }, 'hot'],
+    ['that is wanted cold is cold', { wanted: 'Cold' }, 'cold'],
+    ['that is wanted gone is leaving', { wanted: 'Gone' }, 'leaving'],
+    ['that is being deleted is leaving, whatever it is wanted for', { isDeleting: true }, 'leaving'],
+  ])('%s', (_, overrides, role) => {
+    expect(one(overrides)?.role).toBe(role);
+  });
+
+  test.each<[string, Partial<Worker>, More, object]>([
+    [
+      'costs what it costs',
+      { pricePerHour: 1, coldPricePerHour: 2 },
+      {},
+      { pricePerHour: 1, coldPricePerHour: 2 },
+    ],
+    [
+      'of no known price costs what a new one may',
+      { pricePerHour: undefined, coldPricePerHour: undefined },
+      {},
+      { pricePerHour: 600_000, coldPricePerHour: 0 },
+    ],
+    [
+      'costs nothing that nobody can know',
+      { pricePerHour: undefined },
+      { spec: offering(undefined) },
+      { pricePerHour: 0 },
+    ],
+    ['runs until it is stopped', { isStopped: false }, {}, { isRunning: true }],
+    ['that is stopped does not run', { isStopped: true }, {}, { isRunning: false }],
+    ['has the work that it told', {}, { book: reports(['a'], 0, { currentLoad: 70 }) }, { curLoad: 70 }],
+    ['has no work that it did not tell', {}, {}, { curLoad: 0, isReady: true }],
+    ['that no Service can lead to is not ready', {}, { unreachable: new Set(['a']) }, { isReady: false }],
+    ['that does not serve is not ready', { isServing: false }, {}, { isReady: false }],
+    ['of an old template is not of the present one', { templateHash: OLD }, {}, { isCurrentTemplate: false }],
+  ])('%s', (_, overrides, more, wanted) => {
+    expect(one(overrides, more)).toMatchObject(wanted);
+  });
+
+  const failing = { wokenAt: NOW - 60 * SECOND, ranSinceWoken: false, isServing: false };
+  test.each<[string, Partial<Worker>, More, boolean]>([
+    ['has failed to wake after wakeTimeout', failing, {}, true],
+    ['has not a moment before', { ...failing, wokenAt: NOW - 60 * SECOND + 1 }, {}, false],
+    ['has not where it ran', { ...failing, ranSinceWoken: true }, {}, false],
+    ['has not where it is wanted cold again', { ...failing, wanted: 'Cold' }, {}, false],
+    ['has not where nobody woke it', { ...failing, wokenAt: undefined }, {}, false],
+    ['has not where the marketplace is what fails', failing, { frozen: new Set(['uid-a']) }, false],
+  ])('%s', (_, overrides, more, hasFailed) => {
+    expect(one(overrides, more)?.hasWakeFailed).toBe(hasFailed);
+  });
+});
