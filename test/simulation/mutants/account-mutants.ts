@@ -113,8 +113,6 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/gpu-instance/record.ts',
     find: 'const longest = Math.floor(Math.min(constants.rentCallMs, leaseRemainingMs - constants.leaseMarginMs));',
     replace: 'const longest = Math.floor(Math.max(constants.rentCallMs, 0 * leaseRemainingMs));',
-    unseen:
-      'A call that outlives its lease by 30 s still ends long before another process settles its purchase.',
   },
   {
     name: 'edited-intent-obeyed',

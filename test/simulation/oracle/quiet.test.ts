@@ -4,6 +4,7 @@ import {
   abandoned,
   atWork,
   forgotten,
+  intends,
   leaving,
   led,
   processBegins,
@@ -161,6 +162,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
       bench.edit({ annotations: { [INTENT]: JSON.stringify({ uid: bench.uidOf('b'), attempt: 1 }) } }, 'b');
     },
   ],
+  ['a purchase ends before the lease of its process', new Bench(), (bench) => intends(bench, 12)],
   [
     'a purchase is recorded after two lists',
     new Bench(),

@@ -2,10 +2,12 @@ import { isObject, type JsonObject, metadataOf, objectAt, textAt } from '../memo
 import { nameOf, type Scene } from './scene.ts';
 
 const INTENT = 'gpurental.dev/rental-intent';
+const CLOCKS_AGREE_MS = 10_000;
 
 /**
  * What is written on an object. I5: an intent is written on the very version that was judged, so never on one that
- * wants no machine, nor on one made anew from a backup while a machine of its former self lives. I14: a machine that
+ * wants no machine, nor on one made anew from a backup while a machine of its former self lives, and its
+ * deadline lies before the end of the lease. I14: a machine that
  * an object let go of is never recorded again, and none stands on the records of two objects.
  */
 export class RecordWatch {
@@ -25,12 +27,22 @@ export class RecordWatch {
     const intent = intentOf(after);
     const old = intentOf(before);
     if (!intent || (intent['uid'] === old?.['uid'] && intent['attempt'] === old?.['attempt'])) return;
+    this.#checkLease(after, intent);
     const why = whyNotWanted(after) ?? this.#formerMachine(before);
     if (why === undefined) return;
     this.#scene.broken(
       'I5',
       `purchase ${String(intent['attempt'])} of ${nameOf(after)} was recorded although it ${why}`,
     );
+  }
+
+  /** Its call is given up before another process may lead. An intent of a process whose clock is wrong says nothing. */
+  #checkLease(after: JsonObject, intent: JsonObject): void {
+    const isNew = Math.abs(this.#scene.now - Number(intent['issuedAt'])) < CLOCKS_AGREE_MS;
+    const over = Number(intent['deadline']) - this.#scene.leaseEndsAt;
+    if (!isNew || !(over > 0)) return;
+    const text = `purchase ${String(intent['attempt'])} of ${nameOf(after)} may be under way`;
+    this.#scene.broken('I5', `${text} ${over / 1000} s after the lease of its process`);
   }
 
   #checkMachine(before: JsonObject, after: JsonObject): void {

@@ -37,6 +37,7 @@ export class Scene {
   readonly objects = new Map<string, JsonObject>();
   /** EndpointGroups that stand, by uid. */
   readonly groups = new Map<string, JsonObject>();
+  #leaseEndsAt = Number.POSITIVE_INFINITY;
   #account: JsonObject = {};
   /** GpuInstances that are gone, with the time of their end. */
   readonly gone: { readonly uid: string; readonly key: string; readonly at: number }[] = [];
@@ -124,6 +125,11 @@ export class Scene {
     );
   }
 
+  /** When the lease ends that a process holds, unless it renews it; never where none holds it. */
+  get leaseEndsAt(): number {
+    return this.#leaseEndsAt;
+  }
+
   /** Whether a person has looked at the machines that a restored cluster knows nothing of. */
   isRollbackConfirmed(): boolean {
     return objectAt(metadataOf(this.#account), 'annotations')['gpurental.dev/confirm-rollback'] !== undefined;
@@ -151,6 +157,7 @@ export class Scene {
   /** An object was written or removed. */
   committed({ kind, object, type }: Commit): void {
     if (kind.plural === 'marketplaceaccounts') this.#account = object;
+    if (kind.plural === 'leases') this.#leaseWritten(objectAt(object, 'spec'));
     const standing = { [INSTANCES]: this.objects, [GROUPS]: this.groups }[kind.plural];
     if (!standing) return;
     this.#commits += 1;
@@ -161,6 +168,11 @@ export class Scene {
     }
     standing.delete(uid);
     this.gone.push({ uid, key: keyOf(object), at: this.now });
+  }
+
+  #leaseWritten({ holderIdentity, leaseDurationSeconds }: JsonObject): void {
+    const isHeld = typeof holderIdentity === 'string' && holderIdentity !== '';
+    this.#leaseEndsAt = isHeld ? this.now + Number(leaseDurationSeconds) * 1000 : Number.POSITIVE_INFINITY;
   }
 
   broken(invariant: string, text: string): void {

@@ -69,6 +69,16 @@ export async function forgotten(bench: Bench): Promise<number> {
   return id;
 }
 
+/** A process takes the lease, and writes an intent whose call may take so many seconds. */
+export function intends(bench: Bench, seconds: number): void {
+  const { kube, now } = bench.world;
+  const kind = kube.kind('leases');
+  const spec = { holderIdentity: bench.machine.name, leaseDurationSeconds: 15 };
+  kube.writes.create({ kind, namespace: NAMESPACE, name: 'lease' }, { metadata: { name: 'lease' }, spec });
+  const intent = { uid: bench.uid, attempt: 1, issuedAt: now, deadline: now + seconds * 1000 };
+  bench.edit({ annotations: { 'gpurental.dev/rental-intent': JSON.stringify(intent) } });
+}
+
 /** The object is being deleted, and something of it is left to do. */
 export function leaving(bench: Bench): void {
   bench.edit({ finalizers: ['gpurental.dev/machine'] });

@@ -5,6 +5,7 @@ import {
   abandoned,
   atWork,
   forgotten,
+  intends,
   leaving,
   led,
   processBegins,
@@ -37,6 +38,12 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
       bench.setStatus({ instanceId: 8 });
       bench.setStatus({ instanceId: 7 });
     },
+  ],
+  [
+    'a purchase may be under way after the lease of its process',
+    /^I5 purchase 1 of a may be under way 5 s after the lease of its process$/,
+    new Bench(),
+    (bench) => intends(bench, 20),
   ],
   [
     'two objects record one machine',
