@@ -215,6 +215,38 @@ const DOWN: readonly Row[] = [
   },
 ];
 
+const ORDER: readonly Row[] = [
+  {
+    what: 'of cold ones that are as good to keep the one that does least for a dollar goes',
+    input: { workers: [cold('cheap'), cold('dear', { pricePerHour: 2 * PRICE })], hot: 0, total: 1 },
+    changes: ['destroy dear Surplus'],
+  },
+  {
+    what: 'who is to be kept stays, be it dear',
+    input: {
+      workers: [cold('cheap', { keepRank: 0 }), cold('dear', { keepRank: 1, pricePerHour: 2 * PRICE })],
+      hot: 0,
+      total: 1,
+    },
+    changes: ['destroy cheap Surplus'],
+  },
+  {
+    what: 'of cold ones that are alike in all the last by name goes',
+    input: { workers: [cold('a'), cold('b')], hot: 0, total: 1 },
+    changes: ['destroy b Surplus'],
+  },
+  {
+    what: 'what a held hot one does is asked of no other',
+    input: {
+      workers: [worker('held', { isHeld: true, keepRank: 0 }), ...hot(2)],
+      hot: 2,
+      total: 2,
+      hotCapacity: 200,
+    },
+    changes: ['destroy h0 Surplus'],
+  },
+];
+
 const HELD: readonly Row[] = [
   {
     what: 'a held one is not stopped',
@@ -376,6 +408,23 @@ const TEMPLATES: readonly Row[] = [
     changes: ['destroy a OldTemplate', 'destroy b OldTemplate', 'rent Cold', 'rent Cold'],
   },
   {
+    what: 'fewer old cold ones go while others boot for the pool',
+    input: {
+      workers: [
+        born('new'),
+        ...['a', 'b'].map((name, keepRank) => cold(name, { isCurrentTemplate: false, keepRank })),
+      ],
+      hot: 0,
+      total: 3,
+    },
+    changes: ['destroy a OldTemplate', 'rent Cold'],
+  },
+  {
+    what: 'an old one that leaves already is not sent away again',
+    input: { workers: [old('a', { role: 'leaving' }), worker('b')], hot: 1, total: 1 },
+    changes: [],
+  },
+  {
     what: 'none goes under OnDelete',
     input: { workers: [old('a'), old('b')], hot: 2, total: 2, maxUnavailable: undefined },
     changes: [],
@@ -418,6 +467,7 @@ const FAILED: readonly Row[] = [
 describe.each([
   ['up', UP],
   ['down', DOWN],
+  ['order', ORDER],
   ['what people hold', HELD],
   ['bounds', BOUNDS],
   ['templates', TEMPLATES],

@@ -366,3 +366,182 @@ describe('a ceiling on what a group may spend', () => {
     expect(rented({ maxSpendPerHour: '0.50' })).toBe(0);
   });
 });
+
+describe('figures that move by themselves', () => {
+  const floor = groupObject({ minLoad: '50' });
+  const steady = observe({
+    group: floor,
+    workers: [worker('a')],
+    book: reports(['a'], 800),
+    memory: calmOf(1),
+  });
+  const { status } = decide(steady);
+  type Terms = NonNullable<typeof status.autoscaling>;
+
+  interface Written {
+    readonly secondsAgo: number;
+    readonly terms?: Partial<Terms>;
+    readonly lastActivity?: string;
+    readonly now?: Partial<typeof steady>;
+  }
+
+  /** Whether they are written anew, where these were written so many seconds ago. */
+  function isWritten({ secondsAgo, terms, lastActivity, now: more }: Written): boolean {
+    const { autoscaling } = decide({ ...steady, ...more }).status;
+    if (!autoscaling) throw new Error('Nothing was decided.');
+    const at = new Date(NOW - secondsAgo * SECOND).toISOString();
+    const before = {
+      ...{ ...status, load: '0.007', lastActivity: lastActivity ?? status.lastActivity },
+      autoscaling: { ...autoscaling, at, ...terms },
+    };
+    return decide({ ...steady, ...more, group: { ...floor, status: before } }).status.load !== '0.007';
+  }
+
+  test.each<[string, number, Partial<Terms>, boolean]>([
+    ['stay as they were written while nothing moves', 3600, {}, false],
+    ['stay where the load moved by 5 %', 60, { load: '84' }, false],
+    ['are written where it moved by more', 60, { load: '84.3' }, true],
+    ['are written where it fell by more', 60, { load: '75.9' }, true],
+    ['stay until a minute has passed', 59, { load: '160' }, false],
+    ['are written where the longest load moved', 60, { longLoad: '160' }, true],
+    ['are written where the queue moved', 60, { queue: '1' }, true],
+    ['are written where the capacity moved', 60, { capacity: '160' }, true],
+    ['are written where a performance is known that was not', 60, { perf: undefined }, true],
+    ['are written at once where other workers are wanted hot', 0, { hot: 2 }, true],
+    ['are written at once where other workers are wanted in all', 0, { total: 2 }, true],
+  ])('%s', (_, secondsAgo, terms, written) => {
+    expect(isWritten({ secondsAgo, terms })).toBe(written);
+  });
+
+  test.each<[string, Partial<typeof steady>, boolean]>([
+    ['are written before a worker is made', { workers: [], memory: calmOf(0) }, true],
+    ['are written where a wake is asked for, so that a restart knows of it', { wakeAsked: true }, true],
+    ['stay where an orphan is taken in, which spends nothing', { orphans: [workerObject('lost')] }, false],
+  ])('%s', (_, more, written) => {
+    expect(isWritten({ secondsAgo: 1, now: more })).toBe(written);
+  });
+
+  test.each<[string, number, boolean]>([
+    ['are written where work ended half a minute ago, since idleness counts from there', 30, true],
+    ['stay until then', 29, false],
+  ])('%s', (_, secondsAgo, written) => {
+    const book = { ...reports(['a']), lastActivity: NOW - secondsAgo * SECOND };
+    const idle = { lastActivity: '2026-11-20T11:30:00Z', now: { book } };
+    expect(isWritten({ secondsAgo: 60, ...idle })).toBe(written);
+    expect(isWritten({ secondsAgo: 59, ...idle })).toBe(false);
+  });
+
+  test('are kept whole: load, terms, maxima, activity', () => {
+    const before = { ...status, lastActivity: '2026-11-20T11:59:50Z', loadMaxima: [] };
+    const { conditions: _, ...after } = decide({ ...steady, group: { ...floor, status: before } }).status;
+    const { conditions: _before, ...kept } = before;
+    expect(after).toEqual({ ...kept, panicUntil: undefined });
+  });
+});
+
+describe('the last activity', () => {
+  const recorded = '2026-11-20T11:30:00Z';
+  const busy = groupObject({}, { status: { load: '5', lastActivity: recorded } });
+  const idle = groupObject({}, { status: { load: '0', lastActivity: recorded } });
+
+  test.each<[string, Parameters<typeof observe>[0], string]>([
+    ['is now where a process begins and load was on record', { group: busy }, '2026-11-20T12:00:00Z'],
+    ['is what was recorded where none was', { group: idle }, recorded],
+    ['is what was recorded while the process goes on', { group: busy, memory: calmOf(0) }, recorded],
+    [
+      'is now where a wake is asked for',
+      { group: idle, memory: calmOf(0), wakeAsked: true },
+      '2026-11-20T12:00:00Z',
+    ],
+    [
+      'is the last report of work',
+      { group: idle, book: { ...EMPTY_BOOK, lastActivity: NOW - SECOND } },
+      '2026-11-20T11:59:59Z',
+    ],
+  ])('%s', (_, given, lastActivity) => {
+    expect(decide(observe(given)).status.lastActivity).toBe(lastActivity);
+  });
+});
+
+describe('a restart counts as hot', () => {
+  test.each<[string, Parameters<typeof worker>[1], boolean]>([
+    ['a worker that is wanted hot', {}, true],
+    ['no worker that is wanted cold', { wanted: 'Cold' }, false],
+    ['no worker that is being deleted', { isDeleting: true }, false],
+  ])('%s', (_, overrides, isHot) => {
+    const { memory } = decide(observe({ workers: [worker('a', overrides)], book: reports(['a']) }));
+    expect(memory.scaling.panicUntil).toBe(isHot ? NOW + 60 * SECOND : 0);
+  });
+
+  test('and goes on with the panic that is on record', () => {
+    const group = groupObject({}, { status: { panicUntil: '2026-11-20T12:00:30Z' } });
+    expect(decide(observe({ group })).memory.scaling.panicUntil).toBe(NOW + 30 * SECOND);
+  });
+});
+
+describe('where workers stand apart the next is made', () => {
+  const apart = groupObject({ minLoad: '250', spreadBy: 'Host' });
+  test.each<[string, Parameters<typeof worker>[1], number]>([
+    ['not while one has no machine yet', { isRented: false }, 0],
+    ['once it has one', { isRented: true }, 1],
+    [
+      'beside one that is stopped without a machine',
+      { isRented: false, isStopped: true, isHeld: true, wanted: 'Gone' },
+      1,
+    ],
+    ['beside one that is on its way out', { isRented: false, isDeleting: true }, 1],
+  ])('%s', (_, overrides, made) => {
+    const present = worker('a', { isServing: false, ...overrides });
+    const { actions } = decide(observe({ group: apart, workers: [present], memory: calmOf(1) }));
+    expect(actions.filter(({ type }) => type === 'create')).toHaveLength(made);
+  });
+
+  test('while one that sleeps is woken all the same', () => {
+    const asleep = { wanted: 'Cold', powerState: 'Stopped', isServing: false, isStopped: true } as const;
+    const workers = [worker('a', { isRented: false, isServing: false }), worker('b', asleep)];
+    const { actions } = decide(observe({ group: apart, workers, memory: calmOf(1) }));
+    expect(actions).toMatchObject([{ type: 'order', worker: { name: 'b' } }]);
+  });
+});
+
+describe('the next look is', () => {
+  const floor = groupObject({ minLoad: '50', wakeTimeout: '60s', maxQueueTime: '30s' });
+  const waking = { isServing: false, ranSinceWoken: false, wokenAt: NOW - 57 * SECOND };
+  const draining = { wanted: 'Gone', drainSince: NOW - 26 * SECOND } as const;
+
+  test.each<[string, Parameters<typeof worker>[1], number]>([
+    ['at the next tick', {}, 10_000],
+    ['when a wake has failed', waking, 3000],
+    [
+      'at the next tick where the woken one runs',
+      { ...waking, ranSinceWoken: true, isServing: true },
+      10_000,
+    ],
+    ['when nobody may wait any longer in who drains', draining, 4000],
+    ['at the next tick where nobody can wait there', { ...draining, isServing: false, isHeld: true }, 10_000],
+  ])('%s', (_, overrides, afterMs) => {
+    const book = reports(['a'], 0, { inFlight: 1 });
+    const workers = [worker('a', overrides), worker('other', { isHeld: true })];
+    const { requeueAfterMs } = decide(observe({ group: floor, workers, book, memory: calmOf(1) }));
+    expect(requeueAfterMs).toBe(afterMs);
+  });
+});
+
+describe('work looks like a queue', () => {
+  const short = groupObject({ minLoad: '50', maxWorkers: 1, targetQueueTime: '2s' });
+  test.each<[string, object, number, boolean]>([
+    ['above the target time', { currentLoad: 201 }, 0, true],
+    ['not at it', { currentLoad: 200 }, 0, false],
+    [
+      'not where waiting work is told apart, which is then no guess',
+      { currentLoad: 201, waitingLoad: 201 },
+      0,
+      false,
+    ],
+    ['not where the capacity does not suffice, which is then the reason', { currentLoad: 201 }, 1000, false],
+  ])('%s', (_, record, amount, looksSlow) => {
+    const book = reports(['a'], amount, record);
+    const { memory } = decide(observe({ group: short, workers: [worker('a')], book, memory: calmOf(1) }));
+    expect(memory.slowSince).toBe(looksSlow ? NOW : undefined);
+  });
+});
