@@ -4,6 +4,7 @@ import { GROUP_STORIES } from './group-stories.ts';
 import { OWNERSHIP_STORIES } from './ownership-stories.ts';
 import { PURCHASE_STORIES } from './purchase-stories.ts';
 import { RECORD_STORIES } from './record-stories.ts';
+import { REFUSAL_STORIES } from './refusal-stories.ts';
 import type { Story } from './story.ts';
 import { TEARDOWN_STORIES } from './teardown-stories.ts';
 
@@ -16,4 +17,5 @@ export const STORIES: readonly Story[] = [
   ...GROUP_STORIES,
   ...ACCOUNT_STORIES,
   ...RECORD_STORIES,
+  ...REFUSAL_STORIES,
 ];
