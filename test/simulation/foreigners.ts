@@ -8,6 +8,7 @@ const LABEL_WINDOW_MS = 180_000;
 
 /** The marketplace refuses two rentals at once. */
 const PAUSE_MS = 7_000;
+const MOST_TRIES = 6;
 
 /** The dearest offers, which nobody else rents. */
 const OFFERS = { unlabelled: 8_000_024, otherInstall: 8_000_023, edited: 8_000_022, copied: 8_000_021 };
@@ -32,11 +33,12 @@ export class Foreigners {
    * copy once that is out of date. Only where the operator has rented: before it has an identity, a machine with
    * its prefix keeps it from drawing one, by design.
    */
-  async copyLabels(): Promise<void> {
+  copyLabels(): void {
     const label = this.#labelOfTheOperator();
     if (label === undefined) return;
-    await this.#rent(OFFERS.otherInstall, OTHER_INSTALL);
-    await this.#rent(OFFERS.edited, label.replace(/:(\d+):(\d+):/, ':999:$2:'));
+    void this.#rent(OFFERS.otherInstall, OTHER_INSTALL);
+    const edited = label.replace(/:(\d+):(\d+):/, ':999:$2:');
+    this.#world.scheduler.after(PAUSE_MS / 2, () => void this.#rent(OFFERS.edited, edited));
     const issuedAt = Number(/:(\d+):[0-9a-f]+$/.exec(label)?.[1]);
     const wait = Math.max(0, issuedAt + LABEL_WINDOW_MS + 10_000 - this.#world.now);
     this.#world.scheduler.after(wait, () => void this.#rent(OFFERS.copied, label));
@@ -49,10 +51,10 @@ export class Foreigners {
       .find((label) => label.startsWith('gpurental1:') && !label.startsWith('gpurental1:deadbeef'));
   }
 
-  /** Once more where it came too soon after another call; an offer that is taken by then is refused. */
-  async #rent(offerId: number, label: string | undefined): Promise<void> {
-    await this.#users.rentByHand(offerId, label);
-    const again = () => void this.#users.rentByHand(offerId, label);
-    for (const afterMs of [PAUSE_MS, 2 * PAUSE_MS]) this.#world.scheduler.after(afterMs, again);
+  /** Again and again where a call came too soon after another, or failed; an offer that is taken by then is left. */
+  async #rent(offerId: number, label: string | undefined, triesLeft = MOST_TRIES): Promise<void> {
+    const outcome = await this.#users.console.rent(offerId, label);
+    if (outcome === '200' || outcome === '404' || triesLeft === 0) return;
+    this.#world.scheduler.after(PAUSE_MS, () => void this.#rent(offerId, label, triesLeft - 1));
   }
 }

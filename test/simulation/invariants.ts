@@ -188,7 +188,7 @@ export class Invariants {
     const { method, path, body = '' } = request;
     if (method === 'GET' && LIST_PATH.test(path)) this.#listSent(machine, fate);
     else if (method === 'DELETE') this.#destroySent(machine, path);
-    else if (method === 'PUT' && path.startsWith('/api/v0/asks/')) this.#rentSent(path, body);
+    else if (method === 'PUT' && path.startsWith('/api/v0/asks/')) this.#rentSent(machine, path, body);
   }
 
   /** The wall clock of a process was set. */
@@ -252,11 +252,12 @@ export class Invariants {
     this.#unrecorded.listed(machine);
   }
 
-  #rentSent(path: string, body: string): void {
+  #rentSent(machine: Machine, path: string, body: string): void {
     const purchase = purchaseIn(body);
     if (!purchase) return;
-    this.#attempts.rentSent(purchase);
-    this.#scene.rentSent(Number(path.split('/')[4]), purchase);
+    const offer = Number(path.split('/')[4]);
+    this.#attempts.rentSent(machine, offer, purchase);
+    this.#scene.rentSent(offer, purchase);
   }
 
   #destroySent(machine: Machine, path: string): void {

@@ -127,7 +127,7 @@ class Schedule {
     if (hasGroup(this.#options.seed)) this.#users.createGroup(GROUP, FIRST_LOAD);
     else this.#users.createInstance('c', TIGHT_BRAKE);
     await this.#foreigners.settle();
-    world.scheduler.after(COPY_LABELS_AT_MS, () => void this.#foreigners.copyLabels());
+    world.scheduler.after(COPY_LABELS_AT_MS, () => this.#foreigners.copyLabels());
     const { processes = processesOf(this.#options.seed) } = this.#options;
     for (let count = 0; count < processes; count += 1) world.startProcess();
     this.#storm.begin();
@@ -216,6 +216,6 @@ class Schedule {
 
   async #labelOwn(id: number): Promise<void> {
     this.#invariants.labelledElsewhere(id);
-    await this.#users.labelByHand(id);
+    await this.#users.console.label(id, 'mine');
   }
 }

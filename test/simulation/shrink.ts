@@ -15,12 +15,13 @@ export interface ShrinkOptions {
 }
 
 /**
- * Leaves out faults as long as the schedule still breaks the same promise: whole kinds first, then halves of
+ * Leaves out faults as long as the schedule still breaks the same promise: all of them, then whole kinds, then halves of
  * what is left, then smaller pieces (delta debugging, Zeller and Hildebrandt 2002).
  */
 export async function shrink(options: ShrinkOptions): Promise<Shrunk> {
   const search = new Search(options);
   await search.begin();
+  if (await search.dropAll()) return search.best();
   await search.dropKinds();
   await search.dropPieces();
   return search.best();
@@ -46,6 +47,11 @@ class Search {
     const result = await this.#run(() => true);
     this.#best = { faults: result.faults, result };
     this.#invariant = result.violations[0]?.invariant;
+  }
+
+  /** Some promises break without any fault. */
+  dropAll(): Promise<boolean> {
+    return this.#stillBreaks(() => false);
   }
 
   /** Kinds keep the order of draws, so that leaving one out changes little else. */

@@ -1,16 +1,16 @@
 import type { Random } from '../../src/lib/random.ts';
+import { BY_HAND, Console } from './console.ts';
 import type { Address } from './memory-kube/address.ts';
 import { Failure } from './memory-kube/failure.ts';
 import { type JsonObject, listAt, metadataOf, objectAt } from './memory-kube/json.ts';
 import { ownerUids } from './memory-kube/writes.ts';
 import { NAMESPACE, type SimulatedWorld } from './world.ts';
 
-/** What machines run that people rented themselves. */
-export const BY_HAND = 'example/by-hand:1';
 const GPU_INSTANCES = 'gpuinstances';
 const GROUPS = 'endpointgroups';
 /** Work per second of one worker of a group. */
 export const WORKER_PERF = 100;
+const KEY_SECRET = 'marketplace-key';
 const IN_DOUBT = /Machines ([\d, ]+) are new and carry no label/;
 
 export const MACHINE: JsonObject = {
@@ -22,22 +22,26 @@ export const MACHINE: JsonObject = {
 
 /** What people do to the cluster. Each act is told; refusals by the API server are what they are. */
 export class Users {
+  readonly console: Console;
   readonly #world: SimulatedWorld;
   readonly #random: Random;
+  /** Of the key that the operator has, where it was rotated. */
+  #key: number | undefined;
 
   constructor(world: SimulatedWorld, random: Random) {
+    this.console = new Console(world);
     this.#world = world;
     this.#random = random;
   }
 
   createAccount(orphanPolicy: 'Destroy' | 'Report'): void {
-    this.#create('secrets', 'marketplace-key', {
+    this.#create('secrets', KEY_SECRET, {
       data: { 'api-key': Buffer.from(this.#world.market.apiKey).toString('base64') },
     });
     this.#create('marketplaceaccounts', 'default', {
       apiVersion: 'gpurental.dev/v1alpha1',
       kind: 'MarketplaceAccount',
-      spec: { apiKeySecretRef: { name: 'marketplace-key', key: 'api-key' }, orphanPolicy },
+      spec: { apiKeySecretRef: { name: KEY_SECRET, key: 'api-key' }, orphanPolicy },
     });
   }
 
@@ -218,21 +222,29 @@ export class Users {
     );
   }
 
-  /** Rents a machine in the console, beside the operator; faults of the marketplace strike this call, too. */
-  async rentByHand(offerId: number, label: string | undefined): Promise<void> {
-    const { market } = this.#world;
-    const request = {
-      method: 'PUT',
-      origin: 'http://simulator',
-      path: `/api/v0/asks/${offerId}/`,
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${market.apiKey}` },
-      body: JSON.stringify({ image: BY_HAND, disk: 10, ...(label ? { label } : {}) }),
-    };
-    const outcome = await market.handle(request).then(
-      ({ status }) => String(status),
-      (error: unknown) => String(error),
+  /** Gives the operator another key of the same login, and revokes the one it had from this. */
+  async rotateKey(): Promise<void> {
+    const made = await this.console.makeKey();
+    if (!made) return;
+    const data = { 'api-key': Buffer.from(made.key).toString('base64') };
+    const kind = this.#world.kube.kind('secrets');
+    this.#try('a user rotates the key', () =>
+      this.#world.kube.writes.update(
+        { kind, namespace: NAMESPACE, name: KEY_SECRET },
+        (current) => ({ ...current, data }),
+        undefined,
+      ),
     );
-    this.#world.tell(`a user rents offer ${offerId} by hand with the label ${label ?? 'none'}: ${outcome}`);
+    const former = this.#key;
+    this.#key = made.id;
+    if (former !== undefined) await this.console.revokeKey(former);
+  }
+
+  /** Writes another label on the machine of an object, in the console. */
+  async relabel(name: string): Promise<void> {
+    const object = this.#world.kube.writes.read(this.#instance(name)) ?? {};
+    const id = objectAt(object, 'status')['instanceId'];
+    if (typeof id === 'number') await this.console.label(id, 'renamed');
   }
 
   /** Machines that an object takes for purchases of its own perhaps, since they carry no label: `RentalUncertain`. */
@@ -242,19 +254,6 @@ export class Users {
     const named = said.flatMap((status) => IN_DOUBT.exec(status)?.[1]?.split(', ') ?? []);
     const { contracts } = this.#world.market.store.current().tables;
     return named.map(Number).filter((id) => contracts[id]?.image === BY_HAND);
-  }
-
-  /** Gives a machine of one's own a label in the console. */
-  async labelByHand(id: number): Promise<void> {
-    const { market } = this.#world;
-    const { status } = await market.handle({
-      method: 'PUT',
-      origin: 'http://simulator',
-      path: `/api/v0/instances/${id}/`,
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${market.apiKey}` },
-      body: JSON.stringify({ label: 'mine' }),
-    });
-    this.#world.tell(`a user gives contract ${id}, which is theirs, a label: ${status}`);
   }
 
   /** Whether the account says that memory may have been rolled back. */

@@ -157,12 +157,26 @@ export function fateIn(
   return { fate: { requestMs: legMs(random), responseMs: legMs(random) }, name: undefined };
 }
 
-/** Faults of the marketplace that a swarm draws from; the costly ones (100 MB replies) are left to tests. */
-const MARKET_FAULTS: readonly {
+/** What `/sim/faults` is asked for. */
+interface MarketFault {
   readonly name: string;
   readonly seconds?: number;
-  readonly endpoint?: string;
-}[] = [
+}
+
+/** Whatever call they strike; half of them one of these, where the next call at all is rarely one that matters. */
+const STRUCK_ENDPOINTS = ['rent', 'list', 'destroy'] as const;
+
+/**
+ * Faults of the marketplace that a swarm draws from. Those that cost a minute of real time (100 MB, a byte a second) are
+ * left to tests; labels that a service loses, credit that ends and outages of all machines to stories, since what an
+ * operator owes then depends on when it began.
+ */
+const CALL_FAULTS: readonly MarketFault[] = [
+  { name: 'refused' },
+  { name: '429-json' },
+  { name: 'forbidden' },
+  { name: 'redirect' },
+  { name: 'delayed-reply', seconds: 40 },
   { name: 'reset-after' },
   { name: 'reset-before' },
   { name: 'delayed', seconds: 40 },
@@ -177,6 +191,14 @@ const MARKET_FAULTS: readonly {
   { name: 'auth-as-404' },
   { name: 'revoked-key', seconds: 30 },
   { name: 'rubbish-reply' },
+];
+
+const SERVICE_FAULTS: readonly MarketFault[] = [
+  { name: 'odd-row' },
+  { name: 'next-token-loop' },
+  { name: 'price-missing', seconds: 30 },
+  { name: 'slow-pull', seconds: 120 },
+  { name: 'crash-image', seconds: 60 },
   { name: 'empty-list' },
   { name: 'truncated-list' },
   { name: 'offer-gone' },
@@ -191,7 +213,7 @@ const MARKET_FAULTS: readonly {
   { name: 'cannot-start', seconds: 60 },
 ];
 
-const MACHINE_FAULTS: readonly { readonly name: string; readonly seconds?: number }[] = [
+const MACHINE_FAULTS: readonly MarketFault[] = [
   { name: 'offline', seconds: 40 },
   { name: 'offline', seconds: 400 },
   { name: 'unknown', seconds: 90 },
@@ -226,9 +248,13 @@ export function drawMarketFault(
   contracts: readonly number[],
   random: Random,
 ): Readonly<Record<string, unknown>> {
-  const instance = contracts[Math.floor(random.next() * contracts.length)];
-  const ofMachine = instance !== undefined && random.next() < 0.5;
-  const pool: readonly object[] = ofMachine ? MACHINE_FAULTS : MARKET_FAULTS;
-  const drawn = pool[Math.floor(random.next() * pool.length)] ?? { name: '5xx' };
-  return { count: 1, ...drawn, ...(ofMachine ? { instance } : {}) };
+  const instance = oneOf(contracts, random);
+  if (instance !== undefined && random.next() < 0.5)
+    return { count: 1, ...oneOf(MACHINE_FAULTS, random), instance };
+  const drawn = oneOf([...CALL_FAULTS, ...SERVICE_FAULTS], random) ?? { name: '5xx' };
+  const endpoint = random.next() < 0.5 ? oneOf(STRUCK_ENDPOINTS, random) : undefined;
+  return { count: 1, ...drawn, ...(CALL_FAULTS.includes(drawn) && endpoint ? { endpoint } : {}) };
 }
+
+const oneOf = <T>(choices: readonly T[], random: Random): T | undefined =>
+  choices[Math.floor(random.next() * choices.length)];

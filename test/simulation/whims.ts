@@ -1,5 +1,6 @@
 import type { Random } from '../../src/lib/random.ts';
 import type { Invariants } from './invariants.ts';
+import type { JsonObject } from './memory-kube/json.ts';
 import type { Users } from './users.ts';
 
 export interface WhimsOptions {
@@ -22,6 +23,7 @@ const MOST_INSTANCES = 4;
 export class Whims {
   readonly #options: WhimsOptions;
   readonly #random: Random;
+  readonly #backups = new Map<string, JsonObject>();
   #created: number;
 
   constructor(options: WhimsOptions) {
@@ -32,7 +34,8 @@ export class Whims {
 
   /** Somebody does something. */
   act(): void {
-    if (this.#options.hasGroup && this.#random.next() < 0.4) this.#actOnGroup();
+    if (this.#random.next() < 0.05) void this.#options.users.rotateKey();
+    else if (this.#options.hasGroup && this.#random.next() < 0.4) this.#actOnGroup();
     else this.#actOnInstance();
   }
 
@@ -67,8 +70,19 @@ export class Whims {
   #handsOn(name: string): void {
     const { users, invariants, isSwept } = this.#options;
     if (!isSwept) return;
+    const backup = this.#backups.get(name);
+    this.#backups.set(name, users.backup(name));
     invariants.handsOn(name);
-    if (this.#random.next() < 0.5) users.removeFinalizers(name);
-    else users.editStatus(name, Math.ceil(this.#random.next() * 50));
+    const roll = this.#random.next();
+    if (roll < 0.3) users.removeFinalizers(name);
+    else if (roll < 0.6) users.editStatus(name, this.#anyMachine());
+    else if (roll < 0.8 && backup) users.restore(name, backup);
+    else void users.relabel(name);
+  }
+
+  /** Of anybody, or one that there never was. */
+  #anyMachine(): number {
+    const ids = this.#options.users.console.machines();
+    return ids[Math.floor(this.#random.next() * (ids.length + 1))] ?? 1;
   }
 }

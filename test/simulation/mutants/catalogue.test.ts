@@ -7,6 +7,7 @@ import { patchesOf } from './mutant.ts';
 import { reportOf } from './report.ts';
 import { mutated } from './workspace.ts';
 
+const KNOWN = readKnownKills();
 const SOURCES = join(import.meta.dirname, '..', '..', '..', 'src');
 
 test('there are at least forty mutants, each with a name of its own', () => {
@@ -23,10 +24,16 @@ test.for(MUTANTS)('$name still fits its source', (mutant) => {
 
 test('the page of mutants says what is known to kill each', () => {
   const page = readFileSync(join(SOURCES, '..', 'docs', 'mutants.md'), 'utf8');
-  expect(page).toBe(reportOf(MUTANTS, readKnownKills()));
+  expect(page).toBe(reportOf(MUTANTS, KNOWN));
+});
+
+test.for(MUTANTS)('$name turns the simulation red, and a unit test', ({ name }) => {
+  const { simulation, test: failing } = KNOWN.get(name) ?? {};
+  expect(simulation).toBeDefined();
+  expect(failing).toBeDefined();
 });
 
 test('what killed a mutant belongs to one that there is', () => {
   const names = new Set(MUTANTS.map(({ name }) => name));
-  expect([...readKnownKills().keys()].filter((name) => !names.has(name))).toEqual([]);
+  expect([...KNOWN.keys()].filter((name) => !names.has(name))).toEqual([]);
 });

@@ -90,12 +90,18 @@ export const GONE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'surplus-takes-the-newer',
-    loses: 'the rule that a newer purchase is never surplus',
+    loses:
+      'the rule that a newer purchase is never surplus, and its adoption before anything is judged surplus',
     file: `${GPU}/surplus.ts`,
     find: 'if (attempt < settledAttempt(observed)) return true;',
     replace: 'if (attempt !== settledAttempt(observed)) return true;',
-    unseen:
-      'A machine of a newer purchase is recorded before anything is counted as surplus, so no pass meets one here.',
+    also: [
+      {
+        file: `${GPU}/stage.ts`,
+        find: '  (observed) => newestLabelled(observed, settledAttempt(observed) + 1),\n',
+        replace: '',
+      },
+    ],
   },
   {
     name: 'no-tolerance',

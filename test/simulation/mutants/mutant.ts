@@ -14,8 +14,6 @@ export interface Mutant extends Patch {
   readonly loses: string;
   /** Where a second guard keeps the same promise, the patches that take that away, too. */
   readonly also?: readonly Patch[];
-  /** Why the simulation cannot show it, in a sentence; absent where it can. */
-  readonly unseen?: string;
 }
 
 /** Every place that a mutant changes. */

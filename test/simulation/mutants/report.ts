@@ -10,8 +10,8 @@ export function reportOf(mutants: readonly Mutant[], known: ReadonlyMap<string, 
   const byTables = found.filter(({ test }) => test);
   return `# Mutants
 
-Each mutant removes or weakens one safety step of the protocol in a copy of \`src\`. The simulation has to turn red: a
-story, a seeded schedule or a plan of single faults breaks a promise (I1 to I14 of
+Each mutant removes or weakens one safety step of the protocol in a copy of \`src\`, with its second guard where it has
+one. The simulation has to turn red: a story, a seeded schedule or a plan of single faults breaks a promise (I1 to I14 of
 [reliability.md](reliability.md)). Beside it stands the unit test that fails with the mutant and passes without it.
 
 \`npx node test/simulation/mutants/main.ts\` runs them all and writes this page; \`--only <name>\` one, \`--rotate 10\` ten,
@@ -24,24 +24,16 @@ Killed: ${killed.length} of ${mutants.length}, ${simulated.length} by the simula
 | Mutant | What is lost | Broken | First found in the simulation by | Seconds | Unit test that fails |
 |---|---|---|---|---|---|
 ${rows.join('\n')}
-${unseenOf(mutants, known)}`;
+`;
 }
 
-function rowOf({ name, loses, unseen }: Mutant, { simulation, test }: Evidence): string {
+function rowOf({ name, loses }: Mutant, { simulation, test }: Evidence): string {
   const seen = simulation
     ? [simulation.broken, nameOf(simulation.finding), String(simulation.seconds)]
-    : ['', unseen === undefined ? '**not found**' : 'not to be seen, see below', ''];
+    : ['', '**not found**', ''];
   const failing = test ? `\`${test.file}\`: ${test.name}` : simulation ? '' : '**none**';
   const cells = [name, loses, ...seen, failing];
   return `| ${cells.map((cell) => cell.replaceAll('|', '/').replaceAll('\n', ' ')).join(' | ')} |`;
-}
-
-/** Why the simulation cannot show some. */
-function unseenOf(mutants: readonly Mutant[], known: ReadonlyMap<string, Evidence>): string {
-  const lines = mutants.flatMap(({ name, unseen }) =>
-    unseen === undefined || known.get(name)?.simulation ? [] : [`- **${name}**: ${unseen}`],
-  );
-  return lines.length === 0 ? '' : `\n## What only a unit test shows\n\n${lines.join('\n')}\n`;
 }
 
 const secondsOf = (kills: readonly Kill[]): readonly number[] =>

@@ -1,21 +1,45 @@
+import type { Machine } from '../machine.ts';
 import { type JsonObject, objectAt } from '../memory-kube/json.ts';
 import type { Purchase } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
-/** Attempts are used once and never go back: I6 one rental per attempt, I8 attempts never decrease. */
+interface RentCall {
+  readonly offer: number;
+  readonly uid: string;
+  readonly at: number;
+}
+
+/** Two calls of one process for one offer that are closer together were decided upon together. */
+const AT_ONCE_MS = 100;
+
+/**
+ * Attempts are used once and never go back: I6 one rental per attempt, and no process asks for one offer for two
+ * objects at once; I8 attempts never decrease.
+ */
 export class AttemptWatch {
   readonly #scene: Scene;
   readonly #sent = new Map<string, number>();
+  readonly #lastCalls = new WeakMap<Machine, RentCall>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
   }
 
-  rentSent({ uid, attempt }: Purchase): void {
+  rentSent(machine: Machine, offer: number, purchase: Purchase): void {
+    this.#checkOffer(machine, offer, purchase);
+    const { uid, attempt } = purchase;
     const key = `${uid}/${attempt}`;
     const sent = (this.#sent.get(key) ?? 0) + 1;
     this.#sent.set(key, sent);
     if (sent > 1) this.#scene.broken('I6', `attempt ${attempt} of ${uid} was sent ${sent} times`);
+  }
+
+  #checkOffer(machine: Machine, offer: number, { uid }: Purchase): void {
+    const last = this.#lastCalls.get(machine);
+    const at = this.#scene.now;
+    this.#lastCalls.set(machine, { offer, uid, at });
+    if (last?.offer !== offer || last.uid === uid || at - last.at >= AT_ONCE_MS) return;
+    this.#scene.broken('I6', `${machine.name} asked for offer ${offer} for ${last.uid} and ${uid} at once`);
   }
 
   rewritten(before: JsonObject, after: JsonObject): void {

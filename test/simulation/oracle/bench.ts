@@ -15,6 +15,7 @@ interface BenchOptions {
   readonly strict?: boolean;
   readonly orphanPolicy?: 'Destroy' | 'Report';
   readonly maxRentalsPerHour?: number;
+  readonly paced?: boolean;
 }
 
 /** A world without any operator, in which promises are broken by hand. */
@@ -148,8 +149,8 @@ export class Bench {
     this.invariants.check();
   }
 
-  sendRent(attempt: number): void {
-    this.send('PUT', '/api/v0/asks/8000001/', { body: JSON.stringify({ label: this.label(attempt) }) });
+  sendRent(attempt: number, name = 'a'): void {
+    this.send('PUT', '/api/v0/asks/8000001/', { body: JSON.stringify({ label: this.label(attempt, name) }) });
   }
 
   #update(

@@ -1,6 +1,6 @@
 import type { Contract } from '../../../src/simulator/world/world.ts';
+import { BY_HAND } from '../console.ts';
 import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
-import { BY_HAND } from '../users.ts';
 import { fitsItsLabel, isKept } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 

@@ -1,5 +1,6 @@
 import { parseDuration } from '../../../src/lib/duration.ts';
 import type { Contract } from '../../../src/simulator/world/world.ts';
+import { BY_HAND } from '../console.ts';
 import {
   equalJson,
   isObject,
@@ -9,7 +10,6 @@ import {
   objectAt,
   textAt,
 } from '../memory-kube/json.ts';
-import { BY_HAND } from '../users.ts';
 import { isToKeep } from './kept.ts';
 import { isKept, type Purchase } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';

@@ -37,7 +37,7 @@ const PLANTED: readonly (readonly [string, string, (bench: Bench) => Promise<voi
     'I3',
     'a machine of somebody else is labelled anew',
     async (bench) => {
-      await bench.users.rentByHand(8_000_005, 'mine');
+      await bench.users.console.rent(8_000_005, 'mine');
       bench.invariants.check();
       const { store } = bench.world.market;
       const [contract] = Object.values(store.current().tables.contracts);

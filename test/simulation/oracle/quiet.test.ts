@@ -93,6 +93,16 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     },
   ],
   [
+    'an offer that was refused to one object is asked for by another a second later',
+    new Bench({ paced: false }),
+    async (bench) => {
+      bench.users.createInstance('b');
+      bench.sendRent(1);
+      await bench.pass(1);
+      bench.sendRent(1, 'b');
+    },
+  ],
+  [
     'each attempt is sent once, and a recorded one stays or rises',
     new Bench(),
     (bench) => {

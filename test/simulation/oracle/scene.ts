@@ -1,8 +1,8 @@
 import { rowsOf } from '../../../src/simulator/world/remembered.ts';
 import type { Contract } from '../../../src/simulator/world/world.ts';
+import { BY_HAND } from '../console.ts';
 import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import type { Commit } from '../memory-kube/store.ts';
-import { BY_HAND } from '../users.ts';
 import type { SimulatedWorld } from '../world.ts';
 import { type Purchase, readPurchase } from './purchase.ts';
 

@@ -21,6 +21,16 @@ export const ACCOUNT_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'three objects choose the same offer in one moment, and nothing spaces calls',
+    seconds: 200,
+    flags: { pacing: 'off' },
+    plot: (stage) => {
+      stage.at(40, () => {
+        for (const name of ['b', 'c', 'd']) stage.users.createInstance(name);
+      });
+    },
+  },
+  {
     name: 'three objects are judged in one moment where the account may have one machine more, and nothing spaces calls',
     seconds: 100,
     mayLeave: true,

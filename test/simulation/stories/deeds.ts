@@ -41,6 +41,11 @@ export function raisePrice(stage: Stage, offerId: number, gpuPricePerHour: numbe
   store.put('offers', { ...offer, gpuPricePerHour });
 }
 
+/** The label that the machine of an object carries. */
+export function labelOf(stage: Stage, name: string): string {
+  return stage.world.market.store.current().tables.contracts[stage.machineOf(name)]?.label ?? '';
+}
+
 /** A person ends a machine in the console. */
 export function endInConsole(stage: Stage, id: number): void {
   stage.invariants.destroyedElsewhere(id);

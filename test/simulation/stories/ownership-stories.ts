@@ -21,7 +21,7 @@ export const OWNERSHIP_STORIES: readonly Story[] = [
     name: 'a person writes the id of a stranger into the status of an object and deletes it',
     seconds: 300,
     plot: (stage) => {
-      stage.at(40, () => void stage.users.rentByHand(DEAREST_OFFER, undefined));
+      stage.at(40, () => void stage.users.console.rent(DEAREST_OFFER, undefined));
       stage.at(60, () => {
         stage.invariants.handsOn('a');
         stage.users.editStatus('a', stage.strangerId());
@@ -92,7 +92,7 @@ export const OWNERSHIP_STORIES: readonly Story[] = [
     seconds: 300,
     plot: (stage) => {
       stage.users.setAccount({ adoption: 'Unlabelled' });
-      stage.at(40, () => void stage.users.rentByHand(DEAREST_OFFER, OTHER_INSTALL));
+      stage.at(40, () => void stage.users.console.rent(DEAREST_OFFER, OTHER_INSTALL));
       stage.at(60, () => stage.users.createAdopting('b', stage.strangerId()));
       stage.at(200, () => stage.users.delete('b'));
     },

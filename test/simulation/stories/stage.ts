@@ -1,8 +1,9 @@
+import { BY_HAND } from '../console.ts';
 import type { Invariants } from '../invariants.ts';
 import type { Machine } from '../machine.ts';
 import { type JsonObject, objectAt } from '../memory-kube/json.ts';
 import type { Fate } from '../network.ts';
-import { BY_HAND, type Users } from '../users.ts';
+import type { Users } from '../users.ts';
 import { causeFault } from '../weather.ts';
 import { type FateOf, NAMESPACE, type SimulatedWorld } from '../world.ts';
 

@@ -1,0 +1,70 @@
+import { readText } from '../../src/runtime/kube/json-stream.ts';
+import { isObject, type JsonObject } from './memory-kube/json.ts';
+import type { SimulatedWorld } from './world.ts';
+
+/** What machines run that people rented themselves. */
+export const BY_HAND = 'example/by-hand:1';
+const LARGEST_REPLY = 1_000_000;
+
+/** What people do in the marketplace's console, beside the operator. Faults of the marketplace strike these calls, too. */
+export class Console {
+  readonly #world: SimulatedWorld;
+
+  constructor(world: SimulatedWorld) {
+    this.#world = world;
+  }
+
+  /** Rents a machine; answers the status, or why there is none. */
+  async rent(offerId: number, label: string | undefined): Promise<string> {
+    const request = { image: BY_HAND, disk: 10, ...(label ? { label } : {}) };
+    const outcome = await this.#call('PUT', `/api/v0/asks/${offerId}/`, request).then(
+      ({ status }) => String(status),
+      (error: unknown) => String(error),
+    );
+    this.#world.tell(`a user rents offer ${offerId} by hand with the label ${label ?? 'none'}: ${outcome}`);
+    return outcome;
+  }
+
+  /** Writes a label on a machine, whoever rented it. */
+  async label(id: number, label: string): Promise<void> {
+    const { status } = await this.#call('PUT', `/api/v0/instances/${id}/`, { label });
+    this.#world.tell(`a user labels contract ${id} "${label}" in the console: ${status}`);
+  }
+
+  /** Another key of the same login; undefined where a fault kept it from being made, or its reply from being read. */
+  async makeKey(): Promise<{ readonly id: number; readonly key: string } | undefined> {
+    const { body } = await this.#call('POST', '/api/v0/auth/apikeys/', { name: 'rotated' });
+    const { id, key } = isObject(body) ? body : {};
+    return typeof id === 'number' && typeof key === 'string' ? { id, key } : undefined;
+  }
+
+  async revokeKey(id: number): Promise<void> {
+    const { status } = await this.#call('DELETE', `/api/v0/auth/apikeys/${id}/`);
+    this.#world.tell(`a user revokes the key ${id}: ${status}`);
+  }
+
+  /** Ids of all machines that are rented now. */
+  machines(): readonly number[] {
+    return Object.keys(this.#world.market.store.current().tables.contracts).map(Number);
+  }
+
+  async #call(method: string, path: string, body?: JsonObject) {
+    const { market } = this.#world;
+    const response = await market.handle({
+      ...{ method, path },
+      origin: 'http://simulator',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${market.apiKey}` },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: parsed(await readText(response.body, LARGEST_REPLY)) };
+  }
+}
+
+/** A reply that a fault has spoilt is none. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
