@@ -74,6 +74,15 @@ const PLANTED: readonly (readonly [string, string, (bench: Bench) => Promise<voi
     },
   ],
   [
+    'I6',
+    'a process asks for one offer for two objects at once',
+    (bench) => {
+      bench.users.createInstance('b');
+      bench.sendRent(1);
+      bench.sendRent(1, 'b');
+    },
+  ],
+  [
     'I7',
     'an object is let go while its machine lives',
     async (bench) => {

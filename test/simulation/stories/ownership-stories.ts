@@ -1,5 +1,5 @@
 import { OTHER_INSTALL } from '../foreigners.ts';
-import { abandon } from './deeds.ts';
+import { abandon, labelOf } from './deeds.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
@@ -27,6 +27,18 @@ export const OWNERSHIP_STORIES: readonly Story[] = [
         stage.users.editStatus('a', stage.strangerId());
       });
       stage.at(100, () => stage.users.delete('a'));
+    },
+  },
+  {
+    name: 'strangers carry an edited copy of a label, and a true one that is out of date, when its object is deleted',
+    seconds: 500,
+    plot: (stage) => {
+      stage.at(60, () => {
+        const edited = labelOf(stage, 'a').replace(/:\d+:(\d+):/, ':999:$1:');
+        void stage.users.console.rent(DEAREST_OFFER, edited);
+      });
+      stage.at(250, () => void stage.users.console.rent(DEAREST_OFFER - 1, labelOf(stage, 'a')));
+      stage.at(350, () => stage.users.delete('a'));
     },
   },
   {
