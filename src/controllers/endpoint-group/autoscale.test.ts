@@ -467,6 +467,48 @@ describe('rules about time', () => {
     expect(decision).toMatchObject({ hot: 6, rule: 'Panic' });
   });
 
+  test('in panic the burst is the load, where it is the larger one', () => {
+    const burst = { at: NOW, spanMs: 10 * SECOND, amount: 500 };
+    const history = withArrivals(steady(10), burst);
+    const at = (panicUntil: number) =>
+      autoscale(input({ history, workers: hotWorkers(6), memory: { ...NO_MEMORY, panicUntil } }));
+    expect(at(NOW + 1).terms.capacities.rate).toBeCloseTo(60 / 0.9, 9);
+    expect(at(NOW).terms.capacities.rate).toBeCloseTo((10 + 500 / 60) / 0.9, 9);
+  });
+
+  test('one full worker beside one that is not is no panic', () => {
+    const workers = [...hotWorkers(1, { curLoad: 3000 }), worker({ name: 'idle' })];
+    expect(autoscale(input({ workers, waiting: 3000 })).isPanic).toBe(false);
+  });
+
+  test('a wake is kept for the down window as the work of one worker', () => {
+    const woken = (perf: number | undefined) => autoscale(input({ wakeAsked: true, perf })).memory.recent;
+    expect(woken(250)).toMatchObject([{ hot: 250, total: 250 }]);
+    expect(woken(undefined)).toMatchObject([{ hot: 1, total: 1 }]);
+  });
+
+  test('a wake while some are wanted keeps them for the reason that they had', () => {
+    const recent = [{ at: NOW - SECOND, hot: 300, total: 300 }];
+    const memory = { ...NO_MEMORY, recent, hot: 3 };
+    const given = { memory, times: defaultTimes, workers: hotWorkers(3), wakeAsked: true };
+    expect(autoscale(input({ ...given, history: steady(90) }))).toMatchObject({ hot: 3, rule: 'DownWindow' });
+    expect(autoscale(input(given))).toMatchObject({ hot: 3, rule: 'Wake' });
+  });
+
+  test('a load that needs more than maxWorkers says so, whatever the window keeps', () => {
+    const memory = { ...NO_MEMORY, recent: [{ at: NOW - SECOND, hot: 9000, total: 9000 }], hot: 20 };
+    const given = { memory, times: defaultTimes, workers: hotWorkers(20), history: steady(1800) };
+    expect(autoscale(input(given))).toMatchObject({ hot: 20, rule: 'Load' });
+    expect(autoscale(input({ ...given, history: steady(5000) }))).toMatchObject({
+      hot: 20,
+      rule: 'MaxWorkers',
+    });
+  });
+
+  test('a group that was never ready and has no worker yet makes none', () => {
+    expect(autoscale(input({ mayReachZero: false }))).toMatchObject({ hot: 0, rule: 'Load' });
+  });
+
   test('while no performance is known one worker is rented to measure it', () => {
     expect(autoscale(input({ waiting: 1_000_000, perf: undefined }))).toMatchObject({
       hot: 1,

@@ -152,7 +152,6 @@ function baseRule(input: ScalingInput, { capacities, load }: Needed): ScalingRul
 /** What keeps the last hot worker although no load asks for it. */
 function atZero(input: ScalingInput): WantedHot {
   const { idle } = input.options;
-  if (input.wakeAsked) return { hot: 1, rule: 'Wake' };
   if (idle.type === 'never') return { hot: 1, rule: 'NeverZero' };
   if (idle.type === 'after' && input.now - input.lastActivity < idle.ms)
     return { hot: 1, rule: 'Inactivity' };

@@ -330,6 +330,21 @@ describe('a group that is being deleted', () => {
     ]);
   });
 
+  test('keeps since when it has been what it is', () => {
+    const since = '2026-11-20T10:00:00Z';
+    const conditions = [condition('Ready', 'False', since), condition('Reconciling', 'True', since)];
+    const again = { ...deleted, status: { conditions } };
+    const { status } = decide(observe({ group: again, workers: [worker('a')] }));
+    expect(status.conditions?.map(({ lastTransitionTime }) => lastTransitionTime)).toEqual([since, since]);
+  });
+
+  test('of which nothing was written yet is released all the same', () => {
+    const fresh = { ...groupObject(), metadata: { ...deleted.metadata, generation: undefined } };
+    const { status, actions } = decide(observe({ group: fresh }));
+    expect(actions).toEqual([{ type: 'release' }]);
+    expect(status).toMatchObject({ observedGeneration: -1, phase: 'Deleting' });
+  });
+
   test('leaves its workers where they are to be orphans', () => {
     const orphaning = { ...deleted, metadata: { ...deleted.metadata, finalizers: ['orphan'] } };
     expect(kinds(decide(observe({ group: orphaning, workers: [worker('a')] })))).toEqual(['release']);
@@ -436,6 +451,32 @@ describe('figures that move by themselves', () => {
     const { conditions: _, ...after } = decide({ ...steady, group: { ...floor, status: before } }).status;
     const { conditions: _before, ...kept } = before;
     expect(after).toEqual({ ...kept, panicUntil: undefined });
+  });
+});
+
+describe('a group remembers', () => {
+  test('that it was ready once', () => {
+    const group = groupObject({}, { status: { everReady: true } });
+    expect(decide(observe({ group })).status.everReady).toBe(true);
+    expect(decide(observe()).status.everReady).toBe(false);
+  });
+
+  test('the maxima of an hour, and no older ones', () => {
+    const maxima = (minutes: number) => [{ at: NOW - minutes * 60 * SECOND, load: 7 }];
+    const book = (minutes: number) => ({
+      ...EMPTY_BOOK,
+      history: { ...EMPTY_BOOK.history, maxima: maxima(minutes) },
+    });
+    expect(decide(observe({ book: book(60) })).status.loadMaxima).toHaveLength(1);
+    expect(decide(observe({ book: book(61) })).status.loadMaxima).toEqual([]);
+  });
+
+  test('a wake of any length as far as a status takes it', () => {
+    const asked = { metadata: { annotations: { [annotations.wakeAt]: 'w'.repeat(300) } } };
+    const { status } = decide(observe({ group: groupObject({}, asked) }));
+    expect(status.wokenAt).toBe('w'.repeat(253));
+    const heard = { ...groupObject({}, { ...asked, status: { wokenAt: 'w'.repeat(253) } }) };
+    expect(decide(observe({ group: heard })).memory.decision?.rule).not.toBe('Wake');
   });
 });
 
