@@ -1,4 +1,5 @@
 import { ACCOUNT_STORIES } from './account-stories.ts';
+import { CLOCK_STORIES } from './clock-stories.ts';
 import { GONE_STORIES } from './gone-stories.ts';
 import { GROUP_STORIES } from './group-stories.ts';
 import { OWNERSHIP_STORIES } from './ownership-stories.ts';
@@ -18,4 +19,5 @@ export const STORIES: readonly Story[] = [
   ...ACCOUNT_STORIES,
   ...RECORD_STORIES,
   ...REFUSAL_STORIES,
+  ...CLOCK_STORIES,
 ];
