@@ -17,6 +17,7 @@ npm:
 	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 20 or newer (https://nodejs.org), then run this again." >&2; exit 1; }
 
 $(INSTALLED): package-lock.json tools/node-runtime/package.json | npm
+	@test ! -L node_modules || { echo "node_modules is a link, and npm would empty the folder that it leads to: install there, or remove the link." >&2; exit 1; }
 	npm ci --no-audit --no-fund --loglevel=error 1>&2 \
 		|| { echo "The packages could not be installed. They come from $$(npm config get registry): with a network or another registry, run this again." >&2; exit 1; }
 	@touch $@

@@ -21,6 +21,17 @@ interface Spread {
   readonly max: number;
 }
 
+/** How much of what can be struck was: (effect × fault) points, and pairs of them. */
+export interface Coverage {
+  readonly singles: Share;
+  readonly pairs: Share;
+}
+
+interface Share {
+  readonly covered: number;
+  readonly total: number;
+}
+
 /** One finished schedule, plan or sequence. */
 export interface Finished {
   readonly mode: Mode;
@@ -30,12 +41,18 @@ export interface Finished {
   readonly traceHash: string;
 }
 
+const NONE: Share = { covered: 0, total: 0 };
+const LEAST_PAIRS = 0.95;
+const MOST_WASTED_SECONDS = 60;
+/** Below, one freak more or less decides. */
+const ENOUGH_CONTRACTS = 5000;
+
 /** Adds finished schedules up. */
 export class Figures {
   readonly #startedAt = performance.now();
   readonly #wasted: Readonly<Record<Mode, number[]>> = { all: [], sweeperOff: [] };
   readonly #hash = createHash('sha256');
-  readonly coverage = { covered: 0, total: 0 };
+  coverage: Coverage = { singles: NONE, pairs: NONE };
   #schedules = 0;
   #violations = 0;
   #virtualSeconds = 0;
@@ -52,6 +69,29 @@ export class Figures {
   /** Promises that something else than a schedule broke. */
   violated(count: number): void {
     this.#violations += count;
+  }
+
+  /**
+   * What a run that was not cut short owes and does not give: every single point and most pairs where there are any, and
+   * little waste without a sweeper where enough was played to tell.
+   */
+  missed(): readonly string[] {
+    const { singles, pairs } = this.coverage;
+    const wasted = this.#wasted.sweeperOff;
+    const { p99 } = spread(wasted);
+    return [
+      ...(singles.covered < singles.total
+        ? [`Only ${singles.covered} of ${singles.total} single points were struck; all are owed`]
+        : []),
+      ...(pairs.covered < LEAST_PAIRS * pairs.total
+        ? [`Only ${pairs.covered} of ${pairs.total} pairs were struck; ${LEAST_PAIRS * 100} % are owed`]
+        : []),
+      ...(wasted.length >= ENOUGH_CONTRACTS && p99 > MOST_WASTED_SECONDS
+        ? [
+            `Without a sweeper p99 of wasted seconds is ${p99}; ${MOST_WASTED_SECONDS} is the most that is owed`,
+          ]
+        : []),
+    ];
   }
 
   get minutes(): number {
@@ -82,6 +122,7 @@ export class Figures {
 
   summary(): Summary {
     const minutes = this.#cpuMicros / 60e6;
+    const { singles, pairs } = this.coverage;
     return {
       schedules: this.#schedules,
       violations: this.#violations,
@@ -89,8 +130,8 @@ export class Figures {
         sweeperOff: spread(this.#wasted.sweeperOff),
         all: spread(this.#wasted.all),
       },
-      pairsCovered: this.coverage.covered,
-      pairsTotal: this.coverage.total,
+      pairsCovered: singles.covered + pairs.covered,
+      pairsTotal: singles.total + pairs.total,
       schedulesPerMinutePerCore: Math.round(this.#schedules / minutes),
       virtualHoursPerMinute: Math.round(this.#virtualSeconds / 360 / minutes) / 10,
       traceHash: this.#hash.copy().digest('hex').slice(0, 16),

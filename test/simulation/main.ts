@@ -2,12 +2,12 @@
  * `make simulate`: the production operator under seeded faults, after the stories that are written for one step each
  * (not where one seed is replayed). From the environment: MODE (swarm, systematic, sequences), SEEDS (how many),
  * FIRST_SEED, SEED (replays one), MINUTES (ends then), PAIRS (0: singles only), CORES (how many seeds at a time). The
- * last line on stdout is one JSON object; exit 1 on a violation or where a schedule takes no step for a minute, 2 where
- * a setting means nothing.
+ * last line on stdout is one JSON object; exit 1 on a violation, where a schedule takes no step for a minute, and where a whole run
+ * misses what it owes in coverage or waste; 2 where a setting means nothing.
  */
 import { Figures } from './figures.ts';
 import type { Mode } from './schedule.ts';
-import { runSequences } from './sequences.ts';
+import { runSequences } from './sequences/sequences.ts';
 import { readSettings, type SearchMode, type Settings, SettingsError } from './settings.ts';
 import { shrink } from './shrink.ts';
 import { play } from './stories/play.ts';
@@ -101,8 +101,7 @@ async function systematic({ settings: { pairs }, figures, goOn, watchdog }: Run)
   });
   say(`Single points ${coverage.singles.covered} of ${coverage.singles.total}`);
   say(`Pairs within one life ${coverage.pairs.covered} of ${coverage.pairs.total}`);
-  figures.coverage.covered = coverage.singles.covered + coverage.pairs.covered;
-  figures.coverage.total = coverage.singles.total + coverage.pairs.total;
+  figures.coverage = coverage;
   for (const planned of broken) {
     const { trace, violations } = await replayPlan(planned);
     tellStory(`Plan ${planInWords(planned)}: ${violations[0]?.text}`, trace);
@@ -111,18 +110,20 @@ async function systematic({ settings: { pairs }, figures, goOn, watchdog }: Run)
 
 const planInWords = ({ strikes, life }: Planned): string => `${JSON.stringify(strikes)} of the ${life} life`;
 
+/** Each edit alone, then a chain of edits of each seed; one seed that is replayed is its chain alone. */
 async function sequences({ settings, figures, goOn, watchdog }: Run): Promise<void> {
-  say(`Sequences of seed ${settings.firstSeed}`);
-  watchdog.running('the first sequence');
+  const { firstSeed, seeds, isReplay } = settings;
+  say(`${isReplay ? 'The chain' : 'Every edit alone, then chains of edits'} of seed ${firstSeed}`);
   await runSequences({
-    seed: settings.firstSeed,
-    goOn,
+    ...{ firstSeed, seeds, singles: !isReplay, goOn },
     measure: (run) => figures.measure(run),
-    onSequence: ({ name, result }) => {
-      watchdog.running(`the sequence after ${name}`);
+    onBegin: ({ name }) => watchdog.running(`the sequence ${name}`),
+    onEnd: ({ name, seed, steps }, result) => {
       figures.add({ ...result, mode: 'sweeperOff', violations: result.violations.length });
       const [first] = result.violations;
-      if (first) tellStory(`Sequence ${name}: ${first.invariant} ${first.text}`, result.trace);
+      if (!first) return;
+      tellStory(`Sequence ${name}: ${first.invariant} ${first.text}`, result.trace);
+      if (steps.length > 1) say(`Replay: MODE=sequences SEED=${seed} make simulate`);
     },
   });
 }
@@ -153,8 +154,10 @@ async function main(): Promise<void> {
   const run: Run = { settings, figures, goOn, watchdog: new Watchdog() };
   if (!settings.isReplay) await playStories(run);
   await SEARCHES[settings.mode](run);
+  const missed = goOn() ? figures.missed() : [];
+  for (const text of missed) say(text);
   process.stdout.write(`${JSON.stringify(figures.summary())}\n`);
-  process.exitCode = figures.violations > 0 ? 1 : 0;
+  process.exitCode = figures.violations + missed.length > 0 ? 1 : 0;
 }
 
 try {
