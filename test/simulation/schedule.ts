@@ -189,11 +189,12 @@ class Schedule {
     return fate;
   }
 
-  /** What processes log is looked through for secrets, and told where a story is wanted. */
+  /** What processes log is looked through for secrets; what they do is told, and all of it where that is asked for. */
   #logOf(machine: Machine): Logger {
     const hear = (level: string) => (message: string, fields?: LogFields) => {
       this.#invariants.logged(machine, message, fields);
-      if (this.#options.logLines)
+      if (level === 'info') this.#world.tell(`${machine.name}: ${loggedText(message, fields)}`);
+      else if (this.#options.logLines)
         this.#world.tell(`${machine.name} ${level}: ${loggedText(message, fields)}`);
     };
     const log: Logger = {
