@@ -136,8 +136,20 @@ describe('values that contradict each other', () => {
       { pacing: 'off' },
       '--pacing: off is refused unless every --marketplace-url is on loopback (a simulator)',
     ],
+    [
+      { prometheusCa: '/ca.pem' },
+      '--prometheus-ca: leave it out unless --prometheus-url is an https address',
+    ],
+    [
+      { prometheusCa: '/ca.pem', prometheusUrl: 'http://prometheus:9090' },
+      '--prometheus-ca: leave it out unless --prometheus-url is an https address',
+    ],
   ] as const)('%o', (flags, problem) => {
     expect(problemsOf(flags)).toEqual([problem]);
+  });
+
+  test('an https Prometheus may have an authority of its own', () => {
+    expect(problemsOf({ prometheusCa: '/ca.pem', prometheusUrl: 'https://prometheus:9090' })).toEqual([]);
   });
 
   test('with a simulator on loopback addresses may be mapped', () => {

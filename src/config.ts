@@ -98,6 +98,11 @@ const CONTRADICTIONS: readonly {
     message: '--pacing: off is refused unless every --marketplace-url is on loopback (a simulator)',
   },
   {
+    isBroken: ({ prometheusCa, prometheusUrl }) =>
+      prometheusCa !== undefined && prometheusUrl?.startsWith('https:') !== true,
+    message: '--prometheus-ca: leave it out unless --prometheus-url is an https address',
+  },
+  {
     isBroken: (config) => config.scalingSpeed > 1 && !onlyLoopback(config.marketplaceUrl),
     message: '--scaling-speed: leave it at 1 unless every --marketplace-url is on loopback (a simulator)',
   },

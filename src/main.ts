@@ -9,6 +9,7 @@ import { preferLittleMemory } from './main/little-memory.ts';
 import { createMachineProber } from './main/machine-prober.ts';
 import { createOperator, type Operator } from './main/operator.ts';
 import { servePageSet } from './main/page-set.ts';
+import { openPrometheusDoor } from './main/prometheus-door.ts';
 import { createMarketplaceTransport } from './marketplace/http/transport.ts';
 import { type KubeConnection, loadKubeConnection } from './runtime/kube/kube-config.ts';
 import { type ClosableTransport, createTransport } from './runtime/kube/undici-transport.ts';
@@ -34,7 +35,9 @@ const PRIVATE_NETWORKS = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.
 interface Doors {
   readonly kube: ClosableTransport;
   readonly marketplace: ClosableTransport;
+  /** Believes any certificate: nobody could verify one of a rented machine. */
   readonly workers: ClosableTransport;
+  readonly prometheus: ClosableTransport;
 }
 
 /**
@@ -48,7 +51,7 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
   const { kubeconfig, context } = config;
   const { environment } = process;
   const connection = await loadKubeConnection({ kubeconfig, context, environment, clock: systemClock });
-  const doors = openDoors(config, connection);
+  const doors = await openDoors(config, connection);
   const registry = createMetricRegistry();
   const podUid = environment['POD_UID'];
   const operator = buildOperator({ config, connection, doors, registry, log, podUid });
@@ -67,9 +70,11 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
   }
 }
 
-function openDoors(config: Config, { tls }: KubeConnection): Doors {
+async function openDoors(config: Config, { tls }: KubeConnection): Promise<Doors> {
+  const prometheus = await openPrometheusDoor(config);
   const allowedNetworks = config.allowPrivateAddresses ? PRIVATE_NETWORKS : [];
   return {
+    prometheus,
     marketplace: createMarketplaceTransport({ allowedNetworks }),
     kube: createTransport({ ...tls, connections: config.kubeConnections }),
     workers: createTransport({ insecure: true, connections: 4, connectTimeoutMs: 3000 }),
@@ -103,6 +108,7 @@ function buildOperator({ config, connection, doors, registry, log, podUid }: Par
     rentalMetrics,
     prober: createMachineProber(config.addressMap),
     workerTransport: doors.workers,
+    prometheusTransport: doors.prometheus,
   });
   exposeOperator(registry, operator, clock);
   endFailingDestroys(rentalMetrics, operator.caches.instances);

@@ -205,6 +205,12 @@ export const OPTIONS = {
     placeholder: 'url',
     description: 'Prometheus that queries of EndpointGroups are sent to (load.type: Prometheus)',
   },
+  prometheusCa: {
+    value: z.string().min(1, 'write the path of a PEM file'),
+    placeholder: 'file',
+    description:
+      'PEM of the authorities that an https Prometheus is verified against, read at the start; those that Node knows, with NODE_EXTRA_CA_CERTS, where absent',
+  },
   scalingSpeed: {
     value: wholeNumber(1, 1000),
     placeholder: 'number',

@@ -9,7 +9,7 @@ import {
 } from '../controllers/endpoint-group/controller.ts';
 import { LoadBooks } from '../controllers/endpoint-group/load/books.ts';
 import { PushIntake } from '../controllers/endpoint-group/load/push.ts';
-import { LoadReaders } from '../controllers/endpoint-group/load/readers.ts';
+import { LoadReaders, type Prometheus } from '../controllers/endpoint-group/load/readers.ts';
 import { timesAt } from '../controllers/endpoint-group/scaling/scaling-times.ts';
 import { groupKeysOf } from '../controllers/endpoint-group/workers/families.ts';
 import type { Env } from '../lib/env.ts';
@@ -30,8 +30,10 @@ export interface EndpointGroupWiring {
   readonly metrics: ControllerMetrics & QueueMetrics;
   readonly registry: AccountRegistry;
   readonly installation: Installation;
-  /** To workers and Prometheus; without one, nobody is asked for load. */
+  /** To workers; without one, none is asked for load. */
   readonly workerTransport?: Transport;
+  /** To Prometheus; without one, it is not asked. */
+  readonly prometheusTransport?: Transport;
   readonly isLeading: () => boolean;
 }
 
@@ -55,7 +57,7 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
     allowPrivateAddresses,
     transport: wiring.workerTransport ?? unreachable,
     dial: (address) => mapAddress(config.addressMap, address),
-    prometheusUrl: config.prometheusUrl,
+    prometheus: prometheusOf(wiring),
   });
   const controller = createEndpointGroupController({
     ...{ books, readers, times, allowPrivateAddresses },
@@ -78,6 +80,11 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
     onWake: (group) => controller.wake(group),
   });
   return { controller, intake };
+}
+
+function prometheusOf({ config, prometheusTransport }: EndpointGroupWiring): Prometheus | undefined {
+  const { prometheusUrl: url } = config;
+  return url === undefined ? undefined : { url, transport: prometheusTransport ?? unreachable };
 }
 
 function tokenOfWorker(installation: Installation, { metadata, status }: GpuInstance): Secret | undefined {

@@ -35,8 +35,10 @@ export interface OperatorOptions {
   readonly rentalMetrics: RentalMetrics;
   /** Asks machines whether they serve. */
   readonly prober: Prober;
-  /** To workers of groups and to Prometheus; without one, nobody is asked for load. */
+  /** To workers of groups; without one, none is asked for load. */
   readonly workerTransport?: Transport;
+  /** To Prometheus, whose certificate it verifies; without one, it is not asked. */
+  readonly prometheusTransport?: Transport;
 }
 
 /** What the controllers share. */

@@ -54,7 +54,7 @@ export interface BenchOptions {
   readonly alsoWatched?: readonly string[];
   /** Who the operator is to the API server; the administrator unless given. */
   readonly operatorToken?: (namespace: string) => Promise<string>;
-  /** Stands for workers of groups and for Prometheus. */
+  /** Stands for workers of groups. */
   readonly workerTransport?: Transport;
 }
 

@@ -1,10 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import { OperatorBench } from '../../../test/builders/running-operator.ts';
+import { selfSigned } from '../../../test/builders/self-signed.ts';
 import { until } from '../../../test/builders/until.ts';
 import type { ClusterAccess } from '../../../test/cluster/connect.ts';
 import { sharedCluster } from '../../../test/cluster/shared-cluster.ts';
+import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
+import { API_VERSION, endpointGroupResource } from '../../api/v1alpha1/names.ts';
+import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 
 const CLI = join(import.meta.dirname, '..', 'main.ts');
@@ -119,6 +127,75 @@ test('rents through a real process, is healthy, hides the key and releases its l
   await bench.close();
   await listening.close();
 }, 60_000);
+
+test('an https Prometheus that proves nothing is not believed by a real process, and is asked with --prometheus-ca', async () => {
+  const day = 86_400_000;
+  const { cert, key } = selfSigned({
+    notBefore: new Date(Date.now() - day),
+    notAfter: new Date(Date.now() + day),
+  });
+  let asked = 0;
+  const prometheus = createServer({ cert, key }, (_, response) => {
+    asked++;
+    const result = [{ value: [Date.now() / 1000, '0'] }];
+    response.end(JSON.stringify({ data: { resultType: 'vector', result } }));
+  });
+  await new Promise<void>((resolve) => prometheus.listen(0, '127.0.0.1', resolve));
+  const { port } = prometheus.address() as AddressInfo;
+  const folder = mkdtempSync(join(tmpdir(), 'prometheus-ca-'));
+  writeFileSync(join(folder, 'ca.pem'), cert);
+  const listening = await createSimulator({ apiKey: CANARY }).listen(0);
+  const bench = await OperatorBench.open(cluster);
+  await bench.kube.create(endpointGroupResource, prometheusGroup(bench.namespace));
+  const flags = [
+    ...['--kubeconfig', cluster.kubeconfigPath, '--namespace', bench.namespace],
+    ...['--watch-namespace', bench.namespace, '--marketplace-url', listening.url],
+    ...['--metrics-bind-address', '0', '--health-probe-bind-address', '0'],
+    ...['--leader-elect', 'false', '--prometheus-url', `https://127.0.0.1:${port}`],
+  ];
+  const says = (reason: string) =>
+    until(`the group says ${reason}`, async () => {
+      const group = await bench.kube.get<EndpointGroup & KubeObject>(endpointGroupResource, {
+        namespace: bench.namespace,
+        name: 'llm',
+      });
+      const told = group?.status?.conditions?.find(({ type }) => type === 'MetricsAvailable');
+      return told?.reason === reason ? told.message : undefined;
+    });
+
+  const doubting = gpuRent('operator', ...flags);
+  expect(await says('LoadSourceUnreachable')).toContain('with --prometheus-ca');
+  expect(asked).toBe(0);
+  doubting.child.kill('SIGTERM');
+  expect(await doubting.exitCode).toBe(0);
+
+  const trusting = gpuRent('operator', ...flags, '--prometheus-ca', join(folder, 'ca.pem'));
+  await says('MetricsFresh');
+  trusting.child.kill('SIGTERM');
+  expect(await trusting.exitCode).toBe(0);
+
+  await bench.close();
+  await listening.close();
+  prometheus.closeAllConnections();
+  prometheus.close();
+  rmSync(folder, { recursive: true });
+}, 60_000);
+
+/** A group whose load is told by Prometheus, and which rents nothing without load. */
+function prometheusGroup(namespace: string): KubeObject {
+  const spec = {
+    coldWorkers: 0,
+    expectedPerf: '100',
+    load: { type: 'Prometheus', prometheus: { loadQuery: 'load' } },
+    template: { spec: { image: 'example/worker:1', offers: [{ maxPricePerHour: '1' }] } },
+  };
+  return {
+    apiVersion: API_VERSION,
+    kind: 'EndpointGroup',
+    metadata: { namespace, name: 'llm' },
+    spec,
+  } as KubeObject;
+}
 
 test('an address that is taken is told by the name of its flag', async () => {
   const simulator = createSimulator();

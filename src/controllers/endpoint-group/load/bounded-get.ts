@@ -18,6 +18,8 @@ export interface BoundedGet {
   /** For the whole reply. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
+  /** Says in our own words why no reply came, where it knows. */
+  readonly explain?: (cause: unknown) => string | undefined;
 }
 
 /** The text of a 200 reply within time and size. Redirects are not followed. Rejects with {@link SourceError}. */
@@ -32,7 +34,8 @@ export async function boundedGet(get: BoundedGet): Promise<string> {
   try {
     return await Promise.race([textOf(get, ending.signal), tooLate]);
   } catch (error) {
-    throw error instanceof SourceError ? error : new SourceError('it cannot be reached');
+    if (error instanceof SourceError) throw error;
+    throw new SourceError(get.explain?.(error) ?? 'it cannot be reached');
   } finally {
     ending.abort(new SourceError('the time is over'));
   }

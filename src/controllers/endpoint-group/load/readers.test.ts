@@ -41,7 +41,7 @@ function bench(answer: Answer, overrides: Partial<ReaderOptions> = {}) {
     dial: (address) => address,
     allowPrivateAddresses: false,
     tokenOf: () => new Secret('the-token'),
-    prometheusUrl: 'https://prometheus.example:9090/base/',
+    prometheus: { url: 'https://prometheus.example:9090/base/', transport },
     ...overrides,
   });
   const late: number[] = [];
@@ -281,7 +281,7 @@ describe('one source for the whole group', () => {
   });
 
   test('a Prometheus that is not configured is named with the flag', async () => {
-    const { read, problem } = bench(() => ({ body: '' }), { prometheusUrl: undefined });
+    const { read, problem } = bench(() => ({ body: '' }), { prometheus: undefined });
     await read(groupObject({ load }));
     expect(problem()?.detail).toContain('--prometheus-url');
   });

@@ -11,6 +11,7 @@ import type { Worker } from '../workers/worker.ts';
 import { GROUP_REPORTER } from './book.ts';
 import type { LoadBooks } from './books.ts';
 import { boundedGet, SourceError } from './bounded-get.ts';
+import { certificateProblem } from './certificate-problem.ts';
 import { originOf, pullTarget, readReply } from './http-pull.ts';
 import { prometheusRecord } from './prometheus-query.ts';
 import { FigureError, type LoadRecord } from './record.ts';
@@ -19,7 +20,7 @@ import { staticRecord } from './static.ts';
 export interface ReaderOptions {
   readonly clock: Clock;
   readonly books: LoadBooks;
-  /** To workers and Prometheus; certificates of workers are not verified. */
+  /** To workers, whose certificates it does not verify. */
   readonly transport: Transport;
   readonly times: ScalingTimes;
   /** Where to dial for a worker's address: elsewhere only for simulated machines. */
@@ -27,7 +28,13 @@ export interface ReaderOptions {
   readonly allowPrivateAddresses: boolean;
   /** The token that the worker was given when it was rented. */
   readonly tokenOf: (worker: GpuInstance) => Secret | undefined;
-  readonly prometheusUrl: string | undefined;
+  readonly prometheus: Prometheus | undefined;
+}
+
+/** The Prometheus that is asked, and the way to it: its figures decide what is spent, so it proves who it is. */
+export interface Prometheus {
+  readonly url: string;
+  readonly transport: Transport;
 }
 
 /** Who is asked: for the book, and in words. */
@@ -44,6 +51,7 @@ export interface ReadOptions {
 }
 
 const FOR_ALL: Asked = { reporter: GROUP_REPORTER, who: '' };
+const PROMETHEUS: Asked = { reporter: GROUP_REPORTER, who: 'Prometheus: ' };
 
 /** Most bytes of a worker's reply. */
 const MOST_BYTES = 1_048_576;
@@ -88,7 +96,7 @@ export class LoadReaders {
       case 'Static':
         return this.#take(group, FOR_ALL, async () => staticRecord(group));
       case 'Prometheus':
-        return this.#take(group, FOR_ALL, async () => this.#askPrometheus(group));
+        return this.#take(group, PROMETHEUS, async () => this.#askPrometheus(group));
       case 'HTTPPull': {
         const serving = workers.filter((worker) => worker.isServing && !worker.isDeleting);
         const reads = serving.map((worker) =>
@@ -155,11 +163,11 @@ export class LoadReaders {
   }
 
   #askPrometheus(group: EndpointGroup): Promise<LoadRecord> {
-    const { clock, transport, prometheusUrl } = this.#options;
+    const { clock, prometheus } = this.#options;
     const queries = group.spec.load.prometheus;
-    if (prometheusUrl === undefined || !queries)
-      throw new SourceError('the operator runs without --prometheus-url');
-    const { origin, pathname } = new URL(prometheusUrl);
+    if (!prometheus || !queries) throw new SourceError('the operator runs without --prometheus-url');
+    const { transport, url } = prometheus;
+    const { origin, pathname } = new URL(url);
     const base = pathname.replace(/\/$/, '');
     const ask = (query: string) =>
       boundedGet({
@@ -170,6 +178,7 @@ export class LoadReaders {
         headers: { accept: 'application/json' },
         timeoutMs: PROMETHEUS_TIMEOUT_MS,
         maxBytes: MOST_BYTES,
+        explain: certificateProblem,
       });
     return prometheusRecord(queries, ask, clock.now());
   }
