@@ -265,7 +265,7 @@ export class Invariants {
     if (Number.isNaN(id)) return;
     this.#kept.destroySent(id);
     this.#machines.destroySent(id);
-    this.#sweeps.destroySent(id);
+    this.#sweeps.destroySent(id, { isBreakerOpen: this.#breaker.isOpenFor(machine) });
     this.#breaker.destroySent(machine, id);
   }
 

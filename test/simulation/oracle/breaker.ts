@@ -77,9 +77,14 @@ export class BreakerWatch {
   destroySent(machine: Machine, id: number): void {
     const isHeld = this.#recorded().some((contract) => contract.id === id);
     this.#destroyed.add(id);
+    if (isHeld && this.isOpenFor(machine))
+      this.#scene.broken('I4', `contract ${id} was given up while the breaker had to be open`);
+  }
+
+  /** Whether that process has to know that the breaker is open. */
+  isOpenFor(machine: Machine): boolean {
     const openedAt = this.#seen.get(machine)?.openedAt;
-    if (!isHeld || openedAt === undefined || this.#scene.now - openedAt < UNDER_WAY_MS) return;
-    this.#scene.broken('I4', `contract ${id} was given up while the breaker had to be open`);
+    return openedAt !== undefined && this.#scene.now - openedAt >= UNDER_WAY_MS;
   }
 
   /** Machines that standing objects hold and want, and whose destroy nobody has sent. */

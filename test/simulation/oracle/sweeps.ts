@@ -8,9 +8,15 @@ const LEAST_LISTS = 2;
 /** How long a process that was destroying the machines of an object may not know that the object is gone. */
 const TEARDOWN_MS = 300_000;
 
+/** What stood before a process that sends a destroy. */
+interface Sight {
+  readonly lists: number;
+  readonly isBreakerOpen: boolean;
+}
+
 /**
  * The other side of I1: a machine that no object claims is swept only where the policy says so, once it is old enough,
- * and after two lists. A person may have made a mistake that the next minute puts right. I4: a machine whose object a
+ * after two lists, and not while the breaker has to be open: what the service says then is not to be believed. A person may have made a mistake that the next minute puts right. I4: a machine whose object a
  * restored cluster has forgotten may be at work, and is left alone until a person has looked.
  */
 export class SweepWatch {
@@ -52,8 +58,9 @@ export class SweepWatch {
     for (const [id, lists] of this.#lists) this.#lists.set(id, lists + 1);
   }
 
-  destroySent(id: number): void {
-    const why = this.#lists.has(id) ? this.#whyNot(id, this.#lists.get(id) ?? 0) : undefined;
+  destroySent(id: number, { isBreakerOpen }: { readonly isBreakerOpen: boolean }): void {
+    const sight = { lists: this.#lists.get(id) ?? 0, isBreakerOpen };
+    const why = this.#lists.has(id) ? this.#whyNot(id, sight) : undefined;
     if (why !== undefined) this.#scene.broken('I1', `contract ${id}, which nobody claims, was swept ${why}`);
     if (this.#isForgotten(id) && !this.#scene.isRollbackConfirmed())
       this.#scene.broken('I4', `contract ${id} was swept, which a restored cluster had forgotten`);
@@ -65,13 +72,14 @@ export class SweepWatch {
     return uid !== undefined && this.#forgotten.has(forgottenKey(uid));
   }
 
-  #whyNot(id: number, lists: number): string | undefined {
+  #whyNot(id: number, { lists, isBreakerOpen }: Sight): string | undefined {
     const contract = this.#scene.contracts()[id];
     const uid = contract && this.#scene.purchaseOf(contract)?.uid;
     if (!contract || uid === undefined) return undefined;
     const tornDownAt = this.#tornDown.get(tornKey(uid)) ?? Number.NEGATIVE_INFINITY;
     if (this.#scene.now - tornDownAt < TEARDOWN_MS) return undefined;
     if (this.#scene.orphanPolicy() === 'Report') return 'although the policy is to report it';
+    if (isBreakerOpen) return 'while the breaker had to be open';
     const age = this.#scene.now - contract.createdAt;
     if (age < ORPHAN_AGE_MS) return `${age / 1000} s after it began`;
     return lists < LEAST_LISTS ? `after ${lists} lists` : undefined;

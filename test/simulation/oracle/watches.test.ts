@@ -114,6 +114,19 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     },
   ],
   [
+    'a machine is swept right after lists have failed',
+    /^I1 .* was swept while the breaker had to be open$/,
+    new Bench({ strict: false, orphanPolicy: 'Destroy' }),
+    async (bench) => {
+      const { id } = await abandoned(bench);
+      await bench.pass(90);
+      await bench.poll(10);
+      for (let tries = 0; tries < 3; tries += 1) await bench.poll(2, FAILED);
+      await bench.poll(10);
+      bench.sendDestroy(id);
+    },
+  ],
+  [
     'a machine is swept that a restored cluster has forgotten',
     /^I4 contract \d+ was swept, which a restored cluster had forgotten$/,
     new Bench({ strict: false, orphanPolicy: 'Destroy' }),

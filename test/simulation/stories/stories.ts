@@ -8,6 +8,7 @@ import { RECORD_STORIES } from './record-stories.ts';
 import { REFUSAL_STORIES } from './refusal-stories.ts';
 import type { Story } from './story.ts';
 import { TEARDOWN_STORIES } from './teardown-stories.ts';
+import { VANISHED_STORIES } from './vanished-stories.ts';
 
 /** Every story. */
 export const STORIES: readonly Story[] = [
@@ -20,4 +21,5 @@ export const STORIES: readonly Story[] = [
   ...RECORD_STORIES,
   ...REFUSAL_STORIES,
   ...CLOCK_STORIES,
+  ...VANISHED_STORIES,
 ];

@@ -1,0 +1,87 @@
+import { clearFaults } from '../weather.ts';
+import { abandon, endInConsole, raisePrice } from './deeds.ts';
+import { answered, type Stage } from './stage.ts';
+import type { Story } from './story.ts';
+
+/** Offers of the market, the cheapest first. */
+const CHEAPEST_OFFER = 8_000_001;
+const DEAREST_OFFER = 8_000_024;
+/** Ids that the first contracts of a market get. */
+const FIRST_MACHINE = 20_000_001;
+const NO_MACHINES = answered({
+  instances: [],
+  instances_found: 0,
+  total_instances: 0,
+  next_token: null,
+  success: true,
+});
+
+/** Every offer that is free costs more than anybody may pay. */
+function nothingToRent(stage: Stage): void {
+  for (let offer = CHEAPEST_OFFER; offer <= DEAREST_OFFER; offer += 1) raisePrice(stage, offer, 5_000_000);
+}
+
+/** Machines and objects that are gone, and others that only seem to be. */
+export const VANISHED_STORIES: readonly Story[] = [
+  {
+    name: 'a rent call is repeated on its way after its machine was ended in the console, and nothing else can be rented',
+    seconds: 400,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { duplicateAfterMs: 9_000 } });
+      stage.at(5, () => endInConsole(stage, FIRST_MACHINE));
+      stage.at(9.5, () => nothingToRent(stage));
+    },
+  },
+  {
+    name: 'an object is deleted, and the destroy of a machine of an older purchase is answered and ignored while lists show nothing',
+    sweeps: true,
+    seconds: 500,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { lateMs: 175_000 } });
+      stage.at(1, () => stage.cause({ name: 'lagging-list', seconds: 40 }));
+      const meanwhile = () => stage.cast({ call: 'list', seconds: 35, fate: NO_MACHINES });
+      stage.strike({ call: 'destroy', nth: 2, meanwhile });
+      stage.at(205, () => {
+        clearFaults(stage.world);
+        stage.cause({ name: 'delete-ignored', endpoint: 'destroy', instance: FIRST_MACHINE, count: 1 });
+      });
+      stage.at(209, () => stage.users.delete('a'));
+    },
+  },
+  {
+    name: 'an object is removed by force, one list is read, the next ones fail for a minute, and a sweeper runs',
+    sweeps: true,
+    seconds: 300,
+    plot: (stage) => {
+      stage.at(99, () => abandon(stage, 'a'));
+      stage.at(100.5, () =>
+        stage.cast({ call: 'list', seconds: 60, fate: answered({ error: 'broken' }, 500) }),
+      );
+    },
+  },
+  {
+    name: 'an object is removed by force while the API server restarts and forgets what happened, and a sweeper runs',
+    sweeps: true,
+    seconds: 300,
+    plot: (stage) =>
+      stage.at(100, () => {
+        stage.world.kube.closeWatches();
+        abandon(stage, 'a');
+        stage.world.kube.store.compact();
+        stage.world.tell('etcd is compacted and the API server restarts');
+      }),
+  },
+  {
+    name: 'three objects are wanted one after the other, each deleted before, where an account may rent twice within an hour',
+    seconds: 400,
+    mayLeave: true,
+    flags: { maxRentalsPerHour: 2 },
+    plot: (stage) => {
+      stage.at(60, () => stage.users.delete('a'));
+      stage.at(120, () => stage.users.createInstance('b'));
+      stage.at(180, () => stage.users.delete('b'));
+      stage.at(240, () => stage.killAll());
+      stage.at(250, () => stage.users.createInstance('c'));
+    },
+  },
+];
