@@ -11,6 +11,7 @@ import {
   textAt,
 } from '../memory-kube/json.ts';
 import { isToKeep } from './kept.ts';
+import { OwnLimits } from './own-limits.ts';
 import { isKept, type Purchase } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
@@ -41,10 +42,12 @@ export class MachineWatch {
   readonly #silentSince = new Map<number, number>();
   /** Contracts whose destroy was sent. */
   readonly #destroying = new Set<number>();
+  readonly #ownLimits: OwnLimits;
 
   constructor(scene: Scene, onRented: (purchase: Purchase) => void) {
     this.#scene = scene;
     this.#onRented = onRented;
+    this.#ownLimits = new OwnLimits(scene);
   }
 
   isForeign(id: number): boolean {
@@ -119,6 +122,7 @@ export class MachineWatch {
     if (!purchase) return;
     this.#onRented(purchase);
     const { uid, attempt } = purchase;
+    this.#ownLimits.began(contract, uid);
     const owner = this.#scene.objects.get(uid);
     this.#boughtFor.set(contract.id, owner?.['spec']);
     if (this.#scene.isHandled(uid)) return;
@@ -135,6 +139,7 @@ export class MachineWatch {
 
   #ended(contract: Contract): void {
     this.#seen.delete(contract.id);
+    this.#ownLimits.ended(contract);
     this.#scene.world.tell(`contract ${contract.id} ends`);
     if (this.#elsewhere.delete(contract.id) || this.#excused.delete(contract.id)) return;
     const owner = this.#scene.ownerOf(contract);
@@ -194,6 +199,7 @@ export class MachineWatch {
     const bought = this.#boughtFor.get(contract.id);
     return (
       metadataOf(object)['deletionTimestamp'] === undefined &&
+      !this.#ownLimits.isReached(object) &&
       objectAt(object, 'status')['instanceId'] === contract.id &&
       spec['powerState'] === 'Running' &&
       contract.image === spec['image'] &&

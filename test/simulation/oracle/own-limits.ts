@@ -1,0 +1,55 @@
+import { parseDuration } from '../../../src/lib/duration.ts';
+import type { Contract } from '../../../src/simulator/world/world.ts';
+import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import type { Scene } from './scene.ts';
+
+/** An operator counts from when it decided to rent, a little before the machine begins. */
+const EARLIER_MS = 5000;
+const HOUR_MS = 3_600_000;
+const MICROS = 1e6;
+
+interface Stay {
+  readonly from: number;
+  readonly microsPerHour: number;
+  until: number | undefined;
+}
+
+/** Counts what the machines of an object lived and cost, from the ledger: `maxLifetime` and `maxTotalCost` end them. */
+export class OwnLimits {
+  readonly #scene: Scene;
+  readonly #stays = new Map<string, Map<number, Stay>>();
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+  }
+
+  began({ id, gpuPricePerHour, diskPricePerHour }: Contract, uid: string): void {
+    const stays = this.#stays.get(keyOf(uid)) ?? new Map<number, Stay>();
+    const microsPerHour = gpuPricePerHour + diskPricePerHour;
+    this.#stays.set(keyOf(uid), stays.set(id, { from: this.#scene.now, microsPerHour, until: undefined }));
+  }
+
+  ended({ id }: Contract): void {
+    for (const stays of this.#stays.values()) {
+      const stay = stays.get(id);
+      if (stay) stay.until = this.#scene.now;
+    }
+  }
+
+  /** Whether an object may hold no machine any more, by its own spec. */
+  isReached(object: JsonObject): boolean {
+    const { maxLifetime, maxTotalCost } = objectAt(object, 'spec');
+    const uid = String(metadataOf(object)['uid']);
+    const stays = [...(this.#stays.get(keyOf(uid))?.values() ?? [])];
+    const soon = this.#scene.now + EARLIER_MS;
+    const longest = parseDuration(typeof maxLifetime === 'string' ? maxLifetime : undefined);
+    if (longest !== undefined && stays.some(({ from }) => soon - from >= longest)) return true;
+    const cost = stays.reduce((sum, { from, until, microsPerHour }) => {
+      return sum + ((until ?? soon) - from) * (microsPerHour / HOUR_MS);
+    }, 0);
+    return maxTotalCost !== undefined && cost >= Number(maxTotalCost) * MICROS;
+  }
+}
+
+/** Not the uid itself: that is looked for in the memory of processes. */
+const keyOf = (uid: string): string => `limits of ${uid}`;
