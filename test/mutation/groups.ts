@@ -36,6 +36,20 @@ const GLOBS: readonly Globs[] = [
     tests: ['src/{accounts,ownership,lib}/**/*.test.ts'],
   },
   {
+    name: 'groups',
+    files: [
+      'src/controllers/endpoint-group/{autoscale,choose-workers,conditions,counts,decide,explain,kept,status}.ts',
+      'src/controllers/endpoint-group/load/{book,books,figures,http-pull,json-reply,load-history,pushed-report,record,static,view}.ts',
+      'src/controllers/endpoint-group/publish/{address,endpoints,service}.ts',
+      'src/controllers/endpoint-group/scaling/*.ts',
+      'src/controllers/endpoint-group/workers/{families,orders,spread,template,worker}.ts',
+    ],
+    tests: [
+      'src/controllers/endpoint-group/{act,autoscale,choose-workers,decide,explain,kept,situations}.test.ts',
+      'src/controllers/endpoint-group/{load,publish,scaling,workers}/*.test.ts',
+    ],
+  },
+  {
     name: 'sweep',
     files: ['src/controllers/orphan-sweep/decide.ts'],
     tests: ['src/controllers/orphan-sweep/decide.test.ts'],

@@ -57,9 +57,9 @@ function isAllNeeded(workers: readonly ScalingWorker[], capacity: number): boole
   // Stryker disable all: it saves a search, and the search finds the same
   const least = Math.min(...workers.map((worker) => worker.perf));
   return sumOfPerf(workers) - least + ROUNDING < capacity;
-  // Stryker restore all
 }
 
+// Stryker restore all
 function extraFor(cold: readonly ScalingWorker[], missing: number, perf: number): number {
   let rest = missing;
   let count = 0;
