@@ -118,12 +118,12 @@ async function sequences({ settings, figures, goOn, watchdog }: Run): Promise<vo
     ...{ firstSeed, seeds, singles: !isReplay, goOn },
     measure: (run) => figures.measure(run),
     onBegin: ({ name }) => watchdog.running(`the sequence ${name}`),
-    onEnd: ({ name, seed, steps }, result) => {
+    onEnd: ({ name, seed, isChain }, result) => {
       figures.add({ ...result, mode: 'sweeperOff', violations: result.violations.length });
       const [first] = result.violations;
       if (!first) return;
       tellStory(`Sequence ${name}: ${first.invariant} ${first.text}`, result.trace);
-      if (steps.length > 1) say(`Replay: MODE=sequences SEED=${seed} make simulate`);
+      if (isChain) say(`Replay: MODE=sequences SEED=${seed} make simulate`);
     },
   });
 }

@@ -1,0 +1,30 @@
+import { anyOf, type Examples, edits, IMMUTABLE, just } from './examples.ts';
+import { offer, RENTAL, RENTAL_OURS, SECRET_KEY } from './rental.ts';
+
+export const GPU_INSTANCES: Examples = {
+  isOurs: anyOf(RENTAL_OURS),
+  edits: (first) => [
+    ...edits('taken', RENTAL)(first),
+    ...edits('refusedByRule', [
+      just({ accountRef: { name: 'another' } }),
+      just({ accountRef: { name: 'default', namespace: 'another' } }),
+      just({ adopt: { instanceId: 4711, policy: 'Observe' } }),
+      just({ disk: '1G' }),
+      just({ image: 'https://example/work:1' }),
+      just({ maxLifetime: 'soon' }),
+      just({ onStart: 'a', onStartFrom: { secretKeyRef: SECRET_KEY } }),
+      just({ readinessProbe: { tcpSocket: { port: 8080 } } }),
+      offer({ bid: '0.20' }),
+      just({ offers: null }),
+      just({ image: null }),
+    ])(first),
+  ],
+  untaken: {
+    accountRef: IMMUTABLE,
+    'accountRef.name': IMMUTABLE,
+    'accountRef.namespace': IMMUTABLE,
+    adopt: IMMUTABLE,
+    'adopt.instanceId': IMMUTABLE,
+    'adopt.policy': IMMUTABLE,
+  },
+};

@@ -1,0 +1,31 @@
+import { drawPlan, type SequencePlan, singlePlans } from './plans.ts';
+import { playSequence, type SequenceResult } from './sequence.ts';
+import { editedOf, SUBJECTS } from './subjects.ts';
+
+export interface SequencesOptions {
+  readonly firstSeed: number;
+  /** How many random chains, one of each seed. */
+  readonly seeds: number;
+  /** Whether each edit is made alone, too, before the chains. */
+  readonly singles: boolean;
+  readonly goOn: () => boolean;
+  readonly onBegin: (plan: SequencePlan) => void;
+  readonly onEnd: (plan: SequencePlan, result: SequenceResult) => void;
+  /** Wraps each sequence, to measure it. */
+  readonly measure: (run: () => Promise<SequenceResult>) => Promise<SequenceResult>;
+}
+
+/** Every edit of every field of every kind on a running object, then chains of them that are drawn by seed. */
+export async function runSequences(options: SequencesOptions): Promise<void> {
+  for (const plan of plansOf(options)) {
+    if (!options.goOn()) return;
+    options.onBegin(plan);
+    options.onEnd(plan, await options.measure(() => playSequence(plan)));
+  }
+}
+
+function* plansOf({ firstSeed, seeds, singles }: SequencesOptions): Generator<SequencePlan> {
+  const all = SUBJECTS.map(editedOf);
+  if (singles) for (const edited of all) yield* singlePlans(edited, firstSeed);
+  for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) yield drawPlan(all, seed);
+}
