@@ -101,4 +101,12 @@ export const CLOCK_STORIES: readonly Story[] = [
       stage.at(100, () => stage.users.setImage('a', 'example/work:2'));
     },
   },
+  {
+    name: 'a rent call is lost on its way, and the process dies every two and a half minutes',
+    seconds: 720,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { loseRequest: true } });
+      for (const second of [150, 300, 450, 600]) stage.at(second, () => stage.killAll());
+    },
+  },
 ];
