@@ -53,12 +53,15 @@ export function conditionsOf(situation: Situation): {
   };
 }
 
+/** The beginning of a sentence about so many of them. */
+export const workersAre = (count: number): string => (count === 1 ? '1 worker is' : `${count} workers are`);
+
 function ready(situation: Situation): Says {
   const { counts, decision, observed } = situation;
   const blocked = serviceProblem(observed) ?? addressProblem(situation);
   if (blocked) return no(blocked.reason, blocked.message);
   if (decision.hot === 0) return yes('ScaledToZero', 'No worker is hot, since there is no load.');
-  if (counts.ready >= decision.hot) return yes('Stable', `${counts.ready} workers are ready.`);
+  if (counts.ready >= decision.hot) return yes('Stable', `${workersAre(counts.ready)} ready.`);
   const wanting = `${counts.ready} of ${decision.hot} hot workers are ready.`;
   if (counts.ready > 0) return no(counts.old > 0 ? 'RollingUpdate' : 'ScalingUp', wanting);
   return no(counts.waking > 0 ? 'Waking' : 'NoReadyWorkers', wanting);
@@ -80,14 +83,14 @@ function addressProblem({ problems }: Situation): { reason: Reason; message: str
 
 function reconciling({ counts, decision, observed }: Situation): Says | undefined {
   if (counts.old > 0 && observed.group.spec.updateStrategy.type === 'RollingUpdate')
-    return yes('RollingUpdate', `${counts.old} workers are of an old template.`);
-  if (counts.draining > 0) return yes('Draining', `${counts.draining} workers finish their work.`);
-  if (counts.waking > 0) return yes('Waking', `${counts.waking} workers are being woken.`);
+    return yes('RollingUpdate', `${workersAre(counts.old)} of an old template.`);
+  if (counts.draining > 0) return yes('Draining', `${workersAre(counts.draining)} finishing work.`);
+  if (counts.waking > 0) return yes('Waking', `${workersAre(counts.waking)} being woken.`);
   if (counts.hot < decision.hot || counts.starting > 0)
     return yes('ScalingUp', `${counts.hot} of ${decision.hot} hot workers exist, ${counts.starting} start.`);
   const kept = counts.hot + counts.cold;
   if (kept < decision.total) return yes('ScalingUp', `${kept} of ${decision.total} workers exist.`);
-  if (counts.leaving > 0) return yes('ScalingDown', `${counts.leaving} workers are being destroyed.`);
+  if (counts.leaving > 0) return yes('ScalingDown', `${workersAre(counts.leaving)} being destroyed.`);
   return undefined;
 }
 
@@ -119,7 +122,7 @@ function progressing(situation: Situation): Says {
     return yes('ScalingPaused', `Scaling ${directions.join(' and ')} is paused.`);
   }
   if (counts.stalled > 0 && counts.ready < decision.hot)
-    return no('WorkersFailing', `${counts.stalled} workers cannot go on; look at their conditions.`);
+    return no('WorkersFailing', `${workersAre(counts.stalled)} stuck; look at the conditions of the workers.`);
   const busy = reconciling(situation);
   return busy ? yes(busy.reason, busy.message) : yes('Stable', 'The number of workers is what is wanted.');
 }
@@ -142,7 +145,7 @@ function atSpendCeiling({ choice, observed, counts }: Situation): Says | undefin
 
 function saturated({ counts }: Situation): Says | undefined {
   if (counts.ready === 0 || counts.full < counts.ready) return undefined;
-  return yes('Saturated', `All ${counts.ready} ready workers are full.`);
+  return yes('Saturated', `${workersAre(counts.ready)} ready, none of them with room for more work.`);
 }
 
 function targetQueueTimeTooShort({ isSlow, observed }: Situation): Says | undefined {

@@ -4,7 +4,7 @@ import { withPage } from '../../api/v1alpha1/reason-page.ts';
 import { formatDollars } from '../../lib/money.ts';
 import { formatTime, parseTime } from '../../lib/rfc3339.ts';
 import { setConditions } from '../../runtime/writes/conditions.ts';
-import { conditionsOf, type Situation } from './conditions.ts';
+import { conditionsOf, type Situation, workersAre } from './conditions.ts';
 import { sentenceOf } from './explain.ts';
 import { isOfLongWindow } from './load/load-history.ts';
 import { endpointNameOf } from './publish/endpoints.ts';
@@ -187,7 +187,7 @@ const NO_WORKERS = { replicas: 0, hot: 0, cold: 0, ready: 0, starting: 0, draini
 /** What a group that is being deleted says. */
 export function deletingStatus(observed: Observed, left: number): EndpointGroupStatus {
   const { group, now } = observed;
-  const message = left === 0 ? 'All workers are gone.' : `${left} workers are being destroyed.`;
+  const message = left === 0 ? 'All workers are gone.' : `${workersAre(left)} being destroyed.`;
   const conditions = setConditions({
     previous: group.status?.conditions,
     wanted: [
