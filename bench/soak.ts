@@ -1,23 +1,24 @@
 /**
  * A day of the operator in virtual time: what it holds in memory after a forced collection, timers that it leaves
  * behind when it stops, and sockets of its transport. From the environment: INSTANCES (2000), HOURS (24), EVENTS
- * (1000000 changes of instances). Prints one JSON line; exit 1 where memory grows by 2 MB, or a timer or socket is left.
+ * (1000000 changes of instances). Prints one JSON line; exit 1 where memory grows by 2 MB, or a timer or socket is
+ * left, 2 where a setting means nothing.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { seededRandom } from '../src/lib/random.ts';
+import { settingsOrExit } from '../test/settings/or-exit.ts';
+import { readStrictly } from '../test/settings/reader.ts';
 import { SoakWorld } from './soak/soak-world.ts';
 import { measureSockets } from './soak/sockets.ts';
 
-const number = (name: string, otherwise: number): number => {
-  const value = Number(process.env[name] ?? otherwise);
-  if (Number.isFinite(value) && value > 0) return value;
-  throw new Error(`${name}=${process.env[name]}: write a number above 0`);
-};
-
-const INSTANCES = number('INSTANCES', 2000);
-const HOURS = number('HOURS', 24);
-const EVENTS = number('EVENTS', 1_000_000);
+const { INSTANCES, HOURS, EVENTS } = settingsOrExit(() =>
+  readStrictly(process.env, (reader) => ({
+    INSTANCES: reader.whole('INSTANCES', 1, 100_000) ?? 2000,
+    HOURS: reader.whole('HOURS', 1, 8760) ?? 24,
+    EVENTS: reader.whole('EVENTS', 1, 1_000_000_000) ?? 1_000_000,
+  })),
+);
 /** Of the day: everything is rented, caches and code are warm. */
 const WARM_UP_SHARE = 1 / 6;
 const MOST_GROWTH_MB = 2;

@@ -9,11 +9,14 @@ import { until } from '../builders/until.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
 import { writeKubeconfig } from '../cluster/connection.ts';
 import { sharedCluster } from '../cluster/shared-cluster.ts';
+import { readStrictly } from '../settings/reader.ts';
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
 import { OperatorProcess } from './operator-process.ts';
 
-const SECONDS = Number(process.env['CHAOS_SECONDS'] ?? 60);
-const SEED = Number(process.env['SEED'] ?? Math.floor(Date.now() / 1000));
+const { SECONDS, SEED } = readStrictly(process.env, (reader) => ({
+  SECONDS: reader.whole('CHAOS_SECONDS', 1, 86_400) ?? 60,
+  SEED: reader.seed('SEED') ?? Math.floor(Date.now() / 1000),
+}));
 const NAMES = Array.from({ length: 10 }, (_, index) => `w${index}`);
 const CANARY = 'canary-5f1d0c7a9b';
 const PAUSE_MS = { least: 300, more: 1_200 };

@@ -1,9 +1,12 @@
 /**
  * Fuzzes every parser of what others write, guided by the code that an input reaches, and keeps inputs that reach
  * more under `test/fuzz/corpus`. From the environment: MINUTES (1), shared by the targets; TARGET takes one; SEED.
- * Prints one JSON line; exit 1 where a parser throws what no caller expects, whose input is kept, too.
+ * Prints one JSON line; exit 1 where a parser throws what no caller expects, whose input is kept, too; 2
+ * where a setting means nothing.
  */
 import { type Random, seededRandom } from '../../src/lib/random.ts';
+import { settingsOrExit } from '../settings/or-exit.ts';
+import { readStrictly, SettingsError } from '../settings/reader.ts';
 import { keepInput, readCorpus } from './corpus.ts';
 import { Coverage } from './coverage.ts';
 import { mutate } from './mutate.ts';
@@ -13,9 +16,12 @@ import type { FuzzTarget } from './targets.ts';
 const INPUTS_PER_LOOK = 200;
 const LONGEST_KEPT = 1500;
 
-const minutes = Number(process.env['MINUTES'] ?? 1);
-if (!(minutes > 0)) throw new Error(`MINUTES=${process.env['MINUTES']}: write a number above 0`);
-const seed = Number(process.env['SEED'] ?? Math.floor(Date.now() / 1000));
+const { minutes, seed } = settingsOrExit(() =>
+  readStrictly(process.env, (reader) => ({
+    minutes: reader.positive('MINUTES') ?? 1,
+    seed: reader.seed('SEED') ?? Math.floor(Date.now() / 1000),
+  })),
+);
 const only = process.env['TARGET'];
 
 interface Fuzzed {
@@ -82,13 +88,17 @@ class Fuzz {
   }
 }
 
+function choose(targets: readonly FuzzTarget[]): readonly FuzzTarget[] {
+  const chosen = targets.filter(({ name }) => only === undefined || name === only);
+  if (chosen.length > 0) return chosen;
+  throw new SettingsError([`TARGET=${only}: write one of ${targets.map(({ name }) => name).join(', ')}`]);
+}
+
 async function main(): Promise<void> {
   const coverage = new Coverage();
   await coverage.start();
   const { TARGETS } = await import('./targets.ts');
-  const chosen = TARGETS.filter(({ name }) => only === undefined || name === only);
-  if (chosen.length === 0)
-    throw new Error(`TARGET=${only}: write one of ${TARGETS.map(({ name }) => name).join(', ')}`);
+  const chosen = settingsOrExit(() => choose(TARGETS));
   process.stderr.write(`Seed ${seed}\n`);
   let inputs = 0;
   let corpus = 0;

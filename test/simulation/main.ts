@@ -5,10 +5,11 @@
  * last line on stdout is one JSON object; exit 1 on a violation, where a schedule takes no step for a minute, and where a whole run
  * misses what it owes in coverage or waste; 2 where a setting means nothing.
  */
+import { settingsOrExit } from '../settings/or-exit.ts';
 import { Figures } from './figures.ts';
 import type { Mode } from './schedule.ts';
 import { runSequences } from './sequences/sequences.ts';
-import { readSettings, type SearchMode, type Settings, SettingsError } from './settings.ts';
+import { readSettings, type SearchMode, type Settings } from './settings.ts';
 import { shrink } from './shrink.ts';
 import { play } from './stories/play.ts';
 import { STORIES } from './stories/stories.ts';
@@ -148,7 +149,7 @@ function untilStopped(figures: Figures, minutes: number): () => boolean {
 }
 
 async function main(): Promise<void> {
-  const settings = readSettings(process.env);
+  const settings = settingsOrExit(() => readSettings(process.env));
   const figures = new Figures();
   const goOn = untilStopped(figures, settings.minutes);
   const run: Run = { settings, figures, goOn, watchdog: new Watchdog() };
@@ -160,10 +161,4 @@ async function main(): Promise<void> {
   process.exitCode = figures.violations + missed.length > 0 ? 1 : 0;
 }
 
-try {
-  await main();
-} catch (error) {
-  if (!(error instanceof SettingsError)) throw error;
-  say(error.message);
-  process.exitCode = 2;
-}
+await main();

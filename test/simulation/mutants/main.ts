@@ -3,11 +3,13 @@
  * where to begin); without it all are run. What killed a mutant before is tried first, unless `--fresh`; it is killed
  * by whatever is found first. `--look simulation` and `--look tables` look in one of them alone. All of them, or
  * `--record`, write `kills.json` and `docs/mutants.md`. `--only name` takes one, `--unseen` those that the
- * simulation has not found, `--seconds` is the processor time of one search. Exit 1 where one survives.
+ * simulation has not found, `--seconds` is the processor time of one search. Exit 1 where one survives, 2 where an option means nothing.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { settingsOrExit } from '../../settings/or-exit.ts';
+import { LARGEST_SEED, readStrictly, SettingsError } from '../../settings/reader.ts';
 import { MUTANTS } from './catalogue.ts';
 import { judge, type Look } from './judge.ts';
 import { type Evidence, nameOf } from './kill.ts';
@@ -16,8 +18,11 @@ import type { Mutant } from './mutant.ts';
 import { reportOf } from './report.ts';
 import { Workspace } from './workspace.ts';
 
-const { values } = parseArgs({
-  options: {
+const values = settingsOrExit(readOptions);
+const PAGE = join(import.meta.dirname, '..', '..', '..', 'docs', 'mutants.md');
+
+function readOptions() {
+  const options = {
     rotate: { type: 'string' },
     from: { type: 'string' },
     only: { type: 'string', multiple: true },
@@ -26,14 +31,22 @@ const { values } = parseArgs({
     record: { type: 'boolean', default: false },
     look: { type: 'string', default: 'either' },
     unseen: { type: 'boolean', default: false },
-  },
-});
-const PAGE = join(import.meta.dirname, '..', '..', '..', 'docs', 'mutants.md');
+  } as const;
+  try {
+    return parseArgs({ options }).values;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const known = Object.keys(options).map((name) => `--${name}`);
+    throw new SettingsError([`${message}: there are ${known.join(', ')}`]);
+  }
+}
 
 function numberOf(option: 'rotate' | 'from' | 'seconds', otherwise: number): number {
-  const value = Number(values[option] ?? otherwise);
-  if (Number.isInteger(value) && value >= 0) return value;
-  throw new Error(`--${option} ${values[option]}: write a whole number`);
+  return (
+    readStrictly({ [`--${option}`]: values[option] }, (reader) =>
+      reader.whole(`--${option}`, option === 'from' ? 0 : 1, LARGEST_SEED),
+    ) ?? otherwise
+  );
 }
 
 const LOOKS: readonly Look[] = ['either', 'simulation', 'tables'];
@@ -41,7 +54,7 @@ const LOOKS: readonly Look[] = ['either', 'simulation', 'tables'];
 function lookOf(text: string): Look {
   const look = LOOKS.find((each) => each === text);
   if (look) return look;
-  throw new Error(`--look ${text}: write one of ${LOOKS.join(', ')}`);
+  throw new SettingsError([`--look ${text}: write one of ${LOOKS.join(', ')}`]);
 }
 
 function chosen(known: ReadonlyMap<string, Evidence>): readonly Mutant[] {
@@ -56,15 +69,17 @@ function chosen(known: ReadonlyMap<string, Evidence>): readonly Mutant[] {
 function named(name: string): Mutant {
   const mutant = MUTANTS.find((each) => each.name === name);
   if (mutant) return mutant;
-  throw new Error(
-    `--only ${name}: there is no such mutant; there are ${MUTANTS.map((each) => each.name).join(', ')}`,
-  );
+  const names = MUTANTS.map((each) => each.name).join(', ');
+  throw new SettingsError([`--only ${name}: there is no such mutant; write one of ${names}`]);
 }
 
 async function main(): Promise<void> {
   const kills = new Map(readKnownKills());
-  const mutants = chosen(kills);
-  const [seconds, look] = [numberOf('seconds', 90), lookOf(values.look)];
+  const { mutants, seconds, look } = settingsOrExit(() => ({
+    mutants: chosen(kills),
+    seconds: numberOf('seconds', 90),
+    look: lookOf(values.look),
+  }));
   const survivors: string[] = [];
   const workspace = new Workspace();
   const startedAt = performance.now();
