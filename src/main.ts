@@ -3,6 +3,7 @@ import type { Config } from './config/options.ts';
 import { systemClock } from './lib/clock.ts';
 import type { Env } from './lib/env.ts';
 import type { Logger } from './lib/logger.ts';
+import { NETWORKS } from './lib/networks.ts';
 import { systemRandom } from './lib/random.ts';
 import { exposeOperator } from './main/exposition.ts';
 import { preferLittleMemory } from './main/little-memory.ts';
@@ -27,9 +28,6 @@ export interface OperatorProcess {
   /** Where log lines go; stdout where absent. */
   readonly logDestination?: { write(line: string): void };
 }
-
-/** Networks that only `--allow-private-addresses` opens; loopback is always open, link-local never. */
-const PRIVATE_NETWORKS = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7'];
 
 /** Every connection that this process opens, and the way to close them all. */
 interface Doors {
@@ -72,7 +70,7 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
 
 async function openDoors(config: Config, { tls }: KubeConnection): Promise<Doors> {
   const prometheus = await openPrometheusDoor(config);
-  const allowedNetworks = config.allowPrivateAddresses ? PRIVATE_NETWORKS : [];
+  const allowedNetworks = config.allowPrivateAddresses ? NETWORKS.private : [];
   return {
     prometheus,
     marketplace: createMarketplaceTransport({ allowedNetworks }),
@@ -106,7 +104,7 @@ function buildOperator({ config, connection, doors, registry, log, podUid }: Par
     pod,
     metrics: createRuntimeMetrics(registry),
     rentalMetrics,
-    prober: createMachineProber(config.addressMap),
+    prober: createMachineProber(config),
     workerTransport: doors.workers,
     prometheusTransport: doors.prometheus,
   });

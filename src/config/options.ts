@@ -64,7 +64,7 @@ export const OPTIONS = {
   allowPrivateAddresses: {
     value: booleanValue,
     placeholder: 'true|false',
-    description: 'allow marketplaces on private addresses',
+    description: 'allow marketplaces, and machines that they name, on private addresses',
     defaultValue: 'false',
   },
   addressMap: {

@@ -59,6 +59,7 @@ function instanceController(wiring: Wiring): Controller {
     events,
     metrics,
     prober,
+    allowPrivateAddresses: config.allowPrivateAddresses,
     cluster: kube,
     instances: caches.instances,
     accounts: registry,

@@ -193,7 +193,7 @@ export class OperatorBench {
       processName: `bench-${systemRandom.uuid()}`,
       metrics: createRuntimeMetrics(metrics),
       rentalMetrics: createRentalMetrics(metrics),
-      prober: createMachineProber(config.addressMap),
+      prober: createMachineProber(config),
       ...(this.#options.workerTransport && { workerTransport: this.#options.workerTransport }),
     });
     exposeOperator(metrics, operator, systemClock);

@@ -31,7 +31,7 @@ const GLOBS: readonly Globs[] = [
       'src/accounts/watch/{breaker,label-echo,machine-census}.ts',
       'src/accounts/login/{key-transport,offer-reservations,service-clock}.ts',
       'src/ownership/{claim,identity,intent,key-ring,label,login,ours}.ts',
-      'src/lib/{duration,money,quantity,rfc3339}.ts',
+      'src/lib/{duration,machine-address,money,networks,quantity,rfc3339}.ts',
     ],
     tests: ['src/{accounts,ownership,lib}/**/*.test.ts'],
   },
@@ -40,7 +40,7 @@ const GLOBS: readonly Globs[] = [
     files: [
       'src/controllers/endpoint-group/{autoscale,choose-workers,conditions,counts,decide,explain,kept,status}.ts',
       'src/controllers/endpoint-group/load/{book,books,figures,http-pull,json-reply,load-history,pushed-report,record,static,view}.ts',
-      'src/controllers/endpoint-group/publish/{address,endpoints,service}.ts',
+      'src/controllers/endpoint-group/publish/{endpoints,service}.ts',
       'src/controllers/endpoint-group/scaling/*.ts',
       'src/controllers/endpoint-group/workers/{families,orders,spread,template,worker}.ts',
     ],

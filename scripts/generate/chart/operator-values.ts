@@ -41,7 +41,11 @@ export const operatorValues: ChartValues = {
         items: { type: 'string', pattern: '^https?://[^/\\s?#@]+$' },
       },
     ),
-    allowPrivateAddresses: value('Allow marketplaces on private addresses.', false, schemas.flag),
+    allowPrivateAddresses: value(
+      'Allow marketplaces, and machines that they name, on private addresses.',
+      false,
+      schemas.flag,
+    ),
   }),
   watchNamespaces: value(
     'Only these namespaces, with a Role in each instead of a ClusterRole. Every namespace when empty.',

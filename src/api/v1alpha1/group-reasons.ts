@@ -50,7 +50,7 @@ export const groupReasons = {
   ),
   AddressNotPublishable: retryable(
     'A worker has an address that may not be published, so it is not used.',
-    'You need not do anything: the other workers serve. To get another machine for it, delete the GpuInstance of that worker.',
+    'You need not do anything: the other workers serve. To get another machine for it, delete the GpuInstance of that worker. Where machines have private addresses on purpose, run the operator with --allow-private-addresses true.',
   ),
   ServicePortsDiffer: retryable(
     'Groups that share a Service declare different ports.',

@@ -22,6 +22,8 @@ export interface GpuInstanceControllerOptions {
   readonly events: EventRecorder;
   /** Asks a machine whether it serves; maps addresses where a map is configured. */
   readonly prober: Prober;
+  /** Whether machines on private addresses may be published. */
+  readonly allowPrivateAddresses: boolean;
   readonly workers?: number;
   readonly metrics?: ControllerMetrics & QueueMetrics;
   readonly instanceMetrics?: GpuInstanceMetrics;

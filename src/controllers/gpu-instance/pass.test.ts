@@ -152,6 +152,7 @@ function situation(setting: Setting = {}) {
     constants: defaultConstants,
     lease: { leaseRemainingMs: sources.leaseRemainingMs },
     prober: async () => undefined,
+    allowPrivateAddresses: false,
     reviews: new AccessReviews(cluster, clock),
     events: { record: ({ reason }: { reason: string }) => done.push(`event ${reason}`) } as never,
     instanceMetrics: {

@@ -116,9 +116,10 @@ export class Pass {
   }
 
   async #publish(observed: Observed, { publication }: Extract<Step, { type: 'publish' }>): Promise<Observed> {
-    const { cluster, memory, sources } = this.#ports;
-    const keys = observed.identity.keys;
-    const published = await publish(observed.object, publication, { cluster, keys, memory });
+    const { cluster, memory, sources, allowPrivateAddresses } = this.#ports;
+    const { keys } = observed.identity;
+    const ports = { cluster, keys, memory, allowPrivateAddresses };
+    const published = await publish(observed.object, publication, ports);
     if (published.type === 'done') memory.childrenWritten(sources.steady.now());
     return { ...observed, published, memory: memory.view() };
   }

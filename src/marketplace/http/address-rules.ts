@@ -1,34 +1,8 @@
-import { BlockList, isIP, isIPv6 } from 'node:net';
+import { isIP } from 'node:net';
+import { NETWORKS, networkSet } from '../../lib/networks.ts';
 
-/** Addresses of the machine itself. */
-const LOOPBACK: readonly string[] = ['127.0.0.0/8', '::1/128'];
-
-/** Ranges behind which no public service stands (IANA special-purpose registries). */
-const NOT_PUBLIC: readonly string[] = [
-  ...LOOPBACK,
-  '0.0.0.0/8',
-  '10.0.0.0/8',
-  '100.64.0.0/10',
-  '169.254.0.0/16',
-  '172.16.0.0/12',
-  '192.0.0.0/24',
-  '192.0.2.0/24',
-  '192.168.0.0/16',
-  '198.18.0.0/15',
-  '198.51.100.0/24',
-  '203.0.113.0/24',
-  '224.0.0.0/4',
-  '240.0.0.0/4',
-  '::/128',
-  '64:ff9b::/96',
-  '64:ff9b:1::/48',
-  '100::/64',
-  '2001:db8::/32',
-  '2002::/16',
-  'fc00::/7',
-  'fe80::/10',
-  'ff00::/8',
-];
+/** Networks behind which no public service stands. */
+const NOT_PUBLIC = Object.values(NETWORKS).flat();
 
 /** Which addresses may be connected to. */
 export interface AddressRules {
@@ -43,16 +17,16 @@ export interface AddressRules {
  * non-public ranges only where `allowedNetworks` (CIDR) names them.
  */
 export function createAddressRules(allowedNetworks: readonly string[] = []): AddressRules {
-  const loopback = rangeSet(LOOPBACK);
-  const notPublic = rangeSet(NOT_PUBLIC);
-  const allowed = rangeSet(allowedNetworks);
-  const isLoopbackHost = (host: string) => host === 'localhost' || contains(loopback, host);
+  const isLoopback = networkSet(NETWORKS.loopback);
+  const isNotPublic = networkSet(NOT_PUBLIC);
+  const isAllowed = networkSet(allowedNetworks);
+  const isLoopbackHost = (host: string) => host === 'localhost' || isLoopback(host);
 
   const refuseAddress = (host: string, address: string): string | undefined => {
     if (isLoopbackHost(host)) {
-      return contains(loopback, address) ? undefined : 'a loopback name leads to another machine';
+      return isLoopback(address) ? undefined : 'a loopback name leads to another machine';
     }
-    if (!contains(notPublic, address) || contains(allowed, address)) return undefined;
+    if (!isNotPublic(address) || isAllowed(address)) return undefined;
     return 'the address is private, link-local or otherwise not public';
   };
 
@@ -71,22 +45,4 @@ export function createAddressRules(allowedNetworks: readonly string[] = []): Add
 /** A host name as `net` takes it: an IPv6 address without its brackets. */
 export function bareHost(hostname: string): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
-}
-
-/** A set of CIDR ranges. Throws where one is malformed, naming it. */
-function rangeSet(ranges: readonly string[]): BlockList {
-  const set = new BlockList();
-  for (const range of ranges) {
-    const [address = '', bits = ''] = range.split('/');
-    if (isIP(address) === 0 || !/^\d{1,3}$/.test(bits)) {
-      throw new TypeError(`"${range}" is no network: write it as address/bits, e.g. 10.0.0.0/8`);
-    }
-    set.addSubnet(address, Number(bits), isIPv6(address) ? 'ipv6' : 'ipv4');
-  }
-  return set;
-}
-
-function contains(set: BlockList, address: string): boolean {
-  const family = isIP(address);
-  return family !== 0 && set.check(address, family === 6 ? 'ipv6' : 'ipv4');
 }

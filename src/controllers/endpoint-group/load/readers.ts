@@ -2,10 +2,10 @@ import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { parseDuration } from '../../../lib/duration.ts';
+import { machineAddressProblem } from '../../../lib/machine-address.ts';
 import type { Secret } from '../../../lib/secret.ts';
 import type { Transport } from '../../../lib/transport.ts';
 import { uidOf } from '../../../runtime/kube/kube-object.ts';
-import { addressProblem } from '../publish/address.ts';
 import type { ScalingTimes } from '../scaling/scaling-times.ts';
 import type { Worker } from '../workers/worker.ts';
 import { GROUP_REPORTER } from './book.ts';
@@ -157,7 +157,7 @@ export class LoadReaders {
     const { dial, allowPrivateAddresses } = this.#options;
     const mapped = dial(address);
     if (mapped !== address) return mapped;
-    const problem = addressProblem(address, { allowPrivate: allowPrivateAddresses });
+    const problem = machineAddressProblem(address, { allowPrivate: allowPrivateAddresses });
     if (problem !== undefined) throw new SourceError(`its address ${problem}`);
     return address;
   }

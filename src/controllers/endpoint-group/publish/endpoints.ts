@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import { type AddressPolicy, machineAddressProblem } from '../../../lib/machine-address.ts';
 import type { ServicePort } from '../../../runtime/kube/service-objects.ts';
 import type { Worker } from '../workers/worker.ts';
-import { addressProblem } from './address.ts';
 
 /** Where one ready worker is reached. */
 export interface Endpoint {
@@ -42,7 +42,7 @@ export function servicePorts({ spec }: EndpointGroup): readonly ServicePort[] {
 export function endpointsOf(
   group: EndpointGroup,
   workers: readonly Worker[],
-  options: { readonly allowPrivate: boolean },
+  policy: AddressPolicy,
 ): Endpoints {
   const endpoints: Endpoint[] = [];
   const problems: EndpointProblem[] = [];
@@ -50,7 +50,7 @@ export function endpointsOf(
   for (const worker of workers) {
     if (!worker.isServing || worker.wanted !== 'Hot' || worker.isDeleting) continue;
     if (declared.length === 0) continue;
-    const found = endpointOf(worker, declared, options);
+    const found = endpointOf(worker, declared, policy);
     if (typeof found === 'string') problems.push({ worker: worker.name, detail: found });
     else endpoints.push(found);
   }
@@ -60,11 +60,11 @@ export function endpointsOf(
 function endpointOf(
   { object }: Worker,
   declared: readonly ServicePort[],
-  options: { readonly allowPrivate: boolean },
+  policy: AddressPolicy,
 ): Endpoint | string {
   const { publicAddress: address, ports = [] } = object.status ?? {};
   if (address === undefined) return 'has no public address';
-  const problem = addressProblem(address, options);
+  const problem = machineAddressProblem(address, policy);
   if (problem !== undefined) return `has the address ${address}, which ${problem}`;
   const mapped = declared.flatMap((port): ServicePort[] => {
     const found = ports.find((one) => one.containerPort === port.port && one.protocol === port.protocol);

@@ -1,21 +1,54 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect, isIP } from 'node:net';
-import { isPublishable } from '../publish/children.ts';
+import { type AddressPolicy, machineAddressProblem } from '../../../lib/machine-address.ts';
 import type { Prober, ProbeTarget } from './probe.ts';
 
+export interface ProberOptions extends AddressPolicy {
+  /** Where to connect for an address: elsewhere only for simulated machines. */
+  readonly mapAddress: (address: string) => string;
+  /** Every address behind a name. Rejects where there is none. */
+  readonly resolve: (name: string) => Promise<readonly string[]>;
+}
+
 /**
- * Probes over the network. `mapAddress` says where to connect for an address that the marketplace names; an
- * address that nobody mapped must be one that may be published, since the marketplace is not to be trusted.
+ * Probes over the network. The marketplace names where a machine is and the tenant what is asked there, and neither is
+ * to be trusted: a name is resolved first, every address is judged by {@link machineAddressProblem}, and the address
+ * that was judged is the one that is dialled, so that a name cannot lead elsewhere meanwhile.
  */
-export function createProber(mapAddress: (address: string) => string): Prober {
+export function createProber(options: ProberOptions): Prober {
   return async (target) => {
-    const host = mapAddress(target.host);
-    if (host === target.host && isIP(host) !== 0 && !isPublishable(host)) {
-      return 'The marketplace names an address that must not be connected to.';
-    }
+    const found = await dialled(target, options);
+    if ('problem' in found) return found.problem;
+    const { host } = found;
     return target.http ? askHttp({ ...target, host }, target.http) : askTcp({ ...target, host });
   };
+}
+
+type Dialled = { readonly host: string } | { readonly problem: string };
+
+/** The first address of the machine that may be connected to; an address that is mapped is a simulated machine. */
+async function dialled(target: ProbeTarget, options: ProberOptions): Promise<Dialled> {
+  const addresses = await addressesOf(target, options);
+  let problem = 'The name of the machine leads to no address.';
+  for (const address of addresses) {
+    const host = options.mapAddress(address);
+    if (host !== address) return { host };
+    const refused = machineAddressProblem(address, options);
+    if (refused === undefined) return { host };
+    problem = `The machine is not probed: its address ${refused}.`;
+  }
+  return { problem };
+}
+
+async function addressesOf(
+  { host, timeoutMs }: ProbeTarget,
+  { resolve }: ProberOptions,
+): Promise<readonly string[]> {
+  if (isIP(host) !== 0) return [host];
+  const late = Promise.withResolvers<readonly string[]>();
+  AbortSignal.timeout(timeoutMs).addEventListener('abort', () => late.resolve([]), { once: true });
+  return Promise.race([resolve(host).catch(() => []), late.promise]);
 }
 
 /** Ready when a connection opens. */

@@ -3,8 +3,9 @@ import { at, given, held, holding } from '../../../../test/builders/observed.ts'
 import { outline } from '../../../../test/builders/outline.ts';
 import { Secret } from '../../../lib/secret.ts';
 import { decide } from '../decide.ts';
-import { connectionSecret, endpointSlices, instanceService, isPublishable } from './children.ts';
+import { connectionSecret, endpointSlices, instanceService } from './children.ts';
 
+const PUBLIC = { allowPrivate: false };
 const PORTS = [{ name: 'http', containerPort: 8080 }];
 const owner = given(held({}, { spec: { ports: PORTS, ssh: true } })).object;
 const fields = {
@@ -58,7 +59,7 @@ describe('the children of an instance', () => {
   });
 
   test('one slice leads to an address with all its ports', () => {
-    expect(endpointSlices(owner, { fields, serving: true })).toMatchObject([
+    expect(endpointSlices(owner, { fields, serving: true }, PUBLIC)).toMatchObject([
       {
         metadata: { name: 'job-direct', labels: { 'kubernetes.io/service-name': 'job' } },
         addressType: 'IPv4',
@@ -74,34 +75,36 @@ describe('the children of an instance', () => {
   test('SSH that is reached elsewhere has a slice of its own, and a host name has none', () => {
     const proxied = { ...fields, ssh: { host: '198.51.100.7', port: 1234 } };
     expect(
-      endpointSlices(owner, { fields: proxied, serving: true }).map(({ metadata }) => metadata.name),
+      endpointSlices(owner, { fields: proxied, serving: true }, PUBLIC).map(({ metadata }) => metadata.name),
     ).toEqual(['job-direct', 'job-ssh']);
     const named = { ...fields, ssh: { host: 'ssh5.market.example', port: 1234 } };
     expect(
-      endpointSlices(owner, { fields: named, serving: true }).map(({ metadata }) => metadata.name),
+      endpointSlices(owner, { fields: named, serving: true }, PUBLIC).map(({ metadata }) => metadata.name),
     ).toEqual(['job-direct']);
   });
 
   test('nothing is served by a machine that does not run', () => {
-    const [slice] = endpointSlices(owner, { fields, serving: false });
+    const [slice] = endpointSlices(owner, { fields, serving: false }, PUBLIC);
     expect(slice?.endpoints).toEqual([{ addresses: ['203.0.113.5'], conditions: { ready: false } }]);
   });
 
-  test.each([
-    ['203.0.113.5', true],
-    ['10.1.2.3', true],
-    ['2001:db8::1', true],
-    ['127.0.0.1', false],
-    ['169.254.169.254', false],
-    ['0.0.0.0', false],
-    ['224.0.0.1', false],
-    ['255.255.255.255', false],
-    ['::1', false],
-    ['fe80::1', false],
-    ['ff02::1', false],
-    ['host.example', false],
-  ])('%s may be published: %s', (address, expected) => {
-    expect(isPublishable(address)).toBe(expected);
+  test.each<[string, readonly string[]]>([
+    ['203.0.113.5', ['strict', 'open']],
+    ['2606:4700::1', ['strict', 'open']],
+    ['10.1.2.3', ['open']],
+    ['fd00::1', ['open']],
+    ['127.0.0.1', []],
+    ['169.254.169.254', []],
+    ['::ffff:169.254.169.254', []],
+    ['0:0:0:0:0:0:0:1', []],
+    ['::7f00:1', []],
+    ['host.example', []],
+  ])('%s is published with these settings alone: %o', (address, expected) => {
+    const moved = { ...fields, publicAddress: address, ssh: { host: address, port: 20_022 } };
+    const published = (allowPrivate: boolean) =>
+      endpointSlices(owner, { fields: moved, serving: true }, { allowPrivate }).length > 0;
+    const found = [...(published(false) ? ['strict'] : []), ...(published(true) ? ['open'] : [])];
+    expect(found).toEqual(expected);
   });
 });
 

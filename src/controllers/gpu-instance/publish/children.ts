@@ -7,6 +7,7 @@ import {
   labels,
   OPERATOR_NAME,
 } from '../../../api/v1alpha1/names.ts';
+import { type AddressPolicy, machineAddressProblem } from '../../../lib/machine-address.ts';
 import type { Secret } from '../../../lib/secret.ts';
 import { controllerReference, type KubeObject } from '../../../runtime/kube/kube-object.ts';
 import type {
@@ -75,11 +76,13 @@ export function instanceService(owner: GpuInstance): ServiceObject | undefined {
 
 /**
  * The slices that lead the Service to the machine: one for its direct address, and one for SSH where that is
- * reached elsewhere. Only addresses are published; a host name, a loopback or a link-local address is not.
+ * reached elsewhere. Only addresses that a marketplace may name are published, and never a host name: the API
+ * server takes none.
  */
 export function endpointSlices(
   owner: GpuInstance,
   { fields, serving }: Publication,
+  policy: AddressPolicy,
 ): readonly EndpointSliceObject[] {
   if (!owner.spec.service.enabled) return [];
   const direct = directPorts(owner, fields);
@@ -90,13 +93,13 @@ export function endpointSlices(
       suffix: 'direct',
       address: fields.publicAddress,
       ports: together ? [...direct, ssh] : direct,
-      serving,
+      ...{ serving, policy },
     }),
     ...sliceOf(owner, {
       suffix: 'ssh',
       address: fields.ssh?.host,
       ports: ssh && !together ? [ssh] : [],
-      serving,
+      ...{ serving, policy },
     }),
   ];
 }
@@ -106,13 +109,15 @@ interface SliceFacts {
   readonly address: string | undefined;
   readonly ports: readonly ServicePort[];
   readonly serving: boolean;
+  readonly policy: AddressPolicy;
 }
 
 function sliceOf(
   owner: GpuInstance,
-  { suffix, address, ports, serving }: SliceFacts,
+  { suffix, address, ports, serving, policy }: SliceFacts,
 ): readonly EndpointSliceObject[] {
-  if (address === undefined || ports.length === 0 || !isPublishable(address)) return [];
+  if (address === undefined || ports.length === 0) return [];
+  if (machineAddressProblem(address, policy) !== undefined) return [];
   const { metadata } = owner;
   const meta = childMeta(owner, `${metadata.name}-${suffix}`);
   return [
@@ -132,12 +137,6 @@ function sliceOf(
       ports,
     },
   ];
-}
-
-/** The API server refuses these in a slice, and the marketplace is not to be trusted with them. */
-export function isPublishable(address: string): boolean {
-  if (isIP(address) === 4) return !/^(127\.|169\.254\.|0\.|22[4-9]\.|23[0-9]\.|2[4-5][0-9]\.)/.test(address);
-  return isIP(address) === 6 && !/^(::1$|::$|fe[89ab]|ff)/i.test(address);
 }
 
 function servicePorts({ spec }: GpuInstance): readonly ServicePort[] {

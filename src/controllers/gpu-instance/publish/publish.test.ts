@@ -54,7 +54,7 @@ function clusterWith(
 function portsTo(cluster: KubeClient, key?: { readonly attempt: number }) {
   const memory = new ObjectMemory();
   if (key) memory.instanceApiKey = { ...key, key: new Secret('k') };
-  return { cluster, keys: identity.keys, memory };
+  return { cluster, keys: identity.keys, memory, allowPrivateAddresses: false };
 }
 
 const mine = { 'job-connection': { owner: unbound.metadata.uid ?? '' } };

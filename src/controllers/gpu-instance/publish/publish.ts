@@ -16,10 +16,14 @@ import type { Publication } from '../types.ts';
 import type { Published } from '../views.ts';
 import { type ConnectionSecret, connectionSecret, endpointSlices, instanceService } from './children.ts';
 
-export interface PublishPorts {
+export interface SecretPorts {
   readonly cluster: KubeClient;
   readonly keys: KeyRing;
   readonly memory: ObjectMemory;
+}
+
+export interface PublishPorts extends SecretPorts {
+  readonly allowPrivateAddresses: boolean;
 }
 
 /**
@@ -54,7 +58,7 @@ export async function publish(
 export async function keepInstanceKey(
   owner: GpuInstance,
   machine: { readonly instanceId: number; readonly attempt: number },
-  { cluster, keys, memory }: PublishPorts,
+  { cluster, keys, memory }: SecretPorts,
 ): Promise<void> {
   const { instanceApiKey } = memory;
   if (instanceApiKey?.attempt !== machine.attempt) return;
@@ -101,7 +105,7 @@ async function completeSecret(secret: ConnectionSecret, cluster: KubeClient): Pr
 function secretOf(
   owner: GpuInstance,
   publication: Publication,
-  { keys, memory }: Pick<PublishPorts, 'keys' | 'memory'>,
+  { keys, memory }: Pick<SecretPorts, 'keys' | 'memory'>,
 ): ConnectionSecret {
   const attempt = publication.fields.attempt ?? 0;
   const { instanceApiKey } = memory;
@@ -117,7 +121,10 @@ function childrenOf(
   publication: Publication,
   ports: PublishPorts,
 ): readonly (readonly [Resource, KubeObject])[] {
-  const slices = endpointSlices(owner, publication).map((slice) => [endpointSliceResource, slice] as const);
+  const policy = { allowPrivate: ports.allowPrivateAddresses };
+  const slices = endpointSlices(owner, publication, policy).map(
+    (slice) => [endpointSliceResource, slice] as const,
+  );
   if (!publication.serving) return slices;
   const secret = secretOf(owner, publication, ports);
   const service = instanceService(owner);

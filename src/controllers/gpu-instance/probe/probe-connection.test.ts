@@ -1,0 +1,107 @@
+import { createServer, type Server } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createProber, type ProberOptions } from './probe-connection.ts';
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+/** A door on loopback that counts who comes, and the port it has. */
+async function door() {
+  const came: string[] = [];
+  const server: Server = createServer((socket) => {
+    came.push(socket.remoteAddress ?? '');
+    socket.on('error', () => {});
+    socket.end('HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(() => server.close());
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return { came, port: address.port };
+}
+
+function prober(options: Partial<ProberOptions> = {}) {
+  const resolved: string[] = [];
+  const { resolve = () => Promise.reject(new Error('ENOTFOUND')), ...others } = options;
+  const ask = createProber({
+    allowPrivate: false,
+    mapAddress: (address) => address,
+    ...others,
+    resolve: (name) => {
+      resolved.push(name);
+      return resolve(name);
+    },
+  });
+  return { ask, resolved };
+}
+
+const http = { scheme: 'HTTP', path: '/latest/meta-data/', headers: [{ name: 'x', value: 'y' }] } as const;
+const simulated = (address: string) => (address === '203.0.113.5' ? '127.0.0.1' : address);
+
+describe('a probe', () => {
+  test.each([
+    ...['127.0.0.1', '::1', '0:0:0:0:0:0:0:1', '::ffff:127.0.0.1', '::ffff:7f00:1', '::7f00:1', '0.0.0.0'],
+    ...['169.254.169.254', '::ffff:169.254.169.254', 'fec0::1', '2001::1', '64:ff9b::7f00:1', '10.0.0.1'],
+  ])('never connects to %s, by TCP or by HTTP, as an address or behind a name', async (address) => {
+    const { came, port } = await door();
+    const { ask } = prober({ resolve: async () => [address] });
+    for (const host of [address, 'machine.market.example']) {
+      for (const how of [undefined, http]) {
+        const problem = await ask({ host, port, timeoutMs: 1000, http: how });
+        expect(problem).toMatch(/^The machine is not probed: its address is .+\.$/);
+      }
+    }
+    expect(came).toEqual([]);
+  });
+
+  test('connects to where the address map leads, by TCP and by HTTP', async () => {
+    const { came, port } = await door();
+    const { ask, resolved } = prober({ mapAddress: simulated });
+    for (const how of [undefined, http])
+      expect(await ask({ host: '203.0.113.5', port, timeoutMs: 1000, http: how })).toBeUndefined();
+    expect(came).toHaveLength(2);
+    expect(resolved).toEqual([]);
+  });
+
+  test('asks for a name once, and dials the address that was judged', async () => {
+    const { came, port } = await door();
+    let asked = 0;
+    const { ask, resolved } = prober({
+      mapAddress: simulated,
+      // The second answer would lead elsewhere; nobody asks for it.
+      resolve: async () => (asked++ === 0 ? ['203.0.113.5'] : ['169.254.169.254']),
+    });
+    const target = { host: 'machine.market.example', port, timeoutMs: 1000, http };
+    expect(await ask(target)).toBeUndefined();
+    expect(resolved).toEqual(['machine.market.example']);
+    expect(came).toHaveLength(1);
+  });
+
+  test('passes over those addresses of a name that are refused', async () => {
+    const { came, port } = await door();
+    const resolve = async () => ['127.0.0.1', 'fd00::1', '203.0.113.5'];
+    const { ask } = prober({ mapAddress: simulated, resolve });
+    expect(await ask({ host: 'machine.example', port, timeoutMs: 1000, http: undefined })).toBeUndefined();
+    expect(came).toHaveLength(1);
+  });
+
+  test.each<[string, ProberOptions['resolve']]>([
+    ['that nobody knows', () => Promise.reject(new Error('ENOTFOUND'))],
+    ['without addresses', async () => []],
+    ['that is not answered in the time of the probe', () => new Promise(() => {})],
+  ])('of a name %s fails in our own words', async (_, resolve) => {
+    const { ask } = prober({ resolve });
+    const problem = await ask({ host: 'gone.example', port: 1, timeoutMs: 20, http: undefined });
+    expect(problem).toBe('The name of the machine leads to no address.');
+  });
+
+  test('reaches a private address where --allow-private-addresses opens it, and loopback nowhere', async () => {
+    // Whoever answers there, or nobody: what matters is that it was tried.
+    const { ask } = prober({ allowPrivate: true });
+    const target = { port: 9, timeoutMs: 50, http: undefined };
+    expect(String(await ask({ ...target, host: '10.255.255.1' }))).not.toContain('not probed');
+    expect(await ask({ ...target, host: '127.0.0.1' })).toMatch(/^The machine is not probed/);
+  });
+});
