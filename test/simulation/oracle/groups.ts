@@ -7,13 +7,15 @@ import type { Shortfall } from './converged.ts';
 import { nameOf, type Scene } from './scene.ts';
 
 /**
- * Watches groups: never more workers than `maxWorkers`, no rental beyond `maxSpendPerHour`, and nothing left of a
+ * Watches groups: no new worker beyond `maxWorkers`, no rental beyond `maxSpendPerHour`, and nothing left of a
  * group that is gone.
  */
 export class GroupWatch {
   readonly #scene: Scene;
   readonly #seen = new Set<number>();
   readonly #told = new Set<string>();
+  /** How many workers each had when it was last looked at. */
+  readonly #counts = new Map<string, number>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -56,9 +58,12 @@ export class GroupWatch {
     return [{ invariant: 'ESR', text: `${name} needs ${wanted} workers and has ${workers.length}` }];
   }
 
+  /** Who lowers `maxWorkers` finds more of them at first; it is the next worker that has to fit. */
   #checkCount(group: JsonObject, count: number): void {
     const most = Number(objectAt(group, 'spec')['maxWorkers']);
-    if (count <= most) return;
+    const before = this.#counts.get(countKey(group)) ?? 0;
+    this.#counts.set(countKey(group), count);
+    if (count <= most || count <= before) return;
     this.#tell(group, 'count', `${nameOf(group)} has ${count} workers, and may have ${most}`);
   }
 
@@ -95,6 +100,9 @@ export class GroupWatch {
 
 const uidOf = (object: JsonObject): string => String(metadataOf(object)['uid']);
 
+/** Not the uid itself: that is looked for in the memory of processes. */
+const countKey = (group: JsonObject): string => `workers of ${uidOf(group)}`;
+
 const priceOf = ({ gpuPricePerHour, diskPricePerHour }: Contract): number =>
   gpuPricePerHour + diskPricePerHour;
 
@@ -109,7 +117,8 @@ function dearestOf(group: JsonObject): number {
   return parseDollars(String(maxPricePerHour)) ?? 0;
 }
 
-function wantedBy(group: JsonObject): number {
+/** How many workers the written load of a group asks for. */
+export function wantedBy(group: JsonObject): number {
   const spec = objectAt(group, 'spec');
   const load = Number(objectAt(objectAt(spec, 'load'), 'static')['load']);
   return Math.min(Number(spec['maxWorkers']), Math.ceil(load / WORKER_PERF));

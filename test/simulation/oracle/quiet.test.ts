@@ -40,6 +40,15 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     },
   ],
   [
+    'a person lowers maxWorkers below the workers that there are',
+    new Bench(),
+    async (bench) => {
+      bench.group(3);
+      bench.users.setMaxWorkers('group', 1);
+      await bench.pass(10);
+    },
+  ],
+  [
     'a machine is given up two good lists after the list failed',
     new Bench(),
     async (bench) => {
@@ -275,6 +284,8 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     async (bench) => {
       processBegins(bench);
       const leave = await led(bench);
+      bench.users.setLoad('group', 0);
+      await bench.pass(60);
       leave();
       bench.edit({ annotations: { 'gpurental.dev/wanted': 'Cold' } }, 'worker-0');
     },
