@@ -87,6 +87,22 @@ describe('the connection Secret', () => {
   });
 });
 
+describe('a slice to a private address', () => {
+  const withService = given(held({}, { spec: { ssh: true } })).object;
+  const privately = { ...fields, publicAddress: '10.1.2.3', ssh: { host: '10.1.2.3', port: 20_022 } };
+
+  test.each<[boolean, readonly string[]]>([
+    [false, ['Secret', 'Service']],
+    [true, ['Secret', 'Service', 'EndpointSlice']],
+  ])('is written by --allow-private-addresses alone: %s', async (allowPrivateAddresses, kinds) => {
+    const { cluster, sent } = clusterWith();
+    const ports = { ...portsTo(cluster), allowPrivateAddresses };
+    await publish(withService, { fields: privately, serving: true }, ports);
+    const made = sent.filter((line) => line.startsWith('create '));
+    expect(made.map((line) => line.split(' ')[1])).toEqual(kinds);
+  });
+});
+
 describe('the key of a machine', () => {
   const machine = { instanceId: 1, attempt: 1 };
 
