@@ -48,6 +48,7 @@ export async function borrowCluster({ source, target, disposable, env }: Borrowe
       disposable,
       collectsGarbage: true,
       auditLogPath: undefined,
+      etcdUrl: undefined,
     },
     async giveBack() {
       await removeAccess(admin, id);

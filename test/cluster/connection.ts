@@ -24,6 +24,8 @@ export interface ClusterConnection {
   readonly collectsGarbage: boolean;
   /** One JSON event per line, written before the reply leaves; where auditing was asked for and is possible. */
   readonly auditLogPath: string | undefined;
+  /** Where etcd is ours alone: it may be compacted, and its size be read. */
+  readonly etcdUrl: string | undefined;
 }
 
 /** How a request says who sent it. */

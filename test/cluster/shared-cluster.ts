@@ -4,7 +4,7 @@ import type {} from './provided-context.ts';
 
 /**
  * The API server that all integration suites share. Each makes namespaces of its own in it; a suite that takes the
- * API away, compacts etcd or resets starts its own with `startCluster`.
+ * API away or resets starts its own with `startCluster`.
  */
 export function sharedCluster(): ClusterAccess {
   return connectTo(inject('cluster'));
