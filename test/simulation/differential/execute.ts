@@ -1,5 +1,7 @@
 import { isObject, type JsonObject, metadataOf, objectsAt, textAt } from '../memory-kube/json.ts';
-import type { Operation, Plural, Program, Version } from './programs.ts';
+import { Canonical } from './canonical.ts';
+import type { Operation, Program, Version } from './programs.ts';
+import { collectionOf, GROUPS, KINDS } from './resources.ts';
 
 /** A request as both servers take it. */
 export interface Request {
@@ -15,21 +17,6 @@ export interface Reply {
 }
 
 export type Server = (request: Request) => Promise<Reply>;
-
-const GROUPS: Readonly<Record<Plural, string>> = {
-  gpuinstances: '/apis/gpurental.dev/v1alpha1',
-  marketplaceaccounts: '/apis/gpurental.dev/v1alpha1',
-  leases: '/apis/coordination.k8s.io/v1',
-  secrets: '/api/v1',
-  configmaps: '/api/v1',
-};
-const KINDS: Readonly<Record<Plural, string>> = {
-  gpuinstances: 'GpuInstance',
-  marketplaceaccounts: 'MarketplaceAccount',
-  leases: 'Lease',
-  secrets: 'Secret',
-  configmaps: 'ConfigMap',
-};
 
 /** What one server told about a name. */
 interface Memory {
@@ -55,8 +42,7 @@ class Run {
   readonly #namespace: string;
   readonly #server: Server;
   readonly #memories = new Map<string, Memory>();
-  readonly #uids: string[] = [];
-  readonly #versions: string[] = [];
+  readonly #canonicals = new Canonical();
 
   constructor(program: Program, namespace: string, server: Server) {
     this.#program = program;
@@ -87,7 +73,7 @@ class Run {
 
   #request(operation: Operation): Request {
     const { plural } = operation;
-    const collection = `${GROUPS[plural]}/namespaces/${this.#namespace}/${plural}`;
+    const collection = collectionOf(plural, this.#namespace);
     switch (operation.type) {
       case 'create':
         return { method: 'POST', path: collection, body: this.#object(operation) };
@@ -205,36 +191,7 @@ class Run {
     if (!isObject(body)) return { status, body };
     if (status >= 300) return { status, reason: body['reason'] };
     if (operation.type === 'delete') return { status };
-    if (operation.type !== 'list') return { status, object: this.#plain(body) };
-    return { status, items: objectsAt(body, 'items').map((item) => this.#plain(item)) };
+    if (operation.type !== 'list') return { status, object: this.#canonicals.plain(body) };
+    return { status, items: objectsAt(body, 'items').map((item) => this.#canonicals.plain(item)) };
   }
-
-  /** An object with ranks for versions and uids, and without times. */
-  #plain(object: JsonObject): JsonObject {
-    const {
-      managedFields: _fields,
-      creationTimestamp,
-      deletionTimestamp,
-      uid,
-      resourceVersion,
-      ...metadata
-    } = metadataOf(object);
-    const { apiVersion: _version, kind: _kind, ...rest } = object;
-    return {
-      ...rest,
-      metadata: {
-        ...metadata,
-        namespace: null,
-        uid: rank(this.#uids, String(uid)),
-        resourceVersion: rank(this.#versions, String(resourceVersion)),
-        creationTimestamp: creationTimestamp === undefined ? null : 'a time',
-        deletionTimestamp: deletionTimestamp === undefined ? null : 'a time',
-      },
-    };
-  }
-}
-
-function rank(seen: string[], value: string): number {
-  const known = seen.indexOf(value);
-  return known >= 0 ? known : seen.push(value) - 1;
 }

@@ -46,7 +46,10 @@ export type Operation =
       readonly version: Version;
     };
 
-export type Plural = 'gpuinstances' | 'secrets' | 'leases' | 'configmaps' | 'marketplaceaccounts';
+export const ALL_PLURALS = [
+  ...(['gpuinstances', 'secrets', 'leases', 'configmaps', 'marketplaceaccounts'] as const),
+];
+export type Plural = (typeof ALL_PLURALS)[number];
 
 export interface Program {
   readonly id: string;

@@ -33,9 +33,16 @@ function seenOf(commit: Commit, request: WatchRequest): WatchEvent | undefined {
     return undefined;
   const was = selected(commit.previous);
   const is = commit.type !== 'DELETED' && selected(commit.object);
-  if (was && !is) return { type: 'DELETED', object: commit.object };
+  if (was && commit.previous && !is)
+    return { type: 'DELETED', object: leftAt(commit.previous, commit.object) };
   if (!is) return undefined;
   return { type: was ? 'MODIFIED' : 'ADDED', object: commit.object };
+}
+
+/** What is deleted or leaves a selection is told as it last was within, with the version at which it went. */
+function leftAt(before: JsonObject, after: JsonObject): JsonObject {
+  const { resourceVersion } = metadataOf(after);
+  return { ...before, metadata: { ...metadataOf(before), resourceVersion } };
 }
 
 /** One open watch: a queue of lines that its reader takes as they come. */

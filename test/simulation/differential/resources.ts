@@ -1,0 +1,21 @@
+import type { Plural } from './programs.ts';
+
+/** Where the API has each of them. */
+export const GROUPS: Readonly<Record<Plural, string>> = {
+  gpuinstances: '/apis/gpurental.dev/v1alpha1',
+  marketplaceaccounts: '/apis/gpurental.dev/v1alpha1',
+  leases: '/apis/coordination.k8s.io/v1',
+  secrets: '/api/v1',
+  configmaps: '/api/v1',
+};
+
+export const KINDS: Readonly<Record<Plural, string>> = {
+  gpuinstances: 'GpuInstance',
+  marketplaceaccounts: 'MarketplaceAccount',
+  leases: 'Lease',
+  secrets: 'Secret',
+  configmaps: 'ConfigMap',
+};
+
+export const collectionOf = (plural: Plural, namespace: string): string =>
+  `${GROUPS[plural]}/namespaces/${namespace}/${plural}`;
