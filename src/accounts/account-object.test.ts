@@ -35,6 +35,7 @@ describe('an intent', () => {
     ['of a later attempt is open again', withIntent(2, { attempt: 1 }), true],
     ['without a number counts as none', instance({}, intentText('{"issuedAt":5}')), false],
     ['without a time counts as none', instance({}, intentText('{"attempt":1}')), false],
+    ['of an endless time counts as none', instance({}, intentText('{"attempt":1,"issuedAt":1e400}')), false],
     ['that is a number counts as none', instance({}, intentText('7')), false],
     ['that is null counts as none', instance({}, intentText('null')), false],
     [
@@ -125,6 +126,12 @@ describe('what it spent this month', () => {
     expect(spentThisMonth(october, NOW, Date.parse('2026-10-31T20:00:00Z'))).toBe(0);
     expect(spentThisMonth(october, NOW, Date.parse('2026-11-01T03:00:00Z'))).toBe(3_000_000);
   });
+});
+
+test('a time that cannot be read counts from the beginning of the month', () => {
+  const cost = { pricePerHour: '1.00', accrued: '0.00', since: 'never' };
+  const object = instance({ cost }, { creationTimestamp: '2026-11-01T00:00:00Z' });
+  expect(spentThisMonth(object, monthStart(NOW) + 7_200_000)).toBe(2_000_000);
 });
 
 test('a price counts only while a machine is held', () => {

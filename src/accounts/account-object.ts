@@ -1,6 +1,7 @@
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../api/v1alpha1/names.ts';
 import { costOver, type MicroDollars, parseDollars } from '../lib/money.ts';
+import { parseTime } from '../lib/rfc3339.ts';
 import type { RecordedClaim } from '../ownership/ours.ts';
 
 /** One object of an account, as far as limits, breaker and deletion are concerned. */
@@ -87,7 +88,8 @@ export function monthName(now: number): string {
 export function spentThisMonth(instance: GpuInstance, now: number, until = now): MicroDollars {
   const { cost } = instance.status ?? {};
   const start = monthStart(now);
-  const since = cost?.since === undefined ? until : Date.parse(cost.since);
+  // A time that cannot be read must not make the sum one that no limit compares with.
+  const since = cost?.since === undefined ? until : (parseTime(cost.since) ?? start);
   const price = priceOf(instance);
   const running = costOver(price, Math.max(0, until - Math.max(since, start)));
   const accrued = dollarsOf(cost?.accrued);
@@ -117,8 +119,13 @@ function intentTimes(annotation: string | undefined): { attempt: number; issuedA
     const value: unknown = JSON.parse(annotation);
     if (typeof value !== 'object' || value === null) return undefined;
     const { attempt, issuedAt } = value as { attempt?: unknown; issuedAt?: unknown };
-    return typeof attempt === 'number' && typeof issuedAt === 'number' ? { attempt, issuedAt } : undefined;
+    return isCount(attempt) && isCount(issuedAt) ? { attempt, issuedAt } : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** JSON has numbers without end, such as 1e400. */
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value);
 }

@@ -1,5 +1,6 @@
 import { GROUP, VERSION } from '../../api/v1alpha1/names.ts';
 import { readBody } from '../../marketplace/http/read-body.ts';
+import { parseJson } from '../../runtime/kube/json-stream.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
 
 const MOST_BYTES = 1_000_000;
@@ -16,10 +17,12 @@ export async function servedKinds({ get }: ClusterSession): Promise<readonly str
   const text = await readBody(response, MOST_BYTES);
   if (response.status === 404) return [];
   if (response.status !== 200) throw new Error(`/apis/${GROUP_VERSION} answers ${response.status}.`);
-  return namesIn(JSON.parse(text));
+  return namesIn(parseJson(text));
 }
 
 function namesIn(value: unknown): readonly string[] {
   if (typeof value !== 'object' || value === null || !('resources' in value)) return [];
-  return Array.isArray(value.resources) ? value.resources.map(({ name }: { name: string }) => name) : [];
+  if (!Array.isArray(value.resources)) return [];
+  const names = value.resources.map((resource: unknown): unknown => Object(resource).name);
+  return names.filter((name) => typeof name === 'string');
 }

@@ -40,6 +40,13 @@ describe('a manifest to plan', () => {
     });
   });
 
+  test.each([
+    ['kind: *nothing\napiVersion: v1', 'Unresolved alias'],
+    ['kind: GpuInstance\napiVersion: { toString: 1 }', 'holds no GpuInstance'],
+  ])('%j is refused: %s', async (text, said) => {
+    await expect(read(text)).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(said) });
+  });
+
   test('may hold what core/v1 has and we do not name', async () => {
     const env = [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k', optional: true } } }];
     expect(await read(manifest('GpuInstance', { image: 'x', offers, env }))).toHaveLength(1);

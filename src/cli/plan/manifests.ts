@@ -20,11 +20,21 @@ export async function plannedObjects(text: string, file: string): Promise<readon
   for (const document of parseAllDocuments(text)) {
     const [problem] = 'errors' in document ? document.errors : [];
     if (problem) throw usageError(`${file}: ${problem.message}`);
-    const value: unknown = document.toJS();
+    const value = plainValue(document, file);
     if (isOurs(value)) planned.push(await plannedOf(value, file));
   }
   if (planned.length > 0) return planned;
   throw usageError(`${file} holds no GpuInstance and no EndpointGroup.`);
+}
+
+/** Aliases that lead nowhere, or unfold without end, are refused by the parser only here. */
+function plainValue(document: { toJS(): unknown }, file: string): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw usageError(`${file}: ${message}.`, 'Write the values out in place of aliases.');
+  }
 }
 
 /** An object of ours in a file, as far as it is read. */
@@ -44,7 +54,8 @@ function isOurs(value: unknown): value is Manifest {
   if (typeof value !== 'object' || value === null || !('kind' in value) || !('apiVersion' in value))
     return false;
   const { kind, apiVersion } = value;
-  return String(apiVersion).startsWith(`${GROUP}/`) && (kind === 'GpuInstance' || kind === 'EndpointGroup');
+  const isOfGroup = typeof apiVersion === 'string' && apiVersion.startsWith(`${GROUP}/`);
+  return isOfGroup && (kind === 'GpuInstance' || kind === 'EndpointGroup');
 }
 
 async function plannedOf(manifest: Manifest, file: string): Promise<PlannedObject> {

@@ -31,7 +31,8 @@ export function readGroup(text: string, file: string): GroupFile {
 function isGroup(value: unknown): value is { readonly metadata?: unknown; readonly spec?: unknown } {
   if (typeof value !== 'object' || value === null || !('kind' in value) || !('apiVersion' in value))
     return false;
-  return value.kind === 'EndpointGroup' && String(value.apiVersion).startsWith(`${GROUP}/`);
+  const { kind, apiVersion } = value;
+  return kind === 'EndpointGroup' && typeof apiVersion === 'string' && apiVersion.startsWith(`${GROUP}/`);
 }
 
 function noGroup(sources: readonly YamlSource[], file: string): Error {
@@ -40,7 +41,7 @@ function noGroup(sources: readonly YamlSource[], file: string): Error {
   const { value } = first;
   const text = (key: string) => {
     const found: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
-    return found === undefined ? 'missing' : `"${String(found)}"`;
+    return found === undefined ? 'missing' : JSON.stringify(found);
   };
   const path = text('kind') === '"EndpointGroup"' ? 'apiVersion' : 'kind';
   const wanted = path === 'kind' ? 'EndpointGroup' : API_VERSION;

@@ -1,5 +1,6 @@
 import { parseHttpDate } from '../http/http-date.ts';
 import { failureBody, type WireFailure } from '../wire/failure-body.ts';
+import { epochMs } from '../wire/scalars.ts';
 import { ADVICE_BY_KIND, type ErrorArea, findErrorCode } from './error-catalogue.ts';
 import { MarketplaceError, type MarketplaceErrorKind, type Outcome } from './errors.ts';
 
@@ -72,7 +73,7 @@ export function classifyFailure(reply: FailedReply, context: CallContext): Marke
     upstreamMessage: textOf(body) || undefined,
     instanceId,
     failCount: body.fail_count,
-    lockedUntil: toMilliseconds(body.locked_until),
+    lockedUntil: epochMs(body.locked_until),
     advice,
   });
 }
@@ -97,10 +98,6 @@ function textOf(body: WireFailure): string {
 
 function safeCode({ error }: WireFailure): string | undefined {
   return error !== undefined && SAFE_CODE.test(error) ? error : undefined;
-}
-
-function toMilliseconds(seconds: number | undefined): number | undefined {
-  return seconds === undefined ? undefined : Math.round(seconds * 1000);
 }
 
 /** A body that is no JSON object is its own message: services send plain text too. */
@@ -151,6 +148,9 @@ function outcomeOfStatus(status: number): Outcome {
   return status >= 300 && status < 500 && status !== 408 ? 'refused' : 'unknown';
 }
 
+/** A service that asks for more is asked again after a day: nothing rests for ever on its word. */
+const LONGEST_REST_MS = 86_400_000;
+
 function retryAfter(
   headers: Readonly<Record<string, string>>,
   kind: MarketplaceErrorKind,
@@ -162,10 +162,10 @@ function retryAfter(
   const value = headers['retry-after'];
   if (value === undefined) return undefined;
   const seconds = Number(value);
-  if (Number.isFinite(seconds)) return seconds >= 0 ? seconds * 1000 : undefined;
+  if (Number.isFinite(seconds)) return seconds >= 0 ? Math.min(LONGEST_REST_MS, seconds * 1000) : undefined;
   return until(parseHttpDate(value) ?? Number.NaN, servedAt);
 }
 
 function until(time: number, now: number): number | undefined {
-  return Number.isFinite(time) ? Math.max(0, time - now) : undefined;
+  return Number.isFinite(time) ? Math.min(LONGEST_REST_MS, Math.max(0, time - now)) : undefined;
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { GroupLogs, RouteReply, Worker, WorkersReply } from '../groups/autoscaler-reply.ts';
-import { looseInteger, looseNumber, looseText, wireId } from './scalars.ts';
+import { epochMs, looseInteger, looseNumber, looseText, wireId } from './scalars.ts';
 
 /** A worker as the autoscaler answers it. */
 export const workerRow = z.object({
@@ -55,8 +55,8 @@ function toWorker(row: z.infer<typeof workerRow>): Worker {
     performance: row.measured_perf ?? row.cur_perf ?? row.perf,
     requestsWorking: row.reqs_working,
     diskUsageGB: row.disk_usage,
-    loadedAt: row.loaded_at === undefined ? undefined : Math.round(row.loaded_at * 1000),
-    startedAt: row.started_at === undefined ? undefined : Math.round(row.started_at * 1000),
+    loadedAt: epochMs(row.loaded_at),
+    startedAt: epochMs(row.started_at),
     url: row.url,
   };
 }

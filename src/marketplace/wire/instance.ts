@@ -2,7 +2,15 @@ import * as z from 'zod';
 import { microDollars } from '../../lib/money.ts';
 import type { ActualStatus, Instance } from '../instances/instance.ts';
 import { isKnownStatus } from './instance-status.ts';
-import { looseBoolean, looseInteger, looseNumber, looseText, textOrNull, wireId } from './scalars.ts';
+import {
+  epochMs,
+  looseBoolean,
+  looseInteger,
+  looseNumber,
+  looseText,
+  textOrNull,
+  wireId,
+} from './scalars.ts';
 
 const portBindings = z.array(z.looseObject({ HostPort: looseInteger }));
 
@@ -103,7 +111,7 @@ export function toInstance(row: WireInstance): Instance {
     intendedStatus: row.intended_status,
     machineId: row.machine_id,
     hostId: row.host_id,
-    startedAt: row.start_date === undefined ? undefined : Math.round(row.start_date * 1000),
+    startedAt: epochMs(row.start_date),
     pricePerHour: price(row.dph_total),
     storagePricePerHour: price(row.storage_total_cost),
     sshHost: ssh.host,

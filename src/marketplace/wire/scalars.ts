@@ -47,3 +47,12 @@ export const textOrNull = z.string().nullable().catch(null);
 export const looseBoolean = z
   .preprocess((value) => BOOLEAN_WORDS.get(value) ?? value ?? undefined, z.boolean().optional())
   .catch(undefined);
+
+/** The last moment that a date can stand for, in epoch milliseconds. */
+const LAST_MOMENT_MS = 8.64e15;
+
+/** Epoch milliseconds of the seconds that services send; what no date can stand for counts as not given. */
+export function epochMs(seconds: number | undefined): number | undefined {
+  const moment = Math.round((seconds ?? Number.NaN) * 1000);
+  return Math.abs(moment) <= LAST_MOMENT_MS ? moment : undefined;
+}

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { Secret } from '../../lib/secret.ts';
 import type { TfaMethod, TfaStatus } from '../tfa/status.ts';
-import { looseBoolean, looseInteger, looseNumber, looseText, wireId } from './scalars.ts';
+import { epochMs, looseBoolean, looseInteger, looseNumber, looseText, wireId } from './scalars.ts';
 import { userReply } from './user.ts';
 
 /** A method as status lists it (specification 2.6). */
@@ -42,9 +42,6 @@ export const confirmedReply = z.object({ msg: looseText, backup_codes: z.array(z
 export const backupCodesReply = z.object({ msg: looseText, backup_codes: z.array(z.string()) });
 export const totpSetupReply = z.object({ secret: z.string().min(1), provisioning_uri: z.string() });
 export const updatedReply = z.object({ method: tfaMethodRow, msg: looseText });
-
-const epochMs = (seconds: number | undefined) =>
-  seconds === undefined ? undefined : Math.round(seconds * 1000);
 
 /** The method in our names and units. */
 export function toTfaMethod(row: z.infer<typeof tfaMethodRow>): TfaMethod {

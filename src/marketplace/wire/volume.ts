@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { microDollars } from '../../lib/money.ts';
 import type { Volume, VolumeOffer } from '../volume.ts';
-import { looseInteger, looseNumber, looseText, wireId } from './scalars.ts';
+import { epochMs, looseInteger, looseNumber, looseText, wireId } from './scalars.ts';
 
 /** A volume listing as search answers it (specification 2.1: only `id` is certain). */
 export const volumeOfferRow = z.object({
@@ -61,6 +61,6 @@ export function toVolume(row: z.infer<typeof volumeRow>): Volume {
     sizeGB: row.disk_space,
     diskName: row.disk_name,
     machineId: row.machine_id,
-    startedAt: row.start_date === undefined ? undefined : Math.round(row.start_date * 1000),
+    startedAt: epochMs(row.start_date),
   };
 }

@@ -150,6 +150,19 @@ test('an answer in plain text is a failure like any other', async () => {
 });
 
 test.each([
+  ['1e306', {}, 86_400_000],
+  [undefined, { details: { retryAfterSeconds: 1e306 } }, 86_400_000],
+  [undefined, { details: { retryAfterSeconds: 'soon' } }, undefined],
+  ['-1', {}, undefined],
+])('Retry-After %s with %j is a rest of %s ms, never of more than a day', async (header, body, rest) => {
+  const { clock, api, client } = setUp();
+  const written = outcomeOf(client.create(widgets, object));
+  await clock.settle();
+  api.take().reply(503, body, header === undefined ? {} : { 'retry-after': header });
+  expect(await written).toMatchObject({ error: { retryAfterMs: rest } });
+});
+
+test.each([
   [false, 'refused'],
   [true, 'unknown'],
 ] as const)('a write without a reply, sent: %s, is %s', async (sent, outcome) => {

@@ -5,7 +5,7 @@ import { DeadlineError, withDeadline } from '../deadline.ts';
 import type { RestMetrics } from '../metrics-ports.ts';
 import type { Credentials } from './credentials.ts';
 import { parseJson, readText } from './json-stream.ts';
-import { KubeError, kubeErrorOf, type StatusReply } from './kube-error.ts';
+import { KubeError, kubeErrorOf, restMs, type StatusReply } from './kube-error.ts';
 
 export interface KubeRequest {
   readonly method: string;
@@ -133,8 +133,7 @@ function statusOf(text: string): StatusReply {
 
 /** Retry-After in seconds, as the API server sends it; its date form is not used by it. */
 function retryAfterMs(header: string | undefined): number | undefined {
-  const seconds = Number(header ?? Number.NaN);
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
+  return restMs(Number(header ?? Number.NaN));
 }
 
 /** Whatever went wrong, as the one error that callers know. */
