@@ -22,12 +22,8 @@ export interface ScheduleOptions {
   readonly untilViolation?: boolean;
   /** What processes log goes into the trace, too. */
   readonly logLines?: boolean;
-  /** Which faults may strike; all where absent. For shrinking and for replays. */
+  /** Which faults may strike; all where absent. For shrinking. */
   readonly allow?: (fault: Fault) => boolean;
-  /** How many operator processes there are; by the seed where absent, as what follows. */
-  readonly processes?: number;
-  /** Asks the heap at the end what it still holds. */
-  readonly asksMemory?: boolean;
 }
 
 export interface ScheduleResult {
@@ -128,7 +124,7 @@ class Schedule {
     else this.#users.createInstance('c', TIGHT_BRAKE);
     await this.#foreigners.settle();
     world.scheduler.after(COPY_LABELS_AT_MS, () => this.#foreigners.copyLabels());
-    const { processes = processesOf(this.#options.seed) } = this.#options;
+    const processes = processesOf(this.#options.seed);
     for (let count = 0; count < processes; count += 1) world.startProcess();
     this.#storm.begin();
     await world.scheduler.runUntil(begin + FAULTS_MS, check);
@@ -160,8 +156,8 @@ class Schedule {
   }
 
   get #asksMemory(): boolean {
-    const { mode, seed, asksMemory = mode === 'all' && seed % MEMORY_EVERY === 0 } = this.#options;
-    return asksMemory;
+    const { mode, seed } = this.#options;
+    return mode === 'all' && seed % MEMORY_EVERY === 0;
   }
 
   /**

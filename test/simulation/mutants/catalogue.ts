@@ -2,6 +2,7 @@ import { ACCOUNT_MUTANTS } from './account-mutants.ts';
 import { GONE_MUTANTS } from './gone-mutants.ts';
 import { GROUP_MUTANTS } from './group-mutants.ts';
 import type { Mutant } from './mutant.ts';
+import { OUTSIDE_MUTANTS } from './outside-mutants.ts';
 import { OWNERSHIP_MUTANTS } from './ownership-mutants.ts';
 import { PURCHASE_MUTANTS } from './purchase-mutants.ts';
 import { SETTLING_MUTANTS } from './settling-mutants.ts';
@@ -16,4 +17,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...OWNERSHIP_MUTANTS,
   ...GROUP_MUTANTS,
   ...ACCOUNT_MUTANTS,
+  ...OUTSIDE_MUTANTS,
 ];

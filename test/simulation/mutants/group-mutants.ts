@@ -76,4 +76,11 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     replace:
       "if (write.type === 'conflict') return { group: object } as Receipt;\n  if (write.type === 'gone') return undefined;",
   },
+  {
+    name: 'group-drops-who-serves',
+    loses: 'the wait until others serve, before one that serves goes',
+    file: 'controllers/endpoint-group/choose-workers.ts',
+    find: 'isMissed(next, worker, input) ? awaited(next)',
+    replace: "isMissed(next, worker, input) && worker.name === '' ? awaited(next)",
+  },
 ];

@@ -279,6 +279,16 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     },
   ],
   [
+    'the only worker that serves is told to go',
+    /^Group worker worker-0 was told to go while no other served$/,
+    new Bench(),
+    async (bench) => {
+      const leave = await led(bench);
+      leave();
+      bench.edit({ annotations: { 'gpurental.dev/wanted': 'Cold' } }, 'worker-0');
+    },
+  ],
+  [
     'a worker is deleted while it serves',
     /^Group worker worker-0 was deleted while it served$/,
     new Bench(),

@@ -1,7 +1,16 @@
 import type { TransportRequest } from '../../../src/lib/transport.ts';
 import type { Machine } from '../machine.ts';
-import { isObject, type JsonObject, listAt, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
+import {
+  equalJson,
+  isObject,
+  type JsonObject,
+  listAt,
+  metadataOf,
+  objectAt,
+  textAt,
+} from '../memory-kube/json.ts';
 import { ownerUids } from '../memory-kube/writes.ts';
+import { wantedBy } from './groups.ts';
 import { nameOf, type Scene } from './scene.ts';
 
 const WORKER_PATH = /^\/apis\/gpurental\.dev\/v1alpha1\/namespaces\/[^/]+\/gpuinstances\/([^/?]+)$/;
@@ -13,7 +22,7 @@ const KNOWN_READY_MS = 30_000;
 const WAKE_WITHIN_MS = 120_000;
 
 /**
- * How groups treat their workers: one that serves leaves the Service and drains before it goes, one that boots for the cold pool is ready once
+ * How groups treat their workers: one that serves leaves the Service and drains before it goes, and goes for one that serves only, one that boots for the cold pool is ready once
  * before it is stopped, none goes right after a restart, and a wake that is on record brings one.
  */
 export class WorkerWatch {
@@ -27,6 +36,7 @@ export class WorkerWatch {
   /** Workers to which a Service leads. */
   readonly #served = new Set<string>();
   #hinderedAt = Number.NEGATIVE_INFINITY;
+  #groupEditedAt = Number.NEGATIVE_INFINITY;
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -54,7 +64,9 @@ export class WorkerWatch {
     if (this.#groupOf(after) === undefined) return;
     if (powerOf(before) === 'Running' && powerOf(after) === 'Stopped' && !this.#everReady.has(key))
       this.#scene.broken('Group', `worker ${nameOf(after)} was stopped before it was ever ready`);
-    if (noteOf(before, 'wanted') === 'Hot' && noteOf(after, 'wanted') !== 'Hot') this.#toldToGo(after);
+    if (noteOf(before, 'wanted') !== 'Hot' || noteOf(after, 'wanted') === 'Hot') return;
+    this.#toldToGo(after);
+    this.#checkOthers(after);
   }
 
   /** What leads a Service to a worker was written or taken back. */
@@ -67,6 +79,7 @@ export class WorkerWatch {
 
   /** A group was written. */
   groupRewritten(before: JsonObject, after: JsonObject): void {
+    if (!equalJson(before['spec'], after['spec'])) this.#groupEditedAt = this.#scene.now;
     const woken = objectAt(after, 'status')['wokenAt'];
     if (woken === undefined || woken === objectAt(before, 'status')['wokenAt']) return;
     this.#wakes.set(String(metadataOf(after)['uid']), this.#scene.now + WAKE_WITHIN_MS);
@@ -109,6 +122,20 @@ export class WorkerWatch {
     const isKnown = this.#scene.now - this.#hinderedAt >= KNOWN_READY_MS;
     if (!isKnown || !this.#served.has(servedKey(String(metadataOf(worker)['uid'])))) return;
     this.#scene.broken('Group', `worker ${nameOf(worker)} was told to go while the Service led to it`);
+  }
+
+  /** One that serves is not let go of for others that still boot: they may fail to. */
+  #checkOthers(worker: JsonObject): void {
+    const group = this.#groupOf(worker);
+    const isKnown =
+      this.#scene.now - Math.max(this.#hinderedAt, this.#groupEditedAt) >= KNOWN_READY_MS &&
+      this.#readySince.has(readyKey(worker));
+    if (!group || !isKnown || wantedBy(group) === 0) return;
+    const others = [...this.#scene.objects.values()].filter(
+      (other) => nameOf(other) !== nameOf(worker) && this.#groupOf(other) === group,
+    );
+    if (others.some((other) => noteOf(other, 'wanted') === 'Hot' && serves(other))) return;
+    this.#scene.broken('Group', `worker ${nameOf(worker)} was told to go while no other served`);
   }
 
   /** The group of a worker, unless it is being deleted. */

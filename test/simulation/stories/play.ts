@@ -49,6 +49,7 @@ export async function play(story: Story, { keepTrace = false } = {}): Promise<Pl
     return invariants.violations.length === 0;
   });
   if (invariants.violations.length === 0 && story.mayLeave !== true) invariants.checkConverged();
+  if (invariants.violations.length === 0 && story.asksMemory === true) await invariants.checkMemory();
   return {
     violations: invariants.violations,
     unstruck: stage.unstruck(),

@@ -1,5 +1,6 @@
 import { ACCOUNT_STORIES } from './account-stories.ts';
 import { CLOCK_STORIES } from './clock-stories.ts';
+import { FOUND_STORIES } from './found-stories.ts';
 import { GONE_STORIES } from './gone-stories.ts';
 import { GROUP_STORIES } from './group-stories.ts';
 import { OWNERSHIP_STORIES } from './ownership-stories.ts';
@@ -22,4 +23,5 @@ export const STORIES: readonly Story[] = [
   ...REFUSAL_STORIES,
   ...CLOCK_STORIES,
   ...VANISHED_STORIES,
+  ...FOUND_STORIES,
 ];

@@ -20,5 +20,7 @@ export interface Story {
   readonly seconds: number;
   /** A machine that nobody claims may be left at the end: a policy says so. */
   readonly mayLeave?: boolean;
+  /** At the end the heap is asked what it still holds of objects that are gone. */
+  readonly asksMemory?: boolean;
   readonly plot: (stage: Stage) => void;
 }

@@ -50,6 +50,22 @@ test.each([
   expect(steady.listTimes(feed, [begunAt])).toEqual([Number.NEGATIVE_INFINITY]);
 });
 
+test('scenario 58: a list that arrives after the wall clock was set began as long ago as it took, too', () => {
+  const { time, steady, pass } = clocks();
+  pass(10_000);
+  time.wall -= HOUR;
+  steady.noteList(feed, list(time.wall - 300, time.wall));
+  expect(steady.listTimes(feed, [time.wall - 300])).toEqual([steady.now() - 300]);
+});
+
+test('scenario 58: what is on record is as long ago as the wall clock says now, and never still to come', () => {
+  const { time, steady, pass } = clocks();
+  pass(10_000);
+  time.wall -= HOUR;
+  expect(steady.fromWall(time.wall - 5_000)).toBe(steady.now() - 5_000);
+  expect(steady.fromWall(time.wall + HOUR)).toBe(steady.now());
+});
+
 test('a list that this process did not see arrive began before everything', () => {
   const { steady } = clocks();
   expect(steady.listTimes(feed, [NOW])).toEqual([Number.NEGATIVE_INFINITY]);

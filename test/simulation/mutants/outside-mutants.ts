@@ -1,0 +1,98 @@
+import type { Mutant } from './mutant.ts';
+
+const GPU = 'controllers/gpu-instance';
+
+/** What the operator believes of the world around it: answers, clocks, caches, and what was before this process. */
+export const OUTSIDE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'server-error-is-refusal',
+    loses: 'the doubt after a rent call at which the server failed',
+    file: 'marketplace/errors/classify-failure.ts',
+    find: "return CERTAIN_FOR_RENT.has(kind) ? 'refused' : 'unknown';",
+    replace: "return CERTAIN_FOR_RENT.has(kind) || kind === 'unavailable' ? 'refused' : 'unknown';",
+  },
+  {
+    name: 'waits-by-wall-clock',
+    loses: 'the clock that nobody sets, for all that is waited for',
+    file: `${GPU}/memory/steady-clock.ts`,
+    find: 'return this.#wall + this.#clock.monotonic() - this.#monotonic;',
+    replace: 'return this.#clock.now();',
+  },
+  {
+    name: 'lists-by-wall-clock',
+    loses: 'the translation of the times of lists',
+    file: `${GPU}/memory/steady-clock.ts`,
+    find: ': this.now() - took;',
+    replace: ': begunAt;',
+  },
+  {
+    name: 'records-by-wall-clock',
+    loses: 'the translation of times on record',
+    file: `${GPU}/memory/steady-clock.ts`,
+    find: 'return this.now() - Math.max(0, this.#clock.now() - wall);',
+    replace: 'return wall;',
+  },
+  {
+    name: 'cut-list-is-dated',
+    loses: 'the doubt about a list in the middle of which a clock was set back',
+    file: `${GPU}/memory/steady-clock.ts`,
+    find: 'took < 0 || took > LONGEST_LIST_MS',
+    replace: 'took > LONGEST_LIST_MS',
+  },
+  {
+    name: 'grace-in-memory',
+    loses: 'the age that an open purchase had before this process began',
+    file: `${GPU}/memory/memory.ts`,
+    find: 'at: steady.now() - Math.max(0, serviceNow - issuedAt) + (deadline - issuedAt),',
+    replace: 'at: steady.now() - Math.min(0, serviceNow * 0) + (deadline - issuedAt),',
+  },
+  {
+    name: 'surplus-without-winner',
+    loses: 'the list that shows the machine which is to stay, before a second one goes',
+    file: `${GPU}/surplus.ts`,
+    find: 'return winnerIsListed && newest === attempt;',
+    replace: 'return (winnerIsListed || row.id > 0) && newest === attempt;',
+  },
+  {
+    name: 'destroyed-not-proven',
+    loses: 'the proof that all machines which a deletion destroyed are gone',
+    file: `${GPU}/rules/teardown-machines.ts`,
+    find: '    ...observed.memory.destroys.map((mark) => mark.instanceId),\n',
+    replace: '',
+  },
+  {
+    name: 'departed-not-counted',
+    loses: 'the rentals of objects that are gone, in the sums of an account',
+    file: `${GPU}/act.ts`,
+    find: '  await session.foldDeparted(departed(observed));\n',
+    replace: '',
+  },
+  {
+    name: 'sweep-despite-breaker',
+    loses: 'the breaker before a sweep',
+    file: 'controllers/orphan-sweep/decide.ts',
+    find: "  { name: 'the breaker is open', applies: (_, { breaker }) => breaker.type === 'open' },\n",
+    replace: '',
+  },
+  {
+    name: 'relist-keeps-vanished',
+    loses: 'the objects that a new list does not have any more',
+    file: 'runtime/list-watch/informer.ts',
+    find: '      ...vanished.map((key) => () => this.#store.forget(key)),\n',
+    replace: '      ...vanished.slice(0, 0).map((key) => () => this.#store.forget(key)),\n',
+  },
+  {
+    name: 'probe-not-paced',
+    loses: 'the pace that the proof of a key shares with the calls that follow it',
+    file: 'accounts/login/login-connection.ts',
+    find: '?? this.#create(login, pacer)',
+    replace: '?? this.#create(login, this.#newPacer())',
+  },
+  {
+    name: 'doubtful-machine-taken',
+    loses: "the doubt about a machine without a label that may be somebody's own",
+    file: `${GPU}/settle.ts`,
+    find: 'candidates.length === 1 && unsure.length === 0',
+    replace: 'candidates.length === 1',
+  },
+];
