@@ -47,7 +47,7 @@ export type Operation =
     };
 
 export const ALL_PLURALS = [
-  ...(['gpuinstances', 'secrets', 'leases', 'configmaps', 'marketplaceaccounts'] as const),
+  ...(['gpuinstances', 'endpointgroups', 'marketplaceaccounts', 'secrets', 'leases', 'configmaps'] as const),
 ];
 export type Plural = (typeof ALL_PLURALS)[number];
 
@@ -60,13 +60,26 @@ const PLURALS: readonly Plural[] = [
   'gpuinstances',
   'gpuinstances',
   'gpuinstances',
+  'endpointgroups',
+  'endpointgroups',
   'secrets',
   'leases',
   'configmaps',
   'marketplaceaccounts',
 ];
+const CUSTOM: readonly Plural[] = ['gpuinstances', 'endpointgroups', 'marketplaceaccounts'];
 const VERSIONS: readonly Version[] = ['latest', 'latest', 'latest', 'first', 'none', 'bogus'];
 const LENGTH = 10;
+/** What a merge patch changes beside metadata. */
+const CONTENTS: Readonly<Partial<Record<Plural, readonly JsonObject[]>>> = {
+  gpuinstances: [
+    {},
+    { spec: { paused: true } },
+    { spec: { image: 'example/c:3' } },
+    { status: { attempt: 9 } },
+  ],
+  endpointgroups: [{}, { spec: { maxWorkers: 9 } }, { spec: { pause: { scaleUp: true, scaleDown: 'no' } } }],
+};
 
 /**
  * What is drawn stays clear of CEL rules, which the in-memory API does not have.
@@ -103,8 +116,7 @@ class Draw {
     const { plural, pick, chance, id } = this.#options;
     const name = `${id}-${pick(['a', 'b'])}`;
     if (step === 0) return { type: 'create', plural, name: `${id}-a`, body: this.#fresh() };
-    const isCustom = plural === 'gpuinstances' || plural === 'marketplaceaccounts';
-    const subresource = isCustom && chance(0.35) ? 'status' : undefined;
+    const subresource = CUSTOM.includes(plural) && chance(0.35) ? 'status' : undefined;
     switch (
       pick([
         ...(['create', 'get', 'list', 'replace', 'replace', 'merge', 'merge', 'merge'] as const),
@@ -168,6 +180,8 @@ class Draw {
     switch (plural) {
       case 'gpuinstances':
         return { metadata, spec: this.#instanceSpec(), ...pick([{}, { status: { attempt: 3 } }]) };
+      case 'endpointgroups':
+        return { metadata, spec: this.#groupSpec() };
       case 'marketplaceaccounts':
         return { metadata, spec: pick([{ apiKeySecretRef: { name: 'key' } }, { apiKeySecretRef: {} }, {}]) };
       case 'secrets':
@@ -182,6 +196,20 @@ class Draw {
   /** A wrong spec beside a status is ignored, but keeps the real server from tracking whose fields are whose. */
   #freshStatus(): JsonObject {
     return { metadata: { labels: this.#labels() }, status: { attempt: this.#options.pick([1, 2, 'many']) } };
+  }
+
+  /** A group decides itself which workers run: a rule refuses another power state. */
+  #groupSpec(): JsonObject {
+    const { pick } = this.#options;
+    const { powerState: _decided, ...spec } = this.#instanceSpec();
+    const bounds: readonly JsonObject[] = [
+      {},
+      {},
+      { maxWorkers: 7 },
+      { maxWorkers: 'many' },
+      { spreadBy: 'Luck' },
+    ];
+    return { template: { spec }, ...pick(bounds) };
   }
 
   #instanceSpec(): JsonObject {
@@ -209,11 +237,7 @@ class Draw {
       { finalizers: null },
       { finalizers: ['gpurental.dev/machine'] },
     ]);
-    const content: readonly JsonObject[] =
-      plural === 'gpuinstances'
-        ? [{}, { spec: { paused: true } }, { spec: { image: 'example/c:3' } }, { status: { attempt: 9 } }]
-        : [{}];
-    return { metadata, ...pick(content) };
+    return { metadata, ...pick(CONTENTS[plural] ?? [{}]) };
   }
 
   /** By one manager that insists, as the operator does; what it leaves out it gives up. */

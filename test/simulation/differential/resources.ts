@@ -3,6 +3,7 @@ import type { Plural } from './programs.ts';
 /** Where the API has each of them. */
 export const GROUPS: Readonly<Record<Plural, string>> = {
   gpuinstances: '/apis/gpurental.dev/v1alpha1',
+  endpointgroups: '/apis/gpurental.dev/v1alpha1',
   marketplaceaccounts: '/apis/gpurental.dev/v1alpha1',
   leases: '/apis/coordination.k8s.io/v1',
   secrets: '/api/v1',
@@ -11,6 +12,7 @@ export const GROUPS: Readonly<Record<Plural, string>> = {
 
 export const KINDS: Readonly<Record<Plural, string>> = {
   gpuinstances: 'GpuInstance',
+  endpointgroups: 'EndpointGroup',
   marketplaceaccounts: 'MarketplaceAccount',
   leases: 'Lease',
   secrets: 'Secret',
