@@ -1,0 +1,43 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { READ_SCHEMAS, schemasOf } from './targets/wire.ts';
+
+/** Places that parse a text and read nothing that others write, or nothing of it. */
+const NOT_DOORS: Readonly<Record<string, string>> = {
+  'src/cli/commands/api.ts: JSON.parse': 'to be printed again; nothing is read out of it',
+  'src/cli/commands/create-api-key.ts: JSON.parse': 'a file of the person who calls, guarded beside it',
+  'src/cli/doctor/cluster-checks.ts: JSON.parse':
+    'one field, and any failure of a check is told as its finding',
+  'src/cli/output/output.ts: JSON.parse': 'of what was just written',
+  'src/marketplace/offers/offers.ts: .safeParse': 'by a schema that the target offer reads',
+  'src/marketplace/volumes.ts: .safeParse': 'by a schema that the target wire-volume reads',
+  'src/server/report-server.ts: JSON.parse': 'guarded beside it; its result is what worker-report reads',
+  'src/simulator/faults/call-faults.ts: JSON.parse': "the simulator's own answer",
+  'src/simulator/faults/reply-faults.ts: JSON.parse': "the simulator's own answer",
+  'src/simulator/routes/deployments.ts: Buffer.from': 'bytes that are kept and never read',
+  'src/simulator/world/world-file.ts: JSON.parse': 'of a database that only the simulator writes',
+};
+
+test('every place that parses a text is reached by a fuzz target, or said to be no door', () => {
+  const script = join(import.meta.dirname, 'reached.ts');
+  const places: string[] = JSON.parse(execFileSync(process.execPath, [script], { encoding: 'utf8' }));
+  expect([...new Set(places)]).toEqual(Object.keys(NOT_DOORS));
+});
+
+test('every schema of the words of the marketplace is read by a fuzz target', async () => {
+  const folder = join(import.meta.dirname, '../../src/marketplace/wire');
+  const files = readdirSync(folder).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'));
+  // Scalars are parts of every other schema.
+  const replies = files.filter((file) => file !== 'scalars.ts');
+  const unread = await Promise.all(
+    replies.map(async (file) => {
+      const exported: Record<string, unknown> = await import(join(folder, file));
+      return [...schemasOf(exported)].flatMap(([name, schema]) =>
+        READ_SCHEMAS.has(schema) ? [] : [`${file}: ${name}`],
+      );
+    }),
+  );
+  expect(unread.flat()).toEqual([]);
+});

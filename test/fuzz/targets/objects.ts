@@ -1,0 +1,129 @@
+import type * as z from 'zod';
+import { accountObject } from '../../../src/accounts/account-object.ts';
+import { avoidOf, breakerOf, departedOf, pollIntervalOf } from '../../../src/accounts/account-status.ts';
+import { endpointGroupStatus } from '../../../src/api/v1alpha1/endpoint-group.ts';
+import { endpointGroupSpec } from '../../../src/api/v1alpha1/endpoint-group-spec.ts';
+import {
+  type GpuInstance,
+  gpuInstanceSpec,
+  gpuInstanceStatus,
+} from '../../../src/api/v1alpha1/gpu-instance.ts';
+import {
+  type MarketplaceAccount,
+  marketplaceAccountSpec,
+  marketplaceAccountStatus,
+} from '../../../src/api/v1alpha1/marketplace-account.ts';
+import { API_VERSION, annotations } from '../../../src/api/v1alpha1/names.ts';
+import { formatDuration, parseDuration } from '../../../src/lib/duration.ts';
+import { formatDollars, parseDollars } from '../../../src/lib/money.ts';
+import { parseQuantity, wholeGigabytes } from '../../../src/lib/quantity.ts';
+import { parseTime } from '../../../src/lib/rfc3339.ts';
+import { readIntent, writeIntent } from '../../../src/ownership/intent.ts';
+import { makeLabel, readLabel } from '../../../src/ownership/label.ts';
+import { type FuzzTarget, json, sane, soundFields } from '../target.ts';
+import { FACTS, IDENTITY, KEYS } from './marketplace-rows.ts';
+
+const INTENT = writeIntent(KEYS, {
+  ...FACTS,
+  offer: 1,
+  generation: 1,
+  spec: 'hash',
+  login: 'https://market|1',
+  deadline: 1_767_614_430_000,
+});
+const NOW = 1_767_700_000_000;
+
+/** Which fields a schema refuses, and how: one answer per place and reason. */
+function issuesOf(schema: z.ZodType, value: unknown): readonly string[] {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return ['understood'];
+  return parsed.error.issues.map(({ path, code, message }) => {
+    const place = path.map((step) => (typeof step === 'number' ? '#' : String(step).slice(0, 30))).join('.');
+    return `${place}: ${code} ${message.slice(0, 20)}`;
+  });
+}
+
+const SPEC = gpuInstanceSpec.parse({ image: 'a', offers: [{ maxPricePerHour: '1' }] });
+
+/** Sums of an account over one object, whose status and annotations users can edit. */
+function readInstance(given: Pick<GpuInstance, 'metadata' | 'status'>): void {
+  const whole: GpuInstance = { apiVersion: API_VERSION, kind: 'GpuInstance', spec: SPEC, ...given };
+  const { rentals, ...read } = accountObject(whole, NOW);
+  soundFields(read);
+  soundFields(rentals);
+}
+
+function readAccount({ status }: Pick<MarketplaceAccount, 'status'>): void {
+  const spec = marketplaceAccountSpec.parse({ apiKeySecretRef: { name: 'k' } });
+  const whole: MarketplaceAccount = {
+    apiVersion: API_VERSION,
+    kind: 'MarketplaceAccount',
+    metadata: { name: 'a' },
+    spec,
+    status,
+  };
+  avoidOf(whole);
+  breakerOf(whole);
+  departedOf(whole);
+  soundFields({ poll: pollIntervalOf(whole, 1000) });
+}
+
+/** Any status that the schemas let in, as the process that starts with it reads it. */
+function readStatus(value: unknown): readonly string[] {
+  const instance = gpuInstanceStatus.safeParse(value);
+  if (instance.success) readInstance({ status: instance.data, metadata: { name: 'a' } });
+  const account = marketplaceAccountStatus.safeParse(value);
+  if (account.success) readAccount({ status: account.data });
+  const schemas = [gpuInstanceStatus, marketplaceAccountStatus, endpointGroupStatus];
+  return schemas.flatMap((schema, index) => issuesOf(schema, value).map((issue) => `${index} ${issue}`));
+}
+
+/** Sums read the annotation of an intent without asking whether it is genuine. */
+function readAnnotation(text: string): readonly string[] {
+  const metadata = { name: 'a', uid: FACTS.uid, annotations: { [annotations.rentalIntent]: text } };
+  readInstance({ metadata, status: undefined });
+  return [readIntent(KEYS, text).type];
+}
+
+/** Objects of ours and what stands in them: specs, status, annotations, labels, amounts. */
+export const OBJECT_TARGETS: readonly FuzzTarget[] = [
+  {
+    name: 'custom-resource',
+    seeds: [
+      '{"image":"a","offers":[{"gpuNames":["RTX 4090"],"maxPricePerHour":"0.90","filters":[{"field":"x","operator":"gte","value":"1"}]}],"disk":"20G","timeouts":{"start":"1m"}}',
+      '{"apiKeySecretRef":{"name":"k"},"limits":{"maxInstances":3,"maxSpendPerHour":"1.00"},"maxUnhealthy":"20%"}',
+      '{"template":{"spec":{"image":"a","offers":[{"maxPricePerHour":"1"}]}},"minLoad":"0","coldMultiplier":"2.5","load":{"static":{"load":"3"}}}',
+    ],
+    run: json((value) =>
+      [gpuInstanceSpec, marketplaceAccountSpec, endpointGroupSpec].flatMap((schema, index) =>
+        issuesOf(schema, value).map((issue) => `${index} ${issue}`),
+      ),
+    ),
+  },
+  {
+    name: 'status',
+    seeds: [
+      '{"instanceId":7,"attempt":2,"claim":"c","rentals":["2026-01-05T12:00:00Z"],"cost":{"pricePerHour":"0.31","accrued":"1.20","since":"2026-01-06T00:00:00Z"},"history":[],"conditions":[]}',
+      '{"avoid":[{"kind":"Host","id":5,"until":"2026-01-07T00:00:00Z","failures":2,"reason":"LoadingFailed"}],"breaker":{"open":true,"since":"2026-01-06T00:00:00Z","newlyBad":3},"deletedObjects":{"month":"2026-01","spent":"1.5","rentals":["2026-01-06T00:00:00Z"]}}',
+    ],
+    run: json(readStatus),
+  },
+  { name: 'intent', seeds: [INTENT, '{"attempt":3,"issuedAt":1e300}'], run: readAnnotation },
+  {
+    name: 'label',
+    seeds: [makeLabel(IDENTITY, FACTS)],
+    run: (text) => [readLabel(IDENTITY, text).type],
+  },
+  {
+    name: 'numbers',
+    seeds: ['1h30m', '0.80', '24G', '2026-11-20T10:00:00Z'],
+    run(text) {
+      const [duration, dollars] = [parseDuration(text), parseDollars(text)];
+      for (const value of [duration, dollars, parseQuantity(text), wholeGigabytes(text)]) sane(value);
+      if (duration !== undefined) formatDuration(duration);
+      if (dollars !== undefined && parseDollars(formatDollars(dollars)) !== dollars)
+        throw new Error('money changed');
+      parseTime(text);
+    },
+  },
+];

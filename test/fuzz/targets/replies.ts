@@ -1,0 +1,85 @@
+import { deepStrictEqual } from 'node:assert';
+import { systemClock } from '../../../src/lib/clock.ts';
+import type { TransportResponse } from '../../../src/lib/transport.ts';
+import { type CallContext, classifyFailure } from '../../../src/marketplace/errors/classify-failure.ts';
+import { ListBody } from '../../../src/marketplace/http/list-body.ts';
+import { parseReply, UnreadableBody } from '../../../src/marketplace/http/read-body.ts';
+import { instanceRows, instancesReply } from '../../../src/marketplace/wire/instance.ts';
+import { chunksOf } from '../chunks.ts';
+import { replyOf } from '../http-text.ts';
+import { type FuzzTarget, jsonOrNothing, refusing, soundFields } from '../target.ts';
+import { INSTANCE } from './marketplace-rows.ts';
+
+const response = (text: string): TransportResponse => ({
+  status: 200,
+  headers: {},
+  body: chunksOf(text),
+  destroy() {},
+});
+
+/** Rows read while the body arrives have to be those that one parse of the whole gives. */
+async function readRows(text: string): Promise<readonly string[]> {
+  const list = new ListBody(instanceRows);
+  const { body, unreadable } = await list.read(response(text), { maxBytes: 1_000_000, clock: systemClock });
+  if (unreadable !== undefined) return [unreadable];
+  const reply = parseReply({ status: 200, body }, instancesReply);
+  if (reply.type === 'understood') sameRows(text, list.rows);
+  return [reply.type === 'unreadable' ? reply.reason : `${reply.type} ${Math.min(list.rows.length, 3)}`];
+}
+
+function sameRows(text: string, rows: readonly unknown[]): void {
+  const whole = jsonOrNothing(text);
+  const given: unknown = Object(whole).instances;
+  if (!Array.isArray(given)) throw new Error('rows came out of a reply that holds none');
+  deepStrictEqual(
+    rows,
+    given.map((row) => instanceRows.row.parse(row)),
+  );
+}
+
+const AREAS = ['tfa', 'rent', 'search', 'instances', 'volumes', 'groups', 'account', 'any'] as const;
+const NOW = 1_767_614_400_000;
+const CONTEXTS: readonly CallContext[] = AREAS.flatMap((area) =>
+  (['read', 'write'] as const).map((effect) => ({ operation: 'try a call', area, effect, now: NOW })),
+);
+/** Nobody waits longer, whatever the service asks for. */
+const A_DAY_MS = 86_400_000;
+
+function classify(text: string): readonly string[] {
+  const reply = replyOf(text);
+  return CONTEXTS.map((context) => {
+    const error = classifyFailure(reply, context);
+    soundFields(error, ['lockedUntil']);
+    const { kind, outcome, retryAfterMs = 0 } = error;
+    if (retryAfterMs < 0 || retryAfterMs > A_DAY_MS) throw new Error(`a rest of ${retryAfterMs} ms`);
+    if (context.area === 'rent' && error.instanceId !== undefined && outcome !== 'unknown')
+      throw new Error('a failure that names a machine is said to have made none');
+    return `${context.area} ${context.effect}: ${kind} ${outcome}`;
+  });
+}
+
+/** Bodies and heads of replies of the marketplace, before anything is known of their words. */
+export const REPLY_TARGETS: readonly FuzzTarget[] = [
+  {
+    name: 'list-body',
+    seeds: [
+      `{"instances_found":2,"instances":[${INSTANCE},{"id":8,"label":"]}\\"","ports":{"a":[[{}]]}}],"more":[[]]}`,
+      '{"success":true,"instances":[],"instances_found":0}',
+      '{"success":false,"msg":"no"}',
+    ],
+    run: refusing([UnreadableBody], readRows),
+  },
+  {
+    name: 'failed-reply',
+    seeds: [
+      '429\nRetry-After: 12\nDate: Sat, 21 Nov 2026 13:00:00 GMT\n\n{"success":false,"error":"too_many_requests","msg":"slow down"}',
+      '429\nRetry-After: Sat, 21 Nov 2026 13:01:00 GMT\nDate: Sat, 21 Nov 2026 13:00:00 GMT\n\nplain text',
+      '429\nX-RateLimit-Reset: 1795266060\n\n{"error":"api_daily_limit_exceeded","msg":"quota"}',
+      '423\n\n{"error":"method_locked","msg":"locked","fail_count":3,"locked_until":1767614500}',
+      '500\n\n{"error":"x","msg":"y","new_contract":12}',
+      '404\n\n{"detail":"Invalid user key"}',
+      '400\n\n{"error":"no_such_ask","error_msg":"gone"}',
+    ],
+    run: classify,
+  },
+];

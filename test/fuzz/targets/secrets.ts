@@ -1,0 +1,104 @@
+import { Installation } from '../../../src/accounts/installation/installation.ts';
+import { readKeySecret } from '../../../src/accounts/login/key-secret.ts';
+import { type GpuInstance, gpuInstanceSpec } from '../../../src/api/v1alpha1/gpu-instance.ts';
+import { API_VERSION } from '../../../src/api/v1alpha1/names.ts';
+import { readIdentity } from '../../../src/cli/objects/identity-secret.ts';
+import { servedKinds } from '../../../src/cli/objects/served-kinds.ts';
+import { imageLogin } from '../../../src/controllers/gpu-instance/rental/image-login.ts';
+import { readInputs } from '../../../src/controllers/gpu-instance/rental/inputs.ts';
+import { silentLogger } from '../../../src/lib/logger.ts';
+import { seededRandom } from '../../../src/lib/random.ts';
+import { UnreadableBody } from '../../../src/marketplace/http/read-body.ts';
+import { MalformedReplyError } from '../../../src/runtime/kube/json-stream.ts';
+import { KubeError } from '../../../src/runtime/kube/kube-error.ts';
+import { answeringCluster } from '../cluster.ts';
+import { replyOf } from '../http-text.ts';
+import { type FuzzTarget, jsonOrNothing, refusing } from '../target.ts';
+
+const IMAGES = ['registry.example/team/app:1', 'ubuntu', 'localhost/a'] as const;
+
+/** Flags travel as one line: a login is `-u`, a name, `-p`, a password and the registry, whatever the Secret holds. */
+function readLogin(text: string): readonly string[] {
+  return IMAGES.map((image) => {
+    const login = imageLogin(text, image);
+    if (login.type === 'problem') return login.problem;
+    const words = login.flags.split(/\s/);
+    if (words.length !== 5 || words.includes('')) throw new Error(`${words.length} words in the login`);
+    return login.type;
+  });
+}
+
+const ref = { name: 'k', namespace: 'team' };
+const INSTANCE: GpuInstance = {
+  apiVersion: API_VERSION,
+  kind: 'GpuInstance',
+  metadata: ref,
+  spec: gpuInstanceSpec.parse({
+    image: 'registry.example/a',
+    offers: [{ maxPricePerHour: '1' }],
+    env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'k', key: 'key' } } }],
+    onStartFrom: { secretKeyRef: { name: 'k', key: 'script', optional: true } },
+    imagePullSecretRef: { name: 'k' },
+  }),
+};
+
+/** Every reader of a Secret, before an API server that answers with this one. */
+async function readSecret(data: Readonly<Record<string, string>>): Promise<readonly string[]> {
+  const secret = { kind: 'Secret', metadata: { ...ref, uid: 'u' }, data };
+  const { client, session } = answeringCluster(`200\n\n${JSON.stringify(secret)}`);
+  const traces = () => ({ objectsWithRentals: 1, labelledMachines: 0, unlisted: [] });
+  const random = seededRandom(1);
+  const options = { client, namespace: 'operator', scope: '*', random, log: silentLogger, traces };
+  const told = await Promise.all([
+    readKeySecret(client, ref, 'key'),
+    readInputs(INSTANCE, client),
+    readIdentity(session),
+    new Installation(options).resolve(),
+  ]);
+  return told.map(
+    (reading, index) => `${index} ${reading.type} ${'reason' in reading ? reading.reason : ''}`,
+  );
+}
+
+/** The API server lets nothing else than texts through. */
+const isData = (value: unknown): value is Readonly<Record<string, string>> =>
+  typeof value === 'object' &&
+  value !== null &&
+  Object.values(value).every((text) => typeof text === 'string');
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const AUTH = `{"auths":{"https://index.docker.io/v1/":{"auth":"${base64('user:pass:word')}"},"registry.example":{"username":"u","password":"p"}}}`;
+
+/** Secrets that users write, and answers about the cluster that the command line reads. */
+export const SECRET_TARGETS: readonly FuzzTarget[] = [
+  {
+    name: 'image-login',
+    seeds: [AUTH, '{"auths":{"registry.example/x":{"username":"u"}}}', '{"auths":{}}'],
+    run: readLogin,
+  },
+  {
+    name: 'secret',
+    seeds: [
+      JSON.stringify({ key: base64('api-key\n'), script: base64('echo'), '.dockerconfigjson': base64(AUTH) }),
+      JSON.stringify({
+        installId: base64('0'.repeat(32)),
+        keys: base64(`${'1'.repeat(64)}\n${'2'.repeat(64)}`),
+        scope: base64('a,b'),
+        kubeSystemUid: base64('uid'),
+      }),
+    ],
+    run: async (text) => {
+      const data = jsonOrNothing(text);
+      return isData(data) ? readSecret(data) : undefined;
+    },
+  },
+  {
+    name: 'served-kinds',
+    seeds: ['200\n\n{"kind":"APIResourceList","resources":[{"name":"gpuinstances"}]}', '404\n\nnone'],
+    run: refusing([KubeError, MalformedReplyError, UnreadableBody], async (text) => {
+      if (replyOf(text).status !== 200 && replyOf(text).status !== 404) return;
+      const names = await servedKinds(answeringCluster(text).session);
+      if (!names.every((name) => typeof name === 'string')) throw new Error('a name that is no text');
+    }),
+  },
+];
