@@ -183,6 +183,11 @@ export interface RentedFacts {
 
 /** How writing the children went. */
 export type Published =
-  | { readonly type: 'done'; readonly bindingName: string }
+  | {
+      readonly type: 'done';
+      readonly bindingName: string;
+      /** Why the Service leads nowhere, where it does not. */
+      readonly unpublished?: string;
+    }
   | { readonly type: 'nameTaken'; readonly detail: string }
   | { readonly type: 'failed'; readonly detail: string };

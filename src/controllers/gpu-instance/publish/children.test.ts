@@ -162,6 +162,15 @@ describe('what a status says of the children', () => {
     expect(step.type === 'decision' && step.status?.fields.binding).toBeUndefined();
   });
 
+  test('an address that may not be published is told by an event, and holds nothing back', () => {
+    const said = 'its address 10.1.2.3 is a private or cluster address';
+    const done = { type: 'done' as const, bindingName: 'job-connection', unpublished: said };
+    const step = decide(given({ ...held({}, { observed: { published: done } }), status: bare }));
+    expect(outline(step)).toMatchObject({ rule: 'run', says: 'Ready' });
+    const note = expect.stringContaining(said);
+    expect(step).toMatchObject({ events: [{ type: 'Warning', reason: 'AddressNotPublishable', note }] });
+  });
+
   test('nothing is published for a machine that is only watched', () => {
     const watched = held(
       {},

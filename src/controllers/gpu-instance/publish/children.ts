@@ -104,6 +104,17 @@ export function endpointSlices(
   ];
 }
 
+/** Why a Service that is wanted leads nowhere, although the machine has an address. */
+export function unpublished(
+  owner: GpuInstance,
+  { fields: { publicAddress } }: Publication,
+  policy: AddressPolicy,
+): string | undefined {
+  if (!instanceService(owner) || publicAddress === undefined) return undefined;
+  const problem = machineAddressProblem(publicAddress, policy);
+  return problem && `its address ${publicAddress} ${problem}`;
+}
+
 interface SliceFacts {
   readonly suffix: string;
   readonly address: string | undefined;

@@ -1,7 +1,8 @@
 import { reasons } from '../../../api/v1alpha1/reasons.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import { say } from '../conditions.ts';
-import type { Decision, Observed, StatusFields, Step } from '../types.ts';
+import type { Decision, EventNote, Observed, StatusFields, Step } from '../types.ts';
+import type { Published } from '../views.ts';
 
 const ADDRESS_FIELDS = [
   'instanceId',
@@ -61,7 +62,8 @@ function afterPublishing(
   if (!serving || !published) return step;
   if (published.type === 'done') {
     const fields = { ...step.status.fields, binding: { name: published.bindingName } };
-    return { ...step, status: { ...step.status, fields } };
+    const events = [...step.events, ...unpublishedEvent(published)];
+    return { ...step, events, status: { ...step.status, fields } };
   }
   const { binding: _none, endpoint: _unsaid, ...fields } = step.status.fields;
   const reason = published.type === 'nameTaken' ? 'NameTaken' : 'NotPermitted';
@@ -76,4 +78,13 @@ function afterPublishing(
     status: { fields, verdict },
     look: { ...step.look, afterMs: Math.min(60_000, step.look.afterMs ?? 60_000) },
   };
+}
+
+/** The connection Secret has the address all the same, so that the machine itself is not held back. */
+function unpublishedEvent({
+  unpublished,
+}: Extract<Published, { readonly type: 'done' }>): readonly EventNote[] {
+  if (unpublished === undefined) return [];
+  const note = `The Service does not lead to the machine: ${unpublished}. The connection Secret has its address; --allow-private-addresses true publishes private ones.`;
+  return [{ type: 'Warning', reason: 'AddressNotPublishable', action: 'Publishing', note }];
 }

@@ -101,6 +101,25 @@ describe('a slice to a private address', () => {
     const made = sent.filter((line) => line.startsWith('create '));
     expect(made.map((line) => line.split(' ')[1])).toEqual(kinds);
   });
+
+  test.each<[string, typeof withService, boolean, string | undefined]>([
+    [
+      'is said where it is missing',
+      withService,
+      false,
+      'its address 10.1.2.3 is a private or cluster address',
+    ],
+    ['is not said where it is written', withService, true, undefined],
+    ['is not said where no Service is wanted', unbound, false, undefined],
+  ])('%s', async (_name, owner, allowPrivateAddresses, said) => {
+    const ports = { ...portsTo(clusterWith().cluster), allowPrivateAddresses };
+    const published = await publish(owner, { fields: privately, serving: true }, ports);
+    expect(published).toEqual({
+      type: 'done',
+      bindingName: 'job-connection',
+      ...(said !== undefined && { unpublished: said }),
+    });
+  });
 });
 
 describe('the key of a machine', () => {

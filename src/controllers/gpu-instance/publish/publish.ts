@@ -14,7 +14,13 @@ import { sameJson } from '../../../runtime/writes/same-json.ts';
 import type { ObjectMemory } from '../memory/memory.ts';
 import type { Publication } from '../types.ts';
 import type { Published } from '../views.ts';
-import { type ConnectionSecret, connectionSecret, endpointSlices, instanceService } from './children.ts';
+import {
+  type ConnectionSecret,
+  connectionSecret,
+  endpointSlices,
+  instanceService,
+  unpublished,
+} from './children.ts';
 
 export interface SecretPorts {
   readonly cluster: KubeClient;
@@ -47,7 +53,9 @@ export async function publish(
     memory.instanceApiKey = undefined;
     memory.keptKeyOf = undefined;
   }
-  return { type: 'done', bindingName: connectionSecretName(owner.metadata.name) };
+  const problem = unpublished(owner, publication, { allowPrivate: ports.allowPrivateAddresses });
+  const bindingName = connectionSecretName(owner.metadata.name);
+  return { type: 'done', bindingName, ...(problem !== undefined && { unpublished: problem }) };
 }
 
 /**
