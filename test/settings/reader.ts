@@ -3,6 +3,8 @@ export class SettingsError extends Error {
   constructor(problems: readonly string[]) {
     super(problems.join('\n'));
     this.name = 'SettingsError';
+    // Where it was thrown says nothing to whoever wrote the setting, and test runners print it.
+    this.stack = this.message;
   }
 }
 

@@ -1,7 +1,7 @@
 import { seededRandom } from '../../../src/lib/random.ts';
 import { Invariants, type Violation } from '../invariants.ts';
 import { Failure } from '../memory-kube/failure.ts';
-import { equalJson, isObject, type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
+import { equalJson, isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { Users } from '../users.ts';
 import { NAMESPACE, SimulatedWorld } from '../world.ts';
 import { applyEdit } from './edit.ts';
@@ -133,10 +133,13 @@ class Sequence {
 
   #standing(): Standing {
     const object = this.#object(this.#plan.edited.subject);
-    const conditions = listAt(objectAt(object, 'status'), 'conditions').filter(isObject);
+    const status = objectAt(object, 'status');
+    const conditions = listAt(status, 'conditions').filter(isObject);
+    const words = conditions.map((each) => `${each['type']}=${each['status']} ${each['reason']}`);
+    const isObserved = status['observedGeneration'] === metadataOf(object)['generation'];
     return {
       spec: objectAt(object, 'spec'),
-      conditions: conditions.map((each) => `${each['type']}=${each['status']} ${each['reason']}`).sort(),
+      conditions: isObserved ? words.sort() : ['conditions of an earlier spec'],
     };
   }
 
