@@ -102,3 +102,8 @@ describe('an intent', () => {
     expect([isForLogin(intent, login), isForLogin(intent, { ...login, userId: 8 })]).toEqual([true, false]);
   });
 });
+
+test('a version nested without end is one that is not known', () => {
+  const text = `{"v":${'['.repeat(50_000)}${']'.repeat(50_000)}}`;
+  expect(readIntent([new Secret('key')], text)).toEqual({ type: 'unknownVersion', version: 'none' });
+});

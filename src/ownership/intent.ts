@@ -59,12 +59,17 @@ export function readIntent(keys: KeyRing, annotation: string | undefined): Inten
   if (annotation === undefined) return { type: 'none' };
   const fields = jsonObject(annotation);
   if (fields === undefined) return { type: 'tampered' };
-  if (fields.v !== INTENT_VERSION) return { type: 'unknownVersion', version: String(fields.v).slice(0, 20) };
+  if (fields.v !== INTENT_VERSION) return { type: 'unknownVersion', version: versionText(fields.v) };
   const intent = intentOf(fields);
   const mac = fields.mac;
   if (intent === undefined || typeof mac !== 'string') return { type: 'tampered' };
   if (!macVerifies(keys, 'intent', { parts: intentParts(intent), mac })) return { type: 'tampered' };
   return { type: 'intent', intent };
+}
+
+/** Lists are not looked into: one that is nested deeply enough would overflow the stack. */
+function versionText(version: unknown): string {
+  return typeof version === 'object' && version !== null ? 'none' : String(version).slice(0, 20);
 }
 
 /** Whether an intent was issued for this login. */
