@@ -240,11 +240,11 @@ export class Users {
     if (former !== undefined) await this.console.revokeKey(former);
   }
 
-  /** Writes another label on the machine of an object, in the console. */
-  async relabel(name: string): Promise<void> {
+  /** The machine that an object records. */
+  machineOf(name: string): number | undefined {
     const object = this.#world.kube.writes.read(this.#instance(name)) ?? {};
     const id = objectAt(object, 'status')['instanceId'];
-    if (typeof id === 'number') await this.console.label(id, 'renamed');
+    return typeof id === 'number' ? id : undefined;
   }
 
   /** Machines that an object takes for purchases of its own perhaps, since they carry no label: `RentalUncertain`. */

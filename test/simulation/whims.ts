@@ -77,7 +77,14 @@ export class Whims {
     if (roll < 0.3) users.removeFinalizers(name);
     else if (roll < 0.6) users.editStatus(name, this.#anyMachine());
     else if (roll < 0.8 && backup) users.restore(name, backup);
-    else void users.relabel(name);
+    else this.#relabel(users.machineOf(name));
+  }
+
+  /** In the console. */
+  #relabel(machine: number | undefined): void {
+    if (machine === undefined) return;
+    this.#options.invariants.labelledElsewhere(machine);
+    void this.#options.users.console.label(machine, 'renamed');
   }
 
   /** Of anybody, or one that there never was. */

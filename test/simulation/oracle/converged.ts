@@ -42,7 +42,7 @@ function unreached(scene: Scene, object: JsonObject, isHeldBack: IsHeldBack): re
   const metadata = metadataOf(object);
   if (metadata['deletionTimestamp']) return [{ invariant: 'ESR', text: `${name} is still being deleted` }];
   const status = objectAt(object, 'status');
-  const contract = scene.contracts()[Number(status['instanceId'])];
+  const contract = machineOf(scene, object);
   const wanted = objectAt(object, 'spec')['powerState'];
   const state = `status ${JSON.stringify({ phase: status['phase'], instanceId: status['instanceId'] })}`;
   const found: Shortfall[] = [];
@@ -59,6 +59,15 @@ function unreached(scene: Scene, object: JsonObject, isHeldBack: IsHeldBack): re
     found.push({ invariant: 'I14', text: `${name} claims to run on a machine that is gone` });
   }
   return found;
+}
+
+/** What an object records, unless a person wrote the id of somebody else's machine there: that is left alone. */
+function machineOf(scene: Scene, object: JsonObject): Contract | undefined {
+  const uid = String(metadataOf(object)['uid']);
+  const recorded = scene.contracts()[Number(objectAt(object, 'status')['instanceId'])];
+  if (!recorded || !scene.isHandled(uid)) return recorded;
+  const buyer = scene.purchaseOf(recorded)?.uid;
+  return recorded.image === BY_HAND || (buyer !== undefined && buyer !== uid) ? undefined : recorded;
 }
 
 /** Only a machine that can be reached can be stopped; of a silent one the object just says so. */

@@ -130,7 +130,7 @@ export class WorkerWatch {
     const isKnown =
       this.#scene.now - Math.max(this.#hinderedAt, this.#groupEditedAt) >= KNOWN_READY_MS &&
       this.#readySince.has(readyKey(worker));
-    if (!group || !isKnown || wantedBy(group) === 0) return;
+    if (!group || !isKnown || wantedBy(group) === 0 || isOutdated(worker, group)) return;
     const others = [...this.#scene.objects.values()].filter(
       (other) => nameOf(other) !== nameOf(worker) && this.#groupOf(other) === group,
     );
@@ -146,6 +146,10 @@ export class WorkerWatch {
     return group && metadataOf(group)['deletionTimestamp'] === undefined ? group : undefined;
   }
 }
+
+/** An update may take as many out of service as `maxUnavailable`, the only one that is wanted among them. */
+const isOutdated = (worker: JsonObject, group: JsonObject): boolean =>
+  noteOf(worker, 'template-hash') !== objectAt(group, 'status')['templateHash'];
 
 /** Not the uid itself: that is looked for in the memory of processes. */
 const servedKey = (uid: string): string => `served ${uid}`;
