@@ -122,7 +122,10 @@ function progressing(situation: Situation): Says {
     return yes('ScalingPaused', `Scaling ${directions.join(' and ')} is paused.`);
   }
   if (counts.stalled > 0 && counts.ready < decision.hot)
-    return no('WorkersFailing', `${workersAre(counts.stalled)} stuck; look at the conditions of the workers.`);
+    return no(
+      'WorkersFailing',
+      `${workersAre(counts.stalled)} stuck; look at the conditions of the workers.`,
+    );
   const busy = reconciling(situation);
   return busy ? yes(busy.reason, busy.message) : yes('Stable', 'The number of workers is what is wanted.');
 }
