@@ -240,13 +240,6 @@ export class Users {
     if (former !== undefined) await this.console.revokeKey(former);
   }
 
-  /** The machine that an object records. */
-  machineOf(name: string): number | undefined {
-    const object = this.#world.kube.writes.read(this.#instance(name)) ?? {};
-    const id = objectAt(object, 'status')['instanceId'];
-    return typeof id === 'number' ? id : undefined;
-  }
-
   /** Machines that an object takes for purchases of its own perhaps, since they carry no label: `RentalUncertain`. */
   machinesInDoubt(): readonly number[] {
     const kind = this.#world.kube.kind(GPU_INSTANCES);

@@ -76,15 +76,7 @@ export class Whims {
     const roll = this.#random.next();
     if (roll < 0.3) users.removeFinalizers(name);
     else if (roll < 0.6) users.editStatus(name, this.#anyMachine());
-    else if (roll < 0.8 && backup) users.restore(name, backup);
-    else this.#relabel(users.machineOf(name));
-  }
-
-  /** In the console. */
-  #relabel(machine: number | undefined): void {
-    if (machine === undefined) return;
-    this.#options.invariants.labelledElsewhere(machine);
-    void this.#options.users.console.label(machine, 'renamed');
+    else if (backup) users.restore(name, backup);
   }
 
   /** Of anybody, or one that there never was. */
