@@ -79,9 +79,9 @@ export class Whims {
     else if (backup) users.restore(name, backup);
   }
 
-  /** Of anybody, or one that there never was. */
+  /** Of anybody who labels machines, or one that there never was. */
   #anyMachine(): number {
-    const ids = this.#options.users.console.machines();
+    const ids = this.#options.users.console.labelled();
     return ids[Math.floor(this.#random.next() * (ids.length + 1))] ?? 1;
   }
 }
