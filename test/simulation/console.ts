@@ -17,7 +17,7 @@ export class Console {
   /** Rents a machine; answers the status, or why there is none. */
   async rent(offerId: number, label: string | undefined): Promise<string> {
     const request = { image: BY_HAND, disk: 10, ...(label ? { label } : {}) };
-    const outcome = await this.#call('PUT', `/api/v0/asks/${offerId}/`, request).then(
+    const outcome = await this.call('PUT', `/api/v0/asks/${offerId}/`, request).then(
       ({ status }) => String(status),
       (error: unknown) => String(error),
     );
@@ -27,19 +27,19 @@ export class Console {
 
   /** Writes a label on a machine, whoever rented it. */
   async label(id: number, label: string): Promise<void> {
-    const { status } = await this.#call('PUT', `/api/v0/instances/${id}/`, { label });
+    const { status } = await this.call('PUT', `/api/v0/instances/${id}/`, { label });
     this.#world.tell(`a user labels contract ${id} "${label}" in the console: ${status}`);
   }
 
   /** Another key of the same login; undefined where a fault kept it from being made, or its reply from being read. */
   async makeKey(): Promise<{ readonly id: number; readonly key: string } | undefined> {
-    const { body } = await this.#call('POST', '/api/v0/auth/apikeys/', { name: 'rotated' });
+    const { body } = await this.call('POST', '/api/v0/auth/apikeys/', { name: 'rotated' });
     const { id, key } = isObject(body) ? body : {};
     return typeof id === 'number' && typeof key === 'string' ? { id, key } : undefined;
   }
 
   async revokeKey(id: number): Promise<void> {
-    const { status } = await this.#call('DELETE', `/api/v0/auth/apikeys/${id}/`);
+    const { status } = await this.call('DELETE', `/api/v0/auth/apikeys/${id}/`);
     this.#world.tell(`a user revokes the key ${id}: ${status}`);
   }
 
@@ -49,7 +49,12 @@ export class Console {
     return contracts.filter(({ label }) => label !== null).map(({ id }) => id);
   }
 
-  async #call(method: string, path: string, body?: JsonObject) {
+  /** A call under the account's own key. A reply that is no JSON has the body undefined. */
+  async call(
+    method: string,
+    path: string,
+    body?: JsonObject,
+  ): Promise<{ readonly status: number; readonly body: unknown }> {
     const { market } = this.#world;
     const response = await market.handle({
       ...{ method, path },

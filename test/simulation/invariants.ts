@@ -25,8 +25,6 @@ import { type Waste, WasteMeter } from './oracle/waste.ts';
 import { WorkerWatch } from './oracle/workers.ts';
 import type { FateOf, SimulatedWorld } from './world.ts';
 
-export type { Violation } from './oracle/scene.ts';
-
 type Call = Parameters<FateOf>[0];
 
 const LIST_PATH = /^\/api\/v[01]\/instances\/(?:\?|$)/;

@@ -1,7 +1,8 @@
 import { seededRandom } from '../../src/lib/random.ts';
-import { Invariants, type Violation } from './invariants.ts';
+import { Invariants } from './invariants.ts';
 import type { Machine } from './machine.ts';
 import type { Fate } from './network.ts';
+import type { Outcome } from './outcome.ts';
 import { type Effect, fateOf, isEffect, nameOfCall, type Strike } from './plan.ts';
 import { Users } from './users.ts';
 import { type FateOf, SimulatedWorld } from './world.ts';
@@ -24,15 +25,10 @@ export interface LifeOptions {
   readonly keepTrace: boolean;
 }
 
-export interface LifeResult {
+export interface LifeResult extends Outcome {
   readonly effects: readonly Effect[];
   /** Indexes of the strikes that found their effect. */
   readonly struck: ReadonlySet<number>;
-  readonly violations: readonly Violation[];
-  readonly wastedSeconds: readonly number[];
-  readonly trace: readonly string[];
-  readonly traceHash: string;
-  readonly virtualSeconds: number;
 }
 
 const SECOND = 1000;

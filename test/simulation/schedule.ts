@@ -1,11 +1,12 @@
 import type { LogFields, Logger } from '../../src/lib/logger.ts';
 import { seededRandom } from '../../src/lib/random.ts';
 import { Foreigners } from './foreigners.ts';
-import { Invariants, type Violation } from './invariants.ts';
+import { Invariants } from './invariants.ts';
 import type { Machine } from './machine.ts';
 import type { Fate } from './network.ts';
 import { loggedText } from './oracle/secrets.ts';
 import type { Waste } from './oracle/waste.ts';
+import type { Outcome } from './outcome.ts';
 import { type Fault, Storm } from './storm.ts';
 import { Users } from './users.ts';
 import { drawClimate } from './weather.ts';
@@ -26,16 +27,10 @@ export interface ScheduleOptions {
   readonly allow?: (fault: Fault) => boolean;
 }
 
-export interface ScheduleResult {
-  readonly violations: readonly Violation[];
-  /** Billed seconds nobody wanted, per contract that had any. */
-  readonly wastedSeconds: readonly number[];
-  /** The same by contract, with the reasons. */
+export interface ScheduleResult extends Outcome {
+  /** What contracts billed for nothing, with the reasons. */
   readonly waste: readonly ContractWaste[];
-  readonly traceHash: string;
-  readonly trace: readonly string[];
   readonly steps: number;
-  readonly virtualSeconds: number;
   /** The faults that struck, in order. */
   readonly faults: readonly Fault[];
 }

@@ -3,7 +3,10 @@ import { Bench } from './bench.ts';
 import {
   abandoned,
   atWork,
+  FAILED,
   forgotten,
+  INSTANCES,
+  INTENT,
   intends,
   leaving,
   led,
@@ -12,10 +15,6 @@ import {
   setGroupStatus,
   silence,
 } from './situations.ts';
-
-const FAILED = { requestMs: 2, responseMs: 2, refusal: { status: 500, body: '' } };
-const INSTANCES = '/apis/gpurental.dev/v1alpha1/namespaces/default/gpuinstances';
-const INTENT = 'gpurental.dev/rental-intent';
 
 async function polls(bench: Bench, count: number): Promise<void> {
   for (let poll = 0; poll < count; poll += 1) await bench.poll(10);

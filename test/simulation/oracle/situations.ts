@@ -3,6 +3,10 @@ import { type JsonObject, objectAt } from '../memory-kube/json.ts';
 import { NAMESPACE } from '../world.ts';
 import type { Bench } from './bench.ts';
 
+export const FAILED = { requestMs: 2, responseMs: 2, refusal: { status: 500, body: '' } };
+export const INSTANCES = '/apis/gpurental.dev/v1alpha1/namespaces/default/gpuinstances';
+export const INTENT = 'gpurental.dev/rental-intent';
+
 /** A machine that the object records and that has run for a while. */
 export async function atWork(bench: Bench, name = 'a', attempt = 1): Promise<Contract> {
   const contract = await bench.rent(attempt, { name });

@@ -4,7 +4,10 @@ import { Bench } from './bench.ts';
 import {
   abandoned,
   atWork,
+  FAILED,
   forgotten,
+  INSTANCES,
+  INTENT,
   intends,
   leaving,
   led,
@@ -14,9 +17,6 @@ import {
   silence,
 } from './situations.ts';
 
-const FAILED = { requestMs: 2, responseMs: 2, refusal: { status: 500, body: '' } };
-const INSTANCES = '/apis/gpurental.dev/v1alpha1/namespaces/default/gpuinstances';
-const INTENT = 'gpurental.dev/rental-intent';
 const WORKERS = ['a', 'b', 'c', 'd'];
 
 const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promise<void> | void])[] = [

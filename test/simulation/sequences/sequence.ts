@@ -1,20 +1,12 @@
 import { seededRandom } from '../../../src/lib/random.ts';
-import { Invariants, type Violation } from '../invariants.ts';
+import { Invariants } from '../invariants.ts';
 import { Failure } from '../memory-kube/failure.ts';
 import { equalJson, isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
+import type { Outcome } from '../outcome.ts';
 import { Users } from '../users.ts';
 import { NAMESPACE, SimulatedWorld } from '../world.ts';
 import { applyEdit } from './edit.ts';
 import type { SequencePlan, Step } from './plans.ts';
-
-/** What one sequence came to. */
-export interface SequenceResult {
-  readonly violations: readonly Violation[];
-  readonly wastedSeconds: readonly number[];
-  readonly trace: readonly string[];
-  readonly traceHash: string;
-  readonly virtualSeconds: number;
-}
 
 const SECOND = 1000;
 const READY_WITHIN = 240;
@@ -31,7 +23,7 @@ interface Standing {
  * A → B → … → A has to end as A, a wrong value has to be refused and to change nothing, and an error has to be
  * recovered from.
  */
-export async function playSequence(plan: SequencePlan): Promise<SequenceResult> {
+export async function playSequence(plan: SequencePlan): Promise<Outcome> {
   return new Sequence(plan).run();
 }
 
@@ -52,7 +44,7 @@ class Sequence {
     this.#invariants = new Invariants(this.#world, { strict: true });
   }
 
-  async run(): Promise<SequenceResult> {
+  async run(): Promise<Outcome> {
     const { subject } = this.#plan.edited;
     this.#users.createAccount('Report');
     subject.create(this.#users);
@@ -69,7 +61,7 @@ class Sequence {
     return this.#result();
   }
 
-  #result(): SequenceResult {
+  #result(): Outcome {
     const { trace, second } = this.#world;
     return {
       violations: this.#invariants.violations,

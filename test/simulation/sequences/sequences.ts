@@ -1,5 +1,6 @@
+import type { Outcome } from '../outcome.ts';
 import { drawPlan, type SequencePlan, singlePlans } from './plans.ts';
-import { playSequence, type SequenceResult } from './sequence.ts';
+import { playSequence } from './sequence.ts';
 import { editedOf, SUBJECTS } from './subjects.ts';
 
 export interface SequencesOptions {
@@ -10,9 +11,9 @@ export interface SequencesOptions {
   readonly singles: boolean;
   readonly goOn: () => boolean;
   readonly onBegin: (plan: SequencePlan) => void;
-  readonly onEnd: (plan: SequencePlan, result: SequenceResult) => void;
+  readonly onEnd: (plan: SequencePlan, result: Outcome) => void;
   /** Wraps each sequence, to measure it. */
-  readonly measure: (run: () => Promise<SequenceResult>) => Promise<SequenceResult>;
+  readonly measure: (run: () => Promise<Outcome>) => Promise<Outcome>;
 }
 
 /** Every edit of every field of every kind on a running object, then chains of them that are drawn by seed. */

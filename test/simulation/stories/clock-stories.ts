@@ -1,18 +1,9 @@
 import { endInConsole, raisePrice } from './deeds.ts';
-import { answered, type Stage } from './stage.ts';
+import { CHEAPEST_OFFER, nothingFor } from './market.ts';
+import type { Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
 const HOUR_MS = 3_600_000;
-/** The offer that the operator takes first. */
-const CHEAPEST_OFFER = 8_000_001;
-const NO_MACHINE = answered({ instances: null });
-const NO_MACHINES = answered({
-  instances: [],
-  instances_found: 0,
-  total_instances: 0,
-  next_token: null,
-  success: true,
-});
 
 /** The wall clock of every process is set by so many hours. */
 function setClocks(stage: Stage, hours: 1 | -1): void {
@@ -21,12 +12,6 @@ function setClocks(stage: Stage, hours: 1 | -1): void {
     stage.world.tell(`the clock of ${machine.name} jumps by ${hours} h`);
   }
   stage.invariants.clockJumped();
-}
-
-/** Neither lists nor reads show any machine. */
-function nothingFor(stage: Stage, seconds: number): void {
-  stage.cast({ call: 'list', seconds, fate: NO_MACHINES });
-  stage.cast({ call: 'read', seconds, fate: NO_MACHINE });
 }
 
 /** Wall clocks that are set by an hour while something is waited for. */

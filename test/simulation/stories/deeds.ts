@@ -5,21 +5,12 @@ import type { Stage } from './stage.ts';
 
 const INTENT = 'gpurental.dev/rental-intent';
 
-/** What people do in the console and in the cluster, and no schedule draws. */
-
 /** What a machine runs that a person rented in the console and means to hand over to an object. */
 const HANDED_OVER = 'example/work:1';
 
 /** A person calls the marketplace with the account's key. */
 async function call(stage: Stage, method: string, path: string, body?: JsonObject): Promise<void> {
-  const { market } = stage.world;
-  const { status } = await market.handle({
-    method,
-    origin: 'http://simulator',
-    path,
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${market.apiKey}` },
-    ...(body && { body: JSON.stringify(body) }),
-  });
+  const { status } = await stage.users.console.call(method, path, body);
   stage.world.tell(`in the console: ${method} ${path}: ${status}`);
 }
 

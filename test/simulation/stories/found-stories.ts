@@ -1,7 +1,6 @@
+import { DEAREST_OFFER } from './market.ts';
 import type { Story } from './story.ts';
 
-/** An offer that the operator does not take. */
-const DEAREST_OFFER = 8_000_024;
 const GROUP = 'group';
 
 /** Lives in which the swarm once found a promise broken. Its seeds draw others since, and these stay. */

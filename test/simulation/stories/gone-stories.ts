@@ -1,30 +1,15 @@
 import { endInConsole } from './deeds.ts';
+import { FIRST_MACHINE, NO_MACHINES, nothingFor } from './market.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
-/** The id that the first contract of a market gets. */
-const FIRST_MACHINE = 20_000_001;
 const IMAGE = 'example/work:2';
-const NO_MACHINE = answered({ instances: null });
-const NO_MACHINES = answered({
-  instances: [],
-  instances_found: 0,
-  total_instances: 0,
-  next_token: null,
-  success: true,
-});
 
 /** The destroy of the first machine is answered and ignored; from then on `hide` says what is shown. */
 function ignoredDestroy(stage: Stage, hide: () => void): void {
   stage.at(100, () => stage.cause({ name: 'delete-ignored', count: 1 }));
   stage.strike({ call: 'destroy', meanwhile: hide });
   stage.at(101, () => stage.users.setImage('a', IMAGE));
-}
-
-/** Neither lists nor reads show any machine. */
-function nothingFor(stage: Stage, seconds: number): void {
-  stage.cast({ call: 'list', seconds, fate: NO_MACHINES });
-  stage.cast({ call: 'read', seconds, fate: NO_MACHINE });
 }
 
 /** Whether a machine is gone. */

@@ -1,10 +1,9 @@
 import { OTHER_INSTALL } from '../foreigners.ts';
 import { abandon, labelOf } from './deeds.ts';
+import { DEAREST_OFFER } from './market.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
-/** An offer that the operator does not take. */
-const DEAREST_OFFER = 8_000_024;
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
 
 /** Five machines, all of which stop working in one moment. */

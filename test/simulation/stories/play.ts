@@ -1,6 +1,7 @@
 import { seededRandom } from '../../../src/lib/random.ts';
-import { Invariants, type Violation } from '../invariants.ts';
+import { Invariants } from '../invariants.ts';
 import type { Fate } from '../network.ts';
+import type { Violation } from '../oracle/scene.ts';
 import { Users } from '../users.ts';
 import { type FateOf, SimulatedWorld } from '../world.ts';
 import { Stage } from './stage.ts';

@@ -11,13 +11,9 @@ import {
   rentToHandOver,
   writeIntent,
 } from './deeds.ts';
+import { CHEAPEST_OFFER, DEAREST_OFFER } from './market.ts';
 import { answered } from './stage.ts';
 import type { Story } from './story.ts';
-
-/** An offer that the operator does not take. */
-const DEAREST_OFFER = 8_000_024;
-/** The one that it takes first. */
-const CHEAPEST_OFFER = 8_000_001;
 
 /** Records that people have changed, restored or doubled, and keys that are not what they were. */
 export const RECORD_STORIES: readonly Story[] = [

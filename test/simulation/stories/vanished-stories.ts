@@ -1,20 +1,8 @@
 import { clearFaults } from '../weather.ts';
 import { abandon, endInConsole, raisePrice } from './deeds.ts';
+import { CHEAPEST_OFFER, DEAREST_OFFER, FIRST_MACHINE, NO_MACHINES } from './market.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
-
-/** Offers of the market, the cheapest first. */
-const CHEAPEST_OFFER = 8_000_001;
-const DEAREST_OFFER = 8_000_024;
-/** Ids that the first contracts of a market get. */
-const FIRST_MACHINE = 20_000_001;
-const NO_MACHINES = answered({
-  instances: [],
-  instances_found: 0,
-  total_instances: 0,
-  next_token: null,
-  success: true,
-});
 
 /** Every offer that is free costs more than anybody may pay. */
 function nothingToRent(stage: Stage): void {

@@ -1,0 +1,23 @@
+import { answered, type Stage } from './stage.ts';
+
+/** Offers of every market, the cheapest first: the operator takes that one, and no other before it the last. */
+export const CHEAPEST_OFFER = 8_000_001;
+export const DEAREST_OFFER = 8_000_024;
+/** The id that the first contract of a market gets. */
+export const FIRST_MACHINE = 20_000_001;
+
+const NO_MACHINE = answered({ instances: null });
+/** A complete list in which no machine stands. */
+export const NO_MACHINES = answered({
+  instances: [],
+  instances_found: 0,
+  total_instances: 0,
+  next_token: null,
+  success: true,
+});
+
+/** Neither lists nor reads show any machine. */
+export function nothingFor(stage: Stage, seconds: number): void {
+  stage.cast({ call: 'list', seconds, fate: NO_MACHINES });
+  stage.cast({ call: 'read', seconds, fate: NO_MACHINE });
+}
