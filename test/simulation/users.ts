@@ -11,7 +11,7 @@ const GROUPS = 'endpointgroups';
 /** Work per second of one worker of a group. */
 export const WORKER_PERF = 100;
 const KEY_SECRET = 'marketplace-key';
-const IN_DOUBT = /Machines ([\d, ]+) are new and carry no label/;
+const IN_DOUBT = /Machines? ([\d, ]+) (?:is|are) new and carr(?:y|ies) no label/;
 
 export const MACHINE: JsonObject = {
   offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.90' }],
@@ -238,6 +238,13 @@ export class Users {
     const former = this.#key;
     this.#key = made.id;
     if (former !== undefined) await this.console.revokeKey(former);
+  }
+
+  /** The machine that an object records. */
+  machineOf(name: string): number | undefined {
+    const object = this.#world.kube.writes.read(this.#instance(name)) ?? {};
+    const id = objectAt(object, 'status')['instanceId'];
+    return typeof id === 'number' ? id : undefined;
   }
 
   /** Machines that an object takes for purchases of its own perhaps, since they carry no label: `RentalUncertain`. */

@@ -36,7 +36,7 @@ export const rentingReasons = {
   ),
   RentalUncertain: retryable(
     'The marketplace did not answer a rental, so nothing else is rented until its lists show whether there is a machine.',
-    "You need not do anything unless this stays: then look in the marketplace's console for a machine that this object does not name.",
+    "Where no machine is named here, you need not do anything unless this stays: then look in the marketplace's console for a machine that this object does not name.",
   ),
   OldMachineNotGone: retryable(
     'The old machine is not confirmed gone, so no other is rented.',

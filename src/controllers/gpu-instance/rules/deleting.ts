@@ -7,9 +7,11 @@ import { decision, firstOf, type Rule } from '../decision.ts';
 import { goneProof } from '../gone.ts';
 import { carriedFields } from '../machine-fields.ts';
 import { factsOf, recordedMachine } from '../recorded.ts';
+import { settlement } from '../settle.ts';
 import { heldByRecord } from '../stage.ts';
 import type { Action, Decision, EventNote, Observed, Step } from '../types.ts';
 import { destroyRetryMs, FAILURES_WORTH_SAYING, failingDetail } from './ending.ts';
+import { whatIsMissing } from './pending.ts';
 import { machinesToDestroy, machinesToProve, unsettledUntil } from './teardown-machines.ts';
 
 /**
@@ -134,9 +136,13 @@ function waitForList(observed: Observed): Step | undefined {
 function settleFirst(observed: Observed): Step | undefined {
   const at = unsettledUntil(observed);
   if (at === undefined || machinesToDestroy(observed).length > 0) return undefined;
+  const open = settlement(observed);
   return waiting(observed, {
     reason: 'RentalUncertain',
-    detail: 'A rental of this object is of unknown outcome; it settles by the lists.',
+    detail:
+      open.type === 'unknown' || open.type === 'ambiguous'
+        ? whatIsMissing(open)
+        : 'A rental of this object is of unknown outcome; it settles by the lists.',
     look: {
       onList: true,
       afterMs: Math.max(1000, at - observed.steadyNow + 1),

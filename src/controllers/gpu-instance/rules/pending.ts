@@ -1,5 +1,6 @@
 import { decision } from '../decision.ts';
 import { carriedFields } from '../machine-fields.ts';
+import type { Settlement } from '../settle.ts';
 import type { Stage } from '../stage.ts';
 import type { Observed, Step } from '../types.ts';
 
@@ -9,7 +10,6 @@ import type { Observed, Step } from '../types.ts';
  */
 export function awaitSettlement(observed: Observed, stage: Extract<Stage, { type: 'pending' }>): Step {
   const { settlement } = stage;
-  const { intent } = settlement;
   const ambiguous = settlement.type === 'ambiguous';
   return decision({
     rule: ambiguous ? 'hold-uncertain-rental' : 'await-settlement',
@@ -17,13 +17,24 @@ export function awaitSettlement(observed: Observed, stage: Extract<Stage, { type
     finding: {
       phase: 'Renting',
       reason: 'RentalUncertain',
-      detail: ambiguous
-        ? `Machines ${settlement.candidates.join(', ')} are new and carry no label; which of them purchase ${intent.attempt} made cannot be told. Destroy those that nobody needs, and give those that are yours a label.`
-        : `The answer to purchase ${intent.attempt} of offer ${intent.offer} is missing; it settles by the lists.`,
+      detail: whatIsMissing(settlement),
       machine: { type: 'none' },
     },
     look: ambiguous
       ? { onList: true }
       : { onList: true, afterMs: Math.max(1000, settlement.settlesAt - observed.steadyNow + 1) },
   });
+}
+
+/** Which answer is missing, or which machines a person has to say something about. */
+export function whatIsMissing(
+  settlement: Extract<Settlement, { readonly type: 'unknown' | 'ambiguous' }>,
+): string {
+  const { attempt, offer } = settlement.intent;
+  if (settlement.type === 'unknown')
+    return `The answer to purchase ${attempt} of offer ${offer} is missing; it settles by the lists.`;
+  const [first, ...others] = settlement.candidates;
+  return others.length === 0
+    ? `Machine ${first} is new and carries no label; whether purchase ${attempt} made it cannot be told. Destroy it if nobody needs it, and give it a label if it is yours.`
+    : `Machines ${settlement.candidates.join(', ')} are new and carry no label; which of them purchase ${attempt} made cannot be told. Destroy those that nobody needs, and give those that are yours a label.`;
 }
