@@ -21,10 +21,13 @@ function instance(status: object, metadata: object = {}, spec: object = {}): Gpu
   } as GpuInstance;
 }
 
-const withIntent = (attempt: number, status: object = {}) =>
+const withIntent = (attempt: number, status: object = {}, issuedAt = NOW - 5) =>
   instance(status, {
-    annotations: { [annotations.rentalIntent]: JSON.stringify({ v: 1, attempt, issuedAt: NOW - 5 }) },
+    annotations: { [annotations.rentalIntent]: JSON.stringify({ v: 1, attempt, issuedAt }) },
   });
+
+const HOUR = 3_600_000;
+const MACHINE = { instanceId: 7, claim: 'made by us' };
 
 const intentText = (text: string) => ({ annotations: { [annotations.rentalIntent]: text } });
 
@@ -33,6 +36,13 @@ describe('an intent', () => {
     ['is open before its result is recorded', withIntent(1), true],
     ['is closed by the attempt in the status', withIntent(1, { attempt: 1 }), false],
     ['of a later attempt is open again', withIntent(2, { attempt: 1 }), true],
+    ['of a later attempt than a machine is open at first', withIntent(2, { attempt: 1, ...MACHINE }), true],
+    [
+      'that an hour and a machine have outlived is closed',
+      withIntent(2, { attempt: 1, ...MACHINE }, NOW - HOUR - 1),
+      false,
+    ],
+    ['that an hour alone has outlived is open', withIntent(2, { attempt: 1 }, NOW - HOUR - 1), true],
     ['without a number counts as none', instance({}, intentText('{"issuedAt":5}')), false],
     ['without a time counts as none', instance({}, intentText('{"attempt":1}')), false],
     ['of an endless time counts as none', instance({}, intentText('{"attempt":1,"issuedAt":1e400}')), false],

@@ -1,4 +1,4 @@
-import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
+import type { GpuInstance, GpuInstanceStatus } from '../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../api/v1alpha1/names.ts';
 import { costOver, type MicroDollars, parseDollars } from '../lib/money.ts';
 import { parseTime } from '../lib/rfc3339.ts';
@@ -18,7 +18,7 @@ export interface AccountObject {
   readonly leaving: boolean;
   /** How it took over a machine that was there before. `Observe`: never ours to count as unhealthy or to pay for. */
   readonly adopted: 'Manage' | 'Observe' | undefined;
-  /** A rental was written down and its result is not recorded yet. */
+  /** A rental was written down, and it may still come to a machine that is not recorded. */
   readonly hasOpenIntent: boolean;
   /** Of its machine now; 0 where none is rented. */
   readonly pricePerHour: MicroDollars;
@@ -45,22 +45,34 @@ export function accountObject(instance: GpuInstance, now: number): AccountObject
     adopted: spec.adopt?.policy,
     pricePerHour: status?.instanceId === undefined ? 0 : priceOf(instance),
     spentThisMonth: spentThisMonth(instance, now),
-    ...rentalsOf(instance),
+    ...rentalsOf(instance, now),
   };
 }
 
-function rentalsOf({
-  metadata,
-  status = {},
-}: GpuInstance): Pick<AccountObject, 'hasOpenIntent' | 'rentals' | 'newestRentalAt'> {
+function rentalsOf(
+  { metadata, status = {} }: GpuInstance,
+  now: number,
+): Pick<AccountObject, 'hasOpenIntent' | 'rentals' | 'newestRentalAt'> {
   const intent = intentTimes(metadata.annotations?.[annotations.rentalIntent]);
   const rentals = (status.rentals ?? []).map((text) => Date.parse(text)).filter(Number.isFinite);
   const newest = Math.max(intent?.issuedAt ?? 0, ...rentals);
   return {
-    hasOpenIntent: intent !== undefined && intent.attempt > (status.attempt ?? 0),
+    hasOpenIntent: intent !== undefined && isOpen(intent, status, now),
     rentals,
     newestRentalAt: newest > 0 ? newest : undefined,
   };
+}
+
+/** Far beyond the time within which a rent call can still come to something. */
+const SETTLED_FOR_SURE_MS = 3_600_000;
+
+/**
+ * A status that was restored from a backup may name a machine again that was given up before the intent was written:
+ * nothing closes that intent as long as the machine stands, so that its age has to.
+ */
+function isOpen({ attempt, issuedAt }: IntentTimes, status: GpuInstanceStatus, now: number): boolean {
+  const isLeftOver = status.claim !== undefined && now - issuedAt > SETTLED_FOR_SURE_MS;
+  return attempt > (status.attempt ?? 0) && !isLeftOver;
 }
 
 function recordedClaim({ metadata, status }: GpuInstance): RecordedClaim | undefined {
@@ -113,7 +125,12 @@ function dollarsOf(text: string | undefined): MicroDollars {
 }
 
 /** The two figures of an intent that sums need. Whether it is genuine is the purchase's question, not theirs. */
-function intentTimes(annotation: string | undefined): { attempt: number; issuedAt: number } | undefined {
+interface IntentTimes {
+  readonly attempt: number;
+  readonly issuedAt: number;
+}
+
+function intentTimes(annotation: string | undefined): IntentTimes | undefined {
   if (annotation === undefined) return undefined;
   try {
     const value: unknown = JSON.parse(annotation);

@@ -43,10 +43,9 @@ export class Console {
     this.#world.tell(`a user revokes the key ${id}: ${status}`);
   }
 
-  /** Ids of all machines that are rented now and carry a label, whoever's. */
-  labelled(): readonly number[] {
-    const contracts = Object.values(this.#world.market.store.current().tables.contracts);
-    return contracts.filter(({ label }) => label !== null).map(({ id }) => id);
+  /** Ids of all machines that are rented now. */
+  machines(): readonly number[] {
+    return Object.keys(this.#world.market.store.current().tables.contracts).map(Number);
   }
 
   /** A call under the account's own key. A reply that is no JSON has the body undefined. */

@@ -76,12 +76,20 @@ export class Whims {
     const roll = this.#random.next();
     if (roll < 0.3) users.removeFinalizers(name);
     else if (roll < 0.6) users.editStatus(name, this.#anyMachine());
-    else if (backup) users.restore(name, backup);
+    else if (roll < 0.8 && backup) users.restore(name, backup);
+    else this.#relabel(users.machineOf(name));
   }
 
-  /** Of anybody who labels machines, or one that there never was. */
+  /** In the console. */
+  #relabel(machine: number | undefined): void {
+    if (machine === undefined) return;
+    this.#options.invariants.labelledElsewhere(machine);
+    void this.#options.users.console.label(machine, 'renamed');
+  }
+
+  /** Of anybody, or one that there never was. */
   #anyMachine(): number {
-    const ids = this.#options.users.console.labelled();
+    const ids = this.#options.users.console.machines();
     return ids[Math.floor(this.#random.next() * (ids.length + 1))] ?? 1;
   }
 }

@@ -128,6 +128,17 @@ describe('limits under concurrency', () => {
     expect(tickets.request(ask('b', 2)).type).toBe('ticket');
   });
 
+  test('who was refused an offer may ask for another at once, though its record still shows the first', () => {
+    setting.limits = { maxInstances: 1 };
+    const tickets = office();
+    const ticket = ticketOf(tickets.request(ask('a', 1)));
+    ticket.use();
+    setting.objects = [recorded('a')];
+    ticket.settle({ rented: false });
+    expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(tickets.request(ask('a', 2)).type).toBe('ticket');
+  });
+
   test('a ticket that is never used leaves its room after five seconds', async () => {
     setting.limits = { maxInstances: 1 };
     const tickets = office();

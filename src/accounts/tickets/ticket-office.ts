@@ -65,7 +65,7 @@ export class TicketOffice implements Tickets {
 
   request(request: TicketRequest): TicketDecision {
     const { reservations } = this.#options;
-    const objects = this.#options.objects();
+    const objects = this.#options.objects().map((object) => settledFor(object, request));
     const refused =
       this.#accountRefusal() ??
       this.#brake(mayRent, request.pricePerHour, objects) ??
@@ -124,9 +124,8 @@ export class TicketOffice implements Tickets {
   /** Where labels are not known to come back, one rental has to be settled before the next begins. */
   #turn(request: TicketRequest, objects: readonly AccountObject[]): Refused | undefined {
     if (this.#options.labelEcho() === 'echoed') return undefined;
-    const { objectUid } = request;
-    const othersOpen = objects.some((object) => object.uid !== objectUid && object.hasOpenIntent);
-    if (!othersOpen && !this.#pending.isBusyFor(objectUid)) return undefined;
+    const isOpen = objects.some((object) => object.hasOpenIntent);
+    if (!isOpen && !this.#pending.isBusyFor(request.objectUid)) return undefined;
     const message = 'The marketplace is not known to give labels back, so rentals go one at a time.';
     return refuse('LabelsNotEchoed', message, SERIAL_RETRY_MS);
   }
@@ -161,6 +160,11 @@ export class TicketOffice implements Tickets {
       },
     };
   }
+}
+
+/** Who asks for a rental knows that its last one came to nothing, also where its record does not say so yet. */
+function settledFor(object: AccountObject, { objectUid }: TicketRequest): AccountObject {
+  return object.uid === objectUid ? { ...object, hasOpenIntent: false } : object;
 }
 
 type Refused = Extract<TicketDecision, { type: 'refused' }>;

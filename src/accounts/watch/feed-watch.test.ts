@@ -7,6 +7,7 @@ import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { FeedEvent } from '../../marketplace/feed/feed-event.ts';
 import type { Instance } from '../../marketplace/instances/instance.ts';
+import { type ClaimFacts, makeClaim } from '../../ownership/claim.ts';
 import { newIdentity } from '../../ownership/identity.ts';
 import { makeLabel } from '../../ownership/label.ts';
 import type { AccountObject } from '../account-object.ts';
@@ -21,6 +22,14 @@ const label = makeLabel(identity, { uid: 'a', attempt: 1, issuedAt: 1 });
 const object = (instanceId: number, change: Partial<AccountObject> = {}): AccountObject =>
   accountObject({ uid: `uid-${instanceId}`, key: `team/job-${instanceId}`, instanceId, ...change });
 
+const login = { url: 'https://market.example', userId: 7 };
+
+/** What an object records of a machine that it rented as its first purchase. */
+function claimOf(instanceId: number, change: Partial<ClaimFacts> = {}): AccountObject['claim'] {
+  const facts = { uid: `uid-${instanceId}`, attempt: 1, instanceId };
+  return { ...facts, claim: makeClaim(identity.keys, { ...facts, login, ...change }) };
+}
+
 const list = (rows: readonly Instance[]): FeedEvent => ({
   type: 'list',
   list: { begunAt: 0, endedAt: 1, rows: new Map(rows.map((each) => [each.id, each])) },
@@ -31,6 +40,7 @@ function watch(objects: readonly AccountObject[], status?: MarketplaceAccount['s
   let changes = 0;
   const options = {
     account,
+    connection: { login },
     clock: createVirtualClock(),
     identity: () => identity,
     objects: () => objects,
@@ -97,15 +107,26 @@ describe('whether labels come back', () => {
   });
 
   test('scenario 69: is denied by a recorded machine that shows none', () => {
-    const { watched } = watch([object(1)]);
+    const { watched } = watch([object(1, { claim: claimOf(1) })]);
     watched.hear(list([row({ id: 1, label: null })]));
     expect(watched.labelEcho()).toBe('notEchoed');
+  });
+
+  test.each<readonly [string, AccountObject['claim']]>([
+    ['without a claim', undefined],
+    ['beside the claim of another machine', { ...claimOf(2), instanceId: 1 } as AccountObject['claim']],
+    ['with a claim for another login', claimOf(1, { login: { ...login, userId: 8 } })],
+    ['with a claim for another object', claimOf(1, { uid: 'uid-2' })],
+  ])('is not denied by somebody’s machine whose id a person wrote into a status %s', (_, claim) => {
+    const { watched } = watch([object(1, { claim })]);
+    watched.hear(list([row({ id: 1, label: null })]));
+    expect(watched.labelEcho()).toBe('unknown');
   });
 
   test.each(['Manage', 'Observe'] as const)(
     'is not denied by a machine that was taken over without a label (%s)',
     (adopted) => {
-      const { watched } = watch([object(1, { adopted })]);
+      const { watched } = watch([object(1, { adopted, claim: claimOf(1) })]);
       watched.hear(list([row({ id: 1, label: null })]));
       expect(watched.labelEcho()).toBe('unknown');
     },
@@ -132,6 +153,7 @@ describe('what a look tells the account', () => {
     let changes = 0;
     const options = {
       account,
+      connection: { login },
       clock: createVirtualClock({ startMs: 77 }),
       identity: () => identity,
       objects: () => [],

@@ -1,7 +1,9 @@
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { FeedEvent } from '../../marketplace/feed/feed-event.ts';
+import { claimVerifies } from '../../ownership/claim.ts';
 import type { Identity } from '../../ownership/identity.ts';
+import type { Login } from '../../ownership/login.ts';
 import type { AccountObject } from '../account-object.ts';
 import { breakerOf } from '../account-status.ts';
 import { afterPoll, type BreakerMemory, type BreakerState, breakerAtStart, closeByHand } from './breaker.ts';
@@ -9,6 +11,7 @@ import { echoOf, echoOfRows, type LabelEcho } from './label-echo.ts';
 
 export interface FeedWatchOptions {
   readonly account: MarketplaceAccount;
+  readonly connection: { readonly login: Login };
   readonly clock: Clock;
   readonly identity: () => Identity | undefined;
   readonly objects: () => readonly AccountObject[];
@@ -75,11 +78,18 @@ export class FeedWatch {
   #learnEcho(rows: Iterable<Parameters<typeof echoOfRows>[0][number]>): void {
     const identity = this.#options.identity();
     if (this.#labelEcho !== 'unknown' || !identity) return;
-    // A machine that was taken over had no label of ours when it was recorded.
-    const rented = this.#options.objects().filter((object) => object.adopted === undefined);
-    const recorded = new Set(rented.map((object) => object.instanceId));
-    this.#labelEcho = echoOfRows([...rows], recorded, identity);
+    this.#labelEcho = echoOfRows([...rows], this.#rentedIds(identity), identity);
     if (this.#labelEcho !== 'unknown') this.#options.onChange();
+  }
+
+  /** Machines that were rented with a label of ours: not those taken over, nor ids that a person wrote into a status. */
+  #rentedIds({ keys }: Identity): ReadonlySet<number> {
+    const { objects, connection } = this.#options;
+    const claims = objects().flatMap(({ adopted, claim }) => (adopted === undefined && claim ? [claim] : []));
+    const verified = claims.filter((facts) =>
+      claimVerifies(keys, { ...facts, login: connection.login }, facts.claim),
+    );
+    return new Set(verified.map(({ instanceId }) => instanceId));
   }
 
   /** Machines whose end would be news: not those that objects give up themselves, nor those that they only show. */

@@ -19,15 +19,15 @@ export function echoOf(labelsEchoed: boolean | undefined): LabelEcho {
 }
 
 /**
- * What a complete list tells: a label of ours that verifies was echoed; a machine that an object has recorded
- * and that carries no label at all was rented with one that did not come back.
+ * What a complete list tells: a label of ours that verifies was echoed; a machine of `rented`, which an object has
+ * recorded with a claim that verifies, and that carries no label at all was rented with one that did not come back.
  */
 export function echoOfRows(
   rows: readonly LabelledRow[],
-  recorded: ReadonlySet<number | undefined>,
+  rented: ReadonlySet<number>,
   identity: Identity,
 ): LabelEcho {
   if (rows.some((row) => readLabel(identity, row.label).type === 'verified')) return 'echoed';
-  const bare = rows.some((row) => recorded.has(row.id) && (row.label === undefined || row.label === null));
+  const bare = rows.some((row) => rented.has(row.id) && (row.label === undefined || row.label === null));
   return bare ? 'notEchoed' : 'unknown';
 }

@@ -453,6 +453,13 @@ describe('whether labels come back', () => {
   test.for<readonly [string, Setting]>([
     ['that is known already', { object, echo: 'echoed' }],
     ['of another purchase', { object: { ...object, status: holding({ attempt: 2 }) }, echo: 'unknown' }],
+    [
+      'whose id a person wrote into the status',
+      {
+        object: { ...object, status: holding({ claim: holding({ instanceId: 2 }).claim }) },
+        echo: 'unknown',
+      },
+    ],
     ['that is not listed', { object: { ...object, machines: [] }, echo: 'unknown' }],
     ['without its intent', { object: { ...object, intent: '{}' }, echo: 'unknown' }],
   ])('is not told by a machine %s', async ([, setting]) => {

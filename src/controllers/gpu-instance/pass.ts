@@ -20,6 +20,7 @@ import { accountRefOf, observe, type Sources, sessionOf } from './observe.ts';
 import { publish } from './publish/publish.ts';
 import type { Receipt } from './receipt.ts';
 import { type RecordPorts, record } from './record.ts';
+import { recordedMachine } from './recorded.ts';
 import { type RentalContext, saveResult } from './rental/save-result.ts';
 import type { Action, Decision, EventNote, Look, Observed, Step } from './types.ts';
 import type { RentedFacts } from './views.ts';
@@ -225,9 +226,10 @@ export class Pass {
   }
 
   /** The first machine of a login tells whether the service gives labels back. */
-  #readBackLabel({ list, intent, object, identity, uid }: Observed): void {
+  #readBackLabel(observed: Observed): void {
+    const { list, intent, identity, uid } = observed;
     if (this.#session?.labelEcho() !== 'unknown' || !list?.recorded) return;
-    if (intent.type !== 'intent' || intent.intent.attempt !== object.status?.attempt) return;
+    if (intent.type !== 'intent' || intent.intent.attempt !== recordedMachine(observed)?.attempt) return;
     const { attempt, issuedAt } = intent.intent;
     this.#session.labelReadBack(makeLabel(identity, { uid, attempt, issuedAt }), list.recorded.label);
   }

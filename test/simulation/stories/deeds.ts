@@ -109,3 +109,11 @@ function account({ world }: Stage): Address {
 function instance({ world }: Stage, name: string): Address {
   return { kind: world.kube.kind('gpuinstances'), namespace: NAMESPACE, name };
 }
+
+/** People label the machines of theirs that an object takes for its own perhaps. */
+export function labelOwn({ users, invariants }: Stage): void {
+  for (const id of users.machinesInDoubt()) {
+    invariants.labelledElsewhere(id);
+    void users.console.label(id, 'mine');
+  }
+}

@@ -1,3 +1,4 @@
+import { labelOwn } from './deeds.ts';
 import { DEAREST_OFFER } from './market.ts';
 import type { Story } from './story.ts';
 
@@ -20,12 +21,7 @@ export const FOUND_STORIES: readonly Story[] = [
     plot: (stage) => {
       stage.strike({ call: 'rent', fate: { loseRequest: true } });
       stage.at(8, () => void stage.users.console.rent(DEAREST_OFFER, undefined));
-      stage.at(240, () => {
-        for (const id of stage.users.machinesInDoubt()) {
-          stage.invariants.labelledElsewhere(id);
-          void stage.users.console.label(id, 'mine');
-        }
-      });
+      stage.at(240, () => labelOwn(stage));
       stage.at(400, () => stage.users.delete('a'));
     },
   },

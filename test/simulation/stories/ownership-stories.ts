@@ -1,5 +1,5 @@
 import { OTHER_INSTALL } from '../foreigners.ts';
-import { abandon, labelOf } from './deeds.ts';
+import { abandon, labelOf, labelOwn } from './deeds.ts';
 import { DEAREST_OFFER } from './market.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
@@ -26,6 +26,22 @@ export const OWNERSHIP_STORIES: readonly Story[] = [
         stage.users.editStatus('a', stage.strangerId());
       });
       stage.at(100, () => stage.users.delete('a'));
+    },
+  },
+  {
+    name: 'a person writes the id of a machine without a label into the status of an object that awaits an answer, and others are rented by hand',
+    seconds: 500,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { loseRequest: true } });
+      stage.at(2, () => void stage.users.console.rent(DEAREST_OFFER, undefined));
+      stage.at(12, () => {
+        stage.invariants.handsOn('a');
+        stage.users.editStatus('a', stage.strangerId());
+      });
+      stage.at(60, () => void stage.users.console.rent(DEAREST_OFFER - 1, undefined));
+      stage.at(240, () => labelOwn(stage));
+      stage.at(260, () => labelOwn(stage));
+      stage.at(400, () => stage.users.delete('a'));
     },
   },
   {
