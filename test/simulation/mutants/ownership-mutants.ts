@@ -3,6 +3,14 @@ import type { Mutant } from './mutant.ts';
 /** Whose machine it is, and when sweeping stops. */
 export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
   {
+    name: 'any-status-teaches-labels',
+    loses: 'the claim of a machine by which an account learns that labels do not come back',
+    file: 'accounts/watch/feed-watch.ts',
+    find: 'return new Set(verified.map(({ instanceId }) => instanceId));',
+    replace:
+      'return new Set([...verified, ...objects()].flatMap(({ instanceId }) => (instanceId === undefined ? [] : [instanceId])));',
+  },
+  {
     name: 'no-mac',
     loses: 'the codes of labels, claims and intents',
     file: 'ownership/key-ring.ts',
