@@ -28,8 +28,9 @@ export type Choice =
 /** The first offer by the wanted order that passes every check and is not excluded. Ties go to the lowest id. */
 export function chooseOffer(input: ChoiceInput): Choice {
   const checks = offerChecks(input.requirements, input);
-  const matching = input.offers.filter((offer) => passes(checks, offer, new Set(['price', 'knownPrice'])));
-  const affordable = matching.filter((offer) => passes(checks, offer, new Set()));
+  const fitting = checks.filter(({ kind }) => kind === 'fit');
+  const matching = input.offers.filter((offer) => passes(fitting, offer));
+  const affordable = matching.filter((offer) => passes(checks, offer));
   const free = affordable.filter((offer) => !isExcluded(offer, input.excluded));
   const [offer] = free.sort(byOrder(input.requirements.order));
   if (offer) return { type: 'chosen', offer, pricePerHour: totalPrice(offer, input.requirements) };
@@ -45,16 +46,16 @@ export function wouldMatchWithout(
 ): readonly { readonly name: string; readonly count: number }[] {
   const checks = offerChecks(input.requirements, input);
   return checks
-    .map(({ name, label }) => ({
-      name: label,
-      count: input.offers.filter((offer) => passes(checks, offer, new Set([name]))).length,
-    }))
+    .map((dropped) => {
+      const others = checks.filter((check) => check !== dropped);
+      return { name: dropped.label, count: input.offers.filter((offer) => passes(others, offer)).length };
+    })
     .filter(({ count }) => count > 0)
     .sort((left, right) => right.count - left.count || (left.name < right.name ? -1 : 1));
 }
 
-function passes(checks: readonly OfferCheck[], offer: Offer, dropped: ReadonlySet<string>): boolean {
-  return checks.every((check) => dropped.has(check.name) || check.passes(offer));
+function passes(checks: readonly OfferCheck[], offer: Offer): boolean {
+  return checks.every((check) => check.passes(offer));
 }
 
 function isExcluded(offer: Offer, excluded: Exclusions): boolean {
@@ -71,7 +72,8 @@ function refusal(
   affordable: readonly Offer[],
 ): 'NoOffers' | 'NoOfferWithinPrice' | 'PriceUnknown' {
   if (matching.length === 0 || affordable.length > 0) return 'NoOffers';
-  const priced = matching.filter((offer) => passes(checks, offer, new Set(['price'])));
+  const known = checks.filter(({ kind }) => kind !== 'price');
+  const priced = matching.filter((offer) => passes(known, offer));
   return priced.length > 0 ? 'NoOfferWithinPrice' : 'PriceUnknown';
 }
 

@@ -12,7 +12,8 @@ import { priceCap, totalPrice } from './offer-price.ts';
 
 /** One requirement on an offer: how it is tested here and what the search is asked for. */
 export interface OfferCheck {
-  readonly name: string;
+  /** What is missing where it alone fails: a machine that fits, one within the price, or a price at all. */
+  readonly kind: 'fit' | 'price' | 'knownPrice';
   /** As a person wrote it: `gpuNames RTX 4090`. */
   readonly label: string;
   /** What a service does not tell passes, since it was asked for; a price alone must be told. */
@@ -66,7 +67,7 @@ function machineChecks(requirements: OfferRequirements, { diskGB }: Context): re
   return [
     ...(gpuNames === undefined ? [] : [namesCheck(gpuNames)]),
     {
-      name: 'gpuCount',
+      kind: 'fit',
       label: `gpuCount ${gpuCount}`,
       passes: (offer) => offer.gpuCount === undefined || offer.gpuCount === gpuCount,
       filters: [{ field: 'num_gpus', operator: 'eq', value: gpuCount }],
@@ -87,17 +88,19 @@ function machineChecks(requirements: OfferRequirements, { diskGB }: Context): re
 }
 
 function namesCheck(gpuNames: readonly string[]): OfferCheck {
-  const [only] = gpuNames;
   return {
-    name: 'gpuNames',
+    kind: 'fit',
     label: `gpuNames ${gpuNames.join(', ')}`,
     passes: (offer) => offer.gpuName === undefined || gpuNames.includes(offer.gpuName),
-    filters: [
-      gpuNames.length === 1 && only !== undefined
-        ? { field: 'gpu_name', operator: 'eq', value: only }
-        : { field: 'gpu_name', operator: 'in', value: gpuNames },
-    ],
+    filters: [oneOf('gpu_name', gpuNames)],
   };
+}
+
+function oneOf(field: string, values: readonly string[]): QueryFilter {
+  const [first = '', ...others] = values;
+  return others.length === 0
+    ? { field, operator: 'eq', value: first }
+    : { field, operator: 'in', value: values };
 }
 
 function hostChecks({ minReliability, regions, verified }: OfferRequirements): readonly OfferCheck[] {
@@ -111,7 +114,7 @@ function hostChecks({ minReliability, regions, verified }: OfferRequirements): r
     ...(verified
       ? [
           {
-            name: 'verified',
+            kind: 'fit' as const,
             label: 'verified true',
             passes: (offer: Offer) => offer.verified !== false,
             filters: [{ field: 'verified', operator: 'eq', value: true } as const],
@@ -123,17 +126,12 @@ function hostChecks({ minReliability, regions, verified }: OfferRequirements): r
 
 /** Services word a place as `California, US`; the country is what stands behind the last comma. */
 function regionCheck(regions: readonly string[]): OfferCheck {
-  const [only] = regions;
   return {
-    name: 'regions',
+    kind: 'fit',
     label: `regions ${regions.join(', ')}`,
-    passes: (offer) =>
-      offer.region === undefined || regions.includes(offer.region.split(',').at(-1)?.trim() ?? ''),
-    filters: [
-      regions.length === 1 && only !== undefined
-        ? { field: 'geolocation', operator: 'eq', value: only }
-        : { field: 'geolocation', operator: 'in', value: regions },
-    ],
+    passes: ({ region }) =>
+      region === undefined || regions.includes(region.slice(region.lastIndexOf(',') + 1).trim()),
+    filters: [oneOf('geolocation', regions)],
   };
 }
 
@@ -143,7 +141,7 @@ function priceChecks(requirements: OfferRequirements, { limits }: Context): read
   const price = (offer: Offer) => totalPrice(offer, requirements);
   return [
     {
-      name: 'knownPrice',
+      kind: 'knownPrice',
       label: 'allowUnknownPrice false',
       passes: (offer) => requirements.allowUnknownPrice || price(offer) !== undefined,
       filters: [],
@@ -152,7 +150,7 @@ function priceChecks(requirements: OfferRequirements, { limits }: Context): read
       ? []
       : [
           {
-            name: 'price',
+            kind: 'price' as const,
             label: `maxPricePerHour ${formatDollars(cap)}`,
             passes: (offer: Offer) => (price(offer) ?? 0) <= cap,
             filters: priceFilter(requirements, cap),
@@ -162,7 +160,7 @@ function priceChecks(requirements: OfferRequirements, { limits }: Context): read
       ? []
       : [
           {
-            name: 'bid',
+            kind: 'fit' as const,
             label: `bid ${formatDollars(bid)}`,
             passes: (offer: Offer) => (offer.minBid ?? 0) <= bid,
             filters: [{ field: 'min_bid', operator: 'lte', value: bid / 1_000_000 } as const],
@@ -191,7 +189,7 @@ function atLeast(
   if (least === undefined) return [];
   return [
     {
-      name,
+      kind: 'fit',
       label: `${name} ${written}`,
       passes: (offer) => (value(offer) ?? least) >= least,
       filters: [{ field, operator: 'gte', value: least }],
@@ -201,36 +199,43 @@ function atLeast(
 
 type Comparison = (left: OfferScalar, right: OfferScalar) => boolean;
 
+/** What is null is neither more nor less than anything. */
+const ordered =
+  (compares: (left: Known, right: Known) => boolean): Comparison =>
+  (left, right) =>
+    left !== null && right !== null && compares(left, right);
+
+type Known = Exclude<OfferScalar, null>;
+
 const OPERATORS: Readonly<
   Record<Exclude<OfferFilter['operator'], 'In' | 'NotIn'>, readonly [QueryFilter['operator'], Comparison]>
 > = {
   Eq: ['eq', (left, right) => left === right],
   Neq: ['neq', (left, right) => left !== right],
-  Gt: ['gt', (left, right) => left !== null && right !== null && left > right],
-  Gte: ['gte', (left, right) => left !== null && right !== null && left >= right],
-  Lt: ['lt', (left, right) => left !== null && right !== null && left < right],
-  Lte: ['lte', (left, right) => left !== null && right !== null && left <= right],
+  Gt: ['gt', ordered((left, right) => left > right)],
+  Gte: ['gte', ordered((left, right) => left >= right)],
+  Lt: ['lt', ordered((left, right) => left < right)],
+  Lte: ['lte', ordered((left, right) => left <= right)],
 };
 
 /** A requirement on a field that has no place of its own. Columns that only the service resolves pass here. */
-function filterCheck(filter: OfferFilter, index: number): OfferCheck {
-  const { field, operator } = filter;
-  const values = (filter.values ?? (filter.value === undefined ? [] : [filter.value])).map(scalarOf);
-  const label = `filter ${field} ${operator} ${(filter.values ?? [filter.value]).join(', ')}`;
-  const name = `filter-${index}`;
+function filterCheck(filter: OfferFilter): OfferCheck {
+  const { field, operator, value: written = '', values: listed = [written] } = filter;
+  const values = listed.map(scalarOf);
+  const label = `filter ${field} ${operator} ${listed.join(', ')}`;
   if (operator === 'In' || operator === 'NotIn') {
     const wanted = operator === 'In';
     return {
-      name,
+      kind: 'fit',
       label,
       passes: (offer) => offer.fields[field] === undefined || values.includes(offer.fields[field]) === wanted,
       filters: [{ field, operator: wanted ? 'in' : 'notin', value: values }],
     };
   }
   const [wireOperator, compares] = OPERATORS[operator];
-  const value = values[0] ?? null;
+  const value = scalarOf(written);
   return {
-    name,
+    kind: 'fit',
     label,
     passes: (offer) => offer.fields[field] === undefined || compares(offer.fields[field], value),
     filters: [{ field, operator: wireOperator, value }],

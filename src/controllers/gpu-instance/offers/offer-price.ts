@@ -7,9 +7,9 @@ import type { Offer } from '../../../marketplace/offers/offers.ts';
 export function totalPrice(offer: Offer, requirements: OfferRequirements): MicroDollars | undefined {
   if (requirements.pricing === 'OnDemand') return offer.pricePerHour;
   const bid = parseDollars(requirements.bid);
-  const storage = offer.fields.storage_total_cost;
-  if (bid === undefined) return undefined;
-  return bid + (typeof storage === 'number' && storage > 0 ? Math.round(storage * 1_000_000) : 0);
+  const { storage_total_cost: storage } = offer.fields;
+  const disk = typeof storage === 'number' ? Math.max(0, storage) : 0;
+  return bid === undefined ? undefined : bid + Math.round(disk * 1_000_000);
 }
 
 /** The most that one machine may cost: the lower of the alternative's and the account's limit. */

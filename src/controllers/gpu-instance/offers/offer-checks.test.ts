@@ -1,0 +1,219 @@
+import { describe, expect, test } from 'vitest';
+import { offer, spec } from '../../../../test/builders/observed.ts';
+import type { OfferRequirements } from '../../../api/v1alpha1/offer-requirements.ts';
+import type { Offer, OfferScalar } from '../../../marketplace/offers/offers.ts';
+import { offerChecks, offerQuery } from './offer-checks.ts';
+import { totalPrice } from './offer-price.ts';
+
+function requirements(change: Record<string, unknown>): OfferRequirements {
+  const [first] = spec({ offers: [change] }).offers ?? [];
+  if (!first) throw new Error('no alternative');
+  return first;
+}
+
+const context = { limits: {}, diskGB: 32 };
+
+const missed = (change: Record<string, unknown>, candidate: Offer) =>
+  offerChecks(requirements(change), context)
+    .filter((check) => !check.passes(candidate))
+    .map(({ label }) => label);
+
+const EVERYTHING = {
+  gpuNames: ['H100', 'A100'],
+  gpuCount: 2,
+  minGpuMemory: '80G',
+  minDirectPorts: 20,
+  minReliability: '99.5%',
+  regions: ['SE', 'NO'],
+  verified: true,
+  maxPricePerHour: '0.40',
+  filters: [
+    { field: 'cpu_cores', operator: 'Gte', value: '32' },
+    { field: 'gpu_arch', operator: 'In', values: ['amd', 'intel'] },
+  ],
+};
+
+/** Of an offer that the service tells nothing about but its id. */
+const NOTHING_TOLD: Offer = {
+  ...offer(),
+  gpuName: undefined,
+  gpuCount: undefined,
+  gpuMemoryMB: undefined,
+  diskGB: undefined,
+  directPorts: undefined,
+  reliability: undefined,
+  verified: undefined,
+  region: undefined,
+  pricePerHour: undefined,
+  minBid: undefined,
+};
+
+describe('what an offer misses', () => {
+  test('is said as a person wrote it, all of it', () => {
+    const poor = offer({ diskGB: 31, verified: false, fields: { cpu_cores: 16, gpu_arch: 'nvidia' } });
+    expect(missed(EVERYTHING, poor)).toEqual([
+      'gpuNames H100, A100',
+      'gpuCount 2',
+      'minGpuMemory 80G',
+      'minDirectPorts 20',
+      'disk 32G',
+      'minReliability 99.5%',
+      'regions SE, NO',
+      'verified true',
+      'maxPricePerHour 0.40',
+      'filter cpu_cores Gte 32',
+      'filter gpu_arch In amd, intel',
+    ]);
+  });
+
+  test('is nothing that the service does not tell, but for the price', () => {
+    expect(missed(EVERYTHING, NOTHING_TOLD)).toEqual(['allowUnknownPrice false']);
+    expect(missed({ ...EVERYTHING, allowUnknownPrice: true }, NOTHING_TOLD)).toEqual([]);
+  });
+
+  test.each([
+    ['US', []],
+    ['California, US', []],
+    ['Paris, Texas , US ', []],
+    ['US, Nowhere', ['regions US']],
+    ['', ['regions US']],
+  ])('of a region is judged by the country of "%s"', (region, expected) => {
+    expect(missed({ regions: ['US'] }, offer({ region }))).toEqual(expected);
+  });
+
+  test.each([
+    ['0.09', ['bid 0.09']],
+    ['0.10', []],
+  ])('is a bid that is not enough: %s', (bid, expected) => {
+    expect(missed({ pricing: 'Interruptible', bid }, offer({ minBid: 100_000 }))).toEqual(expected);
+    expect(missed({ pricing: 'Interruptible', bid }, NOTHING_TOLD)).toEqual([]);
+  });
+});
+
+describe('a filter', () => {
+  const passes = (filter: Record<string, unknown>, told: OfferScalar) =>
+    missed({ filters: [{ field: 'told', ...filter }] }, offer({ fields: { told } })).length === 0;
+
+  test.each([
+    ['Eq', [false, true, false]],
+    ['Neq', [true, false, true]],
+    ['Gt', [false, false, true]],
+    ['Gte', [false, true, true]],
+    ['Lt', [true, false, false]],
+    ['Lte', [true, true, false]],
+  ])('by %s takes what is less, equal and more: %j', (operator, expected) => {
+    expect([11, 12, 13].map((told) => passes({ operator, value: '12' }, told))).toEqual(expected);
+  });
+
+  test.each(['Gt', 'Gte', 'Lt', 'Lte'])('by %s takes nothing that is null', (operator) => {
+    expect(passes({ operator, value: '-1' }, null)).toBe(false);
+    expect(passes({ operator, value: '0' }, null)).toBe(false);
+    expect(passes({ operator, value: '1' }, null)).toBe(false);
+  });
+
+  test.each([
+    ['In', 'nvidia', true],
+    ['In', 'intel', false],
+    ['NotIn', 'nvidia', false],
+    ['NotIn', 'intel', true],
+  ])('by %s of nvidia and amd for %s is %s', (operator, told, expected) => {
+    expect(passes({ operator, values: ['nvidia', 'amd'] }, told)).toBe(expected);
+  });
+});
+
+const asked = (change: Record<string, unknown>, breadth: 'exact' | 'broad' = 'exact') =>
+  offerQuery(requirements({ verified: false, ...change }), context, breadth);
+
+/** What every search asks for here. */
+const COMMON = ['rentable', 'num_gpus', 'disk_space'];
+const filtersOf = (change: Record<string, unknown>) =>
+  asked(change).filters.filter(({ field }) => !COMMON.includes(field));
+
+describe('the service is asked', () => {
+  test.each([
+    ['true', true],
+    ['false', false],
+    ['12', 12],
+    ['-1', -1],
+    ['12.75', 12.75],
+    ['535.129.03', '535.129.03'],
+    ['v12', 'v12'],
+    ['12G', '12G'],
+    ['truest', 'truest'],
+  ])('for the value "%s" as what it is', (value, expected) => {
+    const filters = [{ field: 'driver_version', operator: 'Neq', value }];
+    expect(filtersOf({ filters })).toEqual([{ field: 'driver_version', operator: 'neq', value: expected }]);
+  });
+
+  test.each([
+    ['In', 'in'],
+    ['NotIn', 'notin'],
+  ])('for a list by %s', (operator, wire) => {
+    const filters = [{ field: 'cuda_max_good', operator, values: ['12.4', 'any'] }];
+    expect(filtersOf({ filters })).toEqual([
+      { field: 'cuda_max_good', operator: wire, value: [12.4, 'any'] },
+    ]);
+  });
+
+  test('for one of several names by a list, for a single one by its name', () => {
+    expect(filtersOf({ gpuNames: ['A', 'B'], regions: ['SE'] })).toEqual([
+      { field: 'gpu_name', operator: 'in', value: ['A', 'B'] },
+      { field: 'geolocation', operator: 'eq', value: 'SE' },
+    ]);
+  });
+
+  test('for what can be bid on, whatever it costs on demand', () => {
+    const bid = { pricing: 'Interruptible', bid: '0.25', maxPricePerHour: '0.40' };
+    expect(asked(bid).pricing).toBe('bid');
+    expect(filtersOf(bid)).toEqual([{ field: 'min_bid', operator: 'lte', value: 0.25 }]);
+  });
+
+  test('for offers of any price where an unknown one will do', () => {
+    expect(filtersOf({ maxPricePerHour: '0.40' })).toEqual([
+      { field: 'dph_total', operator: 'lte', value: 0.4 },
+    ]);
+    expect(filtersOf({ maxPricePerHour: '0.40', allowUnknownPrice: true })).toEqual([]);
+  });
+
+  test('for ports by what an object calls them', () => {
+    expect(filtersOf({ minDirectPorts: 4 })).toEqual([
+      { field: 'direct_port_count', operator: 'gte', value: 4 },
+    ]);
+  });
+
+  test('in the order wanted, either way', () => {
+    const order = [
+      { field: 'dlperf', direction: 'Desc' },
+      { field: 'dph_total', direction: 'Asc' },
+    ];
+    expect(asked({ order }).order).toEqual([
+      { field: 'dlperf', direction: 'desc' },
+      { field: 'dph_total', direction: 'asc' },
+    ]);
+  });
+
+  test('for everything that is for rent, to say why nothing matched', () => {
+    const { filters, limit } = asked(EVERYTHING, 'broad');
+    expect(filters).toEqual([{ field: 'rentable', operator: 'eq', value: true }]);
+    expect(limit).toBe(2000);
+  });
+});
+
+describe('the price of an interruptible machine', () => {
+  const priceOf = (fields: Offer['fields'], bid: string | undefined = '0.25') =>
+    totalPrice(offer({ fields }), requirements({ pricing: 'Interruptible', bid }));
+
+  test.each([
+    ['its disk', { storage_total_cost: 0.02 }, 270_000],
+    ['no disk that the service does not tell', {}, 250_000],
+    ['no disk that is no number', { storage_total_cost: 'free' }, 250_000],
+    ['no disk below nothing', { storage_total_cost: -1 }, 250_000],
+  ])('is the bid and %s', (_, fields, expected) => {
+    expect(priceOf(fields)).toBe(expected);
+  });
+
+  test('is not known without a bid, whatever the offer costs on demand', () => {
+    const unbid = { ...requirements({ pricing: 'Interruptible' }), bid: undefined };
+    expect(totalPrice(offer({ fields: { storage_total_cost: 0.02 } }), unbid)).toBeUndefined();
+  });
+});
