@@ -78,6 +78,8 @@ function play(mutants: readonly Mutant[]): Readonly<Record<string, Fate>> {
       maxWorkers: 1,
       testTimeout: 60_000,
       teardownTimeout: 1_000,
+      // What a mutant throws outside of any test; the test that waits for it is late, or fails.
+      dangerouslyIgnoreUnhandledErrors: true,
       setupFiles: ['test/builders/property-seed.ts'],
     },
   };
