@@ -22,6 +22,9 @@ export interface StormOptions {
 }
 
 const SECOND = 1000;
+/** For how long an account may be without credit. */
+const NO_CREDIT_MS = 200 * SECOND;
+const PAID_IN_MICROS = 1_000_000_000;
 
 /** Everything that goes wrong while it lasts, drawn from one seed: calls, processes, clocks, hosts, and people. */
 export class Storm {
@@ -119,7 +122,16 @@ export class Storm {
     const fault = drawMarketFault(ours, this.#random);
     if (fault['name'] === 'destroyed-elsewhere')
       this.#invariants.destroyedElsewhere(Number(fault['instance']));
+    if (fault['name'] === 'credit-out')
+      this.#world.scheduler.after(this.#random.next() * NO_CREDIT_MS, () => this.#payIn());
     void causeFault(this.#world, fault);
+  }
+
+  #payIn(): void {
+    const { store } = this.#world.market;
+    for (const user of Object.values(store.current().tables.users))
+      store.put('users', { ...user, depositedMicros: user.depositedMicros + PAID_IN_MICROS });
+    this.#world.tell('a person pays credit in');
   }
 
   #anyProcess() {

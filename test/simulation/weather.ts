@@ -168,8 +168,8 @@ const STRUCK_ENDPOINTS = ['rent', 'list', 'destroy'] as const;
 
 /**
  * Faults of the marketplace that a swarm draws from. Those that cost a minute of real time (100 MB, a byte a second) are
- * left to tests; labels that a service loses, credit that ends and outages of all machines to stories, since what an
- * operator owes then depends on when it began.
+ * left to tests; labels that a service loses, to stories and integration tests: where none come back, a machine that a
+ * person rents without one is taken for a purchase whose answer is missing, by design. Nobody here rents by a bid.
  */
 const CALL_FAULTS: readonly MarketFault[] = [
   { name: 'refused' },
@@ -211,6 +211,9 @@ const SERVICE_FAULTS: readonly MarketFault[] = [
   { name: 'flap', seconds: 60 },
   { name: 'delete-ignored' },
   { name: 'cannot-start', seconds: 60 },
+  { name: 'mass-outage', seconds: 20 },
+  { name: 'mass-outage', seconds: 150 },
+  { name: 'credit-out' },
 ];
 
 const MACHINE_FAULTS: readonly MarketFault[] = [
@@ -220,6 +223,7 @@ const MACHINE_FAULTS: readonly MarketFault[] = [
   { name: 'exited' },
   { name: 'host-death' },
   { name: 'destroyed-elsewhere' },
+  { name: 'price-increase', seconds: 60 },
 ];
 
 /** Asks the simulator for a fault, as `/sim/faults` does. */
