@@ -75,7 +75,7 @@ export class MachineWatch {
   #newWord(word: string, status: GpuInstanceStatus | undefined, steady: SteadyClock): void {
     const before = this.#seenWord?.word;
     const isBad = BAD_WORDS.has(word);
-    if (before !== undefined && BAD_WORDS.has(before) && !isBad) this.#badEndedAt = steady.now();
+    if (BAD_WORDS.has(before ?? '') && !isBad) this.#badEndedAt = steady.now();
     const isOnRecord = before === undefined && status?.actualStatus === word && !isBad;
     this.#seenWord = { word, since: isOnRecord ? sinceText(status.actualStatusSince, steady) : steady.now() };
   }
@@ -92,8 +92,8 @@ function translated(
   text: string | undefined,
   steady: SteadyClock,
 ): Translated | undefined {
-  if (text === undefined || known?.text === text) return text === undefined ? undefined : known;
-  return { text, at: sinceText(text, steady) };
+  if (text === undefined) return undefined;
+  return known?.text === text ? known : { text, at: sinceText(text, steady) };
 }
 
 function sinceText(text: string | undefined, steady: SteadyClock): number {

@@ -1,0 +1,315 @@
+import { describe, expect, test } from 'vitest';
+import {
+  at,
+  facts,
+  type Given,
+  given,
+  holding,
+  identity,
+  intent,
+  LOGIN,
+  labelOf,
+  NOW,
+  row,
+  time,
+} from '../../../test/builders/observed.ts';
+import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import type { AccountLookup } from '../../accounts/account-directory.ts';
+import type { AccountSession } from '../../accounts/account-session.ts';
+import type { ServiceTime } from '../../accounts/login/service-clock.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { seededRandom } from '../../lib/random.ts';
+import type { Instance } from '../../marketplace/instances/instances.ts';
+import { makeClaim } from '../../ownership/claim.ts';
+import { defaultConstants } from '../../ownership/constants.ts';
+import { MachineIndex } from './memory/machine-index.ts';
+import { ObjectMemory } from './memory/memory.ts';
+import { SteadyClock } from './memory/steady-clock.ts';
+import { accountRefOf, observe, type Sources } from './observe.ts';
+
+const OTHER_UID = '99999999-2222-4333-8444-555555555555';
+
+interface Setting {
+  readonly object?: Given;
+  /** What the latest complete list shows; none where there is no list yet. */
+  readonly rows?: readonly Instance[] | 'no list';
+  readonly others?: readonly GpuInstance[];
+  readonly lookup?: 'ready' | 'notReady' | 'neverReady' | 'missing';
+  readonly session?: Partial<{ [Name in keyof AccountSession]: unknown }>;
+  readonly sources?: Partial<Sources>;
+  readonly memory?: ObjectMemory;
+}
+
+function seen(setting: Setting = {}) {
+  const clock = createVirtualClock({ startMs: NOW });
+  const steady = new SteadyClock(clock);
+  const { object } = given(setting.object);
+  const rows = setting.rows ?? [];
+  const list =
+    rows === 'no list'
+      ? undefined
+      : { begunAt: at(-3), endedAt: at(-1), rows: new Map(rows.map((each) => [each.id, each])) };
+  const feed = {
+    latest: () => list,
+    listsBegunSince: () => [at(-3)],
+    absences: (id: number) => (id === 8 ? [at(-3)] : []),
+  };
+  const { labelEcho, breaker, limits, adoption, sshKeyRegistered, serviceTime, pollIntervalMs } = facts();
+  const session = {
+    uid: 'account',
+    identity,
+    login: LOGIN,
+    feed,
+    limits: () => limits,
+    breaker: () => breaker,
+    labelEcho: () => labelEcho,
+    permits: (namespace: string) => namespace === 'team',
+    adoption: () => adoption,
+    sshKeyRegistered: () => sshKeyRegistered,
+    avoid: { current: () => facts().avoided },
+    tickets: { reservedFor: () => new Set([5]) },
+    pollIntervalMs: () => pollIntervalMs,
+    serviceTime: () => serviceTime,
+    ...setting.session,
+  } as unknown as AccountSession;
+  const lookups: Readonly<Record<NonNullable<Setting['lookup']>, AccountLookup>> = {
+    ready: { type: 'ready', session },
+    notReady: { type: 'notReady', reason: 'KeyRejected', message: 'Put a valid key.', session },
+    neverReady: { type: 'notReady', reason: 'Pending', message: 'Not tried yet.', session: undefined },
+    missing: { type: 'missing' },
+  };
+  if (list) steady.noteList(session.feed, list);
+  return observe(object, setting.memory ?? new ObjectMemory(), {
+    clock,
+    steady,
+    random: seededRandom(1),
+    instances: { list: () => [object, ...(setting.others ?? [])] } as unknown as Sources['instances'],
+    accounts: {
+      get: () => lookups[setting.lookup ?? 'ready'],
+      sessions: () => [session],
+      onChange: () => () => undefined,
+    },
+    constants: defaultConstants,
+    index: new MachineIndex(defaultConstants),
+    identity: () => identity,
+    leaseRemainingMs: () => 15_000,
+    withoutStart: new Set(),
+    ...setting.sources,
+  });
+}
+
+/** Another object of the cluster. */
+function other(situation: Given, metadata: Partial<GpuInstance['metadata']> = {}): GpuInstance {
+  const { object } = given(situation);
+  return { ...object, metadata: { ...object.metadata, uid: OTHER_UID, name: 'other', ...metadata } };
+}
+
+describe('the account of an object', () => {
+  test('is one of its own namespace unless it names another', () => {
+    expect(accountRefOf(given().object)).toEqual({ namespace: 'team', name: 'default' });
+    const shared = given({ spec: { accountRef: { name: 'shared', namespace: 'platform' } } });
+    expect(accountRefOf(shared.object)).toEqual({ namespace: 'platform', name: 'shared' });
+  });
+
+  test('says what it allows this object', () => {
+    expect(seen()?.account).toMatchObject({
+      state: 'ready',
+      facts: { login: LOGIN, permitted: true, startUnsupported: false, reserved: new Set([5]) },
+    });
+    const withoutStart = new Set(['account']);
+    expect(seen({ sources: { withoutStart } })?.account).toMatchObject({ facts: { startUnsupported: true } });
+  });
+
+  test('serves teardown while it is not ready, where its login was proven before', () => {
+    expect(seen({ lookup: 'notReady', rows: [row()] })).toMatchObject({
+      account: { state: 'notReady', reason: 'KeyRejected', facts: { login: LOGIN } },
+      list: { ids: [1] },
+    });
+  });
+
+  test.each(['neverReady', 'missing'] as const)(
+    'that is %s shows no machine, and is no reason to forget who we are',
+    (lookup) => {
+      const observed = seen({ lookup, object: { status: holding() } });
+      expect(observed).toMatchObject({ list: undefined, listsBegun: [], identity });
+      expect(observed?.absences.get(1)).toEqual({ lists: [], read: undefined });
+      const { account } = observed ?? {};
+      expect(account?.state).toBe(lookup === 'missing' ? 'missing' : 'notReady');
+      expect(account && 'facts' in account ? account.facts : undefined).toBeUndefined();
+    },
+  );
+
+  test('decides nothing while nobody knows the identity of this installation', () => {
+    expect(seen({ lookup: 'missing', sources: { identity: () => undefined } })).toBeUndefined();
+    expect(seen({ sources: { identity: () => undefined } })?.identity).toBe(identity);
+  });
+});
+
+describe('the latest complete list', () => {
+  test('is none before the first', () => {
+    expect(seen({ rows: 'no list', object: { status: holding() } })?.list).toBeUndefined();
+  });
+
+  test('shows the recorded machine, those with the label of this object, and every id', () => {
+    const rows = [
+      row({ id: 9, label: labelOf(2) }),
+      row({ id: 1 }),
+      row({ id: 4, label: labelOf(1) }),
+      row({ id: 6, label: labelOf(1, undefined, OTHER_UID) }),
+    ];
+    const { list } = seen({ rows, object: { status: holding() } }) ?? {};
+    expect(list).toMatchObject({ begunAt: at(-3), begunSteady: at(-2), recorded: { id: 1 } });
+    expect(list?.labelled.map((machine) => machine.row.id)).toEqual([4, 9]);
+    expect(list?.ids).toEqual([9, 1, 4, 6]);
+  });
+
+  test('shows no recorded machine to an object that records none', () => {
+    expect(seen({ rows: [row()] })?.list?.recorded).toBeUndefined();
+  });
+
+  test('shows the machine of the object that this one was restored from', () => {
+    const rows = [row({ id: 6, label: labelOf(1, undefined, OTHER_UID) })];
+    expect(seen({ rows, object: { intent: intent({ uid: OTHER_UID }) } })?.list?.formerSelf).toMatchObject({
+      id: 6,
+    });
+    const own = [row({ id: 4, label: labelOf(1) })];
+    expect(seen({ rows: own, object: { intent: intent() } })?.list?.formerSelf).toBeUndefined();
+    expect(seen({ rows: own })?.list?.formerSelf).toBeUndefined();
+  });
+});
+
+test('the absence of a machine is looked up where it is recorded, and where its destroy was answered', () => {
+  const memory = new ObjectMemory();
+  memory.destroyed({ instanceId: 8, reason: 'Exited', answeredAt: at(-5), endedAt: at(-5) });
+  const { absences } = seen({ memory, object: { status: holding() } }) ?? {};
+  expect([...(absences ?? [])]).toEqual([
+    [8, { lists: [at(-2)], read: undefined }],
+    [1, { lists: [], read: undefined }],
+  ]);
+  expect(seen()?.absences.size).toBe(0);
+});
+
+describe('a machine that is to be adopted', () => {
+  const adopting: Given = { spec: { offers: undefined, adopt: { instanceId: 6, policy: 'Manage' } } };
+  const target = (others: readonly GpuInstance[], object: Given = adopting) =>
+    seen({ rows: [row({ id: 6 })], others, object })?.list?.adoptTarget?.ownership;
+  const record = { uid: OTHER_UID, attempt: 1, instanceId: 6 };
+  const claim = makeClaim(identity.keys, { ...record, login: LOGIN });
+  const status = { attempt: 1, instanceId: 6, claim };
+
+  test('is claimed where another object has proven that it holds it', () => {
+    expect(target([other({}), other({ status })])).toEqual({ type: 'claimed', uid: OTHER_UID, attempt: 1 });
+  });
+
+  test.each([
+    ['records another machine', { ...status, instanceId: 7 }],
+    ['records it without a claim', { ...status, claim: undefined }],
+    ['has a claim that proves nothing', { ...status, claim: 'a'.repeat(64) }],
+    ['has a claim of another purchase', { ...status, attempt: undefined }],
+    ['records nothing', {}],
+  ])('is nobody’s where another object %s', (_, recorded) => {
+    expect(target([other({ status: recorded })])).toEqual({ type: 'unlabelled' });
+  });
+
+  test('is not kept from its object by what that object itself has on record', () => {
+    expect(target([], { ...adopting, status: holding({ instanceId: 6 }) })).toEqual({ type: 'unlabelled' });
+  });
+
+  test('is none where the list does not show it, or none is asked for', () => {
+    expect(seen({ rows: [row({ id: 7 })], object: adopting })?.list?.adoptTarget).toBeUndefined();
+    expect(seen({ rows: [row({ id: 6 })] })?.list?.adoptTarget).toBeUndefined();
+  });
+
+  test.each([
+    ['an older one', { creationTimestamp: time(-601) }, true],
+    ['a younger one', { creationTimestamp: time(-599) }, false],
+    ['one of the same second with a lower uid', { uid: '00000000-a' }, true],
+    ['one of the same second with a higher uid', {}, false],
+    ['one that says not when it was made', { creationTimestamp: undefined }, true],
+  ])('is left to %s of two objects that want it: %s', (_, metadata, expected) => {
+    const rival = other({ spec: { adopt: { instanceId: 6, policy: 'Observe' } } }, metadata);
+    expect(seen({ object: adopting, others: [rival] })?.olderClaimant).toBe(expected);
+  });
+
+  test('has no older claimant in an object that wants another machine, or none', () => {
+    const old = { creationTimestamp: time(-900) };
+    const rival = other({ spec: { adopt: { instanceId: 7, policy: 'Manage' } } }, old);
+    expect(seen({ object: adopting, others: [rival, other({}, old)] })?.olderClaimant).toBe(false);
+    expect(seen({ others: [rival, other({}, old)] })?.olderClaimant).toBe(false);
+  });
+});
+
+describe('a machine that may be a purchase whose label did not come back', () => {
+  const buying: Given = { intent: intent({ knownIds: [1] }) };
+  const ids = (machines: readonly Instance[] | undefined) => machines?.map(({ id }) => id);
+  const candidates = (rows: readonly Instance[], setting: Setting = {}) => {
+    const { list } = seen({ object: buying, rows, ...setting }) ?? {};
+    return { unowned: ids(list?.unowned), doubtful: ids(list?.doubtful) };
+  };
+  const sent = labelOf(1);
+
+  test.each([
+    ['without labels at all', undefined, 'unknown', { unowned: [6], doubtful: [] }],
+    ['without a label, of a service that gives none back', null, 'notEchoed', { unowned: [6], doubtful: [] }],
+    ['without a label, of a service nobody knows yet', '', 'unknown', { unowned: [], doubtful: [6] }],
+    ['without a label, of a service that gives labels back', null, 'echoed', { unowned: [], doubtful: [] }],
+    ['with most of its label', sent.slice(0, 40), 'unknown', { unowned: [6], doubtful: [] }],
+    ['with little of its label', sent.slice(0, 9), 'notEchoed', { unowned: [], doubtful: [6] }],
+    ['with most of its label, of a service that gives all of it back', sent.slice(0, 40), 'echoed', NONE()],
+    ['with a label of somebody else', 'training', 'notEchoed', NONE()],
+  ] as const)('is one %s', (_, label, echo, expected) => {
+    const session = { labelEcho: () => echo };
+    expect(candidates([row({ id: 6, label })], { session })).toEqual(expected);
+  });
+
+  test('is none that another object holds or is to adopt, but one that this object records', () => {
+    const rows = [5, 6, 7].map((id) => row({ id, label: undefined }));
+    const others = [
+      other({ status: { instanceId: 5 } }),
+      other({ spec: { adopt: { instanceId: 6, policy: 'Manage' } } }),
+      other({}),
+    ];
+    const object = { ...buying, status: holding({ instanceId: 7 }) };
+    expect(candidates(rows, { others, object })).toEqual({ unowned: [7], doubtful: [] });
+  });
+
+  test('is no doubtful one that began before it was bought, or long after', () => {
+    const began = [-600, -301, 0].map((seconds, id) => row({ id, label: null, startedAt: at(seconds) }));
+    const undated = row({ id: 4, label: null, startedAt: undefined });
+    const session = { labelEcho: () => 'unknown' };
+    expect(candidates([...began, undated], { session })).toEqual({ unowned: [], doubtful: [1, 4] });
+  });
+
+  test('is none where the purchase trusts in its label, or there is none', () => {
+    const rows = [row({ id: 6, label: undefined })];
+    expect(candidates(rows, { object: { intent: intent() } })).toEqual(NONE());
+    expect(candidates(rows, { object: {} })).toEqual(NONE());
+    expect(candidates(rows, { object: { intent: 'edited' } })).toEqual(NONE());
+  });
+});
+
+function NONE() {
+  return { unowned: [], doubtful: [] };
+}
+
+describe('how long ago an intent was issued', () => {
+  const left = (serviceTime: ServiceTime, lookup: Setting['lookup'] = 'ready') =>
+    (seen({
+      lookup: lookup,
+      object: { intent: intent({ issuedAt: at(-10) }) },
+      session: { serviceTime: () => serviceTime },
+    })?.memory.intentDeadline?.at ?? 0) - NOW;
+
+  test('is told by the clock of the service', () => {
+    expect(left({ type: 'known', at: at(-4) })).toBe(24_000);
+  });
+
+  test('is told by our own where the service says no time, or there is no account', () => {
+    expect(left({ type: 'unknown' })).toBe(20_000);
+    expect(left({ type: 'unknown' }, 'missing')).toBe(20_000);
+  });
+
+  test('is not told at all while our clocks have parted: then it has all of its time', () => {
+    expect(left({ type: 'stale' })).toBe(30_000);
+  });
+});
