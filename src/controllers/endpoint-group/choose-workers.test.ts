@@ -160,6 +160,31 @@ const DOWN: readonly Row[] = [
     changes: ['destroy c Surplus'],
   },
   {
+    what: 'as many as a lowered maxWorkers asks for, though the load needs them all',
+    input: {
+      workers: [
+        worker('a', { keepRank: 1 }),
+        worker('b'),
+        worker('c', { keepRank: 1, pricePerHour: 2 * PRICE }),
+      ],
+      ...{ hot: 1, total: 1, hotCapacity: 250, maxWorkers: 1 },
+    },
+    changes: ['destroy b Surplus', 'destroy c Surplus'],
+  },
+  {
+    what: 'not one that is held, whatever maxWorkers is now',
+    input: {
+      workers: [worker('held', { isHeld: true }), worker('free', { keepRank: 1 })],
+      ...{ hot: 1, total: 1, hotCapacity: 150, maxWorkers: 1 },
+    },
+    changes: ['destroy free Surplus'],
+  },
+  {
+    what: 'none of a cover of exactly maxWorkers, where each is weaker than was thought',
+    input: { workers: hot(3, { perf: 60 }), hot: 2, total: 2, hotCapacity: 170, maxWorkers: 3 },
+    changes: [],
+  },
+  {
     what: 'one that serves not before the cheaper one does that boots',
     input: {
       workers: [worker('dear', { pricePerHour: 2 * PRICE }), worker('boots', { isReady: false }), cold('c')],
@@ -530,6 +555,23 @@ describe('properties', () => {
         );
         if (added > 0 && input.ceiling !== undefined)
           expect(present + added).toBeLessThanOrEqual(input.ceiling);
+      }),
+    );
+  });
+
+  test('no more hot ones that serve stay than are wanted or may be, whatever the load needs', () => {
+    fc.assert(
+      fc.property(wants, (input) => {
+        const serving = input.workers.map((one) => ({
+          ...one,
+          ...{ isReady: true, isHeld: false, hasWakeFailed: false },
+        }));
+        const pause = { ...input.pause, scaleDown: false };
+        const { changes } = chooseWorkers({ ...input, workers: serving, pause });
+        const ends = changes.filter(({ type }) => type === 'park' || type === 'destroy');
+        const told = new Set(ends.flatMap((change) => ('name' in change ? [change.name] : [])));
+        const left = serving.filter(({ name, role }) => role === 'hot' && !told.has(name));
+        expect(left.length).toBeLessThanOrEqual(Math.max(input.hot, input.maxWorkers));
       }),
     );
   });

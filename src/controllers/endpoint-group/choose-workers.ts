@@ -86,8 +86,9 @@ function rentHot(plan: Plan, input: ChooseInput): Plan {
 }
 
 /**
- * Hot ones beyond the wanted number: the cheapest cover stays, the rest goes cold where the pool has room. Those that do
- * not serve go first, as with a ReplicaSet; those that do, only as far as others serve without them.
+ * Hot ones beyond the wanted number: the cheapest cover stays, unless `maxWorkers` forbids it; the rest goes cold where
+ * the pool has room. Those that do not serve go first, as with a ReplicaSet; those that do, only as far as others serve
+ * without them.
  */
 function dropHot(plan: Plan, input: ChooseInput): Plan {
   if (input.pause.scaleDown) return plan;
@@ -112,10 +113,15 @@ function isMissed({ workers }: Plan, { name, isReady }: ChoosableWorker, input: 
   return isReady && others.length < input.hot && !isCovered;
 }
 
-function coverOf(hot: readonly ChoosableWorker[], { hotCapacity }: ChooseInput): readonly string[] {
+/** Those that should stay; none in particular where there may not be as many as the load asks for. */
+function coverOf(
+  hot: readonly ChoosableWorker[],
+  { hotCapacity, maxWorkers }: ChooseInput,
+): readonly string[] {
   const held = hot.filter((worker) => worker.isHeld);
   const free = hot.filter((worker) => !worker.isHeld);
-  return cheapestCover(free, hotCapacity - sumOfPerf(held)).map((worker) => worker.name);
+  const cover = cheapestCover(free, hotCapacity - sumOfPerf(held));
+  return held.length + cover.length > maxWorkers ? [] : cover.map((worker) => worker.name);
 }
 
 function parkOrDestroy(plan: Plan, worker: ChoosableWorker, input: ChooseInput): Plan {

@@ -77,6 +77,13 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
       "if (write.type === 'conflict') return { group: object } as Receipt;\n  if (write.type === 'gone') return undefined;",
   },
   {
+    name: 'lowered-maximum-ignored',
+    loses: 'the end of workers beyond a lowered `maxWorkers`, where the load needs them',
+    file: 'controllers/endpoint-group/choose-workers.ts',
+    find: 'return held.length + cover.length > maxWorkers ? [] :',
+    replace: 'return held.length + cover.length > 1_000 * maxWorkers ? [] :',
+  },
+  {
     name: 'group-drops-who-serves',
     loses: 'the wait until others serve, before one that serves goes',
     file: 'controllers/endpoint-group/choose-workers.ts',

@@ -62,6 +62,12 @@ export const GROUP_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'a group with two workers may have one from now on, and its load asks for both',
+    seconds: 500,
+    group: { load: 150 },
+    plot: (stage) => stage.at(100, () => stage.users.setMaxWorkers(GROUP, 1)),
+  },
+  {
     name: 'a group boots workers for its pool of cold ones',
     seconds: 500,
     mayLeave: true,
