@@ -35,6 +35,8 @@ export class ObjectMemory {
   relabelledAt: number | undefined;
   destroyFailures = 0;
   probe: ProbeView | undefined;
+  /** Kinds and names of children that this process has found to be missing, or has deleted. */
+  readonly absentChildren = new Set<string>();
   /** The brake has been told what this object leaves. */
   folded = false;
   #childrenDueAt: number | undefined;

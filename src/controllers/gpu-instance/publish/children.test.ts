@@ -3,7 +3,7 @@ import { at, given, held, holding } from '../../../../test/builders/observed.ts'
 import { outline } from '../../../../test/builders/outline.ts';
 import { Secret } from '../../../lib/secret.ts';
 import { decide } from '../decide.ts';
-import { connectionSecret, endpointSlices, instanceService } from './children.ts';
+import { connectionSecret, endpointSlices, instanceService, unpublished } from './children.ts';
 
 const PUBLIC = { allowPrivate: false };
 const PORTS = [{ name: 'http', containerPort: 8080 }];
@@ -27,10 +27,12 @@ describe('the children of an instance', () => {
       { workerToken: 't', instanceApiKey: new Secret('k') },
     );
     expect(secret).toMatchObject({
+      apiVersion: 'v1',
       type: 'servicebinding.io/gpu-instance',
       metadata: {
         name: 'job-connection',
         namespace: 'team',
+        labels: { 'app.kubernetes.io/managed-by': 'gpu-rental-operator', 'gpurental.dev/instance': 'job' },
         ownerReferences: [{ kind: 'GpuInstance', uid: owner.metadata.uid, controller: true }],
       },
     });
@@ -47,7 +49,54 @@ describe('the children of an instance', () => {
     });
   });
 
+  test('the connection Secret has nothing that is not known', () => {
+    const publication = { fields: { instanceId: 1, attempt: 1 }, serving: false };
+    const secret = connectionSecret(owner, publication, { workerToken: 't', instanceApiKey: undefined });
+    expect(text(secret.data)).toEqual({
+      type: 'gpu-instance',
+      provider: 'gpu-rental-operator',
+      username: 'root',
+      'instance-id': '1',
+      'worker-token': 't',
+    });
+  });
+
+  test('the label of a child is no longer than a label may be, whatever the object is called', () => {
+    const long = { ...owner, metadata: { ...owner.metadata, name: 'a'.repeat(80) } };
+    expect(instanceService(long)?.metadata.labels?.['gpurental.dev/instance']).toBe('a'.repeat(63));
+  });
+
+  test.each([
+    ['opens the port of SSH', 22, undefined, 22],
+    ['opens the port of SSH under the name that is given to it', 22, 'shell', 22],
+    ['opens another port that is called ssh', 2222, 'ssh', 2222],
+  ])('the Service %s once', (_, containerPort, name, expected) => {
+    const named = { containerPort, ...(name !== undefined && { name }) };
+    const { object } = given(held({}, { spec: { ports: [named], ssh: true } }));
+    expect(instanceService(object)?.spec.ports.map(({ port }) => port)).toEqual([expected]);
+  });
+
+  test('another port that is called ssh leads to where it is published, not to SSH', () => {
+    const spec = { ports: [{ name: 'ssh', containerPort: 2222 }], ssh: true };
+    const published = [{ containerPort: 2222, protocol: 'TCP' as const, publicPort: 20_222 }];
+    const [slice, ...others] = endpointSlices(
+      given(held({}, { spec })).object,
+      { fields: { ...fields, ports: published }, serving: true },
+      PUBLIC,
+    );
+    expect(slice?.ports).toEqual([{ name: 'ssh', port: 20_222, protocol: 'TCP' }]);
+    expect(others).toEqual([]);
+  });
+
+  test('a machine whose way in by SSH nobody tells is reached by the port that it publishes', () => {
+    const published = [{ containerPort: 22, protocol: 'TCP' as const, publicPort: 20_022 }];
+    const { ssh: _untold, ...direct } = { ...fields, ports: published };
+    const [slice] = endpointSlices(owner, { fields: direct, serving: true }, PUBLIC);
+    expect(slice?.ports).toEqual([{ name: 'ssh', port: 20_022, protocol: 'TCP' }]);
+  });
+
   test('the Service opens the ports of the container and that of SSH', () => {
+    expect(instanceService(owner)).toMatchObject({ apiVersion: 'v1', kind: 'Service' });
     expect(instanceService(owner)?.spec.ports).toEqual([
       { name: 'http', port: 8080, protocol: 'TCP' },
       { name: 'ssh', port: 22, protocol: 'TCP' },
@@ -61,12 +110,14 @@ describe('the children of an instance', () => {
   test('one slice leads to an address with all its ports', () => {
     expect(endpointSlices(owner, { fields, serving: true }, PUBLIC)).toMatchObject([
       {
+        apiVersion: 'discovery.k8s.io/v1',
+        kind: 'EndpointSlice',
         metadata: { name: 'job-direct', labels: { 'kubernetes.io/service-name': 'job' } },
         addressType: 'IPv4',
         endpoints: [{ addresses: ['203.0.113.5'], conditions: { ready: true } }],
         ports: [
           { name: 'http', port: 20_080 },
-          { name: 'ssh', port: 20_022 },
+          { name: 'ssh', port: 20_022, protocol: 'TCP' },
         ],
       },
     ]);
@@ -103,13 +154,19 @@ describe('the children of an instance', () => {
     const moved = { ...fields, publicAddress: address, ssh: { host: address, port: 20_022 } };
     const published = (allowPrivate: boolean) =>
       endpointSlices(owner, { fields: moved, serving: true }, { allowPrivate }).length > 0;
+    const problem = unpublished(owner, { fields: moved, serving: true }, PUBLIC);
+    expect(problem === undefined).toBe(published(false));
     const found = [...(published(false) ? ['strict'] : []), ...(published(true) ? ['open'] : [])];
     expect(found).toEqual(expected);
   });
 });
 
+test('a machine without an address yet is no reason to say that it cannot be published', () => {
+  expect(unpublished(owner, { fields: { instanceId: 1 }, serving: true }, PUBLIC)).toBeUndefined();
+});
+
 describe('what a status says of the children', () => {
-  const unpublished = { observed: { published: undefined } };
+  const unwritten = { observed: { published: undefined } };
   const { binding: _none, ...bare } = holding({
     endpoint: '203.0.113.5:20022',
     ssh: { host: '203.0.113.5', port: 20_022 },
@@ -117,12 +174,12 @@ describe('what a status says of the children', () => {
   });
 
   test('comes after they were written', () => {
-    expect(outline(decide(given({ ...held({}, unpublished), status: bare })))).toEqual({ publish: true });
+    expect(outline(decide(given({ ...held({}, unwritten), status: bare })))).toEqual({ publish: true });
   });
 
   test('is not written again while nothing about the address changes', () => {
     const said = given({
-      ...held({}, unpublished),
+      ...held({}, unwritten),
       status: { ...bare, binding: { name: 'job-connection' } },
     });
     expect(outline(decide(said))).toMatchObject({ rule: 'run' });
@@ -130,9 +187,9 @@ describe('what a status says of the children', () => {
 
   test('is compared with them again when their turn has come, and the next turn is awaited', () => {
     const bound = { ...bare, binding: { name: 'job-connection' } };
-    const due = held({}, { ...unpublished, memory: { childrenDueAt: at(-1) } });
+    const due = held({}, { ...unwritten, memory: { childrenDueAt: at(-1) } });
     expect(outline(decide(given({ ...due, status: bound })))).toEqual({ publish: true });
-    const later = held({}, { ...unpublished, memory: { childrenDueAt: at(60) } });
+    const later = held({}, { ...unwritten, memory: { childrenDueAt: at(60) } });
     expect(outline(decide(given({ ...later, status: bound })))).toMatchObject({
       rule: 'run',
       afterMs: 60_000,
@@ -140,17 +197,71 @@ describe('what a status says of the children', () => {
   });
 
   test('of a machine that does not run is not compared', () => {
-    const offline = held({ actualStatus: 'offline' }, { ...unpublished, memory: { childrenDueAt: at(-1) } });
+    const offline = held({ actualStatus: 'offline' }, { ...unwritten, memory: { childrenDueAt: at(-1) } });
     const { endpoint: _withdrawn, ...quiet } = bare;
     const status = { ...quiet, binding: { name: 'job-connection' } };
     expect(outline(decide(given({ ...offline, status })))).not.toHaveProperty('publish');
   });
 
   test('comes after they were withdrawn from a machine that does not run', () => {
-    const offline = held({ actualStatus: 'offline' }, unpublished);
+    const offline = held({ actualStatus: 'offline' }, unwritten);
     expect(
       outline(decide(given({ ...offline, status: { ...bare, binding: { name: 'job-connection' } } }))),
     ).toEqual({ publish: false });
+  });
+
+  const bound = { ...bare, binding: { name: 'job-connection' } };
+
+  test.each([
+    ['the spec is another one', { status: { ...bound, observedGeneration: 0 } }],
+    [
+      'a person asks for it',
+      { status: bound, annotations: { 'gpurental.dev/requested-at': '2026-11-20T12:00:00Z' } },
+    ],
+  ])('is compared with them at once where %s', (_, situation) => {
+    expect(outline(decide(given({ ...held({}, unwritten), ...situation })))).toEqual({ publish: true });
+  });
+
+  test('is compared no sooner than they are due, and the object is looked at sooner where it must be', () => {
+    const looksAfter = (change: Parameters<typeof held>[0], childrenDueAt: number) => {
+      const situation = held(change, { ...unwritten, memory: { childrenDueAt } });
+      return outline(decide(given({ ...situation, status: bound })))['afterMs'];
+    };
+    expect(looksAfter({}, at(1))).toBe(1_000);
+    const soonest = looksAfter({ actualStatus: 'offline' }, at(600));
+    expect(looksAfter({ actualStatus: 'offline' }, at(2))).toBe(soonest);
+  });
+
+  test('is looked at in time where something else comes before the children', () => {
+    const waiting = { ...unwritten, spec: { maxLifetime: '6m' }, memory: { childrenDueAt: at(250) } };
+    expect(outline(decide(given({ ...held({}, waiting), status: bound })))['afterMs']).toBe(60_000);
+  });
+
+  test('says what kept the operator from writing them, and looks again within a minute', () => {
+    const detail = 'The operator may not write Secret job-connection.';
+    const failed = { observed: { published: { type: 'failed' as const, detail } } };
+    const lasting = { ...failed, spec: { maxLifetime: '1h' } };
+    const step = decide(given({ ...held({}, lasting), status: bare }));
+    const says = (status: string) => ({
+      status,
+      reason: 'NotPermitted',
+      message: expect.stringContaining(detail),
+    });
+    expect(outline(step)).toMatchObject({ afterMs: 60_000 });
+    expect(step).toMatchObject({
+      status: { verdict: { Ready: says('False'), Reconciling: says('True') } },
+    });
+  });
+
+  test('of a machine that does not run is nothing new, whatever its addresses are', () => {
+    const { endpoint: _withdrawn, ...quiet } = bound;
+    const moved = held({ actualStatus: 'offline', publicAddress: '203.0.113.9' }, unwritten);
+    expect(outline(decide(given({ ...moved, status: quiet })))).not.toHaveProperty('publish');
+    const withoutService = held(
+      { actualStatus: 'offline' },
+      { ...unwritten, spec: { service: { enabled: false } } },
+    );
+    expect(outline(decide(given({ ...withoutService, status: bound })))).not.toHaveProperty('publish');
   });
 
   test('names a foreign object of the same name, and the object is not ready', () => {
@@ -168,14 +279,20 @@ describe('what a status says of the children', () => {
     const step = decide(given({ ...held({}, { observed: { published: done } }), status: bare }));
     expect(outline(step)).toMatchObject({ rule: 'run', says: 'Ready' });
     const note = expect.stringContaining(said);
-    expect(step).toMatchObject({ events: [{ type: 'Warning', reason: 'AddressNotPublishable', note }] });
+    expect(step).toMatchObject({
+      events: [{ type: 'Warning', reason: 'AddressNotPublishable', action: 'Publishing', note }],
+    });
+    const offline = decide(
+      given({ ...held({ actualStatus: 'offline' }, { observed: { published: done } }), status: bare }),
+    );
+    expect(offline).toMatchObject({ events: [] });
   });
 
   test('nothing is published for a machine that is only watched', () => {
     const watched = held(
       {},
       {
-        ...unpublished,
+        ...unwritten,
         spec: { adopt: { instanceId: 1, policy: 'Observe' } },
         facts: { adoption: 'Unlabelled' },
       },

@@ -23,11 +23,27 @@ export interface ConnectionSecret extends KubeObject {
   readonly data: Readonly<Record<string, string>>;
 }
 
+export function isConnectionSecret(child: KubeObject): child is ConnectionSecret {
+  return child.kind === 'Secret';
+}
+
 /** Secrets that the connection Secret carries beside what the status shows. */
 export interface ConnectionSecrets {
   readonly workerToken: string;
   /** undefined: not known to this process; what the Secret holds already for the same machine stays. */
   readonly instanceApiKey: Secret | undefined;
+}
+
+/** What the names of an object's slices end with. */
+export const SLICE_SUFFIXES = ['direct', 'ssh'] as const;
+type SliceSuffix = (typeof SLICE_SUFFIXES)[number];
+
+export function sliceName({ metadata }: GpuInstance, suffix: SliceSuffix): string {
+  return `${metadata.name}-${suffix}`;
+}
+
+export function isOwnedBy({ metadata }: KubeObject, owner: GpuInstance): boolean {
+  return metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) ?? false;
 }
 
 const SSH_PORT_NAME = 'ssh';
@@ -60,7 +76,7 @@ export function connectionSecret(
     type: CONNECTION_SECRET_TYPE,
     data: Object.fromEntries(
       Object.entries(values).flatMap(([key, value]) =>
-        value === undefined ? [] : [[key, Buffer.from(value, 'utf8').toString('base64')]],
+        value === undefined ? [] : [[key, Buffer.from(value).toString('base64')]],
       ),
     ),
   };
@@ -116,7 +132,7 @@ export function unpublished(
 }
 
 interface SliceFacts {
-  readonly suffix: string;
+  readonly suffix: SliceSuffix;
   readonly address: string | undefined;
   readonly ports: readonly ServicePort[];
   readonly serving: boolean;
@@ -130,7 +146,7 @@ function sliceOf(
   if (address === undefined || ports.length === 0) return [];
   if (machineAddressProblem(address, policy) !== undefined) return [];
   const { metadata } = owner;
-  const meta = childMeta(owner, `${metadata.name}-${suffix}`);
+  const meta = childMeta(owner, sliceName(owner, suffix));
   return [
     {
       apiVersion: 'discovery.k8s.io/v1',
@@ -167,13 +183,19 @@ function directPorts(owner: GpuInstance, fields: StatusFields): readonly Service
   );
   return servicePorts(owner).flatMap(({ name, port, protocol }) => {
     const publicPort = published.get(`${port}/${protocol}`);
-    return publicPort === undefined || name === SSH_PORT_NAME ? [] : [{ name, port: publicPort, protocol }];
+    const isReachedBySsh = fields.ssh && isSsh({ name, port });
+    return publicPort === undefined || isReachedBySsh ? [] : [{ name, port: publicPort, protocol }];
   });
 }
 
 function sshPort(owner: GpuInstance, fields: StatusFields): ServicePort | undefined {
-  const wanted = servicePorts(owner).some((port) => port.name === SSH_PORT_NAME && port.port === SSH_PORT);
+  const wanted = servicePorts(owner).some(isSsh);
   return wanted && fields.ssh ? { name: SSH_PORT_NAME, port: fields.ssh.port, protocol: 'TCP' } : undefined;
+}
+
+/** The port whose public address the marketplace tells by itself; another one may be called ssh, too. */
+function isSsh({ name, port }: Pick<ServicePort, 'name' | 'port'>): boolean {
+  return name === SSH_PORT_NAME && port === SSH_PORT;
 }
 
 function portName(port: number, protocol: string): string {

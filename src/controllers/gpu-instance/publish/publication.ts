@@ -1,4 +1,3 @@
-import { reasons } from '../../../api/v1alpha1/reasons.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import { say } from '../conditions.ts';
 import type { Decision, EventNote, Observed, StatusFields, Step } from '../types.ts';
@@ -29,7 +28,7 @@ export function publishFirst(observed: Observed, step: Step): Step {
 
 /** Someone may have deleted or changed a child since it was written. */
 function isCheckDue({ memory, steadyNow }: Observed): boolean {
-  return memory.childrenDueAt !== undefined && memory.childrenDueAt <= steadyNow;
+  return (memory.childrenDueAt ?? Number.POSITIVE_INFINITY) <= steadyNow;
 }
 
 /** At the latest when the children are to be looked at. */
@@ -47,10 +46,10 @@ function announced(fields: StatusFields, serving: boolean): StatusFields {
 }
 
 function needsPublishing({ object }: Observed, fields: StatusFields, serving: boolean): boolean {
-  const { status } = object;
-  if (!serving)
-    return object.spec.service.enabled && status?.endpoint !== undefined && status.binding !== undefined;
+  const { status, metadata } = object;
+  if (!serving) return object.spec.service.enabled && status?.endpoint !== undefined;
   if (status?.binding === undefined || status.requestedAt !== fields.requestedAt) return true;
+  if (status.observedGeneration !== metadata.generation) return true;
   return ADDRESS_FIELDS.some((field) => canonicalJson(status[field]) !== canonicalJson(fields[field]));
 }
 
@@ -67,7 +66,7 @@ function afterPublishing(
   }
   const { binding: _none, endpoint: _unsaid, ...fields } = step.status.fields;
   const reason = published.type === 'nameTaken' ? 'NameTaken' : 'NotPermitted';
-  const detail = published.detail || reasons[reason].sentence;
+  const { detail } = published;
   const verdict = {
     ...step.status.verdict,
     Ready: say('False', reason, detail),

@@ -1,5 +1,5 @@
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
-import { connectionKeys, connectionSecretName } from '../../../api/v1alpha1/names.ts';
+import { connectionSecretName } from '../../../api/v1alpha1/names.ts';
 import type { KeyRing } from '../../../ownership/key-ring.ts';
 import { workerToken } from '../../../ownership/worker-token.ts';
 import {
@@ -10,7 +10,6 @@ import {
 import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
 import { type KubeObject, type Resource, refOf, uidOf } from '../../../runtime/kube/kube-object.ts';
-import { sameJson } from '../../../runtime/writes/same-json.ts';
 import type { ObjectMemory } from '../memory/memory.ts';
 import type { Publication } from '../types.ts';
 import type { Published } from '../views.ts';
@@ -19,8 +18,11 @@ import {
   connectionSecret,
   endpointSlices,
   instanceService,
+  isConnectionSecret,
   unpublished,
 } from './children.ts';
+import { removeLeftOver } from './left-over.ts';
+import { writeChild } from './write-child.ts';
 
 export interface SecretPorts {
   readonly cluster: KubeClient;
@@ -33,22 +35,18 @@ export interface PublishPorts extends SecretPorts {
 }
 
 /**
- * Writes the children of an instance: one create each, or a patch where something differs. An object of the
- * same name that is not ours is left as it is. Doing it twice does nothing the second time.
+ * Writes the children of an instance: one create each, or a patch where something differs; what of ours is wanted no
+ * more goes first. An object of the same name that is not ours is left as it is. Doing it twice does nothing the
+ * second time.
  */
 export async function publish(
   owner: GpuInstance,
   publication: Publication,
   ports: PublishPorts,
 ): Promise<Published> {
-  const { cluster, memory } = ports;
-  const mayExist = owner.status?.binding !== undefined;
-  const isKept = memory.keptKeyOf !== undefined && memory.keptKeyOf === publication.fields.attempt;
-  for (const [resource, child] of childrenOf(owner, publication, ports)) {
-    if (isKept && isConnectionSecret(child) && (await completeSecret(child, cluster))) continue;
-    const problem = await writeChild(resource, child, { cluster, mayExist });
-    if (problem) return problem;
-  }
+  const { memory } = ports;
+  const stopped = await writeChildren(owner, publication, ports);
+  if (stopped) return stopped;
   if (publication.serving) {
     memory.instanceApiKey = undefined;
     memory.keptKeyOf = undefined;
@@ -56,6 +54,25 @@ export async function publish(
   const problem = unpublished(owner, publication, { allowPrivate: ports.allowPrivateAddresses });
   const bindingName = connectionSecretName(owner.metadata.name);
   return { type: 'done', bindingName, ...(problem !== undefined && { unpublished: problem }) };
+}
+
+async function writeChildren(
+  owner: GpuInstance,
+  publication: Publication,
+  ports: PublishPorts,
+): Promise<Published | undefined> {
+  const { cluster, memory } = ports;
+  const mayExist = owner.status?.binding !== undefined;
+  const isKept = memory.keptKeyOf !== undefined && memory.keptKeyOf === publication.fields.attempt;
+  const wanted = childrenOf(owner, publication, ports);
+  const stuck = await removeLeftOver(owner, { wanted, serving: publication.serving }, ports);
+  if (stuck) return stuck;
+  for (const [resource, child] of wanted) {
+    if (isKept && isConnectionSecret(child) && (await completeSecret(child, cluster))) continue;
+    const problem = await writeChild(resource, child, { cluster, owner, mayExist });
+    if (problem) return problem;
+  }
+  return undefined;
 }
 
 /**
@@ -76,7 +93,7 @@ export async function keepInstanceKey(
   const isThere = mayExist && (await refillSecret(secret, owner, cluster));
   const problem = isThere
     ? undefined
-    : await writeChild(secretResource, secret, { cluster, mayExist: false });
+    : await writeChild(secretResource, secret, { cluster, owner, mayExist: false });
   if (!problem) memory.keptKeyOf = machine.attempt;
 }
 
@@ -137,97 +154,4 @@ function childrenOf(
   const secret = secretOf(owner, publication, ports);
   const service = instanceService(owner);
   return [[secretResource, secret], ...(service ? [[serviceResource, service] as const] : []), ...slices];
-}
-
-interface ChildPorts {
-  readonly cluster: KubeClient;
-  /** Written before, by what the status says: looking comes before creating. */
-  readonly mayExist: boolean;
-}
-
-async function writeChild(
-  resource: Resource,
-  child: KubeObject,
-  ports: ChildPorts,
-): Promise<Published | undefined> {
-  try {
-    if (ports.mayExist) return (await updateChild(resource, child, ports)) ?? undefined;
-    await ports.cluster.create(resource, child);
-    return undefined;
-  } catch (error) {
-    if (isKubeError(error, 'alreadyExists')) return updateChild(resource, child, ports);
-    if (isKubeError(error, 'invalid'))
-      return nameTaken(child, 'cannot be made under the name of this object');
-    if (!isKubeError(error, 'forbidden', 'terminating')) throw error;
-    return { type: 'failed', detail: `The operator may not write ${child.kind} ${child.metadata.name}.` };
-  }
-}
-
-async function updateChild(
-  resource: Resource,
-  child: KubeObject,
-  { cluster }: ChildPorts,
-): Promise<Published | undefined> {
-  const present = await cluster.get<KubeObject>(resource, refOf(child));
-  if (!present) {
-    await cluster.create(resource, child);
-    return undefined;
-  }
-  const owner = child.metadata.ownerReferences?.[0]?.uid;
-  if (!present.metadata.ownerReferences?.some((reference) => reference.uid === owner)) {
-    return nameTaken(child, 'exists and is not of this object');
-  }
-  const changes = changesTo(present, child);
-  if (changes) await cluster.patch(resource, refOf(child), { type: 'merge', body: changes });
-  return undefined;
-}
-
-function nameTaken(child: KubeObject, problem: string): Published {
-  return { type: 'nameTaken', detail: `${child.kind} ${child.metadata.name} ${problem}.` };
-}
-
-/** A merge patch of what differs in the parts that we write; undefined where nothing does. */
-function changesTo(present: KubeObject, child: KubeObject): Record<string, unknown> | undefined {
-  const before: Readonly<Record<string, unknown>> = { ...present };
-  const changes: Record<string, unknown> = {};
-  for (const [part, wanted] of Object.entries(child)) {
-    if (part === 'apiVersion' || part === 'kind' || part === 'metadata' || part === 'type') continue;
-    if (part === 'data') {
-      const data = dataChanges(before.data, child);
-      if (data) changes.data = data;
-    } else if (!contains(before[part], wanted)) changes[part] = wanted;
-  }
-  return Object.keys(changes).length === 0 ? undefined : changes;
-}
-
-/** Keys that went away are removed; the machine's own key stays while the machine does, since it is given out once. */
-function dataChanges(before: unknown, child: KubeObject): Record<string, string | null> | undefined {
-  const wanted = isConnectionSecret(child) ? child.data : {};
-  const present: Readonly<Record<string, unknown>> =
-    typeof before === 'object' && before !== null ? { ...before } : {};
-  const sameMachine = present[connectionKeys.instanceId] === wanted[connectionKeys.instanceId];
-  const stays = (key: string) => key in wanted || (key === connectionKeys.instanceApiKey && sameMachine);
-  const changed = Object.entries(wanted).filter(([key, value]) => present[key] !== value);
-  const gone = Object.keys(present).filter((key) => !stays(key));
-  if (changed.length + gone.length === 0) return undefined;
-  return { ...Object.fromEntries(changed), ...Object.fromEntries(gone.map((key) => [key, null])) };
-}
-
-function isConnectionSecret(child: KubeObject): child is ConnectionSecret {
-  return child.kind === 'Secret';
-}
-
-/** Whether `present` says all that `wanted` does; defaults that the API server filled in do not matter. */
-function contains(present: unknown, wanted: unknown): boolean {
-  if (Array.isArray(wanted)) {
-    return (
-      Array.isArray(present) &&
-      present.length === wanted.length &&
-      wanted.every((value, index) => contains(present[index], value))
-    );
-  }
-  if (typeof wanted !== 'object' || wanted === null) return sameJson(present, wanted);
-  if (typeof present !== 'object' || present === null) return false;
-  const before: Readonly<Record<string, unknown>> = { ...present };
-  return Object.entries(wanted).every(([key, value]) => contains(before[key], value));
 }

@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'vitest';
+import { memoryCluster, refusedBy } from '../../../../test/builders/memory-cluster.ts';
+import { given, held, holding, identity } from '../../../../test/builders/observed.ts';
+import type { GpuInstanceManifestSpec } from '../../../api/v1alpha1/gpu-instance.ts';
+import {
+  endpointSliceResource,
+  namespaceResource,
+  secretResource,
+  serviceResource,
+} from '../../../runtime/kube/core-resources.ts';
+import type { EndpointSliceObject } from '../../../runtime/kube/service-objects.ts';
+import { ObjectMemory } from '../memory/memory.ts';
+import type { StatusFields } from '../types.ts';
+import { endpointSlices, instanceService } from './children.ts';
+import { publish } from './publish.ts';
+
+const WITH_SSH: GpuInstanceManifestSpec = { ssh: true, ports: [{ name: 'http', containerPort: 8080 }] };
+
+const machineAt = (publicAddress: string, sshHost = publicAddress): StatusFields => ({
+  ...holding(),
+  ssh: { host: sshHost, port: 20_022 },
+  publicAddress,
+  ports: [{ containerPort: 8080, protocol: 'TCP', publicPort: 20_080, name: 'http' }],
+});
+
+async function clusterWithTeam() {
+  const cluster = memoryCluster();
+  await cluster.kube.create(namespaceResource, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: 'team' },
+  });
+  return cluster;
+}
+
+/** A cluster with the children of an object, whose machine was at `before`. */
+async function published(before: StatusFields, allowPrivate = false) {
+  const cluster = await clusterWithTeam();
+  const { kube, sent } = cluster;
+  const ownerOf = (spec: GpuInstanceManifestSpec) => given(held({}, { spec })).object;
+  const to = (memory: ObjectMemory, allowPrivateAddresses = false) => ({
+    cluster: kube,
+    keys: identity.keys,
+    memory,
+    allowPrivateAddresses,
+  });
+  const process = new ObjectMemory();
+  const first = { ...ownerOf(WITH_SSH), status: {} };
+  await publish(first, { fields: before, serving: true }, to(process, allowPrivate));
+  sent.length = 0;
+  const namesOf = async (resource: typeof secretResource) =>
+    (await kube.list(resource, { namespace: 'team' })).items.map(({ metadata }) => metadata.name);
+  return {
+    cluster,
+    kube,
+    sent,
+    slices: () => namesOf(endpointSliceResource),
+    services: () => namesOf(serviceResource),
+    secrets: () => namesOf(secretResource),
+    /** As a process that remembers nothing, unless it is given what it remembers. */
+    again: (
+      fields: StatusFields,
+      {
+        spec = WITH_SSH,
+        serving = true,
+        memory = new ObjectMemory(),
+      }: {
+        readonly spec?: GpuInstanceManifestSpec;
+        readonly serving?: boolean;
+        readonly memory?: ObjectMemory;
+      } = {},
+    ) => publish(ownerOf(spec), { fields, serving }, to(memory)),
+  };
+}
+
+describe('what led to a machine', () => {
+  test('goes where its address may not be published any more, and the Secret stays', async () => {
+    const { again, slices, services, secrets } = await published(machineAt('10.1.2.3'), true);
+    expect(await slices()).toEqual(['job-direct']);
+    await again(machineAt('10.1.2.3'));
+    expect(await slices()).toEqual([]);
+    expect(await services()).toEqual(['job']);
+    expect(await secrets()).toEqual(['job-connection']);
+  });
+
+  test('goes where the next machine has no such way in', async () => {
+    const { again, slices } = await published(machineAt('203.0.113.5', '198.51.100.7'));
+    expect(await slices()).toEqual(['job-direct', 'job-ssh']);
+    await again(machineAt('203.0.113.6'));
+    expect(await slices()).toEqual(['job-direct']);
+  });
+
+  test('goes with its Service where none is wanted any more', async () => {
+    const { again, slices, services, secrets } = await published(machineAt('203.0.113.5'));
+    await again(machineAt('203.0.113.5'), { spec: { ...WITH_SSH, service: { enabled: false } } });
+    expect([await slices(), await services(), await secrets()]).toEqual([[], [], ['job-connection']]);
+  });
+
+  test('goes while nothing is served, but for the Service and the Secret', async () => {
+    const { again, slices, services, secrets } = await published(machineAt('203.0.113.5'));
+    await again(holding(), { serving: false });
+    expect([await slices(), await services(), await secrets()]).toEqual([[], ['job'], ['job-connection']]);
+  });
+
+  test('is asked about once by each process, until it is written again', async () => {
+    const { again, sent, slices } = await published(machineAt('203.0.113.5'));
+    const memory = new ObjectMemory();
+    const asked = () => sent.splice(0).filter((line) => line.endsWith('job-ssh'));
+    const together = machineAt('203.0.113.5');
+    const apart = machineAt('203.0.113.5', '198.51.100.7');
+    await again(together, { memory });
+    expect(asked()).toHaveLength(1);
+    await again(together, { memory });
+    expect(asked()).toEqual([]);
+    await again(apart, { memory });
+    await again(together, { memory });
+    expect(await slices()).toEqual(['job-direct']);
+  });
+
+  test('that may not be deleted is said, and asked about again', async () => {
+    const bench = await published(machineAt('203.0.113.5', '198.51.100.7'));
+    const memory = new ObjectMemory();
+    const refused = 'EndpointSlice job-ssh';
+    bench.cluster.intercept = ({ method }) => (method === 'DELETE' ? refusedBy(403, 'Forbidden') : undefined);
+    expect(await bench.again(machineAt('203.0.113.6'), { memory })).toEqual({
+      type: 'failed',
+      detail: `The operator may not delete ${refused}.`,
+    });
+    bench.cluster.intercept = () => undefined;
+    await bench.again(machineAt('203.0.113.6'), { memory });
+    expect(await bench.slices()).toEqual(['job-direct']);
+  });
+
+  test('is made anew where the next machine has an address of the other family', async () => {
+    const { again, kube, sent } = await published(machineAt('203.0.113.5'));
+    await again(machineAt('2606:4700::1'));
+    expect(sent.filter((line) => line.startsWith('DELETE'))).toHaveLength(1);
+    const { items } = await kube.list<EndpointSliceObject>(endpointSliceResource, { namespace: 'team' });
+    expect(items).toMatchObject([{ addressType: 'IPv6', endpoints: [{ addresses: ['2606:4700::1'] }] }]);
+  });
+});
+
+test('what belongs to someone else stays, whatever it is called', async () => {
+  const { kube } = await clusterWithTeam();
+  const { object } = given(held({}, { spec: WITH_SSH }));
+  const other = { ...object, metadata: { ...object.metadata, uid: 'someone-else' } };
+  const publication = { fields: machineAt('203.0.113.5', '198.51.100.7'), serving: true };
+  for (const slice of endpointSlices(other, publication, { allowPrivate: false }))
+    await kube.create(endpointSliceResource, slice);
+  const service = instanceService(other);
+  if (service)
+    await kube.create(serviceResource, {
+      ...service,
+      metadata: { ...service.metadata, ownerReferences: [] },
+    });
+  const without = given(held({}, { spec: { ...WITH_SSH, service: { enabled: false } } })).object;
+  const ports = {
+    cluster: kube,
+    keys: identity.keys,
+    memory: new ObjectMemory(),
+    allowPrivateAddresses: false,
+  };
+  await publish(without, publication, ports);
+  expect((await kube.list(endpointSliceResource, { namespace: 'team' })).items).toHaveLength(2);
+  expect((await kube.list(serviceResource, { namespace: 'team' })).items).toHaveLength(1);
+});

@@ -1,0 +1,108 @@
+import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import { connectionKeys } from '../../../api/v1alpha1/names.ts';
+import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
+import { isKubeError } from '../../../runtime/kube/kube-error.ts';
+import { type KubeObject, type Resource, refOf } from '../../../runtime/kube/kube-object.ts';
+import type { EndpointSliceObject } from '../../../runtime/kube/service-objects.ts';
+import { sameJson } from '../../../runtime/writes/same-json.ts';
+import type { Published } from '../views.ts';
+import { isConnectionSecret, isOwnedBy } from './children.ts';
+
+interface ChildPorts {
+  readonly cluster: KubeClient;
+  readonly owner: GpuInstance;
+  /** Written before, by what the status says: looking comes before creating. */
+  readonly mayExist: boolean;
+}
+
+/**
+ * Makes a child, or patches it where it differs. Undefined where that worked; else what keeps it from being written, as
+ * where an object of that name is not of `owner`.
+ */
+export async function writeChild(
+  resource: Resource,
+  child: KubeObject,
+  ports: ChildPorts,
+): Promise<Published | undefined> {
+  try {
+    if (ports.mayExist) return (await updateChild(resource, child, ports)) ?? undefined;
+    await ports.cluster.create(resource, child);
+    return undefined;
+  } catch (error) {
+    if (isKubeError(error, 'alreadyExists')) return updateChild(resource, child, ports);
+    if (isKubeError(error, 'invalid'))
+      return nameTaken(child, 'cannot be made under the name of this object');
+    if (!isKubeError(error, 'forbidden', 'terminating')) throw error;
+    return { type: 'failed', detail: `The operator may not write ${child.kind} ${child.metadata.name}.` };
+  }
+}
+
+async function updateChild(
+  resource: Resource,
+  child: KubeObject,
+  { cluster, owner }: ChildPorts,
+): Promise<Published | undefined> {
+  const present = await cluster.get<KubeObject>(resource, refOf(child));
+  if (present && !isOwnedBy(present, owner)) return nameTaken(child, 'exists and is not of this object');
+  if (!present || isOfOtherFamily(present, child)) {
+    if (present) await cluster.delete(resource, refOf(child), { uid: present.metadata.uid });
+    await cluster.create(resource, child);
+    return undefined;
+  }
+  const changes = changesTo(present, child);
+  if (changes) await cluster.patch(resource, refOf(child), { type: 'merge', body: changes });
+  return undefined;
+}
+
+/** The type of the addresses of a slice cannot be changed: such a slice is made anew. */
+function isOfOtherFamily(present: KubeObject, child: KubeObject): boolean {
+  const familyOf = (slice: KubeObject & Partial<Pick<EndpointSliceObject, 'addressType'>>) =>
+    slice.addressType;
+  return familyOf(present) !== familyOf(child);
+}
+
+function nameTaken(child: KubeObject, problem: string): Published {
+  return { type: 'nameTaken', detail: `${child.kind} ${child.metadata.name} ${problem}.` };
+}
+
+/** A merge patch of what differs in the parts that we write; undefined where nothing does. */
+function changesTo(present: KubeObject, child: KubeObject): Record<string, unknown> | undefined {
+  const before: Readonly<Record<string, unknown>> = { ...present };
+  const changes: Record<string, unknown> = {};
+  for (const [part, wanted] of Object.entries(child)) {
+    if (part === 'apiVersion' || part === 'kind' || part === 'metadata' || part === 'type') continue;
+    if (part === 'data') {
+      const data = dataChanges(before.data, child);
+      if (data) changes.data = data;
+    } else if (!contains(before[part], wanted)) changes[part] = wanted;
+  }
+  return Object.keys(changes).length === 0 ? undefined : changes;
+}
+
+/** Keys that went away are removed; the machine's own key stays while the machine does, since it is given out once. */
+function dataChanges(before: unknown, child: KubeObject): Record<string, string | null> | undefined {
+  const wanted = isConnectionSecret(child) ? child.data : {};
+  const present: Readonly<Record<string, unknown>> =
+    typeof before === 'object' && before !== null ? { ...before } : {};
+  const sameMachine = present[connectionKeys.instanceId] === wanted[connectionKeys.instanceId];
+  const stays = (key: string) => key in wanted || (key === connectionKeys.instanceApiKey && sameMachine);
+  const changed = Object.entries(wanted).filter(([key, value]) => present[key] !== value);
+  const gone = Object.keys(present).filter((key) => !stays(key));
+  if (changed.length + gone.length === 0) return undefined;
+  return { ...Object.fromEntries(changed), ...Object.fromEntries(gone.map((key) => [key, null])) };
+}
+
+/** Whether `present` says all that `wanted` does; defaults that the API server filled in do not matter. */
+function contains(present: unknown, wanted: unknown): boolean {
+  if (Array.isArray(wanted)) {
+    return (
+      Array.isArray(present) &&
+      present.length === wanted.length &&
+      wanted.every((value, index) => contains(present[index], value))
+    );
+  }
+  if (typeof wanted !== 'object' || wanted === null) return sameJson(present, wanted);
+  if (typeof present !== 'object' || present === null) return false;
+  const before: Readonly<Record<string, unknown>> = { ...present };
+  return Object.entries(wanted).every(([key, value]) => contains(before[key], value));
+}
