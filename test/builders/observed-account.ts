@@ -1,6 +1,12 @@
 import type { MarketplaceAccount } from '../../src/api/v1alpha1/marketplace-account.ts';
-import type { KeyProof, Observed, SessionFacts } from '../../src/controllers/marketplace-account/types.ts';
+import type {
+  Failure,
+  KeyProof,
+  Observed,
+  SessionFacts,
+} from '../../src/controllers/marketplace-account/types.ts';
 import { Secret } from '../../src/lib/secret.ts';
+import type { MarketplaceErrorKind } from '../../src/marketplace/errors/errors.ts';
 import { newIdentity } from '../../src/ownership/identity.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
@@ -57,6 +63,26 @@ export function session(changes: Partial<SessionFacts> = {}): SessionFacts {
     avoid: [],
     findings: { orphans: [], rolledBack: [], copied: [] },
     ...changes,
+  };
+}
+
+/** A key that could not be proven. */
+export function failed(kind: MarketplaceErrorKind, change: Partial<Failure> = {}): KeyProof {
+  return { type: 'failed', source: 'user', failure: { kind, badCertificate: false, ...change } };
+}
+
+/** The account of {@link observed} with another status, other metadata or another spec. */
+export function accountWith(change: {
+  readonly status?: MarketplaceAccount['status'];
+  readonly metadata?: Partial<MarketplaceAccount['metadata']>;
+  readonly spec?: Partial<MarketplaceAccount['spec']>;
+}): MarketplaceAccount {
+  const { metadata, spec, ...rest } = account();
+  return {
+    ...rest,
+    metadata: { ...metadata, ...change.metadata },
+    spec: { ...spec, ...change.spec },
+    ...(change.status && { status: change.status }),
   };
 }
 

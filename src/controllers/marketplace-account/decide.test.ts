@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { observed, proven, SECOND_KEY, session } from '../../../test/builders/observed-account.ts';
+import { failed, observed, proven, SECOND_KEY, session } from '../../../test/builders/observed-account.ts';
 import { authenticated, funded, reachable, ready, stalled, unreadiness } from './conditions.ts';
 import { decide } from './decide.ts';
 import { failureOf } from './failure.ts';
@@ -61,10 +61,6 @@ describe('Authenticated', () => {
     expect(authenticated(both).reason).toBe('LoginChanged');
   });
 });
-
-function failed(kind: 'unauthorized' | 'twoFactorRequired' | 'forbidden' | 'unavailable' | 'malformedReply') {
-  return { type: 'failed', source: 'user', failure: { kind, badCertificate: false } } as const;
-}
 
 /** An account whose login was pinned to another user before. */
 function pinnedTo(userId: number): Observed {
@@ -131,7 +127,7 @@ describe('Reachable', () => {
     ['unavailable', 'ERR_TLS_CERT_ALTNAME_INVALID', true],
     ['unavailable', 'ECONNREFUSED', false],
     ['unavailable', undefined, false],
-    ['refused', 'certificate_expired', false],
+    ['refused', 'CERT_HAS_EXPIRED', false],
   ] as const)('%s with code %s: a bad certificate is %s', (kind, code, badCertificate) => {
     expect(failureOf({ kind, code })).toEqual({ kind, badCertificate });
   });

@@ -38,12 +38,13 @@ function teardown(observed: Observed, guarded: boolean): readonly Action[] {
   return [{ type: 'disconnect' }, { type: 'dropKeptKey' }, { type: 'removeFinalizer' }];
 }
 
+/** A key that may not destroy takes the place of no kept one: what was rented by that is destroyed by it. */
 function session(observed: Observed): readonly Action[] {
   const { proof, account, keyKept } = observed;
   if (provesPinned(proof, account.status?.login)) {
     const connect: Action = { type: 'connect', proof };
     const keep: Action = { type: 'keepKey', key: proof.key };
-    return proof.source === 'user' && !keyKept ? [keep, connect] : [connect];
+    return proof.source === 'user' && proof.mayDestroy && !keyKept ? [keep, connect] : [connect];
   }
   return isStillTrusted(observed) ? [] : [{ type: 'disconnect' }];
 }

@@ -6,10 +6,7 @@ const CERTIFICATE_CODE = /CERT|SIGNED|SIGNATURE|ALTNAME/;
 
 /** A failure as far as conditions tell them apart. Its text stays behind. */
 export function failureOf({ kind, code }: Pick<MarketplaceError, 'kind' | 'code'>): Failure {
-  return {
-    kind,
-    badCertificate: kind === 'unavailable' && code !== undefined && CERTIFICATE_CODE.test(code),
-  };
+  return { kind, badCertificate: kind === 'unavailable' && CERTIFICATE_CODE.test(code ?? '') };
 }
 
 const ABOUT_THE_KEY: ReadonlySet<MarketplaceErrorKind> = new Set<MarketplaceErrorKind>([

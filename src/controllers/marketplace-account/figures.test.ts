@@ -27,6 +27,9 @@ describe('when they are written', () => {
     ['a tenth after an hour', before, now('90.00'), false, HOUR, 'new'],
     ['a tenth within the hour not yet', before, now('90.00'), false, HOUR - 1, 'old'],
     ['a price that moved by a tenth', before, now('100.00', '1.10'), false, HOUR, 'new'],
+    ['credit that may not be read any more', before, { pricePerHour: '1.00' }, false, HOUR, 'new'],
+    ['a price that was not known', { credit: '100.00' }, now('100.00'), false, HOUR, 'new'],
+    ['nothing where nothing moves', now('0.00', '0.00'), now('0.00', '0.00'), false, HOUR, 'old'],
     ['any, when a condition changes anyway', before, now('99.99'), true, 0, 'new'],
     [
       'credit that came from nothing',

@@ -72,12 +72,17 @@ function pinnedLogin({ account, proof, now }: Observed): Pick<Status, 'login'> {
   return { login: { ...proof.login, provenAt: timestampOf(now) } };
 }
 
-const TWO_FACTOR = { enabled: 'Enabled', disabled: 'Disabled', legacy: 'Legacy' } as const;
+const TWO_FACTOR = {
+  enabled: 'Enabled',
+  disabled: 'Disabled',
+  legacy: 'Legacy',
+  unrecognized: undefined,
+} as const;
 
 function userFacts({ account, proof }: Observed): Pick<Status, 'twoFactor' | 'sshKeyRegistered'> {
   if (!provesPinned(proof, account.status?.login)) return {};
   const { twoFactor, sshKey } = proof.user;
-  const known = twoFactor === undefined || twoFactor === 'unrecognized' ? undefined : TWO_FACTOR[twoFactor];
+  const known = twoFactor && TWO_FACTOR[twoFactor];
   return { ...(known && { twoFactor: known }), sshKeyRegistered: sshKey !== undefined && sshKey !== '' };
 }
 

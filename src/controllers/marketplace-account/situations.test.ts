@@ -1,0 +1,462 @@
+import { describe } from 'vitest';
+import { accountDecisionTables } from '../../../test/builders/account-decision-table.ts';
+import { accountWith, failed, observed, proven, session } from '../../../test/builders/observed-account.ts';
+import type { MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
+import { decide } from './decide.ts';
+import type { Observed, SessionFacts } from './types.ts';
+
+const { table, close } = accountDecisionTables('marketplace-account');
+
+const NONE = { type: 'none' } as const;
+const url = 'https://market.example';
+const pinned = (userId: number): MarketplaceAccountStatus => ({
+  login: { url, userId, provenAt: '2026-11-20T00:00:00Z' },
+});
+const kept = proven({ source: 'kept' });
+const userWith = (change: Partial<ReturnType<typeof proven>['user']>) =>
+  proven({ user: { ...proven().user, ...change } });
+const secretMissing = { type: 'secretMissing', secret: 'key' } as const;
+
+/** What an account says that stands as {@link observed} is. */
+const SETTLED: MarketplaceAccountStatus = decide(observed()).status;
+const settled = (change: MarketplaceAccountStatus = {}) => accountWith({ status: { ...SETTLED, ...change } });
+
+const CONNECTED = ['keepKey', 'connect', 'ready for rentals'] as const;
+
+describe('the key of an account', () => {
+  const broken = (reading: Observed['reading'], proof: Observed['proof'] = NONE) => ({ reading, proof });
+  table([
+    [
+      'proves its login for the first time',
+      { account: accountWith({ metadata: { finalizers: [] } }) },
+      CONNECTED,
+    ],
+    [
+      'proves the login that is pinned',
+      { account: accountWith({ status: pinned(7) }), keyKept: true },
+      ['connect', 'ready for rentals'],
+    ],
+    [
+      'proves another login',
+      { account: accountWith({ status: pinned(9) }) },
+      ['disconnect', 'ready LoginChanged', 'event LoginChanged'],
+    ],
+    [
+      'may not destroy',
+      { proof: proven({ mayDestroy: false }) },
+      ['connect', 'ready KeyTooNarrow', 'event KeyTooNarrow'],
+    ],
+    ['has not been tried', { proof: NONE }, ['disconnect', 'ready Pending']],
+    [
+      'would be sent to a place that is not allowed',
+      {
+        url: { type: 'refused', url: 'https://x.example', allowed: [url, 'https://y.example'] },
+        proof: NONE,
+      },
+      ['disconnect', 'ready URLNotAllowed', 'event URLNotAllowed'],
+    ],
+    ['has no Secret', broken(secretMissing), ['disconnect', 'ready SecretMissing', 'event SecretMissing']],
+    [
+      'has no Secret, and the kept one stands in',
+      { ...broken(secretMissing, kept), account: accountWith({ status: pinned(7) }) },
+      ['connect', 'ready UsingKeptKey', 'event UsingKeptKey'],
+    ],
+    [
+      'is not accepted, and the kept one stands in',
+      { proof: kept, account: accountWith({ status: pinned(7) }) },
+      ['connect', 'ready UsingKeptKey', 'event UsingKeptKey'],
+    ],
+    [
+      'is not in its Secret, which has others',
+      broken({ type: 'keyMissing', secret: 'key', key: 'api-key', present: ['token', 'user'] }),
+      ['disconnect', 'ready SecretKeyMissing', 'event SecretKeyMissing'],
+    ],
+    [
+      'is not in its Secret, which is empty',
+      broken({ type: 'keyMissing', secret: 'key', key: 'api-key', present: [] }),
+      ['disconnect', 'ready SecretKeyMissing', 'event SecretKeyMissing'],
+    ],
+    [
+      'is no key',
+      broken({ type: 'invalid', secret: 'key', key: 'api-key', problem: 'it has a line break' }),
+      ['disconnect', 'ready SecretInvalid', 'event SecretInvalid'],
+    ],
+    [
+      'is in a Secret that may not be read',
+      broken({ type: 'forbidden', secret: 'key' }),
+      ['disconnect', 'ready NotPermitted', 'event NotPermitted'],
+    ],
+    [
+      'is refused',
+      { proof: failed('unauthorized') },
+      ['disconnect', 'ready KeyRejected', 'event KeyRejected'],
+    ],
+    [
+      'is of a session that ended',
+      { proof: failed('sessionExpired') },
+      ['disconnect', 'ready KeyRejected', 'event KeyRejected'],
+    ],
+    [
+      'wants a second factor',
+      { proof: failed('twoFactorRequired') },
+      ['disconnect', 'ready TwoFactorRequired', 'event TwoFactorRequired'],
+    ],
+    [
+      'may not read its user',
+      { proof: failed('forbidden') },
+      ['disconnect', 'ready KeyTooNarrow', 'event KeyTooNarrow'],
+    ],
+    ['could not be checked yet', { proof: failed('timeout') }, ['ready Unreachable']],
+    [
+      'could not be checked again',
+      { proof: failed('timeout'), account: accountWith({ status: pinned(7) }) },
+      ['ready Unreachable'],
+    ],
+    [
+      'tells of a second factor, and has no SSH key',
+      { proof: userWith({ twoFactor: 'enabled', sshKey: undefined }) },
+      CONNECTED,
+    ],
+    [
+      'tells of a second factor in a word that nobody knows, and of an empty SSH key',
+      { proof: userWith({ twoFactor: 'unrecognized', sshKey: '' }) },
+      CONNECTED,
+    ],
+    [
+      'may not read whether there is a second factor',
+      { proof: userWith({ twoFactor: undefined }) },
+      CONNECTED,
+    ],
+  ]);
+});
+
+describe('the marketplace', () => {
+  const lists = (
+    kind: NonNullable<SessionFacts['failure']>['kind'],
+    change: Partial<SessionFacts['health']> = {},
+    badCertificate = false,
+  ) => ({
+    session: session({
+      health: { consecutiveFailures: 2, lastCompleteAt: 1, ...change },
+      failure: { kind, badCertificate },
+    }),
+  });
+  const answered = (reason: string) => ['keepKey', 'connect', `ready ${reason}`];
+  table([
+    ['has not listed yet', { session: undefined }, answered('Pending')],
+    [
+      'is listing for the first time',
+      { session: session({ health: { consecutiveFailures: 0, lastCompleteAt: undefined } }) },
+      answered('Pending'),
+    ],
+    ['failed one list', lists('timeout', { consecutiveFailures: 1 }), answered('for rentals')],
+    ['failed two lists', lists('timeout'), answered('Unreachable')],
+    [
+      'failed the very first list',
+      lists('timeout', { consecutiveFailures: 1, lastCompleteAt: undefined }),
+      answered('Unreachable'),
+    ],
+    ['limits the requests', lists('throttled'), answered('Throttled')],
+    ['has no quota left for them', lists('quotaExceeded'), answered('Throttled')],
+    ['answers rubbish', lists('malformedReply'), [...answered('MalformedReply'), 'event MalformedReply']],
+    [
+      'answers rubbish still, as was told',
+      {
+        ...lists('malformedReply'),
+        account: accountWith({ status: decide(observed(lists('malformedReply'))).status }),
+      },
+      answered('MalformedReply'),
+    ],
+    [
+      'is where no request may go',
+      lists('blockedAddress'),
+      [...answered('AddressRefused'), 'event AddressRefused'],
+    ],
+    ['redirects', lists('redirected'), answered('Unreachable')],
+    ['lists nothing for this key', lists('forbidden'), [...answered('KeyTooNarrow'), 'event KeyTooNarrow']],
+    [
+      'has a certificate that cannot be trusted',
+      lists('unavailable', {}, true),
+      [...answered('CertificateInvalid'), 'event CertificateInvalid'],
+    ],
+    [
+      'cannot be asked at all, since its certificate cannot be trusted',
+      { session: undefined, proof: failed('unavailable', { badCertificate: true }) },
+      ['ready CertificateInvalid', 'event CertificateInvalid'],
+    ],
+    ['cannot be asked at all', { session: undefined, proof: failed('unavailable') }, ['ready Unreachable']],
+    [
+      'accepts no key of this account',
+      { session: undefined, proof: failed('unauthorized') },
+      ['disconnect', 'ready KeyRejected', 'event KeyRejected'],
+    ],
+  ]);
+});
+
+describe('money', () => {
+  const spending = (
+    limits: Observed['account']['spec']['limits'],
+    sums: Partial<SessionFacts['sums']> = {},
+    credit: number | undefined = 100_000_000,
+  ) => ({
+    account: accountWith({ spec: { limits } }),
+    proof: userWith({ credit }),
+    session: session({ sums: { ...session().sums, ...sums } }),
+  });
+  const OPEN = ['keepKey', 'connect', 'ready for rentals'];
+  table([
+    ['is gone', spending({}, {}, 0), [...OPEN, 'event LowCredit']],
+    ['is exactly what has to remain', spending({ minCredit: '100' }), [...OPEN, 'event LowCredit']],
+    [
+      'of a month is used up',
+      spending({ maxSpendPerMonth: '5' }, { spentThisMonth: 5_000_000 }),
+      [...OPEN, 'event SpendLimitReached'],
+    ],
+    [
+      'of an hour is used up',
+      spending({ maxSpendPerHour: '2' }, { dollarsPerHour: 2_000_000 }),
+      [...OPEN, 'event SpendLimitReached'],
+    ],
+    ['may not be read', spending({}, { credit: 1 }, undefined), OPEN],
+    [
+      'is told by the session while no key is proven',
+      { proof: failed('timeout'), session: session({ sums: { ...session().sums, credit: 7_000_000 } }) },
+      ['ready Unreachable'],
+    ],
+    [
+      'moves, and so do the figures that were written an hour ago',
+      {
+        ...spending({}, { dollarsPerHour: 4_000_000 }, 50_000_000),
+        account: settled(),
+        figuresWrittenAt: observed().now - 3_600_000,
+      },
+      CONNECTED,
+    ],
+    [
+      'moves, but the figures were written a moment ago',
+      {
+        ...spending({}, { dollarsPerHour: 4_000_000 }, 50_000_000),
+        account: settled({ credit: '90.00', pricePerHour: '1.00', runway: '90h' }),
+        figuresWrittenAt: observed().now - 3_599_999,
+      },
+      CONNECTED,
+    ],
+    [
+      'moves a little while a condition changes: then figures are written, too',
+      {
+        ...spending({ minCredit: '100' }),
+        account: accountWith({
+          status: { ...SETTLED, credit: '100.01', pricePerHour: '0.00' },
+          spec: { limits: { minCredit: '100' } },
+        }),
+        figuresWrittenAt: observed().now,
+      },
+      [...OPEN, 'event LowCredit'],
+    ],
+    [
+      'moves a little while one trouble gives way to another: then, too',
+      {
+        ...spending({ maxSpendPerHour: '2' }, { dollarsPerHour: 2_000_000 }),
+        account: accountWith({
+          status: { ...decide(observed(spending({}, {}, 0))).status, credit: '100.01' },
+          spec: { limits: { maxSpendPerHour: '2' } },
+        }),
+        figuresWrittenAt: observed().now,
+      },
+      [...OPEN, 'event SpendLimitReached'],
+    ],
+    [
+      'stays as it was written while there is no session',
+      { session: undefined, account: settled({ credit: '90.00', pricePerHour: '1.00', runway: '90h' }) },
+      ['keepKey', 'connect', 'ready Pending'],
+    ],
+  ]);
+});
+
+describe('the installation', () => {
+  const ELSEWHERE = { ...observed().installation, sweep: 'clusterChanged' } as Observed['installation'];
+  table([
+    [
+      'is not known yet',
+      { installation: { type: 'pending', why: { reason: 'IdentityPending', message: 'Wait.' } } },
+      ['keepKey', 'connect', 'resolveIdentity', 'ready Pending'],
+    ],
+    [
+      'has lost its identity',
+      { installation: { type: 'lost', why: { reason: 'IdentityLost', message: 'Restore it.' } } },
+      ['keepKey', 'connect', 'resolveIdentity', 'ready IdentityLost', 'event IdentityLost'],
+    ],
+    ['belongs to another cluster', { installation: ELSEWHERE }, [...CONNECTED, 'event ClusterChanged']],
+    [
+      'belongs to another cluster, as was told',
+      {
+        installation: ELSEWHERE,
+        account: accountWith({ status: decide(observed({ installation: ELSEWHERE })).status }),
+      },
+      CONNECTED,
+    ],
+    [
+      'was rolled back',
+      { session: session({ findings: { orphans: [5, 6], rolledBack: [5, 6], copied: [] } }) },
+      [...CONNECTED, 'event MemoryRolledBack'],
+    ],
+    [
+      'was rolled back, and a person has looked',
+      {
+        account: accountWith({
+          metadata: { annotations: { 'gpurental.dev/confirm-rollback': 'seen' } },
+          status: { lastRentalAt: '2026-11-20T11:00:00Z' },
+        }),
+      },
+      CONNECTED,
+    ],
+    [
+      'was rolled back, and what a person said then is remembered',
+      {
+        account: accountWith({
+          metadata: { annotations: { 'gpurental.dev/confirm-rollback': 'seen' } },
+          status: { lastRentalAt: '2026-11-20T11:00:00Z', rollbackConfirmed: 'seen' },
+        }),
+      },
+      CONNECTED,
+    ],
+  ]);
+});
+
+describe('what is on record', () => {
+  const avoid = (id: number, type: 'host' | 'machine') =>
+    ({ target: { type, id }, until: observed().now + 3_600_000, failures: 2, reason: 'Exited' }) as const;
+  const breaker = (cause: 'massFailure' | 'listFailed') =>
+    session({ breaker: { type: 'open', since: 1_000, cause, newlyBad: 6, message: 'Six at once.' } });
+  const wanted = { 'gpurental.dev/close-breaker': 'v1' };
+  const wasOpen = { breaker: { open: true, since: '2026-11-20T11:00:00Z', newlyBad: 6 } };
+  table([
+    ['stays as it is where nothing changes', { account: settled(), figuresWrittenAt: 0 }, CONNECTED],
+    [
+      'stays while a process that has just started knows nothing',
+      { account: settled(), session: undefined, proof: NONE },
+      ['disconnect', 'ready Pending'],
+    ],
+    [
+      'is said anew where the spec is another one, even if little is known',
+      {
+        account: accountWith({ status: SETTLED, metadata: { generation: 2 } }),
+        session: undefined,
+        proof: NONE,
+      },
+      ['disconnect', 'ready Pending'],
+    ],
+    [
+      'has what was seen of machines, labels and hosts to avoid',
+      {
+        session: session({
+          counts: { objects: 1, rented: 2, billing: 3, retained: 4, orphaned: 5, foreign: 6 },
+          labelEcho: 'notEchoed',
+          avoid: [avoid(3, 'host'), avoid(4, 'machine')],
+        }),
+      },
+      CONNECTED,
+    ],
+    [
+      'has no counts before there are any, and labels that come back',
+      { session: session({ counts: undefined, labelEcho: 'echoed' }) },
+      CONNECTED,
+    ],
+    [
+      'loses hosts that are avoided no more',
+      {
+        account: accountWith({
+          status: {
+            avoid: [{ kind: 'Host', id: 3, until: '2026-11-20T11:00:00Z', failures: 1, reason: 'Exited' }],
+          },
+        }),
+      },
+      CONNECTED,
+    ],
+    [
+      'answers a person who asks to be looked at',
+      {
+        account: accountWith({
+          metadata: { annotations: { 'gpurental.dev/requested-at': '2026-11-20T12:00:00Z' } },
+        }),
+      },
+      CONNECTED,
+    ],
+    ['has the newest rental of any object', { newestRentalAt: observed().now - 60_000 }, CONNECTED],
+    [
+      'has a mass failure, told once',
+      { session: breaker('massFailure') },
+      [...CONNECTED, 'event BreakerOpened'],
+    ],
+    [
+      'has a mass failure that goes on, since its first poll',
+      { session: breaker('massFailure'), account: accountWith({ status: wasOpen }) },
+      CONNECTED,
+    ],
+    ['has no list that failed', { session: breaker('listFailed') }, CONNECTED],
+    ['has the end of a mass failure', { account: accountWith({ status: wasOpen }) }, CONNECTED],
+    [
+      'keeps when a mass failure ended',
+      { account: accountWith({ status: { breaker: { ...wasOpen.breaker, open: false } } }) },
+      CONNECTED,
+    ],
+    [
+      'has a mass failure that a person ends',
+      {
+        session: breaker('massFailure'),
+        account: accountWith({ status: wasOpen, metadata: { annotations: wanted } }),
+      },
+      ['keepKey', 'connect', 'closeBreaker', 'ready for rentals'],
+    ],
+    [
+      'has the next mass failure after one that a person ended',
+      {
+        session: breaker('massFailure'),
+        account: accountWith({
+          status: { breaker: { ...wasOpen.breaker, open: false, closedBy: 'v1' } },
+          metadata: { annotations: wanted },
+        }),
+      },
+      [...CONNECTED, 'event BreakerOpened'],
+    ],
+    [
+      'has nothing of a breaker that a person wants closed and that is not open',
+      { account: accountWith({ metadata: { annotations: wanted } }) },
+      CONNECTED,
+    ],
+    [
+      'tells trouble again after it was another',
+      {
+        reading: secretMissing,
+        proof: NONE,
+        account: accountWith({
+          status: decide(observed({ proof: failed('unauthorized') })).status,
+        }),
+      },
+      ['disconnect', 'ready SecretMissing', 'event SecretMissing'],
+    ],
+  ]);
+});
+
+describe('an account that is deleted', () => {
+  const deletionTimestamp = '2026-11-20T12:00:00Z';
+  const going = accountWith({ metadata: { deletionTimestamp } });
+  table([
+    [
+      'waits for the machines of its objects',
+      { account: going, blockers: ['team/a', 'team/b'] },
+      ['keepKey', 'connect', 'ready MachinesRemain'],
+    ],
+    ['goes when there are none', { account: going }, ['disconnect', 'dropKeptKey', 'removeFinalizer']],
+    [
+      'is let go at once where it never had a login',
+      {
+        account: accountWith({ metadata: { deletionTimestamp, finalizers: ['someone/else'] } }),
+        proof: NONE,
+      },
+      ['disconnect'],
+    ],
+  ]);
+});
+
+close();
