@@ -204,9 +204,11 @@ export class Invariants {
     this.#workers.hindered();
   }
 
-  /** A process wrote a line into its log. */
-  logged(machine: Machine, message: string, fields: LogFields | undefined): void {
-    this.#secrets.read(`the log of ${machine.name}`, loggedText(message, fields));
+  /** A process wrote a line into its log; returns what the line shows. */
+  logged(machine: Machine, message: string, fields: LogFields | undefined): string {
+    const text = loggedText(message, fields);
+    this.#secrets.read(`the log of ${machine.name}`, text);
+    return text;
   }
 
   /** At the end: what processes measured holds no secret. */

@@ -66,11 +66,13 @@ class OneCall {
   readonly #options: NetworkOptions;
   readonly #request: TransportRequest;
   readonly #fate: Fate;
+  readonly #isStream: boolean;
 
   constructor(options: NetworkOptions, request: TransportRequest, fate: Fate) {
     this.#options = options;
     this.#request = request;
     this.#fate = fate;
+    this.#isStream = request.path.includes('watch=true');
   }
 
   begin(resolve: (response: TransportResponse) => void, reject: (error: unknown) => void): void {
@@ -108,13 +110,10 @@ class OneCall {
   #arrive(server: Transport): Promise<TransportResponse> {
     const { refusal } = this.#fate;
     if (refusal) return Promise.resolve(textResponse(refusal));
-    const { signal, ...request } = this.#request;
+    if (this.#isStream) return server(this.#request);
     // A server that has got a request carries it out, also when its caller has given up; only streams end.
-    return server(this.#isStream && signal ? { ...request, signal } : request);
-  }
-
-  get #isStream(): boolean {
-    return this.#request.path.includes('watch=true');
+    const { signal: _signal, ...request } = this.#request;
+    return server(request);
   }
 
   #answer(

@@ -4,7 +4,6 @@ import { Foreigners } from './foreigners.ts';
 import { Invariants } from './invariants.ts';
 import type { Machine } from './machine.ts';
 import type { Fate } from './network.ts';
-import { loggedText } from './oracle/secrets.ts';
 import type { Waste } from './oracle/waste.ts';
 import type { Outcome } from './outcome.ts';
 import { type Fault, Storm } from './storm.ts';
@@ -183,10 +182,9 @@ class Schedule {
   /** What processes log is looked through for secrets; what they do is told, and all of it where that is asked for. */
   #logOf(machine: Machine): Logger {
     const hear = (level: string) => (message: string, fields?: LogFields) => {
-      this.#invariants.logged(machine, message, fields);
-      if (level === 'info') this.#world.tell(`${machine.name}: ${loggedText(message, fields)}`);
-      else if (this.#options.logLines)
-        this.#world.tell(`${machine.name} ${level}: ${loggedText(message, fields)}`);
+      const text = this.#invariants.logged(machine, message, fields);
+      if (level === 'info') this.#world.tell(`${machine.name}: ${text}`);
+      else if (this.#options.logLines) this.#world.tell(`${machine.name} ${level}: ${text}`);
     };
     const log: Logger = {
       debug: hear('debug'),

@@ -11,7 +11,7 @@ export interface WatchRequest {
   /** Exclusive. */
   readonly from: number;
   readonly bookmarks: boolean;
-  /** Tells the present state first, then a marked bookmark. */
+  /** Tells the present state first, then, where bookmarks are wanted, a marked one. */
   readonly sendInitialEvents: boolean;
   readonly timeoutMs: number;
 }
@@ -25,19 +25,18 @@ interface WatchEvent {
 
 /** What one watcher sees of a commit: a change of the selection counts as coming or going. */
 function seenOf(commit: Commit, request: WatchRequest): WatchEvent | undefined {
-  const inNamespace = (object: JsonObject) =>
-    request.namespace === undefined || metadataOf(object)['namespace'] === request.namespace;
-  const selected = (object: JsonObject | undefined) =>
-    object !== undefined && inNamespace(object) && request.selects(object);
   if (commit.kind.plural !== request.kind.plural || commit.kind.group !== request.kind.group)
     return undefined;
-  const was = selected(commit.previous);
-  const is = commit.type !== 'DELETED' && selected(commit.object);
+  const was = commit.previous !== undefined && isSelected(commit.previous, request);
+  const is = commit.type !== 'DELETED' && isSelected(commit.object, request);
   if (was && commit.previous && !is)
     return { type: 'DELETED', object: leftAt(commit.previous, commit.object) };
   if (!is) return undefined;
   return { type: was ? 'MODIFIED' : 'ADDED', object: commit.object };
 }
+
+const isSelected = (object: JsonObject, { namespace, selects }: WatchRequest): boolean =>
+  (namespace === undefined || metadataOf(object)['namespace'] === namespace) && selects(object);
 
 /** What is deleted or leaves a selection is told as it last was within, with the version at which it went. */
 function leftAt(before: JsonObject, after: JsonObject): JsonObject {
@@ -62,7 +61,9 @@ export class Watch {
     this.#request = request;
     if (request.sendInitialEvents) this.#sendState();
     for (const commit of store.since(request.from)) this.#send(seenOf(commit, request));
-    this.#unsubscribe = store.onCommit((commit) => this.#send(seenOf(commit, request)));
+    this.#unsubscribe = store.onCommit((commit) => {
+      if (commit.revision > request.from) this.#send(seenOf(commit, request));
+    });
     this.#timers.push(clock.setTimer(request.timeoutMs, () => this.end(), { background: true }));
     if (request.bookmarks) this.#scheduleBookmark();
   }
@@ -74,11 +75,6 @@ export class Watch {
     this.#unsubscribe();
     for (const timer of this.#timers) timer.cancel();
     this.#wake?.();
-  }
-
-  /** Sends any event, such as the ERROR of an expired version. */
-  send(event: WatchEvent): void {
-    this.#send(event);
   }
 
   async *lines(): AsyncGenerator<Uint8Array> {
@@ -107,7 +103,8 @@ export class Watch {
       if (namespace !== undefined && metadataOf(object)['namespace'] !== namespace) continue;
       if (selects(object)) this.#send({ type: 'ADDED', object });
     }
-    this.#send(this.#bookmark({ annotations: { 'k8s.io/initial-events-end': 'true' } }));
+    if (this.#request.bookmarks)
+      this.#send(this.#bookmark({ annotations: { 'k8s.io/initial-events-end': 'true' } }));
   }
 
   #bookmark(metadata: JsonObject): WatchEvent {

@@ -54,8 +54,14 @@ export class SecretWatch {
 
 /** What a log line would show: fields as JSON, errors with their message, stack and cause. */
 export function loggedText(message: string, fields: unknown): string {
-  return `${message} ${JSON.stringify(fields, withErrors) ?? ''}`;
+  return `${message} ${JSON.stringify(fields, holdsObjects(fields) ? withErrors : undefined) ?? ''}`;
 }
+
+/** Most lines carry words and numbers only, which need no closer look. */
+const holdsObjects = (fields: unknown): boolean =>
+  typeof fields === 'object' &&
+  fields !== null &&
+  Object.values(fields).some((value) => typeof value === 'object');
 
 const withErrors = (_key: string, value: unknown): unknown =>
   value instanceof Error ? { message: value.message, stack: value.stack, cause: value.cause } : value;
