@@ -1,4 +1,7 @@
-import { type JsonObject, metadataOf } from '../memory-kube/json.ts';
+import { isObject, type JsonObject, metadataOf, objectAt, objectsAt, textAt } from '../memory-kube/json.ts';
+import type { Reply } from './servers.ts';
+
+const INITIAL_STATE_ENDS = 'k8s.io/initial-events-end';
 
 /** Makes what two servers say comparable: ranks for versions and uids in the order of their appearance, no times. */
 export class Canonical {
@@ -27,6 +30,38 @@ export class Canonical {
         deletionTimestamp: deletionTimestamp === undefined ? null : 'a time',
       },
     };
+  }
+
+  /** A reply to anything but a watch. */
+  reply(type: string, { status, body }: Reply): JsonObject {
+    if (!isObject(body)) return { status, body: String(body) };
+    if (status >= 300) return { status, reason: body['reason'] };
+    if (body['kind'] === 'Status') return { status, gone: this.#gone(objectAt(body, 'details')) };
+    if (type !== 'list') return { status, object: this.plain(body) };
+    const at = this.#placeOf(textAt(metadataOf(body), 'resourceVersion'));
+    return { status, at, items: objectsAt(body, 'items').map((item) => this.plain(item)) };
+  }
+
+  /** What was deleted and is gone at once. */
+  #gone({ uid, ...details }: JsonObject): JsonObject {
+    return { ...details, uid: rank(this.#uids, String(uid)) };
+  }
+
+  /** An event of a watch. Undefined for a bookmark that comes by the clock, and so on one of two servers only. */
+  event(event: JsonObject): JsonObject | undefined {
+    const object = objectAt(event, 'object');
+    const type = String(event['type']);
+    if (type === 'ERROR') return { type, code: object['code'], reason: object['reason'] };
+    if (type !== 'BOOKMARK') return { type, object: this.plain(object) };
+    const metadata = metadataOf(object);
+    const annotations = objectAt(metadata, 'annotations');
+    if (annotations[INITIAL_STATE_ENDS] !== 'true') return undefined;
+    return { type, ends: 'the initial state' };
+  }
+
+  /** How many of the versions known lie at or below one of the whole collection. */
+  #placeOf(version: string | undefined): number {
+    return this.#versions.filter((known) => Number(known) <= Number(version)).length;
   }
 }
 

@@ -1,60 +1,6 @@
 import type { Random } from '../../../src/lib/random.ts';
-import type { JsonObject } from '../memory-kube/json.ts';
-
-/** Which resource version a write carries: of the newest reply for that name, of the first, none, or a made-up one. */
-export type Version = 'latest' | 'first' | 'none' | 'bogus';
-
-/** One request, written without anything that differs between two servers. */
-export type Operation =
-  | { readonly type: 'create'; readonly plural: Plural; readonly name: string; readonly body: JsonObject }
-  | { readonly type: 'get'; readonly plural: Plural; readonly name: string }
-  | { readonly type: 'list'; readonly plural: Plural; readonly limit: number | undefined }
-  | {
-      readonly type: 'replace';
-      readonly plural: Plural;
-      readonly name: string;
-      readonly version: Version;
-      readonly body: JsonObject;
-      readonly subresource: 'status' | undefined;
-    }
-  | {
-      readonly type: 'merge';
-      readonly plural: Plural;
-      readonly name: string;
-      readonly version: Version;
-      readonly body: JsonObject;
-      readonly subresource: 'status' | undefined;
-    }
-  | {
-      readonly type: 'json';
-      readonly plural: Plural;
-      readonly name: string;
-      readonly patch: readonly JsonObject[];
-    }
-  | {
-      readonly type: 'apply';
-      readonly plural: Plural;
-      readonly name: string;
-      readonly uid: 'none' | 'right' | 'wrong';
-      readonly body: JsonObject;
-    }
-  | {
-      readonly type: 'delete';
-      readonly plural: Plural;
-      readonly name: string;
-      readonly uid: 'none' | 'right' | 'wrong';
-      readonly version: Version;
-    };
-
-export const ALL_PLURALS = [
-  ...(['gpuinstances', 'endpointgroups', 'marketplaceaccounts', 'secrets', 'leases', 'configmaps'] as const),
-];
-export type Plural = (typeof ALL_PLURALS)[number];
-
-export interface Program {
-  readonly id: string;
-  readonly operations: readonly Operation[];
-}
+import { Bodies } from './bodies.ts';
+import { CLIENTS, type Client, type Operation, type Plural, type Program, WATCH_FROM } from './operations.ts';
 
 const PLURALS: readonly Plural[] = [
   'gpuinstances',
@@ -68,23 +14,18 @@ const PLURALS: readonly Plural[] = [
   'marketplaceaccounts',
 ];
 const CUSTOM: readonly Plural[] = ['gpuinstances', 'endpointgroups', 'marketplaceaccounts'];
-const VERSIONS: readonly Version[] = ['latest', 'latest', 'latest', 'first', 'none', 'bogus'];
+const VERSIONS = ['latest', 'latest', 'latest', 'first', 'none', 'bogus'] as const;
+const MOSTLY_NONE = ['none', 'none', 'none', 'none', 'latest', 'first'] as const;
 const LENGTH = 10;
-/** What a merge patch changes beside metadata. */
-const CONTENTS: Readonly<Partial<Record<Plural, readonly JsonObject[]>>> = {
-  gpuinstances: [
-    {},
-    { spec: { paused: true } },
-    { spec: { image: 'example/c:3' } },
-    { status: { attempt: 9 } },
-  ],
-  endpointgroups: [{}, { spec: { maxWorkers: 9 } }, { spec: { pause: { scaleUp: true, scaleDown: 'no' } } }],
-};
+/** Of programs. */
+const SHARE_OF_TWO_CLIENTS = 0.6;
 
-/**
- * What is drawn stays clear of CEL rules, which the in-memory API does not have.
- * A random program over two names of one kind; `id` keeps it apart from every other.
- */
+const TYPES = [
+  ...(['create', 'get', 'list', 'replace', 'replace', 'merge', 'merge', 'merge', 'json'] as const),
+  ...(['apply', 'apply', 'delete', 'watch'] as const),
+];
+
+/** A random program over two names of one kind, by one client or by two in turn; `id` keeps it apart from every other. */
 export function drawProgram(random: Random, id: string): Program {
   const pick = <T>(options: readonly T[]): T => {
     // The index is below the length, and undefined is an option like another.
@@ -92,8 +33,12 @@ export function drawProgram(random: Random, id: string): Program {
   };
   const plural = pick(PLURALS);
   const chance = (share: number): boolean => random.next() < share;
-  const draw = new Draw({ id, plural, pick, chance, appliesWhole: chance(0.5) });
-  return { id, operations: Array.from({ length: LENGTH }, (_, step) => draw.operation(step)) };
+  const appliesWhole = chance(0.5);
+  const clients: readonly Client[] = chance(SHARE_OF_TWO_CLIENTS) ? CLIENTS : ['one'];
+  const bodies = new Bodies({ id, plural, pick, chance, appliesWhole });
+  const draw = new Draw({ id, plural, pick, chance, appliesWhole, clients, bodies });
+  const operations = Array.from({ length: LENGTH }, (_, step) => draw.operation(step));
+  return { id, plural, operations };
 }
 
 interface DrawOptions {
@@ -101,8 +46,9 @@ interface DrawOptions {
   readonly plural: Plural;
   readonly pick: <T>(options: readonly T[]) => T;
   readonly chance: (share: number) => boolean;
-  /** Whether this program applies all that an instance needs, or, as the operator does, a few fields of one that is there. */
   readonly appliesWhole: boolean;
+  readonly clients: readonly Client[];
+  readonly bodies: Bodies;
 }
 
 class Draw {
@@ -113,159 +59,63 @@ class Draw {
   }
 
   operation(step: number): Operation {
-    const { plural, pick, chance, id } = this.#options;
-    const name = `${id}-${pick(['a', 'b'])}`;
-    if (step === 0) return { type: 'create', plural, name: `${id}-a`, body: this.#fresh() };
-    const subresource = CUSTOM.includes(plural) && chance(0.35) ? 'status' : undefined;
-    switch (
-      pick([
-        ...(['create', 'get', 'list', 'replace', 'replace', 'merge', 'merge', 'merge'] as const),
-        ...(['json', 'apply', 'apply', 'delete'] as const),
-      ])
-    ) {
+    const { plural, pick, clients, id, bodies } = this.#options;
+    const named = { client: pick(clients), plural, name: `${id}-${pick(['a', 'b'])}` };
+    if (step === 0) return { ...named, type: 'create', name: `${id}-a`, body: bodies.fresh() };
+    const type = pick(TYPES);
+    switch (type) {
       case 'create':
-        return { type: 'create', plural, name, body: this.#fresh() };
+        return { ...named, type, body: bodies.fresh() };
       case 'get':
-        return { type: 'get', plural, name };
+        return { ...named, type };
       case 'list':
-        return { type: 'list', plural, limit: pick([undefined, 1, 2]) };
-      case 'replace':
-        return {
-          type: 'replace',
-          plural,
-          name,
-          version: pick(VERSIONS),
-          body: subresource ? this.#freshStatus() : this.#fresh(),
-          subresource,
-        };
+      case 'watch':
+        return this.#read(type, named.client);
       case 'json':
-        return { type: 'json', plural, name, patch: this.#jsonPatch() };
+        return { ...named, type, version: pick(MOSTLY_NONE), patch: bodies.jsonPatch() };
+      default:
+        return this.#write(type, named);
+    }
+  }
+
+  #read(type: 'list' | 'watch', client: Client): Operation {
+    const { plural, pick, chance, id } = this.#options;
+    if (type === 'list')
+      return { type, client, plural, limit: pick([undefined, 1, 2]), notOlder: chance(0.3) };
+    const selector = `program=${id}${pick(['', ',tier=gold'])}`;
+    return { type, client, plural, from: pick(WATCH_FROM), bookmarks: chance(0.7), selector };
+  }
+
+  #write(
+    type: 'replace' | 'merge' | 'apply' | 'delete',
+    named: Pick<Extract<Operation, { type: 'get' }>, 'client' | 'plural' | 'name'>,
+  ): Operation {
+    const { pick, chance, bodies, appliesWhole } = this.#options;
+    const subresource = CUSTOM.includes(named.plural) && chance(0.35) ? 'status' : undefined;
+    switch (type) {
+      case 'replace': {
+        const body = subresource ? bodies.freshStatus() : bodies.fresh();
+        return { ...named, type, version: pick(VERSIONS), uid: this.#uid(), body, subresource };
+      }
+      case 'merge': {
+        const body = bodies.change(subresource);
+        return { ...named, type, version: pick(VERSIONS), uid: this.#uid(), body, subresource };
+      }
       case 'apply': {
-        const uid = this.#options.appliesWhole
-          ? pick(['none', 'none', 'right', 'wrong'] as const)
-          : pick(['right', 'right', 'wrong'] as const);
-        return { type: 'apply', plural, name, uid, body: this.#applied() };
+        const uid = appliesWhole ? this.#uid() : pick(['right', 'right', 'wrong'] as const);
+        return { ...named, type, version: pick(MOSTLY_NONE), uid, body: bodies.applied() };
       }
       case 'delete':
         return {
-          type: 'delete',
-          plural,
-          name,
+          ...named,
+          type,
           uid: pick(['none', 'none', 'right', 'wrong']),
           version: pick(['none', 'none', 'latest', 'first']),
         };
-      default:
-        return {
-          type: 'merge',
-          plural,
-          name,
-          version: pick(VERSIONS),
-          body: this.#change(subresource),
-          subresource,
-        };
     }
   }
 
-  #labels(): JsonObject {
-    return { program: this.#options.id, ...(this.#options.chance(0.4) ? { tier: 'gold' } : {}) };
-  }
-
-  #finalizers(): string[] {
-    return this.#options.pick([[], [], ['gpurental.dev/machine'], ['example.com/a', 'example.com/b']]);
-  }
-
-  #fresh(): JsonObject {
-    const { pick, plural } = this.#options;
-    const metadata = { labels: this.#labels(), finalizers: this.#finalizers() };
-    switch (plural) {
-      case 'gpuinstances':
-        return { metadata, spec: this.#instanceSpec(), ...pick([{}, { status: { attempt: 3 } }]) };
-      case 'endpointgroups':
-        return { metadata, spec: this.#groupSpec() };
-      case 'marketplaceaccounts':
-        return { metadata, spec: pick([{ apiKeySecretRef: { name: 'key' } }, { apiKeySecretRef: {} }, {}]) };
-      case 'secrets':
-        return { metadata, ...pick([{ data: { k: 'YQ==' } }, { stringData: { k: 'b' } }, {}]) };
-      case 'leases':
-        return { metadata, spec: { holderIdentity: pick(['x', 'y']), leaseDurationSeconds: 15 } };
-      case 'configmaps':
-        return { metadata, data: pick([{ a: '1' }, { a: '2', b: '3' }]) };
-    }
-  }
-
-  /** A wrong spec beside a status is ignored, but keeps the real server from tracking whose fields are whose. */
-  #freshStatus(): JsonObject {
-    return { metadata: { labels: this.#labels() }, status: { attempt: this.#options.pick([1, 2, 'many']) } };
-  }
-
-  /** A group decides itself which workers run: a rule refuses another power state. */
-  #groupSpec(): JsonObject {
-    const { pick } = this.#options;
-    const { powerState: _decided, ...spec } = this.#instanceSpec();
-    const bounds: readonly JsonObject[] = [
-      {},
-      {},
-      { maxWorkers: 7 },
-      { maxWorkers: 'many' },
-      { spreadBy: 'Luck' },
-    ];
-    return { template: { spec }, ...pick(bounds) };
-  }
-
-  #instanceSpec(): JsonObject {
-    const { pick, chance } = this.#options;
-    return {
-      image: pick(['example/a:1', 'example/b:2']),
-      offers: [{ maxPricePerHour: pick(['0.50', '0.90']) }],
-      ...(chance(0.3) ? { powerState: pick(['Running', 'Stopped', 'Asleep']) } : {}),
-      ...(chance(0.2) ? { paused: pick([true, 'yes']) } : {}),
-      ...(chance(0.2) ? { unheardOf: 1 } : {}),
-      ...(chance(0.2) ? { timeouts: { start: pick(['1m', 7]) } } : {}),
-    };
-  }
-
-  #change(subresource: 'status' | undefined): JsonObject {
-    const { pick, plural } = this.#options;
-    if (subresource)
-      return { status: pick([{ attempt: 5 }, { attempt: 6 }, { attempt: null }, { attempt: 'many' }]) };
-    const metadata = pick<JsonObject>([
-      { labels: { tier: 'silver' } },
-      { labels: { tier: null } },
-      { annotations: { note: 'x' } },
-      { annotations: null },
-      { finalizers: [] },
-      { finalizers: null },
-      { finalizers: ['gpurental.dev/machine'] },
-    ]);
-    return { metadata, ...pick(CONTENTS[plural] ?? [{}]) };
-  }
-
-  /** By one manager that insists, as the operator does; what it leaves out it gives up. */
-  #applied(): JsonObject {
-    const { pick, plural, appliesWhole } = this.#options;
-    const metadata = pick<JsonObject>([
-      {},
-      { labels: { tier: 'applied' } },
-      { labels: { tier: 'applied', more: 'yes' } },
-      { annotations: { note: 'applied' } },
-    ]);
-    if (plural === 'secrets') return { metadata, data: { k: 'YQ==' } };
-    if (plural === 'leases') return { metadata, spec: { holderIdentity: 'z' } };
-    if (plural !== 'gpuinstances') return { metadata };
-    const required = appliesWhole ? { image: 'example/a:1', offers: [{ maxPricePerHour: '0.50' }] } : {};
-    const spec = pick<JsonObject>([{}, { powerState: 'Stopped' }, { powerState: 'Running', paused: true }]);
-    return { metadata, spec: { ...required, ...spec } };
-  }
-
-  #jsonPatch(): readonly JsonObject[] {
-    return this.#options.pick<readonly JsonObject[]>([
-      [{ op: 'add', path: '/metadata/labels/added', value: 'yes' }],
-      [
-        { op: 'test', path: '/metadata/labels/program', value: 'another' },
-        { op: 'remove', path: '/metadata/labels/program' },
-      ],
-      [{ op: 'replace', path: '/metadata/labels/program', value: this.#options.id }],
-      [{ op: 'remove', path: '/metadata/labels/missing' }],
-    ]);
+  #uid() {
+    return this.#options.pick(['none', 'none', 'none', 'right', 'wrong'] as const);
   }
 }

@@ -1,4 +1,5 @@
-import type { Plural } from './programs.ts';
+import type { JsonObject } from '../memory-kube/json.ts';
+import type { Plural } from './operations.ts';
 
 /** Where the API has each of them. */
 export const GROUPS: Readonly<Record<Plural, string>> = {
@@ -21,3 +22,15 @@ export const KINDS: Readonly<Record<Plural, string>> = {
 
 export const collectionOf = (plural: Plural, namespace: string): string =>
   `${GROUPS[plural]}/namespaces/${namespace}/${plural}`;
+
+const INSTANCE: JsonObject = { image: 'example/a:1', offers: [{ maxPricePerHour: '0.50' }] };
+
+/** What each needs beside its name to be taken. */
+export const VALID: Readonly<Record<Plural, JsonObject>> = {
+  gpuinstances: { spec: INSTANCE },
+  endpointgroups: { spec: { template: { spec: INSTANCE } } },
+  marketplaceaccounts: { spec: { apiKeySecretRef: { name: 'key' } } },
+  leases: { spec: { holderIdentity: 'x' } },
+  secrets: {},
+  configmaps: {},
+};

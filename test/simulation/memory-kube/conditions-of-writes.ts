@@ -15,23 +15,26 @@ export function refuseNewFinalizers(address: Address, current: JsonObject, next:
   ]);
 }
 
-/** An update for another version or incarnation is a conflict of writers. */
+/** A replacement for another incarnation is a conflict of writers, whatever else it says. */
 export function requireSameIncarnation(address: Address, current: JsonObject, wanted: JsonObject): void {
-  const now = metadataOf(current);
-  const given = metadataOf(wanted);
-  const version = textAt(given, 'resourceVersion');
-  if (version && version !== now['resourceVersion']) throw failures.conflict(targetOf(address), STALE);
-  const uid = textAt(given, 'uid');
-  if (uid && uid !== now['uid']) {
-    throw failures.conflict(
-      targetOf(address),
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${String(now['uid'])}`,
-    );
-  }
+  const uid = textAt(metadataOf(wanted), 'uid');
+  const is = metadataOf(current)['uid'];
+  if (!uid || uid === is) return;
+  throw failures.conflict(
+    targetOf(address),
+    `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${String(is)}`,
+  );
 }
 
-/** An apply for another incarnation is a mistake in the object, not a conflict of writers. */
-export function requireSameApplied(address: Address, current: JsonObject, patch: JsonObject): void {
+/** An update for another version is a conflict of writers. */
+export function requireSameVersion(address: Address, current: JsonObject, wanted: JsonObject): void {
+  const version = textAt(metadataOf(wanted), 'resourceVersion');
+  if (version && version !== metadataOf(current)['resourceVersion'])
+    throw failures.conflict(targetOf(address), STALE);
+}
+
+/** A patch for another incarnation is a mistake in the object, not a conflict of writers. */
+export function requireSamePatched(address: Address, current: JsonObject, patch: JsonObject): void {
   const uid = textAt(metadataOf(patch), 'uid');
   const is = String(metadataOf(current)['uid']);
   if (uid === undefined || uid === is) return;

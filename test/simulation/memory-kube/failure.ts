@@ -34,7 +34,7 @@ export interface Target {
   readonly name: string;
 }
 
-const detailsOf = ({ group, plural, name }: Target): JsonObject =>
+export const detailsOf = ({ group, plural, name }: Target): JsonObject =>
   group === '' ? { name, kind: plural } : { name, group, kind: plural };
 
 export const failures = {

@@ -2,7 +2,7 @@ import type { Clock } from '../../../src/lib/clock.ts';
 import type { Random } from '../../../src/lib/random.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../../src/lib/transport.ts';
 import { type Address, targetOf } from './address.ts';
-import { Failure, failures } from './failure.ts';
+import { detailsOf, Failure, failures } from './failure.ts';
 import { isObject, type JsonObject, metadataOf, objectAt, textAt, textOf } from './json.ts';
 import { apiVersionOf, BUILT_IN_KINDS, type Kind, kindsOfDefinition } from './kinds.ts';
 import { jsonPatch, mergePatch, PatchTestFailed } from './patch.ts';
@@ -128,7 +128,7 @@ class Server {
       case 'GET':
         if (call.name !== undefined) return reply(200, this.#get(addressOf(call)));
         return call.query.get('watch') === 'true' || call.query.get('watch') === '1'
-          ? this.#watch(call)
+          ? this.#watchOrTell(call)
           : reply(200, this.#list(call));
       case 'POST':
         return reply(
@@ -178,6 +178,16 @@ class Server {
       .all(call.kind)
       .filter((object) => call.namespace === undefined || metadataOf(object)['namespace'] === call.namespace)
       .filter(selects);
+  }
+
+  /** A watch that cannot begin is accepted and ends with an event that says why, as the real server does it. */
+  #watchOrTell(call: Call): TransportResponse {
+    try {
+      return this.#watch(call);
+    } catch (failure) {
+      if (!(failure instanceof Failure)) throw failure;
+      return reply(200, { type: 'ERROR', object: failure.status() });
+    }
   }
 
   #watch(call: Call): TransportResponse {
@@ -258,11 +268,14 @@ class Server {
   #delete(call: Call): JsonObject {
     const body = call.request.body ? bodyOf(call.request) : {};
     const preconditions = objectAt(body, 'preconditions');
-    return this.#options.writes.delete(addressOf(call), {
+    const { writes } = this.#options;
+    const address = addressOf(call);
+    const deleted = writes.delete(address, {
       uid: textAt(preconditions, 'uid'),
       resourceVersion: textAt(preconditions, 'resourceVersion'),
       propagation: textAt(body, 'propagationPolicy'),
     });
+    return writes.read(address) ? deleted : removed(address, deleted);
   }
 }
 
@@ -290,6 +303,15 @@ function bodyOf(request: TransportRequest): JsonObject {
     throw failures.badRequest(`the object provided is unrecognized: ${String(error)}`);
   }
 }
+
+/** What is gone at once is not shown again; what finalizers hold is. */
+const removed = (address: Address, object: JsonObject): JsonObject => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Success',
+  details: { ...detailsOf(targetOf(address)), uid: metadataOf(object)['uid'] },
+});
 
 const allowed = (review: JsonObject): JsonObject => ({ ...review, status: { allowed: true } });
 

@@ -4,8 +4,9 @@ import { type Address, type Preconditions, targetOf } from './address.ts';
 import {
   refuseNewFinalizers,
   requirePreconditions,
-  requireSameApplied,
   requireSameIncarnation,
+  requireSamePatched,
+  requireSameVersion,
 } from './conditions-of-writes.ts';
 import { failures } from './failure.ts';
 import {
@@ -83,10 +84,15 @@ export class Writes {
 
   /** A full replacement: under the resource version it carries, or, for a built-in kind, unconditional. */
   replace(address: Address, body: JsonObject, subresource: string | undefined): JsonObject {
-    if (!this.read(address)) {
-      if (address.kind.createsOnUpdate && subresource === undefined) return this.create(address, body);
+    const current = this.read(address);
+    if (!current) {
+      if (address.kind.createsOnUpdate && subresource === undefined) {
+        requireSameIncarnation(address, {}, body);
+        return this.create(address, body);
+      }
       throw failures.notFound(targetOf(address));
     }
+    requireSameIncarnation(address, current, body);
     const given = textAt(metadataOf(body), 'resourceVersion');
     if (!given && !address.kind.allowsUnconditional) {
       throw failures.invalid(targetOf(address), [
@@ -100,7 +106,8 @@ export class Writes {
     const current = this.read(address);
     if (!current) throw failures.notFound(targetOf(address));
     const wanted = change(current);
-    requireSameIncarnation(address, current, wanted);
+    requireSameVersion(address, current, wanted);
+    if (subresource === undefined) requireSamePatched(address, current, wanted);
     const merged = this.#merge({ address, current, wanted, subresource });
     const next = this.#validated(address, merged);
     const owned = isTracked(current) ? withOwners(next, ownersAfterWrite(current, next)) : next;
@@ -111,7 +118,8 @@ export class Writes {
   apply(address: Address, applied: Applied): { readonly object: JsonObject; readonly isNew: boolean } {
     const current = this.read(address);
     if (!current) return { object: this.#applyNew(address, applied), isNew: true };
-    requireSameApplied(address, current, applied.patch);
+    requireSameVersion(address, current, applied.patch);
+    requireSamePatched(address, current, applied.patch);
     const rest = withoutFields(copyOf(current), givenUp(current, applied));
     const wanted = mergePatch(rest, applied.patch);
     if (!isObject(wanted)) throw failures.badRequest('an object is wanted');

@@ -1,0 +1,77 @@
+import { isObject, type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+
+const PATIENCE_MS = 60_000;
+
+/** A watch that is open: its events are taken as they come, beside whatever else is sent. */
+export class OpenWatch {
+  readonly events: JsonObject[] = [];
+  readonly #close: () => void;
+  readonly #done: Promise<void>;
+  #isEnded = false;
+  #heard = Promise.withResolvers<void>();
+
+  constructor(body: AsyncIterable<Uint8Array>, close: () => void) {
+    this.#close = close;
+    this.#done = this.#read(body);
+  }
+
+  /** Resolves once the server has ended it. */
+  ended(): Promise<void> {
+    return this.#done;
+  }
+
+  /** Resolves once such an event was told, or the server has ended the watch; rejects after a minute. */
+  async until(what: string, holds: (event: JsonObject) => boolean): Promise<void> {
+    const late = setTimeout(() => this.#heard.reject(new Error(`no ${what} within a minute`)), PATIENCE_MS);
+    try {
+      while (!this.#isEnded && !this.events.some(holds)) await this.#heard.promise;
+    } finally {
+      clearTimeout(late);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#close();
+    await this.#done;
+  }
+
+  async #read(body: AsyncIterable<Uint8Array>): Promise<void> {
+    let rest = '';
+    const decoder = new TextDecoder();
+    try {
+      for await (const chunk of body) {
+        const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+        rest = lines.pop() ?? '';
+        this.events.push(...lines.map((line): unknown => JSON.parse(line)).filter(isObject));
+        this.#wake();
+      }
+    } catch (error) {
+      if (error instanceof SyntaxError) throw error;
+      // What is closed from here ends in the middle.
+    } finally {
+      this.#isEnded = true;
+      this.#wake();
+    }
+  }
+
+  #wake(): void {
+    this.#heard.resolve();
+    this.#heard = Promise.withResolvers();
+  }
+}
+
+/** A bookmark says that everything up to its version has been told: what comes later is newer. Throws where it is not so. */
+export function requireBookmarks(events: readonly JsonObject[], of: string): void {
+  const versions = events.map((event) => Number(metadataOf(objectAt(event, 'object'))['resourceVersion']));
+  for (const [at, { type }] of events.entries()) {
+    const version = versions[at] ?? 0;
+    const wrong =
+      type === 'BOOKMARK' &&
+      (versions.slice(0, at).some((before) => before > version) ||
+        versions
+          .slice(at + 1)
+          .some((after, offset) => after <= version && events[at + 1 + offset]?.['type'] !== 'BOOKMARK'));
+    if (wrong)
+      throw new Error(`${of}: the bookmark of ${version} is not in its place among ${versions.join(', ')}`);
+  }
+}
