@@ -4,9 +4,8 @@ import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
 import { type KubeObject, type Resource, refOf } from '../../../runtime/kube/kube-object.ts';
 import type { EndpointSliceObject } from '../../../runtime/kube/service-objects.ts';
-import { sameJson } from '../../../runtime/writes/same-json.ts';
 import type { Published } from '../views.ts';
-import { isConnectionSecret, isOwnedBy } from './children.ts';
+import { type ConnectionSecret, isConnectionSecret, isOwnedBy } from './children.ts';
 
 interface ChildPorts {
   readonly cluster: KubeClient;
@@ -42,7 +41,7 @@ async function updateChild(
   child: KubeObject,
   { cluster, owner }: ChildPorts,
 ): Promise<Published | undefined> {
-  const present = await cluster.get<KubeObject>(resource, refOf(child));
+  const present = await cluster.get<Present>(resource, refOf(child));
   if (present && !isOwnedBy(present, owner)) return nameTaken(child, 'exists and is not of this object');
   if (!present || isOfOtherFamily(present, child)) {
     if (present) await cluster.delete(resource, refOf(child), { uid: present.metadata.uid });
@@ -65,44 +64,41 @@ function nameTaken(child: KubeObject, problem: string): Published {
   return { type: 'nameTaken', detail: `${child.kind} ${child.metadata.name} ${problem}.` };
 }
 
+interface Present extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
 /** A merge patch of what differs in the parts that we write; undefined where nothing does. */
-function changesTo(present: KubeObject, child: KubeObject): Record<string, unknown> | undefined {
+function changesTo(present: Present, child: KubeObject): Record<string, unknown> | undefined {
   const before: Readonly<Record<string, unknown>> = { ...present };
-  const changes: Record<string, unknown> = {};
-  for (const [part, wanted] of Object.entries(child)) {
-    if (part === 'apiVersion' || part === 'kind' || part === 'metadata' || part === 'type') continue;
-    if (part === 'data') {
-      const data = dataChanges(before.data, child);
-      if (data) changes.data = data;
-    } else if (!contains(before[part], wanted)) changes[part] = wanted;
-  }
+  const parts = Object.entries(child).filter(([part]) => !GIVEN_ONCE.has(part));
+  const differing = parts.filter(([part, wanted]) => !contains(before[part], wanted));
+  const data = isConnectionSecret(child) ? dataChanges(present.data ?? {}, child.data) : {};
+  const changes = { ...Object.fromEntries(differing), ...data };
   return Object.keys(changes).length === 0 ? undefined : changes;
 }
 
+/** What a child is made with and never changes, and its data, of which some may stay that is not wanted. */
+const GIVEN_ONCE: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'type', 'data']);
+
 /** Keys that went away are removed; the machine's own key stays while the machine does, since it is given out once. */
-function dataChanges(before: unknown, child: KubeObject): Record<string, string | null> | undefined {
-  const wanted = isConnectionSecret(child) ? child.data : {};
-  const present: Readonly<Record<string, unknown>> =
-    typeof before === 'object' && before !== null ? { ...before } : {};
+function dataChanges(
+  present: Readonly<Record<string, string>>,
+  wanted: ConnectionSecret['data'],
+): { readonly data?: Readonly<Record<string, string | null>> } {
   const sameMachine = present[connectionKeys.instanceId] === wanted[connectionKeys.instanceId];
   const stays = (key: string) => key in wanted || (key === connectionKeys.instanceApiKey && sameMachine);
   const changed = Object.entries(wanted).filter(([key, value]) => present[key] !== value);
   const gone = Object.keys(present).filter((key) => !stays(key));
-  if (changed.length + gone.length === 0) return undefined;
-  return { ...Object.fromEntries(changed), ...Object.fromEntries(gone.map((key) => [key, null])) };
+  if (changed.length + gone.length === 0) return {};
+  return { data: { ...Object.fromEntries(changed), ...Object.fromEntries(gone.map((key) => [key, null])) } };
 }
 
 /** Whether `present` says all that `wanted` does; defaults that the API server filled in do not matter. */
 function contains(present: unknown, wanted: unknown): boolean {
-  if (Array.isArray(wanted)) {
-    return (
-      Array.isArray(present) &&
-      present.length === wanted.length &&
-      wanted.every((value, index) => contains(present[index], value))
-    );
-  }
-  if (typeof wanted !== 'object' || wanted === null) return sameJson(present, wanted);
+  if (typeof wanted !== 'object' || wanted === null) return present === wanted;
   if (typeof present !== 'object' || present === null) return false;
+  if (Array.isArray(wanted) && Object.keys(present).length !== wanted.length) return false;
   const before: Readonly<Record<string, unknown>> = { ...present };
   return Object.entries(wanted).every(([key, value]) => contains(before[key], value));
 }
