@@ -25,14 +25,16 @@ export async function withDeadline<T>(
 ): Promise<T> {
   signal?.throwIfAborted();
   const scope = new AbortController();
-  const ended = new Promise<never>((_resolve, reject) => {
-    scope.signal.addEventListener('abort', () => reject(scope.signal.reason), { once: true });
-  });
-  const onAbort = () => scope.abort(signal?.reason);
-  const timer = clock.setTimer(limitMs, () => scope.abort(new DeadlineError(limitMs)));
+  const ended = Promise.withResolvers<never>();
+  const end = (reason: unknown) => {
+    ended.reject(reason);
+    scope.abort(reason);
+  };
+  const onAbort = () => end(signal?.reason);
+  const timer = clock.setTimer(limitMs, () => end(new DeadlineError(limitMs)));
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
-    return await Promise.race([run(scope.signal), ended]);
+    return await Promise.race([run(scope.signal), ended.promise]);
   } finally {
     timer.cancel();
     signal?.removeEventListener('abort', onAbort);

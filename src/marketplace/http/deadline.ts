@@ -13,21 +13,20 @@ export async function withDeadline<T>(
 ): Promise<T> {
   outer?.throwIfAborted();
   const controller = new AbortController();
-  const onOuterAbort = () => controller.abort(outer?.reason);
+  const ended = Promise.withResolvers<never>();
+  const end = (reason: unknown) => {
+    controller.abort(reason);
+    ended.reject(reason);
+  };
+  const onOuterAbort = () => end(outer?.reason);
   outer?.addEventListener('abort', onOuterAbort, { once: true });
-  const timer = clock.setTimer(ms, () => controller.abort(new DeadlineExceeded(`no answer within ${ms} ms`)));
+  const timer = clock.setTimer(ms, () => end(new DeadlineExceeded(`no answer within ${ms} ms`)));
   try {
-    return await Promise.race([work(controller.signal), aborted(controller.signal)]);
+    return await Promise.race([work(controller.signal), ended.promise]);
   } finally {
     timer.cancel();
     outer?.removeEventListener('abort', onOuterAbort);
   }
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) =>
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
-  );
 }
 
 /**

@@ -16,20 +16,26 @@ export type Change<T> =
 
 export type Indexes<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
 
+/** The keys of the objects under each value of one index. */
+interface Index<T> {
+  readonly name: string;
+  readonly valuesOf: (object: T) => readonly string[];
+  readonly keys: Map<string, Set<string>>;
+}
+
 /**
  * The newest known state of each object. A state that is older than the one it holds, or the same, changes nothing,
  * so late and repeated news are harmless; each real change is given to `onChange` once, after it is in the store.
  */
 export class ObjectStore<T> {
   readonly #entries = new Map<string, Seen<T>>();
-  readonly #indexes: Indexes<T>;
-  readonly #buckets = new Map<string, Set<string>>();
+  readonly #indexes: readonly Index<T>[];
   readonly #onChange: (change: Change<T>) => void;
   readonly #touchListeners = new Set<(key: string) => void>();
   #listed: readonly T[] | undefined;
 
   constructor(indexes: Indexes<T>, onChange: (change: Change<T>) => void) {
-    this.#indexes = indexes;
+    this.#indexes = Object.entries(indexes).map(([name, valuesOf]) => ({ name, valuesOf, keys: new Map() }));
     this.#onChange = onChange;
   }
 
@@ -51,9 +57,14 @@ export class ObjectStore<T> {
   }
 
   byIndex(index: string, value: string): readonly T[] {
-    if (!(index in this.#indexes)) throw new TypeError(`There is no index named ${index}`);
-    const keys = this.#buckets.get(bucketName(index, value)) ?? [];
-    return [...keys].flatMap((key) => this.#entries.get(key)?.object ?? []);
+    const known = this.#indexes.find(({ name }) => name === index);
+    if (!known) throw new TypeError(`There is no index named ${index}`);
+    const objects: T[] = [];
+    for (const key of known.keys.get(value) ?? []) {
+      const entry = this.#entries.get(key);
+      if (entry) objects.push(entry.object);
+    }
+    return objects;
   }
 
   /** Calls `listener` with the key of each later change. Returns the way out. */
@@ -90,9 +101,11 @@ export class ObjectStore<T> {
   #put(seen: Seen<T>, known: Seen<T> | undefined): void {
     if (known) this.#unindex(known);
     this.#entries.set(seen.key, seen);
-    for (const bucket of this.#bucketsOf(seen.object)) {
-      const keys = this.#buckets.get(bucket) ?? new Set();
-      this.#buckets.set(bucket, keys.add(seen.key));
+    for (const { keys, valuesOf } of this.#indexes) {
+      for (const value of valuesOf(seen.object)) {
+        const bucket = keys.get(value) ?? new Set();
+        keys.set(value, bucket.add(seen.key));
+      }
     }
     this.#listed = undefined;
     const { key, object } = seen;
@@ -114,21 +127,12 @@ export class ObjectStore<T> {
   }
 
   #unindex(entry: Seen<T>): void {
-    for (const bucket of this.#bucketsOf(entry.object)) {
-      const keys = this.#buckets.get(bucket);
-      keys?.delete(entry.key);
-      if (keys?.size === 0) this.#buckets.delete(bucket);
+    for (const { keys, valuesOf } of this.#indexes) {
+      for (const value of valuesOf(entry.object)) {
+        const bucket = keys.get(value);
+        bucket?.delete(entry.key);
+        if (bucket?.size === 0) keys.delete(value);
+      }
     }
   }
-
-  #bucketsOf(object: T): readonly string[] {
-    return Object.entries(this.#indexes).flatMap(([index, valuesOf]) =>
-      valuesOf(object).map((value) => bucketName(index, value)),
-    );
-  }
-}
-
-/** Neither index names nor values hold a zero byte. */
-function bucketName(index: string, value: string): string {
-  return `${index}\0${value}`;
 }

@@ -109,11 +109,23 @@ async function* noting(
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]();
-  for (;;) {
-    const next = await orAborted(chunks.next(), signal);
-    if (next.done) return;
-    heard();
-    yield next.value;
+  let fail: ((reason: unknown) => void) | undefined;
+  const onAbort = () => fail?.(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  // Chunks are many: one listener waits for the end of all of them.
+  const nextChunk = () =>
+    new Promise<IteratorResult<Uint8Array>>((resolve, reject) => {
+      fail = reject;
+      if (signal.aborted) onAbort();
+      chunks.next().then(resolve, reject);
+    });
+  try {
+    for (let next = await nextChunk(); !next.done; next = await nextChunk()) {
+      heard();
+      yield next.value;
+    }
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }
 

@@ -34,9 +34,12 @@ export class PriorityLanes {
 
   take(): WaitingKey | undefined {
     this.#turns++;
-    const heads = [...this.#lanes.values()].flatMap((lane) => lane.values().take(1).toArray());
     const better = this.#turns % FAIR_TURN === 0 ? arrivedEarlier : moreUrgent;
-    const best = heads.reduce<WaitingKey | undefined>((a, b) => (a && !better(b, a) ? a : b), undefined);
+    let best: WaitingKey | undefined;
+    for (const lane of this.#lanes.values()) {
+      const head = lane.values().next().value;
+      if (head && (!best || better(head, best))) best = head;
+    }
     return best && this.#remove(best.key);
   }
 
