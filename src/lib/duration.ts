@@ -3,14 +3,18 @@ const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h
 /** A Go duration of hours, minutes, seconds and milliseconds, as the CRDs accept it: `90s`, `1h30m`. */
 export const DURATION_PATTERN = '^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$';
 
-const DURATION = new RegExp(DURATION_PATTERN);
+const PART = /([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)/y;
 
 /** Milliseconds of a duration such as `1h30m`; undefined where there is none, or it is not one. */
 export function parseDuration(text: string | undefined): number | undefined {
-  if (text === undefined || !DURATION.test(text)) return undefined;
+  if (!text) return undefined;
   let total = 0;
-  for (const [, amount, , unit] of text.matchAll(/([0-9]+(\.[0-9]+)?)(ms|s|m|h)/g)) {
-    total += Number(amount) * (UNIT_MS[unit ?? ''] ?? 0);
+  for (let end = 0; end < text.length; end = PART.lastIndex) {
+    PART.lastIndex = end;
+    const part = PART.exec(text);
+    if (!part) return undefined;
+    const [, amount, unit = ''] = part;
+    total += Number(amount) * (UNIT_MS[unit] ?? 0);
   }
   return total;
 }

@@ -5,11 +5,22 @@ import { canonicalJson } from './canonical-json.ts';
 /** Raised when the set of fields below changes: a hash of another version says nothing about drift. */
 const VERSION = 'v1';
 
+/** An object as the cache holds it is never changed, and asked for at every pass. */
+const hashes = new WeakMap<GpuInstanceSpec, string>();
+
 /**
  * The hash of what a machine is rented with. Prices, order, bids, timeouts and policies are not in it, since
  * changing them makes no machine wrong; a changed Secret is not either, since it is used at the next rental.
  */
 export function specHash(spec: GpuInstanceSpec): string {
+  const known = hashes.get(spec);
+  if (known !== undefined) return known;
+  const hash = hashOf(spec);
+  hashes.set(spec, hash);
+  return hash;
+}
+
+function hashOf(spec: GpuInstanceSpec): string {
   const machines = (spec.offers ?? []).map(
     ({ maxPricePerHour: _price, bid: _bid, order: _order, ...shape }) => ({
       ...shape,
