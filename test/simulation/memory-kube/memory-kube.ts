@@ -186,7 +186,7 @@ class Server {
       return this.#watch(call);
     } catch (failure) {
       if (!(failure instanceof Failure)) throw failure;
-      return reply(200, { type: 'ERROR', object: failure.status() });
+      return replyText(200, `{"type":"ERROR","object":${textOf(failure.status())}}\n`);
     }
   }
 
@@ -315,8 +315,10 @@ const removed = (address: Address, object: JsonObject): JsonObject => ({
 
 const allowed = (review: JsonObject): JsonObject => ({ ...review, status: { allowed: true } });
 
-function reply(status: number, body: JsonObject): TransportResponse {
-  const bytes = Buffer.from(textOf(body));
+const reply = (status: number, body: JsonObject): TransportResponse => replyText(status, textOf(body));
+
+function replyText(status: number, text: string): TransportResponse {
+  const bytes = Buffer.from(text);
   return {
     status,
     headers: { 'content-type': 'application/json' },
