@@ -3,23 +3,21 @@ import { believable, FigureError, type LoadRecord, measuredPerf } from './record
 
 /** Samples with a time this far ahead of our clock are lies. */
 const FUTURE_MS = 60_000;
-const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{[^}]*\})?\s+(\S+)(?:\s+(-?\d+))?\s*$/;
+/** A name, its labels, whose texts may hold any brace, a value and a time. */
+const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\})?\s+(\S+)(?:\s+(-?\d+))?\s*$/;
 
 /**
  * Reads a worker's Prometheus text. Samples of one name are added up over their labels; work that arrived is a
  * counter since the worker began.
  */
 export const readPrometheusReply: ReadReply = (text, plan, now) => {
-  const names = [...Object.values(plan.figures), plan.finishedRequests].filter((name) => name !== undefined);
-  const sums = sumsOf(text, new Set(names), now);
-  const figure = (key: FigureName) => {
-    const name = plan.figures[key];
-    return name === undefined ? undefined : sums.get(name);
-  };
+  const names = new Set([...Object.values(plan.figures), plan.finishedRequests]);
+  const sums = sumsOf(text, names, now);
+  const figure = (key: FigureName) => sums.get(plan.figures[key] ?? '');
   const newLoad = plan.figures.newLoad ?? 'newLoad';
   if (!sums.has(newLoad)) throw new FigureError(`the reply has no ${newLoad}`);
   const arrived = believable(newLoad, sums.get(newLoad));
-  const perRequest = workPerRequest(arrived, plan.finishedRequests && sums.get(plan.finishedRequests));
+  const perRequest = workPerRequest(arrived, sums.get(plan.finishedRequests ?? ''));
   return recordOf({ figure, arrived, perRequest });
 };
 
@@ -43,11 +41,15 @@ function recordOf({ figure, arrived, perRequest }: Sums): LoadRecord {
 }
 
 /** The mean work of the requests that were finished; 1 where requests are the unit, or none is finished yet. */
-function workPerRequest(work: number, finished: number | '' | undefined): number {
-  return typeof finished === 'number' && finished > 0 ? Math.max(1, work / finished) : 1;
+function workPerRequest(work: number, finished = 0): number {
+  return finished > 0 ? Math.max(1, work / finished) : 1;
 }
 
-function sumsOf(text: string, names: ReadonlySet<string>, now: number): ReadonlyMap<string, number> {
+function sumsOf(
+  text: string,
+  names: ReadonlySet<string | undefined>,
+  now: number,
+): ReadonlyMap<string, number> {
   const sums = new Map<string, number>();
   for (const line of text.split('\n')) {
     const sample = sampleOf(line, now);
@@ -67,9 +69,9 @@ interface Sample {
 
 /** Undefined for comments, empty lines and what is no sample. */
 function sampleOf(line: string, now: number): Sample | undefined {
-  const [, name, value, time] = line.startsWith('#') ? [] : (SAMPLE.exec(line) ?? []);
+  const [, name, value, time] = SAMPLE.exec(line) ?? [];
   if (name === undefined || value === undefined) return undefined;
-  return { name, value, isOfTheFuture: time !== undefined && Number(time) > now + FUTURE_MS };
+  return { name, value, isOfTheFuture: Number(time) > now + FUTURE_MS };
 }
 
 function numberOf(text: string): number {

@@ -18,7 +18,7 @@ function intake(overrides: Partial<PushOptions> = {}) {
   const woken: string[] = [];
   const push = new PushIntake({
     ...{ clock, books, times: defaultTimes },
-    instanceById: (id) => (id === 7 ? worker : undefined),
+    instanceById: (id) => (id === 7 || id === 7012 ? worker : undefined),
     groupOf: () => group,
     tokenOf: () => new Secret(TOKEN),
     isLeading: () => true,
@@ -42,7 +42,12 @@ describe('who may report', () => {
     ['nobody with a token that is no text', { mtoken: [TOKEN] }, 401],
     ['no machine that is not there', { id: 8 }, 401],
     ['nobody without an id', { id: undefined }, 401],
+    ['a worker whose long id comes as text', { id: '7012' }, 200],
     ['nobody with an id that is none', { id: '7; drop' }, 401],
+    ['nobody with an id that has more before it', { id: 'c7' }, 401],
+    ['nobody with an id that is a list', { id: [7] }, 401],
+    ['nobody with an id that is no whole number', { id: 7.5 }, 401],
+    ['nobody with a token that is a number', { mtoken: 7 }, 401],
   ])('%s', (_, report, status) => {
     const { send, book } = intake();
     expect(send(report).status).toBe(status);
@@ -116,8 +121,10 @@ describe('what is heard', () => {
   test('a flood only ten times a second', async () => {
     const { send, clock, book } = intake();
     expect(send().status).toBe(200);
+    const tooFast = { status: 429, message: 'reports come too fast; send one each second at most' };
+    expect(send({ new_load: 1000 })).toEqual(tooFast);
     await clock.advance(99);
-    expect(send({ new_load: 1000 }).status).toBe(429);
+    expect(send({ new_load: 1000 })).toEqual(tooFast);
     await clock.advance(1);
     expect(send({ new_load: 1000 }).status).toBe(200);
     expect(book().history.arrivals).toHaveLength(1);
@@ -135,12 +142,16 @@ describe('what is heard', () => {
     expect(loadOver(book().history, clock.now(), 10_000)).toBeCloseTo(70);
   });
 
-  test('a wake, and that a request is gone', () => {
-    const { send, woken, push } = intake();
+  test('a wake, and that a request is gone', async () => {
+    const { send, woken, push, clock } = intake();
+    send();
+    expect(woken).toEqual([]);
+    await clock.advance(1_000);
     expect(send({ wake: { cost: 10 } }).status).toBe(200);
     expect(woken).toEqual(['llm']);
     expect(send({}, '/delete_requests/').status).toBe(200);
     expect(push.take('/delete_requests/', { id: 7, mtoken: 'wrong' }).status).toBe(401);
-    expect(send({}, '/other/').status).toBe(404);
+    const paths = 'there are /worker_status/ and /delete_requests/';
+    expect(send({}, '/other/')).toEqual({ status: 404, message: paths });
   });
 });

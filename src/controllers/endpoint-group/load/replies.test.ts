@@ -114,6 +114,11 @@ describe('a Prometheus reply', () => {
     expect(read(...text).arrived).toEqual({ type: 'counter', newLoad: 10, rejectedLoad: 0 });
   });
 
+  test('may have any text in its labels', () => {
+    const text = ['w_new{path="/v1/{id}",gpu="0"} 4', 'w_new{name="a \\"b\\" }"} 6', 'w_new{} 1', 'w_new{ 9'];
+    expect(read(...text).arrived).toMatchObject({ newLoad: 11 });
+  });
+
   test('may carry times of a minute ahead, and no later ones', () => {
     expect(read(`w_new 10 ${NOW + 60_000}`).arrived).toMatchObject({ newLoad: 10 });
     expect(read(`w_new 10 ${NOW - 60_000}`).arrived).toMatchObject({ newLoad: 10 });
