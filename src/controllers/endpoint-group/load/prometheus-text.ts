@@ -45,6 +45,7 @@ function workPerRequest(work: number, finished = 0): number {
   return finished > 0 ? Math.max(1, work / finished) : 1;
 }
 
+/** Comments, empty lines and what is no sample are passed over. */
 function sumsOf(
   text: string,
   names: ReadonlySet<string | undefined>,
@@ -52,26 +53,12 @@ function sumsOf(
 ): ReadonlyMap<string, number> {
   const sums = new Map<string, number>();
   for (const line of text.split('\n')) {
-    const sample = sampleOf(line, now);
-    if (!sample || !names.has(sample.name)) continue;
-    const { name, value } = sample;
-    if (sample.isOfTheFuture) throw new FigureError(`${name} carries a time in the future`);
+    const [, name = '', value = '', time] = SAMPLE.exec(line) ?? [];
+    if (!names.has(name)) continue;
+    if (Number(time) > now + FUTURE_MS) throw new FigureError(`${name} carries a time in the future`);
     sums.set(name, (sums.get(name) ?? 0) + believable(name, numberOf(value)));
   }
   return sums;
-}
-
-interface Sample {
-  readonly name: string;
-  readonly value: string;
-  readonly isOfTheFuture: boolean;
-}
-
-/** Undefined for comments, empty lines and what is no sample. */
-function sampleOf(line: string, now: number): Sample | undefined {
-  const [, name, value, time] = SAMPLE.exec(line) ?? [];
-  if (name === undefined || value === undefined) return undefined;
-  return { name, value, isOfTheFuture: Number(time) > now + FUTURE_MS };
 }
 
 function numberOf(text: string): number {
