@@ -1,6 +1,16 @@
+/** Times that stand in a status are written again at every pass. */
+const written = new Map<number, string>();
+/** When it is used up, all are forgotten. */
+const MOST_WRITTEN = 1024;
+
 /** Milliseconds since the epoch as a Kubernetes timestamp in whole seconds: `2026-11-20T10:00:00Z`. */
 export function formatTime(epochMs: number): string {
-  return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+  const known = written.get(epochMs);
+  if (known !== undefined) return known;
+  const text = `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+  if (written.size >= MOST_WRITTEN) written.clear();
+  written.set(epochMs, text);
+  return text;
 }
 
 /** The same with milliseconds, where a second is too coarse: money is counted from these. */

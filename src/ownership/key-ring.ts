@@ -15,11 +15,18 @@ const signed = new WeakMap<Secret, Map<string, string>>();
 /** Room for the three texts of 2,000 machines; when it is used up, all are forgotten. */
 const MOST_SIGNED = 8192;
 
+function signedWith(key: Secret): Map<string, string> {
+  const known = signed.get(key);
+  if (known) return known;
+  const fresh = new Map<string, string>();
+  // Stryker disable next-line CallExpression: what is not remembered is signed again, alike
+  signed.set(key, fresh);
+  return fresh;
+}
+
 function macOf(key: Secret, purpose: MacPurpose, parts: readonly string[]): string {
   const text = JSON.stringify([purpose, ...parts]);
-  const known = signed.get(key) ?? new Map<string, string>();
-  // Stryker disable next-line CallExpression: what is not remembered is signed again, alike
-  signed.set(key, known);
+  const known = signedWith(key);
   let mac = known.get(text);
   // Stryker disable next-line ConditionalExpression: signed again, it is the same
   if (mac === undefined) {

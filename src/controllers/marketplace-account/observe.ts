@@ -64,6 +64,7 @@ const NOT_TRIED: KeyCheck = {
 /** The account's URL, where the operator allows it. The first of the list is the default. */
 export function checkUrl(account: MarketplaceAccount, allowed: readonly string[]): UrlCheck {
   const wanted = account.spec.url?.replace(/\/+$/, '') ?? allowed[0] ?? '';
+  if (allowed.includes(wanted)) return { type: 'allowed', url: wanted };
   const url = URL.canParse(wanted) && new URL(wanted).pathname === '/' ? new URL(wanted).origin : wanted;
   return allowed.includes(url) ? { type: 'allowed', url } : { type: 'refused', url, allowed };
 }

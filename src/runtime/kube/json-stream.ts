@@ -26,7 +26,15 @@ export async function readText(body: AsyncIterable<Uint8Array>, maxBytes: number
     if (size > maxBytes) throw new MalformedReplyError(`The API server sent more than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return textOf(chunks);
+}
+
+/** Most replies and events come in one piece. */
+function textOf(chunks: readonly Uint8Array[]): string {
+  const [first, ...rest] = chunks;
+  if (!first) return '';
+  const bytes = rest.length > 0 ? Buffer.concat(chunks) : first;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
 }
 
 /** Non-empty lines, without their ends. A last line without an end is a reply that broke off, so it is dropped. */
@@ -37,7 +45,7 @@ export async function* splitLines(body: AsyncIterable<Buffer>, maxBytes: number)
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
       pending.push(chunk.subarray(start, end));
-      const line = Buffer.concat(pending).toString('utf8');
+      const line = textOf(pending);
       pending = [];
       size = 0;
       start = end + 1;
