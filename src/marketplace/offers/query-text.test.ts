@@ -54,9 +54,41 @@ describe('a query text', () => {
     ['geolocation not in [US,CA]', [{ field: 'geolocation', operator: 'notin', value: ['US', 'CA'] }]],
     ['geolocation nin [US]', [{ field: 'geolocation', operator: 'notin', value: ['US'] }]],
     ['gpu_name="RTX 4090"', [{ field: 'gpu_name', operator: 'eq', value: 'RTX 4090' }]],
+    ["gpu_name='RTX 4090'", [{ field: 'gpu_name', operator: 'eq', value: 'RTX 4090' }]],
+    ['gpu_name=""', [{ field: 'gpu_name', operator: 'eq', value: '' }]],
+    ['num_gpus not   in [1, ,2,]', [{ field: 'num_gpus', operator: 'notin', value: [1, 2] }]],
+    [`gpu_name in [a'b', 'c'd]`, [{ field: 'gpu_name', operator: 'in', value: ["a'b'", "'c'd"] }]],
+    ['cluster_id=null', [{ field: 'cluster_id', operator: 'eq', value: null }]],
+    ['driver_version=v535.86.05', [{ field: 'driver_version', operator: 'eq', value: 'v535.86.05' }]],
+    ['driver_version=535.86.051x', [{ field: 'driver_version', operator: 'eq', value: '535.86.051x' }]],
   ];
   test.each(understood)('%s', (text, filters) => {
     expect(filtersOf(text)).toEqual(filters);
+  });
+
+  test.each([
+    ['5', 5],
+    ['+5', 5],
+    ['-5', -5],
+    ['0.25', 0.25],
+    ['.25', 0.25],
+    ['5.', 5],
+    ['1e3', 1000],
+    ['1E+3', 1000],
+    ['25e-2', 0.25],
+    ['1e10', 1e10],
+    ['5GB', undefined],
+    ['~5', undefined],
+    ['e3', undefined],
+    ['1e', undefined],
+    ['1e300', undefined],
+    ['.', undefined],
+    ['1.2.3', undefined],
+    ['Infinity', undefined],
+    ['0x10', undefined],
+  ])('the number %s is %s', (written, value) => {
+    const parsed = parseQueryText(`num_gpus=${written}`);
+    expect(parsed.type === 'parsed' ? parsed.filters[0]?.value : undefined).toBe(value);
   });
 
   const refused: readonly [string, number, RegExp][] = [
@@ -70,6 +102,9 @@ describe('a query text', () => {
     ['gpu_name in RTX', 0, /needs a list here: write gpu_name in \[a,b\]/],
     ['gpu_name=[RTX]', 0, /takes one value here/],
     ['>=2', 0, /a field name is expected/],
+    ['dph<1 %%%%%%%%%%%%%%%%%%%%%%%%%', 6, /a field name is expected at "%{20}"$/],
+    ['dph<1 num_gpus >= ', 18, /a value is expected after "num_gpus >="$/],
+    ['gpu_name=[RTX]', 0, /write gpu_name=a$/],
   ];
   test.each(refused)('%s is refused with place and remedy', (text, at, message) => {
     expect(parseQueryText(text)).toMatchObject({

@@ -109,6 +109,7 @@ describe('a Prometheus reply', () => {
       'w_new',
       '',
       'w_newer 9',
+      'temperature -5',
       'no sample at all',
     ];
     expect(read(...text).arrived).toEqual({ type: 'counter', newLoad: 10, rejectedLoad: 0 });
@@ -123,6 +124,11 @@ describe('a Prometheus reply', () => {
     expect(read(`w_new 10 ${NOW + 60_000}`).arrived).toMatchObject({ newLoad: 10 });
     expect(read(`w_new 10 ${NOW - 60_000}`).arrived).toMatchObject({ newLoad: 10 });
     expect(() => read(`w_new 10 ${NOW + 60_001}`)).toThrow('w_new carries a time in the future');
+  });
+
+  test('of a group that names no metric of its work tells nothing', () => {
+    const nameless = plan({}, { format: 'Prometheus' });
+    expect(() => readPrometheusReply('newLoad 10', nameless, NOW)).toThrow('the reply has no newLoad');
   });
 
   test.each<[string, string]>([
