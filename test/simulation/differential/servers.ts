@@ -64,7 +64,7 @@ async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-const FAILURES = [400, 403, 404, 409, 410, 415, 422];
+const FAILURES = [400, 403, 404, 409, 410, 415, 422, 504];
 
 /** The real server; what is still open when it is closed is given up. */
 export function realServer(cluster: ClusterAccess): Server & { close(): Promise<void> } {

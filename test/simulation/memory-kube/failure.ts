@@ -87,6 +87,11 @@ export const failures = {
       },
     ),
   expired: (message: string) => new Failure(410, 'Expired', message),
+  versionToCome: (given: number, current: number) =>
+    new Failure(504, 'Timeout', `Timeout: Too large resource version: ${given}, current: ${current}`, {
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+      retryAfterSeconds: 1,
+    }),
   unsupportedMedia: () =>
     new Failure(415, 'UnsupportedMediaType', 'the body of the request was in an unknown format'),
 } as const;

@@ -2,11 +2,12 @@ import type { Clock } from '../../../src/lib/clock.ts';
 import type { Random } from '../../../src/lib/random.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../../src/lib/transport.ts';
 import { type Address, targetOf } from './address.ts';
-import { detailsOf, Failure, failures } from './failure.ts';
+import { Failure, failures } from './failure.ts';
 import { isObject, type JsonObject, metadataOf, objectAt, textAt, textOf } from './json.ts';
 import { apiVersionOf, BUILT_IN_KINDS, type Kind, kindsOfDefinition } from './kinds.ts';
 import { jsonPatch, mergePatch, PatchTestFailed } from './patch.ts';
 import { Reapers } from './reapers.ts';
+import { removed, reply, replyText } from './replies.ts';
 import { fieldSelector, labelSelector } from './selectors.ts';
 import { Store } from './store.ts';
 import { Watch } from './watch.ts';
@@ -155,6 +156,7 @@ class Server {
   #list(call: Call): JsonObject {
     const { store } = this.#options;
     const token = call.query.get('continue');
+    if (!token) this.#requireReached(call);
     const page = token ? store.page(token) : { revision: store.revision, items: this.#selected(call) };
     const limit = Number(call.query.get('limit') ?? 0) || page.items.length;
     const rest = page.items.slice(limit);
@@ -194,6 +196,7 @@ class Server {
     const { store, clock, watches } = this.#options;
     const given = call.query.get('resourceVersion');
     const sendInitialEvents = call.query.get('sendInitialEvents') === 'true' || !given || given === '0';
+    if (sendInitialEvents) this.#requireReached(call);
     const watch = new Watch(store, clock, {
       kind: call.kind,
       namespace: call.namespace,
@@ -215,6 +218,13 @@ class Server {
       body: watch.lines(),
       destroy: close,
     };
+  }
+
+  /** A state that is to be as new as a version to come is not given: the real server waits for it, in vain. */
+  #requireReached({ query }: Call): void {
+    const given = Number(query.get('resourceVersion') ?? 0);
+    const { revision } = this.#options.store;
+    if (given > revision) throw failures.versionToCome(given, revision);
   }
 
   #put(call: Call): TransportResponse {
@@ -304,27 +314,4 @@ function bodyOf(request: TransportRequest): JsonObject {
   }
 }
 
-/** What is gone at once is not shown again; what finalizers hold is. */
-const removed = (address: Address, object: JsonObject): JsonObject => ({
-  kind: 'Status',
-  apiVersion: 'v1',
-  metadata: {},
-  status: 'Success',
-  details: { ...detailsOf(targetOf(address)), uid: metadataOf(object)['uid'] },
-});
-
 const allowed = (review: JsonObject): JsonObject => ({ ...review, status: { allowed: true } });
-
-const reply = (status: number, body: JsonObject): TransportResponse => replyText(status, textOf(body));
-
-function replyText(status: number, text: string): TransportResponse {
-  const bytes = Buffer.from(text);
-  return {
-    status,
-    headers: { 'content-type': 'application/json' },
-    body: (async function* () {
-      yield bytes;
-    })(),
-    destroy() {},
-  };
-}
