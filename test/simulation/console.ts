@@ -17,18 +17,15 @@ export class Console {
   /** Rents a machine; answers the status, or why there is none. */
   async rent(offerId: number, label: string | undefined): Promise<string> {
     const request = { image: BY_HAND, disk: 10, ...(label ? { label } : {}) };
-    const outcome = await this.call('PUT', `/api/v0/asks/${offerId}/`, request).then(
-      ({ status }) => String(status),
-      (error: unknown) => String(error),
-    );
+    const outcome = await this.#outcome('PUT', `/api/v0/asks/${offerId}/`, request);
     this.#world.tell(`a user rents offer ${offerId} by hand with the label ${label ?? 'none'}: ${outcome}`);
     return outcome;
   }
 
   /** Writes a label on a machine, whoever rented it. */
   async label(id: number, label: string): Promise<void> {
-    const { status } = await this.call('PUT', `/api/v0/instances/${id}/`, { label });
-    this.#world.tell(`a user labels contract ${id} "${label}" in the console: ${status}`);
+    const outcome = await this.#outcome('PUT', `/api/v0/instances/${id}/`, { label });
+    this.#world.tell(`a user labels contract ${id} "${label}" in the console: ${outcome}`);
   }
 
   /** Another key of the same login; undefined where a fault kept it from being made, or its reply from being read. */
@@ -62,6 +59,14 @@ export class Console {
       ...(body && { body: JSON.stringify(body) }),
     });
     return { status: response.status, body: parsed(await readText(response.body, LARGEST_REPLY)) };
+  }
+
+  /** The status, or why there is none: a fault meets people's calls as well. */
+  #outcome(method: string, path: string, body: JsonObject): Promise<string> {
+    return this.call(method, path, body).then(
+      ({ status }) => String(status),
+      (error: unknown) => String(error),
+    );
   }
 }
 
