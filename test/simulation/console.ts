@@ -30,14 +30,15 @@ export class Console {
 
   /** Another key of the same login; undefined where a fault kept it from being made, or its reply from being read. */
   async makeKey(): Promise<{ readonly id: number; readonly key: string } | undefined> {
-    const { body } = await this.call('POST', '/api/v0/auth/apikeys/', { name: 'rotated' });
+    const made = this.call('POST', '/api/v0/auth/apikeys/', { name: 'rotated' });
+    const body = await made.then(({ body }) => body).catch(() => undefined);
     const { id, key } = isObject(body) ? body : {};
     return typeof id === 'number' && typeof key === 'string' ? { id, key } : undefined;
   }
 
   async revokeKey(id: number): Promise<void> {
-    const { status } = await this.call('DELETE', `/api/v0/auth/apikeys/${id}/`);
-    this.#world.tell(`a user revokes the key ${id}: ${status}`);
+    const outcome = await this.#outcome('DELETE', `/api/v0/auth/apikeys/${id}/`);
+    this.#world.tell(`a user revokes the key ${id}: ${outcome}`);
   }
 
   /** Ids of all machines that are rented now. */
@@ -62,7 +63,7 @@ export class Console {
   }
 
   /** The status, or why there is none: a fault meets people's calls as well. */
-  #outcome(method: string, path: string, body: JsonObject): Promise<string> {
+  #outcome(method: string, path: string, body?: JsonObject): Promise<string> {
     return this.call(method, path, body).then(
       ({ status }) => String(status),
       (error: unknown) => String(error),
