@@ -48,7 +48,15 @@ const PARTS: readonly Suite[] = [
   },
   {
     name: 'differential programs, 20,000',
-    command: ['env', 'PROGRAMS=20000', 'vitest', 'run', '--project', 'integration', 'test/simulation'],
+    command: [
+      'env',
+      'PROGRAMS=20000',
+      'vitest',
+      'run',
+      '--project',
+      'integration',
+      'test/simulation/differential',
+    ],
     counts: 'vitest',
   },
   {

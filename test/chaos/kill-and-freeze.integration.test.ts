@@ -15,7 +15,7 @@ import { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
 import { createGroup, GROUP_NAMES } from './groups.ts';
 import { Onlooker } from './onlooker.ts';
 import { OperatorProcess } from './operator-process.ts';
-import { INSTANCE_NAMES, Storm } from './storm.ts';
+import { INSTANCE, INSTANCE_NAMES, Storm } from './storm.ts';
 import { WorkerReports } from './worker-reports.ts';
 
 const { SECONDS, SEED } = readStrictly(process.env, (reader) => ({
@@ -136,7 +136,7 @@ test(
     await bench.putKey(CANARY);
     await bench.createAccount({ orphanPolicy: 'Destroy' });
     startWhatDied();
-    for (const name of INSTANCE_NAMES) await bench.createInstance(name);
+    for (const name of INSTANCE_NAMES) await bench.createInstance(name, INSTANCE);
     for (const name of GROUP_NAMES) await createGroup(bench, name);
     const watched = onlooker.watch();
     await weather(storm);

@@ -18,6 +18,9 @@ import type { WorkerReports } from './worker-reports.ts';
 /** Instances of their own, of no group. */
 export const INSTANCE_NAMES = Array.from({ length: 10 }, (_, index) => `w${index}`);
 
+/** People change and recreate it more often than the usual brake lets it rent within an hour. */
+export const INSTANCE = { replacement: { maxPerHour: 100 } } as const;
+
 const PAUSE_MS = { least: 200, more: 900 };
 const FREEZE_MS = 15_000;
 /** For none to three workers. */
@@ -113,7 +116,7 @@ export class Storm {
   async #deleteOrCreate(name: string): Promise<void> {
     const { bench } = this.#options;
     if (await bench.instance(name)) await this.#delete(gpuInstanceResource, name);
-    else await bench.createInstance(name);
+    else await bench.createInstance(name, INSTANCE);
   }
 
   #editInstance(spec: Record<string, unknown>): Promise<void> {
