@@ -16,7 +16,7 @@ type Lane = Map<string, WaitingKey>;
 /** Distinct keys in the order in which they are to be taken. */
 export class PriorityLanes {
   readonly #lanes = new Map<number, Lane>();
-  readonly #priorities = new Map<string, number>();
+  readonly #waiting = new Map<string, WaitingKey>();
   #arrivals = 0;
   #turns = 0;
 
@@ -26,10 +26,10 @@ export class PriorityLanes {
 
   /** Moves a waiting key to a higher priority; a lower one changes nothing. */
   raise(key: string, priority: number): void {
-    const current = this.#priorities.get(key);
-    if (current === undefined || current >= priority) return;
-    const waiting = this.#remove(key);
-    if (waiting) this.#insert({ ...waiting, priority });
+    const waiting = this.#waiting.get(key);
+    if (!waiting || waiting.priority >= priority) return;
+    this.#remove(waiting);
+    this.#insert({ ...waiting, priority });
   }
 
   take(): WaitingKey | undefined {
@@ -40,16 +40,17 @@ export class PriorityLanes {
       const head = lane.values().next().value;
       if (head && (!best || better(head, best))) best = head;
     }
-    return best && this.#remove(best.key);
+    if (best) this.#remove(best);
+    return best;
   }
 
   clear(): void {
     this.#lanes.clear();
-    this.#priorities.clear();
+    this.#waiting.clear();
   }
 
   size(): number {
-    return this.#priorities.size;
+    return this.#waiting.size;
   }
 
   depth(priority: number): number {
@@ -59,15 +60,12 @@ export class PriorityLanes {
   #insert(waiting: WaitingKey): void {
     const lane: Lane = this.#lanes.get(waiting.priority) ?? new Map();
     this.#lanes.set(waiting.priority, lane.set(waiting.key, waiting));
-    this.#priorities.set(waiting.key, waiting.priority);
+    this.#waiting.set(waiting.key, waiting);
   }
 
-  #remove(key: string): WaitingKey | undefined {
-    const lane = this.#lanes.get(this.#priorities.get(key) ?? Number.NaN);
-    const waiting = lane?.get(key);
-    lane?.delete(key);
-    this.#priorities.delete(key);
-    return waiting;
+  #remove({ key, priority }: WaitingKey): void {
+    this.#lanes.get(priority)?.delete(key);
+    this.#waiting.delete(key);
   }
 }
 
