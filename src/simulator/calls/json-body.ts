@@ -18,7 +18,7 @@ export function parseBody(text: string | undefined): JsonObject {
   const value = parseJson(text);
   if (value === null) return {};
   if (typeof value !== 'object' || Array.isArray(value)) throw badRequest('The body must be a JSON object.');
-  checkTree(value);
+  checkTree(value, 'The body');
   return value as JsonObject;
 }
 
@@ -30,11 +30,11 @@ function parseJson(text: string): Json {
   }
 }
 
-/** Level by level, so that depth costs no stack. */
-function checkTree(root: Json): void {
+/** Refuses what is nested too deep or has a key that would reach a prototype. Level by level, so that depth costs no stack. */
+export function checkTree(root: Json, what: string): void {
   let level: Json[] = [root];
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > MAX_DEPTH) throw badRequest(`The body is nested deeper than ${MAX_DEPTH} levels.`);
+    if (depth > MAX_DEPTH) throw badRequest(`${what} is nested deeper than ${MAX_DEPTH} levels.`);
     level = level.flatMap(childrenOf);
   }
 }

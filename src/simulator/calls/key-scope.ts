@@ -15,7 +15,7 @@ const RESERVED: ReadonlySet<string> = new Set(['constraints', 'params']);
 
 /** Whether the category lets the call through; `keyParams` fills values such as `$id`. */
 export function scopeAllows(category: JsonObject, call: Call, keyParams: string | null): boolean {
-  const params = readKeyParams(keyParams);
+  const params = paramsOf(keyParams);
   if (!meets(category.constraints, call, params)) return false;
   const endpoints = Object.keys(category).filter((name) => !RESERVED.has(name));
   if (endpoints.length === 0) return true;
@@ -58,9 +58,9 @@ function parameter(call: Call, name: string): Json | undefined {
   return ownValue(call.params, name) ?? ownValue(call.body, name) ?? call.query.get(name) ?? undefined;
 }
 
-/** An unknown operator lets nothing through. */
+/** An unknown operator lets nothing through, and neither does a list or an object. */
 function compare(value: Json | undefined, operator: string, bound: Json | undefined): boolean {
-  if (value === undefined || value === null || bound === undefined) return false;
+  if (!isScalar(value) || !isScalar(bound)) return false;
   switch (operator) {
     case 'eq':
       return String(value) === String(bound);
@@ -73,11 +73,16 @@ function compare(value: Json | undefined, operator: string, bound: Json | undefi
   }
 }
 
+function isScalar(value: Json | undefined): value is string | number | boolean {
+  return value !== undefined && typeof value !== 'object';
+}
+
 function filled(bound: Json, params: JsonObject): Json | undefined {
   return typeof bound === 'string' && bound.startsWith('$') ? ownValue(params, bound.slice(1)) : bound;
 }
 
-function readKeyParams(keyParams: string | null): JsonObject {
+/** The values that `key_params` names; text that is no JSON object names none. */
+export function paramsOf(keyParams: string | null): JsonObject {
   if (!keyParams) return {};
   try {
     const parsed: Json = JSON.parse(keyParams);

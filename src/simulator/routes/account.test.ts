@@ -162,6 +162,24 @@ describe('permissions (specification 5.3)', () => {
     expect((await logsOf(service, 8, body.key)).status).toBe(403);
   });
 
+  test('key_params that are nested too deep are refused, and a list of them lets nothing through', async () => {
+    const service = simulatedService();
+    const logs = { 'api.instance.request_logs': { constraints: { id: { eq: '$id' } } } };
+    const keyWith = (key_params: string) =>
+      service.call('POST /api/v0/auth/apikeys/', {
+        name: 'one',
+        permissions: scoped({ instance_read: logs }),
+        key_params,
+      });
+    const deep = `{"id": ${'['.repeat(5_000)}${']'.repeat(5_000)}}`;
+    expect(await keyWith(deep)).toMatchObject({
+      status: 400,
+      body: { error: 'bad_request', msg: 'key_params is nested deeper than 32 levels.' },
+    });
+    const { body } = await keyWith('{"id": [7]}');
+    expect((await logsOf(service, 7, body.key)).status).toBe(403);
+  });
+
   test('an operator that is not known lets nothing through', async () => {
     const service = simulatedService();
     const key = service.addKey({

@@ -1,3 +1,5 @@
+import { checkTree } from '../calls/json-body.ts';
+import { paramsOf } from '../calls/key-scope.ts';
 import { Refusal } from '../calls/refusal.ts';
 import { isObject, stringField } from '../calls/request-body.ts';
 import { type Caller, callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
@@ -49,10 +51,12 @@ function refuseWider({ key }: Caller, permissions: JsonObject | null): void {
   throw new Refusal(403, 'invalid_permissions', 'A scoped key cannot create a key that may do more.');
 }
 
-/** `key_params` is JSON text in public clients; an object is taken as well. */
+/** `key_params` is JSON text in public clients; an object is taken as well. What is nested too deep is refused. */
 function readKeyParams(body: JsonObject): string | null {
   if (isObject(body.key_params)) return JSON.stringify(body.key_params);
-  return stringField(body, 'key_params') ?? null;
+  const text = stringField(body, 'key_params') ?? null;
+  checkTree(paramsOf(text), 'key_params');
+  return text;
 }
 
 function newKey(
