@@ -19,11 +19,17 @@ import type { KubeObject } from '../src/runtime/kube/kube-object.ts';
 import { createTransport } from '../src/runtime/kube/undici-transport.ts';
 import { startCluster } from '../test/cluster/cluster.ts';
 import { findFreePort } from '../test/cluster/free-port.ts';
+import { settingsOrExit } from '../test/settings/or-exit.ts';
+import { readStrictly } from '../test/settings/reader.ts';
 import { startCountingProxy } from './operator/counting-proxy.ts';
 import { imageEnvironment } from './operator/image-environment.ts';
 
-const INSTANCES = Number(process.env['INSTANCES'] ?? 1000);
-const LATENCY_RUNS = Number(process.env['LATENCY_RUNS'] ?? 30);
+const { INSTANCES, LATENCY_RUNS } = settingsOrExit(() =>
+  readStrictly(process.env, (reader) => ({
+    INSTANCES: reader.whole('INSTANCES', 1, 100_000) ?? 1000,
+    LATENCY_RUNS: reader.whole('LATENCY_RUNS', 1, 10_000) ?? 30,
+  })),
+);
 const REST_SECONDS = 30;
 const NAMESPACE = 'default';
 const CREATIONS_AT_ONCE = 16;

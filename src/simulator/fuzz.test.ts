@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type SimulatedService, simulatedService } from '../../test/builders/simulated-service.ts';
+import { readStrictly } from '../../test/settings/reader.ts';
 import type { Route } from './calls/route.ts';
 import { routes } from './routes/registry.ts';
 
 /** Calls to each endpoint; a longer run asks for more. */
-const RUNS = Number(process.env['FUZZ_RUNS'] ?? 60);
+const RUNS = readStrictly(process.env, (reader) => reader.whole('FUZZ_RUNS', 1, 10_000_000)) ?? 60;
 
 /** Values that break careless readers of a body. */
 const nasty = fc.oneof(

@@ -4,8 +4,10 @@ import type { MarketplaceClient } from '../../src/marketplace/client.ts';
 import type { ActualStatus } from '../../src/marketplace/instances/instance.ts';
 import { clientOf, failureOf } from '../builders/simulated-client.ts';
 import { type SimulatedService, simulatedService } from '../builders/simulated-service.ts';
+import { readStrictly } from '../settings/reader.ts';
 
 const PROFILES = ['public', 'specification'] as const;
+const WALK_RUNS = readStrictly(process.env, (reader) => reader.whole('WALK_RUNS', 1, 1_000_000)) ?? 50;
 
 async function rent(client: MarketplaceClient) {
   const offers = await client.offers.search({
@@ -137,7 +139,7 @@ describe.for(PROFILES)('random walks of our client through the life of a machine
           await look({ profile, service, client, watched });
         }
       }),
-      { numRuns: Number(process.env['WALK_RUNS'] ?? 50) },
+      { numRuns: WALK_RUNS },
     );
   });
 });

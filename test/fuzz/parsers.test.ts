@@ -3,10 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { Secret } from '../../src/lib/secret.ts';
 import { readIntent, writeIntent } from '../../src/ownership/intent.ts';
 import { makeLabel, readLabel } from '../../src/ownership/label.ts';
+import { readStrictly } from '../settings/reader.ts';
 import { readCorpus } from './corpus.ts';
 import { TARGETS } from './targets.ts';
 
-const RUNS = { numRuns: Number(process.env['FUZZ_RUNS'] ?? 200) };
+const RUNS = {
+  numRuns: readStrictly(process.env, (reader) => reader.whole('FUZZ_RUNS', 1, 10_000_000)) ?? 200,
+};
 const keys = [new Secret('fuzz-key')] as const;
 const identity = { installId8: '0123abcd', keys };
 const facts = { uid: '7d9f1b6e-3a52-4a7b-9a56-0d5b6f3c1e11', attempt: 3, issuedAt: 1_767_614_400_000 };

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { clientOf } from '../../builders/simulated-client.ts';
 import { simulatedService } from '../../builders/simulated-service.ts';
 import { type Border, TfaModel } from '../../builders/tfa-model.ts';
+import { readStrictly } from '../../settings/reader.ts';
 import {
   answerAgain,
   logInByBackupCode,
@@ -23,6 +24,8 @@ import {
 } from './methods.ts';
 import { beginLogin, email, resend, sms, smsAgain } from './sends.ts';
 import { advance, type Draw, type Move, picked, type Walk } from './walk.ts';
+
+const WALK_RUNS = readStrictly(process.env, (reader) => reader.whole('WALK_RUNS', 1, 1_000_000)) ?? 40;
 
 /*
  * Long walks of our client through all of two-factor authentication of one account: by key, by the session of a
@@ -145,6 +148,6 @@ test('long walks of key, session and logged-out callers end as the specification
         await checkStatus(walk);
       }
     }),
-    { numRuns: Number(process.env['WALK_RUNS'] ?? 40) },
+    { numRuns: WALK_RUNS },
   );
 });
