@@ -1,3 +1,4 @@
+import type { AccountBook } from './account-book.ts';
 import type { AccountRef, AccountSession } from './account-session.ts';
 
 /**
@@ -17,6 +18,8 @@ export type AccountLookup =
 /** The accounts that this process knows, by name. */
 export interface AccountDirectory {
   get(ref: AccountRef): AccountLookup;
+  /** Where the account remembers objects that are gone; undefined where there is no such account. */
+  book(ref: AccountRef): AccountBook | undefined;
   /** Every account with a proven login. */
   sessions(): readonly AccountSession[];
   /** Called after an account became ready, stopped being so, or its breaker or limits changed. */

@@ -35,6 +35,23 @@ const departed = (uid: string, spentThisMonth = 1_000_000) => ({
   newestRentalAt: NOW - 1_000,
 });
 
+describe('what must outlive its object', () => {
+  test('is in the status of its account before anybody goes on: what a deleted object spent', async () => {
+    const { cluster, records, status } = await setUp();
+    const now = cluster.clock.now();
+    await records.foldDeparted({ uid: 'u', spentThisMonth: 2_000_000, rentals: [now], newestRentalAt: now });
+    const month = new Date(now).toISOString().slice(0, 7);
+    expect((await status())?.deletedObjects).toMatchObject({ month, spent: '2.00' });
+  });
+
+  test('is in the status of its account before anybody goes on: a machine that is kept', async () => {
+    const { records, status } = await setUp();
+    const kept = { instanceId: 5, owner: 'team/job', objectUid: 'u', policy: 'Retain' } as const;
+    await records.recordRetained({ ...kept, pricePerHour: undefined });
+    expect((await status())?.retained).toMatchObject([{ instanceId: 5, owner: 'team/job', ownerUid: 'u' }]);
+  });
+});
+
 describe('what deleted objects leave', () => {
   test('is added up, however many go at once, in few writes', async () => {
     const { records, status, written } = await setUp();

@@ -5,8 +5,8 @@ import { formatDollars, parseDollars } from '../lib/money.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import { recordStatus } from '../runtime/writes/record-status.ts';
 import { timestampOf } from '../runtime/writes/timestamp.ts';
+import type { AccountBook, DepartedObject, RetainedMachine } from './account-book.ts';
 import { monthName } from './account-object.ts';
-import type { DepartedObject, RetainedMachine } from './account-session.ts';
 
 /** A change of an account's status that must not be lost: from the newest status to the one to write. */
 type StatusChange = (status: MarketplaceAccountStatus) => MarketplaceAccountStatus;
@@ -26,7 +26,7 @@ const MOST_RETAINED = 256;
  * Makes records of one account durable. What arrives while a write is under way goes into the next one
  * together, so that a thousand deletions are a few writes.
  */
-export class AccountRecords {
+export class AccountRecords implements AccountBook {
   readonly #client: KubeClient;
   readonly #clock: Clock;
   readonly #ref: { readonly namespace: string; readonly name: string; readonly uid: string };
@@ -45,6 +45,14 @@ export class AccountRecords {
     this.#clock = options.clock;
     this.#ref = options.ref;
     this.#onWritten = options.onWritten;
+  }
+
+  foldDeparted(departed: DepartedObject): Promise<void> {
+    return this.write(withDeparted(departed, this.#clock.now()));
+  }
+
+  recordRetained(machine: RetainedMachine): Promise<void> {
+    return this.write(withRetained(machine, this.#clock.now()));
   }
 
   /** Resolves when the change is written, or when the account is gone, since then nobody asks any more. */

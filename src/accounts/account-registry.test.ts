@@ -127,6 +127,20 @@ describe('an account', () => {
   });
 });
 
+test('what an account remembers of objects that are gone needs no key, and goes with the account', () => {
+  const { registry, account, ref } = setUp();
+  expect(registry.book(ref)).toBeUndefined();
+  registry.setNotReady(account, WHY);
+  const book = registry.book(ref);
+  expect(book).toBeDefined();
+  registry.connect(account, proof());
+  expect(registry.book(ref)).toBe(book);
+  registry.setNotReady(accountOf('second'), WHY);
+  expect(registry.book(ref)).not.toBe(book);
+  registry.forget(ref);
+  expect(registry.book(ref)).toBeUndefined();
+});
+
 describe('an account whose key is refused', () => {
   test('sends nothing more, lists no more and has no session', async () => {
     const { clock, registry, account, ref, requests } = setUp();

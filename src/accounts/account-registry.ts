@@ -6,6 +6,7 @@ import type { PurchaseConstants } from '../ownership/constants.ts';
 import type { Login } from '../ownership/login.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import { uidOf } from '../runtime/kube/kube-object.ts';
+import type { AccountBook } from './account-book.ts';
 import type { AccountDirectory, AccountLookup } from './account-directory.ts';
 import type { AccountObject } from './account-object.ts';
 import { AccountRecords } from './account-records.ts';
@@ -52,6 +53,7 @@ interface NotReady {
 
 interface Known {
   readonly uid: string;
+  readonly records: AccountRecords;
   session: ProvenAccount | undefined;
   notReady: NotReady | undefined;
 }
@@ -87,6 +89,10 @@ export class AccountRegistry implements AccountDirectory {
     if (session?.connected() && !notReady) return { type: 'ready', session };
     const why = notReady ?? CONNECTING;
     return { type: 'notReady', ...why, session };
+  }
+
+  book(ref: AccountRef): AccountBook | undefined {
+    return this.#byKey.get(keyOf(ref))?.records;
   }
 
   sessions(): readonly AccountSession[] {
@@ -190,7 +196,9 @@ export class AccountRegistry implements AccountDirectory {
     const before = this.#byKey.get(keyOf(ref));
     if (before?.uid === uid) return before;
     this.forget(ref);
-    const known: Known = { uid, session: undefined, notReady: undefined };
+    const { client, clock, onWritten } = this.#options;
+    const records = new AccountRecords({ client, clock, onWritten, ref: { ...ref, uid } });
+    const known: Known = { uid, records, session: undefined, notReady: undefined };
     this.#byKey.set(keyOf(ref), known);
     return known;
   }
@@ -199,20 +207,12 @@ export class AccountRegistry implements AccountDirectory {
     account: MarketplaceAccount,
     connection: ReturnType<LoginConnections['open']>,
   ): ProvenAccount {
-    const { client, clock, onWritten, ...shared } = this.#options;
     const ref = refOf(account);
     return new ProvenAccount({
-      ...shared,
+      ...this.#options,
       account,
       connection,
-      clock,
       identity: () => this.#options.installation.identity(),
-      records: new AccountRecords({
-        client,
-        clock,
-        ref: { ...ref, uid: uidOf(account) },
-        onWritten,
-      }),
       objects: () => this.#options.objectsOf(ref),
       onChange: () => this.announce(ref),
       onNews: () => this.#tell(ref, { type: 'status' }),

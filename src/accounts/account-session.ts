@@ -1,4 +1,3 @@
-import type { MicroDollars } from '../lib/money.ts';
 import type { MarketplaceClient } from '../marketplace/client.ts';
 import type { Feed } from '../marketplace/feed/feed.ts';
 import type { Offer, OfferQuery } from '../marketplace/offers/offers.ts';
@@ -15,27 +14,6 @@ import type { LabelEcho } from './watch/label-echo.ts';
 export interface AccountRef {
   readonly namespace: string;
   readonly name: string;
-}
-
-/** What an object that goes away leaves to its account, so that the brake does not forget it. */
-export interface DepartedObject {
-  readonly uid: string;
-  /** Epoch milliseconds of its rentals within the last hour. */
-  readonly rentals: readonly number[];
-  /** What its machines cost in the running UTC month. */
-  readonly spentThisMonth: MicroDollars;
-  /** Epoch milliseconds at which its newest intent was issued; undefined where it never rented. */
-  readonly newestRentalAt: number | undefined;
-}
-
-/** A machine left running or stopped on purpose, whose label could not be changed to say so. */
-export interface RetainedMachine {
-  readonly instanceId: number;
-  readonly objectUid: string;
-  /** namespace/name of the object it belonged to. */
-  readonly owner: string;
-  readonly policy: 'Stop' | 'Retain';
-  readonly pricePerHour: MicroDollars | undefined;
 }
 
 /**
@@ -72,11 +50,4 @@ export interface AccountSession {
   proveLogin(): Promise<boolean>;
   /** Equal searches within 15 s share one reply. Reserved and avoided offers are still in it. */
   searchOffers(query: OfferQuery): Promise<readonly Offer[]>;
-  /**
-   * Durable when it resolves; await it before the finalizer goes, and call it once for an object. Where the process
-   * ends in between it may count twice: the brake then errs on the careful side.
-   */
-  foldDeparted(departed: DepartedObject): Promise<void>;
-  /** Durable when it resolves: the machine stands in the account's `status.retained`, and no sweep touches it. */
-  recordRetained(machine: RetainedMachine): Promise<void>;
 }

@@ -11,7 +11,6 @@ import { makeClaim } from '../ownership/claim.ts';
 import { defaultConstants } from '../ownership/constants.ts';
 import { newIdentity } from '../ownership/identity.ts';
 import { makeLabel } from '../ownership/label.ts';
-import type { AccountRecords } from './account-records.ts';
 import { LoginConnections } from './login/login-connection.ts';
 import { SEARCH_AGAIN_MS } from './login/search-cache.ts';
 import { ProvenAccount, type ProvenAccountOptions } from './proven-account.ts';
@@ -55,7 +54,6 @@ function proven({
     account,
     connection,
     identity: () => identity,
-    records: {} as AccountRecords,
     clock,
     brake: { maxRentalsPerHour: 3, maxLiveMachines: 100, maxDollarsPerHour: 1_000_000_000 },
     paced: false,
@@ -199,36 +197,6 @@ test('a proven account lets in only the namespaces that its newest spec allows',
   const namespaceAllowed = (_: MarketplaceAccount, namespace: string) => namespace === 'team';
   const account = proven({ changes: { namespaceAllowed } });
   expect([account.permits('team'), account.permits('other')]).toEqual([true, false]);
-});
-
-describe('what must outlive its object', () => {
-  /** Records whose writes take a moment. */
-  function recording() {
-    const written: unknown[] = [];
-    const write: AccountRecords['write'] = async (change) => {
-      await new Promise((resolve) => setImmediate(resolve));
-      written.push(change({}));
-    };
-    return { account: proven({ changes: { records: { write } as AccountRecords } }), written };
-  }
-
-  test('is in the status of its account before anybody goes on: what a deleted object spent', async () => {
-    const { account, written } = recording();
-    await account.foldDeparted({ uid: 'u', spentThisMonth: 2_000_000, rentals: [NOW], newestRentalAt: NOW });
-    expect(written).toMatchObject([{ deletedObjects: { month: MONTH, spent: '2.00' } }]);
-  });
-
-  test('is in the status of its account before anybody goes on: a machine that is kept', async () => {
-    const { account, written } = recording();
-    await account.recordRetained({
-      instanceId: 5,
-      owner: 'team/job',
-      objectUid: 'u',
-      policy: 'Retain',
-      pricePerHour: undefined,
-    });
-    expect(written).toMatchObject([{ retained: [{ instanceId: 5, owner: 'team/job', ownerUid: 'u' }] }]);
-  });
 });
 
 describe('the machines of a proven account', () => {

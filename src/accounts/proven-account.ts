@@ -13,8 +13,7 @@ import { uidOf } from '../runtime/kube/kube-object.ts';
 import { AccountAvoidList } from './account-avoid-list.ts';
 import type { AccountObject } from './account-object.ts';
 import { monthName } from './account-object.ts';
-import { type AccountRecords, withDeparted, withRetained } from './account-records.ts';
-import type { AccountRef, AccountSession, DepartedObject, RetainedMachine } from './account-session.ts';
+import type { AccountRef, AccountSession } from './account-session.ts';
 import { avoidOf, departedOf, pollIntervalOf } from './account-status.ts';
 import type { LoginConnection } from './login/login-connection.ts';
 import type { ServiceTime } from './login/service-clock.ts';
@@ -53,7 +52,6 @@ export interface ProvenAccountOptions {
   readonly connection: LoginConnection;
   /** Undefined until the installation knows who it is; no session is given out before. */
   readonly identity: () => Identity | undefined;
-  readonly records: AccountRecords;
   readonly clock: Clock;
   readonly brake: BrakeSettings;
   readonly paced: boolean;
@@ -164,14 +162,6 @@ export class ProvenAccount implements AccountSession {
   searchOffers(query: OfferQuery): Promise<readonly Offer[]> {
     const { searches, reservations } = this.#options.connection;
     return searches.offers(query, (offer) => reservations.isHeld(offer.id));
-  }
-
-  async foldDeparted(departed: DepartedObject): Promise<void> {
-    await this.#options.records.write(withDeparted(departed, this.#options.clock.now()));
-  }
-
-  recordRetained(machine: RetainedMachine): Promise<void> {
-    return this.#options.records.write(withRetained(machine, this.#options.clock.now()));
   }
 
   /** Whether a complete list was seen, so that what is missing from it means something. */

@@ -166,6 +166,7 @@ const freshMemory: MemoryView = {
   refusal: undefined,
   destroys: [],
   intentDeadline: undefined,
+  firstLookAt: 0,
   heldSince: undefined,
   watchedSince: undefined,
   startAnsweredAt: undefined,

@@ -80,8 +80,6 @@ function sourcesOf({
         const isOurs = ref.namespace === session.ref.namespace && ref.name === session.ref.name;
         return isOurs ? { type: 'ready', session } : { type: 'missing' };
       },
-      sessions: () => [session],
-      onChange: () => () => {},
     },
     constants: defaultConstants,
     index: new MachineIndex(defaultConstants),

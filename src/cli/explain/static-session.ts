@@ -51,8 +51,6 @@ export function staticSession(looked: LookedAt): AccountSession {
     sshKeyRegistered: () => sshKeyRegistered,
     proveLogin: async () => userId === (account.status?.login?.userId ?? userId),
     searchOffers: (query) => client.offers.search(query),
-    foldDeparted: async () => {},
-    recordRetained: async () => {},
   };
 }
 

@@ -14,6 +14,7 @@ import {
   UID,
 } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import type { AccountBook } from '../../accounts/account-book.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
 import type { Ticket, TicketRefusal } from '../../accounts/tickets/tickets.ts';
 import { silentLogger } from '../../lib/logger.ts';
@@ -89,13 +90,15 @@ function situation(
           : { type: 'permitted' };
       },
     },
-    foldDeparted: (departed: unknown) => {
+  };
+  const book: AccountBook = {
+    foldDeparted: async (departed) => {
       asked.push(departed);
-      return Promise.resolve(done.push('folded'));
+      done.push('folded');
     },
-    recordRetained: (machine: unknown) => {
+    recordRetained: async (machine) => {
       asked.push(machine);
-      return Promise.resolve(done.push('retained'));
+      done.push('retained');
     },
   };
   const memory = new ObjectMemory();
@@ -114,6 +117,7 @@ function situation(
       },
     } as unknown as KubeClient,
     session: options.without ? undefined : (session as unknown as AccountSession),
+    book,
     memory,
     metrics: {
       ...silentInstanceMetrics,
@@ -150,6 +154,8 @@ const fails =
     throw new MarketplaceError('told to fail', { kind, outcome, ...more });
   };
 /** Every field of a receipt, made by nobody. */
+/** The book of an account that fails in one respect. */
+const bookOf = ({ book }: ActPorts, change: Partial<AccountBook>) => ({ ...book, ...change }) as AccountBook;
 const lookalike = (fields: object): Receipt => fields as Receipt;
 const rent: Action = { type: 'rent', purchase: PURCHASE };
 
@@ -355,12 +361,10 @@ describe('letting go', () => {
 
   test('keeps the guard where the brake could not be told', async () => {
     const { ports, done } = situation();
-    const broken = { ...ports.session, foldDeparted: () => Promise.reject(new Error('no')) };
+    const foldDeparted = () => Promise.reject(new Error('no'));
     const observed = given(held({}, { deleting: true }));
-    const severed = { ...ports, session: broken as unknown as AccountSession };
-    await expect(
-      act({ observed, action: release, receipt: receiptOf(observed.object) }, severed),
-    ).rejects.toThrow('no');
+    const recorded = { observed, action: release, receipt: receiptOf(observed.object) };
+    await expect(act(recorded, { ...ports, book: bookOf(ports, { foldDeparted }) })).rejects.toThrow('no');
     expect(done).toEqual([]);
   });
 
@@ -431,10 +435,22 @@ describe('letting go', () => {
     const keep: Action = { type: 'retain', instanceId: 1, policy: 'Retain', label: 'l' };
     const receipt = receiptOf(given(held()).object);
     const { ports } = situation({ calls: { label: fails('forbidden', 'refused') } });
-    const full = { ...ports.session, recordRetained: () => Promise.reject(new RangeError('full')) };
-    const severed = { ...ports, session: full as unknown as AccountSession };
-    await expect(act({ observed: given(held()), action: keep, receipt }, severed)).rejects.toThrow('full');
+    const recordRetained = () => Promise.reject(new RangeError('full'));
+    const recorded = { observed: given(held()), action: keep, receipt };
+    await expect(act(recorded, { ...ports, book: bookOf(ports, { recordRetained }) })).rejects.toThrow(
+      'full',
+    );
   });
+
+  test.each(['l', undefined])(
+    'lists a machine in the account that no key can ask for (label %s)',
+    async (label) => {
+      const { ports, done } = situation({ without: 'account' });
+      const keep: Action = { type: 'retain', instanceId: 1, policy: 'Retain', label };
+      await act({ observed: given(held()), action: keep, receipt: receiptOf(given(held()).object) }, ports);
+      expect(done).toEqual(['retained']);
+    },
+  );
 
   test('does not take a fault of its own for a label that could not be changed', async () => {
     const keep: Action = { type: 'retain', instanceId: 1, policy: 'Retain', label: 'l' };
@@ -553,6 +569,19 @@ describe('without a session of its account', () => {
     const observed = given(held({}, { deleting: true }));
     const note = { type: 'Normal', reason: 'Released', action: 'Deleting', note: 'n' } as const;
     await act({ observed, action: { type: 'release', note }, receipt: receiptOf(observed.object) }, ports);
+    expect(done).toEqual(['folded', 'Released', 'finalizers []', 'cached ']);
+  });
+
+  test('nor of an account that is gone is anything asked', async () => {
+    const { ports, done } = situation({ without: 'account' });
+    const observed = given(held({}, { deleting: true }));
+    const note = { type: 'Normal', reason: 'Released', action: 'Deleting', note: 'n' } as const;
+    const recorded = {
+      observed,
+      action: { type: 'release', note },
+      receipt: receiptOf(observed.object),
+    } as const;
+    await act(recorded, { ...ports, book: undefined });
     expect(done).toEqual(['Released', 'finalizers []', 'cached ']);
   });
 });

@@ -1,5 +1,6 @@
+import type { AccountBook, DepartedObject } from '../../accounts/account-book.ts';
 import { spentThisMonth } from '../../accounts/account-object.ts';
-import type { AccountSession, DepartedObject } from '../../accounts/account-session.ts';
+import type { AccountSession } from '../../accounts/account-session.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
@@ -25,6 +26,8 @@ export interface ActPorts {
   readonly log: Logger;
   readonly cluster: KubeClient;
   readonly session: AccountSession | undefined;
+  /** Undefined where the account is gone. */
+  readonly book: AccountBook | undefined;
   readonly memory: ObjectMemory;
   readonly metrics: GpuInstanceMetrics;
   readonly showEvent: (note: EventNote) => void;
@@ -45,12 +48,14 @@ export type Acted =
   | { readonly type: 'failed'; readonly after: AfterFailure; readonly failure: Failure };
 
 const DONE: Acted = { type: 'done' };
+/** What is written down in the cluster, where nothing can be asked of the marketplace. */
+const NEEDS_NO_KEY: ReadonlySet<Action['type']> = new Set<Action['type']>(['retain', 'release']);
 
 /** Carries one action out. It needs the receipt of what was recorded, and decides nothing. */
 export async function act(recorded: RecordedAction, ports: ActPorts): Promise<Acted> {
   const { observed, action } = recorded;
   const { session } = ports;
-  if (!session && action.type !== 'release') return DONE;
+  if (!session && !NEEDS_NO_KEY.has(action.type)) return DONE;
   try {
     return await carryOut(recorded, ports);
   } catch (error) {
@@ -200,19 +205,19 @@ async function start(
 async function retain(
   action: Extract<Action, { type: 'retain' }>,
   receipt: Receipt,
-  { session, log }: ActPorts,
+  { session, book, log }: ActPorts,
 ): Promise<void> {
   const { object } = receipt;
   try {
-    if (action.label !== undefined) {
-      await session?.client.instances.label(action.instanceId, action.label);
+    if (session && action.label !== undefined) {
+      await session.client.instances.label(action.instanceId, action.label);
       return;
     }
   } catch (error) {
     if (!(error instanceof MarketplaceError)) throw error;
     log.warn('Kept machine could not be relabelled', { instanceId: action.instanceId, kind: error.kind });
   }
-  await session?.recordRetained({
+  await book?.recordRetained({
     instanceId: action.instanceId,
     objectUid: uidOf(object),
     owner: objectKey(object.metadata),
@@ -240,9 +245,9 @@ async function release(
   if (written.type === 'written') ports.wrote(written.object);
 }
 
-async function fold(observed: Observed, { session, memory }: ActPorts): Promise<void> {
-  if (!session || memory.folded || !hasRented(observed)) return;
-  await session.foldDeparted(departed(observed));
+async function fold(observed: Observed, { book, memory }: ActPorts): Promise<void> {
+  if (!book || memory.folded || !hasRented(observed)) return;
+  await book.foldDeparted(departed(observed));
   memory.folded = true;
 }
 

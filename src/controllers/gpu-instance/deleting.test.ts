@@ -203,6 +203,7 @@ describe('the proof that a machine is gone, without our own destroy', () => {
 describe('a deletion that keeps the machine', () => {
   const retain = { deletionPolicy: 'Retain' } as const;
   const stop = { deletionPolicy: 'Stop' } as const;
+  const KEYLESS = { state: 'notReady', reason: 'KeyRejected', message: 'm', facts: undefined } as const;
   table([
     [
       'says so on the machine and lets go',
@@ -211,14 +212,18 @@ describe('a deletion that keeps the machine', () => {
     ],
     [
       'needs no key with Retain: the way out when a key is gone for ever',
-      held(
-        {},
-        {
-          spec: retain,
-          account: { state: 'notReady', reason: 'KeyRejected', message: 'm', facts: undefined },
-        },
-      ),
-      { rule: 'give-up-machine', actions: ['release'] },
+      held({}, { spec: retain, account: KEYLESS, memory: { firstLookAt: at(-60) } }),
+      { rule: 'give-up-machine', actions: ['retain 1 (Retain)', 'release'] },
+    ],
+    [
+      'gives nothing up in its first minute: no process has a proved key when it starts',
+      held({}, { spec: retain, account: KEYLESS, memory: { firstLookAt: at(-59) } }),
+      { rule: 'give-up-machine', phase: 'Deleting', says: 'AccountNotReady', afterMs: 1_000 },
+    ],
+    [
+      'does not take an account for gone in its first minute, either',
+      held({}, { spec: retain, account: { state: 'missing' }, memory: { firstLookAt: at(0) } }),
+      { rule: 'give-up-machine', phase: 'Deleting', says: 'AccountMissing', afterMs: 60_000 },
     ],
     [
       'stops it first with Stop',

@@ -84,11 +84,7 @@ function seen(setting: Setting = {}) {
     steady,
     random: seededRandom(1),
     instances: { list: () => [object, ...(setting.others ?? [])] } as unknown as Sources['instances'],
-    accounts: {
-      get: () => lookups[setting.lookup ?? 'ready'],
-      sessions: () => [session],
-      onChange: () => () => undefined,
-    },
+    accounts: { get: () => lookups[setting.lookup ?? 'ready'] },
     constants: defaultConstants,
     index: new MachineIndex(defaultConstants),
     identity: () => identity,

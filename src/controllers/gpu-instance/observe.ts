@@ -26,7 +26,7 @@ export interface Sources {
   readonly clock: Clock;
   readonly random: Random;
   readonly instances: Informer<GpuInstance>;
-  readonly accounts: AccountDirectory;
+  readonly accounts: Pick<AccountDirectory, 'get'>;
   readonly constants: PurchaseConstants;
   readonly index: MachineIndex;
   readonly steady: SteadyClock;

@@ -15,6 +15,7 @@ import {
   offer,
 } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import type { AccountBook } from '../../accounts/account-book.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { silentLogger } from '../../lib/logger.ts';
@@ -114,8 +115,6 @@ function situation(setting: Setting = {}) {
     adoption: () => 'None',
     sshKeyRegistered: () => true,
     searchOffers: async () => setting.offers ?? [offer()],
-    foldDeparted: () => Promise.resolve(),
-    recordRetained: () => Promise.reject(new RangeError('the list of kept machines is full')),
   } as unknown as AccountSession;
   const { feed } = session;
   for (const begunAt of setting.missingSince ?? []) {
@@ -124,12 +123,16 @@ function situation(setting: Setting = {}) {
   const cluster = clusterOf(setting, done);
   const random = seededRandom(1);
   const instances = { list: () => [], wrote() {} } as never;
+  const book: AccountBook = {
+    foldDeparted: () => Promise.resolve(),
+    recordRetained: () => Promise.reject(new RangeError('the list of kept machines is full')),
+  };
   const sources = {
     clock,
     random,
     instances,
     steady,
-    accounts: { get: () => ({ type: 'ready', session }) } as never,
+    accounts: { get: () => ({ type: 'ready', session }), book: () => book } as never,
     constants: defaultConstants,
     index: new MachineIndex(defaultConstants),
     identity: () => undefined,

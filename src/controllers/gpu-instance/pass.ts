@@ -248,9 +248,10 @@ export class Pass {
   }
 
   #actPorts(): ActPorts {
-    const { log, instanceMetrics } = this.#ports;
+    const { log, instanceMetrics, accounts } = this.#ports;
     return {
       ...this.#recordPorts(),
+      book: accounts.book(accountRefOf(this.#object)),
       log,
       metrics: instanceMetrics,
       showEvent: (note) => this.#showEvent(note),

@@ -114,6 +114,8 @@ export interface MemoryView {
   readonly intentDeadline: { readonly attempt: number; readonly at: number } | undefined;
   /** Since when the present machine is held. */
   readonly heldSince: number | undefined;
+  /** When this process first looked at the object. */
+  readonly firstLookAt: number;
   /** Since when this process has watched the present machine. */
   readonly watchedSince: number | undefined;
   /** When the start that is under way was answered with success. */

@@ -5,6 +5,20 @@ const GPU = 'controllers/gpu-instance';
 /** Teardown. */
 export const TEARDOWN_MUTANTS: readonly Mutant[] = [
   {
+    name: 'kept-machine-given-up-at-once',
+    loses: 'the patience of a process that has proved no key yet, with a machine that is to be kept',
+    file: 'controllers/gpu-instance/rules/deleting.ts',
+    find: 'const GIVE_UP_AFTER_MS = 60_000;',
+    replace: 'const GIVE_UP_AFTER_MS = 0;',
+  },
+  {
+    name: 'kept-machine-not-listed',
+    loses: 'the list of machines that are kept and could not be labelled',
+    file: 'controllers/gpu-instance/rules/deleting.ts',
+    find: 'if (!factsOf(observed)) return instanceId === undefined ? undefined : { instanceId, label: undefined };',
+    replace: 'if (!factsOf(observed)) return undefined;',
+  },
+  {
     name: 'finalizer-after-delete',
     loses: 'the proof that nothing is left before the finalizer goes',
     file: `${GPU}/rules/deleting.ts`,

@@ -1,7 +1,7 @@
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import { BY_HAND } from '../console.ts';
 import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
-import { fitsItsLabel, isKept } from './purchase.ts';
+import { fitsItsLabel } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
 /** Something that is not as it should be once the faults have stopped and time was given. */
@@ -24,7 +24,10 @@ export function shortfallsOf(scene: Scene, isHeldBack: IsHeldBack): readonly Sho
 function unclaimed(scene: Scene): readonly Shortfall[] {
   const mine = Object.values(scene.contracts()).filter(
     (contract) =>
-      scene.purchaseOf(contract) && contract.image !== BY_HAND && fitsItsLabel(contract) && !isKept(contract),
+      scene.purchaseOf(contract) &&
+      contract.image !== BY_HAND &&
+      fitsItsLabel(contract) &&
+      !scene.isKept(contract),
   );
   return mine.flatMap((contract) => {
     const owner = scene.ownerOf(contract);

@@ -1,5 +1,4 @@
 import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
-import { isKept } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
 /** I4 for what outlives its object: a machine that `deletionPolicy` keeps is destroyed neither with it nor later. */
@@ -13,7 +12,7 @@ export class KeptWatch {
   destroySent(id: number): void {
     const contract = this.#scene.contracts()[id];
     if (!contract) return;
-    if (isKept(contract))
+    if (this.#scene.isKept(contract))
       this.#scene.broken('I4', `contract ${id} was destroyed, and had been kept on purpose`);
     const owner = this.#scene.ownerOf(contract);
     if (!owner || metadataOf(owner)['deletionTimestamp'] === undefined || !isToKeep(owner, id)) return;

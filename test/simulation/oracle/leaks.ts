@@ -1,6 +1,6 @@
 import type { Machine } from '../machine.ts';
 import { CleanLists } from './clean-lists.ts';
-import { fitsItsLabel, isKept } from './purchase.ts';
+import { fitsItsLabel } from './purchase.ts';
 import type { Scene } from './scene.ts';
 
 /** The operator's `--orphan-age`. */
@@ -47,7 +47,8 @@ export class LeakWatch {
     return this.#scene
       .live()
       .filter(
-        (contract) => this.#scene.purchaseOf(contract) && !this.#scene.ownerOf(contract) && !isKept(contract),
+        (contract) =>
+          this.#scene.purchaseOf(contract) && !this.#scene.ownerOf(contract) && !this.#scene.isKept(contract),
       )
       .filter((contract) => fitsItsLabel(contract) && this.#scene.now - contract.createdAt > ORPHAN_AGE_MS)
       .map(({ id }) => id)

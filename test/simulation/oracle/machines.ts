@@ -12,7 +12,7 @@ import {
 } from '../memory-kube/json.ts';
 import { isToKeep } from './kept.ts';
 import { OwnLimits } from './own-limits.ts';
-import { isKept, type Purchase } from './purchase.ts';
+import type { Purchase } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
 /** How long a list may show what was (the operator's `--list-lag`). */
@@ -104,7 +104,7 @@ export class MachineWatch {
     this.#released.add(goneKey(uid));
     for (const contract of Object.values(this.#scene.contracts())) {
       if (contract.image === BY_HAND || this.#scene.purchaseOf(contract)?.uid !== uid) continue;
-      if (isKept(contract) && isToKeep(object, contract.id)) continue;
+      if (this.#scene.isKept(contract) && isToKeep(object, contract.id)) continue;
       this.#scene.broken('I7', `${nameOf(object)} was let go while contract ${contract.id} lives`);
     }
   }

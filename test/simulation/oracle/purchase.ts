@@ -18,7 +18,7 @@ export function readPurchase(label: string): Purchase | undefined {
 }
 
 /** Whether the operator said on a machine that it was kept on purpose when its object went. */
-export const isKept = ({ label }: Contract): boolean => RETAINED_LABEL.test(label ?? '');
+export const hasKeptLabel = ({ label }: Contract): boolean => RETAINED_LABEL.test(label ?? '');
 
 /**
  * Whether a machine began when its label says. A process whose clock is wrong by more than a minute labels

@@ -1,10 +1,10 @@
 import { rowsOf } from '../../../src/simulator/world/remembered.ts';
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import { BY_HAND } from '../console.ts';
-import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
 import type { Commit } from '../memory-kube/store.ts';
 import type { SimulatedWorld } from '../world.ts';
-import { type Purchase, readPurchase } from './purchase.ts';
+import { hasKeptLabel, type Purchase, readPurchase } from './purchase.ts';
 
 /** A promise that was broken, with the moment. */
 export interface Violation {
@@ -110,6 +110,12 @@ export class Scene {
   ownerOf(contract: Contract): JsonObject | undefined {
     const uid = this.purchaseOf(contract)?.uid;
     return uid === undefined ? undefined : this.objects.get(uid);
+  }
+
+  /** Whether a contract outlives its object on purpose: its label says so, or the account where nothing could be labelled. */
+  isKept(contract: Contract): boolean {
+    const listed = listAt(objectAt(this.#account, 'status'), 'retained').filter(isObject);
+    return hasKeptLabel(contract) || listed.some(({ instanceId }) => instanceId === contract.id);
   }
 
   /** Whether the host of a contract answers. */

@@ -115,6 +115,31 @@ export const OWNERSHIP_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'an object is deleted whose machine is to be kept while no process runs, and a sweeper runs',
+    sweeps: true,
+    seconds: 400,
+    plot: (stage) => {
+      stage.at(90, () => stage.users.setDeletionPolicy('a', 'Retain'));
+      stage.at(100, () => {
+        stage.killAll();
+        stage.users.delete('a');
+      });
+    },
+  },
+  {
+    name: 'an object is deleted whose machine is to be kept, while its key is refused for minutes, and a sweeper runs',
+    sweeps: true,
+    seconds: 600,
+    plot: (stage) => {
+      stage.at(90, () => stage.users.setDeletionPolicy('a', 'Retain'));
+      stage.at(100, () => {
+        stage.killAll();
+        stage.cause({ name: 'revoked-key', seconds: 200 });
+        stage.users.delete('a');
+      });
+    },
+  },
+  {
     name: 'an object adopts a machine that carries the label of another installation',
     seconds: 300,
     plot: (stage) => {

@@ -39,6 +39,7 @@ export class ObjectMemory {
   readonly absentChildren = new Set<string>();
   /** The brake has been told what this object leaves. */
   folded = false;
+  #firstLookAt: number | undefined;
   #childrenDueAt: number | undefined;
   readonly #destroys = new Map<number, DestroyMark>();
   readonly #watch = new MachineWatch();
@@ -105,6 +106,7 @@ export class ObjectMemory {
 
   /** Notes what this pass sees, before it decides. */
   look({ object, intent, recorded, list, steady, serviceNow }: Sight): void {
+    this.#firstLookAt ??= steady.now();
     this.#atGeneration(object.metadata.generation);
     const { status } = object;
     for (const each of [intent.type === 'intent' ? intent.intent : undefined, this.intent]) {
@@ -144,6 +146,7 @@ export class ObjectMemory {
       refusal: this.refusal,
       destroys: [...this.#destroys.values()],
       intentDeadline: this.#intentDeadline,
+      firstLookAt: this.#firstLookAt ?? Number.POSITIVE_INFINITY,
       ...this.#watch.view(),
       startAnsweredAt: this.startAnsweredAt,
       relabelledAt: this.relabelledAt,

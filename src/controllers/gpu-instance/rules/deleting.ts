@@ -28,7 +28,7 @@ const RULES: readonly Rule<undefined>[] = [
   { name: 'never-rented', because: 'No intent and no claim: no money was spent.', decide: neverRented },
   {
     name: 'give-up-machine',
-    because: 'The documented way out: a person keeps the machine, and there is no key to ask anything with.',
+    because: 'The documented way out: a person keeps the machine, and there is nothing to ask anything with.',
     decide: giveUp,
   },
   {
@@ -77,10 +77,14 @@ function neverRented(observed: Observed): Step | undefined {
   return release(noteGone('Nothing was rented.'));
 }
 
+/** A process that has just started has not proved any key yet: that is no reason to give a machine up. */
+const GIVE_UP_AFTER_MS = 60_000;
+
 function giveUp(observed: Observed): Step | undefined {
-  const { deletionPolicy } = observed.object.spec;
-  if (deletionPolicy !== 'Retain' || observed.account.state === 'ready') return undefined;
-  return letMachineGo(observed, 'Retain');
+  const isUsable = factsOf(observed) !== undefined && observed.list !== undefined;
+  if (observed.object.spec.deletionPolicy !== 'Retain' || isUsable) return undefined;
+  const left = observed.memory.firstLookAt + GIVE_UP_AFTER_MS - observed.steadyNow;
+  return left > 0 ? waitingForKey(observed, { afterMs: left }) : letMachineGo(observed, 'Retain');
 }
 
 /** Stop and Retain keep the recorded machine, once everything else of the object is gone. */
@@ -91,26 +95,25 @@ function keep(observed: Observed): Step | undefined {
 }
 
 function letMachineGo(observed: Observed, policy: 'Stop' | 'Retain'): Decision {
-  const machine = recordedMachine(observed);
-  const issuedAt = parseTime(observed.object.status?.rentedAt) ?? observed.now;
-  const retain: readonly Action[] = machine
-    ? [
-        {
-          type: 'retain',
-          instanceId: machine.instanceId,
-          policy,
-          label: makeRetainedLabel(observed.identity, {
-            uid: observed.uid,
-            attempt: machine.attempt,
-            issuedAt,
-          }),
-        },
-      ]
-    : [];
+  const kept = keptMachine(observed);
+  const retain: readonly Action[] = kept ? [{ type: 'retain', policy, ...kept }] : [];
   return decision({
     record: { type: 'nothing', because: 'deleting' },
     actions: [...retain, { type: 'release', note: noteRetained(observed) }],
   });
+}
+
+/** With the label that says so. Where no login is known, its claim cannot be checked: then it is only listed as kept. */
+function keptMachine(
+  observed: Observed,
+): Pick<Extract<Action, { type: 'retain' }>, 'instanceId' | 'label'> | undefined {
+  const { instanceId, rentedAt } = observed.object.status ?? {};
+  if (!factsOf(observed)) return instanceId === undefined ? undefined : { instanceId, label: undefined };
+  const machine = recordedMachine(observed);
+  if (!machine) return undefined;
+  const { uid, identity, now } = observed;
+  const facts = { uid, attempt: machine.attempt, issuedAt: parseTime(rentedAt) ?? now };
+  return { instanceId: machine.instanceId, label: makeRetainedLabel(identity, facts) };
 }
 
 function handsOff(observed: Observed): Step | undefined {
@@ -120,12 +123,16 @@ function handsOff(observed: Observed): Step | undefined {
 }
 
 function waitForKey(observed: Observed): Step | undefined {
-  if (factsOf(observed)) return undefined;
+  return factsOf(observed) ? undefined : waitingForKey(observed);
+}
+
+function waitingForKey(observed: Observed, look: Decision['look'] = {}): Decision {
   const { name, namespace = observed.object.metadata.namespace } = observed.object.spec.accountRef;
   const reason = observed.account.state === 'missing' ? 'AccountMissing' : 'AccountNotReady';
   return waiting(observed, {
     reason,
-    detail: `MarketplaceAccount ${namespace}/${name} cannot be used, so the machine cannot be destroyed.`,
+    detail: `MarketplaceAccount ${namespace}/${name} cannot be used, so nothing can be done about its machine.`,
+    look,
   });
 }
 

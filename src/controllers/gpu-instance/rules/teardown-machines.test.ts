@@ -130,6 +130,27 @@ describe('a deletion that keeps its machine', () => {
           account: { state: 'notReady', reason: 'LimitReached', message: 'm', facts: facts() },
         },
       ),
+      { rule: 'keep-machine', actions: ['retain 1 (Retain)', 'release'] },
+    ],
+    [
+      'destroys what else there is where the account may be used for that alone',
+      {
+        ...{ spec: retain, intent: intent(), status: holding() },
+        machines: [machineOf(1), machineOf(2, { id: 7 })],
+        account: { state: 'notReady', reason: 'LimitReached', message: 'm', facts: facts() },
+      },
+      { rule: 'destroy-machines', actions: ['destroy 7 (Destroying)'], afterMs: 5_000, onList: true },
+    ],
+    [
+      'relabels it where nothing is listed for a minute',
+      held(
+        {},
+        {
+          spec: retain,
+          list: 'none',
+          account: { state: 'notReady', reason: 'Connecting', message: 'm', facts: facts() },
+        },
+      ),
       { rule: 'give-up-machine', actions: ['retain 1 (Retain)', 'release'] },
     ],
     [
