@@ -117,9 +117,8 @@ class Comparison {
     const { type, plural, client } = operation;
     const status = String(said['status']);
     if (type === 'watch') {
-      this.#count(
-        `watch opened among writes, from ${operation.from}${operation.bookmarks ? ', with bookmarks' : ''}`,
-      );
+      const marked = operation.bookmarks ? ', with bookmarks' : '';
+      this.#count(`watch opened among writes, from ${operation.from}${marked}`);
       for (const event of listAt(said, 'events').filter(isObject)) {
         this.#count(`watch ${plural} among writes ${String(event['type'])}`);
       }

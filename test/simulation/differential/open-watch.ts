@@ -62,16 +62,20 @@ export class OpenWatch {
 
 /** A bookmark says that everything up to its version has been told: what comes later is newer. Throws where it is not so. */
 export function requireBookmarks(events: readonly JsonObject[], of: string): void {
-  const versions = events.map((event) => Number(metadataOf(objectAt(event, 'object'))['resourceVersion']));
-  for (const [at, { type }] of events.entries()) {
-    const version = versions[at] ?? 0;
-    const wrong =
-      type === 'BOOKMARK' &&
-      (versions.slice(0, at).some((before) => before > version) ||
-        versions
-          .slice(at + 1)
-          .some((after, offset) => after <= version && events[at + 1 + offset]?.['type'] !== 'BOOKMARK'));
-    if (wrong)
-      throw new Error(`${of}: the bookmark of ${version} is not in its place among ${versions.join(', ')}`);
+  for (const [at, event] of events.entries()) {
+    if (!isBookmark(event)) continue;
+    const version = versionOf(event);
+    const later = events.slice(at + 1).filter((other) => !isBookmark(other));
+    const isInPlace =
+      events.slice(0, at).every((other) => versionOf(other) <= version) &&
+      later.every((other) => versionOf(other) > version);
+    if (isInPlace) continue;
+    const all = events.map(versionOf).join(', ');
+    throw new Error(`${of}: the bookmark of ${version} is not in its place among ${all}`);
   }
 }
+
+const isBookmark = (event: JsonObject): boolean => event['type'] === 'BOOKMARK';
+
+const versionOf = (event: JsonObject): number =>
+  Number(metadataOf(objectAt(event, 'object'))['resourceVersion']);
