@@ -17,6 +17,7 @@ const MOST_SIGNED = 8192;
 
 function signedWith(key: Secret): Map<string, string> {
   const known = signed.get(key);
+  // Stryker disable next-line ConditionalExpression: what is not remembered is signed again, alike
   if (known) return known;
   const fresh = new Map<string, string>();
   // Stryker disable next-line CallExpression: what is not remembered is signed again, alike

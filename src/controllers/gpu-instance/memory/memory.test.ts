@@ -76,6 +76,15 @@ describe('what an account refused', () => {
   });
 });
 
+test('what is remembered of an object is the same at each pass, until it is forgotten', () => {
+  const memories = new Memories();
+  const memory = memories.of('a');
+  expect(memories.of('a')).toBe(memory);
+  expect(memories.of('b')).not.toBe(memory);
+  memories.forget('a');
+  expect(memories.of('a')).not.toBe(memory);
+});
+
 describe('what is remembered of a machine', () => {
   const steady = new SteadyClock(createVirtualClock());
   const seen = (actualStatus: 'exited' | 'stopped' | 'running', purchase = intent()) => {
