@@ -1,12 +1,13 @@
 import { parseTime } from '../../../lib/rfc3339.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { limitState } from '../limits.ts';
-import { carriedFields } from '../machine-fields.ts';
+import { carriedFields, withoutMachine } from '../machine-fields.ts';
 import { factsOf } from '../recorded.ts';
 import type { Stage } from '../stage.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import { idle } from './idle.ts';
 import { purchase } from './purchase.ts';
+import { unprovenRecord } from './unproven-record.ts';
 
 type Unrented = Extract<Stage, { type: 'unrented' }>;
 
@@ -95,9 +96,13 @@ export function whileUnrented(observed: Observed, stage: Unrented): Step {
   return firstOf(RULES, observed, stage) ?? decision({});
 }
 
-function stoppedWithout(observed: Observed, stage: Unrented): Decision {
-  const fields = carriedFields(observed);
+function stoppedWithout(observed: Observed, stage: Unrented): Step {
+  const named = unprovenRecord(observed);
+  if (named.type === 'lookCloser') return named.step;
+  const carried = carriedFields(observed);
+  const fields = named.type === 'forget' ? withoutMachine(carried) : carried;
   return decision({
+    look: named.type === 'awaitLists' ? { onList: true, afterMs: observed.constants.listLagMs } : {},
     fields: stage.attempt > 0 ? { ...fields, attempt: stage.attempt } : fields,
     finding: {
       phase: 'Stopped',

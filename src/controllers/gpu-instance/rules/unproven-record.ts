@@ -1,0 +1,33 @@
+import { goneProof } from '../gone.ts';
+import type { Observed, Step } from '../types.ts';
+
+/** What to do about a machine that the status of an object without one names all the same. */
+export type UnprovenRecord =
+  | { readonly type: 'keep' }
+  /** It does not exist. */
+  | { readonly type: 'forget' }
+  | { readonly type: 'lookCloser'; readonly step: Extract<Step, { type: 'look' }> }
+  | { readonly type: 'awaitLists' };
+
+/**
+ * Somebody wrote it there, or its proof was lost: it may be a true one still. It is forgotten once it is proven gone
+ * as a machine of ours that vanished would be, and never before.
+ */
+export function unprovenRecord(observed: Observed): UnprovenRecord {
+  const { account, object } = observed;
+  const instanceId = object.status?.instanceId;
+  const mayJudge = account.state === 'ready' && account.facts.breaker.type !== 'open';
+  if (instanceId === undefined || !mayJudge) return { type: 'keep' };
+  switch (goneProof(observed, instanceId).type) {
+    case 'gone':
+      return { type: 'forget' };
+    case 'needsRead':
+      return { type: 'lookCloser', step: { type: 'look', need: { type: 'read', instanceId } } };
+    case 'needsLogin':
+      return { type: 'lookCloser', step: { type: 'look', need: { type: 'loginProof' } } };
+    case 'waiting':
+      return { type: 'awaitLists' };
+    case 'present':
+      return { type: 'keep' };
+  }
+}
