@@ -56,21 +56,41 @@ export class Scheduler {
   }
 
   /** Runs every task up to `untilMs`, calling `check` after each; ends early where that says false. */
-  async runUntil(untilMs: number, check: () => boolean): Promise<void> {
-    await settled();
-    for (;;) {
-      const next = this.#heap[0];
-      if (!next || next.at > untilMs) break;
+  runUntil(untilMs: number, check: () => boolean): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    let isBegun = false;
+    const step = (): boolean => {
+      if (isBegun && !check()) return false;
+      isBegun = true;
+      const run = this.#takeDue(untilMs);
+      if (run) run();
+      else this.#now = Math.max(this.#now, untilMs);
+      return run !== undefined;
+    };
+    const turn = (): void => {
+      try {
+        // Microtasks drain before an immediate runs: every promise that can settle has settled then.
+        if (step()) setImmediate(turn);
+        else resolve();
+      } catch (error) {
+        reject(error);
+      }
+    };
+    setImmediate(turn);
+    return promise;
+  }
+
+  /** Moves time on to the next task up to `untilMs`, and gives what it runs; undefined where none is left. */
+  #takeDue(untilMs: number): (() => void) | undefined {
+    for (let next = this.#heap[0]; next && next.at <= untilMs; next = this.#heap[0]) {
       this.#pop();
-      const { run } = next;
+      const { at, run } = next;
       if (!run) continue;
-      this.#now = next.at;
+      this.#now = at;
       this.steps += 1;
-      run();
-      await settled();
-      if (!check()) return;
+      return run;
     }
-    this.#now = Math.max(this.#now, untilMs);
+    return undefined;
   }
 
   /** Timers that have been set and not cancelled. */
@@ -110,11 +130,6 @@ export class Scheduler {
     }
     heap[index] = last;
   }
-}
-
-/** Lets every promise that can settle do so: microtasks drain before an immediate runs. */
-function settled(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** The clock that world and users see. */

@@ -185,7 +185,17 @@ export class SimulatedWorld {
   }
 }
 
+/** Every process of a world is started alike, and so are those of most worlds. */
+const configs = new Map<string, Config>();
+
 function configOf(flags: RawOptions): Config {
+  const key = JSON.stringify(flags);
+  const config = configs.get(key) ?? readConfig(flags);
+  configs.set(key, config);
+  return config;
+}
+
+function readConfig(flags: RawOptions): Config {
   return parseConfig(
     {
       namespace: SYSTEM_NAMESPACE,
