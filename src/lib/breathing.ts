@@ -15,6 +15,6 @@ export async function* breathing(body: AsyncIterable<Uint8Array>, clock: Clock):
       await sleep(clock, 0);
     }
     handled += chunk.length;
-    yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+    yield Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
   }
 }

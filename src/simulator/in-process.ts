@@ -45,19 +45,20 @@ function responseOf(answer: Answer): TransportResponse {
     throw new TransportError(message, { sent: answer.sent });
   }
   let destroyed = false;
-  const chunks = answer.type === 'stream' ? answer.chunks : oneChunk(answer.body);
+  const isDestroyed = (): boolean => destroyed;
   return {
     status: answer.status,
     headers: answer.headers,
-    body: until(chunks, () => destroyed),
+    body:
+      answer.type === 'stream' ? until(answer.chunks, isDestroyed) : wholeUnless(isDestroyed, answer.body),
     destroy() {
       destroyed = true;
     },
   };
 }
 
-async function* oneChunk(body: string | Uint8Array): AsyncIterable<Uint8Array> {
-  yield typeof body === 'string' ? Buffer.from(body) : body;
+async function* wholeUnless(stopped: () => boolean, body: string | Uint8Array): AsyncIterable<Uint8Array> {
+  if (!stopped()) yield typeof body === 'string' ? Buffer.from(body) : body;
 }
 
 async function* until(chunks: AsyncIterable<Uint8Array>, stopped: () => boolean): AsyncIterable<Uint8Array> {
