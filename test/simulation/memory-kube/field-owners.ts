@@ -20,6 +20,13 @@ export interface Applied {
 export const isTracked = (object: JsonObject): boolean =>
   listAt(metadataOf(object), 'managedFields').length > 0;
 
+/**
+ * Made by an apply that said nothing: whoever wrote since then is not kept, until the next apply gives all that stands
+ * there to those who wrote otherwise.
+ */
+export const isOwnerless = (object: JsonObject): boolean =>
+  Array.isArray(metadataOf(object)['managedFields']) && !isTracked(object);
+
 /** Fields by their path: labels, annotations, and everything outside metadata and status. */
 export function fieldsOf(object: JsonObject): ReadonlyMap<string, Json> {
   const { apiVersion: _version, kind: _kind, metadata: _metadata, status: _status, ...content } = object;

@@ -13,6 +13,7 @@ import {
   type Applied,
   fieldsOf,
   givenUp,
+  isOwnerless,
   isTracked,
   ownersAfterApply,
   ownersAfterWrite,
@@ -125,7 +126,8 @@ export class Writes {
     if (!isObject(wanted)) throw failures.badRequest('an object is wanted');
     const merged = this.#merge({ address, current, wanted, subresource: applied.subresource });
     const next = this.#validated(address, merged);
-    const says = fieldsOf(applied.patch).size > 0 || ownersOf(current).has(applied.manager);
+    const says =
+      fieldsOf(applied.patch).size > 0 || ownersOf(current).has(applied.manager) || isOwnerless(current);
     const owned = says ? withOwners(next, ownersAfterApply(current, applied)) : next;
     return { object: this.#commitUpdate(address, current, owned), isNew: false };
   }
