@@ -139,6 +139,8 @@ test(
     for (const name of INSTANCE_NAMES) await bench.createInstance(name, INSTANCE);
     for (const name of GROUP_NAMES) await createGroup(bench, name);
     const watched = onlooker.watch();
+    // What is killed and frozen has work under way.
+    await agree();
     await weather(storm);
     await agree();
     const figures = {
@@ -154,7 +156,7 @@ test(
     await watched;
     expect(onlooker.excesses).toEqual([]);
   },
-  (SECONDS + 600) * 1000,
+  (SECONDS + 900) * 1000,
 );
 
 test('the key of the marketplace is in no line that a killed or frozen operator wrote, and in no object but Secrets', async () => {
