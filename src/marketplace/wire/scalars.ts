@@ -31,22 +31,35 @@ const BOOLEAN_WORDS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
 /** An identifier: a whole number of at least 0, also as text. */
 export const wireId = z.preprocess(readNumber, z.int().min(0));
 
+/** A field in one step: a list has dozens of them in each of a thousand rows. */
+const loosely = <Value>(read: (value: unknown) => Value | undefined) =>
+  z.unknown().optional().transform(read);
+
 /** A number, or undefined for null, absent and anything that is none. */
-export const looseNumber = z.preprocess(readNumber, z.number().optional()).catch(undefined);
+export const looseNumber = loosely((value) => {
+  const number = readNumber(value);
+  return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
+});
 
 /** A whole number, or undefined for null, absent and anything that is none. */
-export const looseInteger = z.preprocess(readNumber, z.int().optional()).catch(undefined);
+export const looseInteger = loosely((value) => {
+  const number = readNumber(value);
+  return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined;
+});
 
 /** Text (a number or boolean as its text), or undefined for null, absent and anything else. */
-export const looseText = z.preprocess(readText, z.string().optional()).catch(undefined);
+export const looseText = loosely((value) => {
+  const text = readText(value);
+  return typeof text === 'string' ? text : undefined;
+});
 
 /** Text, or null where the service says null or nothing. */
 export const textOrNull = z.string().nullable().catch(null);
 
 /** A boolean, also as a word or 0 and 1, or undefined for null, absent and anything else. */
-export const looseBoolean = z
-  .preprocess((value) => BOOLEAN_WORDS.get(value) ?? value ?? undefined, z.boolean().optional())
-  .catch(undefined);
+export const looseBoolean = loosely((value) =>
+  typeof value === 'boolean' ? value : BOOLEAN_WORDS.get(value),
+);
 
 /** The last moment that a date can stand for, in epoch milliseconds. */
 const LAST_MOMENT_MS = 8.64e15;
