@@ -54,9 +54,24 @@ export function writeIntent(keys: KeyRing, intent: RentalIntent): string {
   return JSON.stringify({ v: INTENT_VERSION, ...intent, mac: signMac(keys, 'intent', intentParts(intent)) });
 }
 
+/** What was read lately: every pass asks again about the same annotations. */
+const readings = new WeakMap<KeyRing, Map<string, IntentReading>>();
+/** Room for the intents of 2,000 objects; when it is used up, all are forgotten. */
+const MOST_READINGS = 2048;
+
 /** Reads the annotation. Anything that this version did not sign is told apart and never acted on. */
 export function readIntent(keys: KeyRing, annotation: string | undefined): IntentReading {
   if (annotation === undefined) return { type: 'none' };
+  const known = readings.get(keys) ?? new Map<string, IntentReading>();
+  const reading = known.get(annotation) ?? understood(keys, annotation);
+  // Stryker disable all: what is not remembered is read again, alike
+  if (known.size >= MOST_READINGS) known.clear();
+  readings.set(keys, known.set(annotation, reading));
+  // Stryker restore all
+  return reading;
+}
+
+function understood(keys: KeyRing, annotation: string): IntentReading {
   const fields = jsonObject(annotation);
   if (fields === undefined) return { type: 'tampered' };
   if (fields.v !== INTENT_VERSION) return { type: 'unknownVersion', version: versionText(fields.v) };

@@ -29,7 +29,7 @@ export function statusOf(input: StatusInput): EndpointGroupStatus {
   const previous = observed.group.status;
   const next = freshStatus(input);
   if (!previous?.autoscaling || input.mustRecord || isNews(previous, next, observed.times.maximumMs))
-    return next;
+    return { ...next, loadMaxima: maximaOf(input) };
   return { ...next, ...movingFields(previous) };
 }
 
@@ -62,7 +62,8 @@ function differs(before: string | undefined, now: string | undefined): boolean {
   return Math.abs(a - b) > WRITTEN_FROM_SHARE * Math.max(Math.abs(a), Math.abs(b));
 }
 
-function freshStatus(input: StatusInput): EndpointGroupStatus {
+/** All but the maxima, which are many and tell nobody that there is news. */
+function freshStatus(input: StatusInput): Omit<EndpointGroupStatus, 'loadMaxima'> {
   const { observed, decision, counts, lastActivity } = input;
   const { group, now } = observed;
   const { load, readyCapacity } = decision.terms;
@@ -89,7 +90,6 @@ function freshStatus(input: StatusInput): EndpointGroupStatus {
     everReady: group.status?.everReady === true || counts.ready > 0,
     lastActivity: formatTime(lastActivity),
     ...(panicUntil > now && { panicUntil: formatTime(panicUntil) }),
-    loadMaxima: maximaOf(input),
     autoscaling: termsOf(input),
     ...handled(group),
     phase: phaseOf(input),
