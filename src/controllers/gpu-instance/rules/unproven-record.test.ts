@@ -45,6 +45,7 @@ describe('a machine that somebody wrote into the status of a stopped object', ()
       written({ lists: LONG, read: 'absent' }, { observed: { loginProven: true } }),
       KEPT,
     ],
+    ['is no question where nobody wrote one', { spec: { powerState: 'Stopped' }, list: 'none' }, KEPT],
     ['stays where there is one', written({ lists: LONG, read: 'present' }), KEPT],
     ['stays where it is listed', written(missing()), KEPT],
     [

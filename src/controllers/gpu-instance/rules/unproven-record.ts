@@ -3,7 +3,6 @@ import type { Observed, Step } from '../types.ts';
 
 /** What to do about a machine that the status of an object without one names all the same. */
 export type UnprovenRecord =
-  | { readonly type: 'keep' }
   /** It does not exist. */
   | { readonly type: 'forget' }
   | { readonly type: 'lookCloser'; readonly step: Extract<Step, { type: 'look' }> }
@@ -11,13 +10,13 @@ export type UnprovenRecord =
 
 /**
  * Somebody wrote it there, or its proof was lost: it may be a true one still. It is forgotten once it is proven gone
- * as a machine of ours that vanished would be, and never before.
+ * as a machine of ours that vanished would be, and never before. Undefined where it stays, or there is none.
  */
-export function unprovenRecord(observed: Observed): UnprovenRecord {
+export function unprovenRecord(observed: Observed): UnprovenRecord | undefined {
   const { account, object } = observed;
   const instanceId = object.status?.instanceId;
   const mayJudge = account.state === 'ready' && account.facts.breaker.type !== 'open';
-  if (instanceId === undefined || !mayJudge) return { type: 'keep' };
+  if (instanceId === undefined || !mayJudge) return undefined;
   switch (goneProof(observed, instanceId).type) {
     case 'gone':
       return { type: 'forget' };
@@ -28,6 +27,6 @@ export function unprovenRecord(observed: Observed): UnprovenRecord {
     case 'waiting':
       return { type: 'awaitLists' };
     case 'present':
-      return { type: 'keep' };
+      return undefined;
   }
 }

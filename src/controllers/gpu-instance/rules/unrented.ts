@@ -98,11 +98,11 @@ export function whileUnrented(observed: Observed, stage: Unrented): Step {
 
 function stoppedWithout(observed: Observed, stage: Unrented): Step {
   const named = unprovenRecord(observed);
-  if (named.type === 'lookCloser') return named.step;
+  if (named?.type === 'lookCloser') return named.step;
   const carried = carriedFields(observed);
-  const fields = named.type === 'forget' ? withoutMachine(carried) : carried;
+  const fields = named?.type === 'forget' ? withoutMachine(carried) : carried;
   return decision({
-    look: named.type === 'awaitLists' ? { onList: true, afterMs: observed.constants.listLagMs } : {},
+    look: named?.type === 'awaitLists' ? { onList: true, afterMs: observed.constants.listLagMs } : {},
     fields: stage.attempt > 0 ? { ...fields, attempt: stage.attempt } : fields,
     finding: {
       phase: 'Stopped',
