@@ -28,6 +28,12 @@ export class Console {
     this.#world.tell(`a user labels contract ${id} "${label}" in the console: ${outcome}`);
   }
 
+  /** Stops a machine, whoever rented it. */
+  async stop(id: number): Promise<void> {
+    const { status } = await this.call('PUT', `/api/v0/instances/${id}/`, { state: 'stopped' });
+    this.#world.tell(`a user stops contract ${id} in the console: ${status}`);
+  }
+
   /** Another key of the same login; undefined where a fault kept it from being made, or its reply from being read. */
   async makeKey(): Promise<{ readonly id: number; readonly key: string } | undefined> {
     const made = this.call('POST', '/api/v0/auth/apikeys/', { name: 'rotated' });

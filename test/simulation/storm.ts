@@ -68,6 +68,7 @@ export class Storm {
     this.#lasts = false;
     this.#world.tell('the faults stop');
     clearFaults(this.#world);
+    this.#options.whims.settle();
     for (const { machine } of this.#world.processes) {
       if (machine.wallSkewMs !== 0) this.#invariants.clockJumped();
       machine.wallSkewMs = 0;

@@ -89,6 +89,17 @@ export class Users {
     this.#editGroup(name, `maxWorkers ${maxWorkers}`, { maxWorkers });
   }
 
+  /** Another version of what its workers run. */
+  setGroupImage(name: string, image: string): void {
+    this.#editGroup(name, `image ${image}`, {
+      template: { spec: { ...MACHINE, image, replacement: { maxPerHour: 30 } } },
+    });
+  }
+
+  setColdWorkers(name: string, coldWorkers: number): void {
+    this.#editGroup(name, `coldWorkers ${coldWorkers}`, { coldWorkers });
+  }
+
   setInactivityTimeout(name: string, inactivityTimeout: string): void {
     this.#editGroup(name, `inactivityTimeout ${inactivityTimeout}`, { inactivityTimeout });
   }
@@ -133,6 +144,13 @@ export class Users {
 
   setPaused(name: string, paused: boolean): void {
     this.#editSpec(name, `paused ${paused}`, { paused });
+  }
+
+  /** Asks for another machine, whatever the present one does. */
+  askForAnother(name: string): void {
+    this.#annotate(name, 'asks for another machine', {
+      'gpurental.dev/replace-at': new Date(this.#world.now).toISOString(),
+    });
   }
 
   setBrake(name: string, maxPerHour: number): void {
@@ -345,6 +363,22 @@ export class Users {
       this.#world.kube.writes.update(
         this.#instance(name),
         (current) => ({ ...current, spec: { ...objectAt(current, 'spec'), ...spec } }),
+        undefined,
+      ),
+    );
+  }
+
+  #annotate(name: string, what: string, annotations: JsonObject): void {
+    this.#try(`a user ${what} of ${name}`, () =>
+      this.#world.kube.writes.update(
+        this.#instance(name),
+        (current) => {
+          const metadata = metadataOf(current);
+          return {
+            ...current,
+            metadata: { ...metadata, annotations: { ...objectAt(metadata, 'annotations'), ...annotations } },
+          };
+        },
         undefined,
       ),
     );

@@ -19,10 +19,14 @@ const MOST_LOAD = 4;
 /** More instances that stand alone are not made. */
 const MOST_INSTANCES = 4;
 
+/** How often beside others, and what. */
+type Deed = readonly [weight: number, act: () => unknown];
+
 /** What users come to do with their objects, drawn from a seed. */
 export class Whims {
   readonly #options: WhimsOptions;
   readonly #random: Random;
+  readonly #paused = new Set<string>();
   readonly #backups = new Map<string, JsonObject>();
   #created: number;
 
@@ -34,50 +38,100 @@ export class Whims {
 
   /** Somebody does something. */
   act(): void {
-    if (this.#random.next() < 0.05) void this.#options.users.rotateKey();
+    if (this.#random.next() < 0.1) this.#actOnAccount();
     else if (this.#options.hasGroup && this.#random.next() < 0.4) this.#actOnGroup();
     else this.#actOnInstance();
   }
 
   #actOnGroup(): void {
     const { users } = this.#options;
+    const load = () => Math.round(this.#random.next() * MOST_LOAD * 100);
     const name = users.anyGroup();
-    const worker = users.anyWorker();
-    const roll = this.#random.next();
-    const load = Math.round(this.#random.next() * MOST_LOAD * 100);
     if (name === undefined) {
       this.#created += 1;
-      users.createGroup(`group${this.#created}`, load);
-    } else if (roll < 0.6) users.setLoad(name, load);
-    else if (roll < 0.8) users.deleteGroup(name);
-    else if (worker !== undefined) users.delete(worker);
+      users.createGroup(`group${this.#created}`, load());
+      return;
+    }
+    const worker = users.anyWorker();
+    this.#doOneOf([
+      [50, () => users.setLoad(name, load())],
+      [10, () => users.setMaxWorkers(name, this.#upTo(3))],
+      [5, () => users.setGroupImage(name, this.#anyImage())],
+      [5, () => users.setColdWorkers(name, this.#upTo(3) - 1)],
+      [15, () => users.deleteGroup(name)],
+      [15, () => worker !== undefined && users.delete(worker)],
+    ]);
   }
 
   #actOnInstance(): void {
     const { users } = this.#options;
     const name = users.anyName();
-    const roll = this.#random.next();
-    if (name === undefined || roll < 0.2) {
-      this.#created += 1;
-      if (users.names().length < MOST_INSTANCES) users.createInstance(`n${this.#created}`);
-    } else if (roll < 0.5) users.delete(name);
-    else if (roll < 0.65) users.setPowerState(name, this.#random.next() < 0.5 ? 'Stopped' : 'Running');
-    else if (roll < 0.8) users.setImage(name, `example/work:${Math.ceil(this.#random.next() * 3)}`);
-    else this.#handsOn(name);
+    if (name === undefined) {
+      this.#create();
+      return;
+    }
+    this.#doOneOf([
+      [20, () => this.#create()],
+      [30, () => users.delete(name)],
+      [10, () => users.setPowerState(name, this.#oneOf(['Stopped', 'Running']))],
+      [10, () => users.setImage(name, this.#anyImage())],
+      [5, () => this.#pause(name)],
+      [5, () => users.askForAnother(name)],
+      [4, () => this.#stopInConsole(users.machineOf(name))],
+      [3, () => users.setDeletionPolicy(name, this.#oneOf(['Destroy', 'Stop', 'Retain']))],
+      [13, () => this.#layHandsOn(name)],
+    ]);
+  }
+
+  #actOnAccount(): void {
+    const { users } = this.#options;
+    this.#doOneOf([
+      [40, () => void users.rotateKey()],
+      [30, () => users.setAccount({ limits: { maxInstances: this.#upTo(4) } })],
+      [30, () => users.setAccount({ limits: { maxPricePerHour: '0.20' } })],
+    ]);
+  }
+
+  /** What people left in the middle, they end. */
+  settle(): void {
+    for (const name of this.#paused) this.#options.users.setPaused(name, false);
+    this.#options.users.setAccount({ limits: {} });
+  }
+
+  /** Half of the time under a name that there was before. */
+  #create(): void {
+    const { users } = this.#options;
+    this.#created += 1;
+    const fresh = `n${this.#created}`;
+    const former = this.#oneOf(['a', `n${this.#upTo(this.#created)}`]);
+    if (users.names().length < MOST_INSTANCES) users.createInstance(this.#oneOf([fresh, former]));
+  }
+
+  #pause(name: string): void {
+    this.#options.users.setPaused(name, true);
+    this.#paused.add(name);
+  }
+
+  /** Not a stranger's, whose id somebody wrote into a status. */
+  #stopInConsole(machine: number | undefined): void {
+    const { users, invariants } = this.#options;
+    if (machine !== undefined && !invariants.isForeign(machine)) void users.console.stop(machine);
   }
 
   /** What only a sweeper can mend, so that it happens where one runs. */
-  #handsOn(name: string): void {
+  #layHandsOn(name: string): void {
     const { users, invariants, isSwept } = this.#options;
     if (!isSwept) return;
     const backup = this.#backups.get(name);
     this.#backups.set(name, users.backup(name));
     invariants.handsOn(name);
-    const roll = this.#random.next();
-    if (roll < 0.3) users.removeFinalizers(name);
-    else if (roll < 0.6) users.editStatus(name, this.#anyMachine());
-    else if (roll < 0.8 && backup) users.restore(name, backup);
-    else this.#relabel(users.machineOf(name));
+    this.#doOneOf([
+      [25, () => users.removeFinalizers(name)],
+      [10, () => users.removeIntent(name)],
+      [25, () => users.editStatus(name, this.#anyMachine())],
+      [20, () => backup && users.restore(name, backup)],
+      [20, () => this.#relabel(users.machineOf(name))],
+    ]);
   }
 
   /** In the console. */
@@ -91,5 +145,26 @@ export class Whims {
   #anyMachine(): number {
     const ids = this.#options.users.console.machines();
     return ids[Math.floor(this.#random.next() * (ids.length + 1))] ?? 1;
+  }
+
+  #anyImage(): string {
+    return `example/work:${this.#upTo(3)}`;
+  }
+
+  /** A whole number from 1. */
+  #upTo(most: number): number {
+    return Math.ceil(this.#random.next() * most) || 1;
+  }
+
+  #oneOf<const T>(choices: readonly [T, ...T[]]): T {
+    return choices[Math.floor(this.#random.next() * choices.length)] ?? choices[0];
+  }
+
+  #doOneOf(deeds: readonly Deed[]): void {
+    let roll = this.#random.next() * deeds.reduce((sum, [weight]) => sum + weight, 0);
+    for (const [weight, act] of deeds) {
+      roll -= weight;
+      if (roll < 0) return void act();
+    }
   }
 }

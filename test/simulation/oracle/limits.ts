@@ -47,7 +47,8 @@ export class LimitWatch {
   }
 
   #checkAccount(): void {
-    const live = this.#scene.live();
+    // What was kept when its object went counts no more.
+    const live = this.#scene.live().filter((contract) => !this.#scene.isKept(contract));
     const { maxInstances, maxSpendPerHour } = this.#scene.accountLimits();
     if (typeof maxInstances === 'number' && live.length > maxInstances)
       this.#scene.broken('I9', `the account has ${live.length} machines, and may have ${maxInstances}`);

@@ -200,6 +200,7 @@ export class MachineWatch {
     return (
       metadataOf(object)['deletionTimestamp'] === undefined &&
       !this.#ownLimits.isReached(object) &&
+      !isToBeReplaced(object, contract) &&
       objectAt(object, 'status')['instanceId'] === contract.id &&
       spec['powerState'] === 'Running' &&
       contract.image === spec['image'] &&
@@ -246,6 +247,12 @@ export class MachineWatch {
 const goneKey = (uid: string): string => `gone ${uid}`;
 
 const standingOf = ({ label, intendedStatus }: Contract): string => JSON.stringify([label, intendedStatus]);
+
+/** Whether its user has asked for another machine since it was rented. The service tells starts in whole seconds. */
+function isToBeReplaced(object: JsonObject, { createdAt }: Contract): boolean {
+  const annotations = objectAt(metadataOf(object), 'annotations');
+  return Date.parse(textAt(annotations, 'gpurental.dev/replace-at') ?? '') > createdAt - 1000;
+}
 
 /** The shorter of the two silences that an object bears. */
 function patienceOf(object: JsonObject): number {

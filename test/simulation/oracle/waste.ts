@@ -1,5 +1,6 @@
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import { metadataOf, objectAt } from '../memory-kube/json.ts';
+import { isToKeep } from './kept.ts';
 import type { Scene } from './scene.ts';
 
 /** Why a contract bills for nothing: nobody's, not yet on record, one too many, or its object is being deleted. */
@@ -49,10 +50,11 @@ export class WasteMeter {
   }
 
   #wasteOf(contract: Contract): Waste | undefined {
-    if (!this.#scene.purchaseOf(contract)) return undefined;
+    if (!this.#scene.purchaseOf(contract) || this.#scene.isKept(contract)) return undefined;
     const owner = this.#scene.ownerOf(contract);
     if (!owner) return 'orphan';
-    if (metadataOf(owner)['deletionTimestamp'] !== undefined) return 'leaving';
+    if (metadataOf(owner)['deletionTimestamp'] !== undefined)
+      return isToKeep(owner, contract.id) ? undefined : 'leaving';
     const recorded = objectAt(owner, 'status')['instanceId'];
     if (recorded === contract.id) return undefined;
     return this.#scene.contracts()[Number(recorded)] ? 'surplus' : 'unclaimed';
