@@ -53,7 +53,7 @@ function rentalsOf(
   { metadata, status = {} }: GpuInstance,
   now: number,
 ): Pick<AccountObject, 'hasOpenIntent' | 'rentals' | 'newestRentalAt'> {
-  const intent = intentTimes(metadata.annotations?.[annotations.rentalIntent]);
+  const intent = intentOf(metadata);
   const rentals = (status.rentals ?? []).map((text) => Date.parse(text)).filter(Number.isFinite);
   const newest = Math.max(intent?.issuedAt ?? 0, ...rentals);
   return {
@@ -128,6 +128,16 @@ function dollarsOf(text: string | undefined): MicroDollars {
 interface IntentTimes {
   readonly attempt: number;
   readonly issuedAt: number;
+}
+
+/** By the metadata it stands in: an object of the cache is never changed, and sums move on without it. */
+const intents = new WeakMap<GpuInstance['metadata'], IntentTimes | 'none'>();
+
+function intentOf(metadata: GpuInstance['metadata']): IntentTimes | undefined {
+  const known = intents.get(metadata);
+  const intent = known ?? intentTimes(metadata.annotations?.[annotations.rentalIntent]) ?? 'none';
+  if (known === undefined) intents.set(metadata, intent);
+  return intent === 'none' ? undefined : intent;
 }
 
 function intentTimes(annotation: string | undefined): IntentTimes | undefined {

@@ -17,6 +17,9 @@ export const systemRandom: Random = {
   uuid: () => randomUUID(),
 };
 
+/** Each byte in two hexadecimal digits. */
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
 /**
  * A small seeded generator (mulberry32): the same seed gives the same sequence on every machine.
  * For simulation and catalogs only, never for secrets.
@@ -41,7 +44,8 @@ export function seededRandom(seed: number): Random {
       const raw = bytes(16);
       raw[6] = ((raw[6] ?? 0) & 0x0f) | 0x40;
       raw[8] = ((raw[8] ?? 0) & 0x3f) | 0x80;
-      const hex = Buffer.from(raw).toString('hex');
+      let hex = '';
+      for (const byte of raw) hex += HEX[byte] ?? '';
       return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
     },
   };

@@ -1,7 +1,7 @@
 import { rowsOf } from '../../../src/simulator/world/remembered.ts';
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import { BY_HAND } from '../console.ts';
-import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { isObject, type JsonObject, listAt, metadataOf, objectAt, textOf } from '../memory-kube/json.ts';
 import type { Commit } from '../memory-kube/store.ts';
 import type { SimulatedWorld } from '../world.ts';
 import { hasKeptLabel, type Purchase, readPurchase } from './purchase.ts';
@@ -127,7 +127,7 @@ export class Scene {
   isSweepHeld(): boolean {
     const status = objectAt(this.#account, 'status');
     return (
-      objectAt(status, 'breaker')['open'] === true || JSON.stringify(status).includes('MemoryRolledBack')
+      objectAt(status, 'breaker')['open'] === true || textOf(status).includes('MemoryRolledBack')
     );
   }
 
