@@ -126,9 +126,7 @@ export class Scene {
   /** Whether the sweep waits: for a breaker to close, or for a person to look at what may be a restore. */
   isSweepHeld(): boolean {
     const status = objectAt(this.#account, 'status');
-    return (
-      objectAt(status, 'breaker')['open'] === true || textOf(status).includes('MemoryRolledBack')
-    );
+    return objectAt(status, 'breaker')['open'] === true || textOf(status).includes('MemoryRolledBack');
   }
 
   /** When the lease ends that a process holds, unless it renews it; never where none holds it. */
