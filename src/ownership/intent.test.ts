@@ -1,11 +1,15 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { Secret } from '../lib/secret.ts';
 import { isForLogin, type RentalIntent, readIntent, writeIntent } from './intent.ts';
 import type { KeyRing } from './key-ring.ts';
 import { loginText } from './login.ts';
 
-const keys: KeyRing = [new Secret('one')];
+/** Of each test its own: what was read under one is remembered. */
+let keys: KeyRing;
+beforeEach(() => {
+  keys = [new Secret('one')];
+});
 const login = { url: 'https://market.example', userId: 7 };
 const intent: RentalIntent = {
   uid: 'u',
