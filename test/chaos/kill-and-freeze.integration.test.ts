@@ -24,6 +24,7 @@ const { SECONDS, SEED } = readStrictly(process.env, (reader) => ({
 }));
 const CANARY = 'canary-5f1d0c7a9b';
 const SETTLE_MS = 240_000;
+const LOOK_EVERY_MS = 500;
 /** Of the requests to the API server. */
 const SHARE_OF_FAULTS = 0.08;
 
@@ -51,9 +52,9 @@ function operatorArgs(reportPort: number): readonly string[] {
     'orphan-age': '2s',
     'min-poll-interval': '300ms',
     'key-check-interval': '2s',
-    'leader-elect-lease-duration': '5s',
-    'leader-elect-renew-deadline': '3s',
-    'leader-elect-retry-period': '500ms',
+    'leader-elect-lease-duration': '8s',
+    'leader-elect-renew-deadline': '5s',
+    'leader-elect-retry-period': '1s',
     'max-rentals-per-hour': '10000',
     'scaling-speed': '60',
     'worker-report-bind-address': `127.0.0.1:${reportPort}`,
@@ -107,6 +108,7 @@ async function agree(): Promise<void> {
     async () => {
       startWhatDied();
       differing = differences(await onlooker.look(reports.offered));
+      if (differing.length > 0) await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
       return differing.length === 0;
     },
     SETTLE_MS,
