@@ -146,6 +146,7 @@ describe('a machine that no list shows', () => {
     status: holding(),
     observed: { ...missing(lists(-61, -1), 'absent'), loginProven: true },
   };
+  const NOT_READY = { state: 'notReady', reason: 'KeyRejected', message: 'm', facts: facts() } as const;
   table([
     [
       'has vanished where lists, read and login agree (24)',
@@ -165,8 +166,13 @@ describe('a machine that no list shows', () => {
       { rule: 'machine-missing', afterMs: 10_000, onList: true },
     ],
     [
-      'has not vanished while the account is not ready (31)',
-      { ...gone, account: { state: 'notReady', reason: 'KeyRejected', message: 'm', facts: facts() } },
+      'is missing, and has not vanished, while the account is not ready (31)',
+      { ...gone, account: NOT_READY },
+      { rule: 'machine-missing', phase: 'Lost', says: 'NotRunning', afterMs: 60_000, onList: true },
+    ],
+    [
+      'is not even missing then where no list has ever shown it',
+      { ...gone, status: holding({ actualStatus: undefined }), account: NOT_READY },
       { rule: 'machine-missing', afterMs: 10_000, onList: true },
     ],
     [

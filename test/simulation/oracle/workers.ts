@@ -113,15 +113,16 @@ export class WorkerWatch {
     const isYoung = this.#scene.world.processes.every(
       ({ machine }) => this.#scene.now - (this.#startedAt.get(machine) ?? 0) < KEPT_AFTER_START_MS,
     );
-    if (!isYoung || !this.#readySince.has(readyKey(worker)) || this.#isOneTooMany(worker)) return;
+    if (!isYoung || !this.#readySince.has(readyKey(worker)) || this.#isUnwanted(worker)) return;
     this.#scene.broken('Group', `worker ${nameOf(worker)} was given up right after a restart`);
   }
 
-  /** Somebody has lowered `maxWorkers`: that needs no figures, which a restart might have lost. */
-  #isOneTooMany(worker: JsonObject): boolean {
+  /** Somebody has lowered `maxWorkers` or set another template: that needs no figures, which a restart might have lost. */
+  #isUnwanted(worker: JsonObject): boolean {
     const group = this.#groupOf(worker);
+    if (group === undefined) return false;
     const workers = [...this.#scene.objects.values()].filter((other) => this.#groupOf(other) === group);
-    return group !== undefined && workers.length > Number(objectAt(group, 'spec')['maxWorkers']);
+    return isOutdated(worker, group) || workers.length > Number(objectAt(group, 'spec')['maxWorkers']);
   }
 
   /** Nobody is sent to a worker that is about to go. */

@@ -3,6 +3,7 @@ import { parseDuration } from '../../../lib/duration.ts';
 import { decision } from '../decision.ts';
 import { goneProof } from '../gone.ts';
 import { carriedFields, deadlineAfter, heldSince } from '../machine-fields.ts';
+import { factsOf } from '../recorded.ts';
 import type { Observed, Step } from '../types.ts';
 import { ended, endMachine, reasonOfEnding } from './ending.ts';
 import { machineFinding } from './machine-finding.ts';
@@ -11,7 +12,9 @@ import type { Held, StateNamed } from './running.ts';
 /** A recorded machine that the latest complete list does not show. */
 export function whileAbsent(observed: Observed, held: Held<StateNamed<'absent'>>): Step {
   const begun = reasonOfEnding(observed);
-  if (!mayJudge(observed, begun)) return decision({ look: { onList: true, afterMs: 10_000 } });
+  if (!mayBelieve(observed, begun)) return LOOK_AGAIN;
+  if (begun === undefined && observed.account.state !== 'ready')
+    return wasSeen(observed) ? missing(observed, held) : LOOK_AGAIN;
   const { instanceId } = held.machine;
   const proof = goneProof(observed, instanceId);
   switch (proof.type) {
@@ -27,21 +30,30 @@ export function whileAbsent(observed: Observed, held: Held<StateNamed<'absent'>>
   }
 }
 
+const LOOK_AGAIN = decision({ look: { onList: true, afterMs: 10_000 } });
+
+/** A machine that was rented a moment ago is not listed at once. */
+function wasSeen({ object }: Observed): boolean {
+  return object.status?.actualStatus !== undefined;
+}
+
 function vanished(observed: Observed, { machine }: Held<StateNamed<'absent'>>, reason: Reason): Step {
   const endedAt = lastSeenBefore(observed, machine.instanceId);
   return ended(observed, { machine, reason, kind: 'lost' }, endedAt);
 }
 
-/** While the breaker is open, or the login is in doubt, nothing counts as vanished but what we ended ourselves. */
-function mayJudge({ account, list }: Observed, begun: Reason | undefined): boolean {
-  if (list === undefined) return false;
-  return begun !== undefined || (account.state === 'ready' && account.facts.breaker.type !== 'open');
+/**
+ * While the breaker is open, no list counts but for what we ended ourselves. While the account may not be used, what is
+ * missing is said, and counts as vanished only once a key has proved the login again.
+ */
+function mayBelieve(observed: Observed, begun: Reason | undefined): boolean {
+  if (observed.list === undefined) return false;
+  return begun !== undefined || factsOf(observed)?.breaker.type === 'closed';
 }
 
-/** A machine that was rented a moment ago is not listed at once. */
 function neverSeen(observed: Observed, held: Held<StateNamed<'absent'>>): Step | undefined {
-  const { status, spec } = observed.object;
-  if (status?.actualStatus !== undefined) return undefined;
+  const { spec } = observed.object;
+  if (wasSeen(observed)) return undefined;
   const since = heldSince(observed, undefined);
   const deadline = deadlineAfter(observed, since, parseDuration(spec.timeouts.provisioning) ?? 0);
   const finding = { type: 'booting', held: 'Rented', reason: 'Provisioning' } as const;
