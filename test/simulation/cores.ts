@@ -61,7 +61,8 @@ function runCore(seeds: Seeds): Promise<void> {
     const goOn = (): void => {
       playing = seeds.take();
       if (playing === undefined) core.disconnect();
-      else core.send({ seed: playing });
+      // Of a process that has died its exit tells more than the pipe that it left.
+      else core.send({ seed: playing }, () => {});
     };
     core.on('message', (played) => {
       // Both ends are of one build.
