@@ -136,6 +136,7 @@ const intents = new WeakMap<GpuInstance['metadata'], IntentTimes | 'none'>();
 function intentOf(metadata: GpuInstance['metadata']): IntentTimes | undefined {
   const known = intents.get(metadata);
   const intent = known ?? intentTimes(metadata.annotations?.[annotations.rentalIntent]) ?? 'none';
+  // Stryker disable next-line all: what is not remembered is read again, alike
   if (known === undefined) intents.set(metadata, intent);
   return intent === 'none' ? undefined : intent;
 }
@@ -143,9 +144,8 @@ function intentOf(metadata: GpuInstance['metadata']): IntentTimes | undefined {
 function intentTimes(annotation: string | undefined): IntentTimes | undefined {
   if (annotation === undefined) return undefined;
   try {
-    const value: unknown = JSON.parse(annotation);
-    if (typeof value !== 'object' || value === null) return undefined;
-    const { attempt, issuedAt } = value as { attempt?: unknown; issuedAt?: unknown };
+    // Whatever is no object has neither, and null ends in the catch.
+    const { attempt, issuedAt } = JSON.parse(annotation) as Readonly<Record<string, unknown>>;
     return isCount(attempt) && isCount(issuedAt) ? { attempt, issuedAt } : undefined;
   } catch {
     return undefined;
