@@ -19,7 +19,10 @@ const GLOBS: readonly Globs[] = [
     name: 'instances',
     files: [
       'src/controllers/gpu-instance/rules/*.ts',
-      'src/controllers/gpu-instance/{choose-offer,conditions,cost,decide,decision,failure,gone,history,limits,machine-fields,recorded,settle,spec-hash,stage,status,surplus}.ts',
+      'src/controllers/gpu-instance/{choose-offer,conditions,cost,decide,decision,failure,gone,history,limits,machine-fields,observe,recorded,settle,spec-hash,stage,status,surplus}.ts',
+      'src/controllers/gpu-instance/{memory,offers}/*.ts',
+      'src/controllers/gpu-instance/publish/{children,left-over,publication,write-child}.ts',
+      'src/controllers/gpu-instance/rental/rent-request.ts',
     ],
     tests: ['src/controllers/gpu-instance/**/*.test.ts'],
   },
@@ -39,7 +42,7 @@ const GLOBS: readonly Globs[] = [
     name: 'groups',
     files: [
       'src/controllers/endpoint-group/{autoscale,choose-workers,conditions,counts,decide,explain,kept,status}.ts',
-      'src/controllers/endpoint-group/load/{book,books,figures,http-pull,json-reply,load-history,pushed-report,record,static,view}.ts',
+      'src/controllers/endpoint-group/load/{book,books,figures,http-pull,json-reply,load-history,prometheus-query,prometheus-text,push,pushed-report,record,static,view}.ts',
       'src/controllers/endpoint-group/publish/{endpoints,service}.ts',
       'src/controllers/endpoint-group/scaling/*.ts',
       'src/controllers/endpoint-group/workers/{families,orders,spread,template,worker}.ts',
@@ -48,6 +51,24 @@ const GLOBS: readonly Globs[] = [
       'src/controllers/endpoint-group/{act,autoscale,choose-workers,decide,explain,kept,situations}.test.ts',
       'src/controllers/endpoint-group/{load,publish,scaling,workers}/*.test.ts',
     ],
+  },
+  {
+    name: 'accounts on record',
+    files: ['src/controllers/marketplace-account/{conditions,decide,failure,figures,pinned-login,status}.ts'],
+    tests: ['src/controllers/marketplace-account/{act,decide,figures,situations}.test.ts'],
+  },
+  {
+    name: 'marketplace',
+    files: [
+      'src/marketplace/offers/{offer-fields,query-scanner,query-text,query-values}.ts',
+      'src/marketplace/pacing/{pacing,pacing-lane,slow-down}.ts',
+    ],
+    tests: ['src/marketplace/{offers,pacing}/*.test.ts'],
+  },
+  {
+    name: 'queue',
+    files: ['src/runtime/queue/{min-heap,priority-lanes,work-queue}.ts'],
+    tests: ['src/runtime/queue/*.test.ts'],
   },
   {
     name: 'sweep',

@@ -36,8 +36,8 @@ interface Case {
 /** `static`: only in what a module does when it is loaded, which is not loaded again. */
 export type Fate = 'killed' | 'survived' | 'uncovered' | 'static';
 
-/** Longer than any table row takes; a mutant that waits for ever is killed by it. */
-const LONGEST_MS = 2_000;
+/** A test that takes so much longer than three times what it took before waits for ever: that kills the mutant. */
+const LATE_MS = 1_000;
 /** A loop that a mutant makes endless has a test pass this many times as many places as before. */
 const PASS_FACTOR = 10;
 /** Less than that is no endless loop. */
@@ -82,7 +82,7 @@ function casesOf(task: Task, hooks: readonly Hooks[]): readonly Case[] {
       for (const hook of hooks.flatMap(({ afterEach }) => afterEach)) await hook(task.context, task as never);
     }
   };
-  return [{ id: task.id, run, ms: 0, passes: 0 }];
+  return [{ id: task.id, run, ms: task.result.duration ?? 0, passes: 0 }];
 }
 
 /** The cases that pass when they are called like this, quickest first, with what each of them reaches. */
@@ -113,10 +113,10 @@ async function fateOf(id: string, cases: readonly Case[]): Promise<Fate> {
   return 'survived';
 }
 
-async function passes({ run }: Case): Promise<boolean> {
+async function passes({ run, ms }: Case): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('late')), LONGEST_MS);
+    timer = setTimeout(() => reject(new Error('late')), 3 * ms + LATE_MS);
   });
   try {
     await Promise.race([run(), late]);

@@ -5,7 +5,9 @@ export default defineConfig({
   test: {
     include: [
       'src/{lib,ownership,accounts}/**/*.test.ts',
-      'src/controllers/{gpu-instance,endpoint-group,orphan-sweep}/**/*.test.ts',
+      'src/controllers/{gpu-instance,endpoint-group,marketplace-account,orphan-sweep}/**/*.test.ts',
+      'src/marketplace/{offers,pacing}/*.test.ts',
+      'src/runtime/queue/*.test.ts',
     ],
     exclude: ['**/*.integration.test.ts'],
     isolate: false,
