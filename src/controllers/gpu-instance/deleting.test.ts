@@ -228,12 +228,20 @@ describe('a deletion that keeps the machine', () => {
     [
       'stops it first with Stop',
       held({}, { spec: stop }),
-      { rule: 'stop-machine', actions: ['stop 1'], afterMs: 30_000, onList: true },
+      {
+        rule: 'stop-machine',
+        record: 'status',
+        actions: ['stop 1'],
+        phase: 'Deleting',
+        says: 'Stopping',
+        afterMs: 30_000,
+        onList: true,
+      },
     ],
     [
       'does not ask to stop it again at once',
       held({}, { spec: stop, memory: { stopAskedAt: at(-10) } }),
-      { rule: 'stop-machine', afterMs: 30_000, onList: true },
+      { rule: 'stop-machine', phase: 'Deleting', says: 'Stopping', afterMs: 30_000, onList: true },
     ],
     [
       'lets go of it once it is stopped',

@@ -12,6 +12,13 @@ export const TEARDOWN_MUTANTS: readonly Mutant[] = [
     replace: 'const GIVE_UP_AFTER_MS = 0;',
   },
   {
+    name: 'silent-host-waited-for',
+    loses: 'the end of a deletion that keeps a machine on a host which can stop nothing',
+    file: 'controllers/gpu-instance/rules/deleting.ts',
+    find: "if (actualStatus === 'offline' || actualStatus === 'unknown') return intendedStatus === 'stopped';",
+    replace: "if (actualStatus === 'offline' && intendedStatus === '') return true;",
+  },
+  {
     name: 'kept-machine-not-listed',
     loses: 'the list of machines that are kept and could not be labelled',
     file: 'controllers/gpu-instance/rules/deleting.ts',

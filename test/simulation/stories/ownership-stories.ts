@@ -140,6 +140,15 @@ export const OWNERSHIP_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'an object is deleted whose machine is to be kept and stopped, and its host is silent for good',
+    seconds: 300,
+    plot: (stage) => {
+      stage.at(90, () => stage.users.setDeletionPolicy('a', 'Stop'));
+      stage.at(99, () => stage.befall({ name: 'host-death', instance: stage.machineOf('a') }));
+      stage.at(100, () => stage.users.delete('a'));
+    },
+  },
+  {
     name: 'an object adopts a machine that carries the label of another installation',
     seconds: 300,
     plot: (stage) => {

@@ -1,11 +1,12 @@
 import { MACHINE_FINALIZER } from '../../../api/v1alpha1/names.ts';
 import { formatDollars, parseDollars } from '../../../lib/money.ts';
 import { parseTime } from '../../../lib/rfc3339.ts';
+import type { Instance } from '../../../marketplace/instances/instances.ts';
 import { makeRetainedLabel } from '../../../ownership/label.ts';
 import { totalCost } from '../cost.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { goneProof } from '../gone.ts';
-import { carriedFields } from '../machine-fields.ts';
+import { carriedFields, wordOf } from '../machine-fields.ts';
 import { factsOf, recordedMachine } from '../recorded.ts';
 import { settlement } from '../settle.ts';
 import { heldByRecord } from '../stage.ts';
@@ -161,14 +162,21 @@ function stopFirst(observed: Observed): Step | undefined {
   const machine = recordedMachine(observed);
   const row = observed.list?.recorded;
   if (observed.object.spec.deletionPolicy !== 'Stop' || !machine || !row) return undefined;
-  if (row.actualStatus === 'stopped' || row.actualStatus === 'frozen') return undefined;
+  if (isStopped(row)) return undefined;
   const asked = observed.memory.stopAskedAt;
   const asks = asked === undefined || asked + 30_000 <= observed.steadyNow;
-  return decision({
-    record: { type: 'nothing', because: 'deleting' },
+  return waiting(observed, {
+    reason: 'Stopping',
+    detail: `Machine ${machine.instanceId} is to be kept, and was asked to stop; it says ${wordOf(row)}.`,
     actions: asks ? [{ type: 'stop', instanceId: machine.instanceId }] : [],
     look: { onList: true, afterMs: 30_000 },
   });
+}
+
+/** A silent host cannot stop anything; where the service has taken note of the wish, there is no more to ask for. */
+function isStopped({ actualStatus, intendedStatus }: Instance): boolean {
+  if (actualStatus === 'offline' || actualStatus === 'unknown') return intendedStatus === 'stopped';
+  return actualStatus === 'stopped' || actualStatus === 'frozen';
 }
 
 function destroyAll(observed: Observed): Step | undefined {
@@ -234,15 +242,17 @@ interface Waiting {
     | 'AccountMissing'
     | 'AccountNotReady'
     | 'RentalUncertain'
+    | 'Stopping'
     | 'DestroyFailing'
     | 'IntentUnknown'
     | 'LoginChanged';
   readonly detail: string;
+  readonly actions?: readonly Action[];
   readonly look?: Decision['look'];
 }
 
 /** Says what the deletion waits for. */
-function waiting(observed: Observed, { reason, detail, look = {} }: Waiting): Decision {
+function waiting(observed: Observed, { reason, detail, actions = [], look = {} }: Waiting): Decision {
   const held = observed.object.status?.instanceId !== undefined;
   return decision({
     fields: carriedFields(observed),
@@ -252,6 +262,7 @@ function waiting(observed: Observed, { reason, detail, look = {} }: Waiting): De
       detail,
       machine: held ? { type: 'silent', held: 'Rented', reason: 'Deleting' } : { type: 'none' },
     },
+    actions,
     look,
   });
 }

@@ -114,7 +114,41 @@ describe('a deletion that keeps its machine', () => {
     [
       'stops it again half a minute after it was asked to',
       held({}, { spec: { deletionPolicy: 'Stop' }, memory: { stopAskedAt: at(-30) } }),
-      { rule: 'stop-machine', actions: ['stop 1'], afterMs: 30000, onList: true },
+      {
+        rule: 'stop-machine',
+        record: 'status',
+        actions: ['stop 1'],
+        phase: 'Deleting',
+        says: 'Stopping',
+        afterMs: 30000,
+        onList: true,
+      },
+    ],
+    [
+      'asks one to stop whose host is silent, too',
+      held({ actualStatus: 'offline', intendedStatus: 'running' }, { spec: { deletionPolicy: 'Stop' } }),
+      {
+        rule: 'stop-machine',
+        record: 'status',
+        actions: ['stop 1'],
+        phase: 'Deleting',
+        says: 'Stopping',
+        afterMs: 30000,
+        onList: true,
+      },
+    ],
+    [
+      'waits for no silent host that cannot stop anything, once the wish is noted',
+      held({ actualStatus: 'offline', intendedStatus: 'stopped' }, { spec: { deletionPolicy: 'Stop' } }),
+      { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
+    ],
+    [
+      'waits for a machine that is still stopping',
+      held(
+        { actualStatus: 'running', intendedStatus: 'stopped' },
+        { spec: { deletionPolicy: 'Stop' }, memory: { stopAskedAt: at(-5) } },
+      ),
+      { rule: 'stop-machine', phase: 'Deleting', says: 'Stopping', afterMs: 30000, onList: true },
     ],
     [
       'takes a frozen machine for stopped',
