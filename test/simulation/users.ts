@@ -27,6 +27,7 @@ export class Users {
   readonly #random: Random;
   /** Of the key that the operator has, where it was rotated. */
   #key: number | undefined;
+  #removed: JsonObject | undefined;
 
   constructor(world: SimulatedWorld, random: Random) {
     this.console = new Console(world);
@@ -263,6 +264,21 @@ export class Users {
     const object = this.#world.kube.writes.read(this.#instance(name)) ?? {};
     const id = objectAt(object, 'status')['instanceId'];
     return typeof id === 'number' ? id : undefined;
+  }
+
+  /** Deletes the Secret that holds the key. */
+  removeKey(): void {
+    const kind = this.#world.kube.kind('secrets');
+    const address = { kind, namespace: NAMESPACE, name: KEY_SECRET };
+    this.#removed ??= this.#world.kube.writes.read(address);
+    this.#try('a user deletes the Secret of the key', () => this.#world.kube.writes.delete(address, {}));
+  }
+
+  /** Makes the Secret anew that was deleted, where it was. */
+  bringKeyBack(): void {
+    const data = this.#removed && objectAt(this.#removed, 'data');
+    this.#removed = undefined;
+    if (data) this.#create('secrets', KEY_SECRET, { data });
   }
 
   /** Machines that an object takes for purchases of its own perhaps, since they carry no label: `RentalUncertain`. */

@@ -54,7 +54,9 @@ export class Whims {
     }
     const worker = users.anyWorker();
     this.#doOneOf([
-      [50, () => users.setLoad(name, load())],
+      [40, () => users.setLoad(name, load())],
+      [5, () => users.wake(name)],
+      [5, () => users.setInactivityTimeout(name, '30s')],
       [10, () => users.setMaxWorkers(name, this.#upTo(3))],
       [5, () => users.setGroupImage(name, this.#anyImage())],
       [5, () => users.setColdWorkers(name, this.#upTo(3) - 1)],
@@ -86,7 +88,9 @@ export class Whims {
   #actOnAccount(): void {
     const { users } = this.#options;
     this.#doOneOf([
-      [40, () => void users.rotateKey()],
+      [30, () => void users.rotateKey()],
+      [20, () => users.removeKey()],
+      [20, () => users.setAccount({ orphanPolicy: 'Report' })],
       [30, () => users.setAccount({ limits: { maxInstances: this.#upTo(4) } })],
       [30, () => users.setAccount({ limits: { maxPricePerHour: '0.20' } })],
     ]);
@@ -95,7 +99,11 @@ export class Whims {
   /** What people left in the middle, they end. */
   settle(): void {
     for (const name of this.#paused) this.#options.users.setPaused(name, false);
-    this.#options.users.setAccount({ limits: {} });
+    this.#options.users.setAccount({
+      limits: {},
+      orphanPolicy: this.#options.isSwept ? 'Destroy' : 'Report',
+    });
+    this.#options.users.bringKeyBack();
   }
 
   /** Half of the time under a name that there was before. */
