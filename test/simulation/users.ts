@@ -254,6 +254,7 @@ export class Users {
         undefined,
       ),
     );
+    if (this.#removed) this.#removed = { ...this.#removed, data };
     const former = this.#key;
     this.#key = made.id;
     if (former !== undefined) await this.console.revokeKey(former);

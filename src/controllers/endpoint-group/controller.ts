@@ -141,7 +141,10 @@ class GroupLoop {
     if (current.type === 'behind') return requeueAfter(current.afterMs);
     if (current.type === 'gone') return done;
     if (!this.#options.isLeading()) return requeueAfter(NOT_LEADING_RETRY_MS);
-    const { object: group } = current;
+    return this.#objects.duringPass(key, () => this.#pass(current.object, context));
+  }
+
+  async #pass(group: EndpointGroup, context: ReconcileContext): Promise<Result> {
     const look = await this.#children.look(group);
     if (look.type === 'behind') return requeueAfter(look.afterMs);
     const sight: Sight = { group, look, kept: this.#keptOf(group) };

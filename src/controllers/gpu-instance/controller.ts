@@ -148,7 +148,7 @@ class InstanceLoop {
       log,
       instanceMetrics: this.#options.instanceMetrics ?? silentInstanceMetrics,
     });
-    return this.#nextLook(key, object, await pass.run());
+    return this.#nextLook(key, object, await this.#objects.duringPass(key, () => pass.run()));
   }
 
   #nextLook(key: string, object: GpuInstance, look: Look): Result {

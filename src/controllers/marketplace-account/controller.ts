@@ -42,7 +42,10 @@ export function createMarketplaceAccountController(options: MarketplaceAccountCo
       figuresWrittenAt.delete(key);
       return done;
     }
-    const account = current.object;
+    return objects.duringPass(key, () => pass(key, current.object));
+  };
+
+  const pass = async (key: string, account: MarketplaceAccount): Promise<Result> => {
     const decision = decide(await observe(account, sources));
     const receipt = await record(account, decision, {
       client: options.kube,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import { KubeError } from '../kube/kube-error.ts';
 import type { KubeObject, Resource } from '../kube/kube-object.ts';
 import { CurrentObjects } from './current-objects.ts';
 
@@ -65,6 +66,24 @@ test('an object that the server no longer has is gone', async () => {
   await read();
   await clock.advance(2_000);
   expect(await read()).toEqual({ type: 'gone' });
+});
+
+test('a pass that ends with a conflict has lost a race, one that ends otherwise has not', async () => {
+  const { objects, read, state } = setUp(thing('1'), thing('2'));
+  const failing = (error: Error) => objects.duringPass('team/a', () => Promise.reject(error));
+  expect(await objects.duringPass('team/a', () => Promise.resolve(5))).toBe(5);
+  const unrelated = new Error('no');
+  await expect(failing(unrelated)).rejects.toBe(unrelated);
+  await read();
+  expect(state.asked).toBe(0);
+  const conflict = new KubeError('m', {
+    kind: 'conflict',
+    status: 409,
+    reason: 'Conflict',
+    outcome: 'refused',
+  });
+  await expect(failing(conflict)).rejects.toBe(conflict);
+  expect(await read()).toEqual({ type: 'found', object: thing('2') });
 });
 
 test('a copy that lost a race is doubted until the server shows the same version', async () => {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { KubeClient } from '../kube/kube-client.ts';
+import { isKubeError } from '../kube/kube-error.ts';
 import { type KubeObject, type Resource, refOfKey } from '../kube/kube-object.ts';
 import type { Informer } from './informer.ts';
 
@@ -42,6 +43,16 @@ export class CurrentObjects<T extends KubeObject> {
    */
   lostRace(key: string): void {
     this.#doubted.add(key);
+  }
+
+  /** Runs a pass over an object. One that ends with a conflict has lost a race, wherever it wrote. */
+  async duringPass<R>(key: string, pass: () => Promise<R>): Promise<R> {
+    try {
+      return await pass();
+    } catch (error) {
+      if (isKubeError(error, 'conflict')) this.lostRace(key);
+      throw error;
+    }
   }
 
   /** Rejects with a KubeError where the API server had to be asked and did not answer. */

@@ -12,6 +12,13 @@ export const TEARDOWN_MUTANTS: readonly Mutant[] = [
     replace: 'const GIVE_UP_AFTER_MS = 0;',
   },
   {
+    name: 'conflict-not-doubted',
+    loses: 'the look at the API server after a conflict, where the copy missed an event',
+    file: 'runtime/list-watch/current-objects.ts',
+    find: "if (isKubeError(error, 'conflict')) this.lostRace(key);",
+    replace: "if (isKubeError(error, 'conflict') && key === '') this.lostRace(key);",
+  },
+  {
     name: 'silent-host-waited-for',
     loses: 'the end of a deletion that keeps a machine on a host which can stop nothing',
     file: 'controllers/gpu-instance/rules/deleting.ts',

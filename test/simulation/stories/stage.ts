@@ -153,6 +153,11 @@ export class Stage {
       if (machine !== this.#lister) this.#blind.set(machine.name, this.world.now + seconds * SECOND);
   }
 
+  /** The same for the process that has. */
+  blindLeader(seconds: number): void {
+    if (this.#lister) this.#blind.set(this.#lister.name, this.world.now + seconds * SECOND);
+  }
+
   /** Kills every process. */
   killAll(): void {
     for (const { machine } of this.world.processes) this.world.crash(machine, 'by SIGKILL');

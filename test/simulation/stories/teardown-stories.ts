@@ -6,6 +6,17 @@ const CONFLICT = answered({ kind: 'Status', status: 'Failure', reason: 'Conflict
 /** The end of an object. */
 export const TEARDOWN_STORIES: readonly Story[] = [
   {
+    name: 'an object is deleted, and the process never hears of the last edit before its guard would go',
+    seconds: 300,
+    plot: (stage) => {
+      stage.at(100, () => stage.users.delete('a'));
+      stage.at(104, () => {
+        stage.blindLeader(1);
+        stage.users.setPaused('a', true);
+      });
+    },
+  },
+  {
     name: 'an object is deleted, and the service answers a destroy that it ignores',
     seconds: 400,
     plot: (stage) => {
