@@ -30,8 +30,8 @@ export class Console {
 
   /** Stops a machine, whoever rented it. */
   async stop(id: number): Promise<void> {
-    const { status } = await this.call('PUT', `/api/v0/instances/${id}/`, { state: 'stopped' });
-    this.#world.tell(`a user stops contract ${id} in the console: ${status}`);
+    const outcome = await this.#outcome('PUT', `/api/v0/instances/${id}/`, { state: 'stopped' });
+    this.#world.tell(`a user stops contract ${id} in the console: ${outcome}`);
   }
 
   /** Another key of the same login; undefined where a fault kept it from being made, or its reply from being read. */
