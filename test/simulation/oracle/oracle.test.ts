@@ -219,7 +219,8 @@ const PLANTED: readonly (readonly [string, string, (bench: Bench) => Promise<voi
 ];
 
 describe('the oracle says so when', () => {
-  test.for(PLANTED)('%s: %s', async ([invariant, , plant]) => {
+  // One asks for every object of the process, which other tests have filled.
+  test.for(PLANTED)('%s: %s', { timeout: 180_000 }, async ([invariant, , plant]) => {
     const bench = new Bench();
     await plant(bench);
     bench.invariants.check();
@@ -238,7 +239,9 @@ test('the oracle says so when a machine that no object claims outlives one sweep
   expect(texts).toContainEqual(expect.stringMatching(/^I1 .*several sweeps have left it$/));
 });
 
-test('the oracle says nothing of a machine that is rented, recorded, used and destroyed in order', async () => {
+test('the oracle says nothing of a machine that is rented, recorded, used and destroyed in order', {
+  timeout: 180_000,
+}, async () => {
   const bench = new Bench();
   bench.sendRent(1);
   const contract = await bench.rent(1);
