@@ -1,11 +1,5 @@
 /** `make check`: everything that needs no cluster, in under a minute. */
-import { close, runSuites, type Suite } from './suite.ts';
-
-const TESTS: Suite = {
-  name: 'unit tests',
-  command: ['vitest', 'run', '--project', 'unit'],
-  counts: 'vitest',
-};
+import { close, runSuites, type Suite, UNIT_TESTS } from './suite.ts';
 
 /** All that reads the code without running it. */
 const READING: readonly Suite[] = [
@@ -24,4 +18,4 @@ const READING: readonly Suite[] = [
   { name: 'nothing unused (knip)', command: ['knip', '--no-progress'], counts: 'exit' },
 ];
 
-close(await runSuites([{ rows: [READING, [TESTS]] }]));
+close(await runSuites([{ rows: [READING, [UNIT_TESTS]] }]));

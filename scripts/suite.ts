@@ -19,6 +19,13 @@ export interface Suite {
   readonly counts: 'vitest' | 'exit';
 }
 
+/** Everything that needs no cluster, on all cores: Vitest by itself leaves one idle. */
+export const UNIT_TESTS: Suite = {
+  name: 'unit tests',
+  command: ['vitest', 'run', '--project', 'unit', '--maxWorkers=100%'],
+  counts: 'vitest',
+};
+
 /** Rows of suites that share nothing: the rows run at the same time, the suites of one row in turn. */
 export interface Together {
   readonly rows: readonly (readonly Suite[])[];

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { close, runSuites, type Suite, type Together } from './suite.ts';
+import { close, runSuites, type Suite, type Together, UNIT_TESTS } from './suite.ts';
 
 /** Integration tests mostly wait: two halves, each with an API server of its own, take half the time. */
 const halves: Together = { rows: [[half(1)], [half(2)]] };
@@ -36,7 +36,7 @@ const CORES = availableParallelism();
 
 close(
   await runSuites([
-    { name: 'unit tests', command: ['vitest', 'run', '--project', 'unit'], counts: 'vitest' },
+    UNIT_TESTS,
     { name: 'cluster binaries', command: ['node', 'test/cluster/main.ts', 'build'], counts: 'exit' },
     { name: 'helm', command: ['node', 'test/tools/main.ts'], counts: 'exit' },
     shared ? integration('integration tests', []) : halves,
