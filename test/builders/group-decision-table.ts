@@ -1,34 +1,14 @@
-import { join } from 'node:path';
-import { expect, test } from 'vitest';
 import { decide } from '../../src/controllers/endpoint-group/decide.ts';
 import type { Action, Decision, Observed } from '../../src/controllers/endpoint-group/types.ts';
-import { goldenText } from './golden-text.ts';
+import { goldenTables } from './golden-tables.ts';
 import { NOW, observedGroup } from './observed-group.ts';
 
-/** A situation of a group in one sentence, what of it is not usual, and the acts that it leads to. */
-export type GroupRow = readonly [sentence: string, situation: Partial<Observed>, acts: readonly string[]];
-
-/**
- * Tables of what groups decide. A row states what is done; conditions, figures and events stand in
- * `test/golden/decisions`, so that no word or number of them changes unseen.
- */
+/** Tables of what groups decide: conditions, figures and events are golden text. */
 export function groupDecisionTables(name: string) {
-  const golden = goldenText(join(import.meta.dirname, '..', 'golden', 'decisions', `${name}.txt`));
-  const sentences: string[] = [];
-  return {
-    table(rows: readonly GroupRow[]): void {
-      sentences.push(...rows.map(([sentence]) => sentence));
-      test.each(rows)('%s', (sentence, situation, acts) => {
-        const decision = decide(observedGroup(situation));
-        expect(decision.actions.map(inWords)).toEqual(acts);
-        golden.expect(sentence, whole(decision));
-      });
-    },
-    /** Call it last in the file. */
-    close(): void {
-      test('the golden text tells these situations and no others', () => golden.expectNoOther(sentences));
-    },
-  };
+  return goldenTables<Partial<Observed>, readonly string[]>(name, (situation) => {
+    const decision = decide(observedGroup(situation));
+    return { outline: decision.actions.map(inWords), text: whole(decision) };
+  });
 }
 
 function inWords(action: Action): string {

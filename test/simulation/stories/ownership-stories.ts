@@ -14,6 +14,15 @@ function massExit(stage: Stage, { at }: { readonly at: number }): void {
   });
 }
 
+/** An object is deleted whose policy keeps the machine; something happens in the moment before. */
+function deleteKept(stage: Stage, policy: 'Stop' | 'Retain', before: () => void = () => {}): void {
+  stage.at(90, () => stage.users.setDeletionPolicy('a', policy));
+  stage.at(100, () => {
+    before();
+    stage.users.delete('a');
+  });
+}
+
 /** Whose machines they are, what is swept, and when nothing is. */
 export const OWNERSHIP_STORIES: readonly Story[] = [
   {
@@ -109,43 +118,30 @@ export const OWNERSHIP_STORIES: readonly Story[] = [
     name: 'an object is deleted whose machine is to be kept, and a sweeper runs',
     sweeps: true,
     seconds: 400,
-    plot: (stage) => {
-      stage.at(90, () => stage.users.setDeletionPolicy('a', 'Retain'));
-      stage.at(100, () => stage.users.delete('a'));
-    },
+    plot: (stage) => deleteKept(stage, 'Retain'),
   },
   {
     name: 'an object is deleted whose machine is to be kept while no process runs, and a sweeper runs',
     sweeps: true,
     seconds: 400,
-    plot: (stage) => {
-      stage.at(90, () => stage.users.setDeletionPolicy('a', 'Retain'));
-      stage.at(100, () => {
-        stage.killAll();
-        stage.users.delete('a');
-      });
-    },
+    plot: (stage) => deleteKept(stage, 'Retain', () => stage.killAll()),
   },
   {
     name: 'an object is deleted whose machine is to be kept, while its key is refused for minutes, and a sweeper runs',
     sweeps: true,
     seconds: 600,
-    plot: (stage) => {
-      stage.at(90, () => stage.users.setDeletionPolicy('a', 'Retain'));
-      stage.at(100, () => {
+    plot: (stage) =>
+      deleteKept(stage, 'Retain', () => {
         stage.killAll();
         stage.cause({ name: 'revoked-key', seconds: 200 });
-        stage.users.delete('a');
-      });
-    },
+      }),
   },
   {
     name: 'an object is deleted whose machine is to be kept and stopped, and its host is silent for good',
     seconds: 300,
     plot: (stage) => {
-      stage.at(90, () => stage.users.setDeletionPolicy('a', 'Stop'));
       stage.at(99, () => stage.befall({ name: 'host-death', instance: stage.machineOf('a') }));
-      stage.at(100, () => stage.users.delete('a'));
+      deleteKept(stage, 'Stop');
     },
   },
   {

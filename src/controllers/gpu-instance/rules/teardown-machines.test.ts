@@ -110,32 +110,23 @@ describe('a deletion destroys', () => {
 });
 
 describe('a deletion that keeps its machine', () => {
+  const STOPPING = {
+    rule: 'stop-machine',
+    phase: 'Deleting',
+    says: 'Stopping',
+    afterMs: 30000,
+    onList: true,
+  };
   table([
     [
       'stops it again half a minute after it was asked to',
       held({}, { spec: { deletionPolicy: 'Stop' }, memory: { stopAskedAt: at(-30) } }),
-      {
-        rule: 'stop-machine',
-        record: 'status',
-        actions: ['stop 1'],
-        phase: 'Deleting',
-        says: 'Stopping',
-        afterMs: 30000,
-        onList: true,
-      },
+      { ...STOPPING, record: 'status', actions: ['stop 1'] },
     ],
     [
       'asks one to stop whose host is silent, too',
       held({ actualStatus: 'offline', intendedStatus: 'running' }, { spec: { deletionPolicy: 'Stop' } }),
-      {
-        rule: 'stop-machine',
-        record: 'status',
-        actions: ['stop 1'],
-        phase: 'Deleting',
-        says: 'Stopping',
-        afterMs: 30000,
-        onList: true,
-      },
+      { ...STOPPING, record: 'status', actions: ['stop 1'] },
     ],
     [
       'waits for no silent host that cannot stop anything, once the wish is noted',
@@ -148,7 +139,7 @@ describe('a deletion that keeps its machine', () => {
         { actualStatus: 'running', intendedStatus: 'stopped' },
         { spec: { deletionPolicy: 'Stop' }, memory: { stopAskedAt: at(-5) } },
       ),
-      { rule: 'stop-machine', phase: 'Deleting', says: 'Stopping', afterMs: 30000, onList: true },
+      STOPPING,
     ],
     [
       'takes a frozen machine for stopped',

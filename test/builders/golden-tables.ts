@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { goldenText } from './golden-text.ts';
+
+/** What a situation leads to: what its row states, and all that is said besides. */
+interface Judged<Outline> {
+  readonly outline: Outline;
+  readonly text: string;
+}
+
+/**
+ * Tables of decisions: a situation in one sentence, what of it is not usual, and what matters of what it leads to. All
+ * that is said besides stands in `test/golden/decisions/<name>.txt`, so that no word or number of it changes unseen.
+ */
+export function goldenTables<Situation, Outline>(
+  name: string,
+  judge: (situation: Situation) => Judged<Outline>,
+) {
+  const golden = goldenText(join(import.meta.dirname, '..', 'golden', 'decisions', `${name}.txt`));
+  const sentences: string[] = [];
+  return {
+    table(rows: readonly (readonly [sentence: string, situation: Situation, expected: Outline])[]): void {
+      sentences.push(...rows.map(([sentence]) => sentence));
+      test.each(rows)('%s', (sentence, situation, expected) => {
+        const { outline, text } = judge(situation);
+        expect(outline).toEqual(expected);
+        golden.expect(sentence, text);
+      });
+    },
+    /** Call it last in the file. */
+    close(): void {
+      test('the golden text tells these situations and no others', () => golden.expectNoOther(sentences));
+    },
+  };
+}
