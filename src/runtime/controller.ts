@@ -1,7 +1,7 @@
 import { type Clock, sleep } from '../lib/clock.ts';
+import { DeadlineError } from '../lib/deadline.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
-import { DeadlineError } from './deadline.ts';
 import { isKubeError } from './kube/kube-error.ts';
 import { refOfKey } from './kube/kube-object.ts';
 import {
@@ -102,7 +102,7 @@ export function createController(options: ControllerOptions): Controller {
       queue.shutDown();
       const patience = new AbortController();
       const tooLate = sleep(clock, drainMs, patience.signal).then(
-        () => ending.abort(new DeadlineError(drainMs)),
+        () => ending.abort(new DeadlineError(`The pass did not end within ${drainMs} ms of the stop`)),
         () => {},
       );
       await Promise.race([queue.drained(), tooLate]);
@@ -146,7 +146,7 @@ async function reconcileOnce(options: PassOptions, key: string, log: Logger): Pr
       ? undefined
       : clock.setTimer(timeoutMs, () => {
           metrics.timedOut(name);
-          scope.abort(new DeadlineError(timeoutMs));
+          scope.abort(new DeadlineError(`The pass takes longer than ${timeoutMs} ms`));
         });
   try {
     return await options.reconcile(key, { signal: scope.signal, log, retries: queue.retries(key) });

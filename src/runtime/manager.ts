@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
+import { withDeadline } from '../lib/deadline.ts';
 import type { Logger } from '../lib/logger.ts';
-import { withDeadline } from './deadline.ts';
 import { firstAbort } from './first-abort.ts';
 import type { LeaderElection } from './lease/leader-election.ts';
 

@@ -1,7 +1,7 @@
 import { systemClock } from '../../lib/clock.ts';
+import { withDeadline } from '../../lib/deadline.ts';
 import type { TransportResponse } from '../../lib/transport.ts';
 import { parseBaseUrl } from '../../marketplace/http/base-url.ts';
-import { withDeadline } from '../../marketplace/http/deadline.ts';
 import { readBody } from '../../marketplace/http/read-body.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { EXIT, failed, usageError } from '../failures/command-error.ts';
@@ -83,7 +83,7 @@ async function send(
 ): Promise<Reply> {
   const { origin, prefix } = parseBaseUrl(baseUrl);
   try {
-    return await withDeadline({ clock: systemClock, ms: DEADLINE_MS, outer: undefined }, async (signal) => {
+    return await withDeadline({ clock: systemClock, limitMs: DEADLINE_MS }, async (signal) => {
       const response = await transport({
         method,
         origin,

@@ -1,8 +1,8 @@
+import { DeadlineError } from '../../lib/deadline.ts';
 import { TransportError } from '../../lib/transport.ts';
 import { describe } from '../errors/classify-failure.ts';
 import { ADVICE_BY_KIND, connectionAdvice } from '../errors/error-catalogue.ts';
 import { MarketplaceError, type MarketplaceErrorKind, type Outcome } from '../errors/errors.ts';
-import { DeadlineExceeded } from './deadline.ts';
 import { UnreadableBody } from './read-body.ts';
 
 const SYSTEM_CODE = /^[A-Z0-9_]{3,60}$/;
@@ -13,7 +13,7 @@ export class BlockedAddress extends Error {}
 /** A failure before the request left: certainly without effect. */
 export function notSent(operation: string, cause: unknown): MarketplaceError {
   if (cause instanceof MarketplaceError) return cause;
-  const kind = cause instanceof DeadlineExceeded ? 'timeout' : 'aborted';
+  const kind = cause instanceof DeadlineError ? 'timeout' : 'aborted';
   return failure(operation, { kind, outcome: 'refused' }, cause);
 }
 
@@ -36,11 +36,11 @@ export function lostReply({ operation, effect, bounds }: LostCall, cause: unknow
 }
 
 function kindOf(cause: unknown): MarketplaceErrorKind {
-  if (cause instanceof DeadlineExceeded) return 'timeout';
+  if (cause instanceof DeadlineError) return 'timeout';
   if (cause instanceof UnreadableBody) return 'malformedReply';
   if (cause instanceof TransportError) {
     if (cause.cause instanceof BlockedAddress) return 'blockedAddress';
-    if (cause.cause instanceof DeadlineExceeded) return 'timeout';
+    if (cause.cause instanceof DeadlineError) return 'timeout';
     return 'unavailable';
   }
   return 'unavailable';

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import { sleep } from '../../lib/clock.ts';
+import { type Deadline, DeadlineError, withDeadline } from '../../lib/deadline.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Secret } from '../../lib/secret.ts';
@@ -12,8 +13,8 @@ import { MarketplaceError } from '../errors/errors.ts';
 import type { EndpointClass } from '../pacing/endpoint-class.ts';
 import type { Pacer } from '../pacing/pacing.ts';
 import type { Slot } from '../pacing/pacing-slot.ts';
+import { Allowance } from './allowance.ts';
 import { type BaseUrl, parseBaseUrl } from './base-url.ts';
-import { Allowance, DeadlineExceeded, withDeadline } from './deadline.ts';
 import { parseHttpDate } from './http-date.ts';
 import { ListBody, type RowsOf } from './list-body.ts';
 import { lostReply, notSent } from './lost-reply.ts';
@@ -163,21 +164,17 @@ class PacedRequester implements Requester {
       .acquire(call.endpointClass, { signal, slot, maxWaitMs })
       .catch((cause: unknown) => Promise.reject(notSent(call.operation, cause)));
     try {
-      const ms = Math.min(attemptDeadlineMs, allowance.leftMs());
-      if (ms <= 0)
-        throw notSent(call.operation, new DeadlineExceeded('its time was over before it was sent'));
-      const reply = await this.#exchange(call, { clock, ms, outer: signal }, read);
+      const limitMs = Math.min(attemptDeadlineMs, allowance.leftMs());
+      if (limitMs <= 0)
+        throw notSent(call.operation, new DeadlineError('its time was over before it was sent'));
+      const reply = await this.#exchange(call, { clock, limitMs, signal }, read);
       return this.#understand(call, reply);
     } finally {
       permit.release();
     }
   }
 
-  async #exchange(
-    call: Call<z.ZodType>,
-    bound: { clock: Clock; ms: number; outer: AbortSignal | undefined },
-    read: ReadReply,
-  ): Promise<FailedReply & ReplyText> {
+  async #exchange(call: Call<z.ZodType>, bound: Deadline, read: ReadReply): Promise<FailedReply & ReplyText> {
     const { transport, clock, log, maxReplyBytes = MAX_REPLY_BYTES } = this.#options;
     const begun = clock.monotonic();
     try {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
+import { DeadlineError, withDeadline } from '../../lib/deadline.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { type Transport, TransportError, type TransportResponse } from '../../lib/transport.ts';
-import { DeadlineError, withDeadline } from '../deadline.ts';
 import type { RestMetrics } from '../metrics-ports.ts';
 import type { Credentials } from './credentials.ts';
 import { parseJson, readText } from './json-stream.ts';

@@ -1,7 +1,7 @@
 import { breathing } from '../../lib/breathing.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { withDeadline } from '../../lib/deadline.ts';
 import { JsonListError, JsonListSplitter } from '../../lib/json-list.ts';
-import { withDeadline } from '../deadline.ts';
 import { MalformedReplyError, parseJson } from './json-stream.ts';
 import type { KubeList, KubeStream } from './kube-collection.ts';
 import { isKubeError } from './kube-error.ts';

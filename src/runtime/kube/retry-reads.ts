@@ -1,6 +1,6 @@
 import { type Clock, sleep } from '../../lib/clock.ts';
+import { DeadlineError } from '../../lib/deadline.ts';
 import type { Random } from '../../lib/random.ts';
-import { DeadlineError } from '../deadline.ts';
 import { isKubeError, type KubeError } from './kube-error.ts';
 
 const ATTEMPTS = 4;

@@ -1,7 +1,7 @@
 import { type Clock, sleep } from '../../lib/clock.ts';
+import { withDeadline } from '../../lib/deadline.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
-import { withDeadline } from '../deadline.ts';
 import { firstAbort } from '../first-abort.ts';
 import type { KubeClient } from '../kube/kube-client.ts';
 import type { LeaderMetrics } from '../metrics-ports.ts';

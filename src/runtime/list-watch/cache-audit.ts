@@ -1,7 +1,7 @@
 import { type Clock, sleep } from '../../lib/clock.ts';
+import { withDeadline } from '../../lib/deadline.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
-import { withDeadline } from '../deadline.ts';
 import type { KubeStream } from '../kube/kube-collection.ts';
 import { type KubeObject, objectKey, type Resource } from '../kube/kube-object.ts';
 import { listPages } from '../kube/list-pages.ts';

@@ -1,4 +1,4 @@
-import { DeadlineError } from '../deadline.ts';
+import { DeadlineError } from '../../lib/deadline.ts';
 import { MalformedReplyError } from '../kube/json-stream.ts';
 import { isKubeError } from '../kube/kube-error.ts';
 

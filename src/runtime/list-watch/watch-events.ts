@@ -1,7 +1,7 @@
 import { breathing } from '../../lib/breathing.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { DeadlineError } from '../../lib/deadline.ts';
 import type { ObjectMeta } from '../../lib/object-meta.ts';
-import { DeadlineError } from '../deadline.ts';
 import { MalformedReplyError, parseJson, splitLines } from '../kube/json-stream.ts';
 import type { KubeStream } from '../kube/kube-collection.ts';
 import { kubeErrorOf, type StatusReply } from '../kube/kube-error.ts';
@@ -43,7 +43,9 @@ export async function* watchEvents(
   const onAbort = () => scope.abort(request.signal.reason);
   request.signal.addEventListener('abort', onAbort, { once: true });
   if (request.signal.aborted) onAbort();
-  const silence = watchSilence(clock, () => scope.abort(new DeadlineError(MAX_SILENCE_MS)));
+  const silence = watchSilence(clock, () =>
+    scope.abort(new DeadlineError(`Not a byte for ${MAX_SILENCE_MS} ms`)),
+  );
   const query = {
     watch: 'true',
     allowWatchBookmarks: 'true',

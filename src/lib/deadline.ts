@@ -1,14 +1,15 @@
-import type { Clock } from '../lib/clock.ts';
+import type { Clock } from './clock.ts';
 
 /** The time given to something has run out. */
 export class DeadlineError extends Error {
-  constructor(limitMs: number) {
-    super(`No answer within ${limitMs} ms`);
+  constructor(message: string) {
+    super(message);
     this.name = 'DeadlineError';
   }
 }
 
-interface DeadlineOptions {
+/** How long something may take. */
+export interface Deadline {
   readonly clock: Clock;
   readonly limitMs: number;
   /** Ends the run too, with its own reason. */
@@ -16,11 +17,11 @@ interface DeadlineOptions {
 }
 
 /**
- * Runs `run` with a signal that is aborted when time is up or `signal` is, and rejects then even where `run`
- * ignores it.
+ * Runs `run` with a signal that is aborted when time is up or `signal` is, and rejects then, with a
+ * {@link DeadlineError} or the signal's reason, even where `run` ignores it. Leaves no timer and no listener behind.
  */
 export async function withDeadline<T>(
-  { clock, limitMs, signal }: DeadlineOptions,
+  { clock, limitMs, signal }: Deadline,
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   signal?.throwIfAborted();
@@ -31,7 +32,7 @@ export async function withDeadline<T>(
     scope.abort(reason);
   };
   const onAbort = () => end(signal?.reason);
-  const timer = clock.setTimer(limitMs, () => end(new DeadlineError(limitMs)));
+  const timer = clock.setTimer(limitMs, () => end(new DeadlineError(`No answer within ${limitMs} ms`)));
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
     return await Promise.race([run(scope.signal), ended.promise]);

@@ -1,0 +1,69 @@
+import { getEventListeners } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
+import { DeadlineError, withDeadline } from './deadline.ts';
+
+const never = () => new Promise<never>(() => {});
+
+test('what ends in time is given as it is, and nothing of the limit stays behind', async () => {
+  const clock = createVirtualClock();
+  const { signal } = new AbortController();
+  expect(await withDeadline({ clock, limitMs: 1000, signal }, async () => 'done')).toBe('done');
+  expect([clock.nextTimerMs(), getEventListeners(signal, 'abort')]).toEqual([undefined, []]);
+});
+
+test('what fails in time fails with its own error, and nothing of the limit stays behind', async () => {
+  const clock = createVirtualClock();
+  const failing = withDeadline({ clock, limitMs: 1000 }, async () => {
+    throw new Error('broken');
+  });
+  await expect(failing).rejects.toThrow('broken');
+  expect(clock.nextTimerMs()).toBeUndefined();
+});
+
+describe('what does not listen', () => {
+  test('is left when time is up, with an error that says how long it had', async () => {
+    const clock = createVirtualClock();
+    const late = expect(withDeadline({ clock, limitMs: 1000 }, never)).rejects.toThrow(
+      new DeadlineError('No answer within 1000 ms'),
+    );
+    await clock.advance(1000);
+    await late;
+  });
+
+  test('is left when its caller gives up, with the reason of that', async () => {
+    const clock = createVirtualClock();
+    const caller = new AbortController();
+    const given = withDeadline({ clock, limitMs: 1000, signal: caller.signal }, never);
+    caller.abort(new Error('no longer wanted'));
+    await expect(given).rejects.toThrow('no longer wanted');
+    expect(clock.nextTimerMs()).toBeUndefined();
+  });
+});
+
+test('what listens hears why, whether time is up or its caller gives up', async () => {
+  const clock = createVirtualClock();
+  const caller = new AbortController();
+  const heard: unknown[] = [];
+  const run = (signal: AbortSignal) => {
+    signal.addEventListener('abort', () => heard.push(signal.reason));
+    return never();
+  };
+  const late = withDeadline({ clock, limitMs: 1000 }, run).catch((error) => error);
+  const givenUp = withDeadline({ clock, limitMs: 2000, signal: caller.signal }, run).catch((error) => error);
+  await clock.advance(1000);
+  caller.abort('no longer wanted');
+  expect(heard).toEqual([await late, await givenUp]);
+});
+
+test('nothing begins for a caller that has given up', async () => {
+  const clock = createVirtualClock();
+  let began = false;
+  const run = async () => {
+    began = true;
+  };
+  await expect(
+    withDeadline({ clock, limitMs: 1000, signal: AbortSignal.abort(new Error('too late')) }, run),
+  ).rejects.toThrow('too late');
+  expect(began).toBe(false);
+});
