@@ -7,7 +7,7 @@ export const TEARDOWN_MUTANTS: readonly Mutant[] = [
   {
     name: 'kept-machine-given-up-at-once',
     loses: 'the patience of a process that has proved no key yet, with a machine that is to be kept',
-    file: 'controllers/gpu-instance/rules/deleting.ts',
+    file: `${GPU}/rules/deleting-kept.ts`,
     find: 'const GIVE_UP_AFTER_MS = 60_000;',
     replace: 'const GIVE_UP_AFTER_MS = 0;',
   },
@@ -21,14 +21,14 @@ export const TEARDOWN_MUTANTS: readonly Mutant[] = [
   {
     name: 'silent-host-waited-for',
     loses: 'the end of a deletion that keeps a machine on a host which can stop nothing',
-    file: 'controllers/gpu-instance/rules/deleting.ts',
+    file: `${GPU}/rules/deleting-kept.ts`,
     find: "if (actualStatus === 'offline' || actualStatus === 'unknown') return intendedStatus === 'stopped';",
     replace: "if (actualStatus === 'offline' && intendedStatus === '') return true;",
   },
   {
     name: 'kept-machine-not-listed',
     loses: 'the list of machines that are kept and could not be labelled',
-    file: 'controllers/gpu-instance/rules/deleting.ts',
+    file: `${GPU}/rules/deleting-kept.ts`,
     find: 'if (!factsOf(observed)) return instanceId === undefined ? undefined : { instanceId, label: undefined };',
     replace: 'if (!factsOf(observed)) return undefined;',
   },

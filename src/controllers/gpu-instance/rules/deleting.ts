@@ -1,16 +1,14 @@
 import { MACHINE_FINALIZER } from '../../../api/v1alpha1/names.ts';
-import { formatDollars, parseDollars } from '../../../lib/money.ts';
-import { parseTime } from '../../../lib/rfc3339.ts';
-import type { Instance } from '../../../marketplace/instances/instances.ts';
-import { makeRetainedLabel } from '../../../ownership/label.ts';
+import { formatDollars } from '../../../lib/money.ts';
 import { totalCost } from '../cost.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { goneProof } from '../gone.ts';
-import { carriedFields, wordOf } from '../machine-fields.ts';
-import { factsOf, recordedMachine } from '../recorded.ts';
+import { factsOf } from '../recorded.ts';
 import { settlement } from '../settle.ts';
 import { heldByRecord } from '../stage.ts';
 import type { Action, Decision, EventNote, Observed, Step } from '../types.ts';
+import { giveUp, keep, stopFirst } from './deleting-kept.ts';
+import { waiting, waitingForKey } from './deleting-waits.ts';
 import { destroyRetryMs, FAILURES_WORTH_SAYING, failingDetail } from './ending.ts';
 import { whatIsMissing } from './pending.ts';
 import { machinesToDestroy, machinesToProve, unsettledUntil } from './teardown-machines.ts';
@@ -78,45 +76,6 @@ function neverRented(observed: Observed): Step | undefined {
   return release(noteGone('Nothing was rented.'));
 }
 
-/** A process that has just started has not proved any key yet: that is no reason to give a machine up. */
-const GIVE_UP_AFTER_MS = 60_000;
-
-function giveUp(observed: Observed): Step | undefined {
-  const isUsable = factsOf(observed) !== undefined && observed.list !== undefined;
-  if (observed.object.spec.deletionPolicy !== 'Retain' || isUsable) return undefined;
-  const left = observed.memory.firstLookAt + GIVE_UP_AFTER_MS - observed.steadyNow;
-  return left > 0 ? waitingForKey(observed, { afterMs: left }) : letMachineGo(observed, 'Retain');
-}
-
-/** Stop and Retain keep the recorded machine, once everything else of the object is gone. */
-function keep(observed: Observed): Step | undefined {
-  const { deletionPolicy } = observed.object.spec;
-  if (deletionPolicy === 'Destroy' || !observed.list?.recorded) return undefined;
-  return letMachineGo(observed, deletionPolicy);
-}
-
-function letMachineGo(observed: Observed, policy: 'Stop' | 'Retain'): Decision {
-  const kept = keptMachine(observed);
-  const retain: readonly Action[] = kept ? [{ type: 'retain', policy, ...kept }] : [];
-  return decision({
-    record: { type: 'nothing', because: 'deleting' },
-    actions: [...retain, { type: 'release', note: noteRetained(observed) }],
-  });
-}
-
-/** With the label that says so. Where no login is known, its claim cannot be checked: then it is only listed as kept. */
-function keptMachine(
-  observed: Observed,
-): Pick<Extract<Action, { type: 'retain' }>, 'instanceId' | 'label'> | undefined {
-  const { instanceId, rentedAt } = observed.object.status ?? {};
-  if (!factsOf(observed)) return instanceId === undefined ? undefined : { instanceId, label: undefined };
-  const machine = recordedMachine(observed);
-  if (!machine) return undefined;
-  const { uid, identity, now } = observed;
-  const facts = { uid, attempt: machine.attempt, issuedAt: parseTime(rentedAt) ?? now };
-  return { instanceId: machine.instanceId, label: makeRetainedLabel(identity, facts) };
-}
-
 function handsOff(observed: Observed): Step | undefined {
   const held = heldByRecord(observed);
   if (held?.reason !== 'IntentUnknown' && held?.reason !== 'LoginChanged') return undefined;
@@ -125,16 +84,6 @@ function handsOff(observed: Observed): Step | undefined {
 
 function waitForKey(observed: Observed): Step | undefined {
   return factsOf(observed) ? undefined : waitingForKey(observed);
-}
-
-function waitingForKey(observed: Observed, look: Decision['look'] = {}): Decision {
-  const { name, namespace = observed.object.metadata.namespace } = observed.object.spec.accountRef;
-  const reason = observed.account.state === 'missing' ? 'AccountMissing' : 'AccountNotReady';
-  return waiting(observed, {
-    reason,
-    detail: `MarketplaceAccount ${namespace}/${name} cannot be used, so nothing can be done about its machine.`,
-    look,
-  });
 }
 
 function waitForList(observed: Observed): Step | undefined {
@@ -156,27 +105,6 @@ function settleFirst(observed: Observed): Step | undefined {
       afterMs: Math.max(1000, at - observed.steadyNow + 1),
     },
   });
-}
-
-function stopFirst(observed: Observed): Step | undefined {
-  const machine = recordedMachine(observed);
-  const row = observed.list?.recorded;
-  if (observed.object.spec.deletionPolicy !== 'Stop' || !machine || !row) return undefined;
-  if (isStopped(row)) return undefined;
-  const asked = observed.memory.stopAskedAt;
-  const asks = asked === undefined || asked + 30_000 <= observed.steadyNow;
-  return waiting(observed, {
-    reason: 'Stopping',
-    detail: `Machine ${machine.instanceId} is to be kept, and was asked to stop; it says ${wordOf(row)}.`,
-    actions: asks ? [{ type: 'stop', instanceId: machine.instanceId }] : [],
-    look: { onList: true, afterMs: 30_000 },
-  });
-}
-
-/** A silent host cannot stop anything; where the service has taken note of the wish, there is no more to ask for. */
-function isStopped({ actualStatus, intendedStatus }: Instance): boolean {
-  if (actualStatus === 'offline' || actualStatus === 'unknown') return intendedStatus === 'stopped';
-  return actualStatus === 'stopped' || actualStatus === 'frozen';
 }
 
 function destroyAll(observed: Observed): Step | undefined {
@@ -222,47 +150,4 @@ function release(note: EventNote): Decision {
 
 function noteGone(note: string): EventNote {
   return { type: 'Normal', reason: 'InstanceDestroyed', action: 'Deleting', note };
-}
-
-function noteRetained({ object }: Observed): EventNote {
-  const { instanceId, cost } = object.status ?? {};
-  const price = parseDollars(cost?.pricePerHour);
-  const bills = price === undefined ? '' : ` and bills $${formatDollars(price)}/h`;
-  return {
-    type: 'Warning',
-    reason: 'Released',
-    action: 'Deleting',
-    note:
-      instanceId === undefined ? 'No machine was on record.' : `Machine ${instanceId} was given up${bills}.`,
-  };
-}
-
-interface Waiting {
-  readonly reason:
-    | 'AccountMissing'
-    | 'AccountNotReady'
-    | 'RentalUncertain'
-    | 'Stopping'
-    | 'DestroyFailing'
-    | 'IntentUnknown'
-    | 'LoginChanged';
-  readonly detail: string;
-  readonly actions?: readonly Action[];
-  readonly look?: Decision['look'];
-}
-
-/** Says what the deletion waits for. */
-function waiting(observed: Observed, { reason, detail, actions = [], look = {} }: Waiting): Decision {
-  const held = observed.object.status?.instanceId !== undefined;
-  return decision({
-    fields: carriedFields(observed),
-    finding: {
-      phase: 'Deleting',
-      reason,
-      detail,
-      machine: held ? { type: 'silent', held: 'Rented', reason: 'Deleting' } : { type: 'none' },
-    },
-    actions,
-    look,
-  });
 }

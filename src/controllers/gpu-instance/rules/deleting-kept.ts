@@ -1,0 +1,84 @@
+import { formatDollars, parseDollars } from '../../../lib/money.ts';
+import { parseTime } from '../../../lib/rfc3339.ts';
+import type { Instance } from '../../../marketplace/instances/instances.ts';
+import { makeRetainedLabel } from '../../../ownership/label.ts';
+import { decision } from '../decision.ts';
+import { wordOf } from '../machine-fields.ts';
+import { factsOf, recordedMachine } from '../recorded.ts';
+import type { Action, Decision, EventNote, Observed, Step } from '../types.ts';
+import { waiting, waitingForKey } from './deleting-waits.ts';
+
+/** A process that has just started has not proved any key yet: that is no reason to give a machine up. */
+const GIVE_UP_AFTER_MS = 60_000;
+
+/** Retain, and nothing to ask anything with: after some patience a person keeps the machine as it is. */
+export function giveUp(observed: Observed): Step | undefined {
+  const isUsable = factsOf(observed) !== undefined && observed.list !== undefined;
+  if (observed.object.spec.deletionPolicy !== 'Retain' || isUsable) return undefined;
+  const left = observed.memory.firstLookAt + GIVE_UP_AFTER_MS - observed.steadyNow;
+  return left > 0 ? waitingForKey(observed, { afterMs: left }) : letMachineGo(observed, 'Retain');
+}
+
+/** Stop and Retain keep the recorded machine, once everything else of the object is gone. */
+export function keep(observed: Observed): Step | undefined {
+  const { deletionPolicy } = observed.object.spec;
+  if (deletionPolicy === 'Destroy' || !observed.list?.recorded) return undefined;
+  return letMachineGo(observed, deletionPolicy);
+}
+
+function letMachineGo(observed: Observed, policy: 'Stop' | 'Retain'): Decision {
+  const kept = keptMachine(observed);
+  const retain: readonly Action[] = kept ? [{ type: 'retain', policy, ...kept }] : [];
+  return decision({
+    record: { type: 'nothing', because: 'deleting' },
+    actions: [...retain, { type: 'release', note: noteRetained(observed) }],
+  });
+}
+
+/** With the label that says so. Where no login is known, its claim cannot be checked: then it is only listed as kept. */
+function keptMachine(
+  observed: Observed,
+): Pick<Extract<Action, { type: 'retain' }>, 'instanceId' | 'label'> | undefined {
+  const { instanceId, rentedAt } = observed.object.status ?? {};
+  if (!factsOf(observed)) return instanceId === undefined ? undefined : { instanceId, label: undefined };
+  const machine = recordedMachine(observed);
+  if (!machine) return undefined;
+  const { uid, identity, now } = observed;
+  const facts = { uid, attempt: machine.attempt, issuedAt: parseTime(rentedAt) ?? now };
+  return { instanceId: machine.instanceId, label: makeRetainedLabel(identity, facts) };
+}
+
+/** Stop: the machine that is kept is asked to stop until it has, or cannot. */
+export function stopFirst(observed: Observed): Step | undefined {
+  const machine = recordedMachine(observed);
+  const row = observed.list?.recorded;
+  if (observed.object.spec.deletionPolicy !== 'Stop' || !machine || !row) return undefined;
+  if (isStopped(row)) return undefined;
+  const asked = observed.memory.stopAskedAt;
+  const asks = asked === undefined || asked + 30_000 <= observed.steadyNow;
+  return waiting(observed, {
+    reason: 'Stopping',
+    detail: `Machine ${machine.instanceId} is to be kept, and was asked to stop; it says ${wordOf(row)}.`,
+    actions: asks ? [{ type: 'stop', instanceId: machine.instanceId }] : [],
+    look: { onList: true, afterMs: 30_000 },
+  });
+}
+
+/** A silent host cannot stop anything; where the service has taken note of the wish, there is no more to ask for. */
+function isStopped({ actualStatus, intendedStatus }: Instance): boolean {
+  if (actualStatus === 'offline' || actualStatus === 'unknown') return intendedStatus === 'stopped';
+  return actualStatus === 'stopped' || actualStatus === 'frozen';
+}
+
+function noteRetained({ object }: Observed): EventNote {
+  const { instanceId, cost } = object.status ?? {};
+  const price = parseDollars(cost?.pricePerHour);
+  const bills = price === undefined ? '' : ` and bills $${formatDollars(price)}/h`;
+  return {
+    type: 'Warning',
+    reason: 'Released',
+    action: 'Deleting',
+    note:
+      instanceId === undefined ? 'No machine was on record.' : `Machine ${instanceId} was given up${bills}.`,
+  };
+}

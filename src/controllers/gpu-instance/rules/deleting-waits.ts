@@ -1,0 +1,44 @@
+import { decision } from '../decision.ts';
+import { carriedFields } from '../machine-fields.ts';
+import type { Action, Decision, Observed } from '../types.ts';
+
+interface Waiting {
+  readonly reason:
+    | 'AccountMissing'
+    | 'AccountNotReady'
+    | 'RentalUncertain'
+    | 'Stopping'
+    | 'DestroyFailing'
+    | 'IntentUnknown'
+    | 'LoginChanged';
+  readonly detail: string;
+  readonly actions?: readonly Action[];
+  readonly look?: Decision['look'];
+}
+
+/** A deletion that is not over, with what it waits for. */
+export function waiting(observed: Observed, { reason, detail, actions = [], look = {} }: Waiting): Decision {
+  const held = observed.object.status?.instanceId !== undefined;
+  return decision({
+    fields: carriedFields(observed),
+    finding: {
+      phase: 'Deleting',
+      reason,
+      detail,
+      machine: held ? { type: 'silent', held: 'Rented', reason: 'Deleting' } : { type: 'none' },
+    },
+    actions,
+    look,
+  });
+}
+
+/** Nothing can be asked while the account has no proven key. */
+export function waitingForKey(observed: Observed, look: Decision['look'] = {}): Decision {
+  const { name, namespace = observed.object.metadata.namespace } = observed.object.spec.accountRef;
+  const reason = observed.account.state === 'missing' ? 'AccountMissing' : 'AccountNotReady';
+  return waiting(observed, {
+    reason,
+    detail: `MarketplaceAccount ${namespace}/${name} cannot be used, so nothing can be done about its machine.`,
+    look,
+  });
+}
