@@ -6,8 +6,9 @@ import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import { endpointSliceResource, serviceResource } from '../../../runtime/kube/core-resources.ts';
 import type { EndpointSliceObject, ServiceObject } from '../../../runtime/kube/service-objects.ts';
 import type { Worker } from '../workers/worker.ts';
-import { endpointsOf } from './endpoints.ts';
+import { type Endpoint, endpointsOf } from './endpoints.ts';
 import { Publisher } from './publisher.ts';
+import { workerSlice } from './service.ts';
 
 const NAMESPACE = 'default';
 const inDefault = { metadata: { namespace: NAMESPACE } };
@@ -123,9 +124,14 @@ describe('order and effort', () => {
     await publisher.publish({ group, workers, endpoints: [] });
     cluster.intercept = ({ method }) => (method === 'POST' ? refusedBy(500, 'InternalError') : undefined);
     await expect(publisher.publish({ group, workers, endpoints })).rejects.toThrow('answered 500');
+    cluster.intercept = () => undefined;
+    await cluster.kube.create(endpointSliceResource, workerSlice(group, endpoints[0] as Endpoint));
     cluster.sent.splice(0);
     await publisher.publish({ group, workers, endpoints: [] });
-    expect(cluster.sent).toEqual([expect.stringMatching(/^DELETE .*a-endpoint$/)]);
+    expect(cluster.sent).toEqual([
+      expect.stringMatching(/^GET .*a-endpoint$/),
+      expect.stringMatching(/^DELETE .*a-endpoint$/),
+    ]);
   });
 
   test('a steady group costs nothing, and is looked at every ten minutes without a write', async () => {
@@ -169,6 +175,69 @@ describe('order and effort', () => {
     const later = new Publisher({ cluster: kube, clock });
     await later.publish({ group, workers: [{ ...worker('a'), createdAt: 0 }], endpoints: [] });
     expect(await slices()).toEqual([]);
+  });
+});
+
+describe('a slice of that name', () => {
+  const foreign: EndpointSliceObject = {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name: 'a-endpoint', namespace: NAMESPACE },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: ['203.0.113.200'], conditions: { ready: true } }],
+    ports: [{ name: 'http', port: 80, protocol: 'TCP' }],
+  };
+  const served = { ...worker('a'), createdAt: 0 };
+
+  test('that is somebody else’s is left alone, and the other workers are led to', async () => {
+    const { publish, slices, kube } = bench();
+    await kube.create(endpointSliceResource, foreign);
+    expect(await publish(group, [served, worker('b')])).toMatchObject({
+      type: 'problem',
+      reason: 'NameTaken',
+      detail: expect.stringContaining('EndpointSlice a-endpoint'),
+    });
+    expect(
+      (await slices()).map(({ metadata, endpoints }) => [metadata.name, endpoints[0]?.addresses]),
+    ).toEqual([
+      ['a-endpoint', ['203.0.113.200']],
+      ['b-endpoint', ['203.0.113.7']],
+    ]);
+    await kube.delete(endpointSliceResource, { namespace: NAMESPACE, name: 'a-endpoint' });
+    expect(await publish(group, [served, worker('b')])).toEqual({ type: 'done' });
+  });
+
+  test('that is somebody else’s is not taken back with a worker, by no process', async () => {
+    const { publish, slices, kube, clock } = bench();
+    await kube.create(endpointSliceResource, foreign);
+    await publish(group, [served]);
+    await publish(group, [served], ['a']);
+    const later = new Publisher({ cluster: kube, clock });
+    await later.publish({ group, workers: [served], endpoints: [] });
+    expect(await slices()).toHaveLength(1);
+  });
+
+  test.each([
+    ['lost its labels', { metadata: { labels: null } }],
+    [
+      'belonged to a worker before',
+      {
+        metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'GpuInstance', name: 'a', uid: 'before' }] },
+      },
+    ],
+  ])('that is ours and %s is mended', async (_what, body) => {
+    const { publish, slices, kube, clock } = bench();
+    await publish(group, [served]);
+    const [before] = await slices();
+    const ref = { namespace: NAMESPACE, name: 'a-endpoint' };
+    await kube.patch(endpointSliceResource, ref, { type: 'merge', body });
+    await clock.advance(600_000);
+    expect(await publish(group, [served])).toEqual({ type: 'done' });
+    const [after] = await slices();
+    expect([after?.metadata.labels, after?.metadata.ownerReferences]).toEqual([
+      before?.metadata.labels,
+      before?.metadata.ownerReferences,
+    ]);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
+import { labels, OPERATOR_NAME } from '../../../api/v1alpha1/names.ts';
 import { endpointSliceResource } from '../../../runtime/kube/core-resources.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
 import { type KubeObject, refOf } from '../../../runtime/kube/kube-object.ts';
@@ -12,7 +13,7 @@ import { isFresh, notPermitted, type PublishPorts, type Written } from './writte
 /** Being written, or written without an answer: there may be one. */
 const UNSURE: Written = { text: 'unsure', at: 0 };
 
-/** A slice for each worker that serves. */
+/** A slice for each worker that serves. What somebody else made under the name of one stays as it is. */
 export class WorkerSlices {
   readonly #ports: PublishPorts;
   readonly #startedAt: number;
@@ -24,7 +25,7 @@ export class WorkerSlices {
     this.#startedAt = ports.clock.now();
   }
 
-  /** Leads the Service to a worker. Undefined where that worked, or was done a short while ago. */
+  /** Leads the Service to a worker. Undefined where that worked, or was done a short while ago; else what keeps it from it. */
   async ensure(group: EndpointGroup, endpoint: Endpoint): Promise<Published | undefined> {
     const { clock } = this.#ports;
     const { name } = endpoint.worker.metadata;
@@ -34,24 +35,27 @@ export class WorkerSlices {
     if (isFresh(known, text, clock.now())) return undefined;
     this.#slices.set(name, UNSURE);
     try {
-      if (known?.text === text) await this.#mendSlice(slice);
-      else await this.#writeSlice(slice);
+      const problem = await (known?.text === text ? this.#mendSlice(slice) : this.#writeSlice(slice));
+      this.#slices.set(name, { text: problem ? '' : text, at: clock.now() });
+      return problem;
     } catch (error) {
       if (isKubeError(error, 'forbidden', 'invalid')) return notPermitted(slice, error);
       throw error;
     }
-    this.#slices.set(name, { text, at: clock.now() });
-    return undefined;
   }
 
-  /** Leads it there no more. A worker that this process has never published, it asks about once. */
+  /** Leads it there no more. What this process did not see written it looks at first, once. */
   async takeBack(worker: Worker): Promise<void> {
     const known = this.#slices.get(worker.name);
     const isNew = worker.createdAt >= this.#startedAt;
     if (known?.text === '' || (!known && isNew)) return;
     const { cluster, clock } = this.#ports;
-    const { namespace } = worker.object.metadata;
-    await cluster.delete(endpointSliceResource, { namespace, name: sliceName(worker.name) });
+    const { namespace, uid } = worker.object.metadata;
+    const ref = { namespace, name: sliceName(worker.name) };
+    const isSeen = known !== undefined && known !== UNSURE;
+    const present = isSeen ? undefined : await cluster.get<KubeObject>(endpointSliceResource, ref);
+    if (isSeen || (present && isOurs(present, uid)))
+      await cluster.delete(endpointSliceResource, ref, { uid: present?.metadata.uid });
     this.#slices.set(worker.name, { text: '', at: clock.now() });
   }
 
@@ -61,24 +65,26 @@ export class WorkerSlices {
     for (const name of this.#slices.keys()) if (!existing.has(name)) this.#slices.delete(name);
   }
 
-  async #writeSlice(slice: EndpointSliceObject): Promise<void> {
+  async #writeSlice(slice: EndpointSliceObject): Promise<Published | undefined> {
     try {
       await this.#ports.cluster.create(endpointSliceResource, slice);
+      return undefined;
     } catch (error) {
       if (!isKubeError(error, 'alreadyExists')) throw error;
-      await this.#mendSlice(slice);
+      return this.#mendSlice(slice);
     }
   }
 
   /** Looks before it writes. The type of the addresses cannot be changed: such a slice is made anew. */
-  async #mendSlice(slice: EndpointSliceObject): Promise<void> {
+  async #mendSlice(slice: EndpointSliceObject): Promise<Published | undefined> {
     const { cluster } = this.#ports;
     const present = await cluster.get<EndpointSliceObject>(endpointSliceResource, refOf(slice));
-    if (present && isSameSlice(present, slice)) return;
+    if (present && isSameSlice(present, slice)) return undefined;
+    if (present && !isOurs(present, ownerOf(slice))) return nameTaken(slice);
     if (present?.addressType !== slice.addressType) {
       if (present) await cluster.delete(endpointSliceResource, refOf(slice), { uid: present.metadata.uid });
       await cluster.create(endpointSliceResource, slice);
-      return;
+      return undefined;
     }
     const { endpoints, ports, metadata } = slice;
     const body = {
@@ -87,16 +93,29 @@ export class WorkerSlices {
       ports,
     };
     await cluster.patch(endpointSliceResource, refOf(slice), { type: 'merge', body });
+    return undefined;
   }
 }
 
+const ownerOf = ({ metadata }: KubeObject): string | undefined => metadata.ownerReferences?.[0]?.uid;
+
+/** Whether groups made it, for this worker or for one before it under the name; a person may have taken its labels off. */
+function isOurs(present: KubeObject, worker: string | undefined): boolean {
+  const isLabelled = present.metadata.labels?.[labels.managedBy] === OPERATOR_NAME;
+  return isLabelled || (worker !== undefined && ownerOf(present) === worker);
+}
+
+function nameTaken({ metadata }: KubeObject): Published {
+  const detail = `EndpointSlice ${metadata.name} exists and is not of an EndpointGroup; delete it, so that the Service can lead to that worker.`;
+  return { type: 'problem', reason: 'NameTaken', detail };
+}
+
 /** The Service that a slice belongs to stands in a label. */
-function hasLabels({ metadata }: KubeObject, labels: KubeObject['metadata']['labels'] = {}): boolean {
-  return Object.entries(labels).every(([name, value]) => metadata.labels?.[name] === value);
+function hasLabels({ metadata }: KubeObject, wanted: KubeObject['metadata']['labels'] = {}): boolean {
+  return Object.entries(wanted).every(([name, value]) => metadata.labels?.[name] === value);
 }
 
 function isSameSlice(present: EndpointSliceObject, wanted: EndpointSliceObject): boolean {
-  const ownerOf = (object: KubeObject) => object.metadata.ownerReferences?.[0]?.uid;
   const addressOf = (slice: EndpointSliceObject) => slice.endpoints[0]?.addresses[0];
   return (
     present.addressType === wanted.addressType &&
