@@ -41,7 +41,7 @@ describe('what a status remembers', () => {
       since: Date.parse(AT),
       cause: 'massFailure',
       newlyBad: 4,
-      message: 'The breaker was open when the operator started; nothing is replaced or swept.',
+      message: 'The breaker is open in the status of the account; nothing is replaced or swept.',
     });
     expect(breakerOf(account({ breaker: { open: false, since: AT, newlyBad: 4 } }))).toEqual({
       type: 'closed',

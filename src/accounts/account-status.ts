@@ -20,11 +20,11 @@ export function avoidOf(account: MarketplaceAccount): readonly AvoidEntry[] {
   }));
 }
 
-/** The breaker as a process that has just started finds it. */
+/** The breaker that a status remembers: what a process that has just started goes by. */
 export function breakerOf(account: MarketplaceAccount): BreakerState {
   const breaker = account.status?.breaker;
   if (!breaker?.open) return { type: 'closed' };
-  const message = 'The breaker was open when the operator started; nothing is replaced or swept.';
+  const message = 'The breaker is open in the status of the account; nothing is replaced or swept.';
   return {
     type: 'open',
     since: Date.parse(breaker.since),

@@ -1,10 +1,9 @@
 import type { AccountSession } from '../../accounts/account-session.ts';
+import { avoidOf, breakerOf, pollIntervalOf } from '../../accounts/account-status.ts';
 import { avoidedAt } from '../../accounts/avoid-list.ts';
 import { limitsOf } from '../../accounts/tickets/limits.ts';
-import type { BreakerState } from '../../accounts/watch/breaker.ts';
+import { echoOf } from '../../accounts/watch/label-echo.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
-import { parseDuration } from '../../lib/duration.ts';
-import { parseTime } from '../../lib/rfc3339.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import type { Feed } from '../../marketplace/feed/feed.ts';
 import type { CompleteList } from '../../marketplace/feed/feed-event.ts';
@@ -25,7 +24,7 @@ export interface LookedAt {
 
 /** A session over one complete list. Its tickets refuse and nothing it is told is kept: it cannot spend. */
 export function staticSession(looked: LookedAt): AccountSession {
-  const { account, client, identity, userId, baseUrl, sshKeyRegistered } = looked;
+  const { account, client, identity, userId, baseUrl, sshKeyRegistered, now } = looked;
   return {
     ref: { namespace: account.metadata.namespace ?? '', name: account.metadata.name },
     uid: uidOf(account),
@@ -33,17 +32,17 @@ export function staticSession(looked: LookedAt): AccountSession {
     identity,
     client,
     feed: staticFeed(looked),
-    avoid: { current: () => avoidedNow(looked), add() {} },
+    avoid: { current: () => avoidedAt(avoidOf(account), now), add() {} },
     tickets: {
       request: () => NOT_HERE,
       requestStart: () => NOT_HERE,
       reservedFor: () => new Set(),
     },
     limits: () => limitsOf(account),
-    pollIntervalMs: () => parseDuration(account.spec.pollInterval) ?? 10_000,
+    pollIntervalMs: () => pollIntervalOf(account, 0),
     serviceTime: () => ({ type: 'unknown' }),
     breaker: () => breakerOf(account),
-    labelEcho: () => echo(account.status?.labelsEchoed),
+    labelEcho: () => echoOf(account.status?.labelsEchoed),
     labelReadBack() {},
     permits: (namespace) =>
       account.spec.allowedNamespaces.from !== 'Same' || namespace === account.metadata.namespace,
@@ -79,31 +78,4 @@ function staticFeed({ list, client }: LookedAt): Feed {
       form: 'whole',
     }),
   };
-}
-
-function avoidedNow({ account, now }: LookedAt) {
-  const entries = (account.status?.avoid ?? []).map(({ kind, id, until, failures, reason }) => ({
-    target: { type: kind === 'Host' ? 'host' : 'machine', id } as const,
-    until: parseTime(until) ?? 0,
-    failures,
-    reason,
-  }));
-  return avoidedAt(entries, now);
-}
-
-function breakerOf({ status }: MarketplaceAccount): BreakerState {
-  const { breaker } = status ?? {};
-  if (!breaker?.open) return { type: 'closed' };
-  return {
-    type: 'open',
-    since: parseTime(breaker.since) ?? 0,
-    cause: breaker.newlyBad > 0 ? 'massFailure' : 'listFailed',
-    newlyBad: breaker.newlyBad,
-    message: 'The breaker of the account is open.',
-  };
-}
-
-function echo(labelsEchoed: boolean | undefined) {
-  if (labelsEchoed === undefined) return 'unknown';
-  return labelsEchoed ? 'echoed' : 'notEchoed';
 }
