@@ -257,6 +257,7 @@ export class Invariants {
     if (!purchase) return;
     const offer = Number(path.split('/')[4]);
     this.#attempts.rentSent(machine, offer, purchase);
+    this.#limits.rentSent(purchase);
     this.#scene.rentSent(offer, purchase);
   }
 

@@ -2,11 +2,20 @@ import { parseDollars } from '../../../src/lib/money.ts';
 import { creditMicros } from '../../../src/simulator/world/ledger.ts';
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import { isObject, type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
+import type { Purchase } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
 const HOUR_MS = 3_600_000;
 /** How long a process may go by the credit that it read last. */
 const CREDIT_IS_KNOWN_MS = 90_000;
+
+/** What held when a rent call left: it may be carried out two minutes later, and no limit that is set meanwhile recalls it. */
+interface Allowed {
+  readonly limits: JsonObject;
+  /** Micro-dollars an hour; undefined where any price will do. */
+  readonly dearest: number | undefined;
+  readonly isPoor: boolean;
+}
 
 /**
  * I9 for money: nothing is rented beyond what the `limits` of its account allow, nor at a price that its object does
@@ -15,6 +24,7 @@ const CREDIT_IS_KNOWN_MS = 90_000;
 export class LimitWatch {
   readonly #scene: Scene;
   readonly #seen = new Set<number>();
+  readonly #sent = new Map<string, Allowed>();
   /** When contracts began, within an hour. */
   #begun: readonly number[] = [];
   #poorSince = Number.POSITIVE_INFINITY;
@@ -29,10 +39,33 @@ export class LimitWatch {
     if (fresh.length === 0) return;
     for (const { id } of fresh) this.#seen.add(id);
     this.#begun = [...this.#begun.filter((at) => at > now - HOUR_MS), ...fresh.map(() => now)];
-    this.#checkAccount();
     this.#checkRate();
-    this.#checkCredit();
-    for (const contract of fresh) this.#checkPrice(contract);
+    for (const contract of fresh) {
+      const allowed = this.#allowed(contract);
+      this.#checkAccount(allowed.limits);
+      this.#checkPrice(contract, allowed.dearest);
+      if (allowed.isPoor)
+        this.#scene.broken('I9', 'the account rented although less credit is left than has to remain');
+    }
+  }
+
+  /** A rent call leaves. */
+  rentSent(purchase: Purchase): void {
+    this.#sent.set(keyOf(purchase), this.#allowedNow(this.#scene.objects.get(purchase.uid)));
+  }
+
+  #allowed(contract: Contract): Allowed {
+    const purchase = this.#scene.purchaseOf(contract);
+    const sent = purchase && this.#sent.get(keyOf(purchase));
+    return sent ?? this.#allowedNow(this.#scene.ownerOf(contract));
+  }
+
+  #allowedNow(owner: JsonObject | undefined): Allowed {
+    return {
+      limits: this.#scene.accountLimits(),
+      dearest: owner && dearestOf(owner),
+      isPoor: this.#scene.now - this.#poorSince >= CREDIT_IS_KNOWN_MS,
+    };
   }
 
   /** Since when the credit has been so low that nothing may be rented. */
@@ -46,10 +79,9 @@ export class LimitWatch {
     else this.#poorSince = Math.min(this.#poorSince, this.#scene.now);
   }
 
-  #checkAccount(): void {
+  #checkAccount({ maxInstances, maxSpendPerHour }: JsonObject): void {
     // What was kept when its object went counts no more.
     const live = this.#scene.live().filter((contract) => !this.#scene.isKept(contract));
-    const { maxInstances, maxSpendPerHour } = this.#scene.accountLimits();
     if (typeof maxInstances === 'number' && live.length > maxInstances)
       this.#scene.broken('I9', `the account has ${live.length} machines, and may have ${maxInstances}`);
     const most = dollarsOf(maxSpendPerHour) ?? Number.POSITIVE_INFINITY;
@@ -67,19 +99,15 @@ export class LimitWatch {
     );
   }
 
-  #checkCredit(): void {
-    if (this.#scene.now - this.#poorSince < CREDIT_IS_KNOWN_MS) return;
-    this.#scene.broken('I9', 'the account rented although less credit is left than has to remain');
-  }
-
-  #checkPrice(contract: Contract): void {
-    const owner = this.#scene.ownerOf(contract);
-    const most = owner && dearestOf(owner);
+  #checkPrice(contract: Contract, most: number | undefined): void {
     if (most === undefined || priceOf(contract) <= most) return;
+    const name = nameOf(this.#scene.ownerOf(contract) ?? {});
     const text = `contract ${contract.id} costs $${priceOf(contract) / 1e6}/h`;
-    this.#scene.broken('I9', `${text}, and ${nameOf(owner ?? {})} may pay $${most / 1e6}/h`);
+    this.#scene.broken('I9', `${text}, and ${name} may pay $${most / 1e6}/h`);
   }
 }
+
+const keyOf = ({ uid, attempt }: Purchase): string => `${uid} ${attempt}`;
 
 const priceOf = ({ gpuPricePerHour, diskPricePerHour }: Contract): number =>
   gpuPricePerHour + diskPricePerHour;
