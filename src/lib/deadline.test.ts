@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
+import { sleep } from './clock.ts';
 import { DeadlineError, withDeadline } from './deadline.ts';
 
 const never = () => new Promise<never>(() => {});
@@ -36,8 +37,28 @@ describe('what does not listen', () => {
     const caller = new AbortController();
     const given = withDeadline({ clock, limitMs: 1000, signal: caller.signal }, never);
     caller.abort(new Error('no longer wanted'));
+    expect(getEventListeners(caller.signal, 'abort')).toEqual([]);
     await expect(given).rejects.toThrow('no longer wanted');
     expect(clock.nextTimerMs()).toBeUndefined();
+  });
+
+  test('leaves nothing at its caller when time is up', async () => {
+    const clock = createVirtualClock();
+    const { signal } = new AbortController();
+    const late = withDeadline({ clock, limitMs: 1000, signal }, never).catch((error) => error);
+    await clock.advance(1000);
+    expect(await late).toMatchObject({ name: 'DeadlineError' });
+    expect([clock.nextTimerMs(), getEventListeners(signal, 'abort')]).toEqual([undefined, []]);
+  });
+
+  test('has all of its time', async () => {
+    const clock = createVirtualClock();
+    const slow = withDeadline({ clock, limitMs: 1000 }, async () => {
+      await sleep(clock, 999);
+      return 'done';
+    });
+    await clock.advance(999);
+    expect(await slow).toBe('done');
   });
 });
 
@@ -54,6 +75,24 @@ test('what listens hears why, whether time is up or its caller gives up', async 
   await clock.advance(1000);
   caller.abort('no longer wanted');
   expect(heard).toEqual([await late, await givenUp]);
+});
+
+test.each([
+  ['gives an answer', () => 'an answer'],
+  [
+    'fails',
+    () => {
+      throw new Error('interrupted');
+    },
+  ],
+])('what %s once time is up is late all the same', async (_, end) => {
+  const clock = createVirtualClock();
+  const late = withDeadline({ clock, limitMs: 1000 }, async (signal) => {
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+    return end();
+  }).catch((error) => error);
+  await clock.advance(1000);
+  expect(await late).toEqual(new DeadlineError('No answer within 1000 ms'));
 });
 
 test('nothing begins for a caller that has given up', async () => {
