@@ -46,8 +46,9 @@ export function memoryCluster(): MemoryCluster {
 }
 
 /** A refusal as the API server words one. */
-export async function refusedBy(status: number, reason: string): ReturnType<Transport> {
-  const text = JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', reason, code: status });
+export async function refusedBy(status: number, reason: string, message?: string): ReturnType<Transport> {
+  const reply = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason, code: status, message };
+  const text = JSON.stringify(reply);
   return {
     status,
     headers: { 'content-type': 'application/json' },

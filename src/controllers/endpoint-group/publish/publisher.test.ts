@@ -1,46 +1,26 @@
 import { describe, expect, test } from 'vitest';
-import { groupObject, groupWorker, workerObject } from '../../../../test/builders/group-worker.ts';
+import {
+  groupInDefault,
+  NAMESPACE,
+  publisherBench,
+  workerInDefault,
+} from '../../../../test/builders/group-publisher.ts';
 import { memoryCluster, refusedBy } from '../../../../test/builders/memory-cluster.ts';
-import { createVirtualClock } from '../../../../test/builders/virtual-clock.ts';
-import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
-import { endpointSliceResource, serviceResource } from '../../../runtime/kube/core-resources.ts';
-import type { EndpointSliceObject, ServiceObject } from '../../../runtime/kube/service-objects.ts';
+import { endpointSliceResource } from '../../../runtime/kube/core-resources.ts';
+import type { EndpointSliceObject } from '../../../runtime/kube/service-objects.ts';
 import type { Worker } from '../workers/worker.ts';
 import { type Endpoint, endpointsOf } from './endpoints.ts';
 import { Publisher } from './publisher.ts';
 import { workerSlice } from './service.ts';
 
-const NAMESPACE = 'default';
-const inDefault = { metadata: { namespace: NAMESPACE } };
-
-function bench() {
-  const cluster = memoryCluster();
-  // Of its own: in the cluster's time the garbage collector would take what has no owner there.
-  const clock = createVirtualClock({ startMs: cluster.clock.now() });
-  const publisher = new Publisher({ cluster: cluster.kube, clock });
-  const publish = (group: EndpointGroup, workers: readonly Worker[], going: readonly string[] = []) => {
-    const { endpoints } = endpointsOf(group, workers, { allowPrivate: false });
-    const staying = endpoints.filter(({ worker }) => !going.includes(worker.metadata.name));
-    return publisher.publish({ group, workers, endpoints: staying });
-  };
-  const slices = async () =>
-    (await cluster.kube.list<EndpointSliceObject>(endpointSliceResource, { namespace: NAMESPACE })).items;
-  const service = (name = 'llm') =>
-    cluster.kube.get<ServiceObject>(serviceResource, { namespace: NAMESPACE, name });
-  const requests = () => cluster.sent.splice(0).map((line) => line.replace(/\/ap.*\/default\//, ''));
-  return { ...cluster, clock, publisher, publish, slices, service, requests };
-}
-
-const group = groupObject({}, inDefault);
-function worker(name: string, publicAddress = '203.0.113.7'): Worker {
-  const status = { ...workerObject(name).status, publicAddress };
-  return groupWorker({ name, object: workerObject(name, { ...inDefault, status }), createdAt: 2e12 });
-}
+const group = groupInDefault();
 
 describe('what is published', () => {
   test('a Service without selector, and a slice with its own mapped port for each worker', async () => {
-    const { publish, slices, service } = bench();
-    expect(await publish(group, [worker('a'), worker('b', '2606:4700::1')])).toEqual({ type: 'done' });
+    const { publish, slices, service } = publisherBench();
+    expect(await publish(group, [workerInDefault('a'), workerInDefault('b', '2606:4700::1')])).toEqual({
+      type: 'done',
+    });
     expect((await service())?.spec).toEqual({ ports: [{ name: 'http', port: 8000, protocol: 'TCP' }] });
     expect(await slices()).toMatchObject([
       {
@@ -70,8 +50,8 @@ describe('what is published', () => {
     '224.0.0.1',
     'example.com',
   ])('never %s', async (address) => {
-    const { publish, slices } = bench();
-    const workers = [worker('a', address)];
+    const { publish, slices } = publisherBench();
+    const workers = [workerInDefault('a', address)];
     const { problems } = endpointsOf(group, workers, { allowPrivate: false });
     expect(problems).toMatchObject([{ worker: 'a', detail: expect.stringContaining(address) }]);
     await publish(group, workers);
@@ -79,33 +59,43 @@ describe('what is published', () => {
   });
 
   test('private addresses where they are allowed, and loopback not even then', () => {
-    const of = (address: string) => endpointsOf(group, [worker('a', address)], { allowPrivate: true });
+    const of = (address: string) =>
+      endpointsOf(group, [workerInDefault('a', address)], { allowPrivate: true });
     expect(of('10.0.0.7').endpoints).toHaveLength(1);
     expect(of('127.0.0.1').endpoints).toEqual([]);
     expect(of('169.254.169.254').endpoints).toEqual([]);
   });
 
   test('nothing where the template declares no port', async () => {
-    const { publish, requests } = bench();
+    const { publish, requests } = publisherBench();
     const template = { spec: { image: 'x/y:1', offers: [{ maxPricePerHour: '1' }] } };
-    await publish(groupObject({ template }, inDefault), [worker('a')]);
+    expect(await publish(groupInDefault({ template }), [workerInDefault('a')])).toEqual({ type: 'done' });
     expect(requests()).toEqual([]);
+  });
+
+  test('is remembered as it went last; before that nothing is the matter', async () => {
+    const { publisher, publish, answer } = publisherBench();
+    expect(publisher.published()).toEqual({ type: 'done' });
+    answer(({ method }) => (method === 'POST' ? refusedBy(403, 'Forbidden') : undefined));
+    const published = await publish(group, [workerInDefault('a')]);
+    expect(published).toMatchObject({ type: 'problem', reason: 'NotPermitted' });
+    expect(publisher.published()).toEqual(published);
   });
 });
 
 describe('order and effort', () => {
   test('one worker relieves another without a moment in which there is none', async () => {
-    const { publish, requests } = bench();
-    await publish(group, [worker('a')]);
+    const { publish, requests } = publisherBench();
+    await publish(group, [workerInDefault('a')]);
     requests();
-    await publish(group, [worker('a'), worker('b')], ['a']);
+    await publish(group, [workerInDefault('a'), workerInDefault('b')], ['a']);
     expect(requests()).toEqual(['POST endpointslices', 'DELETE endpointslices/a-endpoint']);
   });
 
   test('who goes is taken back even where the new one cannot be written', async () => {
     const cluster = memoryCluster();
     const publisher = new Publisher({ cluster: cluster.kube, clock: cluster.clock });
-    const both = [worker('a'), worker('b')];
+    const both = [workerInDefault('a'), workerInDefault('b')];
     const { endpoints } = endpointsOf(group, both, { allowPrivate: false });
     await publisher.publish({ group, workers: both, endpoints: endpoints.slice(0, 1) });
     cluster.intercept = ({ method }) => (method === 'POST' ? refusedBy(500, 'InternalError') : undefined);
@@ -119,7 +109,7 @@ describe('order and effort', () => {
   test('a slice whose writing was never answered is taken back as well', async () => {
     const cluster = memoryCluster();
     const publisher = new Publisher({ cluster: cluster.kube, clock: cluster.clock });
-    const workers = [worker('a')];
+    const workers = [workerInDefault('a')];
     const { endpoints } = endpointsOf(group, workers, { allowPrivate: false });
     await publisher.publish({ group, workers, endpoints: [] });
     cluster.intercept = ({ method }) => (method === 'POST' ? refusedBy(500, 'InternalError') : undefined);
@@ -135,45 +125,63 @@ describe('order and effort', () => {
   });
 
   test('a steady group costs nothing, and is looked at every ten minutes without a write', async () => {
-    const { publish, requests, clock } = bench();
-    await publish(group, [worker('a')]);
+    const { publish, requests, clock } = publisherBench();
+    await publish(group, [workerInDefault('a')]);
     requests();
-    await publish(group, [worker('a')]);
+    await publish(group, [workerInDefault('a')]);
     expect(requests()).toEqual([]);
     await clock.advance(600_000);
-    await publish(group, [worker('a')]);
+    await publish(group, [workerInDefault('a')]);
     expect(requests()).toEqual(['GET services/llm', 'GET endpointslices/a-endpoint']);
   });
 
+  test('a worker that was taken back costs nothing more', async () => {
+    const { publish, requests } = publisherBench();
+    await publish(group, [workerInDefault('a')]);
+    await publish(group, [workerInDefault('a')], ['a']);
+    requests();
+    await publish(group, [workerInDefault('a')], ['a']);
+    expect(requests()).toEqual([]);
+  });
+
+  test('a worker that went and came back under its name is published again', async () => {
+    const { publish, slices, kube } = publisherBench();
+    await publish(group, [workerInDefault('a'), workerInDefault('b')]);
+    await publish(group, [workerInDefault('b')]);
+    await kube.delete(endpointSliceResource, { namespace: NAMESPACE, name: 'a-endpoint' });
+    await publish(group, [workerInDefault('a'), workerInDefault('b')]);
+    expect((await slices()).map(({ metadata }) => metadata.name)).toEqual(['a-endpoint', 'b-endpoint']);
+  });
+
   test('what somebody took away is found at that look', async () => {
-    const { publish, slices, kube, clock } = bench();
-    await publish(group, [worker('a')]);
+    const { publish, slices, kube, clock } = publisherBench();
+    await publish(group, [workerInDefault('a')]);
     await kube.delete(endpointSliceResource, { namespace: NAMESPACE, name: 'a-endpoint' });
     await clock.advance(600_000);
-    await publish(group, [worker('a')]);
+    await publish(group, [workerInDefault('a')]);
     expect(await slices()).toHaveLength(1);
   });
 
   test('a slice of the process before is mended, and made anew where the kind of address differs', async () => {
-    const first = bench();
-    await first.publish(group, [worker('a')]);
+    const first = publisherBench();
+    await first.publish(group, [workerInDefault('a')]);
     const later = new Publisher({ cluster: first.kube, clock: first.clock });
-    const moved = [worker('a', '203.0.113.99')];
+    const moved = [workerInDefault('a', '203.0.113.99')];
     const publishLater = (workers: readonly Worker[]) =>
       later.publish({ group, workers, ...endpointsOf(group, workers, { allowPrivate: false }) });
     await publishLater(moved);
     expect(await first.slices()).toMatchObject([{ endpoints: [{ addresses: ['203.0.113.99'] }] }]);
-    await publishLater([worker('a', '2606:4700::9')]);
+    await publishLater([workerInDefault('a', '2606:4700::9')]);
     expect(await first.slices()).toMatchObject([
       { addressType: 'IPv6', endpoints: [{ addresses: ['2606:4700::9'] }] },
     ]);
   });
 
   test('a slice of the process before, of a worker that serves no more, is taken back', async () => {
-    const { publish, slices, kube, clock } = bench();
-    await publish(group, [worker('a')]);
+    const { publish, slices, kube, clock } = publisherBench();
+    await publish(group, [workerInDefault('a')]);
     const later = new Publisher({ cluster: kube, clock });
-    await later.publish({ group, workers: [{ ...worker('a'), createdAt: 0 }], endpoints: [] });
+    await later.publish({ group, workers: [{ ...workerInDefault('a'), createdAt: 0 }], endpoints: [] });
     expect(await slices()).toEqual([]);
   });
 });
@@ -187,12 +195,12 @@ describe('a slice of that name', () => {
     endpoints: [{ addresses: ['203.0.113.200'], conditions: { ready: true } }],
     ports: [{ name: 'http', port: 80, protocol: 'TCP' }],
   };
-  const served = { ...worker('a'), createdAt: 0 };
+  const served = { ...workerInDefault('a'), createdAt: 0 };
 
   test('that is somebody else’s is left alone, and the other workers are led to', async () => {
-    const { publish, slices, kube } = bench();
+    const { publish, slices, kube } = publisherBench();
     await kube.create(endpointSliceResource, foreign);
-    expect(await publish(group, [served, worker('b')])).toMatchObject({
+    expect(await publish(group, [served, workerInDefault('b')])).toMatchObject({
       type: 'problem',
       reason: 'NameTaken',
       detail: expect.stringContaining('EndpointSlice a-endpoint'),
@@ -204,11 +212,11 @@ describe('a slice of that name', () => {
       ['b-endpoint', ['203.0.113.7']],
     ]);
     await kube.delete(endpointSliceResource, { namespace: NAMESPACE, name: 'a-endpoint' });
-    expect(await publish(group, [served, worker('b')])).toEqual({ type: 'done' });
+    expect(await publish(group, [served, workerInDefault('b')])).toEqual({ type: 'done' });
   });
 
   test('that is somebody else’s is not taken back with a worker, by no process', async () => {
-    const { publish, slices, kube, clock } = bench();
+    const { publish, slices, kube, clock } = publisherBench();
     await kube.create(endpointSliceResource, foreign);
     await publish(group, [served]);
     await publish(group, [served], ['a']);
@@ -217,16 +225,29 @@ describe('a slice of that name', () => {
     expect(await slices()).toHaveLength(1);
   });
 
-  test.each([
+  test('that is somebody else’s is told of whichever worker it is', async () => {
+    const { publish, kube } = publisherBench();
+    const metadata = { ...foreign.metadata, name: 'b-endpoint' };
+    await kube.create(endpointSliceResource, { ...foreign, metadata });
+    expect(await publish(group, [workerInDefault('a'), workerInDefault('b')])).toMatchObject({
+      reason: 'NameTaken',
+      detail: expect.stringContaining('EndpointSlice b-endpoint'),
+    });
+  });
+
+  test.each<[string, object]>([
     ['lost its labels', { metadata: { labels: null } }],
+    ['lost its owner', { metadata: { ownerReferences: [] } }],
     [
       'belonged to a worker before',
       {
         metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'GpuInstance', name: 'a', uid: 'before' }] },
       },
     ],
+    ['leads nowhere', { endpoints: [] }],
+    ['says not ready', { endpoints: [{ addresses: ['203.0.113.7'], conditions: { ready: false } }] }],
   ])('that is ours and %s is mended', async (_what, body) => {
-    const { publish, slices, kube, clock } = bench();
+    const { publish, slices, kube, clock } = publisherBench();
     await publish(group, [served]);
     const [before] = await slices();
     const ref = { namespace: NAMESPACE, name: 'a-endpoint' };
@@ -234,99 +255,87 @@ describe('a slice of that name', () => {
     await clock.advance(600_000);
     expect(await publish(group, [served])).toEqual({ type: 'done' });
     const [after] = await slices();
-    expect([after?.metadata.labels, after?.metadata.ownerReferences]).toEqual([
-      before?.metadata.labels,
-      before?.metadata.ownerReferences,
-    ]);
-  });
-});
-
-describe('a Service of that name', () => {
-  const foreign: ServiceObject = {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { name: 'llm', namespace: NAMESPACE },
-    spec: { ports: [{ name: 'http', port: 80, protocol: 'TCP' }] },
-  };
-
-  test('that is somebody else’s is left alone, and looked at again after 15 s', async () => {
-    const { publish, slices, kube, requests, clock } = bench();
-    await kube.create(serviceResource, foreign);
-    const published = await publish(group, [worker('a')]);
-    expect(published).toMatchObject({
-      type: 'problem',
-      reason: 'NameTaken',
-      detail: expect.stringContaining('endpointName'),
+    expect({ ...after, metadata: { ...after?.metadata, resourceVersion: '', generation: 0 } }).toEqual({
+      ...before,
+      metadata: { ...before?.metadata, resourceVersion: '', generation: 0 },
     });
-    expect(await slices()).toEqual([]);
-    requests();
-    await publish(group, [worker('a')]);
-    expect(requests()).toEqual([]);
-    await clock.advance(15_000);
-    await kube.delete(serviceResource, { namespace: NAMESPACE, name: 'llm' });
-    expect(await publish(group, [worker('a')])).toEqual({ type: 'done' });
   });
 
-  test('is shared by groups with the same ports, and goes with the last one', async () => {
-    const { publish, service, publisher, kube, clock } = bench();
-    const shared = (name: string, port = 8000) =>
-      groupObject(
-        {
-          endpointName: 'llm',
-          template: {
-            spec: {
-              image: 'x/y:1',
-              offers: [{ maxPricePerHour: '1' }],
-              ports: [{ name: 'http', containerPort: port }],
-            },
-          },
-        },
-        { metadata: { ...inDefault.metadata, name, uid: `uid-${name}` } },
-      );
-    await publish(shared('one'), []);
-    const other = new Publisher({ cluster: kube, clock });
-    await other.publish({ group: shared('two'), workers: [], endpoints: [] });
-    expect((await service())?.metadata.ownerReferences?.map(({ name }) => name)).toEqual(['one', 'two']);
-    const third = new Publisher({ cluster: kube, clock });
-    expect(await third.publish({ group: shared('three', 9000), workers: [], endpoints: [] })).toMatchObject({
-      reason: 'ServicePortsDiffer',
+  test('that is ours and of the other address family is made anew', async () => {
+    const { publish, slices, kube, clock } = publisherBench();
+    await publish(group, [served]);
+    const [before] = await slices();
+    const { apiVersion, kind, metadata, endpoints, ports } = before as EndpointSliceObject;
+    const { name, namespace, labels, ownerReferences } = metadata;
+    await kube.delete(endpointSliceResource, { namespace: NAMESPACE, name });
+    await kube.create<EndpointSliceObject>(endpointSliceResource, {
+      ...{ apiVersion, kind, metadata: { name, namespace, labels, ownerReferences } },
+      ...{ addressType: 'IPv6', endpoints, ports },
     });
-    await publisher.withdraw(shared('one'));
-    expect((await service())?.metadata.ownerReferences?.map(({ name }) => name)).toEqual(['two']);
-    await other.withdraw(shared('two'));
-    expect(await service()).toBeUndefined();
-  });
-
-  test('of another name takes the workers over, and the former one goes', async () => {
-    const { publish, slices, service, clock } = bench();
-    await publish(group, [worker('a')]);
-    const status = { endpoint: 'llm.default.svc' } as EndpointGroup['status'];
-    const renamed = { ...groupObject({ endpointName: 'chat' }, inDefault), status };
-    expect(await publish(renamed, [worker('a')])).toEqual({ type: 'done' });
-    expect(await slices()).toMatchObject([
-      { metadata: { labels: { 'kubernetes.io/service-name': 'chat' } }, endpoints: [{}] },
-    ]);
-    expect(await service('chat')).toBeDefined();
-    expect(await service('llm')).toBeUndefined();
     await clock.advance(600_000);
-    expect(await publish(renamed, [worker('a')])).toEqual({ type: 'done' });
+    expect(await publish(group, [served])).toEqual({ type: 'done' });
+    expect(await slices()).toMatchObject([{ addressType: 'IPv4', endpoints }]);
   });
 
-  test('is not taken away by a group that does not own it', async () => {
-    const { publisher, kube, service } = bench();
-    await kube.create(serviceResource, foreign);
-    await publisher.withdraw(group);
-    expect(await service()).toBeDefined();
+  test('is not deleted where somebody put another in its place just then', async () => {
+    const { publish, another, slices, kube, justBefore } = publisherBench();
+    const replace = async () => {
+      await kube.delete(endpointSliceResource, { namespace: NAMESPACE, name: 'a-endpoint' });
+      await kube.create(endpointSliceResource, foreign);
+    };
+    await publish(group, [served]);
+    const taking = another();
+    justBefore('DELETE', replace);
+    await expect(taking.publish({ group, workers: [served], endpoints: [] })).rejects.toThrow('precondition');
+    expect(await slices()).toMatchObject([{ endpoints: foreign.endpoints }]);
+    await taking.publish({ group, workers: [served], endpoints: [] });
+    expect(await slices()).toMatchObject([{ endpoints: foreign.endpoints }]);
   });
 
-  test('that may not be written is said', async () => {
-    const cluster = memoryCluster();
-    cluster.intercept = ({ method }) => (method === 'POST' ? refusedBy(403, 'Forbidden') : undefined);
-    const publisher = new Publisher({ cluster: cluster.kube, clock: cluster.clock });
-    expect(await publisher.publish({ group, workers: [], endpoints: [] })).toMatchObject({
+  test('of the other address family is not deleted either where somebody replaced it just then', async () => {
+    const { publish, slices, kube, justBefore } = publisherBench();
+    await publish(group, [served]);
+    justBefore('DELETE', async () => {
+      await kube.delete(endpointSliceResource, { namespace: NAMESPACE, name: 'a-endpoint' });
+      await kube.create(endpointSliceResource, foreign);
+    });
+    const moved = { ...workerInDefault('a', '2606:4700::9'), createdAt: 0 };
+    await expect(publish(group, [moved])).rejects.toThrow('precondition');
+    expect(await slices()).toMatchObject([{ endpoints: foreign.endpoints }]);
+    expect(await publish(group, [moved])).toMatchObject({ reason: 'NameTaken' });
+  });
+
+  test.each([
+    [403, 'Forbidden'],
+    [422, 'Invalid'],
+  ])('that may not be written is said in the words of the API server: %i', async (status, reason) => {
+    const { publish, requests, answer } = publisherBench();
+    answer(({ method, path }) =>
+      method === 'POST' && path.includes('endpointslices')
+        ? refusedBy(status, reason, 'the policy of team-a says no')
+        : undefined,
+    );
+    expect(await publish(group, [served])).toEqual({
       type: 'problem',
       reason: 'NotPermitted',
-      detail: expect.stringContaining('Service llm cannot be written'),
+      detail: 'EndpointSlice a-endpoint cannot be written: the policy of team-a says no',
     });
+    expect(requests().slice(-1)).toEqual(['POST endpointslices']);
+    answer(() => undefined);
+    expect(await publish(group, [served])).toEqual({ type: 'done' });
+  });
+
+  test('that the API server failed to write is not written again before the next pass', async () => {
+    const { publish, slices, answer } = publisherBench();
+    let failures = 1;
+    answer(({ method, path }) =>
+      method === 'POST' && path.includes('endpointslices') && failures-- > 0
+        ? refusedBy(500, 'InternalError')
+        : undefined,
+    );
+    await expect(publish(group, [served])).rejects.toThrow('answered 500');
+    expect(await slices()).toEqual([]);
+    expect(await publish(group, [served])).toEqual({ type: 'done' });
+    expect(await slices()).toHaveLength(1);
   });
 });

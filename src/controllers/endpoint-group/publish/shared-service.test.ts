@@ -1,0 +1,245 @@
+import { describe, expect, test } from 'vitest';
+import {
+  groupInDefault,
+  NAMESPACE,
+  publisherBench,
+  workerInDefault,
+} from '../../../../test/builders/group-publisher.ts';
+import { refusedBy } from '../../../../test/builders/memory-cluster.ts';
+import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
+import { serviceResource } from '../../../runtime/kube/core-resources.ts';
+import type { ServiceObject } from '../../../runtime/kube/service-objects.ts';
+
+const group = groupInDefault();
+const foreign: ServiceObject = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'llm', namespace: NAMESPACE },
+  spec: { ports: [{ name: 'http', port: 80, protocol: 'TCP' }] },
+};
+
+/** The group, as its status stood when it was published under this name. */
+function publishedAs(name: string, spec: Record<string, unknown> = {}): EndpointGroup {
+  const status = { endpoint: `${name}.${NAMESPACE}.svc` } as EndpointGroup['status'];
+  return { ...groupInDefault(spec), status };
+}
+
+/** One of several groups that share the name `llm`. */
+function sharing(name: string, containerPort = 8000): EndpointGroup {
+  const ports = [{ name: 'http', containerPort }];
+  const template = { spec: { image: 'x/y:1', offers: [{ maxPricePerHour: '1' }], ports } };
+  return groupInDefault({ endpointName: 'llm', template }, { metadata: { name, uid: `uid-${name}` } });
+}
+
+const ownersOf = (service: ServiceObject | undefined) =>
+  service?.metadata.ownerReferences?.map(({ name }) => name);
+
+describe('a Service of that name', () => {
+  test('that is somebody else’s is left alone, and looked at again after 15 s', async () => {
+    const { publish, slices, kube, requests, clock } = publisherBench();
+    await kube.create(serviceResource, foreign);
+    const published = await publish(group, [workerInDefault('a')]);
+    expect(published).toMatchObject({
+      type: 'problem',
+      reason: 'NameTaken',
+      detail: expect.stringContaining('endpointName'),
+    });
+    expect(await slices()).toEqual([]);
+    requests();
+    await publish(group, [workerInDefault('a')]);
+    expect(requests()).toEqual([]);
+    await clock.advance(15_000);
+    await kube.delete(serviceResource, { namespace: NAMESPACE, name: 'llm' });
+    expect(await publish(group, [workerInDefault('a')])).toEqual({ type: 'done' });
+  });
+
+  test('that is ours is not looked at again after 15 s', async () => {
+    const { publish, requests, clock } = publisherBench();
+    await publish(group, []);
+    requests();
+    await clock.advance(15_000);
+    await publish(group, []);
+    expect(requests()).toEqual([]);
+  });
+
+  test('is not taken away by a group that does not own it', async () => {
+    const { publisher, kube, service } = publisherBench();
+    await kube.create(serviceResource, foreign);
+    await publisher.withdraw(group);
+    expect(await service()).toBeDefined();
+  });
+
+  test.each([
+    [403, 'Forbidden'],
+    [422, 'Invalid'],
+  ])('that may not be written is said in the words of the API server: %i', async (status, reason) => {
+    const { publish, slices, answer } = publisherBench();
+    answer(({ method }) =>
+      method === 'POST' ? refusedBy(status, reason, 'the quota of team-a is used up') : undefined,
+    );
+    expect(await publish(group, [workerInDefault('a')])).toEqual({
+      type: 'problem',
+      reason: 'NotPermitted',
+      detail: 'Service llm cannot be written: the quota of team-a is used up',
+    });
+    expect(await slices()).toEqual([]);
+  });
+
+  test('that the API server failed to write is no problem of the group: it is tried again', async () => {
+    const { publish, publisher, service, answer } = publisherBench();
+    answer(({ method }) => (method === 'POST' ? refusedBy(500, 'InternalError') : undefined));
+    await expect(publish(group, [])).rejects.toThrow('answered 500');
+    expect(publisher.published()).toEqual({ type: 'done' });
+    answer(() => undefined);
+    expect(await publish(group, [])).toEqual({ type: 'done' });
+    expect(await service()).toBeDefined();
+  });
+});
+
+describe('a Service that groups share', () => {
+  test('has the same ports for all of them, and goes with the last one', async () => {
+    const { publish, service, publisher, another } = publisherBench();
+    await publish(sharing('one'), []);
+    const other = another();
+    expect(await other.publish({ group: sharing('two'), workers: [], endpoints: [] })).toEqual({
+      type: 'done',
+    });
+    expect(ownersOf(await service())).toEqual(['one', 'two']);
+    await publisher.withdraw(sharing('one'));
+    expect(ownersOf(await service())).toEqual(['two']);
+    await other.withdraw(sharing('two'));
+    expect(await service()).toBeUndefined();
+  });
+
+  test('is looked at by each of them every ten minutes without a write', async () => {
+    const { publish, another, requests, clock } = publisherBench();
+    await publish(sharing('one'), []);
+    await another().publish({ group: sharing('two'), workers: [], endpoints: [] });
+    await clock.advance(600_000);
+    requests();
+    await publish(sharing('one'), []);
+    expect(requests()).toEqual(['GET services/llm']);
+  });
+
+  const portsDiffer = {
+    type: 'problem',
+    reason: 'ServicePortsDiffer',
+    detail:
+      'Service llm is shared and has other ports than the template of this group; give all its groups the same ports.',
+  };
+
+  test('is not joined by a group with other ports', async () => {
+    const { publish, another, service } = publisherBench();
+    await publish(sharing('one'), []);
+    const before = await service();
+    const published = await another().publish({ group: sharing('two', 9000), workers: [], endpoints: [] });
+    expect(published).toEqual(portsDiffer);
+    expect(await service()).toEqual(before);
+  });
+
+  test('keeps its ports where one of them changes its own', async () => {
+    const { publish, another, service } = publisherBench();
+    await publish(sharing('one'), []);
+    await another().publish({ group: sharing('two'), workers: [], endpoints: [] });
+    const before = await service();
+    expect(await publish(sharing('one', 9000), [])).toEqual(portsDiffer);
+    expect(await service()).toEqual(before);
+  });
+
+  test('gets the ports of a group that is alone with it', async () => {
+    const { publish, service } = publisherBench();
+    await publish(sharing('one'), []);
+    expect(await publish(sharing('one', 9000), [])).toEqual({ type: 'done' });
+    expect(await service()).toMatchObject({
+      metadata: { ownerReferences: [{ name: 'one' }] },
+      spec: { ports: [{ name: 'http', port: 9000, protocol: 'TCP' }] },
+    });
+  });
+
+  test('is not written by a group that owns no part of it and gives it up', async () => {
+    const { publish, another, requests, service } = publisherBench();
+    await publish(sharing('one'), []);
+    requests();
+    await another().withdraw(sharing('two'));
+    expect(requests()).toEqual(['GET services/llm']);
+    expect(ownersOf(await service())).toEqual(['one']);
+  });
+
+  test('stays for a group that joins it just as the last one goes', async () => {
+    const { publish, publisher, another, service, justBefore } = publisherBench();
+    await publish(sharing('one'), []);
+    justBefore('DELETE', () => another().publish({ group: sharing('two'), workers: [], endpoints: [] }));
+    await expect(publisher.withdraw(sharing('one'))).rejects.toThrow('precondition');
+    await publisher.withdraw(sharing('one'));
+    expect(ownersOf(await service())).toEqual(['two']);
+  });
+
+  test('loses no group that joins it just as another one goes', async () => {
+    const { publish, publisher, another, service, justBefore } = publisherBench();
+    await publish(sharing('one'), []);
+    await another().publish({ group: sharing('two'), workers: [], endpoints: [] });
+    justBefore('PATCH', () => another().publish({ group: sharing('three'), workers: [], endpoints: [] }));
+    await expect(publisher.withdraw(sharing('one'))).rejects.toThrow();
+    await publisher.withdraw(sharing('one'));
+    expect(ownersOf(await service())).toEqual(['two', 'three']);
+  });
+});
+
+describe('a group that was renamed', () => {
+  const renamed = publishedAs('llm', { endpointName: 'chat' });
+
+  test('takes its workers over to the new Service, and the former one goes', async () => {
+    const { publish, slices, service } = publisherBench();
+    await publish(group, [workerInDefault('a')]);
+    expect(await publish(renamed, [workerInDefault('a')])).toEqual({ type: 'done' });
+    expect(await slices()).toMatchObject([
+      { metadata: { labels: { 'kubernetes.io/service-name': 'chat' } }, endpoints: [{}] },
+    ]);
+    expect(await service('chat')).toBeDefined();
+    expect(await service('llm')).toBeUndefined();
+  });
+
+  test('keeps its new Service, and looks for the former one no more', async () => {
+    const { publish, service, requests, clock } = publisherBench();
+    await publish(group, []);
+    await publish(renamed, []);
+    requests();
+    await publish(publishedAs('chat', { endpointName: 'chat' }), []);
+    expect(requests()).toEqual([]);
+    await clock.advance(600_000);
+    expect(await publish(publishedAs('chat', { endpointName: 'chat' }), [])).toEqual({ type: 'done' });
+    expect(await service('chat')).toBeDefined();
+  });
+
+  test('keeps its former Service for as long as the new name is taken', async () => {
+    const { publish, service, slices, kube, clock } = publisherBench();
+    const ref = { namespace: NAMESPACE, name: 'chat' };
+    await publish(group, [workerInDefault('a')]);
+    await kube.create(serviceResource, { ...foreign, metadata: ref });
+    expect(await publish(renamed, [workerInDefault('a')])).toMatchObject({ reason: 'NameTaken' });
+    expect(await service('llm')).toBeDefined();
+    expect(await slices()).toMatchObject([{ metadata: { labels: { 'kubernetes.io/service-name': 'llm' } } }]);
+    await kube.delete(serviceResource, ref);
+    await clock.advance(15_000);
+    expect(await publish(publishedAs('chat', { endpointName: 'chat' }), [])).toEqual({ type: 'done' });
+    expect(await service('llm')).toBeUndefined();
+  });
+
+  test('keeps the Service where it is given its former name back', async () => {
+    const { publish, service, kube } = publisherBench();
+    await publish(group, []);
+    await kube.create(serviceResource, { ...foreign, metadata: { namespace: NAMESPACE, name: 'chat' } });
+    await publish(renamed, []);
+    expect(await publish(publishedAs('chat'), [])).toEqual({ type: 'done' });
+    expect(await service('llm')).toBeDefined();
+  });
+
+  test('leaves both Services where it is deleted right after', async () => {
+    const { publish, another, service } = publisherBench();
+    await publish(group, []);
+    await another().publish({ group: groupInDefault({ endpointName: 'chat' }), workers: [], endpoints: [] });
+    expect([await service('llm'), await service('chat')]).toEqual([expect.anything(), expect.anything()]);
+    await another().withdraw(renamed);
+    expect([await service('llm'), await service('chat')]).toEqual([undefined, undefined]);
+  });
+});
