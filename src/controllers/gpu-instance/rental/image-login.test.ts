@@ -3,7 +3,11 @@ import { imageLogin } from './image-login.ts';
 
 const config = (auths: unknown) => JSON.stringify({ auths });
 const basic = (text: string) => Buffer.from(text).toString('base64');
-const NO_CONFIG = '.dockerconfigjson is not a docker configuration with auths.';
+const NO_CONFIG = expect.stringMatching(
+  /^\.dockerconfigjson is not a docker configuration with auths; make the Secret with kubectl/,
+);
+const NO_CREDENTIALS =
+  'The login for registry.example in .dockerconfigjson has no user name and password; give it both, without blanks.';
 
 /** Logins by server; user name and server are one, so that the flags tell whose login was taken. */
 const loginsFor = (...servers: readonly string[]) =>
@@ -47,6 +51,16 @@ describe('a login is found', () => {
     ['registry-1.docker.io', 'ubuntu'],
     ['https://index.docker.io/v1/', 'docker.io/team/app'],
     ['https://registry-1.docker.io/v2/', 'team/app'],
+    ['https://index.docker.io/v1/', 'index.docker.io/team/app'],
+    ['registry-1.docker.io', 'registry-1.docker.io/team/app'],
+    ['Registry.Example', 'registry.example/app'],
+    ['registry.example', 'Registry.Example/app'],
+    ['registry.example/team', 'registry.example/team/app'],
+    ['registry.example/team/', 'registry.example/team/app'],
+    ['registry.example/team/app', 'registry.example/team/app:1.2'],
+    ['registry.example/team/app', 'registry.example/team/app@sha256:0'],
+    ['registry.example/v2/team', 'registry.example/team/app'],
+    ['registry.example/v1', 'registry.example/app'],
   ])('under %s for %s', (server, image) => {
     expect(imageLogin(loginsFor('other.example', server), image)).toMatchObject({
       type: 'login',
@@ -62,10 +76,38 @@ describe('a login is found', () => {
     ['ftp://registry.example', 'registry.example/app', 'registry.example'],
     ['mirrorhttps://.example', 'mirror.example/app', 'mirror.example'],
     ['docker.io.example', 'ubuntu', 'docker.io'],
+    ['registry.example/team-a', 'registry.example/team-b/app', 'registry.example'],
+    ['registry.example/team', 'registry.example/team-b/app', 'registry.example'],
+    ['registry.example/v3/team', 'registry.example/team/app', 'registry.example'],
     ['', 'ubuntu', 'docker.io'],
   ])('under "%s" not for %s', (server, image, registry) => {
-    const problem = `.dockerconfigjson has no login for ${registry}.`;
+    const problem = `.dockerconfigjson has no login for ${registry}; add it to auths.`;
     expect(imageLogin(loginsFor(server), image)).toEqual({ type: 'problem', problem });
+  });
+});
+
+describe('of several logins', () => {
+  test.each([
+    [
+      'the one of the longest path counts',
+      ['r.example', 'r.example/team-a', 'r.example/team-b'],
+      'r.example/team-b',
+    ],
+    ['one of another path does not', ['r.example/team-a', 'r.example'], 'r.example'],
+  ])('%s', (_, servers, taken) => {
+    expect(imageLogin(loginsFor(...servers), 'r.example/team-b/x')).toMatchObject({
+      flags: `-u ${taken} -p p r.example`,
+    });
+  });
+
+  test('one that is empty, as a credential store leaves it behind, hides none', () => {
+    const auths = { 'https://index.docker.io/v1/': {}, 'docker.io': { auth: basic('a:b') } };
+    expect(imageLogin(config(auths), 'ubuntu')).toMatchObject({ flags: '-u a -p b docker.io' });
+  });
+
+  test('one that is broken spoils none for another registry', () => {
+    const auths = { 'other.example': { auth: null }, 'r.example': { auth: basic('a:b') } };
+    expect(imageLogin(config(auths), 'r.example/x')).toMatchObject({ flags: '-u a -p b r.example' });
   });
 });
 
@@ -76,6 +118,15 @@ describe('user name and password', () => {
     ['one word, in which the password has colons', { auth: basic('a:b::c:') }, 'a', 'b::c:'],
     ['one word in UTF-8', { auth: basic('jürgen:größe') }, 'jürgen', 'größe'],
     ['fields beside others', { username: 'a', password: 'b', email: 'a@example' }, 'a', 'b'],
+    [
+      'the word, where fields say something else',
+      { username: 'c', password: 'd', auth: basic('a:b') },
+      'a',
+      'b',
+    ],
+    ['the word beside empty fields', { username: '', password: '', auth: basic('a:b') }, 'a', 'b'],
+    ['fields beside an empty word', { username: 'a', password: 'b', auth: '' }, 'a', 'b'],
+    ['the word without the zeros that end it', { auth: basic('a:b\0\0') }, 'a', 'b'],
   ])('are taken out of %s', (_, entry, username, password) => {
     const flags = `-u ${username} -p ${password} registry.example`;
     expect(imageLogin(config({ 'registry.example': entry }), 'registry.example/x')).toEqual({
@@ -98,10 +149,13 @@ describe('user name and password', () => {
     ['is a blank in the password', { username: 'a', password: 'secret -v' }],
     ['is a tab', { username: 'a', password: 'secret\tx' }],
     ['is a line end behind the word', { auth: basic('a:secret\n') }],
+    ['is a text', 'secret'],
+    ['is null', null],
+    ['is a password that is a number', { username: 'a', password: 1234 }],
   ])('are missed, and no value is named, where there %s', (_, entry) => {
     expect(imageLogin(config({ 'registry.example': entry }), 'registry.example/x')).toEqual({
       type: 'problem',
-      problem: 'The login for registry.example has no user name and password.',
+      problem: NO_CREDENTIALS,
     });
   });
 });
@@ -114,8 +168,6 @@ describe('what is no docker configuration', () => {
     ['null', 'null'],
     ['logins without auths, as in .dockercfg', JSON.stringify({ 'registry.example': { auth: 'c2VjcmV0' } })],
     ['auths that are a list', config(['secret'])],
-    ['a login that is a text', config({ 'registry.example': 'secret' })],
-    ['a password that is a number', config({ 'registry.example': { username: 'a', password: 1234 } })],
   ])('is told without naming a value: %s', (_, text) => {
     expect(imageLogin(text, 'registry.example/x')).toEqual({ type: 'problem', problem: NO_CONFIG });
   });

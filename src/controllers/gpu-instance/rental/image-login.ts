@@ -1,14 +1,11 @@
 import * as z from 'zod';
 
-const dockerConfig = z.looseObject({
-  auths: z.record(
-    z.string(),
-    z.looseObject({
-      username: z.string().optional(),
-      password: z.string().optional(),
-      auth: z.string().optional(),
-    }),
-  ),
+const dockerConfig = z.looseObject({ auths: z.record(z.string(), z.unknown()) });
+
+const login = z.looseObject({
+  username: z.string().optional(),
+  password: z.string().optional(),
+  auth: z.string().optional(),
 });
 
 /** The registry login as the marketplace takes it, or what is wrong with the Secret. Never names a value. */
@@ -16,47 +13,84 @@ export type ImageLogin =
   | { readonly type: 'login'; readonly flags: string }
   | { readonly type: 'problem'; readonly problem: string };
 
-const DEFAULT_REGISTRY = 'docker.io';
+const problem = (text: string): ImageLogin => ({ type: 'problem', problem: text });
 
-/** Login flags `-u user -p password registry` for an image out of a `kubernetes.io/dockerconfigjson` Secret. */
+/**
+ * Login flags `-u user -p password registry` for an image out of a `kubernetes.io/dockerconfigjson` Secret. As with the
+ * kubelet the login of the longest path counts, and what other logins look like does not matter
+ * (kubernetes/kubernetes:pkg/credentialprovider/keyring.go).
+ */
 export function imageLogin(configJson: string, image: string): ImageLogin {
   const parsed = dockerConfig.safeParse(jsonOf(configJson));
-  if (!parsed.success)
-    return { type: 'problem', problem: '.dockerconfigjson is not a docker configuration with auths.' };
-  const registry = registryOf(image);
-  const entry = Object.entries(parsed.data.auths).find(([server]) => hostOf(server) === registry);
-  if (!entry) return { type: 'problem', problem: `.dockerconfigjson has no login for ${registry}.` };
-  const credentials = credentialsOf(entry[1]);
-  if (!credentials)
-    return { type: 'problem', problem: `The login for ${registry} has no user name and password.` };
-  return { type: 'login', flags: `-u ${credentials.username} -p ${credentials.password} ${registry}` };
+  if (!parsed.success) {
+    return problem(
+      '.dockerconfigjson is not a docker configuration with auths; make the Secret with kubectl create secret docker-registry.',
+    );
+  }
+  const { host, path } = placeOfImage(image);
+  const entries = Object.entries(parsed.data.auths)
+    .map(([server, entry]) => ({ place: placeOfServer(server), entry }))
+    .filter(({ place }) => place.host === host && `${path}/`.startsWith(place.path))
+    .sort((a, b) => b.place.path.length - a.place.path.length);
+  if (entries.length === 0) return problem(`.dockerconfigjson has no login for ${host}; add it to auths.`);
+  const [credentials] = entries.flatMap(({ entry }) => credentialsOf(entry) ?? []);
+  if (!credentials) {
+    return problem(
+      `The login for ${host} in .dockerconfigjson has no user name and password; give it both, without blanks.`,
+    );
+  }
+  return { type: 'login', flags: `-u ${credentials.username} -p ${credentials.password} ${host}` };
 }
 
-/** The registry of an image reference: what stands before the first slash where that looks like a host. */
-function registryOf(image: string): string {
-  const [first = '', ...rest] = image.split('/');
-  return rest.length > 0 && /[.:]|^localhost$/.test(first) ? first : DEFAULT_REGISTRY;
+/** Where images are: a registry, and the beginning of their names there, with its slash where it is not empty. */
+interface Place {
+  readonly host: string;
+  readonly path: string;
 }
 
-function hostOf(server: string): string {
-  const host = server.replace(/^https?:\/\//, '').split('/')[0] ?? '';
-  return host === 'index.docker.io' || host === 'registry-1.docker.io' ? DEFAULT_REGISTRY : host;
+const HUB = 'docker.io';
+const HUB_NAMES: ReadonlySet<string> = new Set([HUB, 'index.docker.io', 'registry-1.docker.io']);
+
+const hostOf = (name: string): string => (HUB_NAMES.has(name.toLowerCase()) ? HUB : name.toLowerCase());
+
+/** What stands before the first slash is a registry where it looks like a host. */
+function placeOfImage(image: string): Place {
+  const slash = image.indexOf('/');
+  const first = image.slice(0, Math.max(0, slash));
+  const isHost = /[.:]|^localhost$/.test(first);
+  const name = isHost ? image.slice(slash + 1) : image;
+  return { host: isHost ? hostOf(first) : HUB, path: name.replace(/@.*$/, '').replace(/:[^/:]*$/, '') };
 }
 
-interface AuthEntry {
+/** The paths of the registry's own interface stand for all of it. */
+function placeOfServer(server: string): Place {
+  const [host = '', ...rest] = server.replace(/^https?:\/\//, '').split('/');
+  const path = rest
+    .join('/')
+    .replace(/^v[12](\/|$)/, '')
+    .replace(/\/+$/, '');
+  return { host: hostOf(host), path: path === '' ? '' : `${path}/` };
+}
+
+interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** Out of `auth`, which counts where it is there, or out of fields of their own. */
+function credentialsOf(entry: unknown): Credentials | undefined {
+  const { data } = login.safeParse(entry);
+  const [user, ...rest] = Buffer.from(data?.auth ?? '', 'base64')
+    .toString('utf8')
+    .split(':');
+  const decoded = { username: user, password: rest.join(':').replace(/\0+$/, '') };
+  return [decoded, { username: data?.username, password: data?.password }].find(isComplete);
+}
+
+const isComplete = (given: {
   readonly username?: string | undefined;
   readonly password?: string | undefined;
-  readonly auth?: string | undefined;
-}
-
-function credentialsOf(entry: AuthEntry): { username: string; password: string } | undefined {
-  const [user, ...rest] =
-    entry.auth === undefined ? [] : Buffer.from(entry.auth, 'base64').toString('utf8').split(':');
-  const username = entry.username ?? user;
-  const password = entry.password ?? (rest.length > 0 ? rest.join(':') : undefined);
-  if (!isFlagSafe(username) || !isFlagSafe(password)) return undefined;
-  return { username, password };
-}
+}): given is Credentials => isFlagSafe(given.username) && isFlagSafe(given.password);
 
 /** The login travels as one line of flags: a blank would end the value. */
 function isFlagSafe(value: string | undefined): value is string {
