@@ -46,9 +46,16 @@ export function memoryCluster(): MemoryCluster {
 }
 
 /** A refusal as the API server words one. */
-export async function refusedBy(status: number, reason: string, message?: string): ReturnType<Transport> {
-  const reply = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason, code: status, message };
-  const text = JSON.stringify(reply);
+export function refusedBy(status: number, reason: string, message?: string): ReturnType<Transport> {
+  return answeredBy(status, {
+    ...{ kind: 'Status', apiVersion: 'v1', status: 'Failure' },
+    ...{ reason, code: status, message },
+  });
+}
+
+/** An answer in the API server's place. */
+export async function answeredBy(status: number, body: unknown): ReturnType<Transport> {
+  const text = JSON.stringify(body);
   return {
     status,
     headers: { 'content-type': 'application/json' },

@@ -5,7 +5,7 @@ import {
   publisherBench,
   workerInDefault,
 } from '../../../../test/builders/group-publisher.ts';
-import { memoryCluster, refusedBy } from '../../../../test/builders/memory-cluster.ts';
+import { answeredBy, memoryCluster, refusedBy } from '../../../../test/builders/memory-cluster.ts';
 import { endpointSliceResource } from '../../../runtime/kube/core-resources.ts';
 import type { EndpointSliceObject } from '../../../runtime/kube/service-objects.ts';
 import type { Worker } from '../workers/worker.ts';
@@ -196,6 +196,7 @@ describe('a slice of that name', () => {
     ports: [{ name: 'http', port: 80, protocol: 'TCP' }],
   };
   const served = { ...workerInDefault('a'), createdAt: 0 };
+  const inDefault = { namespace: NAMESPACE, name: 'a-endpoint' };
 
   test('that is somebody else’s is left alone, and the other workers are led to', async () => {
     const { publish, slices, kube } = publisherBench();
@@ -245,6 +246,10 @@ describe('a slice of that name', () => {
       },
     ],
     ['leads nowhere', { endpoints: [] }],
+    [
+      'leads elsewhere, too',
+      { endpoints: [{ addresses: ['203.0.113.7', '203.0.113.66'], conditions: { ready: true } }] },
+    ],
     ['says not ready', { endpoints: [{ addresses: ['203.0.113.7'], conditions: { ready: false } }] }],
   ])('that is ours and %s is mended', async (_what, body) => {
     const { publish, slices, kube, clock } = publisherBench();
@@ -259,6 +264,31 @@ describe('a slice of that name', () => {
       ...before,
       metadata: { ...before?.metadata, resourceVersion: '', generation: 0 },
     });
+  });
+
+  test('that is ours and shows no lists, as the API server shows empty ones, is mended', async () => {
+    const { publish, slices, kube, answer, clock } = publisherBench();
+    await publish(group, [served]);
+    const [before] = await slices();
+    const body = { endpoints: [], ports: [] };
+    await kube.patch(endpointSliceResource, inDefault, { type: 'merge', body });
+    const emptied = { ...(await slices())[0], endpoints: null, ports: null };
+    await clock.advance(600_000);
+    answer(({ method, path }) =>
+      method === 'GET' && path.endsWith('a-endpoint') ? answeredBy(200, emptied) : undefined,
+    );
+    expect(await publish(group, [served])).toEqual({ type: 'done' });
+    expect(await slices()).toMatchObject([{ endpoints: before?.endpoints, ports: before?.ports }]);
+  });
+
+  test('is not deleted where somebody put another in its place since it was written', async () => {
+    const { publish, slices, kube } = publisherBench();
+    await publish(group, [served]);
+    await kube.delete(endpointSliceResource, inDefault);
+    await kube.create(endpointSliceResource, foreign);
+    await expect(publish(group, [served], ['a'])).rejects.toThrow('precondition');
+    await publish(group, [served], ['a']);
+    expect(await slices()).toMatchObject([{ endpoints: foreign.endpoints }]);
   });
 
   test('that is ours and of the other address family is made anew', async () => {

@@ -40,11 +40,14 @@ export function isGroupService(service: KubeObject): boolean {
   return given[labels.managedBy] === OPERATOR_NAME && given[labels.endpointName] === name;
 }
 
-/** Whether both lead by the same ports; what the API server fills in does not matter. */
-export function samePorts(a: readonly ServicePort[], b: readonly ServicePort[]): boolean {
+/** Whether both lead by the same ports; what the API server fills in does not matter, and no list is an empty one. */
+export function samePorts(
+  present: readonly ServicePort[] | null | undefined,
+  wanted: readonly ServicePort[],
+): boolean {
   const plain = (ports: readonly ServicePort[]) =>
     ports.map(({ name, port, protocol }) => ({ name, port, protocol }));
-  return sameJson(plain(a), plain(b));
+  return sameJson(plain(present ?? []), plain(wanted));
 }
 
 export function sliceName(workerName: string): string {

@@ -2,23 +2,42 @@ import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import { labels, OPERATOR_NAME } from '../../../api/v1alpha1/names.ts';
 import { endpointSliceResource } from '../../../runtime/kube/core-resources.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
-import { type KubeObject, refOf } from '../../../runtime/kube/kube-object.ts';
+import { type KubeObject, type ObjectRef, refOf, uidOf } from '../../../runtime/kube/kube-object.ts';
 import type { EndpointSliceObject } from '../../../runtime/kube/service-objects.ts';
+import { sameJson } from '../../../runtime/writes/same-json.ts';
 import type { Published } from '../types.ts';
 import type { Worker } from '../workers/worker.ts';
 import type { Endpoint } from './endpoints.ts';
 import { samePorts, sliceName, workerSlice } from './service.ts';
 import { isFresh, notPermitted, type PublishPorts, type Written } from './written.ts';
 
+/** A slice as this process last saw it. */
+interface SeenSlice extends Written {
+  /** Undefined where there is none. */
+  readonly uid: string | undefined;
+}
+
+/** A slice as somebody may have left it: the API server shows an empty list as null. */
+interface PresentSlice extends KubeObject {
+  readonly addressType: EndpointSliceObject['addressType'];
+  readonly endpoints:
+    | readonly {
+        readonly addresses: readonly string[];
+        readonly conditions?: { readonly ready?: boolean | null };
+      }[]
+    | null;
+  readonly ports: EndpointSliceObject['ports'] | null;
+}
+
 /** Being written, or written without an answer: there may be one. */
-const UNSURE: Written = { text: 'unsure', at: 0 };
+const UNSURE: SeenSlice = { text: 'unsure', at: 0, uid: undefined };
 
 /** A slice for each worker that serves. What somebody else made under the name of one stays as it is. */
 export class WorkerSlices {
   readonly #ports: PublishPorts;
   readonly #startedAt: number;
-  /** By name of the worker; an empty text: there is none. */
-  readonly #slices = new Map<string, Written>();
+  /** By name of the worker; an empty text: there is none of ours. */
+  readonly #slices = new Map<string, SeenSlice>();
 
   constructor(ports: PublishPorts) {
     this.#ports = ports;
@@ -35,9 +54,9 @@ export class WorkerSlices {
     if (isFresh(known, text, clock.now())) return undefined;
     this.#slices.set(name, UNSURE);
     try {
-      const problem = await (known?.text === text ? this.#mendSlice(slice) : this.#writeSlice(slice));
-      this.#slices.set(name, { text: problem ? '' : text, at: clock.now() });
-      return problem;
+      const uid = await (known?.text === text ? this.#mendSlice(slice) : this.#writeSlice(slice));
+      this.#slices.set(name, { text: uid === undefined ? '' : text, at: clock.now(), uid });
+      return uid === undefined ? nameTaken(slice) : undefined;
     } catch (error) {
       if (isKubeError(error, 'forbidden', 'invalid')) return notPermitted(slice, error);
       throw error;
@@ -50,13 +69,17 @@ export class WorkerSlices {
     const isNew = worker.createdAt >= this.#startedAt;
     if (known?.text === '' || (!known && isNew)) return;
     const { cluster, clock } = this.#ports;
-    const { namespace, uid } = worker.object.metadata;
-    const ref = { namespace, name: sliceName(worker.name) };
-    const isSeen = known !== undefined && known !== UNSURE;
-    const present = isSeen ? undefined : await cluster.get<KubeObject>(endpointSliceResource, ref);
-    if (isSeen || (present && isOurs(present, uid)))
-      await cluster.delete(endpointSliceResource, ref, { uid: present?.metadata.uid });
-    this.#slices.set(worker.name, { text: '', at: clock.now() });
+    const ref = { namespace: worker.object.metadata.namespace, name: sliceName(worker.name) };
+    const uid = known?.uid ?? (await this.#uidOfOurs(worker, ref));
+    // Where the delete is refused, as for another one under the name, the next pass looks.
+    this.#slices.set(worker.name, UNSURE);
+    if (uid !== undefined) await cluster.delete(endpointSliceResource, ref, { uid });
+    this.#slices.set(worker.name, { text: '', at: clock.now(), uid: undefined });
+  }
+
+  async #uidOfOurs(worker: Worker, ref: ObjectRef): Promise<string | undefined> {
+    const present = await this.#ports.cluster.get<KubeObject>(endpointSliceResource, ref);
+    return present && isOurs(present, worker.object.metadata.uid) ? uidOf(present) : undefined;
   }
 
   /** Forgets all workers but these. */
@@ -65,26 +88,25 @@ export class WorkerSlices {
     for (const name of this.#slices.keys()) if (!existing.has(name)) this.#slices.delete(name);
   }
 
-  async #writeSlice(slice: EndpointSliceObject): Promise<Published | undefined> {
+  /** The uid of what stands there now; undefined where it is somebody else's. */
+  async #writeSlice(slice: EndpointSliceObject): Promise<string | undefined> {
     try {
-      await this.#ports.cluster.create(endpointSliceResource, slice);
-      return undefined;
+      return uidOf(await this.#ports.cluster.create(endpointSliceResource, slice));
     } catch (error) {
       if (!isKubeError(error, 'alreadyExists')) throw error;
       return this.#mendSlice(slice);
     }
   }
 
-  /** Looks before it writes. The type of the addresses cannot be changed: such a slice is made anew. */
-  async #mendSlice(slice: EndpointSliceObject): Promise<Published | undefined> {
+  /** As {@link #writeSlice}, and looks before it writes. The type of the addresses cannot be changed: such a slice is made anew. */
+  async #mendSlice(slice: EndpointSliceObject): Promise<string | undefined> {
     const { cluster } = this.#ports;
-    const present = await cluster.get<EndpointSliceObject>(endpointSliceResource, refOf(slice));
-    if (present && isSameSlice(present, slice)) return undefined;
-    if (present && !isOurs(present, ownerOf(slice))) return nameTaken(slice);
+    const present = await cluster.get<PresentSlice>(endpointSliceResource, refOf(slice));
+    if (present && isSameSlice(present, slice)) return uidOf(present);
+    if (present && !isOurs(present, ownerOf(slice))) return undefined;
     if (present?.addressType !== slice.addressType) {
       if (present) await cluster.delete(endpointSliceResource, refOf(slice), { uid: present.metadata.uid });
-      await cluster.create(endpointSliceResource, slice);
-      return undefined;
+      return uidOf(await cluster.create(endpointSliceResource, slice));
     }
     const { endpoints, ports, metadata } = slice;
     const body = {
@@ -92,8 +114,7 @@ export class WorkerSlices {
       endpoints,
       ports,
     };
-    await cluster.patch(endpointSliceResource, refOf(slice), { type: 'merge', body });
-    return undefined;
+    return uidOf(await cluster.patch(endpointSliceResource, refOf(slice), { type: 'merge', body }));
   }
 }
 
@@ -115,14 +136,17 @@ function hasLabels({ metadata }: KubeObject, wanted: KubeObject['metadata']['lab
   return Object.entries(wanted).every(([name, value]) => metadata.labels?.[name] === value);
 }
 
-function isSameSlice(present: EndpointSliceObject, wanted: EndpointSliceObject): boolean {
-  const addressOf = (slice: EndpointSliceObject) => slice.endpoints[0]?.addresses[0];
+/** What the API server fills in does not matter. */
+function plainEndpoints({ endpoints }: PresentSlice): unknown {
+  return endpoints?.map(({ addresses, conditions }) => ({ addresses, ready: conditions?.ready }));
+}
+
+function isSameSlice(present: PresentSlice, wanted: EndpointSliceObject): boolean {
   return (
     present.addressType === wanted.addressType &&
     ownerOf(present) === ownerOf(wanted) &&
-    addressOf(present) === addressOf(wanted) &&
     hasLabels(present, wanted.metadata.labels) &&
-    present.endpoints[0]?.conditions.ready === true &&
+    sameJson(plainEndpoints(present), plainEndpoints(wanted)) &&
     samePorts(present.ports, wanted.ports)
   );
 }
