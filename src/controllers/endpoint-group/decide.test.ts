@@ -586,3 +586,24 @@ describe('work looks like a queue', () => {
     expect(memory.slowSince).toBe(looksSlow ? NOW : undefined);
   });
 });
+
+describe('the endpoint', () => {
+  const renamed = groupObject({ endpointName: 'chat' }, { status: { endpoint: 'llm.team-a.svc' } });
+  const taken = {
+    type: 'problem',
+    reason: 'NameTaken',
+    detail: 'Service chat belongs to somebody else.',
+  } as const;
+
+  test.each([
+    ['a group that was renamed', { group: renamed }, /^chat\./],
+    [
+      'a group whose new name is taken: the former one, which leads on',
+      { group: renamed, published: taken },
+      /^llm\./,
+    ],
+    ['a group that never had another name', { group, published: taken }, /^llm\./],
+  ])('of %s', (_, changes, expected) => {
+    expect(decide(observe(changes)).status.endpoint).toMatch(expected);
+  });
+});

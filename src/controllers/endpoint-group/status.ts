@@ -85,7 +85,7 @@ function freshStatus(input: StatusInput): Omit<EndpointGroupStatus, 'loadMaxima'
       utilizationPercent: Math.min(100_000, Math.round((load / readyCapacity) * 100)),
     }),
     pricePerHour: formatDollars(counts.pricePerHour),
-    endpoint: `${endpointNameOf(group)}.${group.metadata.namespace}.svc`,
+    endpoint: endpointOf(input.observed),
     templateHash: input.templateHash,
     everReady: group.status?.everReady === true || counts.ready > 0,
     lastActivity: formatTime(lastActivity),
@@ -94,6 +94,12 @@ function freshStatus(input: StatusInput): Omit<EndpointGroupStatus, 'loadMaxima'
     ...handled(group),
     phase: phaseOf(input),
   };
+}
+
+/** The address of the Service; the former one while a new name cannot be had, since workers are led to by that. */
+function endpointOf({ group, published }: StatusInput['observed']): string {
+  const former = published.type === 'problem' ? group.status?.endpoint : undefined;
+  return former ?? `${endpointNameOf(group)}.${group.metadata.namespace}.svc`;
 }
 
 function conditionList({ observed, ...situation }: StatusInput): EndpointGroupStatus['conditions'] {
