@@ -101,10 +101,13 @@ export class WorkerWatch {
 
   #deleteSent(worker: JsonObject): void {
     if (this.#groupOf(worker) === undefined) return;
-    this.#toldToGo(worker);
+    // Who was told before, and has drained since, ends in peace.
+    const isTold = noteOf(worker, 'drain-since') !== undefined;
+    if (isTold) this.#checkService(worker);
+    else this.#toldToGo(worker);
     const since = this.#readySince.get(readyKey(worker)) ?? Number.POSITIVE_INFINITY;
     const isKnown = this.#scene.now - since >= KNOWN_READY_MS && this.#hinderedAt < since;
-    if (!isKnown || noteOf(worker, 'drain-since') !== undefined) return;
+    if (!isKnown || isTold) return;
     this.#scene.broken('Group', `worker ${nameOf(worker)} was deleted while it served`);
   }
 
