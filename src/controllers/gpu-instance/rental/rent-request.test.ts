@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { spec } from '../../../../test/builders/observed.ts';
 import { Secret } from '../../../lib/secret.ts';
-import { imageLogin } from './image-login.ts';
 import { diskGB, rentRequest } from './rent-request.ts';
 
 function built(
@@ -60,53 +59,5 @@ describe('a rent request', () => {
     ['1T', 1000],
   ])('rounds a disk of %s up to %d GB', (disk, expected) => {
     expect(diskGB(spec({ disk }))).toBe(expected);
-  });
-});
-
-describe('a registry login', () => {
-  const config = (auths: unknown) => JSON.stringify({ auths });
-  const basic = (text: string) => Buffer.from(text).toString('base64');
-  test.each([
-    [
-      'user name and password',
-      config({ 'registry.example': { username: 'a', password: 'b' } }),
-      'registry.example/x:1',
-      '-u a -p b registry.example',
-    ],
-    [
-      'one word of both',
-      config({ 'https://registry.example/v1/': { auth: basic('a:b:c') } }),
-      'registry.example/x',
-      '-u a -p b:c registry.example',
-    ],
-    [
-      'the default registry',
-      config({ 'https://index.docker.io/v1/': { auth: basic('a:b') } }),
-      'library/x',
-      '-u a -p b docker.io',
-    ],
-    [
-      'a registry with a port',
-      config({ 'localhost:5000': { auth: basic('a:b') } }),
-      'localhost:5000/x',
-      '-u a -p b localhost:5000',
-    ],
-  ])('is taken out of %s', (_, text, image, flags) => {
-    expect(imageLogin(text, image)).toEqual({ type: 'login', flags });
-  });
-
-  test.each([
-    ['no JSON', 'x', 'registry.example/x'],
-    ['another registry', config({ 'other.example': { auth: basic('a:b') } }), 'registry.example/x'],
-    ['no password', config({ 'registry.example': { username: 'a' } }), 'registry.example/x'],
-    [
-      'a password that would end the flag',
-      config({ 'registry.example': { username: 'a', password: 'b -v x' } }),
-      'registry.example/x',
-    ],
-  ])('is refused without naming a value where there is %s', (_, text, image) => {
-    const result = imageLogin(text, image);
-    expect(result.type).toBe('problem');
-    expect(JSON.stringify(result)).not.toContain('-v x');
   });
 });
