@@ -22,7 +22,7 @@ const GLOBS: readonly Globs[] = [
       'src/controllers/gpu-instance/{choose-offer,conditions,cost,decide,decision,failure,gone,history,limits,machine-fields,observe,recorded,settle,spec-hash,stage,status,surplus}.ts',
       'src/controllers/gpu-instance/{memory,offers}/*.ts',
       'src/controllers/gpu-instance/publish/{children,left-over,publication,write-child}.ts',
-      'src/controllers/gpu-instance/rental/rent-request.ts',
+      'src/controllers/gpu-instance/rental/{image-login,offer-fields,rent-request}.ts',
     ],
     tests: ['src/controllers/gpu-instance/**/*.test.ts'],
   },
@@ -31,10 +31,11 @@ const GLOBS: readonly Globs[] = [
     files: [
       'src/accounts/{account-object,account-status,avoid-list}.ts',
       'src/accounts/tickets/{limits,pending-rentals,rental-line,spend-brake,ticket-office}.ts',
-      'src/accounts/watch/{breaker,label-echo,machine-census}.ts',
+      'src/accounts/watch/{breaker,feed-watch,label-echo,machine-census}.ts',
+      'src/accounts/installation/rental-traces.ts',
       'src/accounts/login/{key-transport,offer-reservations,service-clock}.ts',
       'src/ownership/{claim,identity,intent,key-ring,label,login,ours}.ts',
-      'src/lib/{duration,machine-address,money,networks,quantity,rfc3339}.ts',
+      'src/lib/{deadline,duration,machine-address,money,networks,quantity,rfc3339}.ts',
     ],
     tests: ['src/{accounts,ownership,lib}/**/*.test.ts'],
   },
@@ -43,7 +44,7 @@ const GLOBS: readonly Globs[] = [
     files: [
       'src/controllers/endpoint-group/{autoscale,choose-workers,conditions,counts,decide,explain,kept,status}.ts',
       'src/controllers/endpoint-group/load/{book,books,figures,http-pull,json-reply,load-history,prometheus-query,prometheus-text,push,pushed-report,record,static,view}.ts',
-      'src/controllers/endpoint-group/publish/{endpoints,service}.ts',
+      'src/controllers/endpoint-group/publish/*.ts',
       'src/controllers/endpoint-group/scaling/*.ts',
       'src/controllers/endpoint-group/workers/{families,orders,spread,template,worker}.ts',
     ],
@@ -67,7 +68,7 @@ const GLOBS: readonly Globs[] = [
   },
   {
     name: 'queue',
-    files: ['src/runtime/queue/{min-heap,priority-lanes,work-queue}.ts'],
+    files: ['src/runtime/queue/*.ts'],
     tests: ['src/runtime/queue/*.test.ts'],
   },
   {
