@@ -7,7 +7,7 @@ import { readLedger } from '../../scripts/demo/simulator-control.ts';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { metricFamilies } from '../../scripts/generate/monitoring/metric-families.ts';
 import { clusterGrants, ownGrants, watchedGrants } from '../../src/api/access.ts';
-import { IN_USE_RECORD } from '../../src/api/v1alpha1/names.ts';
+import { IN_USE_RECORD, labels } from '../../src/api/v1alpha1/names.ts';
 import { until } from '../builders/until.ts';
 import { readAuditLog } from '../cluster/audit-log.ts';
 import { findOnPath } from '../cluster/kubectl.ts';
@@ -85,8 +85,15 @@ describe.skipIf(!canRun)('the operator as exactly the ServiceAccount of the char
   test('keeps the workers of an EndpointGroup', async () => {
     await kubectl('apply', '-f', sample('endpoint-group-static-load.yaml'));
     await kubectl('wait', 'epg/fixed', '--for=condition=Ready', '--timeout=90s');
+    const slices = async () =>
+      (await kubectl('get', 'endpointslices', '-l', `${labels.endpointGroup}=fixed`, '-o=name'))
+        .split('\n')
+        .filter((name) => name !== '');
+    expect((await slices()).length).toBeGreaterThan(1);
+    await kubectl('patch', 'epg', 'fixed', '--type=merge', '--patch={"spec":{"maxWorkers":1}}');
+    await until('a Service that leads to one worker', async () => (await slices()).length === 1, 60_000);
     await kubectl('delete', 'epg', 'fixed', '--timeout=60s');
-  }, 160_000);
+  }, 220_000);
 
   test('says that machines are rented, so that an uninstall is refused', async () => {
     await until('the record', async () => {
