@@ -47,6 +47,30 @@ const waitFor = (object: string, condition: string, ...more: readonly string[]) 
   kubectl('wait', object, `--for=${condition}`, '--timeout=60s', ...more);
 const jsonPath = (object: string, path: string) => kubectl('get', object, `-o=jsonpath=${path}`);
 
+/** A worker that a Service leads to. */
+async function someWorkerOf(group: string): Promise<string> {
+  const worker = await kubectl(
+    ...['get', 'endpointslices', '-l', `${labels.endpointGroup}=${group}`],
+    '-o=jsonpath={.items[0].metadata.ownerReferences[0].name}',
+  );
+  return `gpui/${worker}`;
+}
+
+/** Asks for another machine, as a person does, and waits for it. */
+async function replaceMachine(object: string): Promise<void> {
+  const before = await jsonPath(object, '{.status.instanceId}');
+  const at = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+  await kubectl('annotate', object, `gpurental.dev/replace-at=${at}`);
+  await until(
+    'another machine',
+    async () => {
+      const now = await jsonPath(object, '{.status.instanceId}');
+      return now !== '' && now !== before;
+    },
+    60_000,
+  );
+}
+
 beforeAll(async () => {
   if (!canRun) return;
   installed = await installOperator();
@@ -85,13 +109,8 @@ describe.skipIf(!canRun)('the operator as exactly the ServiceAccount of the char
   test('keeps the workers of an EndpointGroup', async () => {
     await kubectl('apply', '-f', sample('endpoint-group-static-load.yaml'));
     await kubectl('wait', 'epg/fixed', '--for=condition=Ready', '--timeout=90s');
-    const slices = async () =>
-      (await kubectl('get', 'endpointslices', '-l', `${labels.endpointGroup}=fixed`, '-o=name'))
-        .split('\n')
-        .filter((name) => name !== '');
-    expect((await slices()).length).toBeGreaterThan(1);
-    await kubectl('patch', 'epg', 'fixed', '--type=merge', '--patch={"spec":{"maxWorkers":1}}');
-    await until('a Service that leads to one worker', async () => (await slices()).length === 1, 60_000);
+    await replaceMachine(await someWorkerOf('fixed'));
+    await kubectl('wait', 'epg/fixed', '--for=condition=Ready', '--timeout=60s');
     await kubectl('delete', 'epg', 'fixed', '--timeout=60s');
   }, 220_000);
 
@@ -151,17 +170,7 @@ describe.skipIf(!canRun)('the operator as exactly the ServiceAccount of the char
   });
 
   test('replaces a machine when a person asks for it', async () => {
-    const before = await jsonPath('gpui/trainer', '{.status.instanceId}');
-    const at = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
-    await kubectl('annotate', 'gpui', 'trainer', `gpurental.dev/replace-at=${at}`);
-    await until(
-      'another machine',
-      async () => {
-        const now = await jsonPath('gpui/trainer', '{.status.instanceId}');
-        return now !== '' && now !== before;
-      },
-      60_000,
-    );
+    await replaceMachine('gpui/trainer');
     await waitFor('gpui/trainer', 'condition=Ready');
   }, 130_000);
 

@@ -20,9 +20,7 @@ export function brokenRules(version: RecordedVersion): readonly string[] {
   const holds = (type: string) =>
     status?.conditions?.some((one) => one.type === type && one.status === 'True');
   if (observed >= 0 && !status?.conditions?.some(({ type }) => type === 'Ready')) broken.push('no Ready');
-  // A group serves while workers drain or are updated, as a Deployment is Available and Progressing.
-  const isAtWork = holds('Reconciling') && version.kind !== 'EndpointGroup';
-  if (holds('Ready') && (isAtWork || holds('Stalled'))) broken.push('Ready and not done');
+  if (holds('Ready') && (holds('Reconciling') || holds('Stalled'))) broken.push('Ready and not done');
   if (holds('Reconciling') && holds('Stalled')) broken.push('Reconciling and Stalled');
   return broken;
 }
