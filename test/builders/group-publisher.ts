@@ -45,10 +45,7 @@ export function publisherBench() {
 /** A group in the namespace of the bench. */
 export function groupInDefault(
   spec: Record<string, unknown> = {},
-  more: {
-    readonly status?: EndpointGroup['status'];
-    readonly metadata?: Partial<EndpointGroup['metadata']>;
-  } = {},
+  more: Parameters<typeof groupObject>[1] = {},
 ): EndpointGroup {
   return groupObject(spec, { ...more, metadata: { namespace: NAMESPACE, ...more.metadata } });
 }
