@@ -16,6 +16,7 @@ import { surplusMachines } from './surplus.ts';
 const BETWEEN = { status: { attempt: 2 } };
 const OPEN = intent({ attempt: 3, issuedAt: at(-20) });
 const older = machineOf(1, { id: 4 });
+const ANSWERED = { instanceId: 1, reason: 'HostSilent', answeredAt: at(-40), endedAt: at(-40) } as const;
 
 describe('one too many is', () => {
   test.for<readonly [string, Given, readonly number[]]>([
@@ -51,6 +52,16 @@ describe('one too many is', () => {
     [
       'no machine of the last purchase without a record',
       { status: { attempt: 1 }, machines: [machineOf(1)] },
+      [],
+    ],
+    [
+      'a machine whose destroy was answered, once somebody wrote another into the status',
+      { status: { attempt: 1, instanceId: 7 }, machines: [machineOf(1)], memory: { destroys: [ANSWERED] } },
+      [1],
+    ],
+    [
+      'not the recorded machine whose destroy was answered',
+      held({}, { machines: [machineOf(1)], memory: { destroys: [ANSWERED] } }),
       [],
     ],
     [

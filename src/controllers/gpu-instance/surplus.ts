@@ -6,7 +6,8 @@ import type { ListedMachine } from './views.ts';
 /**
  * Machines of this object that are one too many, lowest id first. A recorded machine with a valid claim always
  * wins over another of the same purchase; an older purchase always loses; a newer one never does: it raises
- * the object's attempt instead. Only a machine whose label fits its start date is ever named here.
+ * the object's attempt instead. One whose destroy was answered stays given up, also where somebody took it out of
+ * the status since. Only a machine whose label fits its start date is ever named here.
  */
 export function surplusMachines(observed: Observed): readonly ListedMachine[] {
   const recorded = recordedMachine(observed);
@@ -14,6 +15,7 @@ export function surplusMachines(observed: Observed): readonly ListedMachine[] {
   const newest = Math.max(settledAttempt(observed), openIntent(observed)?.attempt ?? 0);
   return (observed.list?.labelled ?? []).filter(({ row, ownership }) => {
     if (row.id === recorded?.instanceId || ownership.type !== 'labelled') return false;
+    if (observed.memory.destroys.some(({ instanceId }) => instanceId === row.id)) return true;
     const { attempt } = ownership.facts;
     if (attempt < settledAttempt(observed)) return true;
     if (attempt === settledAttempt(observed)) return winnerIsListed && newest === attempt;

@@ -45,6 +45,24 @@ describe('machines that are too many', () => {
       two({ memory: { destroys: [mark(2, -32), mark(3, -5)] } }),
       { rule: 'destroy-surplus', actions: ['destroy 2 (Surplus)'], afterMs: 0 },
     ],
+    [
+      'are destroyed again where somebody wrote another machine into the status after the first destroy was answered',
+      {
+        status: { attempt: 1, instanceId: 7 },
+        machines: [machineOf(1)],
+        memory: { destroys: [mark(1, -40)] },
+      },
+      { rule: 'destroy-surplus', actions: ['destroy 1 (Surplus)'], afterMs: 0 },
+    ],
+    [
+      'are waited for while their list may only lag',
+      {
+        status: { attempt: 1, instanceId: 7 },
+        machines: [machineOf(1)],
+        memory: { destroys: [mark(1, -5)] },
+      },
+      { rule: 'old-machine-listed', phase: 'Pending', says: 'OldMachineNotGone', onList: true },
+    ],
   ]);
 });
 
