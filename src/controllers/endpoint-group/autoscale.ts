@@ -1,5 +1,5 @@
 import { loadOver, longestLoad } from './load/load-history.ts';
-import { limitHot, limitTotal, type WantedHot } from './scaling/bounds.ts';
+import { type BoundsInput, limitHot, limitTotal, type WantedHot } from './scaling/bounds.ts';
 import type {
   Sample,
   ScalingDecision,
@@ -50,6 +50,16 @@ export function autoscale(input: ScalingInput): ScalingDecision {
     missingWorkers: Math.max(0, needs.totalNeed - options.maxWorkers),
     memory: { recent: held.recent, panicUntil, hot: hot.hot },
   };
+}
+
+/**
+ * The decision of the last tick for the workers as they are now: what forbids a decrease (panic, doubtful metrics) holds
+ * for one that has become ready since, too.
+ */
+export function betweenTicks(decision: ScalingDecision, now: number, input: BoundsInput): ScalingDecision {
+  const inPanic = now < decision.memory.panicUntil;
+  const { hot, rule } = limitHot(input, { hot: decision.hot, rule: decision.rule, inPanic });
+  return hot > decision.hot ? { ...decision, hot, rule, total: Math.max(decision.total, hot) } : decision;
 }
 
 type Measured = Pick<ScalingTerms, 'load' | 'burstLoad' | 'longLoad' | 'readyCapacity'>;

@@ -48,6 +48,39 @@ describe('between two ticks', () => {
   });
 });
 
+describe('a worker that becomes ready between two ticks', () => {
+  const overdue = { isServing: false, wasEverReady: false, isOverdue: true, pricePerHour: 300_000 };
+  const book = reports(['a']);
+  const before = [worker('a'), worker('b', overdue)];
+  const after = [worker('a'), worker('b', { pricePerHour: 300_000 })];
+
+  test('costs no other its place while panic forbids a decrease', () => {
+    const first = decide(observe({ workers: before, book }));
+    expect(first.memory.decision).toMatchObject({ hot: 1, rule: 'Panic' });
+    const between = decide(observe({ workers: after, book, memory: memoryOf(first), isTick: false }));
+    expect(between.actions).toEqual([]);
+    expect(between.memory.decision).toMatchObject({ hot: 2, total: 2, rule: 'Panic' });
+  });
+
+  test('costs no other its place while figures may be wrong', () => {
+    const lying = withProblem(book, 'uid-a/7', { kind: 'invalid', detail: 'a lie', at: NOW });
+    const first = decide(observe({ workers: before, book: lying, memory: calmOf(1) }));
+    const between = decide(observe({ workers: after, book: lying, memory: memoryOf(first), isTick: false }));
+    expect(between.actions).toEqual([]);
+    expect(between.memory.decision).toMatchObject({ hot: 2, rule: 'MetricsMissing' });
+  });
+
+  test('takes the place of a dearer one otherwise', () => {
+    const needed = groupObject({ minLoad: '50' });
+    const first = decide(observe({ group: needed, workers: before, book, memory: calmOf(1) }));
+    const between = observe({
+      ...{ group: needed, workers: after, book: reports(['a', 'b']) },
+      ...{ memory: memoryOf(first), isTick: false },
+    });
+    expect(decide(between).actions).toMatchObject([{ type: 'order', worker: { name: 'a' } }]);
+  });
+});
+
 describe('a wake by annotation', () => {
   const asked = groupObject({}, { metadata: { annotations: { [annotations.wakeAt]: 'noon' } } });
 

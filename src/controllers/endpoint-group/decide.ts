@@ -2,12 +2,13 @@ import { annotations } from '../../api/v1alpha1/names.ts';
 import { parseDuration } from '../../lib/duration.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
-import { autoscale } from './autoscale.ts';
+import { autoscale, betweenTicks } from './autoscale.ts';
 import { chooseWorkers } from './choose-workers.ts';
 import { type Counts, countWorkers } from './counts.ts';
 import { RULES } from './explain.ts';
 import { type LoadView, loadView } from './load/view.ts';
 import { type Endpoint, type Endpoints, endpointsOf } from './publish/endpoints.ts';
+import type { BoundsInput } from './scaling/bounds.ts';
 import { maxUnavailable, scalingOptions } from './scaling/options.ts';
 import type { Choice, ChoosableWorker } from './scaling/plan.ts';
 import type { ScalingDecision, ScalingMemory } from './scaling/scaling-decision.ts';
@@ -127,20 +128,24 @@ function lastActivityOf({ now, book, group, memory }: Observed, wakeAsked: boole
 function scalingDecision(known: Known): ScalingDecision {
   const { observed, load, input, scaling } = known;
   const { memory, group, now, times, isTick, hasLateFigures } = observed;
-  if (!isTick && !hasLateFigures && !known.wakeAsked && memory?.decision) return memory.decision;
-  return autoscale({
-    ...{ now, times },
+  const bounds: BoundsInput = {
     options: scalingOptions(group.spec),
-    history: load.history,
-    waiting: load.waiting,
     metrics: load.metrics,
     workers: scaling,
-    perf: expectedPerf(input),
-    lastActivity: known.lastActivity,
     wakeAsked: known.wakeAsked,
-    mayReachZero: mayReachZero(observed),
     replicas: group.spec.replicas,
     memory: memory?.scaling ?? afterRestart(observed),
+  };
+  if (!isTick && !hasLateFigures && !known.wakeAsked && memory?.decision)
+    return betweenTicks(memory.decision, now, bounds);
+  return autoscale({
+    ...bounds,
+    ...{ now, times },
+    history: load.history,
+    waiting: load.waiting,
+    perf: expectedPerf(input),
+    lastActivity: known.lastActivity,
+    mayReachZero: mayReachZero(observed),
   });
 }
 

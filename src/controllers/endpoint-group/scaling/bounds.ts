@@ -7,10 +7,16 @@ export interface WantedHot {
   readonly rule: ScalingRule;
 }
 
+/** What bounds ask about. */
+export type BoundsInput = Pick<
+  ScalingInput,
+  'options' | 'metrics' | 'workers' | 'wakeAsked' | 'replicas' | 'memory'
+>;
+
 const LEAST_RAMP = 2;
 
 /** Doubtful metrics and panic forbid decreases, missing ones increases too; the ramp bounds increases; the maximum bounds all. */
-export function limitHot(input: ScalingInput, wanted: WantedHot & { readonly inPanic: boolean }): WantedHot {
+export function limitHot(input: BoundsInput, wanted: WantedHot & { readonly inPanic: boolean }): WantedHot {
   const { options } = input;
   const limited = input.replicas === undefined ? unshrunk(input, wanted) : wanted;
   const { maxWorkers } = options;
@@ -23,11 +29,11 @@ export function limitHot(input: ScalingInput, wanted: WantedHot & { readonly inP
 }
 
 /** Nothing says what is needed: the group is kept as it is. */
-function isBlind({ metrics, wakeAsked, replicas }: ScalingInput): boolean {
+function isBlind({ metrics, wakeAsked, replicas }: BoundsInput): boolean {
   return metrics === 'missing' && !wakeAsked && replicas === undefined;
 }
 
-function unshrunk(input: ScalingInput, wanted: WantedHot & { readonly inPanic: boolean }): WantedHot {
+function unshrunk(input: BoundsInput, wanted: WantedHot & { readonly inPanic: boolean }): WantedHot {
   const keepable = hotOf(input.workers).filter((worker) => worker.wasEverReady || !worker.isOverdue).length;
   if (input.metrics !== 'told') {
     const kept = Math.max(keepable, Math.min(input.memory.hot, input.options.maxWorkers));
@@ -43,7 +49,7 @@ function capped(hot: number, rule: ScalingRule, maxWorkers: number): WantedHot {
 }
 
 /** The pool is not shrunk by figures that may be wrong, nor grown by none; the maximum bounds it. */
-export function limitTotal(input: ScalingInput, wanted: number, hot: number): number {
+export function limitTotal(input: BoundsInput, wanted: number, hot: number): number {
   const present = input.workers.filter((worker) => worker.role !== 'leaving').length;
   if (isBlind(input)) return Math.min(Math.max(present, hot), input.options.maxWorkers);
   const kept = input.metrics === 'told' || input.replicas !== undefined ? wanted : Math.max(wanted, present);
