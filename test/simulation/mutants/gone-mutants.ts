@@ -40,6 +40,13 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     replace: '',
   },
   {
+    name: 'answered-destroy-forgotten',
+    loses: 'the end of a machine that was given up and that somebody took out of the status',
+    file: `${GPU}/surplus.ts`,
+    find: '    if (observed.memory.destroys.some(({ instanceId }) => instanceId === row.id)) return true;\n',
+    replace: '',
+  },
+  {
     name: 'login-not-proven',
     loses: 'the proof of the login before a machine counts as vanished',
     file: `${GPU}/gone.ts`,

@@ -1,5 +1,5 @@
-import { endInConsole } from './deeds.ts';
-import { FIRST_MACHINE, NO_MACHINES, nothingFor } from './market.ts';
+import { endInConsole, machineOn, rentToHandOver } from './deeds.ts';
+import { DEAREST_OFFER, FIRST_MACHINE, NO_MACHINES, nothingFor } from './market.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
@@ -93,6 +93,16 @@ export const GONE_STORIES: readonly Story[] = [
       });
       stage.at(180, () => stage.users.setPaused('a', false));
       stage.at(250, () => endInConsole(stage, FIRST_MACHINE));
+    },
+  },
+  {
+    name: 'a destroy is answered and ignored, and a person writes another machine into the status',
+    seconds: 500,
+    plot: (stage) => {
+      stage.at(40, () => rentToHandOver(stage, DEAREST_OFFER));
+      ignoredDestroy(stage, () =>
+        stage.after(4, () => stage.users.editStatus('a', machineOn(stage, DEAREST_OFFER))),
+      );
     },
   },
   {
