@@ -106,3 +106,15 @@ test('nothing begins for a caller that has given up', async () => {
   ).rejects.toThrow('too late');
   expect(began).toBe(false);
 });
+
+test('what throws at once, for a caller that gives up in that moment, leaves nothing unhandled', async () => {
+  const caller = new AbortController();
+  const run = () => {
+    caller.abort(new Error('given up'));
+    throw new Error('broken');
+  };
+  const clock = createVirtualClock();
+  await expect(withDeadline({ clock, limitMs: 1000, signal: caller.signal }, run)).rejects.toThrow(
+    /given up|broken/,
+  );
+});

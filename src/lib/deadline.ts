@@ -27,6 +27,8 @@ export async function withDeadline<T>(
   signal?.throwIfAborted();
   const scope = new AbortController();
   const ended = Promise.withResolvers<never>();
+  // Nobody waits for it where `run` throws at once.
+  ended.promise.catch(() => {});
   const end = (reason: unknown) => {
     ended.reject(reason);
     scope.abort(reason);

@@ -25,7 +25,7 @@ import type { LoadReaders } from './load/readers.ts';
 import { Publisher } from './publish/publisher.ts';
 import { type Receipt, record } from './record.ts';
 import type { ScalingTimes } from './scaling/scaling-times.ts';
-import type { Decision, Observed } from './types.ts';
+import type { Decision, Observed, Published } from './types.ts';
 import { Children, type ChildrenLook } from './workers/children.ts';
 import { groupKeysOf } from './workers/families.ts';
 import { workerOf } from './workers/worker.ts';
@@ -209,7 +209,7 @@ class GroupLoop {
     if (!endpoints) return false;
     const before = kept.publisher.published();
     const published = await kept.publisher.publish({ group, workers, endpoints });
-    return published.type !== before.type;
+    return reasonOf(published) !== reasonOf(before);
   }
 
   async #record({ group, kept }: Sight, decision: Decision): Promise<Receipt | undefined> {
@@ -241,6 +241,10 @@ class GroupLoop {
     }
     return true;
   }
+}
+
+function reasonOf(published: Published): string | undefined {
+  return published.type === 'problem' ? published.reason : undefined;
 }
 
 /** Sources that know the group and no single worker. */

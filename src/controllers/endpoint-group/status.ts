@@ -7,7 +7,7 @@ import { setConditions } from '../../runtime/writes/conditions.ts';
 import { conditionsOf, type Situation, workersAre } from './conditions.ts';
 import { sentenceOf } from './explain.ts';
 import { isOfLongWindow } from './load/load-history.ts';
-import { endpointNameOf } from './publish/endpoints.ts';
+import { endpointNameOf, servicePorts } from './publish/endpoints.ts';
 import type { Observed } from './types.ts';
 
 export interface StatusInput extends Situation {
@@ -85,7 +85,7 @@ function freshStatus(input: StatusInput): Omit<EndpointGroupStatus, 'loadMaxima'
       utilizationPercent: Math.min(100_000, Math.round((load / readyCapacity) * 100)),
     }),
     pricePerHour: formatDollars(counts.pricePerHour),
-    endpoint: endpointOf(input.observed),
+    ...endpointOf(input.observed),
     templateHash: input.templateHash,
     everReady: group.status?.everReady === true || counts.ready > 0,
     lastActivity: formatTime(lastActivity),
@@ -96,10 +96,14 @@ function freshStatus(input: StatusInput): Omit<EndpointGroupStatus, 'loadMaxima'
   };
 }
 
-/** The address of the Service; the former one while a new name cannot be had, since workers are led to by that. */
-function endpointOf({ group, published }: StatusInput['observed']): string {
+/**
+ * The address of the Service, where there is one; the former one while a new name cannot be had, since workers are led
+ * to by that.
+ */
+function endpointOf({ group, published }: StatusInput['observed']): Pick<EndpointGroupStatus, 'endpoint'> {
+  if (servicePorts(group).length === 0) return {};
   const former = published.type === 'problem' ? group.status?.endpoint : undefined;
-  return former ?? `${endpointNameOf(group)}.${group.metadata.namespace}.svc`;
+  return { endpoint: former ?? `${endpointNameOf(group)}.${group.metadata.namespace}.svc` };
 }
 
 function conditionList({ observed, ...situation }: StatusInput): EndpointGroupStatus['conditions'] {

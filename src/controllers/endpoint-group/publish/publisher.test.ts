@@ -14,6 +14,9 @@ import { Publisher } from './publisher.ts';
 import { workerSlice } from './service.ts';
 
 const group = groupInDefault();
+const portless = groupInDefault({
+  template: { spec: { image: 'x/y:1', offers: [{ maxPricePerHour: '1' }] } },
+});
 
 describe('what is published', () => {
   test('a Service without selector, and a slice with its own mapped port for each worker', async () => {
@@ -68,9 +71,22 @@ describe('what is published', () => {
 
   test('nothing where the template declares no port', async () => {
     const { publish, requests } = publisherBench();
-    const template = { spec: { image: 'x/y:1', offers: [{ maxPricePerHour: '1' }] } };
-    expect(await publish(groupInDefault({ template }), [workerInDefault('a')])).toEqual({ type: 'done' });
+    expect(await publish(portless, [workerInDefault('a')])).toEqual({ type: 'done' });
+    expect(requests()).toEqual(['GET services/llm']);
+    await publish(portless, [workerInDefault('a')]);
     expect(requests()).toEqual([]);
+  });
+
+  test('nothing any more once the template declares no port', async () => {
+    const { publish, service, slices } = publisherBench();
+    await publish(group, [workerInDefault('a')]);
+    expect(await service()).toBeDefined();
+    await publish(portless, [workerInDefault('a')]);
+    expect(await service()).toBeUndefined();
+    expect(await slices()).toEqual([]);
+    await publish(group, [workerInDefault('a')]);
+    expect(await service()).toBeDefined();
+    expect(await slices()).toHaveLength(1);
   });
 
   test('is remembered as it went last; before that nothing is the matter', async () => {

@@ -22,16 +22,18 @@ export class SharedService {
     this.#ports = ports;
   }
 
-  /** Makes or joins the Service. Says what keeps the group from it; rejects where the API server does not answer. */
+  /**
+   * Makes or joins the Service, or leaves it where the template declares no port. Says what keeps the group from it;
+   * rejects where the API server does not answer.
+   */
   async ensure(group: EndpointGroup): Promise<Published> {
     this.#noteFormer(group);
     const wanted = groupService(group);
-    if (!wanted) return { type: 'done' };
-    const text = JSON.stringify(wanted);
+    const text = JSON.stringify(wanted ?? 'none');
     const now = this.#ports.clock.now();
     const known = this.#service;
     if (known && isFresh(known, text, now) && !this.#isDueAgain(known)) return known.published;
-    const published = await this.#writeService(group, wanted);
+    const published = await (wanted ? this.#writeService(group, wanted) : this.#goWithout(group));
     this.#service = { text, at: this.#ports.clock.now(), published };
     return published;
   }
@@ -71,6 +73,11 @@ export class SharedService {
     }
     const body = { metadata: { resourceVersion, ownerReferences: others } };
     await cluster.patch(serviceResource, ref, { type: 'merge', body });
+  }
+
+  async #goWithout(group: EndpointGroup): Promise<Published> {
+    await this.#leave(group, endpointNameOf(group));
+    return { type: 'done' };
   }
 
   #isDueAgain({ published, at }: { readonly published: Published; readonly at: number }): boolean {
