@@ -7,7 +7,11 @@ import { observed } from './observed-account.ts';
 export function accountDecisionTables(name: string) {
   return goldenTables<Partial<Observed>, readonly string[]>(name, (situation) => {
     const decision = decide(observed(situation));
-    return { outline: decision.actions.map(inWords), text: whole(decision) };
+    return {
+      outline: decision.actions.map(inWords),
+      text: whole(decision),
+      conditions: decision.status.conditions ?? [],
+    };
   });
 }
 

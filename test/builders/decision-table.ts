@@ -1,4 +1,5 @@
 import { decide } from '../../src/controllers/gpu-instance/decide.ts';
+import type { Step } from '../../src/controllers/gpu-instance/types.ts';
 import { goldenTables } from './golden-tables.ts';
 import { type Given, given } from './observed.ts';
 import { outline } from './outline.ts';
@@ -9,6 +10,17 @@ export function decisionTables(name: string, always: Given = {}) {
   return goldenTables(name, (situation: Given) => {
     const observed = given({ ...always, ...situation });
     const step = decide(observed);
-    return { outline: outline(step), text: wholeDecision(step, observed.object.status) };
+    return {
+      outline: outline(step),
+      text: wholeDecision(step, observed.object.status),
+      conditions: conditionsIn(step),
+    };
   });
+}
+
+function conditionsIn(step: Step) {
+  const verdict = step.type === 'decision' ? step.status?.verdict : undefined;
+  return Object.entries(verdict ?? {}).flatMap(([type, says]) =>
+    typeof says === 'object' ? [{ type, status: says.status }] : [],
+  );
 }

@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { contradictions } from '../status-contract/contract.ts';
 import { goldenText } from './golden-text.ts';
 
 /** What a situation leads to: what its row states, and all that is said besides. */
 interface Judged<Outline> {
   readonly outline: Outline;
   readonly text: string;
+  readonly conditions: Parameters<typeof contradictions>[0];
 }
 
 /**
@@ -22,8 +24,9 @@ export function goldenTables<Situation, Outline>(
     table(rows: readonly (readonly [sentence: string, situation: Situation, expected: Outline])[]): void {
       sentences.push(...rows.map(([sentence]) => sentence));
       test.each(rows)('%s', (sentence, situation, expected) => {
-        const { outline, text } = judge(situation);
+        const { outline, text, conditions } = judge(situation);
         expect(outline).toEqual(expected);
+        expect(contradictions(conditions)).toEqual([]);
         golden.expect(sentence, text);
       });
     },

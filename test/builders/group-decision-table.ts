@@ -7,7 +7,11 @@ import { NOW, observedGroup } from './observed-group.ts';
 export function groupDecisionTables(name: string) {
   return goldenTables<Partial<Observed>, readonly string[]>(name, (situation) => {
     const decision = decide(observedGroup(situation));
-    return { outline: decision.actions.map(inWords), text: whole(decision) };
+    return {
+      outline: decision.actions.map(inWords),
+      text: whole(decision),
+      conditions: decision.status.conditions ?? [],
+    };
   });
 }
 

@@ -111,8 +111,19 @@ describe.skipIf(!canRun)('the operator as exactly the ServiceAccount of the char
     await kubectl('wait', 'epg/fixed', '--for=condition=Ready', '--timeout=90s');
     await replaceMachine(await someWorkerOf('fixed'));
     await kubectl('wait', 'epg/fixed', '--for=condition=Ready', '--timeout=60s');
+  }, 170_000);
+
+  test('brings a new template to the workers of an EndpointGroup, and takes away those beyond its maximum', async () => {
+    const template = '{"spec":{"template":{"spec":{"env":[{"name":"EPOCH","value":"2"}]}}}}';
+    await kubectl('patch', 'epg', 'fixed', '--type=merge', `--patch=${template}`);
+    await kubectl('wait', 'epg/fixed', '--for=condition=Ready', '--timeout=120s');
+    expect(await jsonPath('epg/fixed', '{.status.hot} hot, {.status.updated} updated')).toBe(
+      '3 hot, 3 updated',
+    );
+    await kubectl('patch', 'epg', 'fixed', '--type=merge', '--patch={"spec":{"maxWorkers":1}}');
+    await waitFor('epg/fixed', 'jsonpath={.status.total}=1');
     await kubectl('delete', 'epg', 'fixed', '--timeout=60s');
-  }, 220_000);
+  }, 260_000);
 
   test('says that machines are rented, so that an uninstall is refused', async () => {
     await until('the record', async () => {

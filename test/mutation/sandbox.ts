@@ -31,7 +31,14 @@ interface Instrumenter {
   }>;
 }
 
-const COPIED = ['src', 'crds', 'test/builders', 'test/golden/decisions', 'test/simulation/memory-kube'];
+const COPIED = [
+  'src',
+  'crds',
+  'test/builders',
+  'test/golden/decisions',
+  'test/simulation/memory-kube',
+  'test/status-contract/contract.ts',
+];
 
 /** A copy of what the tables need, in which all mutants of a group are there at once and none is active. */
 export class Sandbox {

@@ -18,6 +18,7 @@ import { type Purchase, readPurchase } from './oracle/purchase.ts';
 import { RecordWatch } from './oracle/records.ts';
 import { keyOf, nameOf, Scene, type SceneOptions, type Violation } from './oracle/scene.ts';
 import { loggedText, SecretWatch } from './oracle/secrets.ts';
+import { StatusWatch } from './oracle/statuses.ts';
 import { SweepWatch } from './oracle/sweeps.ts';
 import { TruthWatch } from './oracle/truth.ts';
 import { UnrecordedWatch } from './oracle/unrecorded.ts';
@@ -52,6 +53,7 @@ export class Invariants {
   readonly #workers: WorkerWatch;
   readonly #limits: LimitWatch;
   readonly #kept: KeptWatch;
+  readonly #statuses: StatusWatch;
   #lastWriteAt = 0;
   #isByPerson = false;
 
@@ -73,6 +75,7 @@ export class Invariants {
     this.#workers = new WorkerWatch(this.#scene);
     this.#limits = new LimitWatch(this.#scene);
     this.#kept = new KeptWatch(this.#scene);
+    this.#statuses = new StatusWatch(this.#scene);
     world.kube.store.onCommit((commit) => this.#onCommit(commit));
   }
 
@@ -283,6 +286,8 @@ export class Invariants {
     const before = this.#scene.objects.get(uid);
     const groupBefore = this.#scene.groups.get(uid);
     this.#scene.committed(commit);
+    if (kind.group === 'gpurental.dev' && type !== 'DELETED' && !this.#isByPerson)
+      this.#statuses.written(object);
     if (kind.plural === 'endpointgroups' && type === 'DELETED') this.#groups.released(uid, object);
     else if (groupBefore) this.#workers.groupRewritten(groupBefore, object);
     if (kind.plural !== 'gpuinstances') return;

@@ -1,3 +1,4 @@
+import type { Condition } from '../../src/api/v1alpha1/object.ts';
 import type { RecordedVersion } from './version-recorder.ts';
 
 const PRESENT_WHILE_TRUE = ['Reconciling', 'Stalled'];
@@ -17,10 +18,15 @@ export function brokenRules(version: RecordedVersion): readonly string[] {
     if (!/^[A-Z][A-Za-z0-9]+$/.test(reason)) broken.push(`${type} has the reason "${reason}"`);
     if (message === undefined) broken.push(`${type} has no message`);
   }
-  const holds = (type: string) =>
-    status?.conditions?.some((one) => one.type === type && one.status === 'True');
   if (observed >= 0 && !status?.conditions?.some(({ type }) => type === 'Ready')) broken.push('no Ready');
-  if (holds('Ready') && (holds('Reconciling') || holds('Stalled'))) broken.push('Ready and not done');
-  if (holds('Reconciling') && holds('Stalled')) broken.push('Reconciling and Stalled');
-  return broken;
+  return [...broken, ...contradictions(status?.conditions ?? [])];
+}
+
+/** What conditions say that cannot be true at once: one tool would call the object done, and another not. */
+export function contradictions(conditions: readonly Pick<Condition, 'type' | 'status'>[]): readonly string[] {
+  const holds = (type: string) => conditions.some((one) => one.type === type && one.status === 'True');
+  return [
+    ...(holds('Ready') && (holds('Reconciling') || holds('Stalled')) ? ['Ready and not done'] : []),
+    ...(holds('Reconciling') && holds('Stalled') ? ['Reconciling and Stalled'] : []),
+  ];
 }

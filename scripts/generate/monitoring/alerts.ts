@@ -50,7 +50,7 @@ export const alerts: readonly Alert[] = [
   },
   {
     alert: 'GpuRentalGroupShort',
-    expr: `max by (namespace, name, reason) (gpu_rental_endpointgroup_${CONDITION}{type="Ready",status="False"}) > 900`,
+    expr: `max by (namespace, name, reason) (gpu_rental_endpointgroup_${CONDITION}{type="Ready",status="False",reason!="RollingUpdate"}) > 900`,
     for: '5m',
     severity: 'warning',
     summary:

@@ -56,14 +56,24 @@ export function conditionsOf(situation: Situation): {
 /** The beginning of a sentence about so many of them. */
 export const workersAre = (count: number): string => (count === 1 ? '1 worker is' : `${count} workers are`);
 
+/** Short of workers comes first: an update whose workers all serve is no alarm. */
 function ready(situation: Situation): Says {
   const { counts, decision, observed } = situation;
   const blocked = serviceProblem(observed) ?? addressProblem(situation);
   if (blocked) return no(blocked.reason, blocked.message);
-  if (decision.hot === 0) return yes('ScaledToZero', 'No worker is hot, since there is no load.');
-  if (counts.ready >= decision.hot) return yes('Stable', `${workersAre(counts.ready)} ready.`);
+  const failing = stalled(situation);
+  if (failing) return no(failing.reason, failing.message);
+  if (counts.ready < decision.hot) return short(situation);
+  const update = updating(situation);
+  if (update) return no(update.reason, update.message);
+  return decision.hot === 0
+    ? yes('ScaledToZero', 'No worker is hot, since there is no load.')
+    : yes('Stable', `${workersAre(counts.ready)} ready.`);
+}
+
+function short({ counts, decision }: Situation): Says {
   const wanting = `${counts.ready} of ${decision.hot} hot workers are ready.`;
-  if (counts.ready > 0) return no(counts.old > 0 ? 'RollingUpdate' : 'ScalingUp', wanting);
+  if (counts.ready > 0) return no('ScalingUp', wanting);
   return no(counts.waking > 0 ? 'Waking' : 'NoReadyWorkers', wanting);
 }
 
@@ -81,9 +91,22 @@ function addressProblem({ problems }: Situation): { reason: Reason; message: str
   };
 }
 
-function reconciling({ counts, decision, observed }: Situation): Says | undefined {
-  if (counts.old > 0 && observed.group.spec.updateStrategy.type === 'RollingUpdate')
-    return yes('RollingUpdate', `${workersAre(counts.old)} of an old template.`);
+/** A spec that is not carried out yet. A group whose pool follows the load, and serves what is wanted, is done. */
+function reconciling(situation: Situation): Says | undefined {
+  if (stalled(situation) || ready(situation).status === 'True') return undefined;
+  return underWay(situation);
+}
+
+function updating({ counts, observed }: Situation): Says | undefined {
+  if (counts.old === 0 || observed.group.spec.updateStrategy.type !== 'RollingUpdate') return undefined;
+  return yes('RollingUpdate', `${workersAre(counts.old)} of an old template.`);
+}
+
+/** What happens to the workers now. */
+function underWay(situation: Situation): Says | undefined {
+  const { counts, decision } = situation;
+  const update = updating(situation);
+  if (update) return update;
   if (counts.draining > 0) return yes('Draining', `${workersAre(counts.draining)} finishing work.`);
   if (counts.waking > 0) return yes('Waking', `${workersAre(counts.waking)} being woken.`);
   if (counts.hot < decision.hot || counts.starting > 0)
@@ -126,7 +149,7 @@ function progressing(situation: Situation): Says {
       'WorkersFailing',
       `${workersAre(counts.stalled)} stuck; look at the conditions of the workers.`,
     );
-  const busy = reconciling(situation);
+  const busy = underWay(situation);
   return busy ? yes(busy.reason, busy.message) : yes('Stable', 'The number of workers is what is wanted.');
 }
 

@@ -54,15 +54,15 @@ function budgetCondition({ reason, detail, budget, machine }: Finding): Says {
   return exceeds ? say('False', reason, detail) : say('True', 'WithinLimits');
 }
 
-/** Reconciling while something is done or waited for, Stalled where only a person gets on. */
+/** Reconciling while something is done or waited for, Stalled where only a person gets on; neither where all is well. */
 function workConditions({
   reason,
   detail,
   ready,
   atWork,
 }: Finding): Pick<Verdict, 'Reconciling' | 'Stalled'> {
-  if (atWork) return { Reconciling: say('True', atWork.reason, atWork.detail) };
   if (ready) return {};
+  if (atWork) return { Reconciling: say('True', atWork.reason, atWork.detail) };
   const says = say('True', reason, detail);
   return reasons[reason].kind === 'terminal' ? { Stalled: says } : { Reconciling: says };
 }

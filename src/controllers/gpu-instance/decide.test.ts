@@ -759,7 +759,19 @@ describe('a machine that works and is no longer wanted', () => {
     [
       'is held by the annotation, and still ready',
       held({}, { annotations: { 'gpurental.dev/hold': '', 'gpurental.dev/replace-at': time(-1) } }),
-      { rule: 'replace-requested', phase: 'Running', says: 'Ready, Held', afterMs: 60_000 },
+      { rule: 'replace-requested', phase: 'Running', says: 'Ready', afterMs: 60_000 },
+    ],
+    [
+      'is held by the annotation, and not ready while it does not answer',
+      held(
+        {},
+        {
+          annotations: { 'gpurental.dev/hold': '', 'gpurental.dev/replace-at': time(-1) },
+          spec: { readinessProbe: { tcpSocket: { port: 8080 } } },
+          observed: { probe: { ready: false, detail: 'Port 8080 does not answer.' } },
+        },
+      ),
+      { rule: 'replace-requested', phase: 'Running', says: 'ProbeFailing, Held', afterMs: 60_000 },
     ],
     [
       'is destroyed when its lifetime is over',

@@ -40,7 +40,7 @@ function conditionsOf(observed: Observed): NonNullable<Status['conditions']> {
   const stall = stalled(observed);
   const working = summary.status !== 'True' && !stall;
   const all: Record<string, Verdict | undefined> = {
-    Ready: summary,
+    Ready: stall ? { ...stall, status: 'False' } : summary,
     Authenticated: authenticated(observed),
     Funded: funded(observed),
     Reachable: reachable(observed),

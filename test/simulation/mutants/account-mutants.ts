@@ -95,14 +95,14 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: 'breaker-not-asked',
     loses: 'the breaker before a replacement',
-    file: 'controllers/gpu-instance/rules/ending.ts',
+    file: 'controllers/gpu-instance/rules/held-back.ts',
     find: "  if (account.facts.breaker.type === 'open') return says('BreakerOpen', account.facts.breaker.message);\n",
     replace: '',
   },
   {
     name: 'paused-is-replaced',
     loses: 'the pause before a replacement',
-    file: 'controllers/gpu-instance/rules/ending.ts',
+    file: 'controllers/gpu-instance/rules/held-back.ts',
     find: "  if (object.spec.paused) return says('Paused');\n",
     replace: '',
   },

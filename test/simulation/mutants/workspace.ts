@@ -10,6 +10,7 @@ const COPIED = [
   'test/simulation',
   'test/builders',
   'test/golden/decisions',
+  'test/status-contract/contract.ts',
   'package.json',
   'tsconfig.json',
   'vitest.config.ts',

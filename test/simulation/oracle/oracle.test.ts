@@ -180,6 +180,15 @@ const PLANTED: readonly (readonly [string, string, (bench: Bench) => Promise<voi
       for (let poll = 0; poll < 3; poll += 1) await bench.poll(10);
     },
   ],
+  [
+    'Status',
+    'a status is ready and not done',
+    (bench) => {
+      const says = { ...conditionWith(''), status: 'True', observedGeneration: 1 };
+      const conditions = ['Ready', 'Reconciling'].map((type) => ({ ...says, type }));
+      bench.setStatus({ observedGeneration: 1, conditions });
+    },
+  ],
   ['Group', 'a group has more workers than it may', (bench) => bench.group(4)],
   [
     'Group',

@@ -35,6 +35,7 @@ export async function serving(bench: Bench): Promise<void> {
       reason: 'Ready',
       message: '',
       lastTransitionTime: '2026-01-05T12:00:00Z',
+      observedGeneration: -1,
     },
   ];
   bench.setStatus({ actualStatus: 'running', conditions }, 'worker-0');

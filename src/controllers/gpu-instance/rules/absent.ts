@@ -15,6 +15,12 @@ export function whileAbsent(observed: Observed, held: Held<StateNamed<'absent'>>
   if (!mayBelieve(observed, begun)) return LOOK_AGAIN;
   if (begun === undefined && observed.account.state !== 'ready')
     return wasSeen(observed) ? missing(observed, held) : LOOK_AGAIN;
+  return byProof(observed, held, begun);
+}
+
+const LOOK_AGAIN = decision({ look: { onList: true, afterMs: 10_000 } });
+
+function byProof(observed: Observed, held: Held<StateNamed<'absent'>>, begun: Reason | undefined): Step {
   const { instanceId } = held.machine;
   const proof = goneProof(observed, instanceId);
   switch (proof.type) {
@@ -29,8 +35,6 @@ export function whileAbsent(observed: Observed, held: Held<StateNamed<'absent'>>
       return neverSeen(observed, held) ?? missing(observed, held);
   }
 }
-
-const LOOK_AGAIN = decision({ look: { onList: true, afterMs: 10_000 } });
 
 /** A machine that was rented a moment ago is not listed at once. */
 function wasSeen({ object }: Observed): boolean {

@@ -1,28 +1,15 @@
-import { annotations } from '../../../api/v1alpha1/names.ts';
 import { type Reason, reasons } from '../../../api/v1alpha1/reasons.ts';
 import { formatDollars } from '../../../lib/money.ts';
-import type { Finding, MachineFinding } from '../conditions.ts';
+import type { Finding } from '../conditions.ts';
 import { machineCost } from '../cost.ts';
 import { backoffMs, decision } from '../decision.ts';
 import { destroyRepeatsAt, goneProof } from '../gone.ts';
 import { avoidTarget, endedFields } from '../history.ts';
 import { carriedFields } from '../machine-fields.ts';
-import type { Recorded } from '../recorded.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import type { DestroyMark } from '../views.ts';
-
-/** Why and how firmly a machine is to end. */
-export interface EndWish {
-  readonly machine: Recorded;
-  readonly reason: Reason;
-  readonly detail?: string | undefined;
-  /**
-   * `lost`: it is of no use any more. `unwanted`: it works, and another is wanted. `limit`: the object may
-   * have none any more. What may hold each of them back differs.
-   */
-  readonly kind: 'lost' | 'unwanted' | 'limit';
-  readonly finding: MachineFinding;
-}
+import { type EndWish, whyOf } from './end-wish.ts';
+import { heldBack } from './held-back.ts';
 
 /**
  * Ends a recorded machine: destroy, prove gone, then let go of it. Nothing of it begins while something holds
@@ -32,53 +19,6 @@ export function endMachine(observed: Observed, wish: EndWish): Step {
   const mark = observed.memory.destroys.find((each) => each.instanceId === wish.machine.instanceId);
   if (mark) return awaitGone(observed, wish, mark);
   return heldBack(observed, wish) ?? destroy(observed, wish, 'Replacing');
-}
-
-/** The limit or price that the machine is to end for: it is exceeded, whatever holds the end back. */
-function excess(wish: EndWish): Finding['budget'] {
-  const { reason } = wish;
-  return reason === 'LimitReached' || reason === 'PriceRaised' ? { reason, detail: whyOf(wish) } : undefined;
-}
-
-/** Why, in a sentence. */
-function whyOf({ reason, detail }: EndWish): string {
-  return detail ?? reasons[reason].sentence;
-}
-
-/** The first thing that forbids to end this machine now. */
-function heldBack(observed: Observed, wish: EndWish): Decision | undefined {
-  const { object, account } = observed;
-  const says = (reason: Reason, detail?: string) => holding(observed, wish, { reason, detail });
-  if (object.metadata.annotations?.[annotations.hold] !== undefined) return says('Held');
-  if (wish.kind === 'limit') return undefined;
-  if (object.spec.paused) return says('Paused');
-  if (wish.kind === 'lost' && object.spec.replacement.policy === 'Never')
-    return says('ReplacementOff', wish.detail);
-  if (account.state !== 'ready') return says('AccountNotReady');
-  if (account.facts.breaker.type === 'open') return says('BreakerOpen', account.facts.breaker.message);
-  return undefined;
-}
-
-function holding(
-  observed: Observed,
-  wish: EndWish,
-  { reason, detail }: { readonly reason: Reason; readonly detail: string | undefined },
-): Decision {
-  const phase = wish.kind === 'lost' ? 'Lost' : 'Running';
-  const ready = wish.kind === 'unwanted' && wish.finding.type === 'running';
-  const common = { phase, machine: wish.finding, budget: excess(wish) } as const;
-  return decision({
-    fields: carriedFields(observed),
-    finding: ready
-      ? {
-          ...common,
-          reason: 'Ready',
-          ready,
-          atWork: { reason, detail: `${whyOf(wish)} ${detail ?? reasons[reason].sentence}` },
-        }
-      : { ...common, reason, detail },
-    look: { afterMs: 60_000 },
-  });
 }
 
 function destroy(observed: Observed, wish: EndWish, reason: 'Replacing' | 'OldMachineNotGone'): Decision {
