@@ -9,6 +9,7 @@ import { BreakerWatch } from './oracle/breaker.ts';
 import { type Shortfall, shortfallsOf } from './oracle/converged.ts';
 import { GroupWatch } from './oracle/groups.ts';
 import { rememberedNames } from './oracle/heap.ts';
+import { HeldBackWatch } from './oracle/held-back.ts';
 import { KeptWatch } from './oracle/kept.ts';
 import { LeakWatch } from './oracle/leaks.ts';
 import { LimitWatch } from './oracle/limits.ts';
@@ -53,6 +54,7 @@ export class Invariants {
   readonly #workers: WorkerWatch;
   readonly #limits: LimitWatch;
   readonly #kept: KeptWatch;
+  readonly #heldBack: HeldBackWatch;
   readonly #statuses: StatusWatch;
   #lastWriteAt = 0;
   #isByPerson = false;
@@ -75,6 +77,7 @@ export class Invariants {
     this.#workers = new WorkerWatch(this.#scene);
     this.#limits = new LimitWatch(this.#scene);
     this.#kept = new KeptWatch(this.#scene);
+    this.#heldBack = new HeldBackWatch(this.#scene);
     this.#statuses = new StatusWatch(this.#scene);
     world.kube.store.onCommit((commit) => this.#onCommit(commit));
   }
@@ -167,7 +170,9 @@ export class Invariants {
   }
 
   #shortfalls(): readonly Shortfall[] {
-    const ofObjects = shortfallsOf(this.#scene, (uid) => this.#brake.isHeldBack(uid));
+    const { ownLimits } = this.#machines;
+    const isHeldBack = (uid: string) => this.#brake.isHeldBack(uid);
+    const ofObjects = shortfallsOf(this.#scene, { isHeldBack, ownLimits });
     return [...ofObjects, ...this.#groups.shortfalls()];
   }
 
@@ -299,6 +304,7 @@ export class Invariants {
     this.#brake.rewritten(uid, object);
     if (!before || this.#isByPerson || this.#scene.isHandled(uid)) return;
     this.#records.rewritten(before, object);
+    this.#heldBack.rewritten(before, object);
     this.#workers.rewritten(before, object);
     this.#attempts.rewritten(before, object);
   }

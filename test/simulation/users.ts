@@ -11,6 +11,7 @@ const GROUPS = 'endpointgroups';
 /** Work per second of one worker of a group. */
 export const WORKER_PERF = 100;
 const KEY_SECRET = 'marketplace-key';
+const HOLD = 'gpurental.dev/hold';
 const IN_DOUBT = /Machines? ([\d, ]+) (?:is|are) new and carr(?:y|ies) no label/;
 
 export const MACHINE: JsonObject = {
@@ -152,6 +153,34 @@ export class Users {
     this.#annotate(name, 'asks for another machine', {
       'gpurental.dev/replace-at': new Date(this.#world.now).toISOString(),
     });
+  }
+
+  /** Nothing may replace or destroy its machine, but for a deletion. */
+  hold(name: string): void {
+    this.#annotate(name, 'holds the machine', { [HOLD]: 'at work' });
+  }
+
+  /** What may become of its machines, such as `onVanish` or `maxLifetime`. */
+  setPolicies(name: string, policies: JsonObject): void {
+    this.#editSpec(name, JSON.stringify(policies), policies);
+  }
+
+  /** Takes back what may keep an object from having the machine that it wants, but for its limits. */
+  liftPolicies(name: string): void {
+    this.#try(`a user lets ${name} have machines`, () =>
+      this.#world.kube.writes.update(
+        this.#instance(name),
+        (current) => {
+          const metadata = metadataOf(current);
+          const { [HOLD]: _held, ...annotations } = objectAt(metadata, 'annotations');
+          const spec = objectAt(current, 'spec');
+          const replacement = { ...objectAt(spec, 'replacement'), policy: 'Always' };
+          const policies = { onVanish: 'Recreate', updateStrategy: { type: 'Replace' }, replacement };
+          return { ...current, metadata: { ...metadata, annotations }, spec: { ...spec, ...policies } };
+        },
+        undefined,
+      ),
+    );
   }
 
   setBrake(name: string, maxPerHour: number): void {

@@ -27,6 +27,8 @@ export class Whims {
   readonly #options: WhimsOptions;
   readonly #random: Random;
   readonly #paused = new Set<string>();
+  /** What a person has written on them keeps them from a machine, perhaps. */
+  readonly #restrained = new Set<string>();
   readonly #backups = new Map<string, JsonObject>();
   #created: number;
 
@@ -81,6 +83,7 @@ export class Whims {
       [5, () => users.askForAnother(name)],
       [4, () => this.#stopInConsole(users.machineOf(name))],
       [3, () => users.setDeletionPolicy(name, this.#oneOf(['Destroy', 'Stop', 'Retain']))],
+      [15, () => this.#restrain(name)],
       [13, () => this.#layHandsOn(name)],
     ]);
   }
@@ -99,6 +102,7 @@ export class Whims {
   /** What people left in the middle, they end. */
   settle(): void {
     for (const name of this.#paused) this.#options.users.setPaused(name, false);
+    for (const name of this.#restrained) this.#options.users.liftPolicies(name);
     this.#options.users.setAccount({
       limits: {},
       orphanPolicy: this.#options.isSwept ? 'Destroy' : 'Report',
@@ -153,6 +157,19 @@ export class Whims {
   #anyMachine(): number {
     const ids = this.#options.users.console.machines();
     return ids[Math.floor(this.#random.next() * (ids.length + 1))] ?? 1;
+  }
+
+  #restrain(name: string): void {
+    const { users } = this.#options;
+    this.#restrained.add(name);
+    this.#doOneOf([
+      [4, () => users.hold(name)],
+      [2, () => users.setPolicies(name, { maxLifetime: this.#oneOf(['2m', '5m']) })],
+      [1, () => users.setPolicies(name, { maxTotalCost: '0.01' })],
+      [2, () => users.setPolicies(name, { onVanish: 'Hold' })],
+      [3, () => users.setPolicies(name, { updateStrategy: { type: 'OnDelete' } })],
+      [3, () => users.setPolicies(name, { replacement: { maxPerHour: 5, policy: 'Never' } })],
+    ]);
   }
 
   #anyImage(): string {

@@ -100,13 +100,6 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     replace: '',
   },
   {
-    name: 'paused-is-replaced',
-    loses: 'the pause before a replacement',
-    file: 'controllers/gpu-instance/rules/held-back.ts',
-    find: "  if (object.spec.paused) return says('Paused');\n",
-    replace: '',
-  },
-  {
     name: 'lease-end-ignored',
     loses: 'the end of the lease as the end of a rent call',
     file: 'controllers/gpu-instance/record.ts',

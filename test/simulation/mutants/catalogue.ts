@@ -5,6 +5,7 @@ import type { Mutant } from './mutant.ts';
 import { OUTSIDE_MUTANTS } from './outside-mutants.ts';
 import { OWNERSHIP_MUTANTS } from './ownership-mutants.ts';
 import { PURCHASE_MUTANTS } from './purchase-mutants.ts';
+import { RESTRAINT_MUTANTS } from './restraint-mutants.ts';
 import { SETTLING_MUTANTS } from './settling-mutants.ts';
 import { TEARDOWN_MUTANTS } from './teardown-mutants.ts';
 
@@ -18,4 +19,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...GROUP_MUTANTS,
   ...ACCOUNT_MUTANTS,
   ...OUTSIDE_MUTANTS,
+  ...RESTRAINT_MUTANTS,
 ];

@@ -1,9 +1,8 @@
-import { isObject, type JsonObject, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
-import type { Purchase } from './purchase.ts';
+import { type JsonObject, objectAt } from '../memory-kube/json.ts';
+import { intentOf, type Purchase } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
 const HOUR_MS = 3_600_000;
-const INTENT = 'gpurental.dev/rental-intent';
 
 /** I9: no object rents more often than its brake allows. What was refused is no rental. */
 export class BrakeWatch {
@@ -34,10 +33,8 @@ export class BrakeWatch {
   }
 
   rewritten(uid: string, object: JsonObject): void {
-    const annotation = textAt(objectAt(metadataOf(object), 'annotations'), INTENT);
-    if (annotation === undefined) return;
-    const intent: unknown = JSON.parse(annotation);
-    if (isObject(intent)) this.#recorded.note(uid, Number(intent['attempt']), this.#scene.now);
+    const intent = intentOf(object);
+    if (intent) this.#recorded.note(uid, Number(intent['attempt']), this.#scene.now);
   }
 
   /** Whether the brake may keep that object from renting now. */

@@ -1,6 +1,7 @@
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import { BY_HAND } from '../console.ts';
 import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
+import type { OwnLimits } from './own-limits.ts';
 import { fitsItsLabel } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
@@ -10,14 +11,18 @@ export interface Shortfall {
   readonly text: string;
 }
 
-/** Whether an object may be short of what it wants because of a limit that it set itself. */
-export type IsHeldBack = (uid: string) => boolean;
+/** What may keep an object from having what it wants. */
+export interface Restraints {
+  /** Whether it has rented too often within the hour. */
+  readonly isHeldBack: (uid: string) => boolean;
+  readonly ownLimits: Pick<OwnLimits, 'isReached' | 'isOverrun'>;
+}
 
 /** What is missing from, or too much of, what was wanted: empty once everything is there, and nothing else. */
-export function shortfallsOf(scene: Scene, isHeldBack: IsHeldBack): readonly Shortfall[] {
+export function shortfallsOf(scene: Scene, restraints: Restraints): readonly Shortfall[] {
   return [
     ...unclaimed(scene),
-    ...[...scene.objects.values()].flatMap((object) => unreached(scene, object, isHeldBack)),
+    ...[...scene.objects.values()].flatMap((object) => unreached(scene, object, restraints)),
   ];
 }
 
@@ -40,7 +45,11 @@ function unclaimed(scene: Scene): readonly Shortfall[] {
   });
 }
 
-function unreached(scene: Scene, object: JsonObject, isHeldBack: IsHeldBack): readonly Shortfall[] {
+function unreached(
+  scene: Scene,
+  object: JsonObject,
+  { isHeldBack, ownLimits }: Restraints,
+): readonly Shortfall[] {
   const name = nameOf(object);
   const metadata = metadataOf(object);
   if (metadata['deletionTimestamp']) return [{ invariant: 'ESR', text: `${name} is still being deleted` }];
@@ -49,7 +58,10 @@ function unreached(scene: Scene, object: JsonObject, isHeldBack: IsHeldBack): re
   const wanted = objectAt(object, 'spec')['powerState'];
   const state = `status ${JSON.stringify({ phase: status['phase'], instanceId: status['instanceId'] })}`;
   const found: Shortfall[] = [];
-  if (wanted === 'Running' && contract?.actualStatus !== 'running' && !isHeldBack(String(metadata['uid']))) {
+  const mayRun = !ownLimits.isReached(object) && !isHeldBack(String(metadata['uid']));
+  if (contract && ownLimits.isOverrun(object) && isEndedByLimits(scene, object))
+    found.push({ invariant: 'I9', text: `${name} has a machine beyond its own limits: ${state}` });
+  if (wanted === 'Running' && contract?.actualStatus !== 'running' && mayRun) {
     found.push({
       invariant: 'ESR',
       text: `${name} wants to run and does not: ${state}, ${readyMessage(status)}`,
@@ -62,6 +74,14 @@ function unreached(scene: Scene, object: JsonObject, isHeldBack: IsHeldBack): re
     found.push({ invariant: 'I14', text: `${name} claims to run on a machine that is gone` });
   }
   return found;
+}
+
+/** A policy may keep the machine, or a person; by a record that a person wrote nothing can be counted. */
+function isEndedByLimits(scene: Scene, object: JsonObject): boolean {
+  const { uid, annotations } = metadataOf(object);
+  const isHeld = isObject(annotations) && annotations['gpurental.dev/hold'] !== undefined;
+  const { deletionPolicy = 'Destroy' } = objectAt(object, 'spec');
+  return !isHeld && deletionPolicy === 'Destroy' && !scene.isHandled(String(uid));
 }
 
 /** What an object records, unless a person wrote the id of somebody else's machine there: that is left alone. */

@@ -12,7 +12,7 @@ import {
 } from '../memory-kube/json.ts';
 import { isToKeep } from './kept.ts';
 import { OwnLimits } from './own-limits.ts';
-import type { Purchase } from './purchase.ts';
+import { intentOf, type Purchase } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
 /** How long a list may show what was (the operator's `--list-lag`). */
@@ -42,12 +42,13 @@ export class MachineWatch {
   readonly #silentSince = new Map<number, number>();
   /** Contracts whose destroy was sent. */
   readonly #destroying = new Set<number>();
-  readonly #ownLimits: OwnLimits;
+  /** What the machines of objects lived and cost. */
+  readonly ownLimits: OwnLimits;
 
   constructor(scene: Scene, onRented: (purchase: Purchase) => void) {
     this.#scene = scene;
     this.#onRented = onRented;
-    this.#ownLimits = new OwnLimits(scene);
+    this.ownLimits = new OwnLimits(scene);
   }
 
   isForeign(id: number): boolean {
@@ -122,7 +123,7 @@ export class MachineWatch {
     if (!purchase) return;
     this.#onRented(purchase);
     const { uid, attempt } = purchase;
-    this.#ownLimits.began(contract, uid);
+    this.ownLimits.began(contract, uid);
     const owner = this.#scene.objects.get(uid);
     this.#boughtFor.set(contract.id, owner?.['spec']);
     if (this.#scene.isHandled(uid)) return;
@@ -139,7 +140,7 @@ export class MachineWatch {
 
   #ended(contract: Contract): void {
     this.#seen.delete(contract.id);
-    this.#ownLimits.ended(contract);
+    this.ownLimits.ended(contract);
     this.#scene.world.tell(`contract ${contract.id} ends`);
     if (this.#elsewhere.delete(contract.id) || this.#excused.delete(contract.id)) return;
     const owner = this.#scene.ownerOf(contract);
@@ -161,7 +162,7 @@ export class MachineWatch {
   /** No machine is given up while its object is paused, unless its end had begun. */
   #checkPause(owner: JsonObject, { id }: Contract): void {
     const isHeld = objectAt(owner, 'status')['instanceId'] === id && !this.#destroying.has(id);
-    const isPaused = objectAt(owner, 'spec')['paused'] === true;
+    const isPaused = objectAt(owner, 'spec')['paused'] === true && !this.ownLimits.isReached(owner);
     if (!isHeld || !isPaused || metadataOf(owner)['deletionTimestamp'] !== undefined) return;
     this.#scene.broken('I4', `contract ${id} was given up while ${nameOf(owner)} was paused`);
   }
@@ -199,14 +200,13 @@ export class MachineWatch {
     const bought = this.#boughtFor.get(contract.id);
     return (
       metadataOf(object)['deletionTimestamp'] === undefined &&
-      !this.#ownLimits.isReached(object) &&
+      !this.ownLimits.isReached(object) &&
       !isToBeReplaced(object, contract) &&
       objectAt(object, 'status')['instanceId'] === contract.id &&
       spec['powerState'] === 'Running' &&
-      contract.image === spec['image'] &&
       contract.actualStatus === 'running' &&
       contract.intendedStatus === 'running' &&
-      equalJson(bought, withPowerOf(spec, bought))
+      (isUpdatedOnDelete(spec) || isBoughtAs(spec, bought))
     );
   }
 
@@ -261,15 +261,26 @@ function patienceOf(object: JsonObject): number {
   return Math.min(...bears);
 }
 
-/** A spec with the power state that another one has: stopping and starting replace nothing. */
-function withPowerOf(spec: JsonObject, other: Json | undefined): JsonObject {
-  const powerState = isObject(other) ? other['powerState'] : undefined;
-  return powerState === undefined ? spec : { ...spec, powerState };
-}
+/** What a machine is made of. Another value of anything else replaces none. */
+const MAKING = [
+  'image',
+  'imagePullSecretRef',
+  'disk',
+  'onStart',
+  'onStartFrom',
+  'env',
+  'ports',
+  'ssh',
+  'offers',
+];
+
+const isBoughtAs = (spec: JsonObject, bought: Json | undefined): boolean =>
+  isObject(bought) && MAKING.every((field) => equalJson(spec[field], bought[field]));
+
+const isUpdatedOnDelete = (spec: JsonObject): boolean =>
+  objectAt(spec, 'updateStrategy')['type'] === 'OnDelete';
 
 function hasIntentFor(object: JsonObject, attempt: number): boolean {
-  const annotation = textAt(objectAt(metadataOf(object), 'annotations'), 'gpurental.dev/rental-intent');
-  if (annotation === undefined) return false;
-  const intent: unknown = JSON.parse(annotation);
-  return isObject(intent) && Number(intent['attempt']) >= attempt;
+  const intent = intentOf(object);
+  return intent !== undefined && Number(intent['attempt']) >= attempt;
 }

@@ -5,6 +5,8 @@ import type { Scene } from './scene.ts';
 
 /** An operator counts from when it decided to rent, a little before the machine begins. */
 const EARLIER_MS = 5000;
+/** It is destroyed at the next look, and that is repeated where it does not help. */
+const OVERRUN_MS = 120_000;
 const HOUR_MS = 3_600_000;
 const MICROS = 1e6;
 
@@ -38,14 +40,22 @@ export class OwnLimits {
 
   /** Whether an object may hold no machine any more, by its own spec. */
   isReached(object: JsonObject): boolean {
+    return this.#isReachedBy(object, this.#scene.now + EARLIER_MS);
+  }
+
+  /** The same for so long that its machine has to be gone. */
+  isOverrun(object: JsonObject): boolean {
+    return this.#isReachedBy(object, this.#scene.now - OVERRUN_MS);
+  }
+
+  #isReachedBy(object: JsonObject, now: number): boolean {
     const { maxLifetime, maxTotalCost } = objectAt(object, 'spec');
     const uid = String(metadataOf(object)['uid']);
     const stays = [...(this.#stays.get(keyOf(uid))?.values() ?? [])];
-    const soon = this.#scene.now + EARLIER_MS;
     const longest = parseDuration(typeof maxLifetime === 'string' ? maxLifetime : undefined);
-    if (longest !== undefined && stays.some(({ from }) => soon - from >= longest)) return true;
+    if (longest !== undefined && stays.some(({ from }) => now - from >= longest)) return true;
     const cost = stays.reduce((sum, { from, until, microsPerHour }) => {
-      return sum + ((until ?? soon) - from) * (microsPerHour / HOUR_MS);
+      return sum + Math.max(0, Math.min(until ?? now, now) - from) * (microsPerHour / HOUR_MS);
     }, 0);
     return maxTotalCost !== undefined && cost >= Number(maxTotalCost) * MICROS;
   }

@@ -1,4 +1,5 @@
 import type { Contract } from '../../../src/simulator/world/world.ts';
+import { isObject, type JsonObject, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
 
 /** Whose purchase a contract is, read from the label it was rented with. */
 export interface Purchase {
@@ -27,4 +28,12 @@ export const hasKeptLabel = ({ label }: Contract): boolean => RETAINED_LABEL.tes
 export function fitsItsLabel({ label, createdAt }: Contract): boolean {
   const issuedAt = Number(/:(\d+):[0-9a-f]+$/.exec(label ?? '')?.[1]);
   return createdAt >= issuedAt - CLOCK_SKEW_MS && createdAt <= issuedAt + LABEL_WINDOW_MS;
+}
+
+/** The intent that stands on an object. */
+export function intentOf(object: JsonObject): JsonObject | undefined {
+  const annotation = textAt(objectAt(metadataOf(object), 'annotations'), 'gpurental.dev/rental-intent');
+  if (annotation === undefined) return undefined;
+  const intent: unknown = JSON.parse(annotation);
+  return isObject(intent) ? intent : undefined;
 }

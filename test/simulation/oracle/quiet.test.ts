@@ -3,8 +3,10 @@ import { Bench } from './bench.ts';
 import {
   abandoned,
   atWork,
+  buysAfter,
   FAILED,
   forgotten,
+  givesUp,
   INSTANCES,
   INTENT,
   intends,
@@ -267,6 +269,32 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     (bench) => {
       bench.edit({ annotations: { hint: 'marketplace-key' } });
       bench.invariants.logged(bench.machine, 'Call failed', { error: new Error('Bearer [redacted]') });
+    },
+  ],
+  [
+    'a machine is given up for a limit although it is paused, for a new spec although it may not be replaced, and is held from then on',
+    new Bench(),
+    (bench) => {
+      bench.users.setPaused('a', true);
+      givesUp(bench, 'LimitReached');
+      bench.users.createInstance('b');
+      bench.users.setPolicies('b', { replacement: { policy: 'Never' } });
+      givesUp(bench, 'SpecChanged', 'b');
+      bench.users.hold('b');
+      givesUp(bench, 'SpecChanged', 'b');
+    },
+  ],
+  [
+    'another machine is rented after one that vanished, or that was lost, or that was given up on purpose',
+    new Bench(),
+    (bench) => {
+      buysAfter(bench, 'Vanished');
+      bench.users.createInstance('b');
+      bench.users.setPolicies('b', { onVanish: 'Hold' });
+      buysAfter(bench, 'Exited', 'b');
+      bench.users.createInstance('c');
+      bench.users.setPolicies('c', { replacement: { policy: 'Never' } });
+      buysAfter(bench, 'SpecChanged', 'c');
     },
   ],
   [

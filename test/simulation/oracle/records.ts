@@ -1,7 +1,7 @@
-import { isObject, type JsonObject, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
+import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { intentOf } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
-const INTENT = 'gpurental.dev/rental-intent';
 const CLOCKS_AGREE_MS = 10_000;
 
 /**
@@ -83,13 +83,6 @@ export class RecordWatch {
     const machine = this.#scene.live().find((contract) => this.#scene.purchaseOf(contract)?.uid === former);
     return machine && `has machine ${machine.id} of its former self`;
   }
-}
-
-function intentOf(object: JsonObject): JsonObject | undefined {
-  const annotation = textAt(objectAt(metadataOf(object), 'annotations'), INTENT);
-  if (annotation === undefined) return undefined;
-  const intent: unknown = JSON.parse(annotation);
-  return isObject(intent) ? intent : undefined;
 }
 
 const isOnlyWatching = (object: JsonObject): boolean =>

@@ -110,3 +110,27 @@ export function processBegins(bench: Bench): void {
   bench.world.processes.splice(0, 1, { ...process, machine: bench.machine });
   bench.sendToCluster('GET', '/apis/gpurental.dev/v1alpha1/namespaces/default/gpuinstances');
 }
+
+/** What the operator writes when it begins to end a machine for another one. */
+export function givesUp(bench: Bench, reason: string, name = 'a'): void {
+  const says = { message: '', lastTransitionTime: '2026-01-05T12:00:00Z', observedGeneration: -1 };
+  const conditions = [
+    { ...says, type: 'Ready', status: 'False', reason },
+    { ...says, type: 'Reconciling', status: 'True', reason: 'Replacing' },
+  ];
+  bench.setStatus({ conditions }, name);
+}
+
+/** The operator writes the next purchase down, after a machine that ended so. */
+export function buysAfter(bench: Bench, reason: string, name = 'a'): void {
+  const ended = {
+    instanceId: 7,
+    attempt: 1,
+    reason,
+    endedAt: '2026-01-05T12:00:00Z',
+    minutes: 1,
+    cost: '0.01',
+  };
+  bench.setStatus({ attempt: 1, history: [ended] }, name);
+  bench.edit({ annotations: { [INTENT]: '{"attempt":2}' } }, name);
+}

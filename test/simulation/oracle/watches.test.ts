@@ -4,8 +4,10 @@ import { Bench } from './bench.ts';
 import {
   abandoned,
   atWork,
+  buysAfter,
   FAILED,
   forgotten,
+  givesUp,
   INSTANCES,
   INTENT,
   intends,
@@ -37,6 +39,60 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
       bench.setStatus({ instanceId: 7 });
       bench.setStatus({ instanceId: 8 });
       bench.setStatus({ instanceId: 7 });
+    },
+  ],
+  [
+    'a held machine is given up',
+    /^I4 the machine of a is given up \(SpecChanged\) although it is held$/,
+    new Bench(),
+    (bench) => {
+      bench.users.hold('a');
+      givesUp(bench, 'SpecChanged');
+    },
+  ],
+  [
+    'the machine of a paused object is given up',
+    /^I4 the machine of a is given up \(HostSilent\) although it is paused$/,
+    new Bench(),
+    (bench) => {
+      bench.users.setPaused('a', true);
+      givesUp(bench, 'HostSilent');
+    },
+  ],
+  [
+    'a lost machine is given up that may not be replaced',
+    /^I4 the machine of a is given up \(Exited\) although it may not be replaced$/,
+    new Bench(),
+    (bench) => {
+      bench.users.setPolicies('a', { replacement: { policy: 'Never' } });
+      givesUp(bench, 'Exited');
+    },
+  ],
+  [
+    'a machine of an old spec is given up that is updated on deletion',
+    /^I4 the machine of a is given up \(SpecChanged\) although it is updated on deletion only$/,
+    new Bench(),
+    (bench) => {
+      bench.users.setPolicies('a', { updateStrategy: { type: 'OnDelete' } });
+      givesUp(bench, 'SpecChanged');
+    },
+  ],
+  [
+    'another machine is rented after one that vanished, and a person wants to be asked',
+    /^I5 a rents another machine although the last one ended for good \(Vanished\)$/,
+    new Bench(),
+    (bench) => {
+      bench.users.setPolicies('a', { onVanish: 'Hold' });
+      buysAfter(bench, 'Vanished');
+    },
+  ],
+  [
+    'another machine is rented after one that may not be replaced',
+    /^I5 a rents another machine although the last one ended for good \(Exited\)$/,
+    new Bench(),
+    (bench) => {
+      bench.users.setPolicies('a', { replacement: { policy: 'Never' } });
+      buysAfter(bench, 'Exited');
     },
   ],
   [

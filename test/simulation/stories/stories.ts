@@ -7,6 +7,7 @@ import { OWNERSHIP_STORIES } from './ownership-stories.ts';
 import { PURCHASE_STORIES } from './purchase-stories.ts';
 import { RECORD_STORIES } from './record-stories.ts';
 import { REFUSAL_STORIES } from './refusal-stories.ts';
+import { RESTRAINT_STORIES } from './restraint-stories.ts';
 import type { Story } from './story.ts';
 import { TEARDOWN_STORIES } from './teardown-stories.ts';
 import { VANISHED_STORIES } from './vanished-stories.ts';
@@ -24,4 +25,5 @@ export const STORIES: readonly Story[] = [
   ...CLOCK_STORIES,
   ...VANISHED_STORIES,
   ...FOUND_STORIES,
+  ...RESTRAINT_STORIES,
 ];

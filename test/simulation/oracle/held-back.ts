@@ -1,0 +1,81 @@
+import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { intentOf } from './purchase.ts';
+import { nameOf, type Scene } from './scene.ts';
+
+/** What `Reconciling` says of a machine that is to be destroyed for another one. */
+const ENDING: ReadonlySet<unknown> = new Set(['Replacing', 'OldMachineNotGone', 'DestroyFailing']);
+/** Machines that were given up since another was wanted, not because they were lost. */
+const CHOSEN: ReadonlySet<unknown> = new Set([
+  'SpecChanged',
+  'ReplaceRequested',
+  'PriceRaised',
+  'LimitReached',
+]);
+
+/**
+ * What a person has written holds back the end of a machine, and the purchase of the next: `hold`, `paused`,
+ * `replacement.policy`, `updateStrategy` and `onVanish`. Both are recorded on the very version that was judged, so no
+ * patience is needed.
+ */
+export class HeldBackWatch {
+  readonly #scene: Scene;
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+  }
+
+  rewritten(before: JsonObject, after: JsonObject): void {
+    if (metadataOf(after)['deletionTimestamp'] !== undefined) return;
+    if (isEnding(after) && !isEnding(before)) this.#checkEnd(after);
+    if (attemptOf(after) > attemptOf(before)) this.#checkPurchase(after);
+  }
+
+  #checkEnd(object: JsonObject): void {
+    const why = reasonAt(object, 'Ready');
+    const held = whatHolds(object, why);
+    if (held === undefined) return;
+    this.#scene.broken(
+      'I4',
+      `the machine of ${nameOf(object)} is given up (${String(why)}) although it ${held}`,
+    );
+  }
+
+  #checkPurchase(object: JsonObject): void {
+    const last = listAt(objectAt(object, 'status'), 'history').at(-1);
+    const why = isObject(last) ? last['reason'] : undefined;
+    const { onVanish } = objectAt(object, 'spec');
+    const isFinal =
+      why !== undefined && ((why === 'Vanished' && onVanish === 'Hold') || mayNotReplace(object, why));
+    if (!isFinal) return;
+    this.#scene.broken(
+      'I5',
+      `${nameOf(object)} rents another machine although the last one ended for good (${String(why)})`,
+    );
+  }
+}
+
+function whatHolds(object: JsonObject, why: unknown): string | undefined {
+  const { paused, updateStrategy } = objectAt(object, 'spec');
+  if (objectAt(metadataOf(object), 'annotations')['gpurental.dev/hold'] !== undefined) return 'is held';
+  if (paused === true && why !== 'LimitReached') return 'is paused';
+  if (mayNotReplace(object, why)) return 'may not be replaced';
+  const isOnDelete = isObject(updateStrategy) && updateStrategy['type'] === 'OnDelete';
+  return isOnDelete && why === 'SpecChanged' ? 'is updated on deletion only' : undefined;
+}
+
+/** What was lost stays lost; what was given up on purpose is replaced all the same. */
+function mayNotReplace(object: JsonObject, why: unknown): boolean {
+  const { policy } = objectAt(objectAt(object, 'spec'), 'replacement');
+  return policy === 'Never' && !CHOSEN.has(why);
+}
+
+const isEnding = (object: JsonObject): boolean => ENDING.has(reasonAt(object, 'Reconciling'));
+
+function reasonAt(object: JsonObject, type: string): unknown {
+  const found = listAt(objectAt(object, 'status'), 'conditions').find(
+    (one) => isObject(one) && one['type'] === type,
+  );
+  return isObject(found) ? found['reason'] : undefined;
+}
+
+const attemptOf = (object: JsonObject): number => Number(intentOf(object)?.['attempt'] ?? 0);

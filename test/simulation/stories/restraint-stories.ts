@@ -1,0 +1,56 @@
+import { endInConsole } from './deeds.ts';
+import type { Story } from './story.ts';
+
+const IMAGE = 'example/work:2';
+
+/** What a person writes on an object holds the end of its machine back, or the next one, or ends it. */
+export const RESTRAINT_STORIES: readonly Story[] = [
+  {
+    name: 'a held object gets another spec',
+    seconds: 300,
+    plot: (stage) => {
+      stage.at(100, () => stage.users.hold('a'));
+      stage.at(110, () => stage.users.setImage('a', IMAGE));
+      stage.at(200, () => stage.users.liftPolicies('a'));
+    },
+  },
+  {
+    name: 'an object that is updated on deletion gets another spec',
+    seconds: 300,
+    plot: (stage) => {
+      stage.at(100, () => stage.users.setPolicies('a', { updateStrategy: { type: 'OnDelete' } }));
+      stage.at(110, () => stage.users.setImage('a', IMAGE));
+      stage.at(200, () => stage.users.liftPolicies('a'));
+    },
+  },
+  {
+    name: 'the machine of an object that asks first is ended in the console',
+    seconds: 500,
+    plot: (stage) => {
+      stage.at(100, () => stage.users.setPolicies('a', { onVanish: 'Hold' }));
+      stage.at(110, () => endInConsole(stage, stage.machineOf('a')));
+      stage.at(350, () => stage.users.liftPolicies('a'));
+    },
+  },
+  {
+    name: 'an object whose machine may not be replaced loses it to its host, and then to a person',
+    seconds: 600,
+    plot: (stage) => {
+      const replacement = { maxPerHour: 30, policy: 'Never' };
+      stage.at(100, () => stage.users.setPolicies('a', { replacement }));
+      stage.at(110, () => stage.cause({ name: 'exited', instance: stage.machineOf('a') }));
+      stage.at(200, () => endInConsole(stage, stage.machineOf('a')));
+      stage.at(450, () => stage.users.liftPolicies('a'));
+    },
+  },
+  {
+    name: 'an object may have a machine for two minutes',
+    seconds: 500,
+    plot: (stage) => stage.users.setPolicies('a', { maxLifetime: '2m' }),
+  },
+  {
+    name: 'an object may spend a cent',
+    seconds: 500,
+    plot: (stage) => stage.users.setPolicies('a', { maxTotalCost: '0.01' }),
+  },
+];
