@@ -5,6 +5,8 @@ import { type AddressPolicy, machineAddressProblem } from '../../../lib/machine-
 import type { ServicePort } from '../../../runtime/kube/service-objects.ts';
 import type { Worker } from '../workers/worker.ts';
 
+type MappedPort = NonNullable<NonNullable<GpuInstance['status']>['ports']>[number];
+
 /** Where one ready worker is reached. */
 export interface Endpoint {
   readonly worker: GpuInstance;
@@ -31,11 +33,17 @@ export function endpointNameOf({ metadata, spec }: EndpointGroup): string {
 
 /** The ports of the Service: those of the template, by the number inside the container. */
 export function servicePorts({ spec }: EndpointGroup): readonly ServicePort[] {
-  return (spec.template.spec.ports ?? []).map(({ name, containerPort, protocol }) => ({
-    name: name ?? `${protocol.toLowerCase()}-${containerPort}`,
-    port: containerPort,
-    protocol,
+  return (spec.template.spec.ports ?? []).map((port) => ({
+    name: portName(port),
+    port: port.containerPort,
+    protocol: port.protocol,
   }));
+}
+
+type NamedPort = Pick<MappedPort, 'name' | 'containerPort' | 'protocol'>;
+
+function portName({ name, containerPort, protocol }: NamedPort): string {
+  return name ?? `${protocol.toLowerCase()}-${containerPort}`;
 }
 
 /** Workers that are wanted, serve, and have a public address with their ports mapped. */
@@ -66,10 +74,24 @@ function endpointOf(
   if (address === undefined) return 'has no public address';
   const problem = machineAddressProblem(address, policy);
   if (problem !== undefined) return `has the address ${address}, which ${problem}`;
-  const mapped = declared.flatMap((port): ServicePort[] => {
-    const found = ports.find((one) => one.containerPort === port.port && one.protocol === port.protocol);
-    return found ? [{ ...port, port: found.publicPort }] : [];
-  });
+  const mapped = mappedPorts(declared, ports);
   if (mapped.length === 0) return 'has none of the declared ports mapped';
   return { worker: object, address, addressType: isIP(address) === 6 ? 'IPv6' : 'IPv4', ports: mapped };
+}
+
+/**
+ * The declared ports that a worker has, by their public numbers. A worker of a former template is led to by its own
+ * mapping of the port of that name, and a port that was only renamed is known by its number: so a changed template
+ * takes no worker out of the Service before another relieves it.
+ */
+function mappedPorts(declared: readonly ServicePort[], own: readonly MappedPort[]): readonly ServicePort[] {
+  const isSame = (port: ServicePort, one: MappedPort) =>
+    port.name === portName(one) && port.protocol === one.protocol;
+  const renamed = own.filter((one) => !declared.some((port) => isSame(port, one)));
+  return declared.flatMap((port): ServicePort[] => {
+    const found =
+      own.find((one) => isSame(port, one)) ??
+      renamed.find((one) => one.containerPort === port.port && one.protocol === port.protocol);
+    return found ? [{ ...port, port: found.publicPort }] : [];
+  });
 }

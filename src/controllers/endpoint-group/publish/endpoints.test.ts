@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import { groupObject, groupWorker, workerObject } from '../../../../test/builders/group-worker.ts';
+import type { ServicePort } from '../../../runtime/kube/service-objects.ts';
+import type { Worker } from '../workers/worker.ts';
+import { endpointsOf } from './endpoints.ts';
+
+type DeclaredPort = Partial<ServicePort> & { readonly containerPort: number };
+
+function groupWith(...ports: readonly DeclaredPort[]) {
+  const offers = [{ maxPricePerHour: '1' }];
+  return groupObject({ template: { spec: { image: 'x/y:1', offers, ports } } });
+}
+
+/** A worker that was made with these ports; each is mapped to a number 20000 above its own. */
+function workerWith(...ports: readonly DeclaredPort[]): Worker {
+  const mapped = ports.map(({ protocol = 'TCP' as const, ...port }) => ({
+    ...{ ...port, protocol },
+    publicPort: port.containerPort + 20_000,
+  }));
+  const object = workerObject('w', { status: { ...workerObject('w').status, ports: mapped } });
+  return groupWorker({ name: 'w', object });
+}
+
+/** Name and public port of each port by which the Service leads to the worker, or why it does not. */
+function portsOf(declared: readonly DeclaredPort[], own: readonly DeclaredPort[]): unknown {
+  const policy = { allowPrivate: false };
+  const { endpoints, problems } = endpointsOf(groupWith(...declared), [workerWith(...own)], policy);
+  return endpoints[0]?.ports.map(({ name, port }) => [name, port]) ?? problems[0]?.detail;
+}
+
+const http = (containerPort: number) => ({ name: 'http', containerPort });
+const metrics = (containerPort: number) => ({ name: 'metrics', containerPort });
+const NONE = 'has none of the declared ports mapped';
+
+describe('a worker of a former template', () => {
+  test('is led to by its own mapping of a port whose number was changed', () => {
+    expect(portsOf([http(9000)], [http(8000)])).toEqual([['http', 28_000]]);
+  });
+
+  test('is led to by the number of a port whose name was changed', () => {
+    const web = { name: 'web', containerPort: 8000 };
+    expect(portsOf([web], [http(8000)])).toEqual([['web', 28_000]]);
+    expect(portsOf([{ containerPort: 8000 }], [http(8000)])).toEqual([['tcp-8000', 28_000]]);
+    expect(portsOf([http(8000)], [{ containerPort: 8000 }])).toEqual([['http', 28_000]]);
+  });
+
+  test('keeps each of its ports apart where another one took over a number', () => {
+    const own = [http(8000), metrics(9000)];
+    expect(portsOf([http(9000), metrics(9100)], own)).toEqual([
+      ['http', 28_000],
+      ['metrics', 29_000],
+    ]);
+    expect(portsOf([http(9000), { name: 'admin', containerPort: 8000 }], own)).toEqual([['http', 28_000]]);
+  });
+
+  test('is led to by the ports that it has where the template gained one', () => {
+    expect(portsOf([http(8000), metrics(9000)], [http(8000)])).toEqual([['http', 28_000]]);
+  });
+
+  test.each<[string, DeclaredPort, DeclaredPort]>([
+    ['name and number differ', metrics(9000), http(8000)],
+    ['it has no name and another number', { containerPort: 9000 }, { containerPort: 8000 }],
+    ['the protocol differs', { ...http(8000), protocol: 'UDP' }, http(8000)],
+    ['name and protocol differ', { ...metrics(8000), protocol: 'UDP' }, http(8000)],
+  ])('is not led to by a port of which %s', (_what, declared, own) => {
+    expect(portsOf([declared], [own])).toBe(NONE);
+  });
+});
