@@ -317,6 +317,36 @@ const HELD: readonly Row[] = [
     input: { workers: [...hot(2), cold('c')], hot: 0, total: 0, pause: { scaleUp: false, scaleDown: true } },
     changes: [],
   },
+  {
+    what: 'pause.scaleDown keeps one that did not wake',
+    input: {
+      workers: [worker('a', { hasWakeFailed: true, isReady: false })],
+      hot: 1,
+      total: 1,
+      pause: { scaleUp: false, scaleDown: true },
+    },
+    changes: [],
+  },
+  {
+    what: 'pause.scaleUp replaces no old one, since none would come in its place',
+    input: {
+      workers: [old('a'), cold('b', { isCurrentTemplate: false })],
+      hot: 1,
+      total: 2,
+      pause: { scaleUp: true, scaleDown: false },
+    },
+    changes: [],
+  },
+  {
+    what: 'pause.scaleDown replaces no old one',
+    input: {
+      workers: [old('a', { isReady: false, wasEverReady: false }), cold('b', { isCurrentTemplate: false })],
+      hot: 1,
+      total: 2,
+      pause: { scaleUp: false, scaleDown: true },
+    },
+    changes: [],
+  },
 ];
 
 const BOUNDS: readonly Row[] = [
@@ -443,6 +473,58 @@ const TEMPLATES: readonly Row[] = [
       total: 3,
     },
     changes: ['destroy a OldTemplate', 'rent Cold'],
+  },
+  {
+    what: 'an old cold one goes where the ceiling lets another come once it is gone',
+    input: {
+      workers: [cold('a', { isCurrentTemplate: false }), cold('b', { isCurrentTemplate: false })],
+      hot: 0,
+      total: 2,
+      ceiling: PRICE + COLD_PRICE,
+    },
+    changes: ['destroy b OldTemplate'],
+    cut: 1,
+  },
+  {
+    what: 'no old cold one goes where the ceiling lets no other come',
+    input: {
+      workers: [worker('h'), cold('a', { isCurrentTemplate: false })],
+      hot: 1,
+      total: 2,
+      ceiling: 2 * PRICE - 1,
+    },
+    changes: [],
+  },
+  {
+    what: 'no old cold one goes before what the ceiling lets come has taken the place of one that is gone',
+    input: {
+      workers: [cold('a', { isCurrentTemplate: false })],
+      hot: 0,
+      total: 2,
+      ceiling: PRICE + COLD_PRICE,
+    },
+    changes: ['rent Cold'],
+  },
+  {
+    what: 'no old cold one goes under a ceiling while nothing says what another costs',
+    input: {
+      workers: [cold('a', { isCurrentTemplate: false })],
+      hot: 0,
+      total: 1,
+      ceiling: 9 * PRICE,
+      priceOfNew: undefined,
+    },
+    changes: [],
+  },
+  {
+    what: 'an old cold one that nobody needs goes, whatever the ceiling is',
+    input: {
+      workers: [cold('a', { isCurrentTemplate: false }), cold('b')],
+      hot: 0,
+      total: 1,
+      ceiling: 2 * COLD_PRICE,
+    },
+    changes: ['destroy a OldTemplate'],
   },
   {
     what: 'an old one that leaves already is not sent away again',
@@ -572,6 +654,18 @@ describe('properties', () => {
         const told = new Set(ends.flatMap((change) => ('name' in change ? [change.name] : [])));
         const left = serving.filter(({ name, role }) => role === 'hot' && !told.has(name));
         expect(left.length).toBeLessThanOrEqual(Math.max(input.hot, input.maxWorkers));
+      }),
+    );
+  });
+
+  test('nobody is stopped or destroyed while scaling down is paused', () => {
+    fc.assert(
+      fc.property(wants, (input) => {
+        const pause = { ...input.pause, scaleDown: true };
+        const ends = chooseWorkers({ ...input, pause }).changes.filter(
+          ({ type }) => type === 'park' || type === 'destroy',
+        );
+        expect(ends).toEqual([]);
       }),
     );
   });

@@ -1,6 +1,7 @@
 import { cheapestCover } from './scaling/covering-set.ts';
 import {
   awaited,
+  BIRTHS_AT_ONCE,
   births,
   type Choice,
   type ChoosableWorker,
@@ -16,10 +17,8 @@ import {
   undecided,
   woken,
 } from './scaling/plan.ts';
-import { byWorth, coldOf, hotOf, sumOfPerf } from './scaling/worker-counts.ts';
-
-/** Cold workers that boot for the first time at one time. */
-const BIRTHS_AT_ONCE = 2;
+import { replaceOld } from './scaling/replace-old.ts';
+import { byDrop, byWorth, coldOf, hotOf, sumOfPerf } from './scaling/worker-counts.ts';
 
 type Step = (plan: Plan, input: ChooseInput) => Plan;
 
@@ -38,13 +37,9 @@ function missingBy(plan: Plan, { hot, total }: ChooseInput): number {
   return Math.max(1, hot - hotNow(plan), total - presentNow(plan));
 }
 
-/** The name of those that go first is at the front: marked, old, unhealthy, newest (by `keepRank`), then dear. */
-function byDrop(a: ChoosableWorker, b: ChoosableWorker): number {
-  return a.keepRank - b.keepRank || -byWorth(a, b);
-}
-
 /** A new one in its place, where the load still asks for it. */
 function giveUpFailedWakes(plan: Plan, input: ChooseInput): Plan {
+  if (input.pause.scaleDown) return plan;
   const failed = plan.workers.filter(
     (worker) => worker.role === 'hot' && worker.hasWakeFailed && !worker.isHeld,
   );
@@ -129,35 +124,6 @@ function parkOrDestroy(plan: Plan, worker: ChoosableWorker, input: ChooseInput):
   const hasRoom = presentNow(plan) <= input.total;
   if (hasRoom && !worker.isOverdue) return changed(plan, { type: 'park', name }, 'cold');
   return changed(plan, { type: 'destroy', name, why: 'Surplus' }, 'leaving');
-}
-
-/**
- * Old ones that never served go at once, those that serve as far as enough others do. One that wakes is let serve
- * first: it was woken because it is needed now.
- */
-function replaceOld(plan: Plan, input: ChooseInput): Plan {
-  if (input.maxUnavailable === undefined) return plan;
-  const old = undecided(plan)
-    .filter((worker) => worker.role !== 'leaving' && !worker.isCurrentTemplate && !worker.isHeld)
-    .sort(byDrop);
-  const ready = hotOf(plan.workers).filter((worker) => worker.isReady).length;
-  const unavailable = Math.max(0, input.hot - ready);
-  const idle = old.filter((worker) => worker.role === 'hot' && isIdle(worker));
-  const serving = old.filter((worker) => worker.role === 'hot' && worker.isReady);
-  const cold = old.filter((worker) => worker.role === 'cold');
-  const going = [
-    ...idle,
-    ...serving.slice(0, Math.max(0, input.maxUnavailable - unavailable)),
-    ...cold.slice(0, Math.max(0, BIRTHS_AT_ONCE - births(plan))),
-  ];
-  return going.reduce(
-    (next, { name }) => changed(next, { type: 'destroy', name, why: 'OldTemplate' }, 'leaving'),
-    plan,
-  );
-}
-
-function isIdle({ isReady, wasEverReady, isOverdue }: ChoosableWorker): boolean {
-  return !isReady && (!wasEverReady || isOverdue);
 }
 
 function rentCold(plan: Plan, input: ChooseInput): Plan {

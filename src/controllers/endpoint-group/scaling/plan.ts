@@ -1,6 +1,9 @@
 import type { MicroDollars } from '../../../lib/money.ts';
 import { coldOf, hotOf, type ScalingWorker } from './worker-counts.ts';
 
+/** Cold workers that boot for the first time at one time. */
+export const BIRTHS_AT_ONCE = 2;
+
 /** A worker as the choice among workers needs it. `pricePerHour` is what it costs while it runs. */
 export interface ChoosableWorker extends ScalingWorker {
   /** Its machine runs, boots or is asked to: the price of a running one bills. */
@@ -77,7 +80,8 @@ export function emptyPlan(workers: readonly ChoosableWorker[]): Plan {
   };
 }
 
-function priceNow(worker: ChoosableWorker): MicroDollars {
+/** What it costs in an hour as it is now. */
+export function priceNow(worker: ChoosableWorker): MicroDollars {
   return worker.isRunning ? worker.pricePerHour : worker.coldPricePerHour;
 }
 

@@ -32,6 +32,11 @@ export function byWorth(a: Candidate, b: Candidate): number {
   return worth || b.keepRank - a.keepRank || (a.name < b.name ? -1 : 1);
 }
 
+/** Those that go first are at the front: marked, old, unhealthy, newest (by `keepRank`), then dear. */
+export function byDrop(a: Candidate, b: Candidate): number {
+  return a.keepRank - b.keepRank || -byWorth(a, b);
+}
+
 /**
  * How many workers a capacity takes, hot or in all: the cheapest cover where those that are hot reach it, else all of them, cold ones in
  * the order in which they are woken, and new ones of the usual performance. One while nothing is known of any.
