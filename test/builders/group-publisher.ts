@@ -1,8 +1,10 @@
 import type { EndpointGroup } from '../../src/api/v1alpha1/endpoint-group.ts';
+import { endpointGroupResource } from '../../src/api/v1alpha1/names.ts';
 import { endpointsOf } from '../../src/controllers/endpoint-group/publish/endpoints.ts';
 import { Publisher } from '../../src/controllers/endpoint-group/publish/publisher.ts';
 import type { Worker } from '../../src/controllers/endpoint-group/workers/worker.ts';
 import { endpointSliceResource, serviceResource } from '../../src/runtime/kube/core-resources.ts';
+import { refOf } from '../../src/runtime/kube/kube-object.ts';
 import type { EndpointSliceObject, ServiceObject } from '../../src/runtime/kube/service-objects.ts';
 import { groupObject, groupWorker, workerObject } from './group-worker.ts';
 import { type MemoryCluster, memoryCluster } from './memory-cluster.ts';
@@ -24,6 +26,15 @@ export function publisherBench() {
     const staying = endpoints.filter(({ worker }) => !going.includes(worker.metadata.name));
     return publisher.publish({ group, workers, endpoints: staying });
   };
+  /** Writes a group as people do, and returns it as it stands there, with a uid of the API server. */
+  const declare = async ({ metadata, ...group }: EndpointGroup) => {
+    const ref = refOf({ ...group, metadata });
+    if (await cluster.kube.get(endpointGroupResource, ref)) {
+      const body = { spec: group.spec };
+      return cluster.kube.patch<EndpointGroup>(endpointGroupResource, ref, { type: 'merge', body });
+    }
+    return cluster.kube.create<EndpointGroup>(endpointGroupResource, { ...group, metadata: ref });
+  };
   const slices = async () =>
     (await cluster.kube.list<EndpointSliceObject>(endpointSliceResource, { namespace: NAMESPACE })).items;
   const service = (name = 'llm') =>
@@ -39,7 +50,8 @@ export function publisherBench() {
       answer(() => undefined);
       return happens().then(() => cluster.memory.transport(request));
     });
-  return { ...cluster, clock, publisher, another, publish, slices, service, requests, answer, justBefore };
+  const tools = { publisher, another, publish, declare, slices, service, requests, answer, justBefore };
+  return { ...cluster, clock, ...tools };
 }
 
 /** A group in the namespace of the bench. */

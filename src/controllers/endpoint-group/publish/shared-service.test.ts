@@ -7,6 +7,7 @@ import {
 } from '../../../../test/builders/group-publisher.ts';
 import { refusedBy } from '../../../../test/builders/memory-cluster.ts';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
+import { endpointGroupResource } from '../../../api/v1alpha1/names.ts';
 import { serviceResource } from '../../../runtime/kube/core-resources.ts';
 import type { ServiceObject } from '../../../runtime/kube/service-objects.ts';
 
@@ -128,22 +129,113 @@ describe('a Service that groups share', () => {
       'Service llm is shared and has other ports than the template of this group; give all its groups the same ports.',
   };
 
+  /** Two groups that own the Service by port 8000. */
+  async function shared() {
+    const bench = publisherBench();
+    const { another, declare, kube } = bench;
+    const publishers = { one: another(), two: another() };
+    const publishOne = (owner: 'one' | 'two', of: EndpointGroup) =>
+      publishers[owner].publish({ group: of, workers: [], endpoints: [] });
+    const change = async (owner: 'one' | 'two', containerPort: number) =>
+      publishOne(owner, await declare(sharing(owner, containerPort)));
+    const remove = (name: string) => kube.delete(endpointGroupResource, { namespace: NAMESPACE, name });
+    const portsNow = async () => (await bench.service())?.spec.ports.map(({ port }) => port);
+    for (const owner of ['one', 'two'] as const) await change(owner, 8000);
+    return { ...bench, publishOne, change, remove, portsNow };
+  }
+
   test('is not joined by a group with other ports', async () => {
-    const { publish, another, service } = publisherBench();
-    await publish(sharing('one'), []);
+    const { declare, another, service } = publisherBench();
+    await another().publish({ group: await declare(sharing('one')), workers: [], endpoints: [] });
     const before = await service();
-    const published = await another().publish({ group: sharing('two', 9000), workers: [], endpoints: [] });
-    expect(published).toEqual(portsDiffer);
+    const two = await declare(sharing('two', 9000));
+    expect(await another().publish({ group: two, workers: [], endpoints: [] })).toEqual(portsDiffer);
     expect(await service()).toEqual(before);
   });
 
   test('keeps its ports where one of them changes its own', async () => {
-    const { publish, another, service } = publisherBench();
-    await publish(sharing('one'), []);
-    await another().publish({ group: sharing('two'), workers: [], endpoints: [] });
+    const { change, service } = await shared();
     const before = await service();
-    expect(await publish(sharing('one', 9000), [])).toEqual(portsDiffer);
+    expect(await change('one', 9000)).toEqual(portsDiffer);
     expect(await service()).toEqual(before);
+  });
+
+  test('gets new ports once all of them declare them, and none is left with the problem', async () => {
+    const { change, declare, publishOne, portsNow, clock } = await shared();
+    expect(await change('one', 9000)).toEqual(portsDiffer);
+    expect(await portsNow()).toEqual([8000]);
+    expect(await change('two', 9000)).toEqual({ type: 'done' });
+    expect(await portsNow()).toEqual([9000]);
+    await clock.advance(15_000);
+    expect(await publishOne('one', await declare(sharing('one', 9000)))).toEqual({ type: 'done' });
+  });
+
+  test('is joined by a group whose ports all of its groups declare, though it has others yet', async () => {
+    const { another, declare, portsNow, service } = await shared();
+    for (const name of ['one', 'two']) await declare(sharing(name, 9000));
+    const three = await declare(sharing('three', 9000));
+    expect(await another().publish({ group: three, workers: [], endpoints: [] })).toEqual({ type: 'done' });
+    expect(await portsNow()).toEqual([9000]);
+    expect(ownersOf(await service())).toEqual(['one', 'two', 'three']);
+  });
+
+  test('keeps its ports where only some of the others declare the same', async () => {
+    const { another, change, declare, portsNow } = await shared();
+    await another().publish({ group: await declare(sharing('three')), workers: [], endpoints: [] });
+    await declare(sharing('two', 9000));
+    expect(await change('one', 9000)).toEqual(portsDiffer);
+    expect(await portsNow()).toEqual([8000]);
+  });
+
+  test('gets the ports of the group that is left where the other one is gone', async () => {
+    const { change, remove, portsNow } = await shared();
+    await remove('two');
+    expect(await change('one', 9000)).toEqual({ type: 'done' });
+    expect(await portsNow()).toEqual([9000]);
+  });
+
+  test('gets the ports of the group that stays where the other one is being deleted', async () => {
+    const { change, remove, portsNow, kube } = await shared();
+    const body = { metadata: { finalizers: ['example.com/held'] } };
+    await kube.patch(endpointGroupResource, { namespace: NAMESPACE, name: 'two' }, { type: 'merge', body });
+    await remove('two');
+    expect(await change('one', 9000)).toEqual({ type: 'done' });
+    expect(await portsNow()).toEqual([9000]);
+  });
+
+  test('does not wait for a later group of an owner’s name', async () => {
+    const { change, remove, declare, portsNow } = await shared();
+    await remove('two');
+    await declare(sharing('two', 8000));
+    expect(await change('one', 9000)).toEqual({ type: 'done' });
+    expect(await portsNow()).toEqual([9000]);
+  });
+
+  test('does not wait for an owner that is no group', async () => {
+    const { change, remove, portsNow, service, kube } = await shared();
+    await remove('two');
+    const note = { apiVersion: 'v1', kind: 'ConfigMap', name: 'two', uid: 'uid-note' };
+    const body = {
+      metadata: { ownerReferences: [...((await service())?.metadata.ownerReferences ?? []), note] },
+    };
+    await kube.patch(serviceResource, { namespace: NAMESPACE, name: 'llm' }, { type: 'merge', body });
+    expect(await change('one', 9000)).toEqual({ type: 'done' });
+    expect(await portsNow()).toEqual([9000]);
+  });
+
+  test('asks for the other groups by name, as the rights of the operator let it, and only where ports differ', async () => {
+    const { change, declare, publishOne, requests } = await shared();
+    const changed = await declare(sharing('one', 9000));
+    requests();
+    await publishOne('one', changed);
+    const asked = 'GET endpointgroups?limit=500&fieldSelector=metadata.name%3Dtwo';
+    expect(requests()).toEqual(['GET services/llm', asked]);
+    const same = await declare(sharing('two', 8000));
+    requests();
+    await publishOne('two', same);
+    expect(requests()).toEqual([]);
+    await change('two', 9000);
+    expect(requests().slice(-1)).toEqual(['PATCH services/llm']);
   });
 
   test('gets the ports of a group that is alone with it', async () => {

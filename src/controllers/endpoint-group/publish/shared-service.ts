@@ -4,6 +4,7 @@ import { isKubeError } from '../../../runtime/kube/kube-error.ts';
 import { refOf } from '../../../runtime/kube/kube-object.ts';
 import type { ServiceObject } from '../../../runtime/kube/service-objects.ts';
 import type { Published } from '../types.ts';
+import { doOthersAgree } from './co-owners.ts';
 import { endpointNameOf } from './endpoints.ts';
 import { groupService, isGroupService, samePorts, sharedOwner } from './service.ts';
 import { isFresh, notPermitted, type PublishPorts, type Written } from './written.ts';
@@ -111,9 +112,8 @@ export class SharedService {
     }
     const owners = present.metadata.ownerReferences ?? [];
     const isOwner = owners.some(({ uid }) => uid === group.metadata.uid);
-    const isAlone = owners.every(({ uid }) => uid === group.metadata.uid);
     const hasPorts = samePorts(present.spec.ports, wanted.spec.ports);
-    if (!hasPorts && !isAlone) {
+    if (!hasPorts && !(await doOthersAgree(this.#ports.cluster, group, present))) {
       return {
         type: 'problem',
         reason: 'ServicePortsDiffer',
