@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { groupObject, workerObject } from '../../../../test/builders/group-worker.ts';
 import { labels, OPERATOR_NAME } from '../../../api/v1alpha1/names.ts';
-import { groupService, isGroupService, workerSlice } from './service.ts';
+import { groupService, isGroupService, samePorts, workerSlice } from './service.ts';
 
 const ours = { [labels.managedBy]: OPERATOR_NAME, [labels.endpointName]: 'llm' };
 
@@ -23,4 +23,20 @@ test('Service and slice are of the versions that the API server takes', () => {
     ...{ apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', addressType: 'IPv4', ports },
     endpoints: [{ addresses: ['203.0.113.7'], conditions: { ready: true } }],
   });
+});
+
+test('ports are the same in whatever order they are declared', () => {
+  const http = { name: 'http', port: 8000, protocol: 'TCP' as const };
+  const metrics = { name: 'metrics', port: 9000, protocol: 'TCP' as const };
+  expect(samePorts([http, metrics], [metrics, http])).toBe(true);
+  expect(samePorts([http, metrics], [http])).toBe(false);
+  expect(
+    samePorts(
+      [http, metrics],
+      [
+        { ...http, port: 9000 },
+        { ...metrics, port: 8000 },
+      ],
+    ),
+  ).toBe(false);
 });

@@ -40,13 +40,15 @@ export function isGroupService(service: KubeObject): boolean {
   return given[labels.managedBy] === OPERATOR_NAME && given[labels.endpointName] === name;
 }
 
-/** Whether both lead by the same ports; what the API server fills in does not matter, and no list is an empty one. */
+/** Whether both lead by the same ports, in any order; what the API server fills in does not matter, and no list is an empty one. */
 export function samePorts(
   present: readonly ServicePort[] | null | undefined,
   wanted: readonly ServicePort[],
 ): boolean {
   const plain = (ports: readonly ServicePort[]) =>
-    ports.map(({ name, port, protocol }) => ({ name, port, protocol }));
+    ports
+      .map(({ name, port, protocol }) => ({ name, port, protocol }))
+      .sort((left, right) => (left.name < right.name ? -1 : 1));
   return sameJson(plain(present ?? []), plain(wanted));
 }
 
