@@ -269,11 +269,14 @@ describe('a machine that may be a purchase whose label did not come back', () =>
     expect(candidates(rows, { others, object })).toEqual({ unowned: [7], doubtful: [] });
   });
 
-  test('is no doubtful one that began before it was bought, or long after', () => {
+  test.each([
+    ['of a service nobody knows yet', 'unknown', { unowned: [], doubtful: [1, 4] }],
+    ['of a service that gives none back', 'notEchoed', { unowned: [1, 4], doubtful: [] }],
+  ] as const)('is none that began before it was bought, or long after, %s', (_, echo, expected) => {
     const began = [-600, -301, 0].map((seconds, id) => row({ id, label: null, startedAt: at(seconds) }));
     const undated = row({ id: 4, label: null, startedAt: undefined });
-    const session = { labelEcho: () => 'unknown' };
-    expect(candidates([...began, undated], { session })).toEqual({ unowned: [], doubtful: [1, 4] });
+    const session = { labelEcho: () => echo };
+    expect(candidates([...began, undated], { session })).toEqual(expected);
   });
 
   test('is none where the purchase trusts in its label, or there is none', () => {

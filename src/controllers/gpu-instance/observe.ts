@@ -189,7 +189,7 @@ function unownedRows(
   const inTime = ({ startedAt }: Instance) =>
     startedAt === undefined || startsInWindow(startedAt, intent.issuedAt, sources.constants);
   return {
-    unowned: free.filter(({ label }) => likeness(label, { echo, sent }) === 'recognizable'),
+    unowned: free.filter((row) => likeness(row.label, { echo, sent }) === 'recognizable' && inTime(row)),
     doubtful: free.filter((row) => likeness(row.label, { echo, sent }) === 'doubtful' && inTime(row)),
   };
 }

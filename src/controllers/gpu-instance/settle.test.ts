@@ -126,6 +126,11 @@ describe('where labels do not come back, the outcome', () => {
       { type: 'nothingCame' },
     ],
     [
+      "is no machine of somebody's own after a refusal, be it the only new one",
+      { list: unowned(5), memory: { refused: OPEN } },
+      { type: 'nothingCame' },
+    ],
+    [
       'is the machine with its label all the same',
       { list: unowned(5), machines: [listed(row({ id: 8, label: labelOf(2) }))] },
       { type: 'found', instanceId: 8 },

@@ -66,15 +66,18 @@ function foundByLabel(observed: Observed, intent: RentalIntent): Settlement | un
   return machine && { type: 'found', intent, instanceId: machine.row.id };
 }
 
-/** Exactly one machine that is new, unlabelled and nobody's: anything else is a person's question. */
+/**
+ * Exactly one machine that is new, unlabelled and nobody's: anything else is a person's question. After a certain
+ * refusal none is looked for.
+ */
 function foundWithoutLabel(observed: Observed, intent: RentalIntent): Settlement | undefined {
   const labelled = foundByLabel(observed, intent);
-  if (labelled) return labelled;
+  if (labelled || isRefused(observed, intent)) return labelled;
   const known = new Set(intent.knownIds);
   const isNew = ({ id }: { readonly id: number }) => !known.has(id);
   const { unowned = [], doubtful = [] } = observed.list ?? {};
   const fresh = unowned.filter(isNew);
-  const unsure = isRefused(observed, intent) ? [] : doubtful.filter(isNew);
+  const unsure = doubtful.filter(isNew);
   const candidates = [...fresh, ...unsure].map(({ id }) => id);
   const [only] = candidates;
   if (only === undefined) return undefined;
