@@ -92,6 +92,14 @@ describe('money', () => {
     const { cost } = withRow(given(situation), row({ actualStatus: 'stopped' }));
     expect(cost).toMatchObject({ pricePerHour: '0.01', since: time(-100), accrued: '0.027778' });
   });
+
+  test('of a machine that runs again after hours is not that of the hours since it was asked to stop', () => {
+    const disk = { pricePerHour: '0.01', accrued: '0.00', since: time(-250) };
+    const stopped = { actualStatus: 'stopped', actualStatusSince: time(-250), cost: disk };
+    const situation = held({}, { status: stopped, memory: { stopAnsweredAt: at(-250) } });
+    const { cost } = withRow(given(situation), row());
+    expect(cost).toMatchObject({ pricePerHour: '0.50', since: time(-1) });
+  });
 });
 
 describe('a machine that ended', () => {

@@ -117,8 +117,11 @@ function gpuOf(row: Instance, fields: StatusFields): NonNullable<StatusFields['g
 
 /** A stopped machine costs its disk, any other its whole price. */
 export function currentPrice(row: Instance): number | undefined {
-  const stopped = row.actualStatus === 'stopped' || row.actualStatus === 'frozen';
-  return stopped ? row.storagePricePerHour : row.pricePerHour;
+  return isStopped(row) ? row.storagePricePerHour : row.pricePerHour;
+}
+
+function isStopped({ actualStatus }: Instance): boolean {
+  return actualStatus === 'stopped' || actualStatus === 'frozen';
 }
 
 function costFields(fields: StatusFields, observed: Observed, row: Instance): Pick<StatusFields, 'cost'> {
@@ -140,7 +143,8 @@ function costFields(fields: StatusFields, observed: Observed, row: Instance): Pi
 function pricedFrom(observed: Observed, row: Instance): number {
   const { status } = observed.object;
   if (status?.actualStatus === wordOf(row)) return observed.now;
-  const changed = observed.memory.stopAnsweredAt ?? wordSince(observed, row);
+  const stoppedAt = isStopped(row) ? observed.memory.stopAnsweredAt : undefined;
+  const changed = stoppedAt ?? wordSince(observed, row);
   return Math.max(changed, parseTime(status?.cost?.since) ?? 0);
 }
 

@@ -125,6 +125,24 @@ describe('what is remembered of a machine', () => {
     expect(memory.view().startAnsweredAt).toBeUndefined();
   });
 
+  test('that was asked to start and is to be stopped after all has its whole time at the next start', () => {
+    const memory = new ObjectMemory();
+    memory.startAnsweredAt = 3;
+    const { object, ...sight } = seen('stopped');
+    memory.look({ ...sight, object: { ...object, spec: { ...object.spec, powerState: 'Stopped' } } });
+    expect(memory.view().startAnsweredAt).toBeUndefined();
+  });
+
+  test('that is seen to run after it stopped was last asked to stop long ago', () => {
+    const memory = new ObjectMemory();
+    memory.stopAnsweredAt = 2;
+    memory.look(seen('running'));
+    expect(memory.view().stopAnsweredAt).toBe(2);
+    const { object, ...sight } = seen('running');
+    memory.look({ ...sight, object: { ...object, status: { ...object.status, actualStatus: 'stopped' } } });
+    expect(memory.view().stopAnsweredAt).toBeUndefined();
+  });
+
   test('whose destroy was answered waits for nothing that failed before', () => {
     const memory = new ObjectMemory();
     memory.destroyFailures = 3;

@@ -113,8 +113,15 @@ export class ObjectMemory {
       if (each) this.#deadline(each, serviceNow ?? each.issuedAt, steady);
     }
     this.#bound(object, steady);
-    if (recorded && !STOPPED_WORDS.has(wordOf(recorded))) this.startAnsweredAt = undefined;
+    this.#noteStart(object, recorded);
     this.#watch.look({ status, row: list && recorded, steady });
+  }
+
+  /** A start is over once it worked, or is not wanted any more: the next one has its own time. */
+  #noteStart({ spec, status }: GpuInstance, recorded: Instance | undefined): void {
+    const isUp = recorded !== undefined && !STOPPED_WORDS.has(wordOf(recorded));
+    if (isUp || spec.powerState === 'Stopped') this.startAnsweredAt = undefined;
+    if (isUp && STOPPED_WORDS.has(status?.actualStatus ?? '')) this.stopAnsweredAt = undefined;
   }
 
   /** What failed by an older spec may work by this one. */
