@@ -201,7 +201,10 @@ async function start(
   return DONE;
 }
 
-/** Says on the machine that it is kept; where its label cannot be changed, the account's status says so. */
+/**
+ * Says on the machine that it is kept, and in the account's status: its label may not be changed, or a list may show the
+ * old one for a while.
+ */
 async function retain(
   action: Extract<Action, { type: 'retain' }>,
   receipt: Receipt,
@@ -209,10 +212,8 @@ async function retain(
 ): Promise<void> {
   const { object } = receipt;
   try {
-    if (session && action.label !== undefined) {
+    if (session && action.label !== undefined)
       await session.client.instances.label(action.instanceId, action.label);
-      return;
-    }
   } catch (error) {
     if (!(error instanceof MarketplaceError)) throw error;
     log.warn('Kept machine could not be relabelled', { instanceId: action.instanceId, kind: error.kind });
