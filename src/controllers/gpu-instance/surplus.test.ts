@@ -65,6 +65,11 @@ describe('one too many is', () => {
       [],
     ],
     [
+      'no machine that the status names without a claim that verifies, as after somebody raised its attempt',
+      { status: { ...holding(), attempt: 5 }, machines: [machineOf(1)] },
+      [],
+    ],
+    [
       'no machine whose label does not fit its time',
       { ...BETWEEN, machines: [machineOf(1, { id: 4, label: labelOf(1, at(-90_000)) })] },
       [],
