@@ -8,6 +8,7 @@ import {
   holding,
   intent,
   LOGIN,
+  listed,
   machineOf,
   row,
   time,
@@ -259,12 +260,49 @@ describe('a deletion that keeps the machine', () => {
       { rule: 'destroy-machines', actions: ['destroy 7 (Destroying)'], afterMs: 5_000, onList: true },
     ],
     [
+      'keeps one whose destroy was answered and ignored, once a person wants it kept',
+      held({}, { spec: retain, memory: { destroys: [destroyed(1, -300)] } }),
+      { rule: 'keep-machine', actions: ['retain 1 (Retain)', 'release'] },
+    ],
+    [
+      'stops and keeps the one of the newest purchase where the record was taken away',
+      { intent: intent(), spec: stop, machines: [machineOf(1)] },
+      {
+        rule: 'stop-machine',
+        record: 'status',
+        actions: ['stop 1'],
+        phase: 'Deleting',
+        says: 'Stopping',
+        afterMs: 30_000,
+        onList: true,
+      },
+    ],
+    [
+      'says on that one that it is kept, and destroys the others',
+      { intent: intent({ attempt: 2 }), spec: retain, machines: [machineOf(1), machineOf(2, { id: 7 })] },
+      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
+    ],
+    [
+      'lets go of that one with its label where a person wrote another into the status',
+      {
+        intent: intent(),
+        status: { attempt: 1, instanceId: 9 },
+        spec: retain,
+        machines: [machineOf(1), listed(row({ id: 9, label: null }))],
+      },
+      { rule: 'keep-machine', actions: ['retain 1 (Retain)', 'release'] },
+    ],
+    [
       'leaves alone what it only watched',
       held({}, { spec: { adopt: { instanceId: 1, policy: 'Observe' } } }),
       { rule: 'observed-only', actions: ['release'] },
     ],
   ]);
 });
+
+function destroyed(instanceId: number, seconds: number) {
+  return { instanceId, reason: 'SpecChanged', answeredAt: at(seconds), endedAt: at(seconds) } as const;
+}
 
 function rented(instanceId: number) {
   return {

@@ -124,7 +124,10 @@ function heldMachine(observed: Observed): Stage | undefined {
 }
 
 /** The machine of the newest purchase from `least` on that this object did not already let go of; of equals the lowest id. */
-function newestLabelled(observed: Observed, least: number): Extract<Stage, { type: 'found' }> | undefined {
+export function newestLabelled(
+  observed: Observed,
+  least: number,
+): Extract<Stage, { type: 'found' }> | undefined {
   const ended = endedIds(observed);
   let best: Extract<Stage, { type: 'found' }> | undefined;
   for (const { row, ownership } of observed.list?.labelled ?? []) {
@@ -135,9 +138,12 @@ function newestLabelled(observed: Observed, least: number): Extract<Stage, { typ
   return best;
 }
 
-function machineState(observed: Observed): MachineState {
-  const row = observed.list?.recorded;
-  return row ? stateOf(row) : { type: 'absent' };
+/** A machine that has run and of which the service says no word any more does not boot: nothing can be told of it. */
+function machineState({ list, object }: Observed): MachineState {
+  const row = list?.recorded;
+  if (!row) return { type: 'absent' };
+  const hasRun = object.status?.runningAt !== undefined;
+  return row.actualStatus === null && hasRun ? { type: 'unrecognized', row } : stateOf(row);
 }
 
 type RowState = Exclude<MachineState, { type: 'absent' }>;

@@ -57,8 +57,8 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
     name: 'destroyed-not-proven',
     loses: 'the proof that all machines which a deletion destroyed are gone',
     file: `${GPU}/rules/teardown-machines.ts`,
-    find: '    ...observed.memory.destroys.map((mark) => mark.instanceId),\n',
-    replace: '',
+    find: '  const held = [...(recorded ? [recorded] : []), ...observed.memory.destroys];\n',
+    replace: '  const held = recorded ? [recorded] : [];\n',
   },
   {
     name: 'departed-not-counted',

@@ -7,6 +7,7 @@ import { wordOf } from '../machine-fields.ts';
 import { factsOf, recordedMachine } from '../recorded.ts';
 import type { Action, Decision, EventNote, Observed, Step } from '../types.ts';
 import { waiting, waitingForKey } from './deleting-waits.ts';
+import { machineToKeep } from './teardown-machines.ts';
 
 /** A process that has just started has not proved any key yet: that is no reason to give a machine up. */
 const GIVE_UP_AFTER_MS = 60_000;
@@ -19,11 +20,11 @@ export function giveUp(observed: Observed): Step | undefined {
   return left > 0 ? waitingForKey(observed, { afterMs: left }) : letMachineGo(observed, 'Retain');
 }
 
-/** Stop and Retain keep the recorded machine, once everything else of the object is gone. */
+/** Stop and Retain keep a machine, once everything else of the object is gone. */
 export function keep(observed: Observed): Step | undefined {
   const { deletionPolicy } = observed.object.spec;
-  if (deletionPolicy === 'Destroy' || !observed.list?.recorded) return undefined;
-  return letMachineGo(observed, deletionPolicy);
+  const isNamed = observed.list?.recorded !== undefined || machineToKeep(observed) !== undefined;
+  return deletionPolicy === 'Destroy' || !isNamed ? undefined : letMachineGo(observed, deletionPolicy);
 }
 
 function letMachineGo(observed: Observed, policy: 'Stop' | 'Retain'): Decision {
@@ -31,7 +32,7 @@ function letMachineGo(observed: Observed, policy: 'Stop' | 'Retain'): Decision {
   const retain: readonly Action[] = kept ? [{ type: 'retain', policy, ...kept }] : [];
   return decision({
     record: { type: 'nothing', because: 'deleting' },
-    actions: [...retain, { type: 'release', note: noteRetained(observed) }],
+    actions: [...retain, { type: 'release', note: noteRetained(observed, kept?.instanceId) }],
   });
 }
 
@@ -41,7 +42,7 @@ function keptMachine(
 ): Pick<Extract<Action, { type: 'retain' }>, 'instanceId' | 'label'> | undefined {
   const { instanceId, rentedAt } = observed.object.status ?? {};
   if (!factsOf(observed)) return instanceId === undefined ? undefined : { instanceId, label: undefined };
-  const machine = recordedMachine(observed);
+  const machine = recordedMachine(observed) ?? machineToKeep(observed);
   if (!machine) return undefined;
   const { uid, identity, now } = observed;
   const facts = { uid, attempt: machine.attempt, issuedAt: parseTime(rentedAt) ?? now };
@@ -50,15 +51,13 @@ function keptMachine(
 
 /** Stop: the machine that is kept is asked to stop until it has, or cannot. */
 export function stopFirst(observed: Observed): Step | undefined {
-  const machine = recordedMachine(observed);
-  const row = observed.list?.recorded;
-  if (observed.object.spec.deletionPolicy !== 'Stop' || !machine || !row) return undefined;
-  if (isStopped(row)) return undefined;
+  const machine = machineToKeep(observed);
+  if (observed.object.spec.deletionPolicy !== 'Stop' || !machine || isStopped(machine.row)) return undefined;
   const asked = observed.memory.stopAskedAt;
   const asks = asked === undefined || asked + 30_000 <= observed.steadyNow;
   return waiting(observed, {
     reason: 'Stopping',
-    detail: `Machine ${machine.instanceId} is to be kept, and was asked to stop; it says ${wordOf(row)}.`,
+    detail: `Machine ${machine.instanceId} is to be kept, and was asked to stop; it says ${wordOf(machine.row)}.`,
     actions: asks ? [{ type: 'stop', instanceId: machine.instanceId }] : [],
     look: { onList: true, afterMs: 30_000 },
   });
@@ -70,8 +69,8 @@ function isStopped({ actualStatus, intendedStatus }: Instance): boolean {
   return actualStatus === 'stopped' || actualStatus === 'frozen';
 }
 
-function noteRetained({ object }: Observed): EventNote {
-  const { instanceId, cost } = object.status ?? {};
+function noteRetained({ object }: Observed, kept: number | undefined): EventNote {
+  const { instanceId = kept, cost } = object.status ?? {};
   const price = parseDollars(cost?.pricePerHour);
   const bills = price === undefined ? '' : ` and bills $${formatDollars(price)}/h`;
   return {

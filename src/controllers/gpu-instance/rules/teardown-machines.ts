@@ -1,9 +1,16 @@
 import { parseTime } from '../../../lib/rfc3339.ts';
+import type { Instance } from '../../../marketplace/instances/instances.ts';
 import { isDestroyAwaited } from '../gone.ts';
-import { recordedMachine } from '../recorded.ts';
+import { type Recorded, recordedMachine } from '../recorded.ts';
 import { attemptOf, settlement } from '../settle.ts';
+import { newestLabelled } from '../stage.ts';
 import type { Observed } from '../types.ts';
 import type { ListView } from '../views.ts';
+
+/** A machine that outlives its object, as it is listed. */
+export interface KeptMachine extends Recorded {
+  readonly row: Instance;
+}
 
 /** Until when a machine of this object may still appear; undefined when none can. */
 export function unsettledUntil(observed: Observed): number | undefined {
@@ -28,8 +35,7 @@ function untrustedUntil({ object, constants, listsBegun }: Observed): number | u
 export function machinesToDestroy(observed: Observed): readonly number[] {
   const { list } = observed;
   if (!list) return [];
-  const kept =
-    observed.object.spec.deletionPolicy === 'Destroy' ? undefined : recordedMachine(observed)?.instanceId;
+  const kept = machineToKeep(observed)?.instanceId;
   return [...ownMachines(observed, list)].filter((id) => id !== kept && !isDestroyAwaited(observed, id));
 }
 
@@ -44,12 +50,27 @@ function ownMachines(observed: Observed, list: ListView): ReadonlySet<number> {
   ]);
 }
 
-/** Machines that must be proven gone: the recorded one unless it is kept, and all that this process destroyed. */
+/**
+ * Machines that must be proven gone: the recorded one, and all that this process destroyed. Not one that is to be kept
+ * and is still listed, though its destroy was answered before a person said so.
+ */
 export function machinesToProve(observed: Observed): ReadonlySet<number> {
-  const isKept = observed.object.spec.deletionPolicy !== 'Destroy' && observed.list?.recorded !== undefined;
-  const recorded = isKept ? undefined : recordedMachine(observed);
-  return new Set([
-    ...(recorded ? [recorded.instanceId] : []),
-    ...observed.memory.destroys.map((mark) => mark.instanceId),
-  ]);
+  const recorded = recordedMachine(observed);
+  const held = [...(recorded ? [recorded] : []), ...observed.memory.destroys];
+  const kept = machineToKeep(observed)?.instanceId;
+  return new Set(held.map(({ instanceId }) => instanceId).filter((id) => id !== kept));
+}
+
+/**
+ * The listed machine that the deletion policy keeps: the recorded one, and where no record is to be trusted, the one of
+ * the newest purchase.
+ */
+export function machineToKeep(observed: Observed): KeptMachine | undefined {
+  const { object, list } = observed;
+  if (object.spec.deletionPolicy === 'Destroy' || !list) return undefined;
+  const recorded = recordedMachine(observed);
+  if (recorded) return list.recorded && { ...recorded, row: list.recorded };
+  const newest = newestLabelled(observed, 0);
+  const row = list.labelled.find(({ row: { id } }) => id === newest?.instanceId)?.row;
+  return newest && row && { instanceId: newest.instanceId, attempt: newest.attempt, row };
 }
