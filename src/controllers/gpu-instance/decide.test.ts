@@ -739,7 +739,7 @@ describe('a machine that works and is no longer wanted', () => {
     [
       'is not replaced before the time asked for',
       held({}, { annotations: { 'gpurental.dev/replace-at': time(60) } }),
-      { rule: 'run', phase: 'Running', says: 'Ready' },
+      { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 },
     ],
     [
       'is not replaced when it is younger than the request',
@@ -755,6 +755,23 @@ describe('a machine that works and is no longer wanted', () => {
       'is replaced when its price rose and that is wanted',
       held(raised, { spec: { onPriceAbove: 'Replace' } }),
       replacing(1, 'PriceRaised', 'price-raised', 'running'),
+    ],
+    [
+      'is not replaced at a time that only our own clock has reached',
+      held({}, { annotations: { 'gpurental.dev/replace-at': time(3600) }, observed: { now: at(86_400) } }),
+      { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 3_600_000 },
+    ],
+    [
+      'is asked to stop where it is not wanted to run, whatever its word means',
+      held({ actualStatus: 'unrecognized', actualStatusWord: 'dozing' }, { spec: { powerState: 'Stopped' } }),
+      {
+        rule: 'stop-unrecognized',
+        record: 'status',
+        actions: ['stop 1'],
+        phase: 'Stopping',
+        says: 'Stopping',
+        afterMs: 30_000,
+      },
     ],
     [
       'is held by the annotation, and still ready',

@@ -2,6 +2,7 @@ import { parseDuration } from '../../lib/duration.ts';
 import { formatDollars, parseDollars } from '../../lib/money.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
 import { totalCost } from './cost.ts';
+import { judgedTime } from './judged-time.ts';
 import type { Observed } from './types.ts';
 
 /** Whether the object's own limits leave room, and when the next one will be reached. */
@@ -9,14 +10,22 @@ export type LimitState =
   | { readonly type: 'within'; readonly reachedInMs: number | undefined }
   | { readonly type: 'reached'; readonly detail: string };
 
+/** How soon it is looked again where no clock can be trusted: the next list brings the service's. */
+const CLOCK_LOOK_MS = 10_000;
+
 /** `maxLifetime` counts from the first rental, `maxTotalCost` all machines together. */
 export function limitState(observed: Observed): LimitState {
+  const now = judgedTime(observed);
+  return now === undefined ? { type: 'within', reachedInMs: CLOCK_LOOK_MS } : limitStateAt(observed, now);
+}
+
+function limitStateAt(observed: Observed, now: number): LimitState {
   const { spec, status } = observed.object;
-  const lifetime = lifetimeLeft(observed);
+  const lifetime = lifetimeLeft(observed, now);
   if (lifetime !== undefined && lifetime <= 0) {
     return { type: 'reached', detail: `spec.maxLifetime of ${spec.maxLifetime} is over.` };
   }
-  const cost = costLeft(observed);
+  const cost = costLeft(observed, now);
   if (cost !== undefined && cost <= 0) {
     return { type: 'reached', detail: `spec.maxTotalCost of $${spec.maxTotalCost} is spent.` };
   }
@@ -44,13 +53,13 @@ export function priceRise(
   return undefined;
 }
 
-function lifetimeLeft({ object, now }: Observed): number | undefined {
+function lifetimeLeft({ object }: Observed, now: number): number | undefined {
   const most = parseDuration(object.spec.maxLifetime);
   const first = parseTime(object.status?.firstRentedAt);
   return most === undefined || first === undefined ? undefined : first + most - now;
 }
 
-function costLeft({ object, now }: Observed): number | undefined {
+function costLeft({ object }: Observed, now: number): number | undefined {
   const most = parseDollars(object.spec.maxTotalCost);
   return most === undefined ? undefined : most - totalCost(object.status?.cost, now);
 }

@@ -41,7 +41,7 @@ describe('a booting machine', () => {
     [
       'is not asked to stop again at once',
       booting('loading', -60, { spec: stopped, memory: { stopAskedAt: at(-29) } }),
-      { rule: 'stop-while-booting', record: 'status', phase: 'Stopping', says: 'Stopping', afterMs: 30000 },
+      { rule: 'stop-while-booting', record: 'status', phase: 'Stopping', says: 'Stopping', afterMs: 1000 },
     ],
     [
       'is asked to stop again after half a minute',
@@ -80,6 +80,30 @@ describe('a booting machine', () => {
         memory: { progressOnRecord: at(-100) },
       }),
       { rule: 'boot', phase: 'Loading', says: 'Loading', afterMs: 1100000 },
+    ],
+    [
+      'that ran and is created again has all its time from then on',
+      booting('created', -86_400, {
+        status: { runningAt: time(-86_000), actualStatus: 'running' },
+        memory: { heldSince: at(-86_400), seenWord: { word: 'created', since: at(-60) } },
+      }),
+      { rule: 'boot', phase: 'Provisioning', says: 'Provisioning', afterMs: 240000 },
+    ],
+    [
+      'that ran and of which no word is said any more is shown and not judged',
+      booting(null, -86_400, {
+        status: { runningAt: time(-86_000), actualStatus: 'running' },
+        memory: { heldSince: at(-86_400), watchedSince: at(-86_400) },
+      }),
+      { rule: 'show-word', phase: 'Loading', says: 'StatusUnrecognized' },
+    ],
+    [
+      'that was loading and is created again has what is left of the time to load',
+      booting('created', -600, {
+        status: { actualStatus: 'loading' },
+        memory: { heldSince: at(-86_400), watchedSince: at(-86_400) },
+      }),
+      { rule: 'boot', phase: 'Provisioning', says: 'Provisioning', afterMs: 600000 },
     ],
     [
       'of an adopted object is its own rental after the first',

@@ -14,14 +14,15 @@ import {
 import type { Decision, Observed, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import { bootReason, machineFinding } from './machine-finding.ts';
-import { type Held, type StateNamed, UNWANTED_RULES } from './running.ts';
+import { type Held, nextDeadline, type StateNamed, stop, UNWANTED_RULES } from './running.ts';
 
 const RULES: readonly Rule<Held<StateNamed<'booting'>>>[] = [
   ...UNWANTED_RULES,
   {
     name: 'stop-while-booting',
     because: 'powerState is Stopped, and a booting machine bills like a running one.',
-    decide: stopWhileBooting,
+    decide: (observed, held) =>
+      observed.object.spec.powerState === 'Stopped' ? stop(observed, held) : undefined,
   },
   { name: 'boot-timed-out', because: 'A machine that never comes up bills for nothing.', decide: timedOut },
   { name: 'boot', because: 'Booting takes its time.', decide: wait },
@@ -31,19 +32,6 @@ export function whileBooting(observed: Observed, held: Held<StateNamed<'booting'
   return firstOf(RULES, observed, held) ?? decision({});
 }
 
-function stopWhileBooting(observed: Observed, held: Held<StateNamed<'booting'>>): Decision | undefined {
-  if (observed.object.spec.powerState !== 'Stopped') return undefined;
-  const asked = observed.memory.stopAskedAt;
-  const asks = asked === undefined || asked + 30_000 <= observed.steadyNow;
-  return decision({
-    fields: withRow(observed, held.state.row),
-    finding: { phase: 'Stopping', reason: 'Stopping', machine: machineFinding(observed, held.state) },
-    actions: asks ? [{ type: 'stop', instanceId: held.machine.instanceId }] : [],
-    record: { type: 'status' },
-    look: { afterMs: 30_000 },
-  });
-}
-
 interface Deadline {
   readonly at: number;
   readonly reason: 'ProvisioningTimedOut' | 'LoadingTimedOut';
@@ -51,15 +39,28 @@ interface Deadline {
 
 /** When this step of the boot is over at the latest. Progress moves it, up to the hard cap. */
 export function bootDeadline(observed: Observed, row: Instance): Deadline {
+  return isProvisioned(observed, row) ? loadingDeadline(observed, row) : provisioningDeadline(observed, row);
+}
+
+/** By its word, or by the record: a machine that was loading and is `created` again has no new time to be provisioned. */
+function isProvisioned({ object }: Observed, row: Instance): boolean {
+  const { actualStatus, runningAt } = object.status ?? {};
+  const wasLoading = runningAt === undefined && actualStatus !== undefined;
+  return [wordOf(row), ...(wasLoading ? [actualStatus] : [])].some((word) => bootReason(word) === 'Loading');
+}
+
+/** One that has run begins anew when it is `created` again, as after a start. */
+function provisioningDeadline(observed: Observed, row: Instance): Deadline {
+  const { spec, status } = observed.object;
+  const since =
+    status?.runningAt === undefined ? heldSince(observed, row.startedAt) : wordSeenSince(observed, row);
+  const at = deadlineAfter(observed, since, durationMs(spec.timeouts.provisioning));
+  return { at, reason: 'ProvisioningTimedOut' };
+}
+
+function loadingDeadline(observed: Observed, row: Instance): Deadline {
   const { timeouts } = observed.object.spec;
-  const word = wordOf(row);
-  if (bootReason(word) === 'Provisioning') {
-    return {
-      at: deadlineAfter(observed, heldSince(observed, row.startedAt), durationMs(timeouts.provisioning)),
-      reason: 'ProvisioningTimedOut',
-    };
-  }
-  const since = wordSeenSince(observed, row);
+  const since = loadingSince(observed, row);
   const progressAt = Math.max(
     since,
     observed.memory.progress?.at ?? 0,
@@ -70,6 +71,11 @@ export function bootDeadline(observed: Observed, row: Instance): Deadline {
     deadlineAfter(observed, since, durationMs(LOADING_HARD_CAP)),
   );
   return { at, reason: 'LoadingTimedOut' };
+}
+
+function loadingSince(observed: Observed, row: Instance): number {
+  if (bootReason(wordOf(row)) === 'Loading') return wordSeenSince(observed, row);
+  return parseTime(observed.object.status?.actualStatusSince) ?? observed.steadyNow;
 }
 
 function timedOut(observed: Observed, held: Held<StateNamed<'booting'>>): Step | undefined {
@@ -87,7 +93,8 @@ function timedOut(observed: Observed, held: Held<StateNamed<'booting'>>): Step |
 function wait(observed: Observed, held: Held<StateNamed<'booting'>>): Decision {
   const { row } = held.state;
   const reason = bootReason(wordOf(row));
-  const fields = reason === 'Provisioning' ? carriedFields(observed) : loadingFields(observed, row);
+  const fields = fieldsFor(observed, row);
+  const left = bootDeadline(observed, row).at - observed.steadyNow;
   return decision({
     fields,
     finding: {
@@ -95,8 +102,14 @@ function wait(observed: Observed, held: Held<StateNamed<'booting'>>): Decision {
       reason,
       machine: machineFinding(observed, held.state),
     },
-    look: { afterMs: Math.max(1000, bootDeadline(observed, row).at - observed.steadyNow) },
+    look: { afterMs: Math.max(1000, Math.min(left, nextDeadline(observed).afterMs ?? left)) },
   });
+}
+
+/** A new machine has nothing to tell before it loads; that one which ran is created again has to outlive a restart. */
+function fieldsFor(observed: Observed, row: Instance): ReturnType<typeof withRow> {
+  if (bootReason(wordOf(row)) === 'Loading') return loadingFields(observed, row);
+  return observed.object.status?.runningAt === undefined ? carriedFields(observed) : withRow(observed, row);
 }
 
 /** Progress is made durable when a quarter of the patience has passed since it last was, not at each sight of it. */

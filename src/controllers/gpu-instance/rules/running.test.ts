@@ -129,7 +129,60 @@ describe('a limit of an object that keeps its machine', () => {
         record: 'status',
         phase: 'Failed',
         says: 'stalled: LimitReached',
+        afterMs: 1000,
+      },
+    ],
+    [
+      'stops a machine that boots as well, which bills like one that runs',
+      held({ actualStatus: 'loading' }, { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' } }),
+      {
+        rule: 'limit-reached',
+        record: 'status',
+        actions: ['stop 1'],
+        phase: 'Failed',
+        says: 'stalled: LimitReached',
         afterMs: 30000,
+      },
+    ],
+    [
+      'is looked at when it is reached while the machine is stopped',
+      held({ actualStatus: 'stopped' }, { spec: { powerState: 'Stopped', maxLifetime: '10m' } }),
+      { rule: 'stopped-as-wanted', phase: 'Stopped', says: 'Ready', afterMs: 300000 },
+    ],
+    [
+      'is not reached by our own clock where the service has another time',
+      held({}, { spec: { maxLifetime: '12h', maxTotalCost: '9.00' }, observed: { now: at(86_400) } }),
+      { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 42900000 },
+    ],
+    [
+      'is not judged by a clock that was set a moment ago',
+      held(
+        {},
+        {
+          spec: { maxLifetime: '12h' },
+          facts: { serviceTime: { type: 'stale' } },
+          observed: { now: at(86_400) },
+        },
+      ),
+      { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 10000 },
+    ],
+    [
+      'is reached by our own clock where the service never says what time it is',
+      held(
+        {},
+        {
+          spec: { maxLifetime: '12h' },
+          facts: { serviceTime: { type: 'unknown' } },
+          observed: { now: at(86_400) },
+        },
+      ),
+      {
+        rule: 'limit-reached',
+        record: 'status',
+        actions: ['destroy 1 (LimitReached)'],
+        phase: 'Replacing',
+        says: 'LimitReached, Replacing',
+        afterMs: 1000,
       },
     ],
     [

@@ -2,13 +2,14 @@ import { annotations } from '../../../api/v1alpha1/names.ts';
 import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
 import { makeLabel } from '../../../ownership/label.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
+import { judgedTime } from '../judged-time.ts';
 import { limitState, priceRise } from '../limits.ts';
 import { withRow } from '../machine-fields.ts';
 import { priceCap } from '../offers/offer-price.ts';
 import { factsOf, type Recorded } from '../recorded.ts';
 import { hasDrifted } from '../spec-hash.ts';
 import type { MachineState } from '../stage.ts';
-import type { Decision, Observed, StatusFields, Step } from '../types.ts';
+import type { Decision, Look, Observed, StatusFields, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import { machineFinding, reachable } from './machine-finding.ts';
 
@@ -101,7 +102,6 @@ function healthy(observed: Observed, held: Held<StateNamed<'running'>>): Decisio
   const answers = reachable(observed);
   const ready = answers.status === 'True';
   const detail = risenPrice(observed, held);
-  const limits = limitState(observed);
   return decision({
     fields: runningFields(observed, held),
     finding: {
@@ -112,7 +112,7 @@ function healthy(observed: Observed, held: Held<StateNamed<'running'>>): Decisio
       machine: machineFinding(observed, held.state),
       ...(detail === undefined ? {} : { budget: { reason: 'PriceRaised', detail } }),
     },
-    look: limits.type === 'within' && limits.reachedInMs !== undefined ? { afterMs: limits.reachedInMs } : {},
+    look: nextDeadline(observed),
   });
 }
 
@@ -130,20 +130,29 @@ function runningFields(observed: Observed, { state }: Held<StateNamed<'running'>
   };
 }
 
-function stop(observed: Observed, held: Held<StateNamed<'running'>>): Decision {
-  const askedAt = observed.memory.stopAskedAt;
-  const wait = askedAt === undefined ? 0 : askedAt + STOP_AGAIN_MS - observed.steadyNow;
+/** For a machine that is not wanted to run, whatever it does now. */
+export function stop(
+  observed: Observed,
+  held: Held<StateNamed<'running' | 'booting' | 'unrecognized'>>,
+): Decision {
   return decision({
     fields: withRow(observed, held.state.row),
     finding: { phase: 'Stopping', reason: 'Stopping', machine: machineFinding(observed, held.state) },
-    actions: wait > 0 ? [] : [{ type: 'stop', instanceId: held.machine.instanceId }],
     record: { type: 'status' },
-    look: { afterMs: wait > 0 ? wait : STOP_AGAIN_MS },
+    ...askToStop(observed, held),
   });
 }
 
 /** A machine that runs on although it was asked to stop is asked again. */
 const STOP_AGAIN_MS = 30_000;
+
+function askToStop({ memory, steadyNow }: Observed, { machine }: Held): Pick<Decision, 'actions' | 'look'> {
+  const wait = memory.stopAskedAt === undefined ? 0 : memory.stopAskedAt + STOP_AGAIN_MS - steadyNow;
+  return {
+    actions: wait > 0 ? [] : [{ type: 'stop', instanceId: machine.instanceId }],
+    look: { afterMs: wait > 0 ? wait : STOP_AGAIN_MS },
+  };
+}
 
 /** What happens to the machine when a limit is reached: what the deletion policy says. */
 function applyLimit(observed: Observed, held: Held<Listed>, detail: string): Step {
@@ -152,9 +161,7 @@ function applyLimit(observed: Observed, held: Held<Listed>, detail: string): Ste
   if (spec.deletionPolicy === 'Destroy') {
     return endMachine(observed, { ...held, reason: 'LimitReached', detail, kind: 'limit', finding });
   }
-  const running = held.state.type === 'running' && spec.deletionPolicy === 'Stop';
-  const askedAt = observed.memory.stopAskedAt;
-  const asks = running && (askedAt === undefined || askedAt + STOP_AGAIN_MS <= observed.steadyNow);
+  const stops = held.state.type !== 'stopped' && spec.deletionPolicy === 'Stop';
   return decision({
     fields: withRow(observed, held.state.row),
     finding: {
@@ -164,9 +171,8 @@ function applyLimit(observed: Observed, held: Held<Listed>, detail: string): Ste
       machine: finding,
       budget: { reason: 'LimitReached', detail },
     },
-    actions: asks ? [{ type: 'stop', instanceId: held.machine.instanceId }] : [],
     record: { type: 'status' },
-    look: running ? { afterMs: STOP_AGAIN_MS } : {},
+    ...(stops && askToStop(observed, held)),
   });
 }
 
@@ -200,15 +206,30 @@ function risenPrice(observed: Observed, held: Held): string | undefined {
 }
 
 /** The annotation names a time that has come, and the machine is older than it. */
-export function replaceIsDue({ object, now }: Observed): boolean {
-  const annotation = object.metadata.annotations?.[annotations.replaceAt];
-  const at = parseTime(annotation);
-  if (at === undefined || at > now || object.status?.replacedAt === annotation) return false;
-  const rentedAt = parseTime(object.status?.rentedAt);
-  return rentedAt !== undefined && rentedAt < at;
+export function replaceIsDue(observed: Observed): boolean {
+  return (replaceIsDueIn(observed) ?? Number.POSITIVE_INFINITY) <= 0;
 }
 
+/** How many milliseconds from now; undefined where none is to come, or no clock can be trusted. */
+function replaceIsDueIn(observed: Observed): number | undefined {
+  const { metadata, status } = observed.object;
+  const annotation = metadata.annotations?.[annotations.replaceAt];
+  const [at, rentedAt, now] = [parseTime(annotation), parseTime(status?.rentedAt), judgedTime(observed)];
+  if (at === undefined || rentedAt === undefined || now === undefined) return undefined;
+  return status?.replacedAt === annotation || rentedAt >= at ? undefined : at - now;
+}
+
+/** Its time has come, and there is nothing to replace, or it was replaced. */
 function replaceIsHandled(observed: Observed, annotation: string): boolean {
-  const at = parseTime(annotation);
-  return at !== undefined && at <= observed.now && !replaceIsDue(observed);
+  const [at, now] = [parseTime(annotation), judgedTime(observed)];
+  return at !== undefined && now !== undefined && at <= now && !replaceIsDue(observed);
+}
+
+/** When a limit is reached or a replacement falls due: nothing that happens tells of it. */
+export function nextDeadline(observed: Observed): Look {
+  const limits = limitState(observed);
+  const times = [limits.type === 'within' ? limits.reachedInMs : undefined, replaceIsDueIn(observed)].filter(
+    (time) => time !== undefined,
+  );
+  return times.length === 0 ? {} : { afterMs: Math.max(1000, Math.min(...times)) };
 }

@@ -7,7 +7,7 @@ import { factsOf } from '../recorded.ts';
 import type { Action, Decision, Observed, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import { machineFinding } from './machine-finding.ts';
-import { type Held, type StateNamed, UNWANTED_RULES } from './running.ts';
+import { type Held, nextDeadline, type StateNamed, UNWANTED_RULES } from './running.ts';
 
 const RULES: readonly Rule<Held<StateNamed<'stopped'>>>[] = [
   ...UNWANTED_RULES,
@@ -46,6 +46,7 @@ export function asWanted(observed: Observed, held: Held<StateNamed<'stopped' | '
       ready: true,
       machine: { ...machineFinding(observed, held.state) },
     },
+    look: nextDeadline(observed),
   });
 }
 

@@ -2,10 +2,16 @@ import { decision, firstOf, type Rule } from '../decision.ts';
 import { withRow } from '../machine-fields.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import { machineFinding } from './machine-finding.ts';
-import { type Held, type StateNamed, UNWANTED_RULES } from './running.ts';
+import { type Held, nextDeadline, type StateNamed, stop, UNWANTED_RULES } from './running.ts';
 
 const RULES: readonly Rule<Held<StateNamed<'unrecognized'>>>[] = [
   ...UNWANTED_RULES,
+  {
+    name: 'stop-unrecognized',
+    because: 'powerState is Stopped, and whatever the word says may bill.',
+    decide: (observed, held) =>
+      observed.object.spec.powerState === 'Stopped' ? stop(observed, held) : undefined,
+  },
   { name: 'show-word', because: 'A word that is not known here is said and never judged.', decide: show },
 ];
 
@@ -22,5 +28,6 @@ function show(observed: Observed, held: Held<StateNamed<'unrecognized'>>): Decis
       reason: 'StatusUnrecognized',
       machine: machineFinding(observed, held.state),
     },
+    look: nextDeadline(observed),
   });
 }
