@@ -54,7 +54,7 @@ export class Publisher {
       return published;
     } finally {
       await Promise.all(leaving.map((worker) => this.#slices.takeBack(worker)));
-      this.#slices.keepOnly(workers);
+      await this.#slices.keepOnly(group, workers);
     }
   }
 

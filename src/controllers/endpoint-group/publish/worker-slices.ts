@@ -82,10 +82,33 @@ export class WorkerSlices {
     return present && isOurs(present, worker.object.metadata.uid) ? uidOf(present) : undefined;
   }
 
-  /** Forgets all workers but these. */
-  keepOnly(workers: readonly Worker[]): void {
+  /**
+   * Forgets all workers but these, and leads to none of the others any more: a person may have released one that
+   * serves, and who has its address next would get the traffic.
+   */
+  async keepOnly(group: EndpointGroup, workers: readonly Worker[]): Promise<void> {
     const existing = new Set(workers.map(({ name }) => name));
-    for (const name of this.#slices.keys()) if (!existing.has(name)) this.#slices.delete(name);
+    const former = [...this.#slices.keys()].filter((name) => !existing.has(name));
+    await Promise.all(former.map((name) => this.#forget(group, name)));
+  }
+
+  /** Looks before it deletes: the worker may be another group's by now, and that slice leads to it there. */
+  async #forget(group: EndpointGroup, worker: string): Promise<void> {
+    const { cluster } = this.#ports;
+    const known = this.#slices.get(worker);
+    const ref = { namespace: group.metadata.namespace, name: sliceName(worker) };
+    const present =
+      known?.text === '' ? undefined : await cluster.get<KubeObject>(endpointSliceResource, ref);
+    try {
+      if (present && isOfGroup(present, group, known?.uid)) {
+        const { uid, resourceVersion } = present.metadata;
+        await cluster.delete(endpointSliceResource, ref, { uid, resourceVersion });
+      }
+      this.#slices.delete(worker);
+    } catch (error) {
+      // Somebody wrote it just then; the next pass looks at what it is now.
+      if (!isKubeError(error, 'conflict')) throw error;
+    }
   }
 
   /** The uid of what stands there now; undefined where it is somebody else's. */
@@ -124,6 +147,14 @@ const ownerOf = ({ metadata }: KubeObject): string | undefined => metadata.owner
 function isOurs(present: KubeObject, worker: string | undefined): boolean {
   const isLabelled = present.metadata.labels?.[labels.managedBy] === OPERATOR_NAME;
   return isLabelled || (worker !== undefined && ownerOf(present) === worker);
+}
+
+/** Whether a group of this name wrote it last; `written` is the uid of the slice as this process wrote it. */
+function isOfGroup(present: KubeObject, { metadata }: EndpointGroup, written: string | undefined): boolean {
+  const isKnown = uidOf(present) === written;
+  const named = present.metadata.labels?.[labels.endpointGroup];
+  if (named === undefined) return isKnown;
+  return named === metadata.name && (isKnown || isOurs(present, undefined));
 }
 
 function nameTaken({ metadata }: KubeObject): Published {

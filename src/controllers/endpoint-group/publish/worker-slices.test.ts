@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest';
+import {
+  groupInDefault,
+  NAMESPACE,
+  publisherBench,
+  workerInDefault,
+} from '../../../../test/builders/group-publisher.ts';
+import { refusedBy } from '../../../../test/builders/memory-cluster.ts';
+import { labels } from '../../../api/v1alpha1/names.ts';
+import { endpointSliceResource } from '../../../runtime/kube/core-resources.ts';
+import type { EndpointSliceObject } from '../../../runtime/kube/service-objects.ts';
+import { endpointsOf } from './endpoints.ts';
+
+const group = groupInDefault();
+const [a, b] = [workerInDefault('a'), workerInDefault('b')];
+const sliceOfA = { namespace: NAMESPACE, name: 'a-endpoint' };
+const foreign: EndpointSliceObject = {
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  metadata: { ...sliceOfA, labels: { [labels.endpointGroup]: 'llm' } },
+  addressType: 'IPv4',
+  endpoints: [],
+  ports: [],
+};
+
+function namingBench() {
+  const bench = publisherBench();
+  const names = async () => (await bench.slices()).map(({ metadata }) => metadata.name);
+  return { ...bench, names };
+}
+
+describe('a worker that is the group’s no more', () => {
+  /** Both workers are led to. */
+  async function published() {
+    const bench = namingBench();
+    await bench.publish(group, [a, b]);
+    bench.requests();
+    /** Another group takes the worker, and the slice with it. */
+    const takeOver = () => {
+      const other = groupInDefault({}, { metadata: { name: 'other', uid: 'uid-other' } });
+      const { endpoints } = endpointsOf(other, [a], { allowPrivate: false });
+      return bench.another().publish({ group: other, workers: [a], endpoints });
+    };
+    const replace = async () => {
+      await bench.kube.delete(endpointSliceResource, sliceOfA);
+      await bench.kube.create(endpointSliceResource, foreign);
+    };
+    return { ...bench, takeOver, replace };
+  }
+
+  test('is led to no more, and that costs one look', async () => {
+    const { publish, names, requests } = await published();
+    await publish(group, [b]);
+    expect(requests()).toEqual(['GET endpointslices/a-endpoint', 'DELETE endpointslices/a-endpoint']);
+    expect(await names()).toEqual(['b-endpoint']);
+    requests();
+    await publish(group, [b]);
+    expect(requests()).toEqual([]);
+  });
+
+  test('costs nothing where its slice was taken back before', async () => {
+    const { publish, requests } = await published();
+    await publish(group, [a, b], ['a']);
+    requests();
+    await publish(group, [b]);
+    expect(requests()).toEqual([]);
+  });
+
+  test('is forgotten where its slice went with it', async () => {
+    const { publish, requests, kube } = await published();
+    await kube.delete(endpointSliceResource, sliceOfA);
+    requests();
+    await publish(group, [b]);
+    expect(requests()).toEqual(['GET endpointslices/a-endpoint']);
+    await publish(group, [b]);
+    expect(requests()).toEqual([]);
+  });
+
+  test('keeps the slice by which its next group leads to it', async () => {
+    const { publish, names, takeOver } = await published();
+    await takeOver();
+    await publish(group, [b]);
+    expect(await names()).toEqual(['a-endpoint', 'b-endpoint']);
+  });
+
+  test.each(['takeOver', 'replace'] as const)(
+    'keeps a slice that is another’s since just then: %s',
+    async (how) => {
+      const { publish, names, justBefore, requests, ...bench } = await published();
+      justBefore('DELETE', bench[how]);
+      await publish(group, [b]);
+      expect(await names()).toEqual(['a-endpoint', 'b-endpoint']);
+      await publish(group, [b]);
+      requests();
+      await publish(group, [b]);
+      expect(requests()).toEqual([]);
+      expect(await names()).toEqual(['a-endpoint', 'b-endpoint']);
+    },
+  );
+
+  test('keeps a slice that somebody else put in the place of ours', async () => {
+    const { publish, names, replace } = await published();
+    await replace();
+    await publish(group, [b]);
+    expect(await names()).toEqual(['a-endpoint', 'b-endpoint']);
+  });
+
+  test('is led to no more by a slice of ours that names no group any more', async () => {
+    const { publish, names, kube } = await published();
+    const body = { metadata: { labels: { [labels.endpointGroup]: null } } };
+    await kube.patch(endpointSliceResource, sliceOfA, { type: 'merge', body });
+    await publish(group, [b]);
+    expect(await names()).toEqual(['b-endpoint']);
+  });
+
+  test('keeps a slice in the place of ours that names no group', async () => {
+    const { publish, names, kube } = await published();
+    await kube.delete(endpointSliceResource, sliceOfA);
+    await kube.create(endpointSliceResource, { ...foreign, metadata: sliceOfA });
+    await publish(group, [b]);
+    expect(await names()).toEqual(['a-endpoint', 'b-endpoint']);
+  });
+
+  test('is led to no more by a slice that another process of ours made anew', async () => {
+    const { publish, another, names, kube } = await published();
+    await kube.delete(endpointSliceResource, sliceOfA);
+    await another().publish({ group, workers: [a], ...endpointsOf(group, [a], { allowPrivate: false }) });
+    await publish(group, [b]);
+    expect(await names()).toEqual(['b-endpoint']);
+  });
+
+  test('is led to no more by a slice whose writing was never answered', async () => {
+    const { publish, names, answer, memory } = namingBench();
+    answer((request) =>
+      request.method === 'POST' && request.path.includes('endpointslices')
+        ? memory.transport(request).then(() => refusedBy(504, 'Timeout'))
+        : undefined,
+    );
+    await expect(publish(group, [a])).rejects.toThrow('answered 504');
+    answer(() => undefined);
+    expect(await names()).toEqual(['a-endpoint']);
+    await publish(group, []);
+    expect(await names()).toEqual([]);
+  });
+
+  test('is led to no more at the next pass where the API server failed', async () => {
+    const { publish, names, answer } = await published();
+    answer(({ method }) => (method === 'DELETE' ? refusedBy(500, 'InternalError') : undefined));
+    await expect(publish(group, [b])).rejects.toThrow('answered 500');
+    answer(() => undefined);
+    await publish(group, [b]);
+    expect(await names()).toEqual(['b-endpoint']);
+  });
+});
