@@ -109,6 +109,7 @@ export function groupWorker(overrides: Partial<Worker> = {}): Worker {
     isStopped: false,
     isRented: true,
     wasEverReady: true,
+    hasRun: true,
     isOverdue: false,
     isStalled: false,
     isHeld: false,

@@ -21,6 +21,9 @@ function worker(name: string, overrides: Partial<ChoosableWorker> = {}): Choosab
     isRunning: true,
     isCurrentTemplate: true,
     isHeld: false,
+    hasRun: true,
+    isUnreachable: false,
+    isSpared: false,
     hasWakeFailed: false,
     ...overrides,
   };
@@ -30,7 +33,7 @@ const cold = (name: string, overrides: Partial<ChoosableWorker> = {}) =>
   worker(name, { role: 'cold', isRunning: false, isReady: false, ...overrides });
 /** One that boots for the pool for the first time. */
 const born = (name: string, overrides: Partial<ChoosableWorker> = {}) =>
-  worker(name, { role: 'cold', isReady: false, wasEverReady: false, ...overrides });
+  worker(name, { role: 'cold', isReady: false, wasEverReady: false, hasRun: false, ...overrides });
 const old = (name: string, overrides: Partial<ChoosableWorker> = {}) =>
   worker(name, { isCurrentTemplate: false, ...overrides });
 
@@ -138,7 +141,7 @@ const DOWN: readonly Row[] = [
   {
     what: 'one past its boot deadline is no use as a cold one',
     input: {
-      workers: [worker('late', { isReady: false, wasEverReady: false, isOverdue: true })],
+      workers: [worker('late', { isReady: false, wasEverReady: false, hasRun: false, isOverdue: true })],
       hot: 0,
       total: 1,
     },
@@ -340,7 +343,10 @@ const HELD: readonly Row[] = [
   {
     what: 'pause.scaleDown replaces no old one',
     input: {
-      workers: [old('a', { isReady: false, wasEverReady: false }), cold('b', { isCurrentTemplate: false })],
+      workers: [
+        old('a', { isReady: false, wasEverReady: false, hasRun: false }),
+        cold('b', { isCurrentTemplate: false }),
+      ],
       hot: 1,
       total: 2,
       pause: { scaleUp: false, scaleDown: true },
@@ -422,11 +428,65 @@ const TEMPLATES: readonly Row[] = [
   {
     what: 'an old one that never served goes at once',
     input: {
-      workers: [old('a', { isReady: false, wasEverReady: false }), worker('b', { isReady: false })],
+      workers: [
+        old('a', { isReady: false, wasEverReady: false, hasRun: false }),
+        worker('b', { isReady: false }),
+      ],
       hot: 2,
       total: 2,
     },
     changes: ['destroy a OldTemplate'],
+  },
+  {
+    what: 'of those that ran and are away for a moment no more go than may be missing',
+    input: {
+      workers: ['a', 'b', 'c'].map((name, keepRank) =>
+        old(name, { isReady: false, wasEverReady: false, keepRank }),
+      ),
+      hot: 3,
+      total: 3,
+      maxUnavailable: 2,
+    },
+    changes: ['destroy a OldTemplate', 'destroy b OldTemplate'],
+  },
+  {
+    what: 'none that is away for a moment goes while another is missing',
+    input: {
+      workers: [old('a', { isReady: false }), old('b', { isReady: false }), worker('c', { isReady: false })],
+      hot: 3,
+      total: 3,
+    },
+    changes: [],
+  },
+  {
+    what: 'one that is away for a moment goes before one that serves',
+    input: { workers: [old('a', { isReady: false, keepRank: 1 }), old('b')], hot: 2, total: 2 },
+    changes: ['destroy a OldTemplate'],
+  },
+  {
+    what: 'those that nobody can be led to go at once',
+    input: {
+      workers: [
+        old('a', { isReady: false, isUnreachable: true }),
+        old('b', { isReady: false, isUnreachable: true, keepRank: 1 }),
+      ],
+      hot: 2,
+      total: 2,
+    },
+    changes: ['destroy a OldTemplate', 'destroy b OldTemplate'],
+  },
+  {
+    what: 'none of an account that its breaker has frozen goes',
+    input: {
+      workers: [
+        old('a', { isSpared: true }),
+        cold('b', { isSpared: true, isCurrentTemplate: false }),
+        old('c', { isSpared: true, isReady: false, isOverdue: true }),
+      ],
+      hot: 2,
+      total: 3,
+    },
+    changes: [],
   },
   {
     what: 'one that has not come back for longer than a boot takes goes, too',
@@ -435,7 +495,7 @@ const TEMPLATES: readonly Row[] = [
   },
   {
     what: 'an old one that wakes is let serve first',
-    input: { workers: [old('a', { isReady: false }), worker('b')], hot: 2, total: 2 },
+    input: { workers: [old('a', { isReady: false, isSpared: true }), worker('b')], hot: 2, total: 2 },
     changes: [],
   },
   {
@@ -600,6 +660,9 @@ const workers = fc.uniqueArray(
     isRunning: fc.boolean(),
     isCurrentTemplate: fc.boolean(),
     isHeld: fc.boolean(),
+    hasRun: fc.boolean(),
+    isUnreachable: fc.boolean(),
+    isSpared: fc.boolean(),
     hasWakeFailed: fc.boolean(),
   }),
   { maxLength: 10, selector: ({ name }) => name },

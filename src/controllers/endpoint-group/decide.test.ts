@@ -49,7 +49,13 @@ describe('between two ticks', () => {
 });
 
 describe('a worker that becomes ready between two ticks', () => {
-  const overdue = { isServing: false, wasEverReady: false, isOverdue: true, pricePerHour: 300_000 };
+  const overdue = {
+    isServing: false,
+    wasEverReady: false,
+    hasRun: false,
+    isOverdue: true,
+    pricePerHour: 300_000,
+  };
   const book = reports(['a']);
   const before = [worker('a'), worker('b', overdue)];
   const after = [worker('a'), worker('b', { pricePerHour: 300_000 })];
@@ -271,7 +277,7 @@ describe('the Service leads to', () => {
 });
 
 describe('a group without load', () => {
-  const booting = worker('a', { isServing: false, wasEverReady: false, isRented: false });
+  const booting = worker('a', { isServing: false, wasEverReady: false, hasRun: false, isRented: false });
   const calm = calmOf(1);
   const born = (minutesAgo: number) => ({
     metadata: { creationTimestamp: new Date(NOW - minutesAgo * 60 * SECOND).toISOString() },

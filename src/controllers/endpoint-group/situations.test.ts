@@ -11,7 +11,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const OLD = { templateHash: 'v1:0000000000000000' };
 const STOPPED = { wanted: 'Cold', powerState: 'Stopped', isServing: false, isStopped: true } as const;
-const BOOTING = { isServing: false, isBooted: false, wasEverReady: false } as const;
+const BOOTING = { isServing: false, isBooted: false, wasEverReady: false, hasRun: false } as const;
 const WAKING = { isServing: false, ranSinceWoken: false, wokenAt: NOW - 20 * SECOND } as const;
 const DRAINING = { drainSince: NOW - 10 * SECOND } as const;
 const floor = (load: number, spec: object = {}) => groupObject({ minLoad: String(load), ...spec });

@@ -13,6 +13,12 @@ export interface ChoosableWorker extends ScalingWorker {
   readonly isCurrentTemplate: boolean;
   /** A person asked never to stop or destroy it. */
   readonly isHeld: boolean;
+  /** Its machine was seen running: it may have served. */
+  readonly hasRun: boolean;
+  /** It serves where no Service leads to, and will for as long as it has this machine. */
+  readonly isUnreachable: boolean;
+  /** An update leaves it: it wakes since it is needed now, or its account is frozen by its breaker. */
+  readonly isSpared: boolean;
   /** It was woken, does not run after `wakeTimeout`, and may be replaced. */
   readonly hasWakeFailed: boolean;
 }

@@ -12,14 +12,15 @@ import {
 import { byDrop, coldOf, hotOf } from './worker-counts.ts';
 
 /**
- * Old ones that never served go at once, those that serve as far as enough others do, and cold ones as far as others
- * may come in their place. None goes while the group is paused: its place would stay empty, or it may not go at all.
+ * Old ones of use to nobody go at once, the other hot ones only as far as no more than `maxUnavailable` are missing
+ * then, and cold ones as far as others may come in their place. None goes while the group is paused: its place would
+ * stay empty, or it may not go at all.
  */
 export function replaceOld(plan: Plan, input: ChooseInput): Plan {
   const { maxUnavailable, pause } = input;
   if (maxUnavailable === undefined || pause.scaleUp || pause.scaleDown) return plan;
   const old = undecided(plan)
-    .filter((worker) => !worker.isCurrentTemplate && !worker.isHeld)
+    .filter((worker) => !worker.isCurrentTemplate && !worker.isHeld && !worker.isSpared)
     .sort(byDrop);
   const going = [
     ...replaceableHot(plan, hotOf(old), { hot: input.hot, maxUnavailable }),
@@ -31,21 +32,27 @@ export function replaceOld(plan: Plan, input: ChooseInput): Plan {
   );
 }
 
-/** One that wakes is let serve first: it was woken because it is needed now. */
+/** One that is away for a moment is missing already: it may be the one that is missing, and no more than that. */
 function replaceableHot(
   { workers }: Plan,
   old: readonly ChoosableWorker[],
   { hot, maxUnavailable }: { readonly hot: number; readonly maxUnavailable: number },
 ): readonly ChoosableWorker[] {
   const ready = hotOf(workers).filter((worker) => worker.isReady).length;
-  const unavailable = Math.max(0, hot - ready);
-  const idle = old.filter(isIdle);
+  const missing = Math.max(0, hot - ready);
+  const useless = old.filter(isUseless);
+  const away = old.filter((worker) => !worker.isReady && !isUseless(worker));
   const serving = old.filter((worker) => worker.isReady);
-  return [...idle, ...serving.slice(0, Math.max(0, maxUnavailable - unavailable))];
+  return [
+    ...useless,
+    ...away.slice(0, Math.max(0, maxUnavailable - Math.max(0, missing - away.length))),
+    ...serving.slice(0, Math.max(0, maxUnavailable - missing)),
+  ];
 }
 
-function isIdle({ isReady, wasEverReady, isOverdue }: ChoosableWorker): boolean {
-  return !isReady && (!wasEverReady || isOverdue);
+/** Never served, has not come back for longer than a boot takes, or serves where nobody can be led to. */
+function isUseless({ isReady, hasRun, isOverdue, isUnreachable }: ChoosableWorker): boolean {
+  return !isReady && (!hasRun || isOverdue || isUnreachable);
 }
 
 /** Those whose places can be paid for anew: a pool that the ceiling lets nobody into keeps what it has. */

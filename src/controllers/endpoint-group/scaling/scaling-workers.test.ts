@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { groupObject } from '../../../../test/builders/group-worker.ts';
+import { groupObject, workerObject } from '../../../../test/builders/group-worker.ts';
 import { NOW, reports, worker } from '../../../../test/builders/observed-group.ts';
 import { EMPTY_BOOK, type LoadBook } from '../load/book.ts';
 import { loadView } from '../load/view.ts';
@@ -15,6 +15,7 @@ import {
 } from './scaling-workers.ts';
 
 const SECOND = 1000;
+const WAKING = { isServing: false, ranSinceWoken: false, wokenAt: NOW - 40 * SECOND } as const;
 const OLD = 'v1:0000000000000000';
 
 interface More extends Partial<Pick<WorkersInput, 'frozen' | 'unreachable'>> {
@@ -192,6 +193,45 @@ describe('for choices a worker', () => {
     ['has the work that it told', {}, { book: reports(['a'], 0, { currentLoad: 70 }) }, { curLoad: 70 }],
     ['has no work that it did not tell', {}, {}, { curLoad: 0, isReady: true }],
     ['that no Service can lead to is not ready', {}, { unreachable: new Set(['a']) }, { isReady: false }],
+    [
+      'that no Service can lead to where it is reached stays out of reach',
+      {},
+      { unreachable: new Set(['a']) },
+      { isUnreachable: true },
+    ],
+    [
+      'whose address is not known yet may come within reach',
+      { object: workerObject('a', { status: {} }) },
+      { unreachable: new Set(['a']) },
+      { isUnreachable: false },
+    ],
+    [
+      'that does not serve may come within reach',
+      { isServing: false },
+      { unreachable: new Set(['a']) },
+      { isUnreachable: false },
+    ],
+    ['of a frozen account is left by updates', {}, { frozen: new Set(['uid-a']) }, { isSpared: true }],
+    ['that serves is not left by updates', { wokenAt: NOW - SECOND }, {}, { isSpared: false }],
+    ['that wakes is left by updates', WAKING, {}, { isSpared: true }],
+    [
+      'that has run since it was woken and never served is left, too',
+      { ...WAKING, ranSinceWoken: true },
+      {},
+      { isSpared: true },
+    ],
+    [
+      'that served since it was woken is not',
+      { ...WAKING, ranSinceWoken: true, readySince: NOW - 20 * SECOND },
+      {},
+      { isSpared: false },
+    ],
+    [
+      'that wakes for longer than a boot takes is not',
+      { ...WAKING, isOverdue: true },
+      {},
+      { isSpared: false },
+    ],
     ['that does not serve is not ready', { isServing: false }, {}, { isReady: false }],
     ['of an old template is not of the present one', { templateHash: OLD }, {}, { isCurrentTemplate: false }],
   ])('%s', (_, overrides, more, wanted) => {

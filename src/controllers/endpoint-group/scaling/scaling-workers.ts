@@ -64,6 +64,9 @@ export function scalingWorkers(input: WorkersInput): readonly ChoosableWorker[] 
       isRunning: !worker.isStopped,
       isCurrentTemplate: !isOldTemplate(worker.templateHash, input.templateHash),
       isHeld: worker.isHeld,
+      hasRun: worker.hasRun,
+      isUnreachable: isUnreachable(worker, input),
+      isSpared: input.frozen.has(worker.uid) || isWaking(worker),
       hasWakeFailed: hasWakeFailed(worker, input),
     };
   });
@@ -80,6 +83,17 @@ function perfOf({ name, gpu }: Worker, { workers, load }: WorkersInput, usual: n
 function roleOf(worker: Worker): ChoosableWorker['role'] {
   if (worker.isDeleting || worker.wanted === 'Gone') return 'leaving';
   return worker.wanted === 'Hot' ? 'hot' : 'cold';
+}
+
+/** Where it is reached is known, and nobody can be led there; an address may only be missing for a while. */
+function isUnreachable({ name, isServing, object }: Worker, { unreachable }: WorkersInput): boolean {
+  return isServing && unreachable.has(name) && object.status?.publicAddress !== undefined;
+}
+
+/** Has not served since it was woken, and may still come to it. */
+function isWaking({ isServing, isOverdue, wokenAt, ranSinceWoken, readySince }: Worker): boolean {
+  if (wokenAt === undefined || isServing || isOverdue) return false;
+  return !ranSinceWoken || readySince <= wokenAt;
 }
 
 function hasWakeFailed(worker: Worker, { spec, now, frozen }: WorkersInput): boolean {

@@ -47,6 +47,9 @@ export function choosableWorkers(
     isRunning: worker.readyAt !== undefined,
     isCurrentTemplate: true,
     isHeld: false,
+    hasRun: worker.wasEverReady,
+    isUnreachable: false,
+    isSpared: false,
     hasWakeFailed: worker.isWoken && startsLongerThan(worker, now, deadlines.wakeMs),
   }));
 }

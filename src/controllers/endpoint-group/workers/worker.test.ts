@@ -63,6 +63,12 @@ const SERVING: readonly Row[] = [
   ['was ready once where it is stopped', { spec: STOPPED, status: {} }, { wasEverReady: true }],
 ];
 
+const RUN: readonly Row[] = [
+  ['may have served once its machine was seen running', { status: { runningAt: WOKEN } }, { hasRun: true }],
+  ['has not served while its machine was not', { status: { actualStatus: 'loading' } }, { hasRun: false }],
+  ['may have served where it is stopped', { spec: STOPPED, status: {} }, { hasRun: true }],
+];
+
 const WAKING: readonly Row[] = [
   [
     'has not run since it was woken while it boots',
@@ -103,6 +109,22 @@ const LATE: readonly Row[] = [
     'is not late until then, be it old',
     { status: { conditions: [condition('Ready', 'False', '2026-11-20T11:35:00Z')] } },
     { isOverdue: false },
+  ],
+  [
+    'is not late 25 minutes after it was ready last where it was woken since',
+    {
+      ...noted('wokenAt', '2026-11-20T11:35:00Z'),
+      status: { conditions: [condition('Ready', 'False', '2026-11-20T11:10:00Z')] },
+    },
+    { isOverdue: false },
+  ],
+  [
+    'is late 25 minutes after it was woken',
+    {
+      ...noted('wokenAt', '2026-11-20T11:34:59Z'),
+      status: { conditions: [condition('Ready', 'False', '2026-11-20T11:10:00Z')] },
+    },
+    { isOverdue: true },
   ],
   [
     'is not late while it serves',
@@ -207,6 +229,7 @@ const PRICES: readonly Row[] = [
 
 describe.each([
   ['serving', SERVING],
+  ['its first run', RUN],
   ['waking', WAKING],
   ['lateness', LATE],
   ['marks', MARKS],

@@ -25,6 +25,8 @@ export interface Worker {
   /** Has a machine, or may be about to have one. */
   readonly isRented: boolean;
   readonly wasEverReady: boolean;
+  /** Its machine was seen running: it may have served. */
+  readonly hasRun: boolean;
   readonly isOverdue: boolean;
   readonly isStalled: boolean;
   readonly isHeld: boolean;
@@ -49,11 +51,12 @@ const STOPPED_WORDS: ReadonlySet<string> = new Set(['stopped', 'exited', 'frozen
 
 /** What a GpuInstance of a group is at this time. */
 export function workerOf(object: GpuInstance, now: number): Worker {
-  const { metadata, spec } = object;
+  const { metadata, spec, status } = object;
   const times = timesOf(object, now);
   const wasWoken = times.wokenAt !== undefined;
   const isServing = spec.powerState === 'Running' && saysReady(object, wasWoken);
-  const bootsSince = Math.max(times.createdAt, times.readySince);
+  const wasEverReady = isServing || spec.powerState === 'Stopped' || wasWoken;
+  const bootsSince = Math.max(times.createdAt, times.readySince, times.wokenAt ?? 0);
   return {
     object,
     name: metadata.name,
@@ -62,7 +65,8 @@ export function workerOf(object: GpuInstance, now: number): Worker {
     powerState: spec.powerState,
     isDeleting: metadata.deletionTimestamp !== undefined,
     isServing,
-    wasEverReady: isServing || spec.powerState === 'Stopped' || wasWoken,
+    wasEverReady,
+    hasRun: wasEverReady || status?.runningAt !== undefined,
     isOverdue: !isServing && now > bootsSince + bootLimitMs(object),
     ranSinceWoken: hasRunSince(object, times.wokenAt),
     ...times,

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { SimulatedGroup } from '../../../test/builders/simulated-group.ts';
+import { annotations } from '../../api/v1alpha1/names.ts';
+
+/** A user edits the template of the group. */
+function editTemplate(life: SimulatedGroup, spec: Record<string, unknown>): void {
+  const { template } = life.group()?.spec ?? {};
+  life.edit({ template: { ...template, spec: { ...template?.spec, ...spec } } as never });
+}
+
+const leaving = (life: SimulatedGroup) =>
+  life.workers().filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+const uids = (life: SimulatedGroup) => life.workers().map(({ metadata }) => metadata.uid);
+
+describe('a new template', () => {
+  test('costs no more workers than may be missing where all of them are away for a moment', async () => {
+    const life = new SimulatedGroup();
+    life.begin({ minLoad: '350', updateStrategy: { type: 'RollingUpdate', maxUnavailable: 1 } });
+    await life.until('four are ready', () => life.status().ready === 4);
+    await life.pass(100);
+    editTemplate(life, { image: 'example/worker:2' });
+    await life.pass(1);
+    await life.fault('mass-outage', { seconds: 20 });
+    let most = 0;
+    for (let second = 0; second < 60; second += 1) {
+      await life.pass(1);
+      most = Math.max(most, leaving(life).length);
+    }
+    expect(most).toBe(1);
+    await life.until('all are replaced', () => life.status().updated === 4 && life.status().ready === 4);
+  });
+
+  test('lets a cold worker that has slept for an hour wake and serve first', async () => {
+    const life = new SimulatedGroup();
+    life.begin({ coldWorkers: 3, updateStrategy: { type: 'RollingUpdate', maxUnavailable: 1 } });
+    await life.until('three sleep', () =>
+      life.workers().every(({ status }) => status?.actualStatus === 'stopped'),
+    );
+    await life.until('it is told', () => life.status().cold === 3);
+    await life.pass(3600);
+    const slept = uids(life);
+    editTemplate(life, { image: 'example/worker:2' });
+    await life.pass(3);
+    life.annotate(annotations.wakeAt, 'now');
+    await life.pass(1);
+    const woken = life
+      .workers()
+      .filter(({ metadata }) => metadata.annotations?.[annotations.wokenAt] !== undefined);
+    expect(woken.map(({ metadata }) => slept.includes(metadata.uid))).toEqual([true]);
+    expect(woken.map(({ metadata }) => metadata.deletionTimestamp)).toEqual([undefined]);
+  });
+
+  test('of which no Service can lead to the workers of the former one replaces them all the same', async () => {
+    const life = new SimulatedGroup();
+    life.begin({ minLoad: '150' });
+    await life.until('two are ready', () => life.status().ready === 2);
+    const before = uids(life);
+    editTemplate(life, { ports: [{ name: 'api', containerPort: 9000 }] });
+    await life.until('two others are ready', () => {
+      const { ready, updated } = life.status();
+      return ready === 2 && updated === 2 && !uids(life).some((uid) => before.includes(uid));
+    });
+  });
+});
