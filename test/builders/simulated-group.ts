@@ -143,6 +143,11 @@ export class SimulatedGroup {
     );
   }
 
+  /** A user edits a worker. */
+  editWorker(name: string, change: (worker: JsonObject) => JsonObject): void {
+    this.world.kube.writes.update(this.#address('gpuinstances', name), change, undefined);
+  }
+
   /** A user annotates the group. */
   annotate(name: string, value: string): void {
     this.world.kube.writes.update(

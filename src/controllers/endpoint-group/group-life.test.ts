@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { SimulatedGroup } from '../../../test/builders/simulated-group.ts';
+import { type JsonObject, metadataOf, objectAt } from '../../../test/simulation/memory-kube/json.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 
 const TICK = 10_000;
@@ -119,6 +120,41 @@ describe('cold workers', () => {
     expect(successor?.metadata.uid).not.toBe(sleeper?.metadata.uid);
     expect(successor?.status?.hostId).not.toBe(sleeper?.status?.hostId);
     expect(life.billing()).toHaveLength(1);
+  });
+});
+
+describe('a hot worker that a person stops', () => {
+  const stopped = async (more: JsonObject = {}) => {
+    const life = new SimulatedGroup();
+    life.begin({ minLoad: '50' });
+    await life.until('one is ready', () => life.status().ready === 1);
+    await life.pass(60);
+    const [name = ''] = life.workers().map(({ metadata }) => metadata.name);
+    life.editWorker(name, (worker) => ({
+      ...worker,
+      metadata: {
+        ...metadataOf(worker),
+        annotations: { ...objectAt(metadataOf(worker), 'annotations'), ...more },
+      },
+      spec: { ...objectAt(worker, 'spec'), powerState: 'Stopped' },
+    }));
+    return life;
+  };
+
+  test('is woken again where it is needed', async () => {
+    const life = await stopped();
+    await life.pass(60);
+    expect(life.workers().map(({ spec }) => spec.powerState)).toEqual(['Running']);
+    expect(life.status()).toMatchObject({ hot: 1, ready: 1 });
+    expect(life.rentals()).toBe(1);
+  });
+
+  test('and holds is left as it is, and the group says that it is short of a worker', async () => {
+    const life = await stopped({ [annotations.hold]: 'mine' });
+    await life.pass(600);
+    expect(life.workers().map(({ spec }) => spec.powerState)).toEqual(['Stopped']);
+    expect(life.status()).toMatchObject({ hot: 1, ready: 0 });
+    expect(life.condition('Ready')).toMatchObject({ status: 'False', reason: 'NoReadyWorkers' });
   });
 });
 

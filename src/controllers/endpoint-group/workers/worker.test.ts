@@ -147,7 +147,16 @@ const MARKS: readonly Row[] = [
     },
   ],
   ['is wanted cold', noted('wanted', 'Cold'), { wanted: 'Cold' }],
-  ['is wanted hot while it sleeps', { ...noted('wanted', 'Hot'), spec: STOPPED }, { wanted: 'Hot' }],
+  [
+    'is wanted cold where a person has stopped it',
+    { ...noted('wanted', 'Hot'), spec: STOPPED },
+    { wanted: 'Cold' },
+  ],
+  [
+    'is wanted hot where a person has stopped it and holds it',
+    { annotations: { [annotations.wanted]: 'Hot', [annotations.hold]: '' }, spec: STOPPED },
+    { wanted: 'Hot' },
+  ],
   ['is wanted gone', noted('wanted', 'Gone'), { wanted: 'Gone' }],
   ['is wanted as it is where the mark means nothing', noted('wanted', 'Warm'), { wanted: 'Hot' }],
   ['is held, whatever the annotation says', noted('hold', ''), { isHeld: true }],

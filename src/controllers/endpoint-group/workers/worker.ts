@@ -128,10 +128,14 @@ function isTrue({ status }: GpuInstance, type: string): boolean {
   return findCondition(status?.conditions, type)?.status === 'True';
 }
 
-/** A worker that nobody has marked, such as an adopted one, is wanted as it is. */
+/**
+ * A worker that nobody has marked, such as an adopted one, is wanted as it is. So is one that a person has stopped: as
+ * a cold one it is woken where it is needed. One that is held stays hot, since nobody may take its place.
+ */
 function wantedOf({ metadata, spec }: GpuInstance): Wanted {
-  const wanted = metadata.annotations?.[annotations.wanted];
-  if (wanted === 'Hot' || wanted === 'Cold' || wanted === 'Gone') return wanted;
+  const { [annotations.wanted]: wanted, [annotations.hold]: hold } = metadata.annotations ?? {};
+  if (wanted === 'Cold' || wanted === 'Gone') return wanted;
+  if (wanted === 'Hot' && hold !== undefined) return wanted;
   return spec.powerState === 'Running' ? 'Hot' : 'Cold';
 }
 
