@@ -83,6 +83,7 @@ function groupAt({ perfs, load }: Situation, seed: number): GroupInput {
       ...{ name: `worker-${index}`, perf, pricePerHour, keepRank: index, coldPricePerHour: 20_000 },
       ...{ role: 'hot', isReady: true, wasEverReady: true, isOverdue: false, curLoad: perf, isRunning: true },
       ...{ isCurrentTemplate: true, isHeld: false, hasWakeFailed: false },
+      ...{ hasRun: true, isUnreachable: false, isSpared: false },
     };
   });
   const capacity = workers.reduce((sum, { perf }) => sum + perf, 0);
