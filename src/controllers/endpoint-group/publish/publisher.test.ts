@@ -6,6 +6,7 @@ import {
   workerInDefault,
 } from '../../../../test/builders/group-publisher.ts';
 import { answeredBy, memoryCluster, refusedBy } from '../../../../test/builders/memory-cluster.ts';
+import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import { endpointSliceResource } from '../../../runtime/kube/core-resources.ts';
 import type { EndpointSliceObject } from '../../../runtime/kube/service-objects.ts';
 import type { Worker } from '../workers/worker.ts';
@@ -198,6 +199,80 @@ describe('order and effort', () => {
     await publish(group, [workerInDefault('a')]);
     const later = new Publisher({ cluster: kube, clock });
     await later.publish({ group, workers: [{ ...workerInDefault('a'), createdAt: 0 }], endpoints: [] });
+    expect(await slices()).toEqual([]);
+  });
+});
+
+describe('a group that is being deleted', () => {
+  const deleted = groupInDefault({}, { metadata: { deletionTimestamp: '2026-11-20T12:00:00Z' } });
+  const served = [workerInDefault('a'), workerInDefault('b')];
+
+  test('takes back all slices, whatever would be published, and that once', async () => {
+    const { publish, slices, service, requests } = publisherBench();
+    await publish(group, served);
+    requests();
+    expect(await publish(deleted, served)).toEqual({ type: 'done' });
+    expect(requests()).toEqual(['DELETE endpointslices/a-endpoint', 'DELETE endpointslices/b-endpoint']);
+    expect(await slices()).toEqual([]);
+    expect(await service()).toBeDefined();
+    requests();
+    await publish(deleted, served);
+    expect(requests()).toEqual([]);
+  });
+
+  test('takes back what the process before published', async () => {
+    const { publish, another, slices } = publisherBench();
+    await publish(group, served);
+    const workers = served.map((worker) => ({ ...worker, createdAt: 0 }));
+    await another().publish({ group: deleted, workers, endpoints: [] });
+    expect(await slices()).toEqual([]);
+  });
+
+  test('takes back the slices of workers that it has no more', async () => {
+    const { publish, slices } = publisherBench();
+    await publish(group, served);
+    await publish(deleted, []);
+    expect(await slices()).toEqual([]);
+  });
+
+  test('makes, joins and leaves no Service', async () => {
+    const { publish, requests, clock } = publisherBench();
+    const status = { endpoint: `former.${NAMESPACE}.svc` } as EndpointGroup['status'];
+    await publish({ ...deleted, status }, served);
+    await clock.advance(600_000);
+    await publish({ ...deleted, status }, served);
+    expect(requests()).toEqual([]);
+  });
+
+  test.each([
+    [403, 'Forbidden'],
+    [422, 'Invalid'],
+  ])('is not held up by a slice that may not be deleted: %i', async (status, reason) => {
+    const { publish, slices, answer } = publisherBench();
+    await publish(group, served);
+    answer(({ method, path }) =>
+      method === 'DELETE' && path.endsWith('a-endpoint')
+        ? refusedBy(status, reason, 'the policy of team-a says no')
+        : undefined,
+    );
+    expect(await publish(deleted, served)).toEqual({
+      type: 'problem',
+      reason: 'NotPermitted',
+      detail: 'An EndpointSlice of llm cannot be deleted: the policy of team-a says no',
+    });
+    expect((await slices()).map(({ metadata }) => metadata.name)).toEqual(['a-endpoint']);
+    answer(() => undefined);
+    expect(await publish(deleted, served)).toEqual({ type: 'done' });
+    expect(await slices()).toEqual([]);
+  });
+
+  test('takes back at the next pass what the API server failed to delete', async () => {
+    const { publish, slices, answer } = publisherBench();
+    await publish(group, served);
+    const refusals = [refusedBy(403, 'Forbidden'), refusedBy(500, 'InternalError')];
+    answer(({ method }) => (method === 'DELETE' ? refusals.shift() : undefined));
+    await expect(publish(deleted, served)).rejects.toThrow('answered 500');
+    expect(await publish(deleted, served)).toEqual({ type: 'done' });
     expect(await slices()).toEqual([]);
   });
 });

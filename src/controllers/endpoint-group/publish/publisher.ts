@@ -1,4 +1,5 @@
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
+import { isKubeError, type KubeError } from '../../../runtime/kube/kube-error.ts';
 import type { Published } from '../types.ts';
 import type { Worker } from '../workers/worker.ts';
 import type { Endpoint } from './endpoints.ts';
@@ -33,10 +34,12 @@ export class Publisher {
 
   /**
    * Publishes first, so that the Service is never empty while one worker relieves another, and takes back whatever
-   * came of that. Rejects where the API server does not answer; doing it again is harmless.
+   * came of that. For a group that is being deleted it only takes back, whatever would be published. Rejects where the
+   * API server does not answer; doing it again is harmless.
    */
   async publish(publication: Publication): Promise<Published> {
-    this.#last = await this.#write(publication);
+    const isEnding = publication.group.metadata.deletionTimestamp !== undefined;
+    this.#last = await (isEnding ? this.#takeAllBack(publication) : this.#write(publication));
     return this.#last;
   }
 
@@ -58,10 +61,33 @@ export class Publisher {
     }
   }
 
+  /** A refusal is only told of: machines that wait for a slice to go would bill for as long as it is refused. */
+  async #takeAllBack({ group, workers }: Publication): Promise<Published> {
+    const outcomes = await Promise.allSettled([
+      ...workers.map((worker) => this.#slices.takeBack(worker)),
+      this.#slices.keepOnly(group, workers),
+    ]);
+    const refusal = refusalIn(outcomes);
+    if (refusal === undefined) return { type: 'done' };
+    const detail = `An EndpointSlice of ${group.metadata.name} cannot be deleted: ${refusal.message}`;
+    return { type: 'problem', reason: 'NotPermitted', detail: detail.slice(0, 1024) };
+  }
+
   async #give(group: EndpointGroup, endpoints: readonly Endpoint[]): Promise<Published> {
     const published = await this.#service.ensure(group);
     if (published.type !== 'done') return published;
     const problems = await Promise.all(endpoints.map((endpoint) => this.#slices.ensure(group, endpoint)));
     return problems.find((problem) => problem !== undefined) ?? published;
   }
+}
+
+/** The first of them; throws what failed otherwise. */
+function refusalIn(outcomes: readonly PromiseSettledResult<unknown>[]): KubeError | undefined {
+  const refusals: KubeError[] = [];
+  for (const outcome of outcomes) {
+    if (outcome.status === 'fulfilled') continue;
+    if (!isKubeError(outcome.reason, 'forbidden', 'invalid')) throw outcome.reason;
+    refusals.push(outcome.reason);
+  }
+  return refusals[0];
 }
