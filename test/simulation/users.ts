@@ -2,7 +2,7 @@ import type { Random } from '../../src/lib/random.ts';
 import { BY_HAND, Console } from './console.ts';
 import type { Address } from './memory-kube/address.ts';
 import { Failure } from './memory-kube/failure.ts';
-import { type JsonObject, listAt, metadataOf, objectAt } from './memory-kube/json.ts';
+import { isObject, type JsonObject, listAt, metadataOf, objectAt } from './memory-kube/json.ts';
 import { ownerUids } from './memory-kube/writes.ts';
 import { NAMESPACE, type SimulatedWorld } from './world.ts';
 
@@ -100,6 +100,23 @@ export class Users {
 
   setColdWorkers(name: string, coldWorkers: number): void {
     this.#editGroup(name, `coldWorkers ${coldWorkers}`, { coldWorkers });
+  }
+
+  setPause(name: string, pause: { readonly scaleUp?: boolean; readonly scaleDown?: boolean }): void {
+    this.#editGroup(name, `pause ${JSON.stringify(pause)}`, { pause });
+  }
+
+  /** Takes a worker out of its group, as one does with a Pod of a ReplicaSet to look at it: it lives on. */
+  release(worker: string): void {
+    const { ownerReferences: _owners, labels = {}, ...metadata } = metadataOf(this.backup(worker));
+    const { 'gpurental.dev/endpoint-group': _group, ...others } = isObject(labels) ? labels : {};
+    this.#try(`a user takes ${worker} out of its group`, () =>
+      this.#world.kube.writes.update(
+        this.#instance(worker),
+        (current) => ({ ...current, metadata: { ...metadata, labels: others, ownerReferences: [] } }),
+        undefined,
+      ),
+    );
   }
 
   setInactivityTimeout(name: string, inactivityTimeout: string): void {

@@ -27,6 +27,7 @@ export class Whims {
   readonly #options: WhimsOptions;
   readonly #random: Random;
   readonly #paused = new Set<string>();
+  readonly #pausedGroups = new Set<string>();
   /** What a person has written on them keeps them from a machine, perhaps. */
   readonly #restrained = new Set<string>();
   readonly #backups = new Map<string, JsonObject>();
@@ -62,8 +63,27 @@ export class Whims {
       [10, () => users.setMaxWorkers(name, this.#upTo(3))],
       [5, () => users.setGroupImage(name, this.#anyImage())],
       [5, () => users.setColdWorkers(name, this.#upTo(3) - 1)],
+      [5, () => this.#pauseGroup(name)],
       [15, () => users.deleteGroup(name)],
       [15, () => worker !== undefined && users.delete(worker)],
+      [10, () => worker !== undefined && this.#meddle(worker)],
+    ]);
+  }
+
+  #pauseGroup(name: string): void {
+    const { users } = this.#options;
+    this.#pausedGroups.add(name);
+    const scaleUp = this.#random.next() < 0.7;
+    users.setPause(name, { scaleUp, scaleDown: !scaleUp || this.#random.next() < 0.5 });
+  }
+
+  /** A person lays hands on a worker of a group. */
+  #meddle(worker: string): void {
+    const { users, invariants } = this.#options;
+    this.#doOneOf([
+      [2, () => this.#restrain(worker)],
+      [1, () => invariants.byPerson(() => users.setPowerState(worker, 'Stopped'))],
+      [1, () => invariants.byPerson(() => users.release(worker))],
     ]);
   }
 
@@ -102,6 +122,7 @@ export class Whims {
   /** What people left in the middle, they end. */
   settle(): void {
     for (const name of this.#paused) this.#options.users.setPaused(name, false);
+    for (const name of this.#pausedGroups) this.#options.users.setPause(name, {});
     for (const name of this.#restrained) this.#options.users.liftPolicies(name);
     this.#options.users.setAccount({
       limits: {},

@@ -55,4 +55,11 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     replace:
       "      return state.type === 'reached' && observed.object.spec.paused ? applyLimit(observed, held, state.detail) : undefined;\n",
   },
+  {
+    name: 'limit-by-own-clock',
+    loses: "the service's clock for the limits of an object",
+    file: 'controllers/gpu-instance/judged-time.ts',
+    find: "  if (time.type === 'stale') return undefined;\n  return time.type === 'known' ? time.at : observed.now;\n",
+    replace: "  return time.type === 'unknown' ? observed.now : observed.now + 0;\n",
+  },
 ];

@@ -50,6 +50,15 @@ export const CLOCK_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'a clock is set ahead by an hour while an object may have a machine for half an hour, and its spec is edited',
+    seconds: 400,
+    plot: (stage) => {
+      stage.users.setPolicies('a', { maxLifetime: '30m' });
+      stage.at(150, () => setClocks(stage, 1));
+      stage.at(200, () => stage.users.setPolicies('a', { onVanish: 'Hold' }));
+    },
+  },
+  {
     name: 'a clock is set back by an hour while a machine is missing that was ended in the console',
     seconds: 500,
     plot: (stage) => {
