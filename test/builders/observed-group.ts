@@ -53,12 +53,14 @@ function record(overrides: Partial<LoadRecord> = {}): LoadRecord {
 /** Reports of the last seconds from these workers, of this much work in ten of them. */
 export function reports(names: readonly string[], amount = 0, overrides: Partial<LoadRecord> = {}): LoadBook {
   const times = defaultTimes;
-  return names.reduce((book, name) => {
-    const reporter = `uid-${name}/7`;
-    const first = withReport(book, { reporter, record: record(), at: NOW - 10 * SECOND, times });
-    const arrived = { type: 'amount', newLoad: amount, rejectedLoad: 0 } as const;
-    return withReport(first, { reporter, record: record({ arrived, ...overrides }), at: NOW, times });
-  }, EMPTY_BOOK);
+  const arrived = { type: 'amount', newLoad: amount, rejectedLoad: 0 } as const;
+  const told = (before: LoadBook, at: number, of: LoadRecord) =>
+    names.reduce(
+      (book, name) => withReport(book, { reporter: `uid-${name}/7`, record: of, at, times }),
+      before,
+    );
+  const first = told(EMPTY_BOOK, NOW - 10 * SECOND, record());
+  return told(first, NOW, record({ arrived, ...overrides }));
 }
 
 /** What a process remembers of a group that had this many hot workers and no burst. */

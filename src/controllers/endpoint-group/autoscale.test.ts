@@ -467,6 +467,23 @@ describe('rules about time', () => {
     expect(decision).toMatchObject({ hot: 6, rule: 'Panic' });
   });
 
+  test('no panic outlasts one that begins now, though a clock that was ahead has set its end', () => {
+    const { memory } = autoscale(
+      input({ workers: hotWorkers(6), memory: { ...NO_MEMORY, panicUntil: NOW + 3600 * SECOND } }),
+    );
+    expect(memory.panicUntil).toBe(NOW + 60 * SECOND);
+  });
+
+  test('what a clock that was ahead has asked for is kept for the down window from now on', () => {
+    const ahead = { at: NOW + 3600 * SECOND, hot: 500, total: 600 };
+    const memory = { ...NO_MEMORY, recent: [ahead] };
+    const first = autoscale(input({ times: defaultTimes, memory }));
+    expect(first.memory.recent[0]).toEqual({ ...ahead, at: NOW });
+    const now = NOW + defaultTimes.downMs;
+    const later = autoscale(input({ now, times: defaultTimes, memory: first.memory }));
+    expect([first.hotCapacity, later.hotCapacity]).toEqual([500, 0]);
+  });
+
   test('in panic the burst is the load, where it is the larger one', () => {
     const burst = { at: NOW, spanMs: 10 * SECOND, amount: 500 };
     const history = withArrivals(steady(10), burst);

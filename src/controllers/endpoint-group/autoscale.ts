@@ -22,7 +22,9 @@ export function autoscale(input: ScalingInput): ScalingDecision {
   const { options, memory } = input;
   const measured = measure(input);
   const isPanic = panics(input, measured);
-  const panicUntil = isPanic ? input.now + input.times.panicMs : memory.panicUntil;
+  // No panic lasts longer than one that begins now: a later end was set by a clock that was ahead.
+  const panicEnd = input.now + input.times.panicMs;
+  const panicUntil = isPanic ? panicEnd : Math.min(memory.panicUntil, panicEnd);
   const inPanic = input.now < panicUntil;
   const load = inPanic ? Math.max(measured.load, measured.burstLoad) : measured.load;
   const capacities = capacitiesFor(options, { ...measured, load, waiting: input.waiting });
@@ -120,7 +122,9 @@ function holdCapacities(
   { now, times, memory, wakeAsked, perf, replicas }: ScalingInput,
   { hot, total }: Capacities,
 ): Held {
-  const kept = memory.recent.filter((sample) => now - sample.at < times.downMs);
+  // A sample of a clock that was ahead counts as of now: it is forgotten in its time.
+  const past = memory.recent.map((one) => (one.at > now ? { ...one, at: now } : one));
+  const kept = past.filter((one) => now - one.at < times.downMs);
   const woken = wakeAsked ? (perf ?? 1) : 0;
   const sample = { at: now, hot: Math.max(hot, woken), total: Math.max(total, woken), replicas };
   const recent = [...kept, sample];

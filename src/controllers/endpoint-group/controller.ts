@@ -172,7 +172,7 @@ class GroupLoop {
   async #observe({ group, kept, look }: Sight): Promise<Observed> {
     const { env, times, isFrozen, allowPrivateAddresses } = this.#options;
     const beganAt = env.clock.now();
-    const isTick = kept.isDue(group, beganAt);
+    const isTick = kept.isDue(group, beganAt, times.tickMs);
     if (isTick) await this.#readLoad({ group, kept, look });
     const now = env.clock.now();
     const hasLateFigures = kept.hasLateFigures && !isTick;

@@ -463,6 +463,7 @@ describe('figures that move by themselves', () => {
     ['are written where a performance is known that was not', 60, { perf: undefined }, true],
     ['are written at once where other workers are wanted hot', 0, { hot: 2 }, true],
     ['are written at once where other workers are wanted in all', 0, { total: 2 }, true],
+    ['are written at once where a clock that was ahead has written them', -1, {}, true],
   ])('%s', (_, secondsAgo, terms, written) => {
     expect(isWritten({ secondsAgo, terms })).toBe(written);
   });
@@ -537,6 +538,11 @@ describe('the last activity', () => {
       'is the last report of work',
       { group: idle, book: { ...EMPTY_BOOK, lastActivity: NOW - SECOND } },
       '2026-11-20T11:59:59Z',
+    ],
+    [
+      'is not later than now, whatever a clock that was ahead has noted',
+      { group: groupObject({}, { status: { lastActivity: '2026-11-21T11:30:00Z' } }), memory: calmOf(0) },
+      '2026-11-20T12:00:00Z',
     ],
   ])('%s', (_, given, lastActivity) => {
     expect(decide(observe(given)).status.lastActivity).toBe(lastActivity);

@@ -115,13 +115,16 @@ function isHot({ wanted, isDeleting }: Worker): boolean {
   return wanted === 'Hot' && !isDeleting;
 }
 
-/** A restart does not know since when a load that was on record has been over: it counts from now. */
+/**
+ * A restart does not know since when a load that was on record has been over: it counts from now. Never later than
+ * now, whatever a clock that was ahead has noted.
+ */
 function lastActivityOf({ now, book, group, memory }: Observed, wakeAsked: boolean): number {
   if (wakeAsked) return now;
   const created = parseTime(group.metadata.creationTimestamp) ?? now;
   const recorded = parseTime(group.status?.lastActivity) ?? created;
   const wasBusy = memory === undefined && Number(group.status?.load ?? 0) > 0;
-  return Math.max(wasBusy ? now : recorded, recorded, book.lastActivity ?? 0);
+  return Math.min(now, Math.max(wasBusy ? now : recorded, recorded, book.lastActivity ?? 0));
 }
 
 /** The decision of this tick, or that of the last one between ticks. */
@@ -229,7 +232,7 @@ function memoryOf({ observed, load }: Known, decision: ScalingDecision): GroupMe
     scaling: decision.memory,
     decision,
     nextTickAt: isNew ? observed.beganAt + times.tickMs : memory.nextTickAt,
-    slowSince: looksSlow ? (memory?.slowSince ?? now) : undefined,
+    slowSince: looksSlow ? Math.min(memory?.slowSince ?? now, now) : undefined,
   };
 }
 

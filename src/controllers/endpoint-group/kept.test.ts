@@ -10,6 +10,8 @@ function kept() {
   return new Kept(new Publisher({ cluster: kube, clock }));
 }
 
+const TICK = 10_000;
+
 describe('a group is judged anew', () => {
   const group = groupObject();
   const edited = groupObject({}, { metadata: { generation: 2 } });
@@ -18,22 +20,24 @@ describe('a group is judged anew', () => {
   test('in the first pass of a process, which nobody asked for a wake', () => {
     const first = kept();
     expect([first.wakeAsked, first.hasLateFigures]).toEqual([false, false]);
-    expect(first.isDue(group, NOW)).toBe(true);
+    expect(first.isDue(group, NOW, TICK)).toBe(true);
     // Until something was decided.
-    expect(first.isDue(group, NOW)).toBe(true);
+    expect(first.isDue(group, NOW, TICK)).toBe(true);
   });
 
   test.each([
     ['not before its next tick', group, NOW - 1, false],
     ['at its next tick', group, NOW, true],
+    ['not a whole tick before it', group, NOW - TICK, false],
+    ['at once when the clock was set back', group, NOW - TICK - 1, true],
     ['at once when its spec is another', edited, NOW - 1, true],
     ['at once when an annotation is another', annotated, NOW - 1, true],
   ])('%s', (_, next, now, isDue) => {
     const one = kept();
-    one.isDue(group, NOW - 10_000);
+    one.isDue(group, NOW - TICK, TICK);
     one.memory = calm(0, { nextTickAt: NOW });
-    expect(one.isDue(next, now)).toBe(isDue);
-    expect(one.isDue(next, NOW - 1)).toBe(false);
+    expect(one.isDue(next, now, TICK)).toBe(isDue);
+    expect(one.isDue(next, NOW - 1, TICK)).toBe(false);
   });
 });
 
@@ -45,5 +49,7 @@ test('the load of the last write counts as having gone on until a process began'
   expect(of({ loadMaxima: maxima, load: '7' })).toEqual([recorded, { at: NOW, load: 7 }]);
   expect(of({ loadMaxima: maxima, load: '0' })).toEqual([recorded]);
   expect(of({ loadMaxima: [...maxima, { at: 'noon', load: '9' }] })).toEqual([recorded]);
+  const ahead = [{ at: '2026-11-21T11:58:00Z', load: '12.5' }];
+  expect(of({ loadMaxima: ahead })).toEqual([{ at: NOW, load: 12.5 }]);
   expect(recordedMaxima(groupObject(), NOW)).toEqual([]);
 });

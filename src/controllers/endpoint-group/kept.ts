@@ -19,22 +19,27 @@ export class Kept {
   }
 
   /** Whether load is to be read and decided about now: a tick is due, or the group is another than was judged. */
-  isDue({ metadata }: EndpointGroup, now: number): boolean {
+  isDue({ metadata }: EndpointGroup, now: number, tickMs: number): boolean {
     const judged = JSON.stringify([metadata.generation, metadata.annotations]);
-    const isDue = !this.memory || now >= this.memory.nextTickAt || judged !== this.#judged;
+    const isDue = !this.memory || isTickDue(this.memory, now, tickMs) || judged !== this.#judged;
     this.#judged = judged;
     return isDue;
   }
 }
 
+/** A tick that lies further ahead than one tick was set before the clock was set back. */
+function isTickDue({ nextTickAt }: GroupMemory, now: number, tickMs: number): boolean {
+  return now >= nextTickAt || nextTickAt > now + tickMs;
+}
+
 /**
  * What the status remembers of the load. A steady load writes nothing, so the load of the last write counts as having
- * gone on until now.
+ * gone on until now. What a clock that was ahead has written counts as of now: it is forgotten in its time.
  */
 export function recordedMaxima({ status }: EndpointGroup, now: number): readonly LoadMaximum[] {
   const recorded = (status?.loadMaxima ?? []).flatMap(({ at, load }) => {
     const time = parseTime(at);
-    return time === undefined ? [] : [{ at: time, load: Number(load) }];
+    return time === undefined ? [] : [{ at: Math.min(time, now), load: Number(load) }];
   });
   const last = Number(status?.load ?? 0);
   return last > 0 ? [...recorded, { at: now, load: last }] : recorded;

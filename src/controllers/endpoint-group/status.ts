@@ -44,7 +44,10 @@ function isNews(previous: EndpointGroupStatus, next: EndpointGroupStatus, everyM
   const now = next.autoscaling;
   if (!before || !now) return true;
   if (before.hot !== now.hot || before.total !== now.total) return true;
-  if ((parseTime(now.at) ?? 0) - (parseTime(before.at) ?? 0) < everyMs) return false;
+  const ageMs = (parseTime(now.at) ?? 0) - (parseTime(before.at) ?? 0);
+  // What a clock that was ahead has written would stand until then.
+  if (ageMs < 0) return true;
+  if (ageMs < everyMs) return false;
   if (hasGoneQuiet(previous, next, everyMs)) return true;
   const terms = ['load', 'longLoad', 'queue', 'capacity', 'perf'] as const;
   return terms.some((term) => differs(before[term], now[term]));

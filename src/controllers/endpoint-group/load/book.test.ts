@@ -85,6 +85,12 @@ describe('a report', () => {
     expect(book.lastActivity).toBe(NOW + SECOND);
   });
 
+  test('of no work takes back activity that a clock that was ahead has noted', () => {
+    const ahead = { ...first, lastActivity: NOW + 3600 * SECOND };
+    const book = withReport(ahead, { reporter: 'w', record: record(amount(0)), at: NOW + SECOND, times });
+    expect(book.lastActivity).toBe(NOW + SECOND);
+  });
+
   test('ends the problem of its reporter, and no other', () => {
     const problem = { kind: 'unreachable', detail: 'refused', at: NOW } as const;
     const failing = withProblem(withProblem(first, 'w', problem), 'other', problem);

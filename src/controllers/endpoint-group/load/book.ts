@@ -63,7 +63,7 @@ export function withReport(book: LoadBook, report: Report): LoadBook {
     reporters: new Map(book.reporters).set(reporter, { record, at, rate }),
     problems: without(book.problems, reporter),
     history: rolledTo(history, at, times),
-    lastActivity: isActive(record, amount) ? at : book.lastActivity,
+    lastActivity: isActive(record, amount) ? at : book.lastActivity && Math.min(book.lastActivity, at),
   };
 }
 

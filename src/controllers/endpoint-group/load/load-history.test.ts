@@ -34,6 +34,11 @@ test('the maximum of a minute is its largest, and stands once', () => {
   expect(next.maxima).toEqual([{ at: NOW, load: 10 }]);
 });
 
+test('a maximum that lies ahead counts as of this minute, and work that lies far ahead is forgotten', () => {
+  const ahead = { ...arrived(600, NOW + 60 * MINUTE), maxima: [{ at: NOW + 60 * MINUTE, load: 10 }] };
+  expect(rolledTo(ahead, NOW)).toMatchObject({ arrivals: [], maxima: [{ at: NOW, load: 10 }] });
+});
+
 test('what no window reaches any more is forgotten', () => {
   const history = arrived(600);
   expect(rolledTo(history, NOW + MINUTE - 1).arrivals).toHaveLength(1);

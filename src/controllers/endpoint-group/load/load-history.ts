@@ -57,16 +57,19 @@ export function withArrivals(history: LoadHistory, arrivals: Arrivals): LoadHist
   };
 }
 
-/** Forgets what no window reaches, and notes the present load in the maximum of its minute. */
+/**
+ * Forgets what no window reaches, and notes the present load in the maximum of its minute. Maxima that lie ahead, since
+ * the clock was set back, count as of this minute; arrivals that lie far ahead are forgotten.
+ */
 export function rolledTo(history: LoadHistory, now: number, times: ScalingTimes = defaultTimes): LoadHistory {
   const minute = Math.floor(now / times.maximumMs) * times.maximumMs;
   const load = loadOver(history, now, times.shortMs);
-  const older = history.maxima.filter((max) => max.at !== minute && isOfLongWindow(max, now, times));
-  const same = history.maxima.find((max) => max.at === minute);
-  const peak = Math.max(load, same?.load ?? 0);
+  const older = history.maxima.filter((max) => max.at < minute && isOfLongWindow(max, now, times));
+  const present = history.maxima.filter((max) => max.at >= minute);
+  const peak = Math.max(load, ...present.map((max) => max.load));
   return {
     ...history,
-    arrivals: history.arrivals.filter((arrivals) => arrivals.at > now - times.shortMs),
+    arrivals: history.arrivals.filter(({ at }) => Math.abs(now - at) < times.shortMs),
     maxima: peak > 0 ? [...older, { at: minute, load: peak }] : older,
   };
 }
