@@ -1,6 +1,5 @@
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
-import { endpointGroupResource, GROUP } from '../../../api/v1alpha1/names.ts';
-import type { OwnerReference } from '../../../lib/object-meta.ts';
+import { endpointGroupResource } from '../../../api/v1alpha1/names.ts';
 import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
 import type { KubeObject, ObjectRef } from '../../../runtime/kube/kube-object.ts';
 import { servicePorts } from './endpoints.ts';
@@ -17,16 +16,12 @@ export async function doOthersAgree(
   { metadata }: KubeObject,
 ): Promise<boolean> {
   const { namespace, ownerReferences = [] } = metadata;
-  for (const { name, uid } of ownerReferences.filter(isGroup)) {
+  for (const { name, uid } of ownerReferences) {
     if (uid === group.metadata.uid) continue;
     const other = await readGroup(cluster, { namespace, name });
     if (other?.metadata.uid === uid && !agrees(other, group)) return false;
   }
   return true;
-}
-
-function isGroup({ apiVersion, kind }: OwnerReference): boolean {
-  return kind === endpointGroupResource.kind && apiVersion.startsWith(`${GROUP}/`);
 }
 
 function agrees(other: EndpointGroup, group: EndpointGroup): boolean {

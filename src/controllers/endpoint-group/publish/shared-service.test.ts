@@ -223,6 +223,15 @@ describe('a Service that groups share', () => {
     expect(await portsNow()).toEqual([9000]);
   });
 
+  test('gets the ports of the first group that finds it without an owner', async () => {
+    const { change, portsNow, service, kube } = await shared();
+    const body = { metadata: { ownerReferences: null } };
+    await kube.patch(serviceResource, { namespace: NAMESPACE, name: 'llm' }, { type: 'merge', body });
+    expect(await change('one', 9000)).toEqual({ type: 'done' });
+    expect(await portsNow()).toEqual([9000]);
+    expect(ownersOf(await service())).toEqual(['one']);
+  });
+
   test('asks for the other groups by name, as the rights of the operator let it, and only where ports differ', async () => {
     const { change, declare, publishOne, requests } = await shared();
     const changed = await declare(sharing('one', 9000));

@@ -88,19 +88,17 @@ export class WorkerSlices {
    */
   async keepOnly(group: EndpointGroup, workers: readonly Worker[]): Promise<void> {
     const existing = new Set(workers.map(({ name }) => name));
-    const former = [...this.#slices.keys()].filter((name) => !existing.has(name));
-    await Promise.all(former.map((name) => this.#forget(group, name)));
+    const former = [...this.#slices].filter(([name]) => !existing.has(name));
+    await Promise.all(former.map(([name, known]) => this.#forget(group, name, known)));
   }
 
   /** Looks before it deletes: the worker may be another group's by now, and that slice leads to it there. */
-  async #forget(group: EndpointGroup, worker: string): Promise<void> {
+  async #forget(group: EndpointGroup, worker: string, known: SeenSlice): Promise<void> {
     const { cluster } = this.#ports;
-    const known = this.#slices.get(worker);
     const ref = { namespace: group.metadata.namespace, name: sliceName(worker) };
-    const present =
-      known?.text === '' ? undefined : await cluster.get<KubeObject>(endpointSliceResource, ref);
+    const present = known.text === '' ? undefined : await cluster.get<KubeObject>(endpointSliceResource, ref);
     try {
-      if (present && isOfGroup(present, group, known?.uid)) {
+      if (present && isOfGroup(present, group, known.uid)) {
         const { uid, resourceVersion } = present.metadata;
         await cluster.delete(endpointSliceResource, ref, { uid, resourceVersion });
       }
