@@ -150,12 +150,21 @@ export class SimulatedGroup {
 
   /** A user annotates the group. */
   annotate(name: string, value: string): void {
+    this.#note('annotations', name, value);
+  }
+
+  /** A user labels the group. */
+  label(name: string, value: string): void {
+    this.#note('labels', name, value);
+  }
+
+  #note(where: 'annotations' | 'labels', name: string, value: string): void {
     this.world.kube.writes.update(
       this.#address(GROUPS, 'llm'),
       (current) => {
         const metadata = metadataOf(current);
-        const annotations = { ...objectAt(metadata, 'annotations'), [name]: value };
-        return { ...current, metadata: { ...metadata, annotations } };
+        const noted = { ...objectAt(metadata, where), [name]: value };
+        return { ...current, metadata: { ...metadata, [where]: noted } };
       },
       undefined,
     );

@@ -132,7 +132,7 @@ class GroupLoop {
     const { books, env } = this.#options;
     books.active(uidOf(group), env.clock.now());
     if ((kept.memory?.decision?.hot ?? 0) > 0) return;
-    kept.wakeAsked = true;
+    kept.wake.ask();
     this.enqueue(objectKey(group.metadata));
   }
 
@@ -175,8 +175,7 @@ class GroupLoop {
     const isTick = kept.isDue(group, beganAt, times.tickMs);
     if (isTick) await this.#readLoad({ group, kept, look });
     const now = env.clock.now();
-    const hasLateFigures = kept.hasLateFigures && !isTick;
-    kept.hasLateFigures = false;
+    const hasLateFigures = kept.lateFigures.see() && !isTick;
     return {
       ...{ now, beganAt, group, isTick, hasLateFigures, times, allowPrivateAddresses },
       source: sourceOf(group),
@@ -184,7 +183,7 @@ class GroupLoop {
       orphans: look.orphans,
       book: this.#options.books.get(uidOf(group)),
       memory: kept.memory,
-      wakeAsked: kept.wakeAsked,
+      wakeAsked: kept.wake.see(),
       frozen: new Set(look.children.filter(isFrozen).map(({ metadata }) => metadata.uid ?? '')),
       published: kept.publisher.published(),
     };
@@ -194,7 +193,7 @@ class GroupLoop {
     const { books, readers, env } = this.#options;
     const workers = look.children.map((child) => workerOf(child, env.clock.now()));
     const onLate = () => {
-      kept.hasLateFigures = true;
+      kept.lateFigures.ask();
       this.enqueue(objectKey(group.metadata));
     };
     await readers.read(group, { workers, onLate });
@@ -220,8 +219,7 @@ class GroupLoop {
       this.#objects.lostRace(objectKey(group.metadata));
       return undefined;
     }
-    kept.memory = decision.memory;
-    kept.wakeAsked = false;
+    kept.recorded(group, decision.memory);
     return receipt;
   }
 

@@ -158,6 +158,30 @@ describe('a hot worker that a person stops', () => {
   });
 });
 
+describe('an edit whose first pass meets a conflict', () => {
+  test('is judged by the next pass, and never called done by the decision before it', async () => {
+    let isArmed = false;
+    const life: SimulatedGroup = new SimulatedGroup({
+      fate: ({ request }) => {
+        if (!isArmed || request.method !== 'PUT' || !/endpointgroups\/llm\/status/.test(request.path))
+          return undefined;
+        isArmed = false;
+        life.label('team', 'x');
+        return undefined;
+      },
+    });
+    life.begin({ minLoad: '50' });
+    await life.until('one is ready', () => life.status().ready === 1);
+    await life.pass(93);
+    isArmed = true;
+    life.edit({ minLoad: '250' });
+    await life.until('it is judged', () => life.status().observedGeneration === 2, 5);
+    expect(isArmed).toBe(false);
+    expect(life.status()).toMatchObject({ hot: 3 });
+    expect(life.condition('Ready')).toMatchObject({ status: 'False' });
+  });
+});
+
 describe('hosts that die while a group grows', () => {
   test('are made up for, and never more than maxWorkers bill', async () => {
     const life = new SimulatedGroup();

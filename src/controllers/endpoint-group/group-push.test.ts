@@ -51,6 +51,26 @@ describe('workers that report by themselves', () => {
     await life.until('it sleeps', () => life.status().hot === 0, 420);
   });
 
+  test('are heard where they ask for a wake while a decision without it is being written', async () => {
+    let strike = () => {};
+    const life = new SimulatedGroup({
+      fate: ({ request }) => {
+        if (request.method === 'PUT' && /endpointgroups\/llm\/status/.test(request.path)) strike();
+        return undefined;
+      },
+    });
+    life.begin({ load: { type: 'Push' }, coldWorkers: 1, maxWorkers: 3 });
+    await life.until('one is cold', () => life.workers()[0]?.status?.actualStatus === 'stopped');
+    await life.pass(400);
+    let asked = 0;
+    strike = () => {
+      if (asked === 0) asked = report(life, { new_load: 0, cur_load: 0, wake: { cost: 1 } });
+    };
+    life.edit({ maxWorkers: 4 });
+    await life.until('it serves', () => life.status().ready === 1, 60);
+    expect(asked).toBe(200);
+  });
+
   test('that send lies shrink nothing, and are named', async () => {
     const life = await awake();
     for (let second = 0; second < 400; second += 10) {

@@ -17,12 +17,12 @@ describe('a group is judged anew', () => {
   const edited = groupObject({}, { metadata: { generation: 2 } });
   const annotated = groupObject({}, { metadata: { annotations: { 'team.example/note': 'x' } } });
 
-  test('in the first pass of a process, which nobody asked for a wake', () => {
+  test('in the first pass of a process, and until a pass is on record', () => {
     const first = kept();
-    expect([first.wakeAsked, first.hasLateFigures]).toEqual([false, false]);
     expect(first.isDue(group, NOW, TICK)).toBe(true);
-    // Until something was decided.
     expect(first.isDue(group, NOW, TICK)).toBe(true);
+    first.recorded(group, calm(0, { nextTickAt: NOW + TICK }));
+    expect(first.isDue(group, NOW, TICK)).toBe(false);
   });
 
   test.each([
@@ -34,10 +34,34 @@ describe('a group is judged anew', () => {
     ['at once when an annotation is another', annotated, NOW - 1, true],
   ])('%s', (_, next, now, isDue) => {
     const one = kept();
-    one.isDue(group, NOW - TICK, TICK);
-    one.memory = calm(0, { nextTickAt: NOW });
+    one.recorded(group, calm(0, { nextTickAt: NOW }));
     expect(one.isDue(next, now, TICK)).toBe(isDue);
+    // A pass that ended before its record has judged nothing.
+    expect(one.isDue(next, now, TICK)).toBe(isDue);
+    one.recorded(next, calm(0, { nextTickAt: NOW }));
     expect(one.isDue(next, NOW - 1, TICK)).toBe(false);
+  });
+});
+
+describe.each(['wake', 'lateFigures'] as const)('%s', (what) => {
+  test('is asked for by nobody in the beginning', () => {
+    expect(kept()[what].see()).toBe(false);
+  });
+
+  test('is asked for until a pass that saw it is on record', () => {
+    const one = kept();
+    one[what].ask();
+    expect([one[what].see(), one[what].see()]).toEqual([true, true]);
+    one.recorded(groupObject(), calm(0));
+    expect(one[what].see()).toBe(false);
+  });
+
+  test('that is asked for during a pass is for the next one', () => {
+    const one = kept();
+    one[what].see();
+    one[what].ask();
+    one.recorded(groupObject(), calm(0));
+    expect(one[what].see()).toBe(true);
   });
 });
 

@@ -4,13 +4,35 @@ import type { LoadMaximum } from './load/load-history.ts';
 import type { Publisher } from './publish/publisher.ts';
 import type { GroupMemory } from './types.ts';
 
+/** Asked for until a pass that saw it is on record. What is asked while a pass is under way is for the next one. */
+export class Ask {
+  #asked = 0;
+  #seen = 0;
+  #answered = 0;
+
+  ask(): void {
+    this.#asked += 1;
+  }
+
+  /** Whether it is asked for now. The pass that looks answers this and no more. */
+  see(): boolean {
+    this.#seen = this.#asked;
+    return this.#seen > this.#answered;
+  }
+
+  answer(): void {
+    this.#answered = this.#seen;
+  }
+}
+
 /** What one process keeps of one group. All of it may be lost: workers then stay longer, and nothing is spent. */
 export class Kept {
   readonly publisher: Publisher;
   memory: GroupMemory | undefined;
-  wakeAsked = false;
+  /** A report or command wants a worker now. */
+  readonly wake = new Ask();
   /** Figures came after the decision of the tick they belong to. */
-  hasLateFigures = false;
+  readonly lateFigures = new Ask();
   /** Of the object that the last tick judged: another one is judged at once. */
   #judged = '';
 
@@ -19,12 +41,22 @@ export class Kept {
   }
 
   /** Whether load is to be read and decided about now: a tick is due, or the group is another than was judged. */
-  isDue({ metadata }: EndpointGroup, now: number, tickMs: number): boolean {
-    const judged = JSON.stringify([metadata.generation, metadata.annotations]);
-    const isDue = !this.memory || isTickDue(this.memory, now, tickMs) || judged !== this.#judged;
-    this.#judged = judged;
-    return isDue;
+  isDue(group: EndpointGroup, now: number, tickMs: number): boolean {
+    return !this.memory || isTickDue(this.memory, now, tickMs) || judgedPart(group) !== this.#judged;
   }
+
+  /** A pass is on record. One that ends before that has judged and answered nothing. */
+  recorded(group: EndpointGroup, memory: GroupMemory): void {
+    this.memory = memory;
+    this.#judged = judgedPart(group);
+    this.wake.answer();
+    this.lateFigures.answer();
+  }
+}
+
+/** What a decision is made anew for at once: the spec, and what people note. */
+function judgedPart({ metadata }: EndpointGroup): string {
+  return JSON.stringify([metadata.generation, metadata.annotations]);
 }
 
 /** A tick that lies further ahead than one tick was set before the clock was set back. */
