@@ -26,14 +26,8 @@ export const watchedGrants: readonly Grant[] = [
   {
     group: GROUP,
     resources: kinds,
-    verbs: ['list', 'watch', 'patch'],
-    why: 'Follow our objects; put finalizers and rental intents on them.',
-  },
-  {
-    group: GROUP,
-    resources: [accounts, instances],
-    verbs: ['get'],
-    why: 'Read one again whose version had moved on before a write about money.',
+    verbs: ['get', 'list', 'watch', 'patch'],
+    why: 'Follow our objects, and read one again whose version had moved on; put finalizers and rental intents on them.',
   },
   {
     group: GROUP,

@@ -22,13 +22,15 @@ const canRun = existsSync(goToolPath(HELM, process.env)) || findOnPath('go', pro
 /** Rights that this run does not use, and why the operator has them all the same. */
 const STREAMED =
   'Lists are streamed over a watch here; where the API server cannot, and in a sweep, they are plain ones.';
+const RACED = 'Read again after a write met a newer version; luck decides here.';
 const OWNED = 'Asked by OwnerReferencesPermissionEnforcement alone, which is off by default, here too.';
 const MOVED =
   'For a machine whose address changes, or an object that somebody else changed; none does in this run.';
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   'get discovery.k8s.io/endpointslices': MOVED,
-  'get gpurental.dev/gpuinstances':
-    'Read again after a write about money met a newer version; luck decides here.',
+  'get gpurental.dev/endpointgroups': RACED,
+  'get gpurental.dev/gpuinstances': RACED,
+  'get gpurental.dev/marketplaceaccounts': RACED,
   'list gpurental.dev/endpointgroups': STREAMED,
   'list gpurental.dev/gpuinstances': STREAMED,
   'list gpurental.dev/marketplaceaccounts': STREAMED,
