@@ -71,6 +71,8 @@ export class SimulatedWorld {
   readonly processes: Process[] = [];
   readonly #options: WorldOptions;
   readonly #clock: Clock;
+  /** How far ahead the wall clock is of processes that are still to be started. */
+  bornAheadMs = 0;
   #started = 0;
 
   constructor(options: WorldOptions) {
@@ -116,6 +118,7 @@ export class SimulatedWorld {
   startProcess(pod = `pod-${this.#started + 1}`): Process {
     this.#started += 1;
     const machine = new Machine(`operator-${this.#started}`, this.scheduler);
+    machine.wallSkewMs = this.bornAheadMs;
     const log = this.#options.log?.(machine) ?? silentLogger;
     const random = seededRandom(this.#options.seed * 31 + this.#started);
     const registry = createMetricRegistry();
