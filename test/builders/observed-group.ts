@@ -18,6 +18,7 @@ export function observedGroup(overrides: Partial<Observed> = {}): Observed {
     group: groupObject(),
     workers: [],
     orphans: [],
+    takenNames: new Set(),
     book: EMPTY_BOOK,
     source: 'workers',
     times: defaultTimes,

@@ -174,6 +174,21 @@ export class SimulatedGroup {
     this.world.kube.writes.delete(this.#address(GROUPS, 'llm'), {});
   }
 
+  /** The group goes and leaves its workers to nobody, as a deletion with orphans ends. */
+  abandonWorkers(): void {
+    const withoutOwner = (worker: JsonObject) => ({
+      ...worker,
+      metadata: { ...metadataOf(worker), ownerReferences: [] },
+    });
+    for (const { metadata } of this.workers()) this.editWorker(metadata.name, withoutOwner);
+    this.world.kube.writes.update(
+      this.#address(GROUPS, 'llm'),
+      (group) => ({ ...group, metadata: { ...metadataOf(group), finalizers: [] } }),
+      undefined,
+    );
+    this.delete();
+  }
+
   /** Puts a fault of the marketplace in force. */
   async fault(name: string, body: JsonObject = {}): Promise<void> {
     const reply = await this.world.market.handle({

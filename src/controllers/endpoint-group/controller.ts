@@ -181,6 +181,7 @@ class GroupLoop {
       source: sourceOf(group),
       workers: look.children.map((child) => workerOf(child, now)),
       orphans: look.orphans,
+      takenNames: look.takenNames,
       book: this.#options.books.get(uidOf(group)),
       memory: kept.memory,
       wakeAsked: kept.wake.see(),

@@ -297,9 +297,14 @@ describe('a group without load', () => {
 describe('spreadBy', () => {
   test('makes workers one after the other, since each must know where the others are', () => {
     const apart = groupObject({ minLoad: '250', spreadBy: 'Host' });
-    expect(kinds(decide(observe({ group: apart })))).toEqual(['create']);
+    const first = decide(observe({ group: apart }));
+    expect(kinds(first)).toEqual(['create']);
+    expect(first.events.map(({ note }) => note)).toEqual([
+      expect.stringMatching(/^1 worker added to serve\./),
+    ]);
     const open = worker('a', { isRented: false, isServing: false });
-    expect(kinds(decide(observe({ group: apart, workers: [open] })))).toEqual([]);
+    const waiting = decide(observe({ group: apart, workers: [open] }));
+    expect([kinds(waiting), waiting.events]).toEqual([[], []]);
     expect(kinds(decide(observe({ group: groupObject({ minLoad: '250' }) })))).toEqual([
       'create',
       'create',
@@ -335,6 +340,14 @@ describe('workers without an owner', () => {
     const orphan = workerObject('lost', { metadata: { labels: { [labels.endpointGroup]: 'llm' } } });
     expect(kinds(decide(observe({ orphans: [orphan] })))).toEqual(['adopt']);
   });
+
+  test('may be all that is needed: none is rented in the pass that takes them in', () => {
+    const orphan = workerObject('lost', { metadata: { labels: { [labels.endpointGroup]: 'llm' } } });
+    const floor = groupObject({ minLoad: '250' });
+    const decision = decide(observe({ group: floor, orphans: [orphan] }));
+    expect(kinds(decision)).toEqual(['adopt']);
+    expect(decision.events).toEqual([]);
+  });
 });
 
 describe('a group that is being deleted', () => {
@@ -351,6 +364,7 @@ describe('a group that is being deleted', () => {
       observe({ group: deleted, workers: [worker('a'), worker('b', { isDeleting: true })] }),
     );
     expect(going.actions).toMatchObject([{ type: 'delete', worker: { name: 'a' } }]);
+    expect(going.endpoints).toEqual([]);
     expect(going.status).toMatchObject({
       phase: 'Deleting',
       hot: 0,
@@ -386,16 +400,19 @@ describe('a group that is being deleted', () => {
 
   test('leaves its workers where they are to be orphans', () => {
     const orphaning = { ...deleted, metadata: { ...deleted.metadata, finalizers: ['orphan'] } };
-    expect(kinds(decide(observe({ group: orphaning, workers: [worker('a')] })))).toEqual(['release']);
+    const decision = decide(observe({ group: orphaning, workers: [worker('a')] }));
+    expect(kinds(decision)).toEqual(['release']);
+    expect(decision.endpoints).toBeUndefined();
   });
 });
 
 describe('the name of a new worker', () => {
-  test('is the first that no worker has, be it on its way out or without an owner', () => {
+  test('is the first that nothing has, be it a worker on its way out or one that was released', () => {
     const floor = groupObject({ minLoad: '250' });
     const [first, second] = [workerName(floor, 0), workerName(floor, 2)];
     const leaving = worker(first, { object: workerObject(first), isDeleting: true, isServing: false });
-    const decision = decide(observe({ group: floor, workers: [leaving], orphans: [workerObject(second)] }));
+    const takenNames = new Set([second]);
+    const decision = decide(observe({ group: floor, workers: [leaving], takenNames }));
     const made = decision.actions.flatMap((action) => (action.type === 'create' ? [action.ordinal] : []));
     expect(made).toEqual([1, 3, 4]);
   });

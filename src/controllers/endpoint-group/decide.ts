@@ -10,7 +10,7 @@ import { type LoadView, loadView } from './load/view.ts';
 import { type Endpoint, type Endpoints, endpointsOf } from './publish/endpoints.ts';
 import type { BoundsInput } from './scaling/bounds.ts';
 import { maxUnavailable, scalingOptions } from './scaling/options.ts';
-import type { Choice, ChoosableWorker } from './scaling/plan.ts';
+import type { Change, Choice, ChoosableWorker } from './scaling/plan.ts';
 import type { ScalingDecision, ScalingMemory } from './scaling/scaling-decision.ts';
 import { expectedPerf, priceOfNew, scalingWorkers, type WorkersInput } from './scaling/scaling-workers.ts';
 import { deletingStatus, statusOf } from './status.ts';
@@ -36,10 +36,11 @@ export function decide(observed: Observed): Decision {
   const known = know(observed);
   const decision = scalingDecision(known);
   const choice = choose(known, decision);
+  const changes = doneNow(choice, observed);
   const orders = ordersInput(known);
   const actions: readonly Action[] = [
     ...observed.orphans.map((object): Action => ({ type: 'adopt', object })),
-    ...actionsFor(spaced(choice, observed).changes, orders),
+    ...actionsFor(changes, orders),
     ...afterDraining(orders),
   ];
   const memory = memoryOf(known, decision);
@@ -58,7 +59,7 @@ export function decide(observed: Observed): Decision {
     endpoints: staying(known, actions),
     endpointProblems: known.endpoints.problems,
     actions,
-    events: eventsFor(choice.changes, because(decision)),
+    events: eventsFor(changes, because(decision)),
     memory,
     requeueAfterMs: nextLook(known, memory),
   };
@@ -186,22 +187,33 @@ function choose({ observed, input, scaling }: Known, decision: ScalingDecision):
   });
 }
 
-/** Where workers are to stand apart, each is rented before the next is made, since it must know where they are. */
-function spaced(choice: Choice, { group, workers }: Observed): Choice {
-  if (group.spec.spreadBy === 'None') return choice;
+/** What of the choice is done in this pass: the rest is chosen again in a later one. */
+function doneNow(choice: Choice, observed: Observed): readonly Change[] {
+  let room = roomToRent(observed);
+  return choice.changes.filter((change) => change.type !== 'rent' || room-- > 0);
+}
+
+/**
+ * Workers that are taken in count from the next pass on, and may be all that is needed. Where workers are to stand
+ * apart, each is rented before the next is made, since it must know where they are.
+ */
+function roomToRent({ group, workers, orphans }: Observed): number {
+  if (orphans.length > 0) return 0;
+  if (group.spec.spreadBy === 'None') return Number.POSITIVE_INFINITY;
   const isOneOpen = workers.some((worker) => !worker.isRented && !worker.isStopped && !worker.isDeleting);
-  let room = isOneOpen ? 0 : 1;
-  const changes = choice.changes.filter((change) => change.type !== 'rent' || room-- > 0);
-  return { ...choice, changes };
+  return isOneOpen ? 0 : 1;
 }
 
 function ordersInput({ observed, load }: Known): OrdersInput {
-  const { workers, orphans, now, times, group } = observed;
+  const { workers, orphans, takenNames, now, times, group } = observed;
   const maxQueueMs = parseDuration(group.spec.maxQueueTime) ?? 0;
   const names = new Set(
     [...workers.map(({ object }) => object), ...orphans].map(({ metadata }) => metadata.name),
   );
-  const isTaken = (ordinal: number) => names.has(workerName(group, ordinal));
+  const isTaken = (ordinal: number) => {
+    const name = workerName(group, ordinal);
+    return names.has(name) || takenNames.has(name);
+  };
   return { workers, load, now, maxQueueMs, isTaken, settleMs: times.tickMs / 2 };
 }
 
@@ -266,7 +278,8 @@ function decideDeletion(observed: Observed): Decision {
   return {
     needsFinalizer: false,
     status: deletingStatus(observed, left.length),
-    endpoints: undefined,
+    // Nobody is led to a worker that is about to go.
+    endpoints: orphans ? undefined : [],
     endpointProblems: [],
     actions: left.length === 0 ? [{ type: 'release' }] : actions,
     events: [],

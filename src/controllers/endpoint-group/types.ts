@@ -36,6 +36,8 @@ export interface Observed {
   readonly workers: readonly Worker[];
   /** GpuInstances that carry the label of the group and that nobody controls. */
   readonly orphans: readonly GpuInstance[];
+  /** Names that no new worker can have, since a GpuInstance has each, whoever it belongs to. */
+  readonly takenNames: ReadonlySet<string>;
   readonly book: LoadBook;
   /** Whether workers report for themselves, or one source speaks for the group. */
   readonly source: 'workers' | 'group';

@@ -21,6 +21,7 @@ async function bench() {
   const instances = {
     get: (key: string) => copy.get(key),
     byIndex: () => [...copy.values()],
+    list: () => [...copy.values()],
     isCurrent: (key: string) =>
       !written.has(key) || copy.get(key)?.metadata.resourceVersion === written.get(key),
     wrote: ({ metadata: { resourceVersion = '', ...rest } }: GpuInstance) =>
@@ -65,7 +66,8 @@ describe('the workers of a group', () => {
     const { group, make, children } = await bench();
     children.wrote(group, await make('a'));
     const other = { ...group, metadata: { ...group.metadata, name: 'other', uid: 'uid-other' } };
-    expect(await children.look(other)).toEqual({ type: 'known', children: [], orphans: [] });
+    const nobody = { children: [], orphans: [], takenNames: new Set() };
+    expect(await children.look(other)).toEqual({ type: 'known', ...nobody });
     expect(await children.look(group)).toEqual({ type: 'behind', afterMs: 20 });
   });
 

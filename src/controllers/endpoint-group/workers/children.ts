@@ -13,6 +13,8 @@ export type ChildrenLook =
       readonly type: 'known';
       readonly children: readonly GpuInstance[];
       readonly orphans: readonly GpuInstance[];
+      /** Names that no new worker can have. */
+      readonly takenNames: ReadonlySet<string>;
     }
   /** The copy has not seen this process's own writes yet: look again then. */
   | { readonly type: 'behind'; readonly afterMs: number };
@@ -67,7 +69,12 @@ export class Children {
       else byKey.delete(key);
       if (this.#agrees(key, object)) doubtful.delete(key);
     }
-    return { type: 'known', children: [...byKey.values()], orphans: this.#families.orphansOf(group) };
+    return {
+      type: 'known',
+      children: [...byKey.values()],
+      orphans: this.#families.orphansOf(group),
+      takenNames: this.#families.namesLike(group),
+    };
   }
 
   /**

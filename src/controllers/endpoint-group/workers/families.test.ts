@@ -59,3 +59,15 @@ describe('a GpuInstance', () => {
     expect(families.orphansOf(group)).toEqual(kind === 'orphan' ? [instance] : []);
   });
 });
+
+test('names that workers of a group might have are those beside it, whoever has them', () => {
+  const instances = [
+    workerObject('llm-child', { metadata: owned() }),
+    workerObject('llm-released'),
+    workerObject('other-released'),
+    workerObject('llm-elsewhere', { metadata: { namespace: 'elsewhere' } }),
+  ];
+  // Nothing else of it is asked.
+  const informer = { list: () => instances } as unknown as ConstructorParameters<typeof Families>[0];
+  expect(new Families(informer).namesLike(group)).toEqual(new Set(['llm-child', 'llm-released']));
+});

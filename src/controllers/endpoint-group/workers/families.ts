@@ -51,6 +51,14 @@ export class Families {
     );
   }
 
+  /** Names of GpuInstances beside the group that its workers might have, be they of another owner or of none. */
+  namesLike({ metadata: { name, namespace } }: EndpointGroup): ReadonlySet<string> {
+    const like = this.#instances
+      .list()
+      .filter(({ metadata }) => metadata.namespace === namespace && metadata.name.startsWith(`${name}-`));
+    return new Set(like.map(({ metadata }) => metadata.name));
+  }
+
   #named({ metadata }: EndpointGroup): readonly GpuInstance[] {
     return this.#instances.byIndex(BY_GROUP, objectKey(metadata));
   }
