@@ -25,27 +25,27 @@ describe('an identity', () => {
     [
       'is used where it is stored',
       facts({ stored: identity, objectsWithRentals: 3 }),
-      { type: 'use', identity, sweep: 'allowed', saveScope: false },
+      { type: 'use', identity, sweep: 'allowed', scopeToSave: undefined },
     ],
     [
       'scenario 67: of another cluster is used and sweeps nothing',
       facts({ stored: identity, kubeSystemUid: 'k2' }),
-      { type: 'use', identity, sweep: 'clusterChanged', saveScope: false },
+      { type: 'use', identity, sweep: 'clusterChanged', scopeToSave: undefined },
     ],
     [
       'is trusted where the cluster cannot be told',
       facts({ stored: identity, kubeSystemUid: undefined }),
-      { type: 'use', identity, sweep: 'allowed', saveScope: false },
+      { type: 'use', identity, sweep: 'allowed', scopeToSave: undefined },
     ],
     [
       'sweeps nothing when it sees less than before',
       facts({ stored: identity, scope: 'a' }),
-      { type: 'use', identity, sweep: 'scopeShrunk', saveScope: false },
+      { type: 'use', identity, sweep: 'scopeShrunk', scopeToSave: undefined },
     ],
     [
       'sees more than before, and remembers that',
       facts({ stored: { ...identity, scope: 'a' }, scope: 'a,b' }),
-      { type: 'use', identity: { ...identity, scope: 'a' }, sweep: 'allowed', saveScope: true },
+      { type: 'use', identity: { ...identity, scope: 'a' }, sweep: 'allowed', scopeToSave: 'a,b' },
     ],
   ])('%s', (_, given, expected) => {
     expect(decideIdentity(given)).toEqual(expected);
@@ -66,6 +66,22 @@ describe('an identity', () => {
     ],
   ])('%s', (_, given, sweep) => {
     expect(decideIdentity(given)).toMatchObject({ type: 'use', sweep });
+  });
+
+  test.each([
+    ['some and others', 'a,b', 'a,c', 'a,b,c'],
+    ['some and all', 'a,b', '*', '*'],
+    ['all and some', '*', 'a', undefined],
+    ['some and fewer', 'a,b', 'b', undefined],
+    ['the same', 'a,b', 'a,b', undefined],
+  ])('remembers everything that it ever watched: %s', (_, stored, scope, scopeToSave) => {
+    const given = facts({ stored: { ...identity, scope: stored }, scope });
+    expect(decideIdentity(given)).toMatchObject({ type: 'use', scopeToSave });
+  });
+
+  test('whose stored scope a person wrote out of order sees all of it', () => {
+    const given = facts({ stored: { ...identity, scope: 'b, a' }, scope: 'a,b' });
+    expect(decideIdentity(given)).toMatchObject({ sweep: 'allowed' });
   });
 
   test('that is lost says what would be left behind', () => {

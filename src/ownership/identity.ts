@@ -11,7 +11,7 @@ export interface Identity {
   readonly keys: KeyRing;
   /** uid of the `kube-system` namespace when the identity was made; undefined where that may not be read. */
   readonly kubeSystemUid: string | undefined;
-  /** What the installation watched when it last started: `*`, or namespaces sorted and joined by commas. */
+  /** Everything that the installation has ever watched: `*`, or namespaces sorted and joined by commas. */
   readonly scope: string;
 }
 
@@ -37,8 +37,8 @@ export type IdentityDecision =
       readonly identity: Identity;
       /** Why unclaimed machines must be left alone, where they must. */
       readonly sweep: 'allowed' | 'clusterChanged' | 'scopeShrunk';
-      /** Whether the stored scope grew and should be written again. */
-      readonly saveScope: boolean;
+      /** What was ever watched, with what is watched now, where that is more than is stored. */
+      readonly scopeToSave: string | undefined;
     }
   | { readonly type: 'lost'; readonly message: string };
 
@@ -68,13 +68,13 @@ export function decideIdentity(facts: IdentityFacts): IdentityDecision {
 }
 
 function useStored(identity: Identity, facts: IdentityFacts): IdentityDecision {
-  const shrunk = !scopeCovers(facts.scope, identity.scope);
+  const ever = scopeUnion(identity.scope, facts.scope);
   const moved =
     identity.kubeSystemUid !== undefined &&
     facts.kubeSystemUid !== undefined &&
     identity.kubeSystemUid !== facts.kubeSystemUid;
-  const sweep = moved ? 'clusterChanged' : shrunk ? 'scopeShrunk' : 'allowed';
-  return { type: 'use', identity, sweep, saveScope: !shrunk && facts.scope !== identity.scope };
+  const sweep = moved ? 'clusterChanged' : ever === facts.scope ? 'allowed' : 'scopeShrunk';
+  return { type: 'use', identity, sweep, scopeToSave: ever === identity.scope ? undefined : ever };
 }
 
 /** The watched namespaces as they are stored and compared. Empty: all. */
@@ -82,12 +82,10 @@ export function scopeOf(namespaces: readonly string[]): string {
   return namespaces.length === 0 ? '*' : [...new Set(namespaces)].sort().join(',');
 }
 
-/** Whether watching `scope` sees every object that watching `earlier` saw. */
-function scopeCovers(scope: string, earlier: string): boolean {
-  if (scope === '*') return true;
-  if (earlier === '*') return false;
-  const namespaces = new Set(scope.split(','));
-  return earlier.split(',').every((name) => namespaces.has(name));
+/** What either of two scopes watches: a namespace never leaves it, since machines may bill there unseen. */
+function scopeUnion(one: string, other: string): string {
+  if (one === '*' || other === '*') return '*';
+  return scopeOf(`${one},${other}`.split(',').map((name) => name.trim()));
 }
 
 /** A new identity from 16 bytes for the id and 32 for its first key. */

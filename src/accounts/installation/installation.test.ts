@@ -85,6 +85,14 @@ test('a scope that grew is saved, one that shrank stops sweeps', async () => {
   expect(await start('a').resolve()).toMatchObject({ sweep: 'scopeShrunk' });
 });
 
+test('a namespace that was watched only while another was not stops sweeps once it is not', async () => {
+  const { start } = setUp();
+  await start('a,b').resolve();
+  expect(await start('a,c').resolve()).toMatchObject({ sweep: 'scopeShrunk' });
+  expect(await start('a,b').resolve()).toMatchObject({ sweep: 'scopeShrunk' });
+  expect(await start('a,b,c').resolve()).toMatchObject({ sweep: 'allowed' });
+});
+
 test('another cluster stops sweeps; one that may not be read does not', async () => {
   const { cluster, start } = setUp();
   await start().resolve();

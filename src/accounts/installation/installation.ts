@@ -111,7 +111,7 @@ export class Installation {
       case 'lost':
         return this.#become({ type: 'lost', why: { reason: 'IdentityLost', message: decision.message } });
       case 'use':
-        if (decision.saveScope) await this.#saveScope(scope);
+        if (decision.scopeToSave !== undefined) await this.#saveScope(decision.scopeToSave);
         return this.#become({ type: 'known', identity: decision.identity, sweep: decision.sweep });
       case 'create':
         return this.#become(await this.#create(kubeSystemUid));
