@@ -2,13 +2,16 @@ import type { AccountRegistry } from '../accounts/account-registry.ts';
 import { InUseRecord } from '../accounts/installation/in-use-record.ts';
 import type { Installation } from '../accounts/installation/installation.ts';
 import type { PushIntake } from '../controllers/endpoint-group/load/push.ts';
+import { withDeadline } from '../lib/deadline.ts';
 import type { Env } from '../lib/env.ts';
 import type { Controller } from '../runtime/controller.ts';
+import type { EventRecorder } from '../runtime/events/events.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import type { LeaderElection } from '../runtime/lease/leader-election.ts';
 import { createManager, type LeaderTask, type Manager } from '../runtime/manager.ts';
 import type { Caches } from './caches.ts';
 import { createControllers } from './controllers.ts';
+import { controllersTask } from './controllers-task.ts';
 import { createEndpointGroups, type EndpointGroups } from './endpoint-groups.ts';
 import { type OperatorOptions, type Wiring, wire } from './wiring.ts';
 
@@ -54,16 +57,19 @@ function endpointGroups(wiring: Wiring): EndpointGroups {
 function tasksOf(wiring: Wiring, controllers: readonly Controller[]): readonly LeaderTask[] {
   const { events, connections, installation, env, metrics, config } = wiring;
   return [
-    { name: 'events', start: () => {}, stop: () => events.flush() },
+    { name: 'events', start: () => {}, stop: () => flushed(events, env) },
     { name: 'marketplace connections', start: () => {}, stop: () => connections.closeAll() },
     { name: 'identity', start: () => lookForIdentity(installation, env), stop: () => {} },
     inUseRecord(wiring),
-    ...controllers.map((controller): LeaderTask => {
-      const { name, queue } = controller;
-      metrics.watchQueue(name, queue);
-      return { name, start: () => controller.start(), stop: () => controller.stop(config.shutdownGrace) };
-    }),
+    controllersTask(controllers, { metrics, graceMs: config.shutdownGrace }),
   ];
+}
+
+const FLUSH_MS = 5_000;
+
+/** What people are told is worth a moment, and not the grace that the Pod has left. */
+function flushed(events: EventRecorder, { clock }: Env): Promise<void> {
+  return withDeadline({ clock, limitMs: FLUSH_MS }, () => events.flush());
 }
 
 function inUseRecord({ config, env, kube, caches }: Wiring): LeaderTask {

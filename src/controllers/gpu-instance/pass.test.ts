@@ -13,6 +13,7 @@ import {
   machineOf,
   NOW,
   offer,
+  time,
 } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { AccountBook } from '../../accounts/account-book.ts';
@@ -41,6 +42,8 @@ interface Setting {
   readonly calls?: Readonly<Record<string, () => unknown>>;
   readonly allowed?: boolean;
   readonly leaseMs?: number;
+  /** After so many looks at the lease there is none any more. */
+  readonly leaseLooks?: number;
   readonly conflict?: 'patch' | 'replace';
   /** A Secret of the name of the object's own is somebody else's. */
   readonly nameTaken?: boolean;
@@ -60,6 +63,7 @@ interface Setting {
 /** One pass over one object, whose account, cluster and marketplace note what reaches them, in order. */
 function situation(setting: Setting = {}) {
   const done: string[] = [];
+  let leaseLooks = 0;
   const clock = createVirtualClock({ startMs: NOW });
   const steady = new SteadyClock(clock);
   const memory = new ObjectMemory();
@@ -136,7 +140,7 @@ function situation(setting: Setting = {}) {
     constants: defaultConstants,
     index: new MachineIndex(defaultConstants),
     identity: () => undefined,
-    leaseRemainingMs: () => setting.leaseMs ?? 15_000,
+    leaseRemainingMs: () => (leaseLooks++ < (setting.leaseLooks ?? 99) ? (setting.leaseMs ?? 15_000) : 0),
     withoutStart: new Set<string>(),
   };
   const unknown = { get: () => ({ type: 'missing' }) } as never;
@@ -217,6 +221,22 @@ describe('a pass that buys', () => {
     const { run, done } = situation({ conflict: 'patch' });
     expect(await run()).toEqual({ afterMs: 50, lostRace: true });
     expect(done).toEqual(['patch']);
+  });
+
+  test('stops, starts and destroys nothing once another process may lead', async () => {
+    const unwanted = held({}, { spec: { powerState: 'Stopped' } });
+    for (const object of [unwanted, held({ actualStatus: 'stopped' }), { ...held(), deleting: true }]) {
+      const { run, done } = situation({ object, leaseMs: 3_000 });
+      expect(await run()).toEqual({ afterMs: 1_000 });
+      expect(done).toEqual([]);
+    }
+  });
+
+  test('destroys nothing where the lease ended while that was recorded', async () => {
+    const object = held({}, { annotations: { 'gpurental.dev/replace-at': time(-1) } });
+    const { run, done } = situation({ object, leaseLooks: 2 });
+    expect(await run()).toEqual({ afterMs: 1_000 });
+    expect(done).toEqual(['replace', 'event ReplaceRequested']);
   });
 
   test('begins nothing that the lease would not outlast', async () => {

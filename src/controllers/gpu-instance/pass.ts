@@ -61,6 +61,7 @@ export class Pass {
     if (!first) return { afterMs: IDENTITY_RETRY_MS };
     this.#readBackLabel(first);
     const { observed, decision } = await this.#decide(first);
+    if (decision.actions.length > 0 && !this.#isLeading()) return { afterMs: SHORT_LEASE_RETRY_MS };
     if (decision.record.type === 'intent' && !(await this.#maySaveResult())) return this.#notPermitted();
     const recorded = await record(observed, decision, this.#recordPorts());
     switch (recorded.type) {
@@ -74,6 +75,12 @@ export class Pass {
       case 'purchase':
         return this.#carryOut(observed, decision, recorded.receipt);
     }
+  }
+
+  /** Another process may act by now: it has seen what this one has not. A rent call has a deadline of its own. */
+  #isLeading(): boolean {
+    const { leaseRemainingMs, constants } = this.#ports.sources;
+    return leaseRemainingMs() > constants.leaseMarginMs;
   }
 
   /** A machine whose id cannot be written down is not worth having. */
@@ -128,6 +135,7 @@ export class Pass {
   async #carryOut(observed: Observed, decision: Decision, receipt: Receipt): Promise<Look> {
     this.#take(decision);
     for (const action of decision.actions) {
+      if (action.type !== 'rent' && !this.#isLeading()) return { afterMs: SHORT_LEASE_RETRY_MS };
       const { rule } = decision;
       this.#ports.log.info('Acting', { rule, action: action.type, ...actionFields(action) });
       const acted = await act({ observed, action, receipt }, this.#actPorts());
