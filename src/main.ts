@@ -6,6 +6,7 @@ import type { Logger } from './lib/logger.ts';
 import { NETWORKS } from './lib/networks.ts';
 import { systemRandom } from './lib/random.ts';
 import { exposeOperator } from './main/exposition.ts';
+import { kubeConnectionsFor } from './main/kube-connections.ts';
 import { preferLittleMemory } from './main/little-memory.ts';
 import { createMachineProber } from './main/machine-prober.ts';
 import { createOperator, type Operator } from './main/operator.ts';
@@ -74,7 +75,7 @@ async function openDoors(config: Config, { tls }: KubeConnection): Promise<Doors
   return {
     prometheus,
     marketplace: createMarketplaceTransport({ allowedNetworks }),
-    kube: createTransport({ ...tls, connections: config.kubeConnections }),
+    kube: createTransport({ ...tls, connections: kubeConnectionsFor(config) }),
     workers: createTransport({ insecure: true, connections: 4, connectTimeoutMs: 3000 }),
   };
 }

@@ -221,7 +221,8 @@ export const OPTIONS = {
   kubeConnections: {
     value: wholeNumber(1, 1024),
     placeholder: 'number',
-    description: 'most connections to the API server; each watch holds one, and each costs memory',
+    description:
+      'most connections to the API server, each of which costs memory; raised by itself where the watches of many namespaces would leave too few',
     defaultValue: '24',
   },
   shutdownGrace: {
