@@ -6,19 +6,23 @@ import type { ClusterSession } from './cluster-session.ts';
 import type { SessionTarget } from './marketplace-session.ts';
 import { marketplaceUrl } from './marketplace-session.ts';
 
-/** How the marketplace of an account is reached: by its own key, or by the caller's where that was given. */
+/**
+ * How the marketplace of an account is reached: by its own key, or by the caller's where that was given. The
+ * caller's key is only sent where {@link trustedUrl} says; the account's own goes where the account says.
+ */
 export async function accountTarget(
   { kube }: ClusterSession,
   account: MarketplaceAccount,
   { input, context }: { readonly input: CommandInput; readonly context: CommandContext },
 ): Promise<SessionTarget> {
   const { options } = input;
+  if (textOption(options, '--api-key') ?? textOption(options, '--api-key-file'))
+    return { baseUrl: trustedUrl(account, { input, context }) };
   const baseUrl =
     textOption(options, '--url') ??
     account.status?.login?.url ??
     account.spec.url ??
     marketplaceUrl(options, context.env);
-  if (textOption(options, '--api-key') ?? textOption(options, '--api-key-file')) return { baseUrl };
   const { readKeySecret } = await import('../../accounts/login/key-secret.ts');
   const { name, key } = account.spec.apiKeySecretRef;
   const namespace = account.metadata.namespace;
@@ -34,4 +38,27 @@ export async function accountTarget(
     `The marketplace of gpuacct/${account.metadata.name} cannot be asked: ${problem}.`,
     'Ask for the right to get it, or give a key of that login: --api-key-file.',
   );
+}
+
+/**
+ * Where the caller's own key may go: where the caller said, where the operator (whose list of marketplaces was
+ * applied) proved the login, or the caller's own default. `spec.url` alone is what any tenant wrote: to send the
+ * key there would let a tenant collect it.
+ */
+function trustedUrl(
+  { metadata, spec, status }: MarketplaceAccount,
+  { input, context }: { readonly input: CommandInput; readonly context: CommandContext },
+): string {
+  const own = marketplaceUrl(input.options, context.env);
+  const proven = textOption(input.options, '--url') ?? status?.login?.url;
+  if (proven !== undefined) return proven;
+  if (spec.url === undefined || withoutSlash(spec.url) === withoutSlash(own)) return own;
+  throw failed(
+    `gpuacct/${metadata.name} names ${spec.url} as its marketplace, no operator has proven a login there, and it is not your own default (${own}): your own key was not sent.`,
+    "If you trust that address with your key, name it: --url. Otherwise leave --api-key and --api-key-file out, and the account's own key is used.",
+  );
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, '');
 }
