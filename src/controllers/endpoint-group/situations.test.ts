@@ -313,6 +313,20 @@ describe('a group that people hold', () => {
       [],
     ],
     [
+      'keeps workers of an old template, cold ones and one that did not wake while both are',
+      {
+        group: paused({ scaleUp: true, scaleDown: true }),
+        workers: [
+          worker('a', OLD),
+          worker('b', { ...STOPPED, ...OLD }),
+          worker('c', { ...WAKING, ...OLD, wokenAt: NOW - 5 * MINUTE }),
+        ],
+        book: reports(['a']),
+        memory: calm(2),
+      },
+      [],
+    ],
+    [
       'leaves a held worker that has drained as it is',
       {
         group: floor(50),
@@ -333,6 +347,15 @@ describe('a group with a new template', () => {
       'replaces its workers one at a time',
       { group: floor(150), workers: two, book: reports(['a', 'b']), memory: calm(2) },
       ['order a Gone Running'],
+    ],
+    [
+      'replaces one of those that are away for a moment, and no more',
+      {
+        group: floor(150),
+        workers: two.map((one) => ({ ...one, isServing: false, wasEverReady: false })),
+        memory: calm(2),
+      },
+      ['delete a'],
     ],
     [
       'replaces all of them at once where all may be unavailable',
