@@ -66,8 +66,8 @@ export class FeedState {
     this.#emit({ type: 'failed', error });
   }
 
-  usePages(): void {
-    this.#health = { ...this.#health, form: 'paged' };
+  useForm(form: FeedHealth['form']): void {
+    this.#health = { ...this.#health, form };
   }
 
   stopped(): void {

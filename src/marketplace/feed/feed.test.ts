@@ -200,6 +200,43 @@ describe('a feed of whole lists', () => {
   });
 });
 
+describe('a feed that was once told that the whole list is gone', () => {
+  test('goes back to it where the service never served pages', async () => {
+    let answers = 0;
+    const { clock, feed, list, page } = setUp({
+      list: async () => (answers++ === 0 ? Promise.reject(failure('gone')) : { instances: [instance(7)] }),
+      page: async () => Promise.reject(failure('notFound')),
+    });
+    feed.start();
+    await clock.advance(60_000);
+    expect(feed.health()).toMatchObject({ state: 'healthy', form: 'whole' });
+    expect(feed.latest()?.rows.has(7)).toBe(true);
+    expect([list.mock.calls.length > 3, page.mock.calls.length]).toEqual([true, 1]);
+  });
+
+  test('goes back to it where pages are gone later, and stays with pages while they only fail', async () => {
+    let kind: MarketplaceErrorKind | undefined;
+    const { clock, feed, list } = setUp({
+      list: async () => (kind === undefined ? Promise.reject(failure('gone')) : { instances: [instance(7)] }),
+      page: async () =>
+        kind
+          ? Promise.reject(failure(kind))
+          : { instances: [instance(6)], found: 1, total: 1, nextToken: null },
+    });
+    feed.start();
+    await clock.advance(20_000);
+    expect(feed.health().form).toBe('paged');
+    const asked = list.mock.calls.length;
+    kind = 'unavailable';
+    await clock.advance(60_000);
+    expect(feed.health()).toMatchObject({ state: 'failing', form: 'paged' });
+    expect(list).toHaveBeenCalledTimes(asked);
+    kind = 'gone';
+    await clock.advance(120_000);
+    expect(feed.health()).toMatchObject({ state: 'healthy', form: 'whole' });
+  });
+});
+
 describe('a feed of pages, where the whole list is gone', () => {
   function pagesOf(fleet: () => readonly Instance[], clockOf: () => ReturnType<typeof createVirtualClock>) {
     return async ({ filters, afterToken }: PageQuery = {}): Promise<InstancePage> => {

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
-import { MarketplaceError } from '../errors/errors.ts';
+import { MarketplaceError, type MarketplaceErrorKind } from '../errors/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { InstancesResource } from '../instances/instances.ts';
 import { listPages } from '../instances/paged-list.ts';
@@ -49,6 +49,12 @@ export interface FeedOptions {
 }
 
 const MAX_BACKOFF_MS = 60_000;
+
+/** What a service answers that serves a form of the list no more, or never did. */
+const NOT_SERVED: Readonly<Record<FeedHealth['form'], ReadonlySet<MarketplaceErrorKind>>> = {
+  whole: new Set<MarketplaceErrorKind>(['gone']),
+  paged: new Set<MarketplaceErrorKind>(['gone', 'notFound']),
+};
 
 /** Builds the feed of one login. Nothing is asked before {@link Feed.start}. */
 export function createFeed(options: FeedOptions): Feed {
@@ -158,18 +164,27 @@ class PollingFeed implements Feed {
     if (this.#wanted) this.#poll();
   }
 
-  /** The specification's list; the paged one from the moment on at which the service says it is gone. */
+  /**
+   * The specification's list, or the paged one: whichever the service served last, and the other one where it says that
+   * it serves that no more. One wrong word about it, as a proxy may say it, is not for good.
+   */
   async #everyInstance(): Promise<readonly Instance[]> {
-    const instances = this.#options.instances();
-    const signal = this.#stopping.signal;
-    if (this.#state.health.form === 'paged') return listPages(instances, { signal });
+    const { form } = this.#state.health;
     try {
-      return (await instances.list({ signal })).instances;
+      return await this.#listBy(form);
     } catch (error) {
-      if (!(error instanceof MarketplaceError) || error.kind !== 'gone') throw error;
-      this.#state.usePages();
-      return listPages(instances, { signal });
+      const other = form === 'paged' ? 'whole' : 'paged';
+      if (!(error instanceof MarketplaceError) || !NOT_SERVED[form].has(error.kind)) throw error;
+      const seen = await this.#listBy(other);
+      this.#state.useForm(other);
+      return seen;
     }
+  }
+
+  async #listBy(form: FeedHealth['form']): Promise<readonly Instance[]> {
+    const instances = this.#options.instances();
+    const { signal } = this.#stopping;
+    return form === 'paged' ? listPages(instances, { signal }) : (await instances.list({ signal })).instances;
   }
 
   async #glance(): Promise<void> {

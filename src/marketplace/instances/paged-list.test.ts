@@ -42,6 +42,7 @@ describe('a paged list', () => {
 
   test.each([
     ['counts more than a page holds', [{ ids: [1], found: 2 }]],
+    ['is empty and counts nothing', [{ ids: [], found: undefined }]],
     ['counts fewer than a page holds', [{ ids: [1, 2], found: 1 }]],
     ['holds more machines than it ever counted', [{ ids: [1, 2, 3], total: 2 }]],
     ['holds fewer machines than it ever counted', [{ ids: [1, 2], total: 3 }]],

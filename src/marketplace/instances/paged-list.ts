@@ -27,8 +27,9 @@ export async function listInAnyForm(
 
 /**
  * All pages of the paged list, or a MarketplaceError: never a part. Rejected are a token that comes twice, more
- * pages than the cap, a machine named twice, and a sum that the service's own totals rule out. Machines may
- * come and go between pages, so the sum must lie between the least and the greatest total named.
+ * pages than the cap, a machine named twice, and, where nothing is filtered, an empty list that counts nothing and a sum
+ * that the service's own totals rule out. Machines may come and go between pages, so the sum must lie between the least
+ * and the greatest total named.
  */
 export async function listPages(
   instances: Pick<InstancesResource, 'page'>,
@@ -69,6 +70,8 @@ function joined(pages: readonly InstancePage[], whole: boolean): readonly Instan
   if (new Set(rows.map(({ id }) => id)).size !== rows.length)
     throw incompleteList('it names an instance twice');
   const totals = pages.flatMap(({ total }) => (total === undefined ? [] : [total]));
+  const isCounted = pages.some(({ found, total }) => found !== undefined || total !== undefined);
+  if (whole && rows.length === 0 && !isCounted) throw incompleteList('it is empty and counts nothing');
   const outside = rows.length < Math.min(...totals) || rows.length > Math.max(...totals);
   if (whole && totals.length > 0 && outside) {
     throw incompleteList(`it names ${totals.at(-1)} instances and holds ${rows.length}`);
