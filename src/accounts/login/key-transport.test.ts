@@ -57,9 +57,22 @@ test('without a proven key nothing is sent', async () => {
   expect(sent).toHaveLength(0);
 });
 
-test('of two accounts of one login the key with full use is taken', () => {
-  const holder = new KeyHolder();
-  holder.set('a', new Secret('kept'), 'teardown');
-  holder.set('b', new Secret('own'), 'full');
-  expect(holder.inForce()?.key.reveal()).toBe('own');
-});
+test.each([
+  ['GET', ['narrow', 'kept', 'own'], 'own'],
+  ['DELETE', ['narrow', 'kept', 'own'], 'own'],
+  ['PUT', ['narrow', 'kept', 'own'], 'own'],
+  ['GET', ['narrow', 'kept'], 'kept'],
+  ['DELETE', ['narrow', 'kept'], 'kept'],
+  ['PUT', ['kept', 'narrow'], 'narrow'],
+  ['DELETE', ['narrow'], 'narrow'],
+] as const)(
+  'for a %s of several accounts of one login, %j, the most capable key is taken',
+  (method, held, taken) => {
+    const holder = new KeyHolder();
+    for (const name of held)
+      holder.set(name, new Secret(name), name === 'kept' ? 'teardown' : 'full', {
+        mayDestroy: name !== 'narrow',
+      });
+    expect(holder.inForce(method)?.key.reveal()).toBe(taken);
+  },
+);

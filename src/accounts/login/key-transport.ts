@@ -7,29 +7,39 @@ export type KeyUse = 'full' | 'teardown';
 interface HeldKey {
   readonly key: Secret;
   readonly use: KeyUse;
+  /** A narrow key proves its login, and may do little beside. */
+  readonly mayDestroy: boolean;
 }
 
 /**
  * The proven keys of one login, by account. Requests take one that holds when they leave, the most capable
- * first; without any nothing leaves.
+ * first, so that a narrow key of one account hinders no other; without any nothing leaves.
  */
 export class KeyHolder {
   readonly #byAccount = new Map<string, HeldKey>();
 
-  set(accountUid: string, key: Secret, use: KeyUse): void {
-    this.#byAccount.set(accountUid, { key, use });
+  set(accountUid: string, key: Secret, use: KeyUse, { mayDestroy = true } = {}): void {
+    this.#byAccount.set(accountUid, { key, use, mayDestroy });
   }
 
   remove(accountUid: string): void {
     this.#byAccount.delete(accountUid);
   }
 
-  /** Undefined where no key is in force. */
-  inForce(): HeldKey | undefined {
+  /** The key for a request of that method; undefined where no key is in force. */
+  inForce(method: string): HeldKey | undefined {
     const held = [...this.#byAccount.values()];
-    return held.find((entry) => entry.use === 'full') ?? held[0];
+    return held.toSorted((a, b) => rankFor(method, a) - rankFor(method, b))[0];
   }
 }
+
+/** For reading and destroying a kept key is better than a narrow one of the user's; for anything else it is none. */
+function rankFor(method: string, { use, mayDestroy }: HeldKey): number {
+  if (use === 'full' && mayDestroy) return 0;
+  return (use === 'teardown') === isTeardown(method) ? 1 : 2;
+}
+
+const isTeardown = (method: string): boolean => method === 'GET' || method === 'DELETE';
 
 /**
  * Sends each request with the key in force, so that a client outlives a change of its key, and lets nothing
@@ -37,9 +47,9 @@ export class KeyHolder {
  */
 export function keyTransport(transport: Transport, holder: KeyHolder): Transport {
   return async (request) => {
-    const held = holder.inForce();
+    const held = holder.inForce(request.method);
     if (!held) throw new TransportError('no proven key is in force for this login', { sent: false });
-    if (held.use === 'teardown' && request.method !== 'GET' && request.method !== 'DELETE') {
+    if (held.use === 'teardown' && !isTeardown(request.method)) {
       throw new TransportError('a kept key is for listing and destroying only', { sent: false });
     }
     const headers = Object.entries(request.headers).filter(
