@@ -1,6 +1,7 @@
 import type { MarketplaceClient } from '../marketplace/client.ts';
 import type { Command } from './command.ts';
 import { parseIds } from './options/option-values.ts';
+import { changeOneByOne } from './output/one-by-one.ts';
 import { createOutput } from './output/output.ts';
 import { withMarketplace } from './sessions/marketplace-session.ts';
 
@@ -26,10 +27,10 @@ export function idChangeCommand({ name, kind, did, change, ...texts }: IdChange)
       const ids = parseIds(input.args, kind);
       const output = createOutput(input, context);
       await withMarketplace(input, context, async ({ client }) => {
-        for (const id of ids) {
+        await changeOneByOne(output, ids, async (id) => {
           await change(client, id);
-          await output.changed([{ kind, name: id, did }]);
-        }
+          return { kind, name: id, did };
+        });
       });
       return 0;
     },

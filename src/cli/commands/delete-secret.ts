@@ -1,4 +1,5 @@
 import type { Command } from '../command.ts';
+import { changeOneByOne } from '../output/one-by-one.ts';
 import { createOutput } from '../output/output.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
@@ -12,10 +13,10 @@ export const deleteSecret: Command = {
   async run(input, context) {
     const output = createOutput(input, context);
     await withMarketplace(input, context, async ({ client }) => {
-      for (const name of input.args) {
+      await changeOneByOne(output, input.args, async (name) => {
         await client.secrets.delete(name);
-        await output.changed([{ kind: 'secret', name, did: 'deleted' }]);
-      }
+        return { kind: 'secret', name, did: 'deleted' };
+      });
     });
     return 0;
   },

@@ -4,6 +4,7 @@ import type { Command, CommandInput } from '../command.ts';
 import { failed, notFound } from '../failures/command-error.ts';
 import { parseIds, switchOption } from '../options/option-values.ts';
 import { dollarText, inDollars } from '../output/amounts.ts';
+import { changeOneByOne } from '../output/one-by-one.ts';
 import { createOutput } from '../output/output.ts';
 import { confirm } from '../secrets/prompt.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
@@ -33,10 +34,10 @@ export const destroyInstance: Command = {
       if (!switchOption(input.options, '--yes') && !(await confirm(context, question(wanted), true))) {
         throw failed('Nothing was destroyed.');
       }
-      for (const id of ids) {
+      await changeOneByOne(output, ids, async (id) => {
         await client.instances.destroy(id);
-        await output.changed([{ kind: 'instance', name: id, did: 'destroyed' }]);
-      }
+        return { kind: 'instance', name: id, did: 'destroyed' };
+      });
       return 0;
     });
   },

@@ -1,6 +1,7 @@
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import { endpointGroupResource, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import type { Command } from '../command.ts';
+import { changeOneByOne } from '../output/one-by-one.ts';
 import { createOutput } from '../output/output.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
 import { getObject } from './cluster-objects.ts';
@@ -27,7 +28,7 @@ export function pausingCommand({ name, paused, ...texts }: Pausing): Command {
       const targets = input.args.map((text) => parseObject(text, gpuInstanceResource, endpointGroupResource));
       const output = createOutput(input, context);
       await withCluster(input, context, async (cluster) => {
-        for (const { resource, name: object } of targets) {
+        await changeOneByOne(output, targets, async ({ resource, name: object }) => {
           await getObject<EndpointGroup>(cluster, resource, object);
           const isGroup = resource === endpointGroupResource;
           const spec = isGroup ? { pause: { scaleUp: paused, scaleDown: paused } } : { paused };
@@ -38,8 +39,8 @@ export function pausingCommand({ name, paused, ...texts }: Pausing): Command {
             fieldManager: 'gpu-rent',
           });
           const [kind = ''] = shownName(resource, object).split('/');
-          await output.changed([{ kind, name: object, did }]);
-        }
+          return { kind, name: object, did };
+        });
       });
       return 0;
     },

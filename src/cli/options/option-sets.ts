@@ -3,7 +3,8 @@ import type { Command, CommandOption, OptionSet } from '../command.ts';
 const OUTPUT: readonly CommandOption[] = [
   {
     flags: '-o, --output <format>',
-    description: 'How results are shown.',
+    description:
+      'How results are shown. json and yaml are one value: where several things were changed, their list.',
     choices: ['table', 'wide', 'json', 'yaml', 'name'],
   },
   { flags: '--raw', description: 'The same as -o json.' },

@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type CommandLine, commandLine } from './command-line.ts';
+
+/** One request as the API server gets it. */
+export interface AskedCluster {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly body: unknown;
+}
+
+/** What the API server answers. */
+export interface ClusterAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** An API server on loopback that answers as a test says, and a person whose kubeconfig leads to it. */
+export interface ScriptedCluster {
+  readonly cli: CommandLine;
+  /** Everything asked so far. */
+  readonly asked: AskedCluster[];
+  answer: (asked: AskedCluster) => ClusterAnswer;
+  close(): void;
+}
+
+export async function scriptedCluster(): Promise<ScriptedCluster> {
+  const asked: AskedCluster[] = [];
+  const server = createServer(async (request, response) => {
+    const sent = await text(request);
+    const { pathname } = new URL(request.url ?? '/', 'http://cluster');
+    const question = {
+      method: request.method ?? '',
+      path: pathname,
+      body: sent === '' ? undefined : JSON.parse(sent),
+    };
+    asked.push(question);
+    const { status, body } = cluster.answer(question);
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const cli = personAt((server.address() as AddressInfo).port);
+  const cluster: ScriptedCluster = {
+    cli,
+    asked,
+    answer: () => refused(404, 'NotFound'),
+    close() {
+      server.closeAllConnections();
+      server.close();
+      cli.leave();
+    },
+  };
+  return cluster;
+}
+
+/** A refusal as the API server words one. */
+export function refused(code: number, reason: string, message?: string): ClusterAnswer {
+  return { status: code, body: { kind: 'Status', status: 'Failure', code, reason, message } };
+}
+
+function personAt(port: number): CommandLine {
+  const folder = mkdtempSync(join(tmpdir(), 'gpu-rent-cluster-'));
+  const path = join(folder, 'kubeconfig');
+  const [name, server] = ['scripted', `http://127.0.0.1:${port}`];
+  const kubeconfig = {
+    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
+    clusters: [{ name, cluster: { server } }],
+    users: [{ name, user: { token: 'none' } }],
+    contexts: [{ name, context: { cluster: name, user: name, namespace: 'team' } }],
+  };
+  writeFileSync(path, JSON.stringify(kubeconfig));
+  const cli = commandLine({ KUBECONFIG: path });
+  return {
+    ...cli,
+    leave() {
+      cli.leave();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
