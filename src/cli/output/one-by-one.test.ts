@@ -22,8 +22,8 @@ async function changed(output: string | undefined, ids: readonly number[], faili
 const report = (id: number) => ({ kind: 'instance', id, did: 'stopped' });
 
 describe.each([
-  ['json', JSON.parse],
-  ['yaml', parse],
+  ['json', (said: string): unknown => JSON.parse(said)],
+  ['yaml', (said: string): unknown => parse(said)],
 ] as const)('-o %s', (format, read) => {
   test('of one thing is its report', async () => {
     const { said, failure } = await changed(format, [1]);
