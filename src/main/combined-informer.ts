@@ -42,6 +42,7 @@ function worstOf(healths: readonly Health[]): Health {
   return {
     lastContactAt: known.length < contacts.length ? undefined : Math.min(...known),
     divergences: healths.reduce((sum, health) => sum + health.divergences, 0),
+    rewoundSince: healths.find((health) => health.rewoundSince !== undefined)?.rewoundSince,
     failure: healths.find((health) => health.failure !== undefined)?.failure,
   };
 }

@@ -7,6 +7,7 @@ import { type Pages, type RunningServer, servePages } from '../server/http-serve
 import type { MetricRegistry } from '../server/metric-registry.ts';
 import { serveReports } from '../server/report-server.ts';
 import type { Operator } from './operator.ts';
+import { watchProblem } from './watch-problem.ts';
 
 export interface PageSetOptions {
   readonly config: Config;
@@ -21,9 +22,6 @@ export interface PageSet {
   readonly urls: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
-
-/** List-watch that is silent for longer is broken: bookmarks come every minute. */
-const SILENCE_MS = 10 * 60_000;
 
 /** Serves health and metrics; both on one server where their addresses are the same. */
 export async function servePageSet(options: PageSetOptions): Promise<PageSet> {
@@ -96,12 +94,7 @@ function sameAddress(a: BindAddress, b: BindAddress): boolean {
 function liveness({ operator, clock }: PageSetOptions): readonly HealthCheck[] {
   return Object.entries(operator.caches).map(([name, cache]) => ({
     name: `watch-${name}`,
-    problem: () => {
-      const { lastContactAt, failure } = cache.health();
-      const silentMs = lastContactAt === undefined ? 0 : clock.now() - lastContactAt;
-      if (silentMs < SILENCE_MS || failure !== undefined) return undefined;
-      return `the API server has said nothing for ${Math.round(silentMs / 1000)} s`;
-    },
+    problem: () => watchProblem(cache.health(), clock.now()),
   }));
 }
 

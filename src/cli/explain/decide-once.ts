@@ -104,6 +104,6 @@ function listedOnce(items: readonly GpuInstance[]): Informer<GpuInstance> {
     onChange: () => () => {},
     wrote() {},
     isCurrent: () => true,
-    health: () => ({ lastContactAt: undefined, divergences: 0, failure: undefined }),
+    health: () => ({ lastContactAt: undefined, divergences: 0, failure: undefined, rewoundSince: undefined }),
   };
 }

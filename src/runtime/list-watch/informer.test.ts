@@ -231,10 +231,12 @@ test('scenario 47: refuses a list that is older than what it has seen, and asks 
   await clock.settle();
   expect(changes).toEqual(['added default/a 5']);
   expect(informer.health().failure).toContain('StaleListError');
+  expect(informer.health().rewoundSince).toBe(clock.now());
   await clock.advance(5000);
   api.take().reply(200, page([], '11'));
   await clock.settle();
   expect(changes).toEqual(['added default/a 5', 'deleted default/a 5']);
+  expect(informer.health().rewoundSince).toBeUndefined();
   await informer.stop();
 });
 

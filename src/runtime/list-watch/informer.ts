@@ -19,6 +19,11 @@ export interface InformerHealth {
   readonly divergences: number;
   /** The last failure, undefined while list-watch is well. */
   readonly failure: string | undefined;
+  /**
+   * Since when every list has been older than this copy, epoch milliseconds: the API server's state was put back, and
+   * only a new process can begin from it. Undefined while none is.
+   */
+  readonly rewoundSince: number | undefined;
 }
 
 /**
@@ -175,8 +180,8 @@ class ListWatchInformer<T> implements Informer<T> {
   }
 
   health(): InformerHealth {
-    const { lastContactAt, failure } = this.#reflector;
-    return { lastContactAt, failure, divergences: this.#audit.divergences };
+    const { lastContactAt, failure, rewoundSince } = this.#reflector;
+    return { lastContactAt, failure, rewoundSince, divergences: this.#audit.divergences };
   }
 
   #sink() {

@@ -72,6 +72,7 @@ export class Reflector<S> {
   #round = new AbortController();
   #failure: string | undefined;
   #lastContactAt: number | undefined;
+  #rewoundSince: number | undefined;
 
   constructor(options: ReflectorOptions<S>) {
     this.#options = options;
@@ -88,6 +89,11 @@ export class Reflector<S> {
   /** When the server last said anything, epoch milliseconds. */
   get lastContactAt(): number | undefined {
     return this.#lastContactAt;
+  }
+
+  /** Since when every list has been older than what was told, epoch milliseconds; undefined while none is. */
+  get rewoundSince(): number | undefined {
+    return this.#rewoundSince;
   }
 
   /** Gives the watch under way up and reads the whole state anew. */
@@ -211,8 +217,10 @@ export class Reflector<S> {
 
   async #adopt(items: readonly S[], resourceVersion: string, signal: AbortSignal): Promise<void> {
     if (this.#newest !== undefined && compareResourceVersions(resourceVersion, this.#newest) < 0) {
+      this.#rewoundSince ??= this.#options.clock.now();
       throw new StaleListError(`The list is of ${resourceVersion}, and ${this.#newest} was already seen`);
     }
+    this.#rewoundSince = undefined;
     signal.throwIfAborted();
     await this.#options.sink.replace(items, signal);
     signal.throwIfAborted();
