@@ -61,8 +61,8 @@ export class Pass {
     if (!first) return { afterMs: IDENTITY_RETRY_MS };
     this.#readBackLabel(first);
     const { observed, decision } = await this.#decide(first);
-    if (decision.actions.length > 0 && !this.#isLeading()) return { afterMs: SHORT_LEASE_RETRY_MS };
-    if (decision.record.type === 'intent' && !(await this.#maySaveResult())) return this.#notPermitted();
+    const held = await this.#heldBack(decision);
+    if (held) return held;
     const recorded = await record(observed, decision, this.#recordPorts());
     switch (recorded.type) {
       case 'lost':
@@ -75,6 +75,12 @@ export class Pass {
       case 'purchase':
         return this.#carryOut(observed, decision, recorded.receipt);
     }
+  }
+
+  /** What keeps this process from what was decided. */
+  async #heldBack({ actions, record: { type } }: Decision): Promise<Look | undefined> {
+    if (actions.length > 0 && !this.#isLeading()) return { afterMs: SHORT_LEASE_RETRY_MS };
+    return type === 'intent' && !(await this.#maySaveResult()) ? this.#notPermitted() : undefined;
   }
 
   /** Another process may act by now: it has seen what this one has not. A rent call has a deadline of its own. */

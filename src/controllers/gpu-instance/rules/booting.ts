@@ -3,6 +3,7 @@ import { parseDuration } from '../../../lib/duration.ts';
 import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
 import type { Instance } from '../../../marketplace/instances/instances.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
+import { nextDeadline } from '../due.ts';
 import {
   carriedFields,
   deadlineAfter,
@@ -14,7 +15,8 @@ import {
 import type { Decision, Observed, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import { bootReason, machineFinding } from './machine-finding.ts';
-import { type Held, nextDeadline, type StateNamed, stop, UNWANTED_RULES } from './running.ts';
+import { type Held, type StateNamed, UNWANTED_RULES } from './running.ts';
+import { stop } from './stopping.ts';
 
 const RULES: readonly Rule<Held<StateNamed<'booting'>>>[] = [
   ...UNWANTED_RULES,

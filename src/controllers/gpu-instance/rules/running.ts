@@ -1,17 +1,18 @@
 import { annotations } from '../../../api/v1alpha1/names.ts';
-import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
+import { formatTime } from '../../../lib/rfc3339.ts';
 import { makeLabel } from '../../../ownership/label.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
-import { judgedTime } from '../judged-time.ts';
+import { nextDeadline, replaceIsDue, replaceIsHandled } from '../due.ts';
 import { limitState, priceRise } from '../limits.ts';
 import { withRow } from '../machine-fields.ts';
 import { priceCap } from '../offers/offer-price.ts';
 import { factsOf, type Recorded } from '../recorded.ts';
 import { hasDrifted } from '../spec-hash.ts';
 import type { MachineState } from '../stage.ts';
-import type { Decision, Look, Observed, StatusFields, Step } from '../types.ts';
+import type { Decision, Observed, StatusFields, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import { machineFinding, reachable } from './machine-finding.ts';
+import { askToStop, stop } from './stopping.ts';
 
 /** A recorded machine and what it is doing. */
 export interface Held<S extends MachineState = MachineState> {
@@ -130,30 +131,6 @@ function runningFields(observed: Observed, { state }: Held<StateNamed<'running'>
   };
 }
 
-/** For a machine that is not wanted to run, whatever it does now. */
-export function stop(
-  observed: Observed,
-  held: Held<StateNamed<'running' | 'booting' | 'unrecognized'>>,
-): Decision {
-  return decision({
-    fields: withRow(observed, held.state.row),
-    finding: { phase: 'Stopping', reason: 'Stopping', machine: machineFinding(observed, held.state) },
-    record: { type: 'status' },
-    ...askToStop(observed, held),
-  });
-}
-
-/** A machine that runs on although it was asked to stop is asked again. */
-const STOP_AGAIN_MS = 30_000;
-
-function askToStop({ memory, steadyNow }: Observed, { machine }: Held): Pick<Decision, 'actions' | 'look'> {
-  const wait = memory.stopAskedAt === undefined ? 0 : memory.stopAskedAt + STOP_AGAIN_MS - steadyNow;
-  return {
-    actions: wait > 0 ? [] : [{ type: 'stop', instanceId: machine.instanceId }],
-    look: { afterMs: wait > 0 ? wait : STOP_AGAIN_MS },
-  };
-}
-
 /** What happens to the machine when a limit is reached: what the deletion policy says. */
 function applyLimit(observed: Observed, held: Held<Listed>, detail: string): Step {
   const { spec } = observed.object;
@@ -203,33 +180,4 @@ function risenPrice(observed: Observed, held: Held): string | undefined {
   const limits = factsOf(observed)?.limits ?? {};
   const cap = requirements === undefined ? limits.maxPricePerHour : priceCap(requirements, limits);
   return priceRise(observed, held.state.row.pricePerHour, cap);
-}
-
-/** The annotation names a time that has come, and the machine is older than it. */
-export function replaceIsDue(observed: Observed): boolean {
-  return (replaceIsDueIn(observed) ?? Number.POSITIVE_INFINITY) <= 0;
-}
-
-/** How many milliseconds from now; undefined where none is to come, or no clock can be trusted. */
-function replaceIsDueIn(observed: Observed): number | undefined {
-  const { metadata, status } = observed.object;
-  const annotation = metadata.annotations?.[annotations.replaceAt];
-  const [at, rentedAt, now] = [parseTime(annotation), parseTime(status?.rentedAt), judgedTime(observed)];
-  if (at === undefined || rentedAt === undefined || now === undefined) return undefined;
-  return status?.replacedAt === annotation || rentedAt >= at ? undefined : at - now;
-}
-
-/** Its time has come, and there is nothing to replace, or it was replaced. */
-function replaceIsHandled(observed: Observed, annotation: string): boolean {
-  const [at, now] = [parseTime(annotation), judgedTime(observed)];
-  return at !== undefined && now !== undefined && at <= now && !replaceIsDue(observed);
-}
-
-/** When a limit is reached or a replacement falls due: nothing that happens tells of it. */
-export function nextDeadline(observed: Observed): Look {
-  const limits = limitState(observed);
-  const times = [limits.type === 'within' ? limits.reachedInMs : undefined, replaceIsDueIn(observed)].filter(
-    (time) => time !== undefined,
-  );
-  return times.length === 0 ? {} : { afterMs: Math.max(1000, Math.min(...times)) };
 }

@@ -2,12 +2,13 @@ import { parseDuration } from '../../../lib/duration.ts';
 import { parseDollars } from '../../../lib/money.ts';
 import { formatTime } from '../../../lib/rfc3339.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
+import { nextDeadline } from '../due.ts';
 import { withRow } from '../machine-fields.ts';
 import { factsOf } from '../recorded.ts';
 import type { Action, Decision, Observed, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import { machineFinding } from './machine-finding.ts';
-import { type Held, nextDeadline, type StateNamed, UNWANTED_RULES } from './running.ts';
+import { type Held, type StateNamed, UNWANTED_RULES } from './running.ts';
 
 const RULES: readonly Rule<Held<StateNamed<'stopped'>>>[] = [
   ...UNWANTED_RULES,

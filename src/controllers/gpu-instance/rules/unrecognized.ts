@@ -1,8 +1,10 @@
 import { decision, firstOf, type Rule } from '../decision.ts';
+import { nextDeadline } from '../due.ts';
 import { withRow } from '../machine-fields.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import { machineFinding } from './machine-finding.ts';
-import { type Held, nextDeadline, type StateNamed, stop, UNWANTED_RULES } from './running.ts';
+import { type Held, type StateNamed, UNWANTED_RULES } from './running.ts';
+import { stop } from './stopping.ts';
 
 const RULES: readonly Rule<Held<StateNamed<'unrecognized'>>>[] = [
   ...UNWANTED_RULES,

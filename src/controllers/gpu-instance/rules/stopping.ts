@@ -1,0 +1,33 @@
+import { decision } from '../decision.ts';
+import { withRow } from '../machine-fields.ts';
+import type { Decision, Observed } from '../types.ts';
+import { machineFinding } from './machine-finding.ts';
+import type { Held, StateNamed } from './running.ts';
+
+/** For a machine that is not wanted to run, whatever it does now. */
+export function stop(
+  observed: Observed,
+  held: Held<StateNamed<'running' | 'booting' | 'unrecognized'>>,
+): Decision {
+  return decision({
+    fields: withRow(observed, held.state.row),
+    finding: { phase: 'Stopping', reason: 'Stopping', machine: machineFinding(observed, held.state) },
+    record: { type: 'status' },
+    ...askToStop(observed, held),
+  });
+}
+
+/** A machine that runs on although it was asked to stop is asked again. */
+const STOP_AGAIN_MS = 30_000;
+
+/** Asks at once, and again every half minute. */
+export function askToStop(
+  { memory, steadyNow }: Observed,
+  { machine }: Held,
+): Pick<Decision, 'actions' | 'look'> {
+  const wait = memory.stopAskedAt === undefined ? 0 : memory.stopAskedAt + STOP_AGAIN_MS - steadyNow;
+  return {
+    actions: wait > 0 ? [] : [{ type: 'stop', instanceId: machine.instanceId }],
+    look: { afterMs: wait > 0 ? wait : STOP_AGAIN_MS },
+  };
+}
