@@ -122,7 +122,8 @@ export class AccountRegistry implements AccountDirectory {
     const pollIntervalMs = pollIntervalOf(account, this.#options.minPollIntervalMs);
     const user = { accountUid: known.uid, pollIntervalMs };
     const connection = this.#options.connections.open(proven.login, user);
-    connection.keys.set(known.uid, proven.key, proven.use);
+    const { key, use } = proven;
+    connection.keys.set(known.uid, { key, use, mayDestroy: proven.user.mayTearDown });
     connection.feed.start();
     const session = known.session ?? this.#createSession(account, connection);
     session.proved(proven.user);

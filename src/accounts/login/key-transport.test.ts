@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Secret } from '../../lib/secret.ts';
 import type { Transport, TransportRequest } from '../../lib/transport.ts';
-import { KeyHolder, keyTransport } from './key-transport.ts';
+import { KeyHolder, type KeyUse, keyTransport } from './key-transport.ts';
 
 const request = (method: string): TransportRequest => ({
   method,
@@ -9,6 +9,8 @@ const request = (method: string): TransportRequest => ({
   path: '/api/v0/instances/',
   headers: { Authorization: 'Bearer unset', accept: '*/*' },
 });
+
+const held = (name: string, use: KeyUse, mayDestroy = true) => ({ key: new Secret(name), use, mayDestroy });
 
 function recording(holder: KeyHolder) {
   const sent: TransportRequest[] = [];
@@ -21,10 +23,10 @@ function recording(holder: KeyHolder) {
 
 test('the key in force takes the place of whatever the client put in', async () => {
   const holder = new KeyHolder();
-  holder.set('a', new Secret('first'), 'full');
+  holder.set('a', held('first', 'full'));
   const { sent, send } = recording(holder);
   await send(request('GET'));
-  holder.set('a', new Secret('second'), 'full');
+  holder.set('a', held('second', 'full'));
   await send(request('GET'));
   expect(sent.map(({ headers }) => headers)).toEqual([
     { accept: '*/*', authorization: 'Bearer first' },
@@ -34,7 +36,7 @@ test('the key in force takes the place of whatever the client put in', async () 
 
 test.each(['GET', 'DELETE'])('a kept key may %s', async (method) => {
   const holder = new KeyHolder();
-  holder.set('a', new Secret('kept'), 'teardown');
+  holder.set('a', held('kept', 'teardown'));
   const { sent, send } = recording(holder);
   await send(request(method));
   expect(sent).toHaveLength(1);
@@ -42,7 +44,7 @@ test.each(['GET', 'DELETE'])('a kept key may %s', async (method) => {
 
 test.each(['PUT', 'POST'])('a kept key may not %s, and nothing is sent', async (method) => {
   const holder = new KeyHolder();
-  holder.set('a', new Secret('kept'), 'teardown');
+  holder.set('a', held('kept', 'teardown'));
   const { sent, send } = recording(holder);
   await expect(send(request(method))).rejects.toMatchObject({ name: 'TransportError', sent: false });
   expect(sent).toHaveLength(0);
@@ -50,7 +52,7 @@ test.each(['PUT', 'POST'])('a kept key may not %s, and nothing is sent', async (
 
 test('without a proven key nothing is sent', async () => {
   const holder = new KeyHolder();
-  holder.set('a', new Secret('gone'), 'full');
+  holder.set('a', held('gone', 'full'));
   holder.remove('a');
   const { sent, send } = recording(holder);
   await expect(send(request('GET'))).rejects.toMatchObject({ sent: false });
@@ -67,12 +69,10 @@ test.each([
   ['DELETE', ['narrow'], 'narrow'],
 ] as const)(
   'for a %s of several accounts of one login, %j, the most capable key is taken',
-  (method, held, taken) => {
+  (method, names, taken) => {
     const holder = new KeyHolder();
-    for (const name of held)
-      holder.set(name, new Secret(name), name === 'kept' ? 'teardown' : 'full', {
-        mayDestroy: name !== 'narrow',
-      });
+    for (const name of names)
+      holder.set(name, held(name, name === 'kept' ? 'teardown' : 'full', name !== 'narrow'));
     expect(holder.inForce(method)?.key.reveal()).toBe(taken);
   },
 );

@@ -18,8 +18,8 @@ interface HeldKey {
 export class KeyHolder {
   readonly #byAccount = new Map<string, HeldKey>();
 
-  set(accountUid: string, key: Secret, use: KeyUse, { mayDestroy = true } = {}): void {
-    this.#byAccount.set(accountUid, { key, use, mayDestroy });
+  set(accountUid: string, held: HeldKey): void {
+    this.#byAccount.set(accountUid, held);
   }
 
   remove(accountUid: string): void {

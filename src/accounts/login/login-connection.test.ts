@@ -47,8 +47,8 @@ describe('accounts of one login', () => {
     const logins = new LoginConnections({ transport, clock, random, log: silentLogger, paced: true });
     const slow = logins.open(LOGIN, OTHER);
     const fast = logins.open(LOGIN, USER);
-    fast.keys.set(USER.accountUid, new Secret('fast'), 'full');
-    slow.keys.set(OTHER.accountUid, new Secret('slow'), 'full');
+    fast.keys.set(USER.accountUid, { key: new Secret('fast'), use: 'full', mayDestroy: true });
+    slow.keys.set(OTHER.accountUid, { key: new Secret('slow'), use: 'full', mayDestroy: true });
     fast.feed.start();
     return { clock, requests, logins, slow, fast };
   }
