@@ -1,18 +1,21 @@
+import type { SecretObject } from '../../accounts/login/key-secret.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { IDENTITY_SECRET, identityToData, newIdentity, scopeOf } from '../../ownership/identity.ts';
-import { secretResource } from '../../runtime/kube/core-resources.ts';
-import type { Command } from '../command.ts';
+import { namespaceResource, secretResource } from '../../runtime/kube/core-resources.ts';
+import { isKubeError } from '../../runtime/kube/kube-error.ts';
+import type { Command, CommandInput } from '../command.ts';
 import { failed, usageError } from '../failures/command-error.ts';
+import { type IdentityReading, readIdentity } from '../objects/identity-secret.ts';
 import { listOption, switchOption } from '../options/option-values.ts';
 import { createOutput } from '../output/output.ts';
-import { withCluster } from '../sessions/cluster-session.ts';
+import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
 /** Gives an installation whose identity is lost a new one, knowingly. */
 export const resetIdentity: Command = {
   name: 'reset identity',
   summary: 'Give an installation whose identity is lost a new one.',
   description:
-    'The last resort after IdentityLost, when no backup of the Secret is left. Machines that were labelled before are strangers from then on: they bill until you destroy them yourself. Look first: gpu-rent list instances.',
+    'The last resort after IdentityLost, when no backup of the Secret is left. Machines that were labelled before are strangers from then on: they bill until you destroy them yourself. Look first: gpu-rent list instances. An existing Secret is replaced in one write, and needs the rights to get and update it.',
   examples: ['gpu-rent reset identity --confirm'],
   options: [
     { flags: '--confirm', description: 'I know that machines labelled before are never touched again.' },
@@ -31,42 +34,64 @@ export const resetIdentity: Command = {
         'Read --help, then add --confirm.',
       );
     }
-    const place = await withCluster(input, context, async (cluster) => {
-      const { readIdentity } = await import('../objects/identity-secret.ts');
-      const reading = await readIdentity(cluster);
-      if (reading.type === 'identity' && !switchOption(input.options, '--force')) {
-        throw failed(
-          'The identity is there and can be read: nothing was changed.',
-          'Add --force if you mean it.',
-        );
-      }
-      const { kube, operatorNamespace: namespace } = cluster;
-      const system = await kube.get(NAMESPACES, { name: 'kube-system' }).catch(() => undefined);
-      const scope = scopeOf(listOption(input.options, '--watch-namespace'));
-      const bytes = { id: systemRandom.bytes(16), key: systemRandom.bytes(32) };
-      const identity = newIdentity(bytes, { kubeSystemUid: system?.metadata.uid, scope });
-      const metadata = { name: IDENTITY_SECRET, namespace };
-      await kube.delete(secretResource, metadata);
-      const secret = {
-        apiVersion: 'v1',
-        kind: 'Secret',
-        metadata,
-        type: 'Opaque',
-        stringData: identityToData(identity),
-      };
-      await kube.create(secretResource, secret, { fieldManager: 'gpu-rent' });
-      return `${namespace}/${IDENTITY_SECRET}`;
-    });
+    const place = await withCluster(input, context, (cluster) => drawAnew(cluster, input));
     const text = `Secret ${place} holds a new identity. Restart the operator: kubectl rollout restart deployment -n ${place.split('/')[0]}`;
     await createOutput(input, context).value({ secret: place }, text);
     return 0;
   },
 };
 
-const NAMESPACES = {
-  group: '',
-  version: 'v1',
-  plural: 'namespaces',
-  kind: 'Namespace',
-  namespaced: false,
-} as const;
+/**
+ * Stores a new identity in one write, so that a write which fails leaves what was there: an existing Secret is
+ * replaced as it was read, and nothing is created over one that somebody else made meanwhile. Resolves to where it is.
+ */
+async function drawAnew(cluster: ClusterSession, { options }: CommandInput): Promise<string> {
+  const stored = replaceable(await readIdentity(cluster), switchOption(options, '--force'));
+  const { kube, operatorNamespace: namespace } = cluster;
+  const place = {
+    kubeSystemUid: await kubeSystemUid(cluster),
+    scope: scopeOf(listOption(options, '--watch-namespace')),
+  };
+  const identity = newIdentity({ id: systemRandom.bytes(16), key: systemRandom.bytes(32) }, place);
+  const secret: SecretObject = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { ...stored?.metadata, name: IDENTITY_SECRET, namespace },
+    type: stored?.type ?? 'Opaque',
+    stringData: identityToData(identity),
+  };
+  const write = stored ? kube.replace : kube.create;
+  await write(secretResource, secret, { fieldManager: 'gpu-rent' });
+  return `${namespace}/${IDENTITY_SECRET}`;
+}
+
+/** The Secret that a new identity may take the place of; undefined where there is none. Throws where it may not. */
+function replaceable(reading: IdentityReading, force: boolean): SecretObject | undefined {
+  switch (reading.type) {
+    case 'missing':
+      return undefined;
+    case 'unreadable':
+      return reading.stored;
+    case 'identity':
+      if (force) return reading.stored;
+      throw failed(
+        'The identity is there and can be read: nothing was changed.',
+        'Add --force if you mean it.',
+      );
+    case 'forbidden':
+      throw failed(
+        `You may not read the Secret ${reading.place}, so it may hold a healthy identity: nothing was changed.`,
+        `Ask for the rights to get, create and update secrets in namespace ${reading.place.split('/')[0]}.`,
+      );
+  }
+}
+
+/** Tells a cluster from its copies; undefined where that may not be read. */
+async function kubeSystemUid({ kube }: ClusterSession): Promise<string | undefined> {
+  try {
+    return (await kube.get(namespaceResource, { name: 'kube-system' }))?.metadata.uid;
+  } catch (error) {
+    if (isKubeError(error, 'forbidden')) return undefined;
+    throw error;
+  }
+}

@@ -34,6 +34,7 @@ const KUBE_ADVICE: Partial<Readonly<Record<KubeErrorKind, string>>> = {
   unauthorized: 'Log in to the cluster again, or choose another context: --context.',
   unavailable: 'Check that the cluster runs and can be reached: kubectl cluster-info.',
   throttled: 'Wait a little and try again.',
+  alreadyExists: 'Someone made it at the same moment: look at it, then decide again.',
   conflict: 'Someone else changed it at the same moment: try again.',
   invalid: 'Correct the field that is named.',
 };

@@ -1,3 +1,4 @@
+import type { SecretObject } from '../../accounts/login/key-secret.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { failed } from '../failures/command-error.ts';
@@ -5,8 +6,9 @@ import type { ClusterSession } from '../sessions/cluster-session.ts';
 
 /** What became of reading the identity of the installation. */
 export type IdentityReading =
-  | { readonly type: 'identity'; readonly identity: Identity }
-  | { readonly type: 'missing' | 'unreadable' | 'forbidden'; readonly place: string };
+  | { readonly type: 'identity'; readonly identity: Identity; readonly stored: SecretObject }
+  | { readonly type: 'unreadable'; readonly place: string; readonly stored: SecretObject }
+  | { readonly type: 'missing' | 'forbidden'; readonly place: string };
 
 /** Reads the Secret that the operator signs with. */
 export async function readIdentity({ kube, operatorNamespace }: ClusterSession): Promise<IdentityReading> {
@@ -17,13 +19,10 @@ export async function readIdentity({ kube, operatorNamespace }: ClusterSession):
   const place = `${operatorNamespace}/${IDENTITY_SECRET}`;
   try {
     const ref = { namespace: operatorNamespace, name: IDENTITY_SECRET };
-    const secret = await kube.get<import('../../accounts/login/key-secret.ts').SecretObject>(
-      secretResource,
-      ref,
-    );
-    if (!secret) return { type: 'missing', place };
-    const identity = identityFromData(decoded(secret.data ?? {}));
-    return identity ? { type: 'identity', identity } : { type: 'unreadable', place };
+    const stored = await kube.get<SecretObject>(secretResource, ref);
+    if (!stored) return { type: 'missing', place };
+    const identity = identityFromData(decoded(stored.data ?? {}));
+    return identity ? { type: 'identity', identity, stored } : { type: 'unreadable', place, stored };
   } catch (error) {
     if (isKubeError(error, 'forbidden')) return { type: 'forbidden', place };
     throw error;
