@@ -54,7 +54,7 @@ export const reportCommand: Command = {
   name: 'report',
   summary: 'Collect objects, events and checks for somebody who helps you; secrets are left out.',
   description:
-    'Values of env, start-up scripts, annotations that may hold values, and everything under a secret name are replaced; Secrets are never read. Look through it before you give it away all the same.',
+    'Values of env, start-up scripts, annotations that may hold values, queries of paths, and everything under a secret name are replaced; Secrets are never read. Look through it before you give it away all the same.',
   examples: [
     'gpu-rent report',
     'gpu-rent report -n team --to report.tar.gz',

@@ -11,10 +11,12 @@ const SECRET_NAME = /(token|password|passphrase|api_?key|private_?key|credential
 /** Fields that may hold anything that a user wrote, at any depth of a spec. */
 const USER_TEXT: ReadonlySet<string> = new Set(['onStart', 'command', 'args', 'httpHeaders']);
 
-/** A copy of an object that can be shown: no values of env, scripts, headers, and nothing under a secret name. */
+/**
+ * A copy of an object that can be shown: no values of env, of annotations that are not ours, scripts, headers or
+ * queries of paths at any depth, and nothing under a secret name.
+ */
 export function redactObject(object: object): unknown {
-  const { metadata, ...rest } = object as { metadata?: Record<string, unknown> };
-  return { ...(redactFields(rest) as object), metadata: redactMetadata(metadata ?? {}) };
+  return redactFields({ metadata: {}, ...object });
 }
 
 function redactMetadata({
@@ -31,20 +33,32 @@ function redactMetadata({
 
 function redactFields(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(redactFields);
-  if (typeof value !== 'object' || value === null) return value;
+  if (!isFields(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, redactField(name, inner)]));
 }
 
 function redactField(name: string, value: unknown): unknown {
   if (USER_TEXT.has(name)) return REDACTED;
+  // Objects that this one makes carry metadata of their own, e.g. those of a template.
+  if (name === 'metadata' && isFields(value)) return redactMetadata(value);
   if (name === 'env' && Array.isArray(value)) return value.map(redactVariable);
   // The names of Secrets and of keys in them are no secrets: apiKeySecretRef, secretKeyRef.
   if (name.endsWith('Ref')) return value;
-  return typeof value === 'string' && SECRET_NAME.test(name) ? REDACTED : redactFields(value);
+  return typeof value === 'string' ? redactText(name, value) : redactFields(value);
+}
+
+/** The query of a path may carry a token. */
+function redactText(name: string, text: string): string {
+  if (name === 'path') return text.replace(/\?.*$/s, `?${REDACTED}`);
+  return SECRET_NAME.test(name) ? REDACTED : text;
 }
 
 /** The name of a variable tells much, its value nothing that is needed. */
 function redactVariable(variable: unknown): unknown {
   if (typeof variable !== 'object' || variable === null || !('value' in variable)) return variable;
   return { ...variable, value: REDACTED };
+}
+
+function isFields(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
