@@ -48,7 +48,7 @@ function proven({
     paced: false,
   });
   const connection = connections.open(LOGIN, { accountUid: 'account-uid', pollIntervalMs: 10_000 });
-  connection.keys.set('account-uid', new Secret('key'), 'full');
+  connection.keys.set('account-uid', { key: new Secret('key'), use: 'full', mayDestroy: true });
   const account = { ...observed().account, ...(status && { status }) };
   return new ProvenAccount({
     account,
@@ -191,6 +191,17 @@ test('a proven account avoids what its newest status lists', () => {
   const avoid = [{ kind: 'Machine', id: 9, until, failures: 1, reason: 'Exited' }] as const;
   account.update({ ...observed().account, status: { avoid: [...avoid] } });
   expect([...account.avoid.current().machines]).toEqual([9]);
+});
+
+test('a proven account knows at once what its newest status lists as kept, and nothing of another of its name', () => {
+  const account = proven();
+  const kept = { owner: 'team/a', ownerUid: 'u', since: '2026-11-20T00:00:00Z', policy: 'Retain' } as const;
+  const { metadata, ...object } = observed().account;
+  account.update({ ...object, metadata, status: { retained: [{ ...kept, instanceId: 5 }] } });
+  expect(account.retained()).toEqual([5]);
+  const other = { ...metadata, uid: 'another' };
+  account.update({ ...object, metadata: other, status: { retained: [{ ...kept, instanceId: 6 }] } });
+  expect(account.retained()).toEqual([5]);
 });
 
 test('a proven account lets in only the namespaces that its newest spec allows', () => {

@@ -126,6 +126,11 @@ export class ProvenAccount implements AccountSession {
     return this.#watch.breaker();
   }
 
+  /** Machines that the account's status names and that are gone for sure. */
+  longGone(): ReadonlySet<number> {
+    return this.#watch.longGone();
+  }
+
   labelEcho(): LabelEcho {
     return this.#watch.labelEcho();
   }
@@ -212,8 +217,9 @@ export class ProvenAccount implements AccountSession {
     return this.#office.sums();
   }
 
-  /** The controller saw a newer object. */
+  /** The controller saw a newer object. Another one that took over the name is none. */
   update(account: MarketplaceAccount): void {
+    if (uidOf(account) !== this.uid) return;
     const changed = account.metadata.generation !== this.#account.metadata.generation;
     this.#account = account;
     this.avoid.follow(avoidOf(account));

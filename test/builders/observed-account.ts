@@ -49,7 +49,7 @@ export function session(changes: Partial<SessionFacts> = {}): SessionFacts {
     health: { lastCompleteAt: NOW - 1_000, consecutiveFailures: 0 },
     failure: undefined,
     counts: { objects: 0, rented: 0, billing: 0, retained: 0, orphaned: 0, foreign: 0 },
-    listed: new Set(),
+    longGone: new Set(),
     sums: {
       rentalsLastHour: 0,
       oldestRentalAt: undefined,

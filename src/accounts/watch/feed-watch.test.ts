@@ -42,6 +42,7 @@ function watch(objects: readonly AccountObject[], status?: MarketplaceAccount['s
     account,
     connection: { login },
     clock: createVirtualClock(),
+    constants: { listLagMs: 60_000 },
     identity: () => identity,
     objects: () => objects,
     onChange: () => {
@@ -155,6 +156,7 @@ describe('what a look tells the account', () => {
       account,
       connection: { login },
       clock: createVirtualClock({ startMs: 77 }),
+      constants: { listLagMs: 60_000 },
       identity: () => identity,
       objects: () => [],
       onChange: () => {
@@ -214,4 +216,24 @@ describe('what a look tells the account', () => {
     watched.hear(list([row({ id: 9, label })]));
     expect([watched.labelEcho(), changes()]).toEqual(['echoed', 2]);
   });
+});
+
+test('a machine that the status lists as kept is gone after lists further apart than two list-lags, never after one', () => {
+  const kept = {
+    instanceId: 5,
+    owner: 'team/a',
+    ownerUid: 'u',
+    since: '2026-11-20T00:00:00Z',
+    policy: 'Retain',
+  } as const;
+  const { watched } = watch([], { retained: [kept] });
+  const goneAfter = (begunAt: number, rows: readonly Instance[] = []) => {
+    const byId = new Map(rows.map((each) => [each.id, each]));
+    watched.hear({ type: 'list', list: { begunAt, endedAt: begunAt, rows: byId } });
+    return [...watched.longGone()];
+  };
+  expect(goneAfter(0)).toEqual([]);
+  expect(goneAfter(120_000)).toEqual([]);
+  expect(goneAfter(120_001)).toEqual([5]);
+  expect(goneAfter(120_002, [row({ id: 5 })])).toEqual([]);
 });

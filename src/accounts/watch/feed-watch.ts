@@ -2,10 +2,12 @@ import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.
 import type { Clock } from '../../lib/clock.ts';
 import type { FeedEvent } from '../../marketplace/feed/feed-event.ts';
 import { claimVerifies } from '../../ownership/claim.ts';
+import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import type { Login } from '../../ownership/login.ts';
 import type { AccountObject } from '../account-object.ts';
 import { breakerOf } from '../account-status.ts';
+import { Absences } from './absences.ts';
 import { afterPoll, type BreakerMemory, type BreakerState, breakerAtStart, closeByHand } from './breaker.ts';
 import { echoOf, echoOfRows, type LabelEcho } from './label-echo.ts';
 
@@ -13,16 +15,21 @@ export interface FeedWatchOptions {
   readonly account: MarketplaceAccount;
   readonly connection: { readonly login: Login };
   readonly clock: Clock;
+  readonly constants: Pick<PurchaseConstants, 'listLagMs'>;
   readonly identity: () => Identity | undefined;
   readonly objects: () => readonly AccountObject[];
   readonly onChange: () => void;
   readonly onLook: (event: FeedEvent) => void;
 }
 
+/** A machine may be missing from a list for one, and from the next for another. */
+const LAGS_TO_BE_GONE = 2;
+
 /** What one account learns from each look at its login's machines: its breaker, and whether labels come back. */
 export class FeedWatch {
   readonly #options: FeedWatchOptions;
   readonly #account: () => MarketplaceAccount;
+  readonly #absences = new Absences();
   #listedBefore = false;
   #breaker: BreakerMemory;
   #labelEcho: LabelEcho;
@@ -43,6 +50,11 @@ export class FeedWatch {
   closeBreaker(): void {
     this.#breaker = closeByHand(this.#breaker);
     this.#options.onChange();
+  }
+
+  /** Machines of the status that are gone for sure: lists further apart than two list-lags did not show them. */
+  longGone(): ReadonlySet<number> {
+    return this.#absences.longerThan(LAGS_TO_BE_GONE * this.#options.constants.listLagMs);
   }
 
   labelEcho(): LabelEcho {
@@ -67,6 +79,7 @@ export class FeedWatch {
       case 'list': {
         const { rows, endedAt } = event.list;
         this.#learnEcho(rows.values());
+        this.#absences.see(event.list, rememberedIds(this.#account()));
         this.#moveBreaker({ type: 'complete', at: endedAt, rows, expected: this.#expected() });
         if (!this.#listedBefore) this.#options.onChange();
         this.#listedBefore = true;
@@ -105,4 +118,9 @@ export class FeedWatch {
     this.#breaker = afterPoll(this.#breaker, poll, this.#account().spec.maxUnhealthy);
     if (this.#breaker.state.type !== before) this.#options.onChange();
   }
+}
+
+/** Machines that the status of an account names until they are gone. */
+function rememberedIds({ status }: MarketplaceAccount): readonly number[] {
+  return (status?.retained ?? []).map(({ instanceId }) => instanceId);
 }

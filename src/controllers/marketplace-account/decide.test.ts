@@ -404,20 +404,28 @@ describe('what is written', () => {
     expect(decide(given).status).toMatchObject(status);
   });
 
-  test('a retained machine that is listed no more leaves the list', () => {
-    const status = {
-      retained: [
-        {
-          instanceId: 4,
-          owner: 'team/a',
-          ownerUid: 'u',
-          since: '2026-11-19T00:00:00Z',
-          policy: 'Retain' as const,
-        },
-      ],
+  describe('a retained machine that lists show no more', () => {
+    const kept = {
+      instanceId: 4,
+      owner: 'team/a',
+      ownerUid: 'u',
+      since: '2026-11-19T00:00:00Z',
+      policy: 'Retain' as const,
     };
-    const given = observed({ account: { ...observed().account, status } });
-    expect(decide(given).status.retained).toEqual([]);
+    const longGone = new Set([4]);
+    const open = { type: 'open', since: 1, cause: 'listFailed', newlyBad: 0, message: '' } as const;
+    test.each([
+      ['leaves the list once it is gone for long', {}, {}, 0],
+      ['stays after a list without it', { longGone: new Set<number>() }, {}, 1],
+      ['stays while the service is not to be believed', { breaker: open }, {}, 1],
+      ['stays while the key is not proven', {}, { proof: failed('unavailable') }, 1],
+      ['stays while the key is one of another user', {}, { account: pinnedTo(9).account }, 1],
+    ] as const)('%s', (_, facts, changes, left) => {
+      const given = observed({ session: session({ longGone, ...facts }), ...changes });
+      const status = { ...given.account.status, retained: [kept] };
+      const account = { ...given.account, status };
+      expect(decide({ ...given, account }).status.retained).toHaveLength(left);
+    });
   });
 
   test('the newest rental on record never goes back', () => {

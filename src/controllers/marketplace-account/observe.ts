@@ -2,7 +2,7 @@ import type { AccountObject } from '../../accounts/account-object.ts';
 import type { AccountRegistry } from '../../accounts/account-registry.ts';
 import { refOf } from '../../accounts/account-registry.ts';
 import type { AccountRef } from '../../accounts/account-session.ts';
-import { avoidOf, pollIntervalOf } from '../../accounts/account-status.ts';
+import { pollIntervalOf } from '../../accounts/account-status.ts';
 import type { Installation } from '../../accounts/installation/installation.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
@@ -36,7 +36,7 @@ export async function observe(account: MarketplaceAccount, sources: AccountSourc
   const { reading, proof, keyKept, againInMs } = check;
   const objects = sources.objectsOf(ref);
   const session = registry.session(ref);
-  session?.avoid.follow(avoidOf(account));
+  session?.update(account);
   return Object.freeze({
     account,
     now: clock.now(),
@@ -86,14 +86,13 @@ interface SessionContext {
 }
 
 function sessionFacts(session: ProvenAccount, context: SessionContext): SessionFacts {
-  const list = session.feed.latest();
   const health = session.feed.health();
   return {
     login: session.login,
     health,
     failure: health.lastError && failureOf(health.lastError),
     counts: machineCounts(session, context),
-    listed: list && new Set(list.rows.keys()),
+    longGone: session.longGone(),
     sums: session.sums(),
     breaker: session.breaker(),
     labelEcho: session.labelEcho(),

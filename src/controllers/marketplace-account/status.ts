@@ -116,13 +116,20 @@ function avoidEntry({ target, until, failures, reason }: AvoidEntry): NonNullabl
   return { kind, id: target.id, until: timestampOf(until), failures, reason };
 }
 
-/** A retained machine that is listed no more is destroyed by now: it needs no entry. */
-function retained({ session, account, now }: Observed): Pick<Status, 'retained'> {
-  const before = account.status?.retained;
-  const listed = session?.listed;
-  if (!before || !listed) return {};
-  const settled = (since: string) => Date.parse(since) < now - 120_000;
-  return { retained: before.filter((entry) => listed.has(entry.instanceId) || !settled(entry.since)) };
+/** A retained machine that is gone needs no entry; while there is any doubt it keeps the one that protects it. */
+function retained(observed: Observed): Pick<Status, 'retained'> {
+  const before = observed.account.status?.retained;
+  if (!before) return {};
+  const gone = goneMachines(observed);
+  return { retained: before.filter(({ instanceId }) => !gone.has(instanceId)) };
+}
+
+const NONE: ReadonlySet<number> = new Set();
+
+/** Machines that the status may forget. Lists of another login, or of a service that is not well, prove no end. */
+function goneMachines({ session, proof, account }: Observed): ReadonlySet<number> {
+  const believed = session?.breaker.type === 'closed' && provesPinned(proof, account.status?.login);
+  return believed ? session.longGone : NONE;
 }
 
 /** Only a mass failure is worth remembering: a failed list closes by itself. */

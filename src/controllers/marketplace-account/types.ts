@@ -54,8 +54,8 @@ export interface SessionFacts {
   readonly failure: Failure | undefined;
   /** Undefined before the first complete list. */
   readonly counts: MachineCounts | undefined;
-  /** Ids of every machine in the latest complete list. */
-  readonly listed: ReadonlySet<number> | undefined;
+  /** Machines that the status names and that are gone for sure, as far as lists can be believed. */
+  readonly longGone: ReadonlySet<number>;
   readonly sums: AccountSums;
   readonly breaker: BreakerState;
   readonly labelEcho: LabelEcho;
