@@ -2,7 +2,8 @@ import type { AccountObject } from '../accounts/account-object.ts';
 import { accountObject } from '../accounts/account-object.ts';
 import { KeptKeys } from '../accounts/login/kept-key.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
-import { gpuInstanceResource } from '../api/v1alpha1/names.ts';
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import { gpuInstanceResource, marketplaceAccountResource } from '../api/v1alpha1/names.ts';
 import { createGpuInstanceController } from '../controllers/gpu-instance/controller.ts';
 import { createMarketplaceAccountController } from '../controllers/marketplace-account/controller.ts';
 import { KeyChecks } from '../controllers/marketplace-account/key-checks.ts';
@@ -10,6 +11,7 @@ import { createOrphanSweep } from '../controllers/orphan-sweep/controller.ts';
 import { SweepMemory } from '../controllers/orphan-sweep/sweep-memory.ts';
 import { createMarketplaceClient } from '../marketplace/client.ts';
 import type { Controller } from '../runtime/controller.ts';
+import type { KubeObject, Resource } from '../runtime/kube/kube-object.ts';
 import type { Wiring } from './wiring.ts';
 
 /** Every controller, in the order in which they start. */
@@ -79,6 +81,7 @@ function orphanSweep(wiring: Wiring): Controller {
     accounts: caches.accounts,
     allObjects: () => objects.all(),
     listObjects: () => listObjects(wiring),
+    listAccounts: () => listAll<MarketplaceAccount>(wiring, marketplaceAccountResource),
     memory: new SweepMemory(),
     isLeader: () => lease.leaseRemainingMs() > constants.leaseMarginMs,
     sweepMetrics: wiring.rentalMetrics,
@@ -88,12 +91,18 @@ function orphanSweep(wiring: Wiring): Controller {
 /** Without an election nobody else can lead. */
 const ALWAYS_LEADING = { leaseRemainingMs: () => Number.POSITIVE_INFINITY };
 
-/** Read now, so that every write which was answered before is in it. */
-async function listObjects({ kube, config, env }: Wiring): Promise<readonly AccountObject[]> {
+async function listObjects(wiring: Wiring): Promise<readonly AccountObject[]> {
+  const instances = await listAll<GpuInstance>(wiring, gpuInstanceResource);
+  const now = wiring.env.clock.now();
+  return instances.map((instance) => accountObject(instance, now));
+}
+
+/** Everything of a kind in the watched scope, read now, so that every write which was answered before is in it. */
+async function listAll<T extends KubeObject>(
+  { kube, config }: Wiring,
+  resource: Resource,
+): Promise<readonly T[]> {
   const scopes = config.watchNamespace.length === 0 ? [undefined] : config.watchNamespace;
-  const lists = await Promise.all(
-    scopes.map((namespace) => kube.list<GpuInstance>(gpuInstanceResource, { namespace })),
-  );
-  const now = env.clock.now();
-  return lists.flatMap(({ items }) => items.map((instance) => accountObject(instance, now)));
+  const lists = await Promise.all(scopes.map((namespace) => kube.list<T>(resource, { namespace })));
+  return lists.flatMap(({ items }) => items);
 }

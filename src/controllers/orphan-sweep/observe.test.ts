@@ -1,22 +1,24 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { row } from '../../../test/builders/observed.ts';
-import { observed as observedAccount } from '../../../test/builders/observed-account.ts';
+import { accountWith } from '../../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { AccountObject } from '../../accounts/account-object.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
 import type { CensusEntry } from '../../accounts/watch/machine-census.ts';
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
 import { observe, type Sweep, type SweepSources } from './observe.ts';
 import { SweepMemory } from './sweep-memory.ts';
 
 type Policy = 'Report' | 'Destroy';
 
+const LOGIN = { url: 'https://market.example', userId: 7 };
 const ORPHAN = row({ id: 5 });
 const facts = { uid: 'gone', attempt: 1, issuedAt: 0 };
 const claimant = { uid: 'young' } as AccountObject;
 
 /** A session of this login: a machine counts as unclaimed unless an object of its name is there. */
-function session(name: string, { breaker, retained = [] }: Login = {}): ProvenAccount {
+function session(name: string, { breaker }: Login = {}): ProvenAccount {
   const census = (objects: readonly AccountObject[], kept: readonly number[]): readonly CensusEntry[] => {
     if (kept.includes(ORPHAN.id)) return [{ type: 'retained', row: ORPHAN }];
     return objects.some(({ uid }) => uid === claimant.uid)
@@ -25,9 +27,8 @@ function session(name: string, { breaker, retained = [] }: Login = {}): ProvenAc
   };
   return {
     ref: { namespace: 'team', name },
-    login: { url: 'https://market.example', userId: 7 },
+    login: LOGIN,
     census,
-    retained: () => retained,
     breaker: () => ({ type: breaker ?? 'closed' }),
     findings: () => ({ orphans: [], rolledBack: [], copied: [] }),
   } as unknown as ProvenAccount;
@@ -36,34 +37,54 @@ function session(name: string, { breaker, retained = [] }: Login = {}): ProvenAc
 /** What an account of the login has that others may not have. */
 interface Login {
   readonly breaker?: 'open';
-  readonly retained?: readonly number[];
+  readonly status?: MarketplaceAccount['status'];
+}
+
+const listing = (instanceId: number): MarketplaceAccount['status'] => ({
+  retained: [{ instanceId, owner: 'team/x', ownerUid: 'x', since: '2026-11-20T00:00:00Z', policy: 'Retain' }],
+});
+
+const pinned = { ...LOGIN, provenAt: '2026-11-20T00:00:00Z' };
+
+/** An account whose key proves nothing any more. */
+function withoutSession(
+  status: MarketplaceAccount['status'],
+  orphanPolicy: Policy = 'Destroy',
+): MarketplaceAccount {
+  return accountWith({ metadata: { name: 'without-session' }, spec: { orphanPolicy }, status });
 }
 
 interface More {
   readonly logins?: readonly Login[];
   readonly memory?: SweepMemory;
   readonly lastRentalAt?: string;
-  /** The accounts of these sessions are gone from the cache. */
+  /** The accounts of these sessions are gone. */
   readonly gone?: boolean;
+  /** Accounts that have no session. */
+  readonly others?: readonly MarketplaceAccount[];
+  /** Accounts as the cache has them, where it is behind. */
+  readonly cached?: readonly MarketplaceAccount[];
 }
 
 function sweepOf(
   policies: readonly [Policy, ...Policy[]],
   listed: readonly AccountObject[],
-  { logins = [], memory = new SweepMemory(), lastRentalAt, gone = false }: More = {},
+  { logins = [], memory = new SweepMemory(), lastRentalAt, gone = false, others = [], cached }: More = {},
 ) {
   const sessions = policies.map((_, index) => session(`account-${index}`, logins[index]));
-  const { account } = observedAccount();
+  const connected = policies.map((orphanPolicy, index) =>
+    accountWith({
+      metadata: { name: `account-${index}` },
+      spec: { orphanPolicy },
+      status: { ...(lastRentalAt && { lastRentalAt }), ...logins[index]?.status },
+    }),
+  );
+  const accounts = gone ? others : [...connected, ...others];
   const sources = {
     registry: {},
     installation: { state: () => ({ type: 'known', sweep: 'allowed' }) },
-    accounts: {
-      get: (key: string) => {
-        if (gone) return undefined;
-        const orphanPolicy = policies[Number(key.split('-').at(-1))] ?? 'Report';
-        return { ...account, spec: { ...account.spec, orphanPolicy }, status: { lastRentalAt } };
-      },
-    },
+    accounts: { list: () => cached ?? accounts },
+    listAccounts: () => Promise.resolve(accounts),
     allObjects: () => [],
     listObjects: () => Promise.resolve(listed),
     isLeader: () => true,
@@ -92,7 +113,31 @@ test('accounts that are gone want nothing destroyed', async () => {
 test('of several accounts with one login an open breaker or a kept machine of any counts', async () => {
   const both: readonly [Policy, Policy] = ['Destroy', 'Destroy'];
   expect((await sweepOf(both, [], { logins: [{}, { breaker: 'open' }] })).breaker.type).toBe('open');
-  expect((await sweepOf(both, [], { logins: [{}, { retained: [5] }] })).candidates).toEqual([]);
+  expect((await sweepOf(both, [], { logins: [{}, { status: listing(5) }] })).candidates).toEqual([]);
+});
+
+describe('an account of the login whose key proves nothing any more', () => {
+  test('still keeps the machines that it lists', async () => {
+    const others = [withoutSession({ login: pinned, ...listing(5) })];
+    expect((await sweepOf(['Destroy'], [], { others })).candidates).toEqual([]);
+  });
+
+  test('still wants machines reported only', async () => {
+    const others = [withoutSession({ login: pinned }, 'Report')];
+    expect((await sweepOf(['Destroy'], [], { others })).policy).toBe('Report');
+  });
+
+  test('of another login has no say', async () => {
+    const others = [withoutSession({ login: { ...pinned, userId: 8 }, ...listing(5) }, 'Report')];
+    const { candidates, policy } = await sweepOf(['Destroy'], [], { others });
+    expect([candidates.length, policy]).toEqual([1, 'Destroy']);
+  });
+});
+
+test('a machine that was listed as kept a moment ago is kept, although the cache has not heard of it', async () => {
+  const cached = [accountWith({ metadata: { name: 'account-0' }, spec: { orphanPolicy: 'Destroy' } })];
+  const logins = [{ status: listing(5) }];
+  expect((await sweepOf(['Destroy'], [], { logins, cached })).candidates).toEqual([]);
 });
 
 test('the newest rental is known from objects and from accounts', async () => {

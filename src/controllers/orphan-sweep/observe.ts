@@ -1,6 +1,6 @@
 import type { AccountObject } from '../../accounts/account-object.ts';
 import type { AccountRegistry } from '../../accounts/account-registry.ts';
-import { keyOf } from '../../accounts/account-registry.ts';
+import { keyOf, refOf } from '../../accounts/account-registry.ts';
 import type { Installation } from '../../accounts/installation/installation.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
 import type { BreakerState } from '../../accounts/watch/breaker.ts';
@@ -23,6 +23,8 @@ export interface SweepSources {
   readonly allObjects: () => readonly AccountObject[];
   /** Every GpuInstance of the watched scope, read now: it contains each write that was answered before. */
   readonly listObjects: () => Promise<readonly AccountObject[]>;
+  /** Every account of the watched scope, read now. */
+  readonly listAccounts: () => Promise<readonly MarketplaceAccount[]>;
   readonly isLeader: () => boolean;
   readonly memory: SweepMemory;
   readonly clock: Clock;
@@ -41,16 +43,14 @@ export interface Sweep {
  */
 export async function observe(sweep: Sweep, sources: SweepSources): Promise<Observed> {
   const [first] = sweep.sessions;
-  const accounts = sweep.sessions.flatMap(({ ref }) => sources.accounts.get(keyOf(ref)) ?? []);
-  const policy = policyOf(accounts);
-  const { objects, entries } = await settledCensus(sweep, policy, sources);
+  const { accounts, objects, entries } = await settledCensus(sweep, sources);
   const state = sources.installation.state();
   const observed: Observed = {
     now: sources.clock.now(),
     candidates: candidatesOf(sweep, unclaimedOf(entries), sources.memory),
     copied: entries.flatMap((entry) => (entry.type === 'copied' ? [entry.row.id] : [])),
     before: first.findings(),
-    policy,
+    policy: policyOf(accounts),
     breaker: openBreaker(sweep) ?? { type: 'closed' },
     sweep: state.type === 'known' ? state.sweep : 'clusterChanged',
     isLeader: sources.isLeader(),
@@ -58,6 +58,28 @@ export async function observe(sweep: Sweep, sources: SweepSources): Promise<Obse
     newestRecordAt: newestRecord(objects, accounts),
   };
   return Object.freeze(observed);
+}
+
+/**
+ * The accounts of the login, whether or not their own key still proves it: what they keep and want holds as long as
+ * they stand.
+ */
+function accountsOf(
+  { sessions: [session, ...others] }: Sweep,
+  all: readonly MarketplaceAccount[],
+): readonly MarketplaceAccount[] {
+  const login = loginText(session.login);
+  const connected = new Set([session, ...others].map(({ ref }) => keyOf(ref)));
+  return all.filter(
+    (account) =>
+      connected.has(keyOf(refOf(account))) ||
+      (account.status?.login !== undefined && loginText(account.status.login) === login),
+  );
+}
+
+/** Machines that these accounts list as kept on purpose. */
+function retainedOf(accounts: readonly MarketplaceAccount[]): readonly number[] {
+  return accounts.flatMap(({ status }) => (status?.retained ?? []).map(({ instanceId }) => instanceId));
 }
 
 /** Where several accounts share a login, all of them must want orphans destroyed. */
@@ -72,29 +94,31 @@ function openBreaker({ sessions }: Sweep): BreakerState | undefined {
 }
 
 interface Census {
+  /** Of the login. */
+  readonly accounts: readonly MarketplaceAccount[];
   readonly objects: readonly AccountObject[];
   readonly entries: readonly CensusEntry[];
 }
 
-/** By the cache where that claims everything or where machines are only reported again; else by objects read now. */
-async function settledCensus(
-  { sessions }: Sweep,
-  policy: Observed['policy'],
-  sources: SweepSources,
-): Promise<Census> {
-  const [session] = sessions;
+/**
+ * By the cache where that claims everything or where machines are only reported again; else by objects read now, and
+ * by accounts read after them: a machine is listed as kept before its object goes.
+ */
+async function settledCensus(sweep: Sweep, sources: SweepSources): Promise<Census> {
+  const [session] = sweep.sessions;
   const login = loginText(session.login);
-  const retained = sessions.flatMap((each) => each.retained());
+  const known = accountsOf(sweep, sources.accounts.list());
   const cached = sources.allObjects();
-  const entries = session.census(cached, retained) ?? [];
+  const entries = session.census(cached, retainedOf(known)) ?? [];
   const suspects = idsOf(unclaimedOf(entries));
   const now = sources.clock.monotonic();
-  const isOldNews = policy === 'Report' && sources.memory.isSettled(login, suspects, now);
-  if (suspects.length === 0 || isOldNews) return { objects: cached, entries };
+  const isOldNews = policyOf(known) === 'Report' && sources.memory.isSettled(login, suspects, now);
+  if (suspects.length === 0 || isOldNews) return { accounts: known, objects: cached, entries };
   const objects = await sources.listObjects();
-  const settled = session.census(objects, retained) ?? [];
+  const accounts = accountsOf(sweep, await sources.listAccounts());
+  const settled = session.census(objects, retainedOf(accounts)) ?? [];
   sources.memory.settle(login, idsOf(unclaimedOf(settled)), now);
-  return { objects, entries: settled };
+  return { accounts, objects, entries: settled };
 }
 
 const idsOf = (unclaimed: readonly Unclaimed[]) => unclaimed.map(({ row }) => row.id);
