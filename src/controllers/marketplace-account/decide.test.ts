@@ -323,6 +323,24 @@ describe('deletion', () => {
     expect(decision.needsFinalizer).toBe(false);
   });
 
+  test('looks for the identity that its last machines are destroyed by, until nothing needs it', () => {
+    const pending = { type: 'pending', why: { reason: 'IdentityPending', message: '' } } as const;
+    const acts = (blockers: readonly string[]) =>
+      types(decide({ ...deleting(blockers), installation: pending }).actions);
+    expect(acts(['team/a'])).toEqual(['keepKey', 'connect', 'resolveIdentity', 'setReadiness']);
+    expect(acts([])).toEqual(['disconnect', 'dropKeptKey', 'removeFinalizer']);
+  });
+
+  test('still closes the breaker that a person wants closed', () => {
+    const given = deleting(['team/a']);
+    const annotations = { 'gpurental.dev/close-breaker': 'v1' };
+    const account = { ...given.account, metadata: { ...given.account.metadata, annotations } };
+    const breaker = { type: 'open', since: 1, cause: 'massFailure', newlyBad: 6, message: '' } as const;
+    expect(types(decide({ ...given, account, session: session({ breaker }) }).actions)).toContain(
+      'closeBreaker',
+    );
+  });
+
   test('names ten objects and counts the others', () => {
     const many = Array.from({ length: 12 }, (_, index) => `team/o${index}`);
     expect(ready(deleting(many)).message).toContain('team/o9 and 2 more');

@@ -22,18 +22,17 @@ export function decide(observed: Observed): Decision {
 
 /** While the account is wanted: its session follows its key. */
 function upkeep(observed: Observed): readonly Action[] {
-  return [
-    ...session(observed),
-    ...identity(observed),
-    ...breaker(observed),
-    readiness(observed),
-    ...events(observed),
-  ];
+  return [...service(observed), ...events(observed)];
+}
+
+/** What every object of the account needs, up to the destroy of its last machine. */
+function service(observed: Observed): readonly Action[] {
+  return [...session(observed), ...identity(observed), ...breaker(observed), readiness(observed)];
 }
 
 /** While it is being deleted: its session serves until the last machine is gone, then everything goes. */
 function teardown(observed: Observed, guarded: boolean): readonly Action[] {
-  if (observed.blockers.length > 0) return [...session(observed), readiness(observed)];
+  if (observed.blockers.length > 0) return service(observed);
   if (!guarded) return [{ type: 'disconnect' }];
   return [{ type: 'disconnect' }, { type: 'dropKeptKey' }, { type: 'removeFinalizer' }];
 }
