@@ -6,6 +6,7 @@ import { parseIds, switchOption } from '../options/option-values.ts';
 import { dollarText, inDollars } from '../output/amounts.ts';
 import { changeOneByOne } from '../output/one-by-one.ts';
 import { createOutput } from '../output/output.ts';
+import { printableLine } from '../output/printable.ts';
 import { confirm } from '../secrets/prompt.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
@@ -64,7 +65,7 @@ function refuseOwned(wanted: readonly Instance[], { options }: CommandInput): vo
 function question(wanted: readonly Instance[]): string {
   const names = wanted.map(({ id, gpuName, pricePerHour }) => {
     const price = dollarText(inDollars(pricePerHour));
-    return `${id}${gpuName ? ` (${gpuName}${price ? `, ${price}/h` : ''})` : ''}`;
+    return `${id}${gpuName ? ` (${printableLine(gpuName)}${price ? `, ${price}/h` : ''})` : ''}`;
   });
   return `Destroy ${names.join(', ')} with everything on ${wanted.length === 1 ? 'it' : 'them'}?`;
 }

@@ -188,7 +188,7 @@ const COLOURS = { ok: 'green', warning: 'yellow', failed: 'red', skipped: 'dim' 
 
 function lineText(line: CheckLine, paint: Paint): string {
   const text = `${paint(COLOURS[line.state], MARKS[line.state])} ${line.name}: ${printable(line.detail)}\n`;
-  return line.state === 'ok' ? text : `${text}    fix: ${line.fix}\n`;
+  return line.state === 'ok' ? text : `${text}    fix: ${printable(line.fix)}\n`;
 }
 
 function textOf(error: unknown): string {

@@ -7,6 +7,7 @@ import { accountOf, getObject, listInstances } from '../objects/cluster-objects.
 import { requireIdentity } from '../objects/identity-secret.ts';
 import { parseObject } from '../objects/object-name.ts';
 import { createOutput } from '../output/output.ts';
+import { printable } from '../output/printable.ts';
 import { accountTarget } from '../sessions/account-access.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 import { type MarketplaceSession, withMarketplaceAt } from '../sessions/marketplace-session.ts';
@@ -44,7 +45,7 @@ async function explainGroup(
   const lines = linesOf(group);
   await createOutput(input, context).value(
     { object: `epg/${name}`, autoscaling: group.status?.autoscaling, lines },
-    lines.join('\n'),
+    printable(lines.join('\n')),
   );
   return 0;
 }
@@ -67,7 +68,7 @@ async function explainInstance(cluster: ClusterSession, name: string, asked: Ask
     const session = staticSession({ account, identity, ...(await lookAt(marketplace)) });
     return decisionRow(await decideOnce(object, { session, kube: cluster.kube, others }));
   });
-  await createOutput(input, context).value({ object: `gpui/${name}`, ...row }, tellDecision(row));
+  await createOutput(input, context).value({ object: `gpui/${name}`, ...row }, printable(tellDecision(row)));
   return 0;
 }
 

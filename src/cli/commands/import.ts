@@ -6,6 +6,7 @@ import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { failed, notFound } from '../failures/command-error.ts';
 import { parseId, switchOption, textOption } from '../options/option-values.ts';
 import { createOutput, yamlOf } from '../output/output.ts';
+import { printableLine } from '../output/printable.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
@@ -41,7 +42,7 @@ export const importCommand: Command = {
 
 function warnLabelled({ id, label }: Instance, { stderr }: CommandContext): void {
   stderr.write(
-    `Instance ${id} carries the label "${label}": the operator adopts machines without a label only.\n`,
+    `Instance ${id} carries the label "${printableLine(label ?? '')}": the operator adopts machines without a label only.\n`,
   );
   stderr.write(`Take it away first, if it is yours: gpu-rent label instance ${id} ""\n`);
 }

@@ -2,6 +2,7 @@ import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { CommandError, EXIT, usageError } from '../failures/command-error.ts';
 import { listOption } from '../options/option-values.ts';
 import { createOutput } from '../output/output.ts';
+import { printable } from '../output/printable.ts';
 import { createProgress } from '../output/progress.ts';
 import { type ClusterView, clusterViews } from '../plan/cluster-view.ts';
 import { type PlannedObject, plannedObjects } from '../plan/manifests.ts';
@@ -44,7 +45,7 @@ export const planCommand: Command = {
     const planned = (await Promise.all(texts.map(([file, text]) => plannedObjects(text, file)))).flat();
     const views = await clusterViews(planned, { input, context });
     const plans = await planAll(views, { input, context });
-    await createOutput(input, context).value(plans, plans.map(planText).join('\n'));
+    await createOutput(input, context).value(plans, printable(plans.map(planText).join('\n')));
     return plans.every(({ rents }) => rents !== undefined) ? EXIT.ok : EXIT.notFound;
   },
 };

@@ -2,6 +2,7 @@ import type { Command } from '../command.ts';
 import { failed } from '../failures/command-error.ts';
 import { switchOption } from '../options/option-values.ts';
 import { createOutput } from '../output/output.ts';
+import { printableLine } from '../output/printable.ts';
 import { sessionKeyPath } from '../secrets/api-key.ts';
 import { replaceSecret } from '../secrets/secret-file.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
@@ -38,7 +39,7 @@ export const tfaLogin: Command = {
     const left = backupCodesRemaining === undefined ? '' : ` ${backupCodesRemaining} backup codes remain.`;
     await createOutput(input, context).value(
       { userId: user.id, sessionKeySavedTo: path, backupCodesRemaining, legacyUser },
-      `Logged in as ${user.email ?? user.username ?? user.id}; the session is kept in ${path}.${left}`,
+      `Logged in as ${printableLine(String(user.email ?? user.username ?? user.id))}; the session is kept in ${path}.${left}`,
     );
     return 0;
   },

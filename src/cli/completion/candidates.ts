@@ -7,6 +7,7 @@ import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { allInstances } from '../all-instances.ts';
 import type { Command, CommandArgument, CommandContext } from '../command.ts';
 import { shownName } from '../objects/object-name.ts';
+import { printableLine } from '../output/printable.ts';
 import { withCluster } from '../sessions/cluster-session.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
@@ -82,7 +83,7 @@ function objects(
         const { items } = await kube.list<Shown>(resource, { namespace });
         return items.map(({ metadata, status }) => ({
           value: shownName(resource, metadata.name),
-          description: status?.phase ?? resource.kind,
+          description: printableLine(status?.phase ?? resource.kind),
         }));
       }),
     );
@@ -94,7 +95,7 @@ function machines(input: Input, context: CommandContext): Promise<readonly Candi
   return withMarketplace(input, context, async ({ client }) =>
     (await allInstances(client)).map(({ id, gpuName, actualStatusWord }) => ({
       value: String(id),
-      description: [gpuName, actualStatusWord ?? 'provisioning'].filter(Boolean).join(', '),
+      description: printableLine([gpuName, actualStatusWord ?? 'provisioning'].filter(Boolean).join(', ')),
     })),
   );
 }

@@ -48,8 +48,13 @@ export function describeFailure(error: unknown): FailureText {
   return { lines, exitCode };
 }
 
-/** Any error in words, what happened apart from what to do. */
+/** Any error in words, what happened apart from what to do; nothing in them can steer a terminal. */
 export function tellFailure(error: unknown): ToldFailure {
+  const { what, remedy, exitCode } = wordsOf(error);
+  return { what: what.map(printable), remedy: remedy && printable(remedy), exitCode };
+}
+
+function wordsOf(error: unknown): ToldFailure {
   if (error instanceof MarketplaceError) return marketplaceFailure(error);
   if (error instanceof KubeError) return kubeFailure(error);
   if (error instanceof CommandError) {
@@ -57,7 +62,7 @@ export function tellFailure(error: unknown): ToldFailure {
   }
   const message = error instanceof Error ? error.message : String(error);
   const remedy = error instanceof KubeConfigError ? KUBECONFIG_ADVICE : undefined;
-  return { what: [printable(message)], remedy, exitCode: exitCodeOf(error) };
+  return { what: [message], remedy, exitCode: exitCodeOf(error) };
 }
 
 function marketplaceFailure(error: MarketplaceError): ToldFailure {
@@ -65,7 +70,7 @@ function marketplaceFailure(error: MarketplaceError): ToldFailure {
   // The message ends with the advice; here it gets a line of its own.
   const message = error.message.replace(remedy, '').trimEnd();
   const what = [message.replace(`: ${error.kind}`, `: ${WORDS_BY_KIND[error.kind]}`)];
-  if (error.upstreamMessage) what.push(`The service says: ${printable(error.upstreamMessage)}`);
+  if (error.upstreamMessage) what.push(`The service says: ${error.upstreamMessage}`);
   if (error.failCount !== undefined) what.push(`Failed attempts so far: ${error.failCount}.`);
   if (error.lockedUntil !== undefined) {
     what.push(`Locked until ${new Date(error.lockedUntil).toISOString()}.`);
@@ -77,7 +82,7 @@ function marketplaceFailure(error: MarketplaceError): ToldFailure {
 
 function kubeFailure(error: KubeError): ToldFailure {
   const exitCode = error.kind === 'notFound' ? EXIT.notFound : EXIT.failure;
-  return { what: [printable(error.message)], remedy: KUBE_ADVICE[error.kind], exitCode };
+  return { what: [error.message], remedy: KUBE_ADVICE[error.kind], exitCode };
 }
 
 function exitCodeOf(error: unknown): number {

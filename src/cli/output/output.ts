@@ -1,5 +1,6 @@
 import type { CommandContext, CommandInput } from '../command.ts';
 import { switchOption, textOption } from '../options/option-values.ts';
+import { printableLine } from './printable.ts';
 import { type Column, formatDetails, formatTable } from './table.ts';
 
 export type OutputFormat = 'table' | 'wide' | 'json' | 'yaml' | 'name';
@@ -48,25 +49,29 @@ export function createOutput({ options }: CommandInput, context: CommandContext)
     format,
     async rows(view, rows) {
       if (await structured(rows)) return;
-      if (format === 'name') write(rows.map((row) => `${view.kind}/${view.name(row)}\n`).join(''));
+      if (format === 'name') write(rows.map((row) => nameLine(view, row)).join(''));
       else if (rows.length === 0) context.stderr.write(`No ${view.kind}s found.\n`);
       else write(formatTable(view.columns, rows, { wide: format === 'wide', headers }));
     },
     async row(view, row) {
       if (await structured(row)) return;
-      write(format === 'name' ? `${view.kind}/${view.name(row)}\n` : formatDetails(view.columns, row));
+      write(format === 'name' ? nameLine(view, row) : formatDetails(view.columns, row));
     },
     async changed(reports) {
       if (await structured(machineReport(reports))) return;
       const lines = reports.map(
         ({ kind, name, did }) => `${kind}/${name}${format === 'name' ? '' : ` ${did}`}`,
       );
-      write(lines.map((line) => `${line}\n`).join(''));
+      write(lines.map((line) => `${printableLine(line)}\n`).join(''));
     },
     async value(value, text) {
       if (!(await structured(value))) write(text.endsWith('\n') || text === '' ? text : `${text}\n`);
     },
   };
+}
+
+function nameLine<Row>({ kind, name }: View<Row>, row: Row): string {
+  return `${kind}/${printableLine(name(row))}\n`;
 }
 
 /** `--raw` is JSON, as the service's other clients call it. commander has checked the word. */

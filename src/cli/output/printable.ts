@@ -2,9 +2,15 @@ import { stripVTControlCharacters } from 'node:util';
 
 /** Foreign text without anything that could steer a terminal: control characters become spaces. */
 export function printable(text: string): string {
+  if (!/\p{Cc}/u.test(text)) return text;
   return Array.from(stripVTControlCharacters(text), (character) =>
     isControl(character) ? ' ' : character,
   ).join('');
+}
+
+/** The same on one line, where more lines, or columns, would be taken for ours. */
+export function printableLine(text: string): string {
+  return printable(text).replace(/\s*[\n\t]\s*/g, ' ');
 }
 
 function isControl(character: string): boolean {

@@ -1,4 +1,5 @@
 import type { CommandContext } from '../command.ts';
+import { printableLine } from './printable.ts';
 
 /** One line on stderr that is replaced as things go on; nothing at all where stderr is no terminal. */
 export interface Progress {
@@ -11,7 +12,7 @@ export interface Progress {
 export function createProgress({ stderr }: CommandContext): Progress {
   if (!stderr.isTTY) return { say() {}, clear() {} };
   return {
-    say: (text) => void stderr.write(`\r\u001b[2K${text}`),
+    say: (text) => void stderr.write(`\r\u001b[2K${printableLine(text)}`),
     clear: () => void stderr.write('\r\u001b[2K'),
   };
 }

@@ -1,9 +1,12 @@
 import { stripVTControlCharacters } from 'node:util';
+import { printableLine } from './printable.ts';
 
 /** A column of a table: its heading and the text of a row, undefined where there is none. */
 export interface Column<Row> {
   readonly header: string;
   readonly text: (row: Row) => string | undefined;
+  /** Colours the text, once nothing in it can steer the terminal. */
+  readonly paint?: (text: string, row: Row) => string;
   /** Only with `-o wide`. */
   readonly wide?: boolean;
 }
@@ -26,7 +29,7 @@ export function formatTable<Row>(
   { wide = false, headers = true }: TableOptions = {},
 ): string {
   const shown = columns.filter((column) => wide || !column.wide);
-  const body = rows.map((row) => shown.map((column) => oneLine(column.text(row))));
+  const body = rows.map((row) => shown.map((column) => cellOf(column, row)));
   const lines = headers ? [shown.map(({ header }) => header.toUpperCase()), ...body] : body;
   const widths = shown.map((_, at) =>
     lines.reduce((most, line) => Math.max(most, widthOf(line[at] ?? '')), 0),
@@ -36,10 +39,9 @@ export function formatTable<Row>(
 
 /** One row as a list of `heading: text` lines. */
 export function formatDetails<Row>(columns: readonly Column<Row>[], row: Row): string {
-  const told = columns.flatMap(({ header, text }) => {
-    const value = text(row);
-    return value === undefined || value === '' ? [] : [[`${header}:`, oneLine(value)] as const];
-  });
+  const told = columns
+    .filter(({ text }) => (text(row) ?? '') !== '')
+    .map((column) => [`${column.header}:`, cellOf(column, row)] as const);
   const width = Math.max(0, ...told.map(([header]) => widthOf(header)));
   return told.map(([header, value]) => `${pad(header, width)}  ${value}\n`).join('');
 }
@@ -51,8 +53,10 @@ function layOut(line: readonly string[], widths: readonly number[]): string {
     .trimEnd();
 }
 
-function oneLine(text: string | undefined): string {
-  return text === undefined || text === '' ? NOTHING : text.replace(/\s*\n\s*/g, ' ');
+/** What stands in a row may be text of the marketplace or the cluster: it stays on its line and only shows. */
+function cellOf<Row>({ text, paint }: Column<Row>, row: Row): string {
+  const shown = printableLine(text(row) ?? '') || NOTHING;
+  return paint ? paint(shown, row) : shown;
 }
 
 function pad(text: string, width: number): string {

@@ -102,9 +102,13 @@ function conditionTable(conditions: readonly Condition[], now: number, paint: Pa
   const columns: readonly Column<Condition>[] = [
     { header: 'Since', text: ({ lastTransitionTime }) => since(lastTransitionTime, now) },
     { header: 'Type', text: ({ type }) => type },
-    { header: 'Status', text: ({ status }) => paint(status === 'True' ? 'green' : 'yellow', status) },
+    {
+      header: 'Status',
+      text: ({ status }) => status,
+      paint: (text, { status }) => paint(status === 'True' ? 'green' : 'yellow', text),
+    },
     { header: 'Reason', text: ({ reason }) => reason },
-    { header: 'Message', text: ({ message }) => printable(message) },
+    { header: 'Message', text: ({ message }) => message },
   ];
   return byTime.length === 0 ? '' : formatTable(columns, byTime);
 }
@@ -114,11 +118,15 @@ const MOST_EVENTS = 12;
 function eventTable(events: readonly ShownEvent[], now: number, paint: Paint): string {
   const columns: readonly Column<ShownEvent>[] = [
     { header: 'Ago', text: ({ at }) => since(at, now) },
-    { header: 'Type', text: ({ type }) => (type === 'Warning' ? paint('yellow', type) : type) },
+    {
+      header: 'Type',
+      text: ({ type }) => type,
+      paint: (text, { type }) => (type === 'Warning' ? paint('yellow', text) : text),
+    },
     { header: 'Reason', text: ({ reason }) => reason },
     {
       header: 'Note',
-      text: ({ note, count }) => `${printable(note)}${count > 1 ? ` (${count} times)` : ''}`,
+      text: ({ note, count }) => `${note}${count > 1 ? ` (${count} times)` : ''}`,
     },
   ];
   return events.length === 0 ? '' : formatTable(columns, events.slice(-MOST_EVENTS));

@@ -1,7 +1,6 @@
 import type { Instance } from '../../marketplace/instances/instances.ts';
 import { ageText, dollarText, gigabytes, inDollars, timeText } from '../output/amounts.ts';
 import type { View } from '../output/output.ts';
-import { printable } from '../output/printable.ts';
 
 /** An instance as JSON shows it: prices in dollars, times in ISO 8601. */
 export function instanceRow(instance: Instance) {
@@ -35,7 +34,7 @@ const columns = (now: number): View<InstanceRow>['columns'] => [
     header: 'SSH',
     text: ({ sshHost, sshPort }) => (sshHost && sshPort ? `${sshHost}:${sshPort}` : undefined),
   },
-  { header: 'Label', text: ({ label }) => (label ? printable(label) : undefined) },
+  { header: 'Label', text: ({ label }) => label ?? undefined },
   { header: 'Age', text: ({ startedAt }) => (startedAt ? ageText(now - Date.parse(startedAt)) : undefined) },
   { header: 'Intended', text: ({ intendedStatus }) => intendedStatus, wide: true },
   { header: 'Image', text: ({ image }) => image, wide: true },
@@ -46,11 +45,7 @@ const columns = (now: number): View<InstanceRow>['columns'] => [
   { header: 'Host', text: ({ hostId }) => text(hostId), wide: true },
   { header: 'Region', text: ({ region }) => region, wide: true },
   { header: 'Ports', text: ({ ports }) => portText(ports), wide: true },
-  {
-    header: 'Message',
-    text: (row) => (row.statusMessage ? printable(row.statusMessage) : undefined),
-    wide: true,
-  },
+  { header: 'Message', text: ({ statusMessage }) => statusMessage ?? undefined, wide: true },
 ];
 
 function portText(ports: InstanceRow['ports']): string {
