@@ -153,6 +153,27 @@ test('a price counts only while a machine is held', () => {
   expect(seen(instance({ cost }), NOW).pricePerHour).toBe(0);
 });
 
+test('a machine whose price no list has shown counts at that of its offer', () => {
+  const held = { instanceId: 5, offerPricePerHour: '3.00' };
+  expect(seen(instance({ ...held, cost: { accrued: '0.00' } }), NOW).pricePerHour).toBe(3_000_000);
+  expect(seen(instance(held), NOW).pricePerHour).toBe(3_000_000);
+  expect(seen(instance({ ...held, cost: { pricePerHour: '0.00' } }), NOW).pricePerHour).toBe(0);
+  expect(seen(instance({ offerPricePerHour: '3.00' }), NOW).pricePerHour).toBe(0);
+});
+
+test.each([
+  [
+    'what the dearest alternative may cost',
+    [{ maxPricePerHour: '1.00' }, { maxPricePerHour: '2.50' }],
+    2_500_000,
+  ],
+  ['no limit where an alternative has none', [{ maxPricePerHour: '1.00' }, {}], undefined],
+  ['no limit without alternatives', [], undefined],
+  ['no limit where it takes over a machine', undefined, undefined],
+])('an object names %s', (_, offers, most) => {
+  expect(seen(instance({}, {}, { offers }), NOW).dearestPrice).toBe(most);
+});
+
 test('a machine that is being replaced or destroyed is leaving', () => {
   const conditions = (reason: string) => [
     { type: 'Rented', status: 'False', reason, message: '', lastTransitionTime: '' },

@@ -20,8 +20,10 @@ export interface AccountObject {
   readonly adopted: 'Manage' | 'Observe' | undefined;
   /** A rental was written down, and it may still come to a machine that is not recorded. */
   readonly hasOpenIntent: boolean;
-  /** Of its machine now; 0 where none is rented. */
+  /** Of its machine now, or of the offer until that is known; 0 where none is rented. */
   readonly pricePerHour: MicroDollars;
+  /** What the dearest alternative of its spec may cost in an hour; undefined where one has no limit of its own. */
+  readonly dearestPrice: MicroDollars | undefined;
   /** Epoch milliseconds of the rentals it remembers. */
   readonly rentals: readonly number[];
   /** In the UTC month of `now`. */
@@ -43,7 +45,8 @@ export function accountObject(instance: GpuInstance, now: number): AccountObject
     claim: recordedClaim(instance),
     leaving: status?.conditions?.some(({ reason }) => LEAVING.has(reason)) === true,
     adopted: spec.adopt?.policy,
-    pricePerHour: status?.instanceId === undefined ? 0 : priceOf(instance),
+    pricePerHour: status?.instanceId === undefined ? 0 : heldPrice(status),
+    dearestPrice: dearestPrice(spec),
     spentThisMonth: spentThisMonth(instance, now),
     ...rentalsOf(instance, now),
   };
@@ -108,6 +111,17 @@ export function spentThisMonth(instance: GpuInstance, now: number, until = now):
   if (Date.parse(instance.metadata.creationTimestamp ?? '') >= start) return accrued + running;
   const sinceStart = costOver(price, Math.max(0, Math.min(since, until) - start));
   return Math.min(accrued, endedThisMonth(instance, start) + sinceStart) + running;
+}
+
+/** Right after a rental its record has the price of the offer alone. */
+function heldPrice({ cost, offerPricePerHour }: GpuInstanceStatus): MicroDollars {
+  return parseDollars(cost?.pricePerHour) ?? dollarsOf(offerPricePerHour);
+}
+
+function dearestPrice({ offers = [] }: GpuInstance['spec']): MicroDollars | undefined {
+  const limits = offers.map(({ maxPricePerHour }) => parseDollars(maxPricePerHour));
+  const known = limits.filter((limit) => limit !== undefined);
+  return known.length === 0 || known.length < limits.length ? undefined : Math.max(...known);
 }
 
 function priceOf({ status }: GpuInstance): MicroDollars {

@@ -12,6 +12,7 @@ export function accountObject(change: Partial<AccountObject> = {}): AccountObjec
     adopted: undefined,
     hasOpenIntent: false,
     pricePerHour: 0,
+    dearestPrice: undefined,
     rentals: [],
     spentThisMonth: 0,
     newestRentalAt: undefined,

@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
-import { limitsOf } from './limits.ts';
+import { dearestRental, limitsOf } from './limits.ts';
 
 type Limits = MarketplaceAccount['spec']['limits'];
 
@@ -32,4 +32,20 @@ test.for<readonly [string, Limits, unknown]>([
 
 test('an amount that cannot be read, which admission never lets through, does not become zero', () => {
   expect(limits({ minCredit: 'ten' })).toStrictEqual({});
+});
+
+describe('a rental of unknown price', () => {
+  const CEILING = 50_000_000;
+
+  test.each([
+    ['the limit of its object', 3, {}, 3],
+    ['the limit of the account', undefined, { maxPricePerHour: 2 }, 2],
+    ['the lower of the two', 3, { maxPricePerHour: 2 }, 2],
+    ['the lower of the two, the other way round', 1, { maxPricePerHour: 2 }, 1],
+    ['what the account may spend, without either', undefined, { maxSpendPerHour: 7 }, 7],
+    ['what the operator allows, without any', undefined, {}, CEILING],
+    ['what the operator allows at most', 2 * CEILING, {}, CEILING],
+  ])('may cost %s', (_, own, account, most) => {
+    expect(dearestRental(own, account, CEILING)).toBe(most);
+  });
 });

@@ -26,3 +26,16 @@ export function limitsOf(account: MarketplaceAccount): AccountLimits {
   });
   return { ...(maxInstances === undefined ? {} : { maxInstances }), ...Object.fromEntries(entries) };
 }
+
+/**
+ * The most that a rental may cost an hour whose price is not known: the lower of its object's and the account's limit
+ * of one machine. What has neither may take all that the account may spend.
+ */
+export function dearestRental(
+  dearestPrice: MicroDollars | undefined,
+  limits: AccountLimits,
+  ceiling: MicroDollars,
+): MicroDollars {
+  const caps = [dearestPrice, limits.maxPricePerHour].filter((cap) => cap !== undefined);
+  return Math.min(ceiling, ...(caps.length > 0 ? caps : [limits.maxSpendPerHour ?? ceiling]));
+}

@@ -23,10 +23,10 @@ export interface AccountSums {
   readonly credit: MicroDollars | undefined;
 }
 
-/** A rental under way that its object's record does not show in full yet. */
+/** A rental or a start under way that its object's record does not show in full yet. */
 export interface PendingRental {
   readonly at: number;
-  /** Of the offer; counts until the object's own price is known. */
+  /** What the record leaves out: of the offer, until the object's own price is known. */
   readonly pricePerHour: MicroDollars;
   /** Whether the object's record shows at least the intent, so that only the price is missing there. */
   readonly recorded: boolean;

@@ -8,7 +8,7 @@ import type { LabelEcho } from '../watch/label-echo.ts';
 import type { AccountLimits } from './limits.ts';
 import { sumAccount } from './spend-brake.ts';
 import { type AccountRefusal, TicketOffice } from './ticket-office.ts';
-import type { Ticket, TicketDecision } from './tickets.ts';
+import type { StartDecision, Ticket, TicketDecision } from './tickets.ts';
 
 const DOLLAR = 1_000_000;
 
@@ -32,13 +32,13 @@ beforeEach(() => {
   pacer = createPacer({ clock });
 });
 
-function office(paced = false): TicketOffice {
+function office(paced = false, maxDollarsPerHour = 1000 * DOLLAR): TicketOffice {
   return new TicketOffice({
     clock,
     paced,
     reservations,
     pacer,
-    settings: { maxRentalsPerHour: 100, maxLiveMachines: 100, maxDollarsPerHour: 1000 * DOLLAR },
+    settings: { maxRentalsPerHour: 100, maxLiveMachines: 100, maxDollarsPerHour },
     limits: () => setting.limits,
     refusal: () => setting.refusal,
     labelEcho: () => setting.echo,
@@ -168,6 +168,61 @@ describe('limits under concurrency', () => {
   });
 });
 
+describe('rentals whose outcome nobody knows', () => {
+  /** Rents without an answer; the record of its object shows the intent. */
+  function rentWithoutAnswer(tickets: TicketOffice, uid: string): void {
+    const ticket = ticketOf(tickets.request(ask(uid, setting.objects.length)));
+    ticket.use();
+    setting.objects = [...setting.objects, recorded(uid, { dearestPrice: 3 * DOLLAR })];
+    ticket.settle({ rented: 'unknown' });
+  }
+
+  beforeEach(() => {
+    setting.limits = { maxSpendPerHour: 2 * DOLLAR };
+  });
+
+  test('keep their money as long as they may still come to a machine', async () => {
+    const tickets = office();
+    rentWithoutAnswer(tickets, 'a');
+    rentWithoutAnswer(tickets, 'b');
+    await clock.advance(210_000);
+    expect(tickets.request(ask('c', 9))).toMatchObject({ reason: 'AccountLimitReached' });
+    expect(tickets.sums()).toMatchObject({ dollarsPerHour: 2 * DOLLAR, liveMachines: 2 });
+  });
+
+  test('give it back when they are settled', () => {
+    const tickets = office();
+    rentWithoutAnswer(tickets, 'a');
+    rentWithoutAnswer(tickets, 'b');
+    setting.objects = setting.objects.map((object) => ({ ...object, hasOpenIntent: false }));
+    expect(tickets.request(ask('c', 9)).type).toBe('ticket');
+  });
+
+  test('count at the most that they may cost in a process that has not sent them', () => {
+    rentWithoutAnswer(office(), 'a');
+    const restarted = office();
+    expect(restarted.sums().dollarsPerHour).toBe(3 * DOLLAR);
+    expect(restarted.request(ask('b', 9))).toMatchObject({ reason: 'AccountLimitReached' });
+    setting.limits = { maxSpendPerHour: 2 * DOLLAR, maxPricePerHour: 1.5 * DOLLAR };
+    expect(restarted.sums().dollarsPerHour).toBe(1.5 * DOLLAR);
+  });
+
+  test('cost nothing from when their object asks for another', () => {
+    setting.limits = { maxSpendPerHour: DOLLAR };
+    setting.objects = [recorded('a', { dearestPrice: DOLLAR })];
+    const tickets = office(true);
+    expect(tickets.sums().dollarsPerHour).toBe(DOLLAR);
+    pacer.reserve('rent', 5_000);
+    expect(tickets.request(ask('a', 2))).toMatchObject({ reason: 'Pacing' });
+    expect(tickets.sums()).toMatchObject({ dollarsPerHour: 0, liveMachines: 1 });
+  });
+
+  test('of an object with a machine count at no less than that costs', () => {
+    setting.objects = [recorded('a', { instanceId: 5, pricePerHour: 4 * DOLLAR, dearestPrice: DOLLAR })];
+    expect(office().sums().dollarsPerHour).toBe(4 * DOLLAR);
+  });
+});
+
 describe('where labels are not known to come back', () => {
   beforeEach(() => {
     setting.echo = 'unknown';
@@ -273,13 +328,26 @@ describe('a burst of rentals under the marketplace’s pace', () => {
   });
 });
 
+const start = (objectUid: string) => ({ objectUid, pricePerHour: DOLLAR, timeoutMs: 120_000 });
+
+function permitted(decision: StartDecision): Extract<StartDecision, { type: 'permitted' }> {
+  if (decision.type !== 'permitted') throw new Error(`refused: ${decision.reason}`);
+  return decision;
+}
+
+/** Stopped machines of that many objects, which cost a cent an hour each. */
+const sleepers = (count: number): readonly AccountObject[] =>
+  Array.from({ length: count }, (_, index) =>
+    accountObject({ uid: `s${index}`, instanceId: index + 1, pricePerHour: DOLLAR / 100 }),
+  );
+
 test('starting a stopped machine asks for money, not for a turn or a place', () => {
   setting.echo = 'unknown';
   const tickets = office(true);
   ticketOf(tickets.request(ask('a', 1)));
-  expect(tickets.requestStart({ objectUid: 'b', pricePerHour: DOLLAR })).toEqual({ type: 'permitted' });
+  expect(tickets.requestStart(start('b'))).toMatchObject({ type: 'permitted' });
   setting.limits = { maxSpendPerHour: DOLLAR };
-  expect(tickets.requestStart({ objectUid: 'b', pricePerHour: DOLLAR })).toMatchObject({
+  expect(tickets.requestStart(start('b'))).toMatchObject({
     reason: 'AccountLimitReached',
   });
 });
@@ -287,11 +355,50 @@ test('starting a stopped machine asks for money, not for a turn or a place', () 
 describe('a start', () => {
   test('is refused for what the account as a whole says', () => {
     setting.refusal = { reason: 'AccountNotReady', message: 'not now' };
-    expect(office().requestStart({ objectUid: 'a', pricePerHour: DOLLAR })).toMatchObject({
+    expect(office().requestStart(start('a'))).toMatchObject({
       reason: 'AccountNotReady',
       message: 'not now',
       retryAfterMs: 5_000,
     });
+  });
+
+  test.each([
+    ['limits.maxSpendPerHour', { maxSpendPerHour: 2.1 * DOLLAR }, 1000 * DOLLAR],
+    ['--max-dollars-per-hour', {}, 2.1 * DOLLAR],
+  ])('is one of ten at once, of which no more than %s allows are permitted', (_, limits, ceiling) => {
+    setting.limits = limits;
+    setting.objects = sleepers(10);
+    const tickets = office(false, ceiling);
+    const decisions = setting.objects.map(({ uid }) => tickets.requestStart(start(uid)));
+    expect(decisions.map(({ type }) => type).slice(0, 3)).toEqual(['permitted', 'permitted', 'refused']);
+    expect(decisions.filter(({ type }) => type === 'permitted')).toHaveLength(2);
+    expect(tickets.sums().dollarsPerHour).toBe(2.08 * DOLLAR);
+  });
+
+  test('leaves its room to rentals no sooner than to starts', () => {
+    setting.limits = { maxSpendPerHour: 1.5 * DOLLAR };
+    setting.objects = sleepers(1);
+    const tickets = office();
+    const { settle } = permitted(tickets.requestStart(start('s0')));
+    expect(tickets.request(ask('a', 1))).toMatchObject({ reason: 'AccountLimitReached' });
+    settle({ started: false });
+    setting.limits = { maxSpendPerHour: 1.01 * DOLLAR };
+    expect(tickets.request(ask('a', 1)).type).toBe('ticket');
+  });
+
+  test('of a machine that is recorded at its running price asks for no more than that', () => {
+    setting.limits = { maxSpendPerHour: DOLLAR };
+    setting.objects = [accountObject({ uid: 'a', instanceId: 1, pricePerHour: DOLLAR })];
+    expect(office().requestStart(start('a')).type).toBe('permitted');
+  });
+
+  test('that is asked for again does not stand in its own way', () => {
+    setting.limits = { maxSpendPerHour: DOLLAR };
+    setting.objects = sleepers(1);
+    const tickets = office();
+    permitted(tickets.requestStart(start('s0'))).settle({ started: 'unknown' });
+    permitted(tickets.requestStart(start('s0'))).settle({ started: true });
+    expect(tickets.sums().dollarsPerHour).toBe(DOLLAR);
   });
 });
 

@@ -6,8 +6,9 @@ import type { Slot } from '../../marketplace/pacing/pacing-slot.ts';
 import type { AccountObject } from '../account-object.ts';
 import type { OfferReservations } from '../login/offer-reservations.ts';
 import type { LabelEcho } from '../watch/label-echo.ts';
-import type { AccountLimits } from './limits.ts';
+import { type AccountLimits, dearestRental } from './limits.ts';
 import { PendingRentals, TICKET_MS } from './pending-rentals.ts';
+import { PendingStarts } from './pending-starts.ts';
 import { RentalLine } from './rental-line.ts';
 import type { PendingRental } from './spend-brake.ts';
 import {
@@ -19,6 +20,7 @@ import {
 } from './spend-brake.ts';
 import type {
   StartDecision,
+  StartRequest,
   Ticket,
   TicketDecision,
   TicketRefusal,
@@ -47,6 +49,11 @@ export interface TicketOfficeOptions {
   readonly sums: (objects: readonly AccountObject[], pending: readonly PendingRental[]) => AccountSums;
 }
 
+interface UnderWay {
+  readonly objects: readonly AccountObject[];
+  readonly pending: readonly PendingRental[];
+}
+
 const RETRY_MS = 5_000;
 const SERIAL_RETRY_MS = 1_000;
 
@@ -54,21 +61,25 @@ const SERIAL_RETRY_MS = 1_000;
 export class TicketOffice implements Tickets {
   readonly #options: TicketOfficeOptions;
   readonly #pending: PendingRentals;
+  readonly #starts: PendingStarts;
   readonly #line: RentalLine;
   #nextId = 1;
 
   constructor(options: TicketOfficeOptions) {
     this.#options = options;
     this.#pending = new PendingRentals(options.clock);
+    this.#starts = new PendingStarts(options.clock);
     this.#line = new RentalLine(options.clock, DOCUMENTED_GAPS_MS.rent);
   }
 
   request(request: TicketRequest): TicketDecision {
     const { reservations } = this.#options;
-    const objects = this.#options.objects().map((object) => settledFor(object, request));
+    this.#pending.asksAnew(request.objectUid);
+    const account = this.#underWay();
+    const objects = account.objects.map((object) => settledFor(object, request));
     const refused =
       this.#accountRefusal() ??
-      this.#brake(mayRent, request.pricePerHour, objects) ??
+      this.#brake(mayRent, request.pricePerHour, { ...account, objects }) ??
       this.#turn(request, objects);
     if (refused) return refused;
     if (!reservations.reserve(request.offerId, request.objectUid)) {
@@ -81,20 +92,45 @@ export class TicketOffice implements Tickets {
     return refuse('Pacing', 'The marketplace paces rentals; the next place is not free yet.', wait);
   }
 
-  requestStart(request: Omit<TicketRequest, 'offerId'>): StartDecision {
+  requestStart(request: StartRequest): StartDecision {
+    const account = this.#underWay(request.objectUid);
+    const objects = account.objects.map((object) => withoutPrice(object, request));
     const refused =
-      this.#accountRefusal() ?? this.#brake(mayStart, request.pricePerHour, this.#options.objects());
-    return refused ?? { type: 'permitted' };
+      this.#accountRefusal() ?? this.#brake(mayStart, request.pricePerHour, { ...account, objects });
+    if (refused) return refused;
+    const settle = this.#starts.begin(request);
+    return { type: 'permitted', settle: ({ started }) => settle(started) };
   }
 
   reservedFor(objectUid: string): ReadonlySet<number> {
     return this.#options.reservations.heldByOthers(objectUid);
   }
 
-  /** Sums with the rentals under way, for status and metrics. */
+  /** Sums with the rentals and starts under way, for status and metrics. */
   sums(): AccountSums {
+    const { objects, pending } = this.#underWay();
+    return this.#options.sums(objects, pending);
+  }
+
+  /**
+   * The account as it may become: what this process allowed and no record shows yet, and each rental that is open on a
+   * record and that this process knows nothing of (as after a restart) at the most that it may cost.
+   */
+  #underWay(startingUid?: string): UnderWay {
+    const { limits, settings } = this.#options;
     const objects = this.#options.objects();
-    return this.#options.sums(objects, this.#pending.pending(objects));
+    const pending = [...this.#pending.pending(objects), ...this.#starts.pending(objects, startingUid)];
+    const unknown = (object: AccountObject) => object.hasOpenIntent && !this.#pending.knows(object.uid);
+    if (!objects.some(unknown)) return { objects, pending };
+    const account = limits();
+    const most = ({ pricePerHour, dearestPrice }: AccountObject) =>
+      Math.max(pricePerHour, dearestRental(dearestPrice, account, settings.maxDollarsPerHour));
+    return {
+      objects: objects.map((object) =>
+        unknown(object) ? { ...object, pricePerHour: most(object) } : object,
+      ),
+      pending,
+    };
   }
 
   #accountRefusal(): Refused | undefined {
@@ -105,10 +141,10 @@ export class TicketOffice implements Tickets {
   #brake(
     rule: typeof mayRent,
     pricePerHour: MicroDollars | undefined,
-    objects: readonly AccountObject[],
+    { objects, pending }: UnderWay,
   ): Refused | undefined {
     const { limits, settings, clock } = this.#options;
-    const sums = this.#options.sums(objects, this.#pending.pending(objects));
+    const sums = this.#options.sums(objects, pending);
     const decision: BrakeDecision = rule({
       sums,
       limits: limits(),
@@ -143,20 +179,19 @@ export class TicketOffice implements Tickets {
   #issue(request: TicketRequest, slot: Slot): Ticket {
     const id = this.#nextId++;
     const { objectUid, offerId } = request;
-    this.#pending.begin(id, objectUid, request.pricePerHour ?? 0);
+    const object = this.#options.objects().find(({ uid }) => uid === objectUid);
+    const booking = this.#pending.begin(objectUid, request.pricePerHour ?? 0, object);
     return {
       type: 'ticket',
       id,
       objectUid,
       offerId,
       slot,
-      use: () => this.#pending.use(id),
+      use: () => booking.use(),
       settle: ({ rented }) => {
         slot.release();
-        if (rented === true) this.#pending.settle(id);
-        if (rented !== false) return;
-        this.#pending.drop(id);
-        this.#options.reservations.release(offerId, objectUid);
+        booking.settle(rented);
+        if (rented === false) this.#options.reservations.release(offerId, objectUid);
       },
     };
   }
@@ -165,6 +200,11 @@ export class TicketOffice implements Tickets {
 /** Who asks for a rental knows that its last one came to nothing, also where its record does not say so yet. */
 function settledFor(object: AccountObject, { objectUid }: TicketRequest): AccountObject {
   return object.uid === objectUid ? { ...object, hasOpenIntent: false } : object;
+}
+
+/** Who asks for a start asks for the whole price of its machine, of which the disk is a part. */
+function withoutPrice(object: AccountObject, { objectUid }: StartRequest): AccountObject {
+  return object.uid === objectUid ? { ...object, pricePerHour: 0 } : object;
 }
 
 type Refused = Extract<TicketDecision, { type: 'refused' }>;

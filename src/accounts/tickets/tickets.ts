@@ -8,6 +8,15 @@ export interface TicketRequest {
   readonly pricePerHour: MicroDollars | undefined;
 }
 
+/** What a start asks for. */
+export interface StartRequest {
+  readonly objectUid: string;
+  /** Of the running machine, disk included. Undefined where the service names no price. */
+  readonly pricePerHour: MicroDollars | undefined;
+  /** Within how many milliseconds of its answer the machine has to run. */
+  readonly timeoutMs: number;
+}
+
 /**
  * Why no rental may begin now. All but `Pacing` and `OfferReserved`, which pass within seconds and are not
  * worth a write, are reasons of the catalogue.
@@ -51,7 +60,11 @@ export type TicketDecision =
     };
 
 export type StartDecision =
-  | { readonly type: 'permitted' }
+  | {
+      readonly type: 'permitted';
+      /** The call was answered or given up: its money counts no more (`started` false), or until it shows or its time is over. */
+      settle(result: { readonly started: boolean | 'unknown' }): void;
+    }
   | {
       readonly type: 'refused';
       readonly reason: TicketRefusal;
@@ -63,8 +76,8 @@ export type StartDecision =
 export interface Tickets {
   /** For a new rental. A refused request reserves nothing. */
   request(request: TicketRequest): TicketDecision;
-  /** For starting a stopped machine: limits and credit count, pacing and reservation do not. */
-  requestStart(request: Omit<TicketRequest, 'offerId'>): StartDecision;
+  /** For starting a stopped machine: limits and credit count, pacing and reservation do not. A permitted one counts at once. */
+  requestStart(request: StartRequest): StartDecision;
   /** Offers that other objects hold at this moment. */
   reservedFor(objectUid: string): ReadonlySet<number>;
 }

@@ -60,6 +60,7 @@ function situation(
   const sent: string[] = [];
   const done: string[] = [];
   const asked: unknown[] = [];
+  const settled: unknown[] = [];
   let looks = 0;
   const clock = createVirtualClock({ startMs: NOW + (options.laterMs ?? 0) });
   const instances = new Proxy(
@@ -87,7 +88,7 @@ function situation(
         const reason = options.startRefused;
         return reason
           ? { type: 'refused', reason, message: 'no room', retryAfterMs: 10_000 }
-          : { type: 'permitted' };
+          : { type: 'permitted', settle: (result: unknown) => settled.push(result) };
       },
     },
   };
@@ -126,7 +127,6 @@ function situation(
     showEvent: (note) => done.push(note.reason),
     wrote: (object) => done.push(`cached ${object.metadata.finalizers?.join()}`),
   };
-  const settled: unknown[] = [];
   const ticket: Ticket = {
     type: 'ticket',
     id: 1,
@@ -476,14 +476,24 @@ describe('a start', () => {
   const start: Action = { type: 'start', instanceId: 1, pricePerHour: 500_000 };
 
   test('asks the account for room, is remembered, and ends what a stop has left', async () => {
-    const { ports, sent, asked, memory, receipt, looks } = situation();
+    const { ports, sent, asked, settled, memory, receipt, looks } = situation();
     memory.stopAskedAt = 1;
     memory.stopAnsweredAt = 2;
     expect(await act({ observed: given(), action: start, receipt }, ports)).toEqual({ type: 'done' });
-    expect(asked).toEqual([{ objectUid: UID, pricePerHour: 500_000 }]);
+    expect(asked).toEqual([{ objectUid: UID, pricePerHour: 500_000, timeoutMs: 120_000 }]);
+    expect(settled).toEqual([{ started: true }]);
     expect(sent).toEqual(['start 1']);
     expect(memory).toMatchObject({ startAnsweredAt: NOW, stopAskedAt: undefined, stopAnsweredAt: undefined });
     expect(looks()).toBe(1);
+  });
+
+  test.for<readonly [string, () => never, boolean | 'unknown']>([
+    ['gives its room back where the service refused it', fails('invalidRequest', 'refused'), false],
+    ['keeps its room where nobody knows what came of it', fails('timeout', 'unknown'), 'unknown'],
+  ])('%s', async ([, call, started]) => {
+    const { ports, settled, receipt } = situation({ calls: { start: call } });
+    await act({ observed: given(), action: start, receipt }, ports);
+    expect(settled).toEqual([{ started }]);
   });
 
   test.for(['AccountLimitReached', 'InsufficientCredit'] as const)(

@@ -1,10 +1,12 @@
 import type { AccountBook, DepartedObject } from '../../accounts/account-book.ts';
 import { spentThisMonth } from '../../accounts/account-object.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
+import type { StartDecision } from '../../accounts/tickets/tickets.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { parseDuration } from '../../lib/duration.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
@@ -115,8 +117,7 @@ async function rent(purchase: Purchase, receipt: Receipt, ports: ActPorts): Prom
     const answeredAt = answer.answeredAt ?? clock.now();
     return { type: 'rented', rented: rentedFacts(purchase, answer.instanceId, answeredAt) };
   } catch (error) {
-    const refused = error instanceof MarketplaceError && error.outcome === 'refused';
-    ticket.settle({ rented: refused ? false : 'unknown' });
+    ticket.settle({ rented: wasRefused(error) ? false : 'unknown' });
     throw error;
   }
 }
@@ -171,34 +172,40 @@ async function stop(instanceId: number, { session, clock, steady, memory }: ActP
 }
 
 async function start(
-  { uid }: Observed,
-  action: Extract<Action, { type: 'start' }>,
+  { uid, object }: Observed,
+  { instanceId, pricePerHour }: Extract<Action, { type: 'start' }>,
   { session, steady, memory }: ActPorts,
 ): Promise<Acted> {
-  const permission = session?.tickets.requestStart({ objectUid: uid, pricePerHour: action.pricePerHour });
-  if (permission?.type === 'refused') {
-    const { message, retryAfterMs, reason } = permission;
-    const refusal =
-      reason === 'Pacing' || reason === 'OfferReserved' ? undefined : { reason, detail: message };
-    const failure = {
-      kind: 'refused',
-      outcome: 'refused',
-      message,
-      retryAfterMs,
-      instanceId: undefined,
-    } as const;
-    return {
-      type: 'failed',
-      failure,
-      after: { type: 'retry', afterMs: retryAfterMs, ...(refusal ? { refusal } : {}) },
-    };
+  if (!session) return DONE;
+  const timeoutMs = parseDuration(object.spec.timeouts.start) ?? 0;
+  const permission = session.tickets.requestStart({ objectUid: uid, pricePerHour, timeoutMs });
+  if (permission.type === 'refused') return startRefused(permission);
+  try {
+    await session.client.instances.start(instanceId);
+  } catch (error) {
+    permission.settle({ started: wasRefused(error) ? false : 'unknown' });
+    throw error;
   }
-  await session?.client.instances.start(action.instanceId);
+  permission.settle({ started: true });
   memory.startAnsweredAt = steady.now();
   memory.stopAskedAt = undefined;
   memory.stopAnsweredAt = undefined;
-  session?.feed.lookNow();
+  session.feed.lookNow();
   return DONE;
+}
+
+function startRefused({ message, retryAfterMs, reason }: Extract<StartDecision, { type: 'refused' }>): Acted {
+  const refusal = reason === 'Pacing' || reason === 'OfferReserved' ? undefined : { reason, detail: message };
+  return {
+    type: 'failed',
+    failure: { kind: 'refused', outcome: 'refused', message, retryAfterMs, instanceId: undefined },
+    after: { type: 'retry', afterMs: retryAfterMs, ...(refusal ? { refusal } : {}) },
+  };
+}
+
+/** Whether the call was certainly not carried out. */
+function wasRefused(error: unknown): boolean {
+  return error instanceof MarketplaceError && error.outcome === 'refused';
 }
 
 /**

@@ -103,7 +103,9 @@ function situation(setting: Setting = {}) {
     tickets: {
       reservedFor: () => new Set(),
       requestStart: () =>
-        setting.start ? { type: 'refused', message: 'm', ...setting.start } : { type: 'permitted' },
+        setting.start
+          ? { type: 'refused', message: 'm', ...setting.start }
+          : { type: 'permitted', settle() {} },
       request: () =>
         setting.ticket
           ? { type: 'refused', message: 'm', ...setting.ticket }
