@@ -81,7 +81,7 @@ export class Whims {
   #meddle(worker: string): void {
     const { users, invariants } = this.#options;
     this.#doOneOf([
-      [2, () => this.#restrain(worker)],
+      [2, () => this.#hold(worker)],
       [1, () => invariants.byPerson(() => users.setPowerState(worker, 'Stopped'))],
       [1, () => invariants.byPerson(() => users.release(worker))],
     ]);
@@ -180,11 +180,16 @@ export class Whims {
     return ids[Math.floor(this.#random.next() * (ids.length + 1))] ?? 1;
   }
 
+  #hold(name: string): void {
+    this.#restrained.add(name);
+    this.#options.users.hold(name);
+  }
+
   #restrain(name: string): void {
     const { users } = this.#options;
     this.#restrained.add(name);
     this.#doOneOf([
-      [4, () => users.hold(name)],
+      [4, () => this.#hold(name)],
       [2, () => users.setPolicies(name, { maxLifetime: this.#oneOf(['2m', '5m']) })],
       [1, () => users.setPolicies(name, { maxTotalCost: '0.01' })],
       [2, () => users.setPolicies(name, { onVanish: 'Hold' })],
