@@ -178,8 +178,8 @@ describe('those who wait for a proven account are told', () => {
 
   test('of what a sweep found, once', () => {
     const { account, onNews } = told();
-    account.swept({ orphans: [5], rolledBack: [], copied: [] });
-    account.swept({ orphans: [5], rolledBack: [], copied: [] });
+    account.swept({ orphans: [5], rolledBack: [], confirmedAt: 0, copied: [] });
+    account.swept({ orphans: [5], rolledBack: [], confirmedAt: 0, copied: [] });
     expect(onNews).toHaveBeenCalledTimes(1);
     expect(account.findings().orphans).toEqual([5]);
   });

@@ -40,8 +40,10 @@ export interface UserFacts {
 export interface SweepFindings {
   /** Ids of machines of ours that no object claims. */
   readonly orphans: readonly number[];
-  /** Ids of those that are younger than every rental on record. */
+  /** Ids of those that are younger than every rental that was on record when they were first seen. */
   readonly rolledBack: readonly number[];
+  /** Epoch milliseconds of the last time that a person confirmed a rollback, as far as the sweep knew; 0 for never. */
+  readonly confirmedAt: number;
   /** Ids that carry our label where it cannot belong. */
   readonly copied: readonly number[];
 }
@@ -84,7 +86,7 @@ export class ProvenAccount implements AccountSession {
   #account: MarketplaceAccount;
   #user: UserFacts = { credit: undefined, sshKeyRegistered: undefined, mayTearDown: true };
   #refusal: AccountRefusal | undefined;
-  #findings: SweepFindings = { orphans: [], rolledBack: [], copied: [] };
+  #findings: SweepFindings = { orphans: [], rolledBack: [], confirmedAt: 0, copied: [] };
   readonly #watch: FeedWatch;
 
   constructor(options: ProvenAccountOptions) {

@@ -1,4 +1,3 @@
-import type { AccountObject } from '../accounts/account-object.ts';
 import { accountObject } from '../accounts/account-object.ts';
 import { KeptKeys } from '../accounts/login/kept-key.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
@@ -8,10 +7,12 @@ import { createGpuInstanceController } from '../controllers/gpu-instance/control
 import { createMarketplaceAccountController } from '../controllers/marketplace-account/controller.ts';
 import { KeyChecks } from '../controllers/marketplace-account/key-checks.ts';
 import { createOrphanSweep } from '../controllers/orphan-sweep/controller.ts';
+import type { ListedObject } from '../controllers/orphan-sweep/observe.ts';
 import { SweepMemory } from '../controllers/orphan-sweep/sweep-memory.ts';
 import { createMarketplaceClient } from '../marketplace/client.ts';
 import type { Controller } from '../runtime/controller.ts';
 import type { KubeObject, Resource } from '../runtime/kube/kube-object.ts';
+import { accountKeyOf } from './caches.ts';
 import type { Wiring } from './wiring.ts';
 
 /** Every controller, in the order in which they start. */
@@ -91,10 +92,10 @@ function orphanSweep(wiring: Wiring): Controller {
 /** Without an election nobody else can lead. */
 const ALWAYS_LEADING = { leaseRemainingMs: () => Number.POSITIVE_INFINITY };
 
-async function listObjects(wiring: Wiring): Promise<readonly AccountObject[]> {
+async function listObjects(wiring: Wiring): Promise<readonly ListedObject[]> {
   const instances = await listAll<GpuInstance>(wiring, gpuInstanceResource);
   const now = wiring.env.clock.now();
-  return instances.map((instance) => accountObject(instance, now));
+  return instances.map((instance) => ({ ...accountObject(instance, now), account: accountKeyOf(instance) }));
 }
 
 /** Everything of a kind in the watched scope, read now, so that every write which was answered before is in it. */

@@ -61,7 +61,7 @@ export function session(changes: Partial<SessionFacts> = {}): SessionFacts {
     breaker: { type: 'closed' },
     labelEcho: 'unknown',
     avoid: [],
-    findings: { orphans: [], rolledBack: [], copied: [] },
+    findings: { orphans: [], rolledBack: [], confirmedAt: 0, copied: [] },
     ...changes,
   };
 }

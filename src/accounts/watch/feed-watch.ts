@@ -122,5 +122,6 @@ export class FeedWatch {
 
 /** Machines that the status of an account names until they are gone. */
 function rememberedIds({ status }: MarketplaceAccount): readonly number[] {
-  return (status?.retained ?? []).map(({ instanceId }) => instanceId);
+  const kept = (status?.retained ?? []).map(({ instanceId }) => instanceId);
+  return [...kept, ...(status?.rolledBack ?? [])];
 }

@@ -142,6 +142,6 @@ export const ownershipReasons = {
   ),
   MemoryRolledBack: terminal(
     'Machines of ours are younger than the newest rental on record: the cluster was restored from a backup, so no unclaimed machine is destroyed.',
-    'Look at the machines that the message names, then set the annotation gpurental.dev/confirm-rollback on the MarketplaceAccount.',
+    'Look at the machines that the message names, then set the annotation gpurental.dev/confirm-rollback on the MarketplaceAccount to a value that it has not had, such as the time.',
   ),
 } as const;

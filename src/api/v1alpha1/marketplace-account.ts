@@ -249,9 +249,19 @@ export const marketplaceAccountStatus = z
     lastRentalAt: timestamp({
       description: 'The newest rental known; a younger machine of ours proves that memory was rolled back.',
     }).optional(),
+    rolledBack: list(z.int(), {
+      description:
+        'Machines that prove that memory was rolled back. While one is listed no unclaimed machine is destroyed.',
+      max: 256,
+      list: { type: 'set' },
+    }).optional(),
     rollbackConfirmed: text({
-      description: 'The last value of the annotation that confirmed a rollback.',
+      description:
+        'The last value seen of `gpurental.dev/confirm-rollback`; only another one confirms a rollback.',
       maxLength: 253,
+    }).optional(),
+    rollbackConfirmedAt: timestamp({
+      description: 'When a person last confirmed a rollback.',
     }).optional(),
     deletedObjects: deletedObjects.optional(),
     breaker: breaker.optional(),

@@ -4,6 +4,7 @@ import { isTerminal, type Reason } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars, type MicroDollars } from '../../lib/money.ts';
 import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
 import { sameLogin } from './pinned-login.ts';
+import { rollbackRecord } from './rollback.ts';
 import type { Failure, KeyProof, Observed, SessionFacts, Unreadiness } from './types.ts';
 
 /** A condition as decided; when it came about is added on writing. */
@@ -225,7 +226,7 @@ export function ready(observed: Observed): Verdict {
 
 /** Why it will not go on before a person acts; undefined where it will. */
 export function stalled(observed: Observed): Unreadiness | undefined {
-  const { installation, session } = observed;
+  const { installation } = observed;
   const summary = ready(observed);
   if (summary.status === 'False' && isTerminal(summary.reason)) return summary;
   if (installation.type === 'known' && installation.sweep === 'clusterChanged') {
@@ -233,10 +234,10 @@ export function stalled(observed: Observed): Unreadiness | undefined {
       'The identity of this installation belongs to another cluster, so nothing unclaimed is swept. If this cluster is a copy, delete the Secret gpu-rental-operator-identity here.';
     return { reason: 'ClusterChanged', message };
   }
-  const rolledBack = session?.findings.rolledBack ?? [];
+  const { rolledBack = [] } = rollbackRecord(observed);
   if (rolledBack.length === 0) return undefined;
   return {
     reason: 'MemoryRolledBack',
-    message: `Machines ${rolledBack.join(', ')} are ours and younger than every rental on record: the cluster was restored from a backup. Look at them, then set the annotation gpurental.dev/confirm-rollback; until then no unclaimed machine is destroyed.`,
+    message: `Machines ${rolledBack.join(', ')} are ours and younger than every rental on record: the cluster was restored from a backup. Look at them, then set the annotation gpurental.dev/confirm-rollback to a value that it has not had, such as the time; until then no unclaimed machine is destroyed.`,
   };
 }

@@ -274,6 +274,7 @@ describe('money', () => {
 });
 
 describe('the installation', () => {
+  const seen = { 'gpurental.dev/confirm-rollback': 'seen' };
   const ELSEWHERE = { ...observed().installation, sweep: 'clusterChanged' } as Observed['installation'];
   table([
     [
@@ -297,27 +298,35 @@ describe('the installation', () => {
     ],
     [
       'was rolled back',
-      { session: session({ findings: { orphans: [5, 6], rolledBack: [5, 6], copied: [] } }) },
+      { session: session({ findings: { orphans: [5, 6], rolledBack: [5, 6], confirmedAt: 0, copied: [] } }) },
+      [...CONNECTED, 'event MemoryRolledBack'],
+    ],
+    [
+      'was rolled back, which no restart and no later rental makes undone',
+      { account: accountWith({ status: { rolledBack: [5] } }), newestRentalAt: observed().now },
       [...CONNECTED, 'event MemoryRolledBack'],
     ],
     [
       'was rolled back, and a person has looked',
       {
-        account: accountWith({
-          metadata: { annotations: { 'gpurental.dev/confirm-rollback': 'seen' } },
-          status: { lastRentalAt: '2026-11-20T11:00:00Z' },
-        }),
+        account: accountWith({ metadata: { annotations: seen }, status: { rolledBack: [5] } }),
+        session: session({ findings: { orphans: [5], rolledBack: [5], confirmedAt: 0, copied: [] } }),
       },
       CONNECTED,
     ],
     [
-      'was rolled back, and what a person said then is remembered',
+      'was rolled back after what a person said of another time',
       {
         account: accountWith({
-          metadata: { annotations: { 'gpurental.dev/confirm-rollback': 'seen' } },
-          status: { lastRentalAt: '2026-11-20T11:00:00Z', rollbackConfirmed: 'seen' },
+          metadata: { annotations: seen },
+          status: { rolledBack: [5], rollbackConfirmed: 'seen' },
         }),
       },
+      [...CONNECTED, 'event MemoryRolledBack'],
+    ],
+    [
+      'has nothing that was rolled back, and what a person said is remembered',
+      { account: accountWith({ metadata: { annotations: seen } }) },
       CONNECTED,
     ],
   ]);

@@ -7,7 +7,9 @@ import { setConditions } from '../../runtime/writes/conditions.ts';
 import { timestampOf } from '../../runtime/writes/timestamp.ts';
 import { authenticated, funded, reachable, ready, stalled, type Verdict } from './conditions.ts';
 import { type Figures, figuresOf, figuresToWrite } from './figures.ts';
+import { goneMachines } from './gone-machines.ts';
 import { provesPinned } from './pinned-login.ts';
+import { rollbackRecord } from './rollback.ts';
 import type { Observed } from './types.ts';
 
 type Status = MarketplaceAccountStatus;
@@ -23,6 +25,7 @@ export function statusOf(observed: Observed): Status {
     ...pinnedLogin(observed),
     ...userFacts(observed),
     ...sessionRecords(observed),
+    ...rollbackRecord(observed),
     ...figures(observed, conditions, standing({ credit, pricePerHour, runway })),
     ...requested(observed),
   };
@@ -37,16 +40,7 @@ function conditionsOf(observed: Observed): NonNullable<Status['conditions']> {
   const summary = ready(observed);
   const judged = status?.conditions !== undefined && status.observedGeneration === metadata.generation;
   if (summary.reason === 'Pending' && judged) return status.conditions ?? [];
-  const stall = stalled(observed);
-  const working = summary.status !== 'True' && !stall;
-  const all: Record<string, Verdict | undefined> = {
-    Ready: stall ? { ...stall, status: 'False' } : summary,
-    Authenticated: authenticated(observed),
-    Funded: funded(observed),
-    Reachable: reachable(observed),
-    Stalled: stall && { ...stall, status: 'True' },
-    Reconciling: working ? { status: 'True', reason: summary.reason, message: summary.message } : undefined,
-  };
+  const all = verdicts(observed, summary);
   const wanted = Object.entries(all).flatMap(([type, verdict]) =>
     verdict ? [withPage({ type, ...pick(verdict) })] : [],
   );
@@ -60,6 +54,19 @@ function conditionsOf(observed: Observed): NonNullable<Status['conditions']> {
       now: timestampOf(observed.now),
     }),
   ] as NonNullable<Status['conditions']>;
+}
+
+function verdicts(observed: Observed, summary: Verdict): Record<string, Verdict | undefined> {
+  const stall = stalled(observed);
+  const working = summary.status !== 'True' && !stall;
+  return {
+    Ready: stall ? { ...stall, status: 'False' } : summary,
+    Authenticated: authenticated(observed),
+    Funded: funded(observed),
+    Reachable: reachable(observed),
+    Stalled: stall && { ...stall, status: 'True' },
+    Reconciling: working ? { status: 'True', reason: summary.reason, message: summary.message } : undefined,
+  };
 }
 
 function pick({ status, reason, message }: Verdict): Verdict {
@@ -97,7 +104,7 @@ function sessionRecords(observed: Observed): Partial<Status> {
     ...optional('avoid', session.avoid.map(avoidEntry), before.avoid),
     ...retained(observed),
     ...breakerRecord(observed),
-    ...rollback(observed),
+    ...newestRental(observed),
   };
 }
 
@@ -124,14 +131,6 @@ function retained(observed: Observed): Pick<Status, 'retained'> {
   return { retained: before.filter(({ instanceId }) => !gone.has(instanceId)) };
 }
 
-const NONE: ReadonlySet<number> = new Set();
-
-/** Machines that the status may forget. Lists of another login, or of a service that is not well, prove no end. */
-function goneMachines({ session, proof, account }: Observed): ReadonlySet<number> {
-  const believed = session?.breaker.type === 'closed' && provesPinned(proof, account.status?.login);
-  return believed ? session.longGone : NONE;
-}
-
 /** Only a mass failure is worth remembering: a failed list closes by itself. */
 function breakerRecord(observed: Observed): Pick<Status, 'breaker'> {
   const before = observed.account.status?.breaker;
@@ -155,24 +154,10 @@ function closedRecord(before: NonNullable<Status['breaker']>, now: number): NonN
   return before.open ? { ...before, open: false, since: timestampOf(now) } : before;
 }
 
-/** The newest rental on record; a person's word that a rollback was looked at moves it to now. */
-function rollback({
-  account,
-  newestRentalAt,
-  now,
-}: Observed): Pick<Status, 'lastRentalAt' | 'rollbackConfirmed'> {
-  const before = account.status ?? {};
-  const wanted = account.metadata.annotations?.[annotations.confirmRollback];
-  const confirms = wanted !== undefined && wanted !== before.rollbackConfirmed;
-  const newest = Math.max(
-    Date.parse(before.lastRentalAt ?? '') || 0,
-    newestRentalAt ?? 0,
-    confirms ? now : 0,
-  );
-  return {
-    ...(newest > 0 && { lastRentalAt: timestampOf(newest) }),
-    ...(confirms && { rollbackConfirmed: wanted }),
-  };
+/** The newest rental on record, which never goes back. */
+function newestRental({ account, newestRentalAt }: Observed): Pick<Status, 'lastRentalAt'> {
+  const newest = Math.max(Date.parse(account.status?.lastRentalAt ?? '') || 0, newestRentalAt ?? 0);
+  return newest > 0 ? { lastRentalAt: timestampOf(newest) } : {};
 }
 
 /** The figures that were written last. */

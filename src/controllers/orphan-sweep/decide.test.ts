@@ -13,6 +13,7 @@ const candidate = (changes: Partial<Candidate> = {}): Candidate => ({
   startedAt: NOW - 10 * MINUTE,
   pricePerHour: 500_000,
   sweeps: 2,
+  newestRecordAt: NOW,
   ...changes,
 });
 
@@ -20,13 +21,14 @@ const observed = (changes: Partial<Observed> = {}): Observed => ({
   now: NOW,
   candidates: [candidate()],
   copied: [],
-  before: { orphans: [], rolledBack: [], copied: [] },
+  before: { orphans: [], rolledBack: [], confirmedAt: 0, copied: [] },
   policy: 'Destroy',
   breaker: { type: 'closed' },
   sweep: 'allowed',
   isLeader: true,
   orphanAgeMs: MINUTE,
-  newestRecordAt: NOW,
+  latched: [],
+  confirmedAt: 0,
   ...changes,
 });
 
@@ -46,6 +48,9 @@ describe('what counts as an orphan', () => {
   });
 });
 
+/** A machine that is younger than everything on record. */
+const UNKNOWN = candidate({ newestRecordAt: NOW - 20 * MINUTE });
+
 describe('what keeps orphans from being destroyed', () => {
   const open = { type: 'open', since: 0, cause: 'massFailure', newlyBad: 9, message: '' } as const;
   test.each([
@@ -55,7 +60,8 @@ describe('what keeps orphans from being destroyed', () => {
     ['an open breaker', { breaker: open }, 'the breaker is open'],
     ['a cloned cluster', { sweep: 'clusterChanged' }, 'the identity belongs to another cluster'],
     ['a narrower scope', { sweep: 'scopeShrunk' }, 'fewer namespaces are watched than before'],
-    ['a restored backup', { newestRecordAt: NOW - 20 * MINUTE }, 'memory was rolled back'],
+    ['a restored backup', { candidates: [UNKNOWN] }, 'memory was rolled back'],
+    ['a restored backup that nobody has confirmed yet', { latched: [9] }, 'memory was rolled back'],
   ] as const)('%s', (_, changes, kept) => {
     const given = observed(changes);
     expect(decide(given).kept).toBe(kept);
@@ -64,15 +70,23 @@ describe('what keeps orphans from being destroyed', () => {
   });
 
   test('one machine younger than every record keeps all of them', () => {
-    const young = candidate({ instanceId: 6, issuedAt: NOW });
-    const given = observed({ candidates: [candidate(), young], newestRecordAt: NOW - 5 * MINUTE });
+    const given = observed({ candidates: [candidate(), { ...UNKNOWN, instanceId: 6 }] });
     expect(decide(given).findings.rolledBack).toEqual([6]);
     expect(destroyed(given)).toEqual([]);
   });
 
   test('records are in whole seconds, which makes no machine younger', () => {
-    const given = observed({ candidates: [candidate({ issuedAt: 1_000_999 })], newestRecordAt: 1_000_000 });
+    const judged = (issuedAt: number) =>
+      destroyed(observed({ candidates: [candidate({ issuedAt, newestRecordAt: 1_000_000 })] }));
+    expect(judged(1_001_000)).toEqual([5]);
+    expect(judged(1_001_001)).toEqual([]);
+  });
+
+  test('a machine that was there when a person confirmed is an orphan like any other', () => {
+    const given = observed({ candidates: [UNKNOWN], confirmedAt: UNKNOWN.issuedAt });
+    expect(decide(given).findings).toMatchObject({ rolledBack: [], confirmedAt: UNKNOWN.issuedAt });
     expect(destroyed(given)).toEqual([5]);
+    expect(destroyed({ ...given, confirmedAt: UNKNOWN.issuedAt - 1_001 })).toEqual([]);
   });
 });
 
@@ -84,7 +98,7 @@ describe('what is told', () => {
       reason: 'OrphanFound',
       note: 'Machine 5 is ours, bills $0.50/h, and no GpuInstance claims it.',
     });
-    const before = { orphans: [5], rolledBack: [], copied: [] };
+    const before = { orphans: [5], rolledBack: [], confirmedAt: 0, copied: [] };
     expect(decide(observed({ before })).actions.map(({ type }) => type)).toEqual(['destroy']);
   });
 
@@ -103,25 +117,35 @@ test('a machine that is old enough and unclaimed for the first time is looked at
   expect(decide(observed({ candidates: [young] })).actions).toEqual([]);
 });
 
-describe('counting sweeps', () => {
+describe('what is remembered of unclaimed machines', () => {
+  /** The sweep of the list that begins at this moment, with nothing on record. */
+  const at = (listBegunAt: number, newestRecordAt = 0) => ({ listBegunAt, newestRecordAt });
+
   test('the same list counts once however often it is looked at', () => {
     const memory = new SweepMemory();
-    memory.count('login', 1, [5]);
-    expect(memory.count('login', 1, [5]).get(5)).toBe(1);
-    expect(memory.count('login', 2, [5]).get(5)).toBe(2);
+    memory.count('login', at(1), [5]);
+    expect(memory.count('login', at(1), [5]).get(5)?.sweeps).toBe(1);
+    expect(memory.count('login', at(2), [5]).get(5)?.sweeps).toBe(2);
   });
 
   test('a machine that was claimed in between starts anew', () => {
     const memory = new SweepMemory();
-    memory.count('login', 1, [5]);
-    memory.count('login', 2, []);
-    expect(memory.count('login', 3, [5]).get(5)).toBe(1);
+    memory.count('login', at(1), [5]);
+    memory.count('login', at(2), []);
+    expect(memory.count('login', at(3, 700), [5]).get(5)).toEqual({ sweeps: 1, newestRecordAt: 700 });
+  });
+
+  test('a machine is judged by the records of its first sweep, whatever is rented later', () => {
+    const memory = new SweepMemory();
+    memory.count('login', at(1, 700), [5]);
+    const sights = memory.count('login', at(2, 900), [5, 6]);
+    expect([sights.get(5)?.newestRecordAt, sights.get(6)?.newestRecordAt]).toEqual([700, 900]);
   });
 
   test('logins do not meet', () => {
     const memory = new SweepMemory();
-    memory.count('one', 1, [5]);
-    expect(memory.count('two', 1, [5]).get(5)).toBe(1);
+    memory.count('one', at(1), [5]);
+    expect(memory.count('two', at(1), [5]).get(5)?.sweeps).toBe(1);
   });
 });
 
@@ -131,6 +155,16 @@ describe('what a consistent list settled', () => {
     memory.settle('login', [5, 6], 0);
     expect(memory.isSettled('login', [5, 6], 59_999)).toBe(true);
     expect(memory.isSettled('login', [5, 6], 60_000)).toBe(false);
+  });
+
+  test('is forgotten once another sweep found others', () => {
+    const memory = new SweepMemory();
+    const sweep = { listBegunAt: 1, newestRecordAt: 0 };
+    memory.settle('login', [5], 0);
+    memory.count('login', sweep, [5]);
+    expect(memory.isSettled('login', [5], 1)).toBe(true);
+    memory.count('login', sweep, []);
+    expect(memory.isSettled('login', [5], 1)).toBe(false);
   });
 
   test('says nothing about others', () => {

@@ -27,7 +27,10 @@ const KEPT: readonly Rule<SweepFindings>[] = [
   { name: 'this process does not lead', applies: (_, { isLeader }) => !isLeader },
   { name: 'the identity belongs to another cluster', applies: (_, { sweep }) => sweep === 'clusterChanged' },
   { name: 'fewer namespaces are watched than before', applies: (_, { sweep }) => sweep === 'scopeShrunk' },
-  { name: 'memory was rolled back', applies: ({ rolledBack }) => rolledBack.length > 0 },
+  {
+    name: 'memory was rolled back',
+    applies: ({ rolledBack }, { latched }) => rolledBack.length + latched.length > 0,
+  },
   { name: 'the breaker is open', applies: (_, { breaker }) => breaker.type === 'open' },
   { name: 'the policy is to report', applies: (_, { policy }) => policy === 'Report' },
 ];
@@ -41,6 +44,7 @@ export function decide(observed: Observed): Decision {
     rolledBack: orphans
       .filter((orphan) => isYoungerThanRecords(orphan, observed))
       .map((orphan) => orphan.instanceId),
+    confirmedAt: observed.confirmedAt,
     copied: observed.copied,
   };
   const kept = orphans.length === 0 ? undefined : KEPT.find((rule) => rule.applies(findings, observed))?.name;
@@ -48,8 +52,9 @@ export function decide(observed: Observed): Decision {
   return { findings, kept, actions: [...news(observed, orphans), ...destroys, ...lookAgain(observed)] };
 }
 
-function isYoungerThanRecords({ issuedAt }: Candidate, { newestRecordAt }: Observed): boolean {
-  return issuedAt > newestRecordAt + RECORD_ROUNDING_MS;
+/** A rental that is recorded later proves nothing: the machine was unknown when it was seen. */
+function isYoungerThanRecords({ issuedAt, newestRecordAt }: Candidate, { confirmedAt }: Observed): boolean {
+  return issuedAt > Math.max(newestRecordAt, confirmedAt) + RECORD_ROUNDING_MS;
 }
 
 function destroy({ instanceId, pricePerHour }: Candidate): Action {

@@ -7,7 +7,7 @@ import type { ProvenAccount } from '../../accounts/proven-account.ts';
 import type { CensusEntry } from '../../accounts/watch/machine-census.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
-import { observe, type Sweep, type SweepSources } from './observe.ts';
+import { type ListedObject, observe, type Sweep, type SweepSources } from './observe.ts';
 import { SweepMemory } from './sweep-memory.ts';
 
 type Policy = 'Report' | 'Destroy';
@@ -15,7 +15,7 @@ type Policy = 'Report' | 'Destroy';
 const LOGIN = { url: 'https://market.example', userId: 7 };
 const ORPHAN = row({ id: 5 });
 const facts = { uid: 'gone', attempt: 1, issuedAt: 0 };
-const claimant = { uid: 'young' } as AccountObject;
+const claimant = { uid: 'young' } as ListedObject;
 
 /** A session of this login: a machine counts as unclaimed unless an object of its name is there. */
 function session(name: string, { breaker }: Login = {}): ProvenAccount {
@@ -30,7 +30,7 @@ function session(name: string, { breaker }: Login = {}): ProvenAccount {
     login: LOGIN,
     census,
     breaker: () => ({ type: breaker ?? 'closed' }),
-    findings: () => ({ orphans: [], rolledBack: [], copied: [] }),
+    findings: () => ({ orphans: [], rolledBack: [], confirmedAt: 0, copied: [] }),
   } as unknown as ProvenAccount;
 }
 
@@ -68,7 +68,7 @@ interface More {
 
 function sweepOf(
   policies: readonly [Policy, ...Policy[]],
-  listed: readonly AccountObject[],
+  listed: readonly ListedObject[],
   { logins = [], memory = new SweepMemory(), lastRentalAt, gone = false, others = [], cached }: More = {},
 ) {
   const sessions = policies.map((_, index) => session(`account-${index}`, logins[index]));
@@ -140,12 +140,41 @@ test('a machine that was listed as kept a moment ago is kept, although the cache
   expect((await sweepOf(['Destroy'], [], { logins, cached })).candidates).toEqual([]);
 });
 
-test('the newest rental is known from objects and from accounts', async () => {
-  const rented = { uid: 'x', newestRentalAt: 9_000 } as AccountObject;
-  const at = new Date(5_000).toISOString();
-  expect((await sweepOf(['Destroy'], [rented], { lastRentalAt: at })).newestRecordAt).toBe(9_000);
-  expect((await sweepOf(['Destroy'], [], { lastRentalAt: at })).newestRecordAt).toBe(5_000);
-  expect((await sweepOf(['Destroy'], [])).newestRecordAt).toBe(0);
+describe('the newest rental on record', () => {
+  const newest = async (listed: readonly ListedObject[], more: More = {}) =>
+    (await sweepOf(['Destroy'], listed, more)).candidates[0]?.newestRecordAt;
+  const rentedBy = (account: string) => ({ uid: 'x', newestRentalAt: 9_000, account }) as ListedObject;
+  const lastRentalAt = new Date(5_000).toISOString();
+
+  test('is known from objects and from accounts', async () => {
+    expect(await newest([rentedBy('team/account-0')], { lastRentalAt })).toBe(9_000);
+    expect(await newest([], { lastRentalAt })).toBe(5_000);
+    expect(await newest([])).toBe(0);
+  });
+
+  test('of an account of the login that has no session counts as well', async () => {
+    const others = [withoutSession({ login: pinned, lastRentalAt })];
+    expect(await newest([], { others })).toBe(5_000);
+    expect(await newest([rentedBy('team/without-session')], { others })).toBe(9_000);
+  });
+
+  test('of another login says nothing', async () => {
+    const others = [withoutSession({ login: { ...pinned, userId: 8 }, lastRentalAt })];
+    expect(await newest([rentedBy('team/without-session')], { others })).toBe(0);
+  });
+
+  test('is the one of the first sweep that saw the machine', async () => {
+    const memory = new SweepMemory();
+    await newest([], { memory, lastRentalAt });
+    expect(await newest([rentedBy('team/account-0')], { memory, lastRentalAt })).toBe(5_000);
+  });
+});
+
+test('what any account of the login remembers of a rollback counts', async () => {
+  const confirmed = { login: pinned, rollbackConfirmedAt: new Date(7_000).toISOString() };
+  const others = [withoutSession({ login: pinned, rolledBack: [4, 5] }), withoutSession(confirmed)];
+  expect(await sweepOf(['Destroy'], [], { others })).toMatchObject({ latched: [4, 5], confirmedAt: 7_000 });
+  expect(await sweepOf(['Destroy'], [])).toMatchObject({ latched: [], confirmedAt: 0 });
 });
 
 test('what was settled a moment ago is believed for a report, never for a destroy', async () => {

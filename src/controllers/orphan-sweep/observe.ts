@@ -14,6 +14,11 @@ import type { Informer } from '../../runtime/list-watch/informer.ts';
 import type { SweepMemory } from './sweep-memory.ts';
 import type { Candidate, Observed } from './types.ts';
 
+/** An object together with the account that it names (namespace/name). */
+export interface ListedObject extends AccountObject {
+  readonly account: string;
+}
+
 /** Where a sweep looks. */
 export interface SweepSources {
   readonly registry: AccountRegistry;
@@ -22,7 +27,7 @@ export interface SweepSources {
   /** Every GpuInstance in the cache, whatever account it names. */
   readonly allObjects: () => readonly AccountObject[];
   /** Every GpuInstance of the watched scope, read now: it contains each write that was answered before. */
-  readonly listObjects: () => Promise<readonly AccountObject[]>;
+  readonly listObjects: () => Promise<readonly ListedObject[]>;
   /** Every account of the watched scope, read now. */
   readonly listAccounts: () => Promise<readonly MarketplaceAccount[]>;
   readonly isLeader: () => boolean;
@@ -43,11 +48,11 @@ export interface Sweep {
  */
 export async function observe(sweep: Sweep, sources: SweepSources): Promise<Observed> {
   const [first] = sweep.sessions;
-  const { accounts, objects, entries } = await settledCensus(sweep, sources);
+  const { accounts, newestRecordAt, entries } = await settledCensus(sweep, sources);
   const state = sources.installation.state();
   const observed: Observed = {
     now: sources.clock.now(),
-    candidates: candidatesOf(sweep, unclaimedOf(entries), sources.memory),
+    candidates: candidatesOf(sweep, { unclaimed: unclaimedOf(entries), newestRecordAt }, sources.memory),
     copied: entries.flatMap((entry) => (entry.type === 'copied' ? [entry.row.id] : [])),
     before: first.findings(),
     policy: policyOf(accounts),
@@ -55,7 +60,8 @@ export async function observe(sweep: Sweep, sources: SweepSources): Promise<Obse
     sweep: state.type === 'known' ? state.sweep : 'clusterChanged',
     isLeader: sources.isLeader(),
     orphanAgeMs: sources.constants.orphanAgeMs,
-    newestRecordAt: newestRecord(objects, accounts),
+    latched: accounts.flatMap(({ status }) => status?.rolledBack ?? []),
+    confirmedAt: newestOf(accounts.map(({ status }) => status?.rollbackConfirmedAt)),
   };
   return Object.freeze(observed);
 }
@@ -96,7 +102,8 @@ function openBreaker({ sessions }: Sweep): BreakerState | undefined {
 interface Census {
   /** Of the login. */
   readonly accounts: readonly MarketplaceAccount[];
-  readonly objects: readonly AccountObject[];
+  /** The newest rental that anything durable of the login knows of; 0 where nothing does, or where nobody asked. */
+  readonly newestRecordAt: number;
   readonly entries: readonly CensusEntry[];
 }
 
@@ -113,12 +120,12 @@ async function settledCensus(sweep: Sweep, sources: SweepSources): Promise<Censu
   const suspects = idsOf(unclaimedOf(entries));
   const now = sources.clock.monotonic();
   const isOldNews = policyOf(known) === 'Report' && sources.memory.isSettled(login, suspects, now);
-  if (suspects.length === 0 || isOldNews) return { accounts: known, objects: cached, entries };
+  if (suspects.length === 0 || isOldNews) return { accounts: known, newestRecordAt: 0, entries };
   const objects = await sources.listObjects();
   const accounts = accountsOf(sweep, await sources.listAccounts());
   const settled = session.census(objects, retainedOf(accounts)) ?? [];
   sources.memory.settle(login, idsOf(unclaimedOf(settled)), now);
-  return { accounts, objects, entries: settled };
+  return { accounts, newestRecordAt: newestRecord(objects, accounts), entries: settled };
 }
 
 const idsOf = (unclaimed: readonly Unclaimed[]) => unclaimed.map(({ row }) => row.id);
@@ -130,24 +137,35 @@ function unclaimedOf(entries: readonly CensusEntry[]): readonly Unclaimed[] {
 }
 
 function candidatesOf(
-  sweep: Sweep,
-  unclaimed: readonly Unclaimed[],
+  { sessions: [session], list }: Sweep,
+  {
+    unclaimed,
+    newestRecordAt,
+  }: { readonly unclaimed: readonly Unclaimed[]; readonly newestRecordAt: number },
   memory: SweepMemory,
 ): readonly Candidate[] {
-  const ids = idsOf(unclaimed);
-  const sweeps = memory.count(loginText(sweep.sessions[0].login), sweep.list.begunAt, ids);
+  const sweep = { listBegunAt: list.begunAt, newestRecordAt };
+  const sights = memory.count(loginText(session.login), sweep, idsOf(unclaimed));
   return unclaimed.map(({ row, facts }) => ({
     instanceId: row.id,
     issuedAt: facts.issuedAt,
     startedAt: row.startedAt,
     pricePerHour: row.pricePerHour,
-    sweeps: sweeps.get(row.id) ?? 1,
+    ...(sights.get(row.id) ?? { sweeps: 1, newestRecordAt }),
   }));
 }
 
-/** The newest rental that objects or accounts of the cluster remember. */
-function newestRecord(objects: readonly AccountObject[], accounts: readonly MarketplaceAccount[]): number {
-  const fromObjects = objects.map(({ newestRentalAt }) => newestRentalAt ?? 0);
-  const fromAccounts = accounts.map(({ status }) => Date.parse(status?.lastRentalAt ?? '') || 0);
-  return [...fromObjects, ...fromAccounts].reduce((a, b) => Math.max(a, b), 0);
+/** The newest rental that these accounts, or objects that name one of them, remember. */
+function newestRecord(objects: readonly ListedObject[], accounts: readonly MarketplaceAccount[]): number {
+  const names = new Set(accounts.map((account) => keyOf(refOf(account))));
+  const fromObjects = objects
+    .filter(({ account }) => names.has(account))
+    .map(({ newestRentalAt }) => newestRentalAt ?? 0);
+  const fromAccounts = newestOf(accounts.map(({ status }) => status?.lastRentalAt));
+  return fromObjects.reduce((a, b) => Math.max(a, b), fromAccounts);
+}
+
+/** Epoch milliseconds of the newest of these timestamps; 0 where there is none. */
+function newestOf(timestamps: readonly (string | undefined)[]): number {
+  return timestamps.reduce((newest, text) => Math.max(newest, Date.parse(text ?? '') || 0), 0);
 }

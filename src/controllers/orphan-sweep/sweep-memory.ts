@@ -1,11 +1,19 @@
 /** How long a consistent list of objects speaks for the same machines, where nothing is destroyed by it. */
 const SETTLED_MS = 60_000;
 
-/** In how many sweeps in a row each machine of a login was unclaimed. Losing it only makes sweeping slower. */
+/** What is remembered of an unclaimed machine. */
+export interface Sight {
+  /** In how many sweeps in a row it was unclaimed. */
+  readonly sweeps: number;
+  /** The newest rental on record in the first of them. */
+  readonly newestRecordAt: number;
+}
+
+/** What sweeps saw of the unclaimed machines of each login. Losing it only makes sweeping slower. */
 export class SweepMemory {
   readonly #byLogin = new Map<
     string,
-    { readonly listBegunAt: number; readonly sweeps: ReadonlyMap<number, number> }
+    { readonly listBegunAt: number; readonly sights: ReadonlyMap<number, Sight> }
   >();
 
   readonly #settled = new Map<string, { readonly ids: string; readonly at: number }>();
@@ -22,16 +30,25 @@ export class SweepMemory {
   }
 
   /**
-   * Counts this sweep in and gives the counts. The same list of machines counts once, however often it is
-   * looked at; a machine that was claimed in between starts anew.
+   * Counts this sweep in and gives what is remembered of its unclaimed machines. The same list of machines counts
+   * once, however often it is looked at; a machine that was claimed in between starts anew.
    */
-  count(login: string, listBegunAt: number, unclaimed: readonly number[]): ReadonlyMap<number, number> {
+  count(
+    login: string,
+    sweep: { readonly listBegunAt: number; readonly newestRecordAt: number },
+    unclaimed: readonly number[],
+  ): ReadonlyMap<number, Sight> {
+    const { listBegunAt, newestRecordAt } = sweep;
     const before = this.#byLogin.get(login);
     const step = before?.listBegunAt === listBegunAt ? 0 : 1;
-    const sweeps = new Map(
-      unclaimed.map((id) => [id, Math.max(1, (before?.sweeps.get(id) ?? 0) + step)] as const),
+    const sights = new Map(
+      unclaimed.map((id) => {
+        const seen = before?.sights.get(id) ?? { sweeps: 0, newestRecordAt };
+        return [id, { ...seen, sweeps: Math.max(1, seen.sweeps + step) }] as const;
+      }),
     );
-    this.#byLogin.set(login, { listBegunAt, sweeps });
-    return sweeps;
+    this.#byLogin.set(login, { listBegunAt, sights });
+    if (this.#settled.get(login)?.ids !== unclaimed.join()) this.#settled.delete(login);
+    return sights;
   }
 }

@@ -12,6 +12,8 @@ export interface Candidate {
   readonly pricePerHour: MicroDollars | undefined;
   /** In how many sweeps in a row it was unclaimed, this one included. */
   readonly sweeps: number;
+  /** The newest rental that anything durable of its login knew of in the first of these; 0 where nothing did. */
+  readonly newestRecordAt: number;
 }
 
 /** Everything one sweep of a login needs, in one frozen value. */
@@ -29,8 +31,10 @@ export interface Observed {
   readonly sweep: 'allowed' | 'clusterChanged' | 'scopeShrunk';
   readonly isLeader: boolean;
   readonly orphanAgeMs: number;
-  /** Epoch milliseconds of the newest rental that anything durable knows of; 0 where nothing does. */
-  readonly newestRecordAt: number;
+  /** Ids that stand in a status of the login as proof that memory was rolled back. */
+  readonly latched: readonly number[];
+  /** Epoch milliseconds at which a person last confirmed a rollback, for any account of the login; 0 for never. */
+  readonly confirmedAt: number;
 }
 
 export type Action =

@@ -154,14 +154,14 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     loses: 'the consistent read of all objects before a sweep',
     file: 'controllers/orphan-sweep/observe.ts',
     find: '  const objects = await sources.listObjects();\n',
-    replace: '  const objects = cached;\n',
+    replace: "  const objects = cached.map((object) => ({ ...object, account: '' }));\n",
   },
   {
     name: 'sweep-after-rollback',
     loses: 'the halt where the cluster may have been rolled back',
     file: 'controllers/orphan-sweep/decide.ts',
-    find: 'applies: ({ rolledBack }) => rolledBack.length > 0 },',
-    replace: 'applies: ({ rolledBack }) => rolledBack.length > 1_000_000 },',
+    find: 'rolledBack.length + latched.length > 0,',
+    replace: 'rolledBack.length + latched.length > 1_000_000,',
   },
   {
     name: 'other-login-trusted',
