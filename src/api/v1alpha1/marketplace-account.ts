@@ -210,7 +210,8 @@ const breaker = z
       .int()
       .meta(notes({ description: 'Machines that newly turned bad or vanished in the poll that opened it.' })),
     closedBy: text({
-      description: 'The last value of the annotation that closed it by hand.',
+      description:
+        'The last value seen of `gpurental.dev/close-breaker`; only another one closes it by hand.',
       maxLength: 253,
     }).optional(),
   })

@@ -385,6 +385,40 @@ describe('the breaker on record', () => {
   });
 });
 
+describe('a word that is to close the breaker', () => {
+  const annotated = (status: Observed['account']['status']) => {
+    const { account } = observed();
+    const metadata = { ...account.metadata, annotations: { 'gpurental.dev/close-breaker': 'v1' } };
+    return { ...account, metadata, ...(status && { status }) };
+  };
+  const open = (cause: 'massFailure' | 'listFailed') =>
+    session({ breaker: { type: 'open', since: 1_000, cause, newlyBad: 6, message: 'six' } });
+
+  test.each([
+    ['while nothing is to be closed', session(), []],
+    ['while lists fail', open('listFailed'), ['closeBreaker']],
+  ] as const)('is used up %s, and closes no failure that comes later', (_, facts, acts) => {
+    const early = decide(observed({ account: annotated(undefined), session: facts }));
+    expect(early.status.breaker).toMatchObject({ open: false, newlyBad: 0, closedBy: 'v1' });
+    expect(types(early.actions).filter((type) => type === 'closeBreaker')).toEqual(acts);
+    const weeksLater = observed({ account: annotated(early.status), session: open('massFailure') });
+    expect(types(decide(weeksLater).actions)).not.toContain('closeBreaker');
+    expect(decide(weeksLater).status.breaker).toMatchObject({ open: true, newlyBad: 6, closedBy: 'v1' });
+  });
+
+  test('leaves what is on record of an earlier failure', () => {
+    const breaker = { open: false, since: '2026-11-20T00:00:00Z', newlyBad: 6, closedBy: 'v0' };
+    const given = observed({ account: annotated({ breaker }) });
+    expect(decide(given).status.breaker).toEqual({ ...breaker, closedBy: 'v1' });
+  });
+
+  test('waits for a session: before, nobody knows what stands', () => {
+    const breaker = { open: true, since: '2026-11-20T00:00:00Z', newlyBad: 6 };
+    const given = observed({ account: annotated({ breaker }), session: undefined });
+    expect(decide(given).status.breaker).toEqual(breaker);
+  });
+});
+
 describe('what is written', () => {
   test('deciding twice about the same writes the same', () => {
     const first = decide(observed());

@@ -1,5 +1,6 @@
-import { ACCOUNT_FINALIZER, annotations } from '../../api/v1alpha1/names.ts';
+import { ACCOUNT_FINALIZER } from '../../api/v1alpha1/names.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import { closingWord } from './breaker-record.ts';
 import { ready, stalled, unreadiness } from './conditions.ts';
 import { saysNothing } from './failure.ts';
 import { provesPinned } from './pinned-login.ts';
@@ -58,11 +59,8 @@ function identity({ installation }: Observed): readonly Action[] {
 }
 
 function breaker({ account, session: facts }: Observed): readonly Action[] {
-  const wanted = account.metadata.annotations?.[annotations.closeBreaker];
-  const handled = account.status?.breaker?.closedBy;
-  return facts?.breaker.type === 'open' && wanted !== undefined && wanted !== handled
-    ? [{ type: 'closeBreaker' }]
-    : [];
+  const wantsClosed = closingWord(account) !== undefined;
+  return facts?.breaker.type === 'open' && wantsClosed ? [{ type: 'closeBreaker' }] : [];
 }
 
 function readiness(observed: Observed): Action {

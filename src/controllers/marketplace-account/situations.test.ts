@@ -429,7 +429,7 @@ describe('what is on record', () => {
       [...CONNECTED, 'event BreakerOpened'],
     ],
     [
-      'has nothing of a breaker that a person wants closed and that is not open',
+      'remembers that a person wanted a breaker closed that was not open',
       { account: accountWith({ metadata: { annotations: wanted } }) },
       CONNECTED,
     ],

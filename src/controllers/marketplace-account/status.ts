@@ -1,10 +1,10 @@
 import type { AvoidEntry } from '../../accounts/avoid-list.ts';
-import type { BreakerState } from '../../accounts/watch/breaker.ts';
 import type { MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { withPage } from '../../api/v1alpha1/reason-page.ts';
 import { setConditions } from '../../runtime/writes/conditions.ts';
 import { timestampOf } from '../../runtime/writes/timestamp.ts';
+import { breakerRecord } from './breaker-record.ts';
 import { authenticated, funded, reachable, ready, stalled, type Verdict } from './conditions.ts';
 import { type Figures, figuresOf, figuresToWrite } from './figures.ts';
 import { goneMachines } from './gone-machines.ts';
@@ -129,29 +129,6 @@ function retained(observed: Observed): Pick<Status, 'retained'> {
   if (!before) return {};
   const gone = goneMachines(observed);
   return { retained: before.filter(({ instanceId }) => !gone.has(instanceId)) };
-}
-
-/** Only a mass failure is worth remembering: a failed list closes by itself. */
-function breakerRecord(observed: Observed): Pick<Status, 'breaker'> {
-  const before = observed.account.status?.breaker;
-  const failure = massFailure(observed);
-  if (!failure) return before ? { breaker: closedRecord(before, observed.now) } : {};
-  const wanted = observed.account.metadata.annotations?.[annotations.closeBreaker];
-  if (wanted !== undefined && wanted !== before?.closedBy) {
-    const { newlyBad } = failure;
-    return { breaker: { open: false, since: timestampOf(observed.now), newlyBad, closedBy: wanted } };
-  }
-  const since = before?.open ? before.since : timestampOf(failure.since);
-  return { breaker: { ...before, open: true, since, newlyBad: failure.newlyBad } };
-}
-
-function massFailure({ session }: Observed): Extract<BreakerState, { type: 'open' }> | undefined {
-  const state = session?.breaker;
-  return state?.type === 'open' && state.cause === 'massFailure' ? state : undefined;
-}
-
-function closedRecord(before: NonNullable<Status['breaker']>, now: number): NonNullable<Status['breaker']> {
-  return before.open ? { ...before, open: false, since: timestampOf(now) } : before;
 }
 
 /** The newest rental on record, which never goes back. */
