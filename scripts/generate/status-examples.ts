@@ -67,7 +67,13 @@ const instance: Required<GpuInstanceStatus> = {
   publicAddress: '203.0.113.17',
   ports: [{ containerPort: 8080, protocol: 'TCP', publicPort: 40017, name: 'http' }],
   gpu: { name: 'RTX 4090', count: 1, memoryMB: 24564 },
-  cost: { pricePerHour: '0.3642', storagePricePerHour: '0.0042', accrued: '1.2', since: NOON },
+  cost: {
+    pricePerHour: '0.3642',
+    storagePricePerHour: '0.0042',
+    accrued: '1.2',
+    accruedBeforeMonth: '0.9',
+    since: NOON,
+  },
   rentals: [NOON],
   avoid: [{ kind: 'Offer', id: 902112, until: '2026-11-20T12:10:00Z' }],
   history: [

@@ -80,9 +80,61 @@ describe('what it spent this month', () => {
   test.each([
     ['of an object of this month everything, up to now', instance({ cost: cost({}) }), 12_000_000],
     [
-      'of an older one no more than its price can have made this month',
-      instance({ cost: cost({ accrued: '9000.00' }) }, old),
+      'of an older one what accrued since the month began',
+      instance({ cost: cost({ accrued: '9000.00', accruedBeforeMonth: '8990.00' }) }, old),
+      12_000_000,
+    ],
+    [
+      'of an older one nothing that accrued until an earlier month',
+      instance({ cost: cost({ accrued: '9000.00', since: '2026-10-31T23:59:59Z' }) }, old),
       468_000_000,
+    ],
+    [
+      'of an older one nothing where more than all is said to be of earlier months',
+      instance({ cost: cost({ pricePerHour: '0.00', accruedBeforeMonth: '10.01' }) }, old),
+      0,
+    ],
+    [
+      'of an older one everything where nothing proves it to be of earlier months',
+      instance({ cost: cost({ accrued: '9000.00' }) }, old),
+      9_002_000_000,
+    ],
+    [
+      'of an older one that holds a machine, everything but what remembered machines prove',
+      instance(
+        {
+          instanceId: 7,
+          cost: cost({ accrued: '9000.00' }),
+          history: [
+            { endedAt: '2026-10-30T00:00:00Z', cost: '7.00' },
+            { endedAt: '2026-11-03T00:00:00Z', cost: '4.00' },
+          ],
+        },
+        old,
+      ),
+      8_995_000_000,
+    ],
+    [
+      'of an older one without a machine everything, where all that it remembers ended this month',
+      instance(
+        {
+          cost: { accrued: '300.00' },
+          history: [15, 16, 17, 18, 19].map((day) => ({
+            endedAt: `2026-11-${day}T00:00:00Z`,
+            cost: '10.00',
+          })),
+        },
+        old,
+      ),
+      300_000_000,
+    ],
+    [
+      'of an older one without a machine nothing, where the last that it had ended before the month',
+      instance(
+        { cost: { accrued: '300.00' }, history: [{ endedAt: '2026-10-31T23:59:59Z', cost: '10.00' }] },
+        old,
+      ),
+      0,
     ],
     [
       'of an older one without a machine, what its machines of this month cost',
@@ -90,8 +142,8 @@ describe('what it spent this month', () => {
         {
           cost: { accrued: '9000.00' },
           history: [
-            { endedAt: '2026-11-03T00:00:00Z', cost: '4.00' },
             { endedAt: '2026-10-30T00:00:00Z', cost: '7.00' },
+            { endedAt: '2026-11-03T00:00:00Z', cost: '4.00' },
           ],
         },
         old,
@@ -109,22 +161,25 @@ describe('what it spent this month', () => {
       9_002_000_000,
     ],
     [
-      'of one of unknown age no more than this month can have made',
-      instance({ cost: cost({ accrued: '9000.00' }) }, { creationTimestamp: undefined }),
-      468_000_000,
+      'of one of unknown age what accrued since the month began',
+      instance(
+        { cost: cost({ accrued: '9000.00', accruedBeforeMonth: '8999.00' }) },
+        { creationTimestamp: undefined },
+      ),
+      3_000_000,
     ],
     [
       'of an older one also what ended as the month began',
       instance(
-        { cost: { accrued: '9000.00' }, history: [{ endedAt: '2026-11-01T00:00:00Z', cost: '4.00' }] },
+        { cost: { accrued: '4.00' }, history: [{ endedAt: '2026-11-01T00:00:00Z', cost: '4.00' }] },
         old,
       ),
       4_000_000,
     ],
     [
-      'of an older one nothing for a machine that cost nobody knows what',
+      'of an older one everything, where a machine cost nobody knows what',
       instance({ cost: { accrued: '9000.00' }, history: [{ endedAt: '2026-11-03T00:00:00Z' }] }, old),
-      0,
+      9_000_000_000,
     ],
     ['nothing, of an older one that never rented', instance({}, old), 0],
     ['nothing, before it rented', instance({}), 0],

@@ -96,21 +96,42 @@ export function monthName(now: number): string {
 }
 
 /**
- * What the object cost in the UTC month of `now` (epoch milliseconds), never less: of an older object the sum that
- * accrued cannot be told apart by month, so of it counts at most what its past machines and its price can have made
- * since the month began. `until`: when its machine stopped billing, where it did.
+ * What the object cost in the UTC month of `now` (epoch milliseconds), never less. `until`: when its machine stopped
+ * billing, where it did.
  */
 export function spentThisMonth(instance: GpuInstance, now: number, until = now): MicroDollars {
-  const { cost } = instance.status ?? {};
+  const { metadata, status = {} } = instance;
   const start = monthStart(now);
-  // A time that cannot be read must not make the sum one that no limit compares with.
-  const since = cost?.since === undefined ? until : (parseTime(cost.since) ?? start);
-  const price = priceOf(instance);
-  const running = costOver(price, Math.max(0, until - Math.max(since, start)));
+  const since = accruedUntil(status, start) ?? until;
+  const running = costOver(priceOf(instance), Math.max(0, until - Math.max(since, start)));
+  const isNew = Date.parse(metadata.creationTimestamp ?? '') >= start;
+  if (isNew) return dollarsOf(status.cost?.accrued) + running;
+  return since < start ? running : accruedSince(start, status) + running;
+}
+
+/** Until when `accrued` counts. A time that cannot be read must not make the sum one that no limit compares with. */
+function accruedUntil({ cost, history }: GpuInstanceStatus, unreadable: number): number | undefined {
+  const time = cost?.since ?? history?.at(-1)?.endedAt;
+  return time === undefined ? undefined : (parseTime(time) ?? unreadable);
+}
+
+/**
+ * What of `accrued` is not proven to be from before `start`. A status of an earlier version of this operator does not
+ * say what had accrued when the month began: of such a one all counts but what its remembered machines prove.
+ */
+function accruedSince(start: number, { cost, history = [], instanceId }: GpuInstanceStatus): MicroDollars {
   const accrued = dollarsOf(cost?.accrued);
-  if (Date.parse(instance.metadata.creationTimestamp ?? '') >= start) return accrued + running;
-  const sinceStart = costOver(price, Math.max(0, Math.min(since, until) - start));
-  return Math.min(accrued, endedThisMonth(instance, start) + sinceStart) + running;
+  const before = parseDollars(cost?.accruedBeforeMonth);
+  if (before !== undefined) return Math.max(0, accrued - before);
+  const earlier = history.filter(({ endedAt }) => Date.parse(endedAt) < start);
+  // Who is forgotten ended before those that are remembered.
+  const isComplete = earlier.length > 0 && instanceId === undefined;
+  const later = history.filter((machine) => !earlier.includes(machine));
+  return isComplete ? Math.min(accrued, costOf(later)) : Math.max(0, accrued - costOf(earlier));
+}
+
+function costOf(machines: NonNullable<GpuInstanceStatus['history']>): MicroDollars {
+  return machines.reduce((sum, machine) => sum + dollarsOf(machine.cost), 0);
 }
 
 /** Right after a rental its record has the price of the offer alone. */
@@ -126,12 +147,6 @@ function dearestPrice({ offers = [] }: GpuInstance['spec']): MicroDollars | unde
 
 function priceOf({ status }: GpuInstance): MicroDollars {
   return dollarsOf(status?.cost?.pricePerHour);
-}
-
-function endedThisMonth(instance: GpuInstance, start: number): MicroDollars {
-  return (instance.status?.history ?? [])
-    .filter((machine) => Date.parse(machine.endedAt) >= start)
-    .reduce((sum, machine) => sum + dollarsOf(machine.cost), 0);
 }
 
 function dollarsOf(text: string | undefined): MicroDollars {

@@ -47,7 +47,13 @@ const cost = z
     }).optional(),
     storagePricePerHour: dollars({ description: 'What it costs in an hour while stopped.' }).optional(),
     accrued: dollars({ description: 'What this object has cost until `since`, all machines together.' }),
-    since: timestamp({ description: 'From when on `pricePerHour` is still to be added.' }).optional(),
+    accruedBeforeMonth: dollars({
+      description: 'What of `accrued` is from before the month (UTC) of `since`; left out where nothing is.',
+    }).optional(),
+    since: timestamp({
+      description:
+        'Until when `accrued` counts; from then on `pricePerHour`, where there is one, is still to be added.',
+    }).optional(),
   })
   .meta(
     notes({ description: 'Money. What it cost until now: `accrued` + `pricePerHour` × time since `since`.' }),

@@ -1,6 +1,8 @@
+import { monthStart } from '../../accounts/account-object.ts';
 import type { GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import { costOver, formatDollars, type MicroDollars, parseDollars } from '../../lib/money.ts';
 import { formatTime, parseTime } from '../../lib/rfc3339.ts';
+import { known } from './known-fields.ts';
 
 export type Cost = NonNullable<GpuInstanceStatus['cost']>;
 
@@ -38,11 +40,24 @@ function costSinceRented(status: GpuInstanceStatus | undefined, at: number): Mic
   return costOver(parseDollars(cost?.pricePerHour) ?? 0, billedMs(from, at));
 }
 
+/**
+ * What had accrued before the month of `at` began, for the cost that is written then: `accrued` and `since` alone tell
+ * months apart only until `since` moves on. Nothing where nothing had accrued, or nobody knows until when.
+ */
+function beforeMonth(cost: Cost | undefined, at: number): Pick<Cost, 'accruedBeforeMonth'> {
+  const since = parseTime(cost?.since);
+  if (since === undefined || since >= monthStart(at))
+    return known({ accruedBeforeMonth: cost?.accruedBeforeMonth });
+  const before = totalCost(cost, monthStart(at));
+  return before === 0 ? {} : { accruedBeforeMonth: formatDollars(before) };
+}
+
 /** A machine begins to bill. */
 export function beginCost(cost: Cost | undefined, at: number, price: MicroDollars | undefined): Cost {
   return {
     ...(price === undefined ? {} : { pricePerHour: formatDollars(price) }),
     accrued: cost?.accrued ?? '0.00',
+    ...beforeMonth(cost, at),
     since: formatTime(at),
   };
 }
@@ -54,6 +69,7 @@ export function repriced(cost: Cost, at: number, price: MicroDollars): Cost {
   return {
     ...cost,
     accrued: formatDollars(totalCost(cost, at)),
+    ...beforeMonth(cost, at),
     pricePerHour: formatDollars(price),
     since: formatTime(at),
   };
@@ -63,12 +79,19 @@ export function repriced(cost: Cost, at: number, price: MicroDollars): Cost {
 export function corrected(cost: Cost, since: number, price: MicroDollars | undefined): Cost {
   return {
     ...cost,
+    ...beforeMonth(cost, since),
     ...(price === undefined ? {} : { pricePerHour: formatDollars(price) }),
     since: formatTime(since),
   };
 }
 
-/** Billing ended at `at`. */
+/** Billing ended at `at`: without a price nothing is added any more, and `since` tells until when all of it accrued. */
 export function endCost(cost: Cost | undefined, at: number): Cost | undefined {
-  return cost && { accrued: formatDollars(totalCost(cost, at)) };
+  if (!cost) return undefined;
+  const until = Math.max(at, parseTime(cost.since) ?? at);
+  return {
+    accrued: formatDollars(totalCost(cost, at)),
+    ...beforeMonth(cost, until),
+    since: formatTime(until),
+  };
 }

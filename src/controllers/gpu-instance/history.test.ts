@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { at, given, held, holding, row, time } from '../../../test/builders/observed.ts';
-import { beginCost, corrected, endCost, machineCost, repriced, totalCost } from './cost.ts';
+import { spentThisMonth } from '../../accounts/account-object.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { beginCost, type Cost, corrected, endCost, machineCost, repriced, totalCost } from './cost.ts';
 import { avoidTarget, endedFields } from './history.ts';
 import { limitState, priceRise } from './limits.ts';
 import { withRow } from './machine-fields.ts';
@@ -87,6 +89,58 @@ describe('money', () => {
     expect([totalCost(undefined, at(0)), endCost(undefined, at(0))]).toEqual([0, undefined]);
   });
 
+  test('that accrued before a month began is kept apart from the first change in that month on', () => {
+    const november = Date.parse('2026-11-01T00:00:00Z');
+    const HOUR = 3_600_000;
+    const begun = beginCost(undefined, november - 2 * HOUR, 1_000_000);
+    const stopped = repriced(begun, november + HOUR, 10_000);
+    expect(stopped).toMatchObject({ accrued: '3.00', accruedBeforeMonth: '2.00' });
+    const again = repriced(stopped, november + 2 * HOUR, 1_000_000);
+    expect(again).toMatchObject({ accrued: '3.01', accruedBeforeMonth: '2.00' });
+    const ended = endCost(again, november + 3 * HOUR);
+    expect(ended).toEqual({ accrued: '4.01', accruedBeforeMonth: '2.00', since: '2026-11-01T03:00:00Z' });
+    const december = Date.parse('2026-12-01T00:00:00Z');
+    expect(beginCost(ended, december, undefined)).toMatchObject({
+      accrued: '4.01',
+      accruedBeforeMonth: '4.01',
+    });
+    expect(endCost(begun, november - 1)).not.toHaveProperty('accruedBeforeMonth');
+    const late = corrected(beginCost(ended, december - 1, undefined), december + 1_000, 1_000_000);
+    expect(late).toMatchObject({ accrued: '4.01', accruedBeforeMonth: '4.01' });
+  });
+
+  test('of a month is never less than the bills say, however often machines stop, start and end', () => {
+    const start = Date.parse('2026-10-25T00:00:00Z');
+    const now = Date.parse('2026-11-20T00:00:00Z');
+    const november = Date.parse('2026-11-01T00:00:00Z');
+    const steps = fc.array(
+      fc.record({
+        hours: fc.integer({ min: 1, max: 100 }),
+        ends: fc.boolean(),
+        dollars: fc.integer({ min: 0, max: 3 }),
+      }),
+      { minLength: 1, maxLength: 30 },
+    );
+    fc.assert(
+      fc.property(steps, (lives) => {
+        let [cost, at, price, billed]: [Cost | undefined, number, number, number] = [undefined, start, 0, 0];
+        for (const { hours, ends, dollars } of lives) {
+          const next = Math.min(now, at + hours * 3_600_000);
+          billed += (price * Math.max(0, next - Math.max(at, november))) / 3_600_000;
+          at = next;
+          price = ends ? 0 : dollars * 1_000_000;
+          if (ends) cost = endCost(cost, at);
+          else
+            cost = cost?.pricePerHour === undefined ? beginCost(cost, at, price) : repriced(cost, at, price);
+        }
+        billed += (price * (now - Math.max(at, november))) / 3_600_000;
+        const metadata = { name: 'a', creationTimestamp: '2026-10-01T00:00:00Z' };
+        const object = { metadata, status: { ...(cost && { cost }) } } as GpuInstance;
+        expect(spentThisMonth(object, now)).toBe(Math.round(billed));
+      }),
+    );
+  });
+
   test('of a stopped machine is that of its disk, from when the stop was answered', () => {
     const situation = held({ actualStatus: 'stopped' }, { memory: { stopAnsweredAt: at(-100) } });
     const { cost } = withRow(given(situation), row({ actualStatus: 'stopped' }));
@@ -119,7 +173,7 @@ describe('a machine that ended', () => {
         cost: '0.033333',
       },
     ]);
-    expect(fields.cost).toEqual({ accrued: '0.033333' });
+    expect(fields.cost).toEqual({ accrued: '0.033333', since: time(-60) });
     for (const field of ['instanceId', 'claim', 'actualStatus', 'ssh', 'endpoint', 'specHash'] as const) {
       expect(fields[field], field).toBeUndefined();
     }
