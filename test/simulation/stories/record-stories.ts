@@ -73,6 +73,25 @@ export const RECORD_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'a machine that a restored cluster has forgotten is left alone, although another is rented and processes restart',
+    sweeps: true,
+    seconds: 700,
+    plot: (stage) => {
+      let account: JsonObject = {};
+      stage.at(60, () => {
+        account = accountNow(stage);
+      });
+      stage.at(100, () => stage.users.createInstance('b'));
+      stage.at(200, () => {
+        stage.killAll();
+        forget(stage, 'b', account);
+      });
+      stage.at(300, () => stage.users.createInstance('c'));
+      stage.at(360, () => stage.killAll());
+      stage.at(500, () => stage.users.confirmRollback());
+    },
+  },
+  {
     name: 'a person puts back the deadline of an intent whose rent call is still to be carried out, and a process restarts',
     seconds: 400,
     plot: (stage) => {
