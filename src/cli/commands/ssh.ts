@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
@@ -35,7 +36,8 @@ export const sshCommand: Command = {
     const { host, port, name } = await addressOf(target, input, context);
     if (!/^[A-Za-z0-9][A-Za-z0-9.:-]*$/.test(host))
       throw failed(`"${host}" is no host that ssh may be given.`);
-    const args = sshArguments({ host, port, name }, input, context);
+    const knownHosts = await knownHostsFile(name, context);
+    const args = sshArguments({ host, port, knownHosts }, input);
     if (switchOption(input.options, '--print')) {
       const line = ['ssh', ...args, ...remote].map(quoted).join(' ');
       await createOutput(input, context).value({ host, port, command: line }, line);
@@ -81,18 +83,34 @@ function reachable(address: {
   throw failed(`It has no SSH address yet (${state}).`, 'Wait for it: gpu-rent wait gpui/name.');
 }
 
-function sshArguments(
-  { host, port, name }: Address,
-  { options }: CommandInput,
-  { env }: CommandContext,
-): readonly string[] {
+/** The file of one machine's host key. Its folder is made here: ssh makes none, and would store no key. */
+async function knownHostsFile(name: string, { env }: CommandContext): Promise<string> {
+  const folder = `${env.XDG_CACHE_HOME || `${env.HOME ?? '/tmp'}/.cache`}/gpu-rent`;
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw failed(
+      `The folder ${folder} for host keys cannot be made (${(error as NodeJS.ErrnoException).code}).`,
+      'Make it writable, or name another place: XDG_CACHE_HOME.',
+      error,
+    );
+  }
+  return `${folder}/known_hosts-${name}`;
+}
+
+interface Connection {
+  readonly host: string;
+  readonly port: number;
+  readonly knownHosts: string;
+}
+
+function sshArguments({ host, port, knownHosts }: Connection, { options }: CommandInput): readonly string[] {
   const identity = textOption(options, '--identity');
-  const cache = env.XDG_CACHE_HOME || `${env.HOME ?? '/tmp'}/.cache`;
   return [
     ...['-p', String(port)],
     ...(identity === undefined ? [] : ['-i', identity]),
     ...['-o', 'StrictHostKeyChecking=accept-new'],
-    ...['-o', `UserKnownHostsFile=${cache}/gpu-rent/known_hosts-${name}`],
+    ...['-o', `UserKnownHostsFile=${knownHosts}`],
     `${textOption(options, '--user') ?? 'root'}@${host}`,
   ];
 }
