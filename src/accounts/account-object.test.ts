@@ -142,6 +142,7 @@ describe('what it spent this month', () => {
         {
           cost: { accrued: '9000.00' },
           history: [
+            { endedAt: '2026-10-29T00:00:00Z', cost: '6.00' },
             { endedAt: '2026-10-30T00:00:00Z', cost: '7.00' },
             { endedAt: '2026-11-03T00:00:00Z', cost: '4.00' },
           ],
@@ -159,14 +160,6 @@ describe('what it spent this month', () => {
       'of one that is as old as the month everything',
       instance({ cost: cost({ accrued: '9000.00' }) }, { creationTimestamp: '2026-11-01T00:00:00Z' }),
       9_002_000_000,
-    ],
-    [
-      'of one of unknown age what accrued since the month began',
-      instance(
-        { cost: cost({ accrued: '9000.00', accruedBeforeMonth: '8999.00' }) },
-        { creationTimestamp: undefined },
-      ),
-      3_000_000,
     ],
     [
       'of an older one also what ended as the month began',

@@ -100,12 +100,10 @@ export function monthName(now: number): string {
  * billing, where it did.
  */
 export function spentThisMonth(instance: GpuInstance, now: number, until = now): MicroDollars {
-  const { metadata, status = {} } = instance;
+  const { status = {} } = instance;
   const start = monthStart(now);
   const since = accruedUntil(status, start) ?? until;
   const running = costOver(priceOf(instance), Math.max(0, until - Math.max(since, start)));
-  const isNew = Date.parse(metadata.creationTimestamp ?? '') >= start;
-  if (isNew) return dollarsOf(status.cost?.accrued) + running;
   return since < start ? running : accruedSince(start, status) + running;
 }
 

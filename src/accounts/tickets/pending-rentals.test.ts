@@ -45,6 +45,14 @@ test('a ticket that nobody uses counts until it is worth nothing', async () => {
   expect(rentals.knows('a')).toBe(false);
 });
 
+test('a ticket that nobody uses is forgotten with its time, whatever stands on the record', async () => {
+  rentals.begin('a', PRICE, object());
+  const open = intended();
+  await clock.advance(TICKET_MS);
+  expect(prices(open)).toEqual([]);
+  expect(rentals.knows('a')).toBe(false);
+});
+
 test('an object that asks anew gives up its ticket', () => {
   const first = rentals.begin('a', PRICE, object());
   rentals.asksAnew('a');

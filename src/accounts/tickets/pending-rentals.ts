@@ -67,8 +67,7 @@ export class PendingRentals {
     return {
       use: () => {
         const now = this.#clock.monotonic();
-        const isValid =
-          booking.outcome === 'asked' && booking.until > now && booking.until <= now + TICKET_MS;
+        const isValid = booking.outcome === 'asked' && booking.until > now;
         return isValid && becomes({ outcome: 'called', until: now + UNSEEN_MS });
       },
       settle: (rented) => {

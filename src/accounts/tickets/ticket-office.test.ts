@@ -375,6 +375,14 @@ describe('a start', () => {
     expect(tickets.sums().dollarsPerHour).toBe(2.08 * DOLLAR);
   });
 
+  test('has to leave room for the disks of the others', () => {
+    setting.limits = { maxSpendPerHour: 1.08 * DOLLAR };
+    setting.objects = sleepers(10);
+    expect(office().requestStart(start('s0')).type).toBe('refused');
+    setting.limits = { maxSpendPerHour: 1.09 * DOLLAR };
+    expect(office().requestStart(start('s0')).type).toBe('permitted');
+  });
+
   test('leaves its room to rentals no sooner than to starts', () => {
     setting.limits = { maxSpendPerHour: 1.5 * DOLLAR };
     setting.objects = sleepers(1);
