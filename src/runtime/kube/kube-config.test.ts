@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import { loadKubeConnection } from './kube-config.ts';
@@ -157,4 +157,89 @@ test('a pod without a service account is told what it lacks', async () => {
     serviceAccountDirectory: join(folder, 'none'),
   });
   await expect(loaded).rejects.toThrow('automountServiceAccountToken');
+});
+
+describe('a list of several files', () => {
+  const load = (files: readonly string[], more: { readonly context?: string } = {}) =>
+    loadKubeConnection({ environment: { KUBECONFIG: files.join(delimiter) }, clock, ...more });
+  const write = (file: string, config: object) => {
+    const path = join(folder, file);
+    writeFileSync(path, stringify({ apiVersion: 'v1', kind: 'Config', ...config }));
+    return path;
+  };
+
+  test('may name some that are not there', async () => {
+    const there = kubeconfig('there', { name: 'there' });
+    expect((await load([join(folder, 'absent'), there, '/none'])).namespace).toBe('there-ns');
+  });
+
+  test('is refused where none of them is there', async () => {
+    await expect(load(['/none', '/nowhere'])).rejects.toThrow(
+      'Cannot read the kubeconfig /none, /nowhere: none of these files exists',
+    );
+  });
+
+  test('takes each name from the first file that has it', async () => {
+    const first = kubeconfig('first', { user: { token: 'first' } });
+    const second = kubeconfig('second', {
+      cluster: { server: 'https://second.test' },
+      user: { token: 'second' },
+    });
+    const { origin, credentials } = await load([first, second]);
+    expect(origin).toBe('https://api.test:6443');
+    expect(await credentials.headers()).toEqual({ authorization: 'Bearer first' });
+  });
+
+  test('takes the first current context that one of them sets, and puts them together by name', async () => {
+    const clusters = [{ name: 'apart', cluster: { server: 'https://apart.test' } }];
+    const contexts = [{ name: 'apart', context: { cluster: 'apart', user: 'apart' } }];
+    const users = [{ name: 'apart', user: { token: 'apart' } }];
+    const files = [
+      write('clusters', { clusters }),
+      write('users', { users, 'current-context': '' }),
+      write('contexts', { contexts, 'current-context': 'apart' }),
+      kubeconfig('later', { name: 'later' }),
+    ];
+    const { origin, credentials } = await load(files);
+    expect(origin).toBe('https://apart.test');
+    expect(await credentials.headers()).toEqual({ authorization: 'Bearer apart' });
+  });
+});
+
+describe('the token file of a user', () => {
+  const token = (file: string, text: string) => {
+    writeFileSync(join(folder, file), text);
+    return join(folder, file);
+  };
+
+  test('is read, from beside the kubeconfig, and again when what was read has grown old', async () => {
+    token('beside', 'first\n');
+    const path = kubeconfig('token-file', { user: { tokenFile: 'beside', token: 'written' } });
+    const { credentials } = await loadKubeConnection({ kubeconfig: path, environment: {}, clock });
+    expect(await credentials.headers()).toEqual({ authorization: 'Bearer first' });
+    token('beside', 'rotated\n');
+    expect(await credentials.headers()).toEqual({ authorization: 'Bearer first' });
+    await clock.advance(60_000);
+    expect(await credentials.headers()).toEqual({ authorization: 'Bearer rotated' });
+    token('beside', 'fresh');
+    expect(await credentials.headers({ fresh: true })).toEqual({ authorization: 'Bearer fresh' });
+    rmSync(join(folder, 'beside'));
+    expect(await credentials.headers({ fresh: true })).toEqual({ authorization: 'Bearer fresh' });
+  });
+
+  test.each([
+    ['that is not there', '/no/such/token', 'ENOENT'],
+    ['that is empty', token('blank', ' \n'), 'it is empty'],
+  ])('%s is never passed over: no request goes out as nobody', async (_what, tokenFile, why) => {
+    const path = kubeconfig('no-token', { user: { tokenFile } });
+    const loading = loadKubeConnection({ kubeconfig: path, environment: {}, clock });
+    await expect(loading).rejects.toThrow(`Cannot read the token file ${tokenFile} of user main`);
+    await expect(loading).rejects.toThrow(why);
+  });
+
+  test('that cannot be read leaves the token that is written beside it', async () => {
+    const path = kubeconfig('both', { user: { tokenFile: '/no/such/token', token: 'written' } });
+    const { credentials } = await loadKubeConnection({ kubeconfig: path, environment: {}, clock });
+    expect(await credentials.headers()).toEqual({ authorization: 'Bearer written' });
+  });
 });

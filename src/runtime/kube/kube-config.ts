@@ -1,6 +1,6 @@
 import { access, readFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
-import type { Cluster } from '@kubernetes/client-node';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import type { Cluster, KubeConfig, User } from '@kubernetes/client-node';
 import type { Clock } from '../../lib/clock.ts';
 import { type Credentials, refreshedCredentials, tokenFileCredentials } from './credentials.ts';
 import type { TlsOptions } from './undici-transport.ts';
@@ -98,10 +98,13 @@ async function fromKubeconfig(options: KubeConfigOptions, paths: readonly string
   const origin = serverOf(loaded, paths);
   const settings = await settingsOf(loaded);
   const context = loaded.getContextObject(loaded.getCurrentContext());
+  // A token that cannot be had is told now: without it requests would go out as nobody.
+  const wasRead = 'authorization' in (await tokenFileHeaders(loaded, true));
   // A fresh load forgets what exec and OIDC plugins remember, so after a 401 they are asked again.
-  const credentials = refreshedCredentials(options.clock, async (fresh) =>
-    headersOf(await settingsOf(fresh ? await readKubeconfig(options, paths) : loaded)),
-  );
+  const credentials = refreshedCredentials(options.clock, async (fresh) => {
+    const asked = fresh ? await readKubeconfig(options, paths) : loaded;
+    return { ...headersOf(await settingsOf(asked)), ...(await tokenFileHeaders(asked, !wasRead)) };
+  });
   return {
     origin,
     tls: {
@@ -117,33 +120,102 @@ async function fromKubeconfig(options: KubeConfigOptions, paths: readonly string
   };
 }
 
+/**
+ * What the files say together, as kubectl reads them: of several, those that do not exist are passed over, the first
+ * that defines a name wins, and so does the first that sets a current context.
+ */
 async function readKubeconfig({ context }: KubeConfigOptions, paths: readonly string[]) {
   const { KubeConfig } = await import('@kubernetes/client-node');
+  const found: KubeConfig[] = [];
+  for (const path of paths) {
+    const text = await textOf(path, paths.length > 1);
+    if (text !== undefined) found.push(await parsed(new KubeConfig(), path, text));
+  }
+  if (found.length === 0)
+    throw new KubeConfigError(`Cannot read the kubeconfig ${paths.join(', ')}: none of these files exists`);
   const loaded = new KubeConfig();
-  for (const [at, path] of paths.entries()) {
-    try {
-      if (at === 0) loaded.loadFromFile(path);
-      else {
-        const more = new KubeConfig();
-        more.loadFromFile(path);
-        loaded.mergeConfig(more, true);
-      }
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new KubeConfigError(`Cannot read the kubeconfig ${path}: ${reason}`, { cause });
-    }
+  loaded.clusters = firstOfName(found.flatMap(({ clusters }) => clusters)).map(allowPlainLoopback);
+  loaded.users = firstOfName(found.flatMap(({ users }) => users));
+  loaded.contexts = firstOfName(found.flatMap(({ contexts }) => contexts));
+  const current = context ?? found.map((file) => file.getCurrentContext()).find(Boolean);
+  if (context !== undefined && !loaded.getContextObject(context)) {
+    const known = loaded.getContexts().map((one) => one.name);
+    throw new KubeConfigError(
+      `The kubeconfig has no context ${context}; it has: ${known.join(', ') || 'none'}`,
+    );
   }
-  loaded.clusters = loaded.clusters.map(allowPlainLoopback);
-  if (context !== undefined) {
-    if (!loaded.getContextObject(context)) {
-      const known = loaded.getContexts().map((one) => one.name);
-      throw new KubeConfigError(
-        `The kubeconfig has no context ${context}; it has: ${known.join(', ') || 'none'}`,
-      );
-    }
-    loaded.setCurrentContext(context);
-  }
+  if (current !== undefined) loaded.setCurrentContext(current);
   return loaded;
+}
+
+async function textOf(path: string, mayBeMissing: boolean): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    if (mayBeMissing && (cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw unreadable(`the kubeconfig ${path}`, cause);
+  }
+}
+
+/** One file, its paths made absolute. The library passes `tokenFile` over: it is kept beside what it reads. */
+async function parsed(file: KubeConfig, path: string, text: string): Promise<KubeConfig> {
+  try {
+    file.loadFromString(text.trim() === '' ? '{}' : text);
+    file.makePathsAbsolute(dirname(path));
+    if (text.includes('tokenFile'))
+      file.users = withTokenFiles(file.users, (await import('yaml')).parse(text), path);
+    return file;
+  } catch (cause) {
+    throw unreadable(`the kubeconfig ${path}`, cause);
+  }
+}
+
+/** A user as the file has it. */
+type FileUser = User & { readonly tokenFile?: string | undefined };
+
+interface WrittenUsers {
+  readonly users?: readonly { readonly name?: string; readonly user?: { readonly tokenFile?: unknown } }[];
+}
+
+function withTokenFiles(
+  users: readonly User[],
+  { users: written = [] }: WrittenUsers,
+  path: string,
+): FileUser[] {
+  return users.map((user) => {
+    const tokenFile = written.find(({ name }) => name === user.name)?.user?.tokenFile;
+    const isNamed = typeof tokenFile === 'string' && tokenFile !== '';
+    return isNamed ? { ...user, tokenFile: resolve(dirname(path), tokenFile) } : user;
+  });
+}
+
+/**
+ * The header of the user's token file; nothing where there is none. As in client-go it goes before a token that is
+ * written beside it, which counts (`orWritten`) only as long as the file was never read.
+ */
+async function tokenFileHeaders(
+  loaded: Kubeconfig,
+  orWritten: boolean,
+): Promise<Readonly<Record<string, string>>> {
+  const user: FileUser | null = loaded.getCurrentUser();
+  if (user?.tokenFile === undefined) return {};
+  try {
+    const token = (await readFile(user.tokenFile, 'utf8')).trim();
+    if (token === '') throw new Error('it is empty');
+    return { authorization: `Bearer ${token}` };
+  } catch (cause) {
+    if (orWritten && user.token) return {};
+    throw unreadable(`the token file ${user.tokenFile} of user ${user.name}`, cause);
+  }
+}
+
+function unreadable(what: string, cause: unknown): KubeConfigError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new KubeConfigError(`Cannot read ${what}: ${reason}`, { cause });
+}
+
+function firstOfName<Named extends { readonly name: string }>(all: readonly Named[]): Named[] {
+  return all.filter(({ name }, at) => all.findIndex((one) => one.name === name) === at);
 }
 
 /** The library takes plain http for a mistake; to this machine itself (`kubectl proxy`) it is none. */
