@@ -6,8 +6,8 @@ import { carriedFields, deadlineAfter, heldSince } from '../machine-fields.ts';
 import { factsOf } from '../recorded.ts';
 import type { Observed, Step } from '../types.ts';
 import { ended, endMachine, reasonOfEnding } from './ending.ts';
+import type { Held, StateNamed } from './held-machine.ts';
 import { machineFinding } from './machine-finding.ts';
-import type { Held, StateNamed } from './running.ts';
 
 /** A recorded machine that the latest complete list does not show. */
 export function whileAbsent(observed: Observed, held: Held<StateNamed<'absent'>>): Step {

@@ -14,8 +14,9 @@ import {
 } from '../machine-fields.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
+import type { Held, StateNamed } from './held-machine.ts';
 import { bootReason, machineFinding } from './machine-finding.ts';
-import { type Held, type StateNamed, UNWANTED_RULES } from './running.ts';
+import { UNWANTED_RULES } from './running.ts';
 import { stop } from './stopping.ts';
 
 const RULES: readonly Rule<Held<StateNamed<'booting'>>>[] = [

@@ -3,8 +3,9 @@ import { decision, firstOf, type Rule } from '../decision.ts';
 import { carriedFields, withRow, wordSeenSince } from '../machine-fields.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
+import type { Held, StateNamed } from './held-machine.ts';
 import { machineFinding } from './machine-finding.ts';
-import { type Held, type StateNamed, UNWANTED_RULES } from './running.ts';
+import { UNWANTED_RULES } from './running.ts';
 import { asWanted } from './stopped.ts';
 
 const RULES: readonly Rule<Held<StateNamed<'failing'>>>[] = [

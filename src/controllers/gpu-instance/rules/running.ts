@@ -6,22 +6,14 @@ import { nextDeadline, replaceIsDue, replaceIsHandled } from '../due.ts';
 import { limitState, priceRise } from '../limits.ts';
 import { withRow } from '../machine-fields.ts';
 import { priceCap } from '../offers/offer-price.ts';
-import { factsOf, type Recorded } from '../recorded.ts';
+import { factsOf } from '../recorded.ts';
 import { hasDrifted } from '../spec-hash.ts';
 import type { MachineState } from '../stage.ts';
 import type { Decision, Observed, StatusFields, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
+import type { Held, StateNamed } from './held-machine.ts';
 import { machineFinding, reachable } from './machine-finding.ts';
 import { askToStop, stop } from './stopping.ts';
-
-/** A recorded machine and what it is doing. */
-export interface Held<S extends MachineState = MachineState> {
-  readonly machine: Recorded;
-  readonly state: S;
-}
-
-/** A machine's state by its name. */
-export type StateNamed<T extends MachineState['type']> = Extract<MachineState, { type: T }>;
 
 /** What a list can show a machine to be doing. */
 type Listed = Exclude<MachineState, { type: 'absent' }>;

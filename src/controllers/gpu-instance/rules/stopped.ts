@@ -7,8 +7,9 @@ import { withRow } from '../machine-fields.ts';
 import { factsOf } from '../recorded.ts';
 import type { Action, Decision, Observed, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
+import type { Held, StateNamed } from './held-machine.ts';
 import { machineFinding } from './machine-finding.ts';
-import { type Held, type StateNamed, UNWANTED_RULES } from './running.ts';
+import { UNWANTED_RULES } from './running.ts';
 
 const RULES: readonly Rule<Held<StateNamed<'stopped'>>>[] = [
   ...UNWANTED_RULES,

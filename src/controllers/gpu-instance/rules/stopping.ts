@@ -1,8 +1,8 @@
 import { decision } from '../decision.ts';
 import { withRow } from '../machine-fields.ts';
 import type { Decision, Observed } from '../types.ts';
+import type { Held, StateNamed } from './held-machine.ts';
 import { machineFinding } from './machine-finding.ts';
-import type { Held, StateNamed } from './running.ts';
 
 /** For a machine that is not wanted to run, whatever it does now. */
 export function stop(

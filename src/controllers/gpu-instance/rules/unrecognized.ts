@@ -2,8 +2,9 @@ import { decision, firstOf, type Rule } from '../decision.ts';
 import { nextDeadline } from '../due.ts';
 import { withRow } from '../machine-fields.ts';
 import type { Decision, Observed, Step } from '../types.ts';
+import type { Held, StateNamed } from './held-machine.ts';
 import { machineFinding } from './machine-finding.ts';
-import { type Held, type StateNamed, UNWANTED_RULES } from './running.ts';
+import { UNWANTED_RULES } from './running.ts';
 import { stop } from './stopping.ts';
 
 const RULES: readonly Rule<Held<StateNamed<'unrecognized'>>>[] = [

@@ -1,0 +1,11 @@
+import type { Recorded } from '../recorded.ts';
+import type { MachineState } from '../stage.ts';
+
+/** A recorded machine and what it is doing. */
+export interface Held<S extends MachineState = MachineState> {
+  readonly machine: Recorded;
+  readonly state: S;
+}
+
+/** A machine's state by its name. */
+export type StateNamed<T extends MachineState['type']> = Extract<MachineState, { type: T }>;
