@@ -30,8 +30,8 @@ const GLOBS: readonly Globs[] = [
     name: 'accounts',
     files: [
       'src/accounts/{account-object,account-status,avoid-list}.ts',
-      'src/accounts/tickets/{limits,pending-rentals,rental-line,spend-brake,ticket-office}.ts',
-      'src/accounts/watch/{breaker,feed-watch,label-echo,machine-census}.ts',
+      'src/accounts/tickets/{limits,pending-rentals,pending-starts,rental-line,spend-brake,ticket-office}.ts',
+      'src/accounts/watch/{absences,breaker,feed-watch,label-echo,machine-census}.ts',
       'src/accounts/installation/rental-traces.ts',
       'src/accounts/login/{key-transport,offer-reservations,service-clock}.ts',
       'src/ownership/{claim,identity,intent,key-ring,label,login,ours}.ts',
