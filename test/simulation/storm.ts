@@ -69,7 +69,6 @@ export class Storm {
     this.#world.tell('the faults stop');
     clearFaults(this.#world);
     this.#options.whims.settle();
-    this.#world.bornAheadMs = 0;
     for (const { machine } of this.#world.processes) {
       if (machine.wallSkewMs !== 0) this.#invariants.clockJumped();
       machine.wallSkewMs = 0;
@@ -160,8 +159,6 @@ export class Storm {
     if (!process) return;
     const hours = this.#random.next() < 0.5 ? 1 : -1;
     process.machine.wallSkewMs += hours * 3_600_000;
-    // Whoever is started in its place reads the same clock.
-    this.#world.bornAheadMs = process.machine.wallSkewMs;
     this.#invariants.clockJumped();
     this.#world.tell(`the clock of ${process.machine.name} jumps by ${hours} h`);
   }
