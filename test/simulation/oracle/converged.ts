@@ -59,7 +59,7 @@ function unreached(
   const state = `status ${JSON.stringify({ phase: status['phase'], instanceId: status['instanceId'] })}`;
   const found: Shortfall[] = [];
   const mayRun = !ownLimits.isReached(object) && !isHeldBack(String(metadata['uid']));
-  if (contract && ownLimits.isOverrun(object) && isEndedByLimits(scene, object))
+  if (contract?.actualStatus === 'running' && ownLimits.isOverrun(object) && isEndedByLimits(scene, object))
     found.push({ invariant: 'I9', text: `${name} has a machine beyond its own limits: ${state}` });
   if (wanted === 'Running' && contract?.actualStatus !== 'running' && mayRun) {
     found.push({
@@ -76,7 +76,10 @@ function unreached(
   return found;
 }
 
-/** A policy may keep the machine, or a person; by a record that a person wrote nothing can be counted. */
+/**
+ * A policy may keep the machine, or a person; by a record that a person wrote nothing can be counted, and what a stopped
+ * one cost is not.
+ */
 function isEndedByLimits(scene: Scene, object: JsonObject): boolean {
   const { uid, annotations } = metadataOf(object);
   const isHeld = isObject(annotations) && annotations['gpurental.dev/hold'] !== undefined;

@@ -6,6 +6,9 @@ import { WORKER_PERF } from '../users.ts';
 import type { Shortfall } from './converged.ts';
 import { nameOf, type Scene } from './scene.ts';
 
+/** How long a call that was sent may take to arrive. */
+const LATE_CALL_MS = 30_000;
+
 /**
  * Watches groups: no new worker beyond `maxWorkers`, no rental beyond `maxSpendPerHour`, and nothing left of a
  * group that is gone.
@@ -16,6 +19,8 @@ export class GroupWatch {
   readonly #told = new Set<string>();
   /** How many workers each had when it was last looked at. */
   readonly #counts = new Map<string, number>();
+  /** The largest `maxWorkers` of each that calls under way may go by, and until when. */
+  readonly #maxima = new Map<string, { readonly most: number; readonly until: number }>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -60,11 +65,23 @@ export class GroupWatch {
 
   /** Who lowers `maxWorkers` finds more of them at first; it is the next worker that has to fit. */
   #checkCount(group: JsonObject, count: number): void {
-    const most = Number(objectAt(group, 'spec')['maxWorkers']);
+    const most = this.#mostLately(group);
     const before = this.#counts.get(countKey(group)) ?? 0;
     this.#counts.set(countKey(group), count);
     if (count <= most || count <= before) return;
     this.#tell(group, 'count', `${nameOf(group)} has ${count} workers, and may have ${most}`);
+  }
+
+  /** A worker may be made by a call that left before the maximum was lowered. */
+  #mostLately(group: JsonObject): number {
+    const key = `maximum of ${uidOf(group)}`;
+    const most = Number(objectAt(group, 'spec')['maxWorkers']);
+    const known = this.#maxima.get(key);
+    const isOver = known === undefined || most >= known.most || this.#scene.now >= known.until;
+    const standing = isOver ? { most, until: Number.POSITIVE_INFINITY } : known;
+    const isLowered = !isOver && standing.until === Number.POSITIVE_INFINITY;
+    this.#maxima.set(key, isLowered ? { ...standing, until: this.#scene.now + LATE_CALL_MS } : standing);
+    return standing.most;
   }
 
   /** Running machines may cost what they will; it is the next rental that has to fit. */
