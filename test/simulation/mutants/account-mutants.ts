@@ -36,6 +36,13 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'accounts/tickets/spend-brake.ts',
     find: '  const unrecorded = pending.filter((rental) => !rental.recorded);',
     replace: '  const unrecorded = pending.filter((rental) => !rental.recorded && rental.at < 0);',
+    also: [
+      {
+        file: 'accounts/tickets/spend-brake.ts',
+        find: 'return object.instanceId !== undefined || object.hasOpenIntent;',
+        replace: 'return object.instanceId !== undefined;',
+      },
+    ],
   },
   {
     name: 'credit-not-asked',

@@ -31,14 +31,15 @@ export class Workspace {
 
   /** Puts the mutant in; the answer takes it out again. */
   apply(mutant: Mutant): () => void {
-    const changes = patchesOf(mutant).map((patch) => {
+    const taken = patchesOf(mutant).map((patch) => {
       const path = join(this.folder, 'src', patch.file);
       const source = readFileSync(path, 'utf8');
-      return { path, source, broken: mutated(source, patch) };
+      writeFileSync(path, mutated(source, patch));
+      return { path, source };
     });
-    for (const { path, broken } of changes) writeFileSync(path, broken);
     return () => {
-      for (const { path, source } of changes) writeFileSync(path, source);
+      // Several of one file are taken out from the last to the first.
+      for (const { path, source } of taken.toReversed()) writeFileSync(path, source);
     };
   }
 
