@@ -23,7 +23,7 @@ test('controllers start in order, are told to stop in one moment, and are waited
     metrics: { watchQueue: (name) => void told.push(`watch ${name}`) },
     graceMs: 25_000,
   });
-  task.start();
+  await task.start();
   expect(told.splice(0)).toEqual(['watch a', 'start a', 'watch b', 'start b']);
   let hasEnded = false;
   const stopped = Promise.resolve(task.stop()).finally(() => {
