@@ -197,5 +197,12 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: 'ownership/ours.ts',
     find: '      return reading.retained\n        ?',
     replace: '      return reading.retained && row.id < 0\n        ?',
+    also: [
+      {
+        file: 'accounts/watch/machine-census.ts',
+        find: "if (retained.has(row.id) && ownership.type !== 'claimed') return",
+        replace: "if (retained.has(-row.id) && ownership.type !== 'claimed') return",
+      },
+    ],
   },
 ];

@@ -12,8 +12,21 @@ import {
   writeIntent,
 } from './deeds.ts';
 import { CHEAPEST_OFFER, DEAREST_OFFER } from './market.ts';
-import { answered } from './stage.ts';
+import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
+
+/** The cluster is restored to a moment before the object of that name was made, whose machine runs by then. */
+function restoreWithout(stage: Stage, name: string): void {
+  let account: JsonObject = {};
+  stage.at(60, () => {
+    account = accountNow(stage);
+  });
+  stage.at(100, () => stage.users.createInstance(name));
+  stage.at(200, () => {
+    stage.killAll();
+    forget(stage, name, account);
+  });
+}
 
 /** Records that people have changed, restored or doubled, and keys that are not what they were. */
 export const RECORD_STORIES: readonly Story[] = [
@@ -60,15 +73,7 @@ export const RECORD_STORIES: readonly Story[] = [
     sweeps: true,
     seconds: 600,
     plot: (stage) => {
-      let account: JsonObject = {};
-      stage.at(60, () => {
-        account = accountNow(stage);
-      });
-      stage.at(100, () => stage.users.createInstance('b'));
-      stage.at(200, () => {
-        stage.killAll();
-        forget(stage, 'b', account);
-      });
+      restoreWithout(stage, 'b');
       stage.at(400, () => stage.users.confirmRollback());
     },
   },
@@ -77,15 +82,7 @@ export const RECORD_STORIES: readonly Story[] = [
     sweeps: true,
     seconds: 700,
     plot: (stage) => {
-      let account: JsonObject = {};
-      stage.at(60, () => {
-        account = accountNow(stage);
-      });
-      stage.at(100, () => stage.users.createInstance('b'));
-      stage.at(200, () => {
-        stage.killAll();
-        forget(stage, 'b', account);
-      });
+      restoreWithout(stage, 'b');
       stage.at(300, () => stage.users.createInstance('c'));
       stage.at(360, () => stage.killAll());
       stage.at(500, () => stage.users.confirmRollback());
