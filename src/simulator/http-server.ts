@@ -19,8 +19,8 @@ export interface Listening {
 
 export interface HttpOptions {
   readonly port: number;
-  /** Asked at each request, so that a setting that is changed later counts. */
-  readonly bounds: () => BodyBounds;
+  /** Asked at each request to an address, so that a setting that is changed later counts. */
+  readonly bounds: (url: string) => BodyBounds;
   readonly onError: (error: unknown) => void;
 }
 
@@ -70,7 +70,7 @@ function serve(parts: Parts, opened: Opened): void {
     refuse(parts, opened, refused);
     return;
   }
-  const bounds = parts.options.bounds();
+  const bounds = parts.options.bounds(request.url ?? '/');
   readIncomingBody(request, bounds, (outcome) => {
     if (outcome.type === 'body') reply(parts, { ...opened, body: outcome.bytes });
     else if (outcome.type !== 'broken') refuse(parts, opened, bodyRefusal(outcome.type, bounds));
@@ -79,7 +79,7 @@ function serve(parts: Parts, opened: Opened): void {
 
 /** `Expect: 100-continue`: who asks before sending a body that is too large need not send it. */
 function serveExpected(parts: Parts, opened: Opened): void {
-  const bounds = parts.options.bounds();
+  const bounds = parts.options.bounds(opened.request.url ?? '/');
   if (isDeclaredTooLarge(opened.request, bounds)) {
     opened.response.setHeader('connection', 'close');
     refuse(parts, opened, bodyRefusal('too-large', bounds));

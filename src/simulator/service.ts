@@ -2,6 +2,7 @@ import { type Clock, sleep } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
 import type { Answer, SimRequest } from './calls/answer.ts';
 import { callerWith, refusedKey, requireLogin, sentKey } from './calls/authenticate.ts';
+import { bodyLimit } from './calls/body-limit.ts';
 import { readBody } from './calls/call-body.ts';
 import { rateDraft, refusalDraft, replyDraft, stamped } from './calls/drafts.ts';
 import { permits } from './calls/permissions.ts';
@@ -9,13 +10,12 @@ import { createRateLimit } from './calls/rate-limit.ts';
 import { Refusal } from './calls/refusal.ts';
 import type { Caller, Profile, Route, RouteContext } from './calls/route.ts';
 import { createRouter, type Router } from './calls/router.ts';
+import { catchUp, stillBehind } from './catch-up.ts';
 import { type CallPlan, type Draft, PLAIN_PLAN, planOf } from './faults/call-faults.ts';
 import { type FaultScope, takeFault } from './faults/fault-book.ts';
 import { CALL_FAULTS, type FaultName, type FaultTarget, REPLY_FAULTS } from './faults/faults.ts';
 import { bendReply, canBend } from './faults/reply-faults.ts';
 import type { SimulatedTime } from './simulated-time.ts';
-import { advance } from './steps/advance.ts';
-import { advanceSteps } from './steps/advance-steps.ts';
 import type { WorldStore } from './world/world-store.ts';
 
 /*
@@ -68,7 +68,8 @@ interface Parts {
 
 function answerRequest(parts: Parts, request: SimRequest): Answer | Promise<Answer> {
   const { options, router, visitor } = parts;
-  bringUpToNow(options);
+  const behind = whileBehind(options);
+  if (behind) return behind;
   const path = pathOf(request.url);
   const found = router.find(request.method, path);
   if (found.type === 'refused') return refusalDraft(nowOf(options), found.refusal);
@@ -84,7 +85,8 @@ function answerRequest(parts: Parts, request: SimRequest): Answer | Promise<Answ
 async function carryOut(options: ServiceOptions, plan: CallPlan, run: () => Draft): Promise<Answer> {
   if (plan.delayBeforeMs > 0) {
     await sleep(options.clock, plan.delayBeforeMs);
-    bringUpToNow(options);
+    const behind = whileBehind(options);
+    if (behind) return behind;
   }
   const draft = plan.runs > 0 ? run() : undefined;
   if (plan.runs > 1) run();
@@ -92,8 +94,11 @@ async function carryOut(options: ServiceOptions, plan: CallPlan, run: () => Draf
   return plan.answer(draft);
 }
 
-function bringUpToNow({ store, time }: ServiceOptions): void {
-  store.replace(advance(store.current(), time.now(), advanceSteps));
+/** The answer of a market that is not up to now after all that one call waits for; what happened so far is saved. */
+function whileBehind(options: ServiceOptions): Draft | undefined {
+  if (catchUp(options)) return undefined;
+  options.saved();
+  return refusalDraft(nowOf(options), stillBehind(options));
 }
 
 const nowOf = ({ store }: ServiceOptions): number => store.current().now;
@@ -153,7 +158,7 @@ function createVisitor(options: ServiceOptions, rates: ReturnType<typeof createR
     const { request, route } = visit;
     const { settings, now } = options.store.current();
     const query = queryOf(request.url);
-    const body = readBody(request, route, settings.limits.bodyBytes);
+    const body = readBody(request, route, bodyLimit(options.store.current(), request.url, true));
     const secret = sentKey(request, query, body.value);
     const caller = route.access === 'open' ? undefined : callerWith(options.store, secret, now);
     if (route.access === 'key' && !caller) throw refusedKey(options.store, secret);

@@ -1,7 +1,10 @@
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { type Random, systemRandom } from '../lib/random.ts';
 import type { Transport } from '../lib/transport.ts';
+import { bodyLimit } from './calls/body-limit.ts';
+import type { BodyBounds } from './calls/incoming-body.ts';
 import type { Profile } from './calls/route.ts';
+import { catchUp } from './catch-up.ts';
 import { type Listening, listen } from './http-server.ts';
 import { inProcessTransport } from './in-process.ts';
 import { type MachineHttp, serveMachines } from './instances/machine-servers.ts';
@@ -9,7 +12,7 @@ import type { OfferSketch } from './market/catalog.ts';
 import { controlRoutes } from './routes/control.ts';
 import { routes } from './routes/registry.ts';
 import { createService, type Service } from './service.ts';
-import { defaultSettings, type Settings, type SettingsOverride, withSettings } from './settings.ts';
+import { defaultSettings, type SettingsOverride, withSettings } from './settings.ts';
 import { createSimulatedTime, type SimulatedTime } from './simulated-time.ts';
 import { advance } from './steps/advance.ts';
 import { advanceSteps } from './steps/advance-steps.ts';
@@ -68,24 +71,23 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   const { store, time, saved } = openWorld(options, clock, random);
   const apiKey = ensureKey(store, options.apiKey);
   saved();
-  const catchUp = (): void => store.replace(advance(store.current(), time.now(), advanceSteps));
-  const world = (): World => {
-    catchUp();
+  const upToNow = (): World => {
+    store.replace(advance(store.current(), time.now(), advanceSteps));
     return store.current();
   };
   const profile = options.profile ?? 'public';
-  const served = options.control ? [...routes, ...controlRoutes({ store, time, catchUp, routes })] : routes;
+  const served = options.control ? [...routes, ...controlRoutes({ store, time, clock, routes })] : routes;
   const service = createService({ store, time, clock, random, profile, routes: served, saved });
   return {
     handle: inProcessTransport(service),
-    listen: (port = 0) => listenWithMachines({ options, service, store, clock, world }, port),
-    world,
+    listen: (port = 0) => listenWithMachines({ options, service, store, clock, time }, port),
+    world: upToNow,
     store,
     apiKey,
     now: () => time.now(),
     advance(seconds) {
       time.advance(seconds * 1000);
-      catchUp();
+      upToNow();
     },
   };
 }
@@ -113,16 +115,23 @@ interface ListenParts {
   readonly service: Service;
   readonly store: WorldStore;
   readonly clock: Clock;
-  readonly world: () => World;
+  readonly time: SimulatedTime;
 }
 
 async function listenWithMachines(parts: ListenParts, port: number): Promise<Listening> {
-  const { options, service, store, clock, world } = parts;
+  const { options, service, store, clock, time } = parts;
   const onError = options.onError ?? (() => undefined);
-  const bounds = (): Settings['limits'] => store.current().settings.limits;
+  const bounds = (url: string): BodyBounds => ({
+    ...store.current().settings.limits,
+    bodyBytes: bodyLimit(store.current(), url, options.control ?? false),
+  });
   const listening = await listen(service, { port, bounds, onError });
   if (!options.machineServer) return listening;
   const http: MachineHttp = options.machineServer === true ? () => undefined : options.machineServer;
+  const world = (): World => {
+    catchUp({ store, time, clock });
+    return store.current();
+  };
   const machines = serveMachines({ store, clock, world, http });
   return {
     ...listening,

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json.ts';
 import type { SimRequest } from './answer.ts';
-import { bodyLimit, parseBody } from './json-body.ts';
+import { parseBody } from './json-body.ts';
 import { Refusal } from './refusal.ts';
 import type { Route } from './route.ts';
 
@@ -13,8 +13,7 @@ interface ReadBody {
 }
 
 /** A key in the body may prove who asks, so a bad body is refused only after the key was looked at. */
-export function readBody(request: SimRequest, route: Route, bytes: number): ReadBody {
-  const limit = bodyLimit(request.url, bytes);
+export function readBody(request: SimRequest, route: Route, limit: number): ReadBody {
   const { body } = request;
   if (body !== undefined && Buffer.byteLength(body) > limit) {
     return {

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { bodyLimit } from './json-body.ts';
 import { Refusal } from './refusal.ts';
 
 /** Bounds of a body: bytes that are read before it is refused, and seconds that it may take. */
@@ -25,7 +24,7 @@ export function readIncomingBody(
     done({ type: 'body', bytes: undefined });
     return;
   }
-  const limit = bodyLimit(request.url ?? '', bounds.bodyBytes);
+  const limit = bounds.bodyBytes;
   const chunks: Buffer[] = [];
   let size = 0;
   let finished = false;
@@ -51,7 +50,7 @@ const hasNoBody = ({ headers }: IncomingMessage): boolean =>
 
 /** Whether the body says itself that it is too large, before a byte of it came. */
 export function isDeclaredTooLarge(request: IncomingMessage, bounds: BodyBounds): boolean {
-  return Number(request.headers['content-length'] ?? 0) > bodyLimit(request.url ?? '', bounds.bodyBytes);
+  return Number(request.headers['content-length'] ?? 0) > bounds.bodyBytes;
 }
 
 /** What the sender of a body is told that was not read to its end. */

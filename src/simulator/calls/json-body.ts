@@ -2,13 +2,6 @@ import type { Json, JsonObject } from '../json.ts';
 import { badRequest } from './refusal.ts';
 
 const MAX_DEPTH = 32;
-const LARGE_BYTES = 256 * 1_048_576;
-
-/** Bytes that a body may have: a whole world or a file where those are sent, the limit of the settings elsewhere. */
-export function bodyLimit(url: string, bytes: number): number {
-  return /^\/+(sim|uploads)\//.test(url) ? LARGE_BYTES : bytes;
-}
-
 /**
  * The body of a request as an object; `{}` where none came. Malformed JSON, a body that is no object,
  * nesting deeper than any call needs and keys that would reach a prototype are 400 `bad_request`.

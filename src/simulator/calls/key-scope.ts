@@ -43,19 +43,23 @@ function verbOf(method: Route['method'], single: boolean): string {
   return verbs[method];
 }
 
-/** Whether every constrained parameter of path, body or query has an allowed value. None given: yes. */
+/** Whether every constrained parameter is named and has an allowed value in path, body and query alike. None constrained: yes. */
 function meets(constraints: Json | undefined, call: Call, params: JsonObject): boolean {
   if (constraints === undefined || constraints === null) return true;
   if (!isObject(constraints)) return false;
   return Object.entries(constraints).every(([name, rule]) => {
     if (!isObject(rule)) return false;
-    const value = parameter(call, name);
-    return Object.entries(rule).every(([operator, bound]) => compare(value, operator, filled(bound, params)));
+    const values = valuesOf(call, name);
+    const isAllowed = (value: Json): boolean =>
+      Object.entries(rule).every(([operator, bound]) => compare(value, operator, filled(bound, params)));
+    return values.length > 0 && values.every(isAllowed);
   });
 }
 
-function parameter(call: Call, name: string): Json | undefined {
-  return ownValue(call.params, name) ?? ownValue(call.body, name) ?? call.query.get(name) ?? undefined;
+/** Wherever the call names the parameter: its endpoint may take it from any of these places. */
+function valuesOf(call: Call, name: string): readonly Json[] {
+  const named = [ownValue(call.params, name), ownValue(call.body, name), ...call.query.getAll(name)];
+  return named.filter((value): value is Json => value !== undefined && value !== null);
 }
 
 /** An unknown operator lets nothing through, and neither does a list or an object. */

@@ -15,6 +15,17 @@ export function numberField(body: JsonObject, name: string): number | undefined 
   return number;
 }
 
+/** A number from `least` to `most`, or undefined where absent or null. */
+export function boundedNumber(
+  body: JsonObject,
+  name: string,
+  { least, most }: { readonly least: number; readonly most: number },
+): number | undefined {
+  const value = numberField(body, name);
+  if (value === undefined || (value >= least && value <= most)) return value;
+  throw badRequest(`${name} must be a number from ${least} to ${most}.`);
+}
+
 /** A whole number, or undefined where absent or null. */
 export function integerField(body: JsonObject, name: string): number | undefined {
   const value = numberField(body, name);
@@ -28,6 +39,15 @@ export function requiredInteger(body: JsonObject, name: string): number {
   const value = integerField(body, name);
   if (value === undefined) throw badRequest(`${name} is required.`);
   return value;
+}
+
+/** The one id that a call gives under several names, or undefined where under none; 400 where they contradict. */
+export function sameInteger(given: JsonObject): number | undefined {
+  const ids = Object.keys(given).flatMap((name) => integerField(given, name) ?? []);
+  if (new Set(ids).size <= 1) return ids[0];
+  throw badRequest(
+    `${Object.keys(given).join(' and ')} name different ids: ${ids.join(', ')}. Send one of them.`,
+  );
 }
 
 /** A string, or undefined where absent or null. */

@@ -1,6 +1,12 @@
 import type { Random } from '../../lib/random.ts';
 import { badRequest } from '../calls/refusal.ts';
-import { integerField, numberField, requiredString, stringField } from '../calls/request-body.ts';
+import {
+  boundedNumber,
+  integerField,
+  numberField,
+  requiredString,
+  stringField,
+} from '../calls/request-body.ts';
 import type { Route } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
 import type { ActiveFault, World } from '../world/world.ts';
@@ -109,13 +115,16 @@ export function readFault(world: World, id: number, body: JsonObject): ActiveFau
   };
 }
 
+/** Up to three centuries: a time that can be written down. */
+const FAULT_SECONDS = { least: 0, most: 1e10 };
+
 /** How often and how long: once, unless a count, a probability or a time says otherwise. */
 function readExtent(
   entry: FaultEntry,
   body: JsonObject,
   now: number,
 ): Pick<ActiveFault, 'seconds' | 'probability' | 'remaining' | 'expiresAt'> {
-  const seconds = positive(body, 'seconds') ?? null;
+  const seconds = boundedNumber(body, 'seconds', FAULT_SECONDS) ?? null;
   const probability = entry.stage === 'world' ? null : shareOf(body);
   const lasts = seconds !== null && entry.seconds === undefined;
   const isOnce = !lasts && probability === null && entry.stays !== true;
@@ -131,12 +140,6 @@ function countOf(body: JsonObject): number | undefined {
   const count = integerField(body, 'count');
   if (count !== undefined && count < 1) throw badRequest('count must be a whole number of at least 1.');
   return count;
-}
-
-function positive(body: JsonObject, name: string): number | undefined {
-  const value = numberField(body, name);
-  if (value !== undefined && value < 0) throw badRequest(`${name} must not be negative.`);
-  return value;
 }
 
 /** `probability`, from 0 to 1; null where none is given. */

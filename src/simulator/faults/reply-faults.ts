@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { type Clock, sleep } from '../../lib/clock.ts';
 import { type Answer, JSON_TYPE } from '../calls/answer.ts';
 import { isObject } from '../calls/request-body.ts';
+import { pageToken } from '../instances/list-query.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { ActiveFault } from '../world/world.ts';
 import type { Draft } from './call-faults.ts';
@@ -12,6 +13,8 @@ import type { ReplyFaultName } from './faults.ts';
 const MEGABYTE = 1_000_000;
 const HUGE_BYTES = 100 * MEGABYTE;
 const SLOW_SECONDS = 600;
+/** A token of a list by id, behind no row: it leads to the first page again. */
+const FIRST_PAGE = pageToken([{ column: 'id', descending: false }], [0]);
 
 type Bend = (draft: Draft, fault: ActiveFault, clock: Clock) => Answer;
 
@@ -31,7 +34,7 @@ const BEND: Readonly<Record<ReplyFaultName, Bend>> = {
   'empty-list': (draft) => edited(draft, (body, list) => ({ ...withCounts(body, 0), [list]: [] })),
   'truncated-list': (draft) =>
     edited(draft, (body, list, rows) => ({ ...body, [list]: rows.slice(0, Math.floor(rows.length / 2)) })),
-  'next-token-loop': (draft) => edited(draft, (body) => ({ ...body, next_token: 'WzBd' })),
+  'next-token-loop': (draft) => edited(draft, (body) => ({ ...body, next_token: FIRST_PAGE })),
   'odd-row': (draft) =>
     edited(draft, (body, list, rows) => ({
       ...body,

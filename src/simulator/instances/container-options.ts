@@ -1,6 +1,6 @@
 import { Refusal } from '../calls/refusal.ts';
 import { isObject, textOf } from '../calls/request-body.ts';
-import type { Json } from '../json.ts';
+import { type Json, ownValue } from '../json.ts';
 
 /*
  * `env` of a rental: variables by name with container options among the keys (`-p 8080:8080`), or one
@@ -15,24 +15,53 @@ export function readEnv(value: Json | undefined): Readonly<Record<string, string
   return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, textOf(text)]));
 }
 
-/** `-e A=b -p 80:80` as the object form has it: each flag takes the word behind it. */
+/** `-e A=b -p 80:80` as the object form has it; quotes hold words together, wherever in a word they stand. */
 function fromFlags(text: string): Record<string, string> {
-  const words = text.match(/"[^"]*"|'[^']*'|\S+/g) ?? [];
-  const pairs = words.flatMap((word, index) => {
-    const isFlag = word.startsWith('-') && !words[index - 1]?.startsWith('-');
-    return isFlag ? [pairOf(word, unquoted(words[index + 1] ?? ''))] : [];
-  });
+  const words = text.match(/(?:"[^"]*"|'[^']*'|\S)+/g) ?? [];
+  const pairs: (readonly [string, string])[] = [];
+  for (let index = 0; index < words.length; index += 1) {
+    const { flag, value } = splitFlag(words[index] ?? '');
+    if (flag === undefined) continue;
+    const next = words[index + 1];
+    const takesNext = value === undefined && !BARE.has(flag) && next !== undefined && !next.startsWith('-');
+    if (takesNext) index += 1;
+    pairs.push(pairOf(flag, takesNext ? unquoted(next) : value));
+  }
   return Object.fromEntries(pairs);
 }
 
-function pairOf(flag: string, value: string): readonly [string, string] {
-  if (flag === '-h' || flag === '--hostname') return ['-h', value];
-  if (flag !== '-e' && flag !== '--env') return [`${flag} ${value}`, '1'];
+/** Flags that take no value. */
+const BARE: ReadonlySet<string> = new Set(
+  '--privileged --rm --init --read-only --no-healthcheck -d --detach -i --interactive -t --tty -it -P --publish-all'.split(
+    ' ',
+  ),
+);
+
+const SHORT: Readonly<Record<string, string>> = {
+  '--env': '-e',
+  '--publish': '-p',
+  '--volume': '-v',
+  '--hostname': '-h',
+  '--network': '-n',
+  '--net': '-n',
+};
+
+/** A word as a flag, under its short name, with a value that is written into it: `--env=A=b`, `-p80:80`. */
+function splitFlag(word: string): { flag?: string; value?: string } {
+  const [, name, value] = /^(--[^=]+)=(.*)$/s.exec(word) ?? /^(-[epv])(.+)$/s.exec(word) ?? [];
+  if (name !== undefined) return { flag: ownValue(SHORT, name) ?? name, value: unquoted(value ?? '') };
+  return word.startsWith('-') ? { flag: ownValue(SHORT, word) ?? word } : {};
+}
+
+function pairOf(flag: string, value: string | undefined): readonly [string, string] {
+  if (value === undefined) return [flag, '1'];
+  if (flag === '-h') return [flag, value];
+  if (flag !== '-e') return [`${flag} ${value}`, '1'];
   const mark = value.indexOf('=');
   return mark === -1 ? [value, ''] : [value.slice(0, mark), value.slice(mark + 1)];
 }
 
-const unquoted = (word: string): string => word.replace(/^(["'])(.*)\1$/, '$2');
+const unquoted = (word: string): string => word.replace(/"([^"]*)"|'([^']*)'/g, '$1$2');
 
 /** Container ports that `-p` options open, as `8080/tcp`. */
 export function openedPorts(env: Readonly<Record<string, string>>): readonly string[] {

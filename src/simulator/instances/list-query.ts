@@ -1,6 +1,7 @@
+import { requireFewTerms } from '../calls/most-terms.ts';
 import { Refusal } from '../calls/refusal.ts';
 import { isObject, textOf } from '../calls/request-body.ts';
-import type { Json } from '../json.ts';
+import { type Json, type JsonObject, ownValue } from '../json.ts';
 
 /*
  * The query of a paged list: `select_filters`, `order_by`, `limit`, `select_cols`, `after_token`, each as
@@ -14,7 +15,8 @@ export interface ListQuery {
   readonly order: readonly { readonly column: string; readonly descending: boolean }[];
   readonly limit: number;
   readonly columns: readonly string[] | undefined;
-  readonly after: readonly Json[] | undefined;
+  /** The token as it came; whoever knows the whole order reads it by {@link readToken}. */
+  readonly after: string | undefined;
 }
 
 const invalid = (msg: string): Refusal => new Refusal(400, 'invalid_request', msg);
@@ -30,7 +32,7 @@ export function readListQuery(
     order: readOrder(jsonOf(query, 'order_by')),
     limit: readLimit(query.get('limit'), limits),
     columns: readColumns(jsonOf(query, 'select_cols')),
-    after: readToken(query.get('after_token')),
+    after: givenToken(query.get('after_token')),
   };
 }
 
@@ -57,6 +59,7 @@ function readLimit(
 function readColumns(value: Json | undefined): readonly string[] | undefined {
   if (value === undefined || value === null) return undefined;
   if (!Array.isArray(value)) throw invalid('select_cols must be a list of column names.');
+  requireFewTerms(value.length, 'select_cols');
   const names = (value as readonly Json[]).map(textOf);
   return names.length === 0 || names.includes('*') ? undefined : names;
 }
@@ -64,6 +67,7 @@ function readColumns(value: Json | undefined): readonly string[] | undefined {
 function readOrder(value: Json | undefined): ListQuery['order'] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw invalid('order_by must be a list of {"col", "dir"}.');
+  requireFewTerms(value.length, 'order_by');
   return (value as readonly Json[]).map((entry) => {
     const column = isObject(entry) ? entry.col : undefined;
     if (!isObject(entry) || typeof column !== 'string')
@@ -75,7 +79,9 @@ function readOrder(value: Json | undefined): ListQuery['order'] {
 function readTests(value: Json | undefined, computed: ReadonlySet<string>): readonly RowTest[] {
   if (value === undefined || value === null) return [];
   if (!isObject(value)) throw invalid('select_filters must be an object.');
-  return Object.entries(value).flatMap(([column, filter]) => {
+  const filters = Object.entries(value);
+  requireFewTerms(filters.length, 'select_filters');
+  return filters.flatMap(([column, filter]) => {
     if (computed.has(column)) throw invalid(`${column} is computed and cannot be filtered.`);
     if (!isObject(filter)) return [rowTest(column, 'eq', filter)];
     return Object.entries(filter).map(([operator, operand]) => rowTest(column, operator, operand));
@@ -115,20 +121,35 @@ function rowTest(column: string, operator: string, operand: Json): RowTest {
   return (read) => compare(read(column) ?? null, operand);
 }
 
-/** The opaque token of the page that ends with a row of these sort keys. */
-export function pageToken(keys: readonly Json[]): string {
-  return Buffer.from(JSON.stringify(keys)).toString('base64url');
+/** The columns asked for of a row; unknown ones come back null. */
+export function selectedColumns(row: JsonObject, columns: readonly string[]): JsonObject {
+  return Object.fromEntries(columns.map((name) => [name, ownValue(row, name) ?? null]));
 }
 
-function readToken(token: string | null): readonly Json[] | undefined {
-  if (token === null || token === '' || token === 'null') return undefined;
-  try {
-    const keys = JSON.parse(Buffer.from(token, 'base64url').toString()) as Json;
-    if (Array.isArray(keys) && keys.length > 0) return keys as readonly Json[];
-  } catch {
-    // Falls through to the one refusal of every wrong token.
+const givenToken = (token: string | null): string | undefined =>
+  token === null || token === '' || token === 'null' ? undefined : token;
+
+/** The opaque token of the page of that order which ends with a row of these sort keys. */
+export function pageToken(order: ListQuery['order'], keys: readonly Json[]): string {
+  return Buffer.from(JSON.stringify({ order, keys })).toString('base64url');
+}
+
+/** The sort keys in a token of that order, the id last; 400 `invalid_token` for every other. */
+export function readToken(order: ListQuery['order'], token: string): readonly Json[] {
+  const read = parsedToken(token);
+  const keys = isObject(read) && JSON.stringify(read.order) === JSON.stringify(order) ? read.keys : undefined;
+  if (Array.isArray(keys) && keys.length === order.length && Number.isSafeInteger(keys.at(-1))) {
+    return keys as readonly Json[];
   }
-  throw new Refusal(400, 'invalid_token', 'after_token is not a token of this list.');
+  throw new Refusal(400, 'invalid_token', 'after_token is not a token of this list in this order.');
+}
+
+function parsedToken(token: string): Json | undefined {
+  try {
+    return JSON.parse(Buffer.from(token, 'base64url').toString()) as Json;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Order of two values: null first, numbers by size, all else as text. */

@@ -82,7 +82,7 @@ function concerns(fault: ActiveFault | undefined, contract: Contract): boolean {
 
 /** How many contracts carry each label; none counts under the empty text. */
 export function labelCounts(contracts: readonly Contract[]): Record<string, Json> {
-  const counts: Record<string, number> = {};
-  for (const { label } of contracts) counts[label ?? ''] = (counts[label ?? ''] ?? 0) + 1;
-  return counts;
+  const counts = new Map<string, number>();
+  for (const { label } of contracts) counts.set(label ?? '', (counts.get(label ?? '') ?? 0) + 1);
+  return Object.fromEntries(counts);
 }

@@ -32,7 +32,7 @@ const SSH_GREETING = 'SSH-2.0-simulated_machine\r\n';
 interface Options {
   readonly store: WorldStore;
   readonly clock: Clock;
-  /** The world brought up to now. */
+  /** The world brought up to now, or as far as it is on its way there. */
   readonly world: () => World;
   readonly http: MachineHttp;
 }

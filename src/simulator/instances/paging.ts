@@ -1,5 +1,5 @@
 import type { Json } from '../json.ts';
-import { compareValues, type ListQuery, pageToken } from './list-query.ts';
+import { compareValues, type ListQuery, pageToken, readToken } from './list-query.ts';
 
 /* One page of a list: filtered, ordered with the id as last word, cut behind the token. PURE. */
 
@@ -22,14 +22,14 @@ export function pageOf<Row extends { readonly id: number }>(
   const keyed = passing
     .map((row) => ({ row, keys: keysOf(row) }))
     .sort((left, right) => compareKeys(left.keys, right.keys, order));
-  const { after } = query;
+  const after = query.after === undefined ? undefined : readToken(order, query.after);
   const rest = after ? keyed.filter(({ keys }) => compareKeys(keys, after, order) > 0) : keyed;
   const page = rest.slice(0, query.limit);
   const last = page.at(-1);
   return {
     rows: page.map(({ row }) => row),
     found: passing.length,
-    nextToken: last && rest.length > page.length ? pageToken(last.keys) : null,
+    nextToken: last && rest.length > page.length ? pageToken(order, last.keys) : null,
   };
 }
 

@@ -2,7 +2,7 @@ import { Refusal } from '../calls/refusal.ts';
 import { integerField, listField } from '../calls/request-body.ts';
 import { callerOf, type RouteContext } from '../calls/route.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { diskMicrosPerHour } from '../market/offer-row.ts';
+import { diskMicrosPerHour, secondsLeft } from '../market/offer-row.ts';
 import type { MountedVolume, Volume } from '../world/account-rows.ts';
 import { creditMicros } from '../world/ledger.ts';
 import { DEFAULT_VOLUME_GB, ownVolume, rentableListing, rentVolume } from '../world/volume-rental.ts';
@@ -54,7 +54,7 @@ function rentableOffer(ctx: RouteContext, offerId: number, order: Order): Offer 
   const gone = ctx.fault('offer-gone', offer ? { host: offer.hostId } : {}) !== undefined;
   if (!offer || gone || offer.rentedBy !== null) throw noSuchAsk(offerId, order.cancelUnavailable);
   const machine = ctx.world.tables.machines[offer.machineId];
-  if (machine?.state === 'dead' || machine?.listed === false)
+  if (machine?.state === 'dead' || machine?.listed === false || secondsLeft(offer, ctx) === 0)
     throw noSuchAsk(offerId, order.cancelUnavailable);
   return offer;
 }

@@ -1,18 +1,35 @@
 import { Refusal } from '../calls/refusal.ts';
-import { integerField, isObject, stringField } from '../calls/request-body.ts';
+import { integerField, stringField } from '../calls/request-body.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { Template, World } from '../world/world.ts';
+import { readEnv } from './container-options.ts';
 
 /* Templates that a rental names. PURE. */
 
-/** The template that a body names by hash or id; undefined where it names none. */
+/** The template that a body names by hash or id; undefined where it names none, 400 where it names two. */
 export function findTemplate(world: World, body: JsonObject): Template | undefined {
-  const hash = stringField(body, 'template_hash_id') || stringField(body, 'template_hash') || null;
-  const id = integerField(body, 'template_id') ?? null;
-  if (hash === null && id === null) return undefined;
-  const found = knownTemplate(world, { hash, id });
-  if (!found) throw new Refusal(400, 'invalid_args', `There is no template ${hash ?? id}.`);
-  return found;
+  const hashes = ['template_hash_id', 'template_hash'].map((name) => stringField(body, name) || null);
+  const named = [
+    ...hashes.map((hash) => ({ hash, id: null })),
+    { hash: null, id: integerField(body, 'template_id') ?? null },
+  ].filter(({ hash, id }) => hash !== null || id !== null);
+  const found = named.map((name) => {
+    const template = knownTemplate(world, name);
+    if (template) return template;
+    throw new Refusal(400, 'invalid_args', `There is no template ${name.hash ?? name.id}.`);
+  });
+  return oneTemplate(found);
+}
+
+/** Several names have to mean the same template: a key may be bound to one of them. */
+function oneTemplate(found: readonly Template[]): Template | undefined {
+  const ids = new Set(found.map(({ id }) => id));
+  if (ids.size <= 1) return found[0];
+  throw new Refusal(
+    400,
+    'invalid_args',
+    `template: ids and hashes name different templates (${[...ids].join(', ')}).`,
+  );
 }
 
 /** The template of that hash, else of that id, where there is one. */
@@ -24,15 +41,16 @@ export function knownTemplate(
   return Object.values(world.tables.templates).find((template) => template.hashId === hash);
 }
 
-/** The request over its template: scalars of the request win, `env` is merged by key. */
+/** The request over its template: scalars of the request win, `env` is merged by key, in either of its forms. */
 export function mergeTemplate(template: Template, request: JsonObject): JsonObject {
   const merged: Record<string, Json> = { ...template.body };
   for (const [name, value] of Object.entries(request)) {
     if (value !== null && value !== undefined && name !== 'env') merged[name] = value;
   }
-  const env = request.env;
-  const base = template.body.env;
-  if (isObject(env)) merged.env = { ...(isObject(base) ? base : {}), ...env };
-  else if (typeof env === 'string') merged.env = env;
+  const [base, env] = [template.body.env, request.env];
+  // Public clients send `env: {}` with every rent.
+  if (isGiven(base) || isGiven(env)) merged.env = { ...readEnv(base), ...readEnv(env) };
   return merged;
 }
+
+const isGiven = (value: Json | undefined): boolean => value !== undefined && value !== null;

@@ -1,11 +1,11 @@
+import { requireFewTerms } from '../calls/most-terms.ts';
 import { badRequest, Refusal } from '../calls/refusal.ts';
 import { isObject, numberField } from '../calls/request-body.ts';
 import { type Json, type JsonObject, ownValue } from '../json.ts';
 import type { Settings } from '../settings.ts';
 import type { Column } from '../world/world.ts';
-import { driverNumber } from './offer-columns.ts';
+import { coerce, invalidFilter, numberFrom, renamed } from './filter-values.ts';
 import { COMPUTED, type PricingType } from './offer-row.ts';
-import { countryCode } from './places.ts';
 
 /*
  * The body of an offer search, read into tests and an order. Values are coerced by the type of their
@@ -58,67 +58,11 @@ const PRICING: Readonly<Record<string, PricingType>> = {
   reserved: 'reserved',
 };
 
-/** Columns whose filter names another column, or means it in another unit. */
-const RENAMED: Readonly<Record<string, string>> = {
-  reliability2: 'reliability',
-  dphtotal: 'dph_total',
-  dph: 'dph_total',
-  gpu_totalram: 'gpu_total_ram',
-  gpu_ram_GB: 'gpu_ram',
-  cpu_ram_GB: 'cpu_ram',
-  gpu_totalram_GB: 'gpu_total_ram',
-  ubuntu_version: 'os_version',
-  cuda_vers: 'cuda_max_good',
-  display_active: 'gpu_display_active',
-  dlperf_usd: 'dlperf_per_dphtotal',
-  flops_usd: 'flops_per_dphtotal',
-  driver_version: 'driver_vers',
-  verified: 'vericode',
-  datacenter: 'hosting_type',
-  geolocation: 'geolocode',
-  target_reliability: 'expected_reliability',
-};
-
-const renamed = (key: string): string => ownValue(RENAMED, key) ?? key;
-
-const THOUSANDS: ReadonlySet<string> = new Set(['gpu_ram_GB', 'cpu_ram_GB', 'gpu_totalram_GB']);
-const FLAGS: ReadonlySet<string> = new Set(['verified', 'datacenter']);
-const BOOLEANS: ReadonlySet<string> = new Set([
-  'rentable',
-  'rented',
-  'external',
-  'is_bid',
-  'vms_enabled',
-  'is_vm_deverified',
-  'gpu_display_active',
-  'static_ip',
-]);
-const TEXTS: ReadonlySet<string> = new Set([
-  'gpu_name',
-  'gpu_arch',
-  'gpu_ids',
-  'cpu_name',
-  'cpu_arch',
-  'mobo_name',
-  'os_version',
-  'disk_name',
-  'hostname',
-  'logo',
-  'public_ipaddr',
-  'resource_type',
-  'webpage',
-  'verification',
-  'time_remaining',
-]);
-
 /** Reads the body of a search. */
 export function readSearch(body: JsonObject, settings: Settings): SearchQuery {
-  const conditions: Condition[] = [];
-  for (const [key, value] of Object.entries(body)) {
-    if (!CONTROL_KEYS.has(key) && value !== null && value !== undefined) {
-      conditions.push(...readFilter(key, value));
-    }
-  }
+  const filters = Object.entries(body).filter(([key, value]) => !CONTROL_KEYS.has(key) && value !== null);
+  requireFewTerms(filters.length, 'filters');
+  const conditions = filters.flatMap(([key, value]) => readFilter(key, value));
   const storageGB = readStorage(body);
   if (isObject(body.allocated_storage) || numberFrom(body.allocated_storage) !== undefined) {
     conditions.push({ column: 'disk_space', operator: 'gte', operand: storageGB });
@@ -134,10 +78,7 @@ export function readSearch(body: JsonObject, settings: Settings): SearchQuery {
 
 function readFilter(key: string, value: Json): Condition[] {
   const column = renamed(key);
-  if (!isObject(value)) {
-    const operator = key === 'target_reliability' ? 'gte' : 'eq';
-    return [{ column, operator, operand: coerce(key, value) }];
-  }
+  if (!isObject(value)) return [{ column, operator: meant(key, 'eq'), operand: coerce(key, value) }];
   return Object.entries(value).map(([operator, operand]) => {
     if (!isOperator(operator)) {
       throw new Refusal(
@@ -146,68 +87,23 @@ function readFilter(key: string, value: Json): Condition[] {
         `${key}: "${operator}" is no operator; use one of ${OPERATORS.join(', ')}.`,
       );
     }
-    return { column, operator, operand: readOperand(key, operator, operand) };
+    return { column, operator: meant(key, operator), operand: readOperand(key, operator, operand) };
   });
 }
+
+/** A reliability that is aimed at is one to reach, not one to meet exactly. */
+const meant = (key: string, operator: Operator): Operator =>
+  key === 'target_reliability' && operator === 'eq' ? 'gte' : operator;
 
 const isOperator = (word: string): word is Operator => (OPERATORS as readonly string[]).includes(word);
 
 function readOperand(key: string, operator: Operator, operand: Json): Column | readonly Column[] {
   if (operator !== 'in' && operator !== 'notin') {
-    if (Array.isArray(operand)) throw invalid(key, `${operator} takes one value, not a list`);
+    if (Array.isArray(operand)) throw invalidFilter(key, `${operator} takes one value, not a list`);
     return coerce(key, operand);
   }
-  if (!Array.isArray(operand)) throw invalid(key, `${operator} takes a list`);
+  if (!Array.isArray(operand)) throw invalidFilter(key, `${operator} takes a list`);
   return (operand as readonly Json[]).map((item) => coerce(key, item));
-}
-
-const invalid = (key: string, why: string): Refusal => new Refusal(400, 'invalid_request', `${key}: ${why}.`);
-
-/** How the values of a filter are read; the first that concerns the column decides. */
-const READERS: readonly {
-  readonly of: (key: string) => boolean;
-  readonly read: (key: string, value: Plain) => Column;
-}[] = [
-  { of: (key) => FLAGS.has(key), read: (key, value) => (truth(key, value) ? 1 : 0) },
-  { of: (key) => key === 'geolocation', read: (_key, value) => countryCode(String(value)) },
-  { of: (key) => key === 'driver_version', read: (_key, value) => driverVersion(value) },
-  { of: (key) => TEXTS.has(renamed(key)), read: (_key, value) => String(value) },
-  { of: (key) => BOOLEANS.has(renamed(key)), read: truth },
-  { of: (key) => THOUSANDS.has(key), read: (_key, value) => (numberFrom(value) ?? 0) * 1000 },
-  { of: () => true, read: (_key, value) => numberFrom(value) ?? value },
-];
-
-type Plain = string | number | boolean;
-
-/** The value as its column has it: numbers from text, flags as their codes, places as theirs. */
-function coerce(key: string, value: Json): Column {
-  if (value === null) return null;
-  if (typeof value === 'object')
-    throw invalid(key, 'a filter value is a number, a text, true, false or null');
-  const reader = READERS.find(({ of }) => of(key));
-  return reader ? reader.read(key, value) : value;
-}
-
-/** Versions of exactly three parts compare as nine digits. */
-function driverVersion(value: Plain): Column {
-  if (typeof value === 'string' && /^\d+\.\d+\.\d+$/.test(value)) return driverNumber(value);
-  return numberFrom(value) ?? value;
-}
-
-const TRUE: readonly Plain[] = [true, 'true', 'True', 1, '1'];
-const FALSE: readonly Plain[] = [false, 'false', 'False', 0, '0'];
-
-function truth(key: string, value: Plain): boolean {
-  if (TRUE.includes(value)) return true;
-  if (FALSE.includes(value)) return false;
-  throw invalid(key, 'this column is true or false');
-}
-
-function numberFrom(value: Json | undefined): number | undefined {
-  if (typeof value === 'number') return value;
-  if (typeof value !== 'string' || value.trim() === '') return undefined;
-  const number = Number(value);
-  return Number.isFinite(number) ? number : undefined;
 }
 
 /** Whether a direction descends. */
@@ -216,15 +112,20 @@ const DIRECTIONS: Readonly<Record<string, boolean>> = { asc: false, desc: true }
 function readOrder(order: Json | undefined): SearchQuery['order'] {
   if (order === undefined || order === null) return [{ column: 'score', descending: true }];
   if (!Array.isArray(order)) throw badRequest('order must be a list of [field, "asc" or "desc"].');
-  return (order as readonly Json[]).map((entry) => {
-    const [field, direction = 'asc'] = Array.isArray(entry) ? (entry as readonly Json[]) : [entry];
-    const descending =
-      typeof direction === 'string' ? ownValue(DIRECTIONS, direction.toLowerCase()) : undefined;
-    if (typeof field !== 'string' || descending === undefined) {
-      throw badRequest('order must be a list of [field, "asc" or "desc"].');
-    }
-    return { column: orderColumn(field), descending };
-  });
+  requireFewTerms(order.length, 'order');
+  const read = (order as readonly Json[]).map(readOrderEntry);
+  // Later entries of a column never decide.
+  return read.filter(({ column }, index) => read.findIndex((entry) => entry.column === column) === index);
+}
+
+function readOrderEntry(entry: Json): SearchQuery['order'][number] {
+  const [field, direction = 'asc'] = Array.isArray(entry) ? (entry as readonly Json[]) : [entry];
+  const descending =
+    typeof direction === 'string' ? ownValue(DIRECTIONS, direction.toLowerCase()) : undefined;
+  if (typeof field !== 'string' || descending === undefined) {
+    throw badRequest('order must be a list of [field, "asc" or "desc"].');
+  }
+  return { column: orderColumn(field), descending };
 }
 
 /** What a field is sorted by: places by name, flags by their codes. */

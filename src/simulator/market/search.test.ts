@@ -160,6 +160,13 @@ describe('virtual columns', () => {
     ],
     ['duration', { duration: { gte: 86400 * 100 } }, (offer) => Number(offer.duration) >= 86_400 * 100],
     ['allocated_storage', { allocated_storage: 1000 }, (offer) => Number(offer.disk_space) >= 1000],
+    [
+      'target_reliability to be met exactly',
+      { target_reliability: { eq: 0.99 } },
+      (offer) => Number(offer.expected_reliability) >= 0.99,
+    ],
+    ['a number of 0 or 1 as a boolean', { has_avx: { eq: true } }, (offer) => offer.has_avx === 1],
+    ['a number of 0 or 1 as false', { hosting_type: { in: [false] } }, (offer) => offer.hosting_type === 0],
     ['rentable', { rentable: { eq: true } }, (offer) => offer.rentable === true],
   ];
   test.each(rows)('%s', async (_name, filters, expected) => {

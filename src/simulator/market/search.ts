@@ -19,17 +19,18 @@ export function viewOf(world: World, query: SearchQuery, callerId: number | unde
 /** The offers that a query finds, in its order and within its limit. */
 export function matching(query: SearchQuery, view: OfferView): readonly Offer[] {
   const offers = rowsOf(view.world.tables.offers);
-  const tests = query.conditions.map((condition) => testOf(condition, offers));
+  const tests = query.conditions.flatMap((condition) => testOf(condition, offers) ?? []);
   const found = offers.filter((offer, index) => tests.every((test) => test(offer, index, view)));
   return firstInOrder(found, query, view);
 }
 
-/** A column that no offer has is passed over: clients pass unknown fields on, and none is refused. */
-function testOf({ column, operator, operand }: Condition, offers: readonly Offer[]): Test {
+/** Undefined for a column that no offer has: clients pass unknown fields on, and none is refused. */
+function testOf({ column, operator, operand }: Condition, offers: readonly Offer[]): Test | undefined {
   const compare = comparison(operator, operand);
   const computed = ownValue(COMPUTED, column);
   if (computed) return (offer, _index, view) => compare(computed(offer, view));
   const values = valuesOf(offers, column);
+  if (!values) return undefined;
   return (_offer, index) => {
     const value = values[index];
     return value === undefined || compare(value);
@@ -41,13 +42,14 @@ type Values = readonly (Column | undefined)[];
 /** Columns of offers that nothing changes, side by side: looking into each offer takes most of a search. */
 const known = new WeakMap<readonly Offer[], Map<string, Values>>();
 
-function valuesOf(offers: readonly Offer[], column: string): Values {
+function valuesOf(offers: readonly Offer[], column: string): Values | undefined {
   const columns = known.get(offers) ?? new Map<string, Values>();
   const kept = columns.get(column);
   if (kept) return kept;
   const values = offers.map((offer) => ownValue(offer.columns, column));
   // Names that clients make up are not worth keeping.
-  if (values.some((value) => value !== undefined)) known.set(offers, columns.set(column, values));
+  if (values.every((value) => value === undefined)) return undefined;
+  known.set(offers, columns.set(column, values));
   return values;
 }
 

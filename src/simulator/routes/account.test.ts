@@ -227,6 +227,9 @@ describe('the restricted instance_api_key (specification 5.5)', () => {
   });
 });
 
+/** What a fresh account has registered already. */
+const REGISTERED = { id: 1, key: expect.stringContaining('renter@example.com') };
+
 describe('SSH keys', () => {
   test('are created, listed, changed and deleted; the newest one shows in the user', async () => {
     const service = simulatedService();
@@ -235,9 +238,13 @@ describe('SSH keys', () => {
     expect((await service.call('GET /api/v0/users/current/')).body.ssh_key).toBe(KEY);
     const changed = KEY.replace('me@', 'you@');
     await service.call(`PUT /api/v0/ssh/${body.key.id}/`, { id: body.key.id, ssh_key: changed });
-    expect((await service.call('GET /api/v0/ssh/')).body).toMatchObject([{ key: changed, deleted_at: null }]);
+    expect((await service.call('GET /api/v0/ssh/')).body).toMatchObject([
+      REGISTERED,
+      { key: changed, deleted_at: null },
+    ]);
     await service.call(`DELETE /api/v0/ssh/${body.key.id}/`, {});
-    expect((await service.call('GET /api/v0/ssh/')).body).toEqual([]);
+    expect((await service.call('GET /api/v0/ssh/')).body).toMatchObject([REGISTERED]);
+    expect(service.user().sshKey).toBe((await service.call('GET /api/v0/ssh/')).body[0].key);
     expect((await service.call(`DELETE /api/v0/ssh/${body.key.id}/`, {})).status).toBe(404);
   });
 
@@ -249,7 +256,10 @@ describe('SSH keys', () => {
     expect((await service.call(`GET ${path}`)).body.ssh_keys).toMatchObject([{ key: KEY }]);
     expect((await service.call(`DELETE ${path}${added.body.key.id}/`, {})).body.success).toBe(true);
     expect((await service.call(`GET ${path}`)).body.ssh_keys).toEqual([]);
-    expect((await service.call(`DELETE ${path}${added.body.key.id}/`, {})).status).toBe(404);
+    expect(await service.call(`DELETE ${path}${added.body.key.id}/`, {})).toMatchObject({
+      status: 400,
+      body: { error: 'no_ssh_key' },
+    });
     expect((await service.call('POST /api/v0/instances/5/ssh/', { ssh_key: KEY })).status).toBe(404);
   });
 

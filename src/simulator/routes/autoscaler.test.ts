@@ -169,6 +169,17 @@ describe('the routes of the autoscaler', () => {
     expect((await ask(service, endpoint)).body.url).toBeUndefined();
   });
 
+  test.each([Number.MAX_SAFE_INTEGER, 7])(
+    'an index that was never handed out, %d, counts as new',
+    async (index) => {
+      const service = fast();
+      const endpoint = await endpointOf(service, {});
+      expect((await ask(service, endpoint, { request_idx: index })).body.request_idx).toBe(1);
+      expect((await ask(service, endpoint)).body.request_idx).toBe(2);
+      expect((await ask(service, endpoint, { request_idx: 1 })).body.request_idx).toBe(1);
+    },
+  );
+
   test('a key of nobody gets no route', async () => {
     const service = fast();
     await endpointOf(service, {});

@@ -1,12 +1,13 @@
 import { Refusal } from '../calls/refusal.ts';
 import {
   booleanField,
+  boundedNumber,
   integerField,
-  numberField,
   requiredString,
   stringField,
 } from '../calls/request-body.ts';
 import { json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { MOST_WORK } from '../scaling/options.ts';
 import { refreshWorkers, workersOf } from '../scaling/refresh-workers.ts';
 import { routeRequest } from '../scaling/route-request.ts';
 import { type EndpointGroupRow, LOG_LEVELS, type WorkerGroupRow, type WorkerRow } from '../scaling/rows.ts';
@@ -91,12 +92,11 @@ function route(ctx: RouteContext): Reply {
     (candidate) => candidate.name === name && mayUse(ctx, candidate),
   );
   if (!row) throw invalidKey();
-  const cost = numberField(ctx.body, 'cost') ?? 0;
-  if (cost < 0) throw new Refusal(400, 'invalid_args', 'cost must be at least 0.');
+  const cost = boundedNumber(ctx.body, 'cost', { least: 0, most: MOST_WORK }) ?? 0;
   const asked = integerField(ctx.body, 'request_idx') ?? 0;
   const routed = routeRequest(refreshWorkers(ctx.world, row.id), row, {
     cost,
-    index: asked > 0 ? asked : undefined,
+    index: asked > 0 && asked < row.nextRequestIndex ? asked : undefined,
   });
   ctx.write.put('endpointGroups', routed.endpoint);
   if (routed.type === 'waiting') return json(waiting(ctx, row, routed.index));

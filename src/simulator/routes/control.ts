@@ -1,6 +1,8 @@
+import type { Clock } from '../../lib/clock.ts';
 import { badRequest, Refusal } from '../calls/refusal.ts';
 import { numberField, stringField } from '../calls/request-body.ts';
 import { BOTH, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { catchUp, stillBehind } from '../catch-up.ts';
 import { faultRow, isEndpoint, readFault, shareOf } from '../faults/fault-book.ts';
 import { FAULTS, faultEntry, isWorldFault } from '../faults/faults.ts';
 import { applyWorldFault, endOutage } from '../faults/world-faults.ts';
@@ -25,8 +27,8 @@ const SUCCESS = json({ success: true });
 export interface ControlParts {
   readonly store: WorldStore;
   readonly time: SimulatedTime;
-  /** Brings the world up to the simulated time. */
-  readonly catchUp: () => void;
+  /** Tells how long a push of the clock takes. */
+  readonly clock: Clock;
   /** The endpoints that a fault may name. */
   readonly routes: readonly Route[];
 }
@@ -61,7 +63,7 @@ function pushClock(ctx: RouteContext, parts: ControlParts): Reply {
     throw badRequest('advanceSeconds: simulated time ends with the year 9999.');
   }
   parts.time.advance(seconds * 1000);
-  parts.catchUp();
+  if (!catchUp(parts)) throw stillBehind(parts);
   return json({ now: ctx.world.now / 1000 });
 }
 

@@ -1,5 +1,5 @@
 import { Refusal } from '../calls/refusal.ts';
-import { stringField } from '../calls/request-body.ts';
+import { sameInteger, stringField } from '../calls/request-body.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
 import { defaultOptions, readOptions } from '../scaling/options.ts';
@@ -17,7 +17,9 @@ export const noSuchEndpoint = (): Refusal =>
 
 /** The caller's endpoint group with the id of the path. */
 function ownEndpoint(ctx: RouteContext): EndpointGroupRow {
-  const row = ctx.world.tables.endpointGroups[Number(ctx.params.id)];
+  const id = Number(ctx.params.id);
+  const row = ctx.world.tables.endpointGroups[id];
+  if (row) sameInteger({ 'the path': id, endptjob_id: ctx.body.endptjob_id ?? null });
   if (!row || row.userId !== callerOf(ctx).user.id) throw noSuchEndpoint();
   return row;
 }
@@ -42,6 +44,7 @@ export function addEndpoint(ctx: RouteContext, name: string | undefined): Endpoi
     state: readState(ctx.body) ?? 'active',
     options: readOptions(ctx.body, defaultOptions),
     autoscalerInstance: stringField(ctx.body, 'autoscaler_instance') ?? 'prod',
+    reportAddress: ctx.origin,
     createdAt: ctx.now,
     nextRequestIndex: 1,
     arrivals: [],

@@ -36,7 +36,7 @@ function detach(ctx: RouteContext): Reply {
   const contract = requireContract(ctx, Number(ctx.params.id));
   const rest = keysOf(contract).filter(({ id }) => String(id) !== ctx.params.key);
   if (rest.length === keysOf(contract).length) {
-    throw new Refusal(404, 'no_ssh_key', `Instance ${contract.id} has no SSH key ${ctx.params.key}.`);
+    throw new Refusal(400, 'no_ssh_key', `Instance ${contract.id} has no SSH key ${ctx.params.key}.`);
   }
   keep(ctx, contract, rest);
   return json({ success: true });

@@ -88,10 +88,11 @@ function changeMany(ctx: RouteContext): Reply {
   return SUCCESS;
 }
 
+/** Each id once, whatever the list repeats. */
 function idsOf(ctx: RouteContext, name: string): readonly number[] {
   const list = listField(ctx.body, name);
   if (!list || list.length === 0) throw badRequest(`${name} must name at least one instance.`);
-  return list.map((id: Json) => integerField({ [name]: id }, name) ?? Number.NaN);
+  return [...new Set(list.map((id: Json) => integerField({ [name]: id }, name) ?? Number.NaN))];
 }
 
 /** Ends the contract, frees its offer and its restricted key. */
@@ -116,8 +117,7 @@ function destroyOne(ctx: RouteContext): Reply {
 }
 
 function destroyMany(ctx: RouteContext): Reply {
-  const ids = new Set(idsOf(ctx, 'instance_ids'));
-  const contracts = [...ids].map((id) => requireContract(ctx, id));
+  const contracts = idsOf(ctx, 'instance_ids').map((id) => requireContract(ctx, id));
   for (const contract of contracts) destroy(ctx, contract);
   return json({ success: true, msg: `destroying ${contracts.length} instances.` });
 }

@@ -12,9 +12,9 @@ import { callerOf, json, type Reply, type Route, type RouteContext } from '../ca
 import { readEnv } from '../instances/container-options.ts';
 import { recycleContract } from '../instances/contract-state.ts';
 import { instanceRow } from '../instances/instance-row.ts';
-import { findTemplate } from '../instances/templates.ts';
+import { findTemplate, mergeTemplate } from '../instances/templates.ts';
 import { atNewPrice } from '../steps/price-increases.ts';
-import { creditMicros, ratePerHour, rebill } from '../world/ledger.ts';
+import { contractsOf, creditMicros, ratePerHour, rebill } from '../world/ledger.ts';
 import type { Contract, PriceIncrease } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
 import { requireContract } from './instances-change.ts';
@@ -46,13 +46,20 @@ function winningPrice(ctx: RouteContext, contract: Contract): number {
   return (ctx.world.tables.offers[contract.offerId]?.minBidPerHour ?? 0) / 1e6;
 }
 
+/** Credit that no earlier prepayment set aside. */
+function freeCreditMicros(ctx: RouteContext): number {
+  const { user } = callerOf(ctx);
+  const prepaid = contractsOf(ctx.world, user.id).reduce((sum, row) => sum + row.prepaidMicros, 0);
+  return creditMicros(ctx.world, user, ctx.now) - prepaid;
+}
+
 /** Sets credit aside for one instance; a discount and the months it lasts are told, prices stay as they are. */
 function prepay(ctx: RouteContext): Reply {
   const contract = ofPath(ctx);
   const amount = numberField(ctx.body, 'amount');
   if (amount === undefined || amount <= 0)
     throw new Refusal(400, 'invalid_args', 'amount must be a number of dollars above 0.');
-  if (amount * 1e6 > creditMicros(ctx.world, callerOf(ctx).user, ctx.now)) {
+  if (amount * 1e6 > freeCreditMicros(ctx)) {
     throw new Refusal(400, 'insufficient_credit', `Your credit does not cover ${amount} dollars.`);
   }
   ctx.write.put('contracts', {
@@ -79,7 +86,7 @@ function updateTemplate(ctx: RouteContext): Reply {
 
 function retemplated(ctx: RouteContext, contract: Contract): Contract {
   const template = findTemplate(ctx.world, ctx.body);
-  const body = { ...template?.body, ...withoutNulls(ctx.body) };
+  const body = template ? mergeTemplate(template, ctx.body) : withoutNulls(ctx.body);
   const named = template ? { templateId: template.id, templateHash: template.hashId } : {};
   return {
     ...contract,
@@ -155,9 +162,13 @@ function commandLines(ctx: RouteContext): readonly string[] {
   return ['removed'];
 }
 
+/** Those of machines that are still there: a destroyed one has no price. */
 function ownIncreases(ctx: RouteContext): readonly PriceIncrease[] {
   const { id } = callerOf(ctx).user;
-  return Object.values(ctx.world.tables.priceIncreases).filter((increase) => increase.userId === id);
+  const { priceIncreases, contracts } = ctx.world.tables;
+  return Object.values(priceIncreases).filter(
+    ({ userId, contractId }) => userId === id && contracts[contractId] !== undefined,
+  );
 }
 
 function pendingIncreases(ctx: RouteContext): Reply {

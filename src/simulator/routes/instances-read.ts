@@ -1,6 +1,6 @@
 import { Refusal } from '../calls/refusal.ts';
 import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
-import { readListQuery } from '../instances/list-query.ts';
+import { readListQuery, selectedColumns } from '../instances/list-query.ts';
 import {
   labelCounts,
   listedContracts,
@@ -11,7 +11,7 @@ import {
   statusOf,
 } from '../instances/listing.ts';
 import { pageOf } from '../instances/paging.ts';
-import { type Json, type JsonObject, ownValue } from '../json.ts';
+import { type Json, ownValue } from '../json.ts';
 import { contractMicros, creditMicros, ratePerHour, secondOf } from '../world/ledger.ts';
 import type { Contract } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
@@ -72,7 +72,7 @@ function listPage(ctx: RouteContext): Reply {
   const page = pageOf(contracts, query, read);
   const rows = page.rows.map((contract) =>
     query.columns
-      ? JSON.stringify(selected(shownRow(ctx, contract, faults), query.columns))
+      ? JSON.stringify(selectedColumns(shownRow(ctx, contract, faults), query.columns))
       : shownJson(ctx, contract, faults),
   );
   const rest = JSON.stringify({
@@ -86,11 +86,6 @@ function listPage(ctx: RouteContext): Reply {
     status: 200,
     body: `{"success":true,"instances":[${rows.join(',')}],${rest.slice(1)}`,
   };
-}
-
-/** Unknown columns come back null. */
-function selected(row: JsonObject, columns: readonly string[]): JsonObject {
-  return Object.fromEntries(columns.map((name) => [name, ownValue(row, name) ?? null]));
 }
 
 function filterValues(ctx: RouteContext): Reply {

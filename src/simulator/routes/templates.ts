@@ -1,8 +1,9 @@
 import { Refusal } from '../calls/refusal.ts';
-import { stringField } from '../calls/request-body.ts';
+import { sameInteger, stringField } from '../calls/request-body.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { readListQuery, selectedColumns } from '../instances/list-query.ts';
 import { findTemplate } from '../instances/templates.ts';
-import type { JsonObject } from '../json.ts';
+import { type JsonObject, ownValue } from '../json.ts';
 import type { Template } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
 
@@ -20,7 +21,11 @@ function templateRow(template: Template): JsonObject {
 }
 
 function list(ctx: RouteContext): Reply {
-  const templates = Object.values(ctx.world.tables.templates).map(templateRow);
+  const { tests, columns } = readListQuery(ctx.query, ctx.settings.lists, new Set());
+  const templates = Object.values(ctx.world.tables.templates)
+    .map(templateRow)
+    .filter((row) => tests.every((passes) => passes((column) => ownValue(row, column))))
+    .map((row) => (columns ? selectedColumns(row, columns) : row));
   return json({ success: true, templates_found: templates.length, templates });
 }
 
@@ -55,9 +60,13 @@ function create(ctx: RouteContext): Reply {
 const newHash = (ctx: RouteContext): string => Buffer.from(ctx.random.bytes(16)).toString('hex');
 
 function own(ctx: RouteContext): Template {
-  const hash = stringField(ctx.body, 'hash_id') ?? stringField(ctx.body, 'template_hash_id');
-  const id = ctx.body.template_id ?? ctx.body.id ?? null;
-  const template = findTemplate(ctx.world, hash ? { template_hash_id: hash } : { template_id: id });
+  const { hash_id, template_hash_id, template_id, id } = ctx.body;
+  const names = {
+    template_hash: hash_id ?? null,
+    template_hash_id: template_hash_id ?? null,
+    template_id: sameInteger({ template_id: template_id ?? null, id: id ?? null }) ?? null,
+  };
+  const template = findTemplate(ctx.world, names);
   if (template?.userId === callerOf(ctx).user.id) return template;
   throw new Refusal(404, 'no_such_template', 'Name one of your templates by hash_id or template_id.');
 }

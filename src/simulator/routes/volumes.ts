@@ -1,5 +1,12 @@
 import { badRequest, Refusal } from '../calls/refusal.ts';
-import { integerField, numberField, requiredInteger, stringField } from '../calls/request-body.ts';
+import {
+  boundedNumber,
+  integerField,
+  numberField,
+  requiredInteger,
+  sameInteger,
+  stringField,
+} from '../calls/request-body.ts';
 import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { type Json, type JsonObject, ownValue } from '../json.ts';
 import { readSearch } from '../market/search-query.ts';
@@ -93,7 +100,8 @@ function boardOf(ctx: RouteContext, volume: Volume): JsonObject {
 
 /** The id comes in the query from public clients and in the body in the documentation. */
 function remove(ctx: RouteContext): Reply {
-  const id = integerField({ id: ctx.query.get('id') }, 'id') ?? requiredInteger(ctx.body, 'id');
+  const id = sameInteger({ '?id': ctx.query.get('id'), id: ctx.body.id ?? null });
+  if (id === undefined) throw badRequest('id is required.');
   const volume = ownVolume(ctx, id);
   const [user] = attachedTo(ctx.world, volume);
   if (user) {
@@ -117,7 +125,9 @@ function end(ctx: RouteContext, volume: Volume): void {
 
 /** Older public clients have names of their own for the ids of a copy. */
 function eitherInteger(ctx: RouteContext, name: string, older: string): number {
-  return integerField(ctx.body, older) ?? requiredInteger(ctx.body, name);
+  const id = sameInteger({ [older]: ctx.body[older] ?? null, [name]: ctx.body[name] ?? null });
+  if (id === undefined) throw badRequest(`${name} is required.`);
+  return id;
 }
 
 /** Copies an owned volume onto a volume offer. */
@@ -132,13 +142,19 @@ function clone(ctx: RouteContext): Reply {
   return json({ success: true, id: volume.id, volume_name: volume.name });
 }
 
+/** GB of one listing. */
+const LISTED_GB = { least: 1, most: 1_000_000 };
+/** Dollars per GB and month: with them and {@link LISTED_GB} every bill stays a number. */
+const LISTED_DOLLARS = { least: 0, most: 1000 };
+/** To the end of the last year that an HTTP date can name. */
+const EPOCH_SECONDS = { least: 0, most: 253_402_300_799 };
+
 /** A host offers disk on one or several machines. */
 function listForRent(kind: VolumeKind): (ctx: RouteContext) => Reply {
   return (ctx) => {
-    const sizeGB = numberField(ctx.body, 'size') ?? DEFAULT_VOLUME_GB;
-    const price = numberField(ctx.body, 'price_disk') ?? 0.15;
-    if (sizeGB < 1 || price < 0) throw badRequest('size must be at least 1 and price_disk at least 0.');
-    const endsAt = numberField(ctx.body, 'end_date');
+    const sizeGB = boundedNumber(ctx.body, 'size', LISTED_GB) ?? DEFAULT_VOLUME_GB;
+    const price = boundedNumber(ctx.body, 'price_disk', LISTED_DOLLARS) ?? 0.15;
+    const endsAt = boundedNumber(ctx.body, 'end_date', EPOCH_SECONDS);
     const rows = machinesNamed(ctx, kind).map(
       (machineId): VolumeListing => ({
         id: ctx.write.nextId('volumeListing'),
@@ -164,8 +180,7 @@ function machinesNamed(ctx: RouteContext, kind: VolumeKind): readonly (number | 
     throw badRequest('machine is required.');
   }
   const ids = Array.isArray(named) ? (named as readonly Json[]) : [named];
-  return ids.map((value) => {
-    const id = requiredInteger({ machine: value }, 'machine');
+  return [...new Set(ids.map((value) => requiredInteger({ machine: value }, 'machine')))].map((id) => {
     if (ctx.world.tables.machines[id]) return id;
     throw new Refusal(400, 'invalid_args', `There is no machine ${id}.`);
   });

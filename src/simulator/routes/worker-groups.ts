@@ -1,5 +1,5 @@
 import { Refusal } from '../calls/refusal.ts';
-import { integerField, isObject, numberField, stringField } from '../calls/request-body.ts';
+import { integerField, isObject, numberField, sameInteger, stringField } from '../calls/request-body.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { knownTemplate } from '../instances/templates.ts';
 import type { JsonObject } from '../json.ts';
@@ -7,6 +7,7 @@ import { readSearch } from '../market/search-query.ts';
 import { workersOf } from '../scaling/refresh-workers.ts';
 import { readFilters } from '../scaling/rent-worker.ts';
 import type { EndpointGroupRow, WorkerGroupRow } from '../scaling/rows.ts';
+import type { Template } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
 import { destroyMachine, noSuchEndpoint } from './endpoint-groups.ts';
 
@@ -49,8 +50,16 @@ function templateNamed(ctx: RouteContext): Partial<Pick<WorkerGroupRow, 'templat
   const hash = stringField(ctx.body, 'template_hash') || stringField(ctx.body, 'template_hash_id') || null;
   const id = integerField(ctx.body, 'template_id') ?? null;
   if (hash === null && id === null) return {};
-  const known = knownTemplate(ctx.world, { hash, id });
-  return { templateHash: known?.hashId ?? hash, templateId: known?.id ?? id };
+  return templateOf(knownTemplate(ctx.world, { hash, id }), { hash, id });
+}
+
+function templateOf(
+  known: Template | undefined,
+  { hash, id }: { readonly hash: string | null; readonly id: number | null },
+): Pick<WorkerGroupRow, 'templateHash' | 'templateId'> {
+  if (!known) return { templateHash: hash, templateId: id };
+  sameInteger({ template_hash: known.id, template_id: id });
+  return { templateHash: known.hashId, templateId: known.id };
 }
 
 /** The caller's endpoint by `endpoint_id`, else by `endpoint_name`; undefined where neither is given or found. */
@@ -80,7 +89,9 @@ function checkSearch(ctx: RouteContext, row: WorkerGroupRow): void {
 }
 
 function ownGroup(ctx: RouteContext): WorkerGroupRow {
-  const row = ctx.world.tables.workerGroups[Number(ctx.params.id)];
+  const id = Number(ctx.params.id);
+  const row = ctx.world.tables.workerGroups[id];
+  if (row) sameInteger({ 'the path': id, autojob_id: ctx.body.autojob_id ?? null });
   if (row && row.userId === callerOf(ctx).user.id) return row;
   throw new Refusal(404, 'no_such_workergroup', `There is no worker group ${ctx.params.id}.`);
 }

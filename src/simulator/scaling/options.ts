@@ -12,18 +12,19 @@ interface OptionRule {
   readonly isWhole: boolean;
 }
 
-const ANY = Number.POSITIVE_INFINITY;
+/** Loads and times beyond are no figures of a machine, and their sums would be no numbers. */
+export const MOST_WORK = 1e12;
 
 /** Defaults of specification 4.9; clients send null for the queue times, so the server applies them. */
 const OPTIONS: readonly OptionRule[] = [
-  { name: 'min_load', fallback: 0, least: 0, most: ANY, isWhole: false },
-  { name: 'min_cold_load', fallback: 0, least: 0, most: ANY, isWhole: false },
+  { name: 'min_load', fallback: 0, least: 0, most: MOST_WORK, isWhole: false },
+  { name: 'min_cold_load', fallback: 0, least: 0, most: MOST_WORK, isWhole: false },
   { name: 'target_util', fallback: 0.9, least: 0.01, most: 1, isWhole: false },
-  { name: 'cold_mult', fallback: 2.5, least: 0, most: ANY, isWhole: false },
+  { name: 'cold_mult', fallback: 2.5, least: 0, most: MOST_WORK, isWhole: false },
   { name: 'cold_workers', fallback: 5, least: 0, most: 10_000, isWhole: true },
   { name: 'max_workers', fallback: 20, least: 0, most: 10_000, isWhole: true },
-  { name: 'max_queue_time', fallback: 30, least: 0.1, most: ANY, isWhole: false },
-  { name: 'target_queue_time', fallback: 10, least: 0.1, most: ANY, isWhole: false },
+  { name: 'max_queue_time', fallback: 30, least: 0.1, most: MOST_WORK, isWhole: false },
+  { name: 'target_queue_time', fallback: 10, least: 0.1, most: MOST_WORK, isWhole: false },
 ];
 
 /** What a group starts with where nothing is given. */
@@ -44,6 +45,5 @@ function readOption(body: JsonObject, rule: OptionRule): number | undefined {
   if (value === undefined) return undefined;
   if (value >= rule.least && value <= rule.most && (!rule.isWhole || Number.isInteger(value))) return value;
   const kind = rule.isWhole ? 'a whole number' : 'a number';
-  const range = rule.most === ANY ? `at least ${rule.least}` : `from ${rule.least} to ${rule.most}`;
-  throw new Refusal(400, 'invalid_args', `${rule.name} must be ${kind} ${range}.`);
+  throw new Refusal(400, 'invalid_args', `${rule.name} must be ${kind} from ${rule.least} to ${rule.most}.`);
 }

@@ -45,7 +45,8 @@ function loaded(world: World, worker: WorkerRow): WorkerRow {
   return at > world.now ? worker : { ...worker, loadedAt: at, workedUntil: at };
 }
 
-function runningSince(world: World, contractId: number): number | undefined {
+/** Since when the machine of a worker runs and shall run; undefined where it does not. */
+export function runningSince(world: World, contractId: number): number | undefined {
   const contract = world.tables.contracts[contractId];
   if (contract?.intendedStatus !== 'running') return undefined;
   const status = shownStatus(contract, world.tables.machines[contract.machineId]);

@@ -1,6 +1,7 @@
 import { isObject } from '../calls/request-body.ts';
 import { bootTimeline } from '../instances/boot.ts';
-import { assignPorts } from '../instances/ports.ts';
+import { readEnv } from '../instances/container-options.ts';
+import { assignPorts, containerPorts } from '../instances/ports.ts';
 import type { JsonObject } from '../json.ts';
 import { diskMicrosPerHour } from '../market/offer-row.ts';
 import { matching, viewOf } from '../market/search.ts';
@@ -123,7 +124,9 @@ function workerContract(
   const template = templateOf(world, group);
   const diskGB = workerDiskGB(world, template, offer);
   const diskPerHour = diskMicrosPerHour(offer, diskGB, settings);
-  const port = `${settings.workers.workerPort}/tcp`;
+  const port = settings.workers.workerPort;
+  const asked = { ...templateEnv(template), [`-p ${port}:${port}`]: '1' };
+  const assigned = assignPorts(world, containerPorts(BARE.runtype, asked), offer);
   return {
     id: given.worker.id,
     userId: given.endpoint.userId,
@@ -133,7 +136,7 @@ function workerContract(
     label: `${given.endpoint.name}-${contractsOf(world, given.endpoint.userId).length + 1}`,
     image: textOf(template?.body.image) ?? 'simulated/worker:latest',
     onstart: textOf(template?.body.onstart) ?? null,
-    env: workerEnv(world, given.worker, template),
+    env: { ...asked, ...workerEnv(world, { ...given, offer, ports: assigned.ports }) },
     ...BARE,
     templateId: group.templateId,
     templateHash: group.templateHash,
@@ -143,7 +146,7 @@ function workerContract(
     createdAt: now,
     statusSince: now,
     spans: [{ from: now, until: null, gpuPerHour: offer.gpuPricePerHour, diskPerHour }],
-    ...assignPorts(world, ['22/tcp', port], offer),
+    ...assigned,
     jupyterToken: given.worker.token,
     notes: { workerGroup: group.id, endpoint: given.endpoint.id },
   };
@@ -155,21 +158,29 @@ function workerDiskGB(world: World, template: Template | undefined, offer: Offer
   return Math.min(numberOf(template?.body.disk) ?? fallback, numberOf(offer.columns.disk_space) ?? fallback);
 }
 
-/** What the worker library reads from its container (the worker protocol of the public service). */
+/** What the template asks for, in either form; one that cannot be read asks for nothing. */
+function templateEnv(template: Template | undefined): Readonly<Record<string, string>> {
+  const given = template?.body.env;
+  return typeof given === 'string' || isObject(given) ? readEnv(given) : {};
+}
+
+/** What the worker library reads from its container (wire reference, section 13). */
 function workerEnv(
   world: World,
-  worker: WorkerRow,
-  template: Template | undefined,
+  given: { worker: WorkerRow; endpoint: EndpointGroupRow; offer: Offer; ports: Contract['ports'] },
 ): Readonly<Record<string, string>> {
-  const given = template?.body.env;
-  const own = isObject(given) ? Object.entries(given).map(([name, text]) => [name, String(text)]) : [];
+  const { worker, endpoint, offer, ports } = given;
   const port = String(world.settings.workers.workerPort);
+  const hostPort = ports[`${port}/tcp`];
   return {
-    ...Object.fromEntries(own),
     CONTAINER_ID: String(worker.id),
     MASTER_TOKEN: worker.token,
+    REPORT_ADDR: endpoint.reportAddress,
+    PUBLIC_IPADDR: world.tables.machines[offer.machineId]?.publicAddress ?? '',
     WORKER_PORT: port,
-    [`-p ${port}:${port}`]: '1',
+    ...(hostPort === undefined ? {} : { [`VAST_TCP_PORT_${port}`]: String(hostPort) }),
+    USE_SSL: 'false',
+    UNSECURED: 'false',
   };
 }
 

@@ -1,5 +1,6 @@
-import { numberField, stringField } from '../calls/request-body.ts';
+import { boundedNumber, stringField } from '../calls/request-body.ts';
 import type { JsonObject } from '../json.ts';
+import { MOST_WORK } from './options.ts';
 import type { WorkerReport, WorkerRow } from './rows.ts';
 
 /* `POST /worker_status/`: what a worker says of itself. PURE. */
@@ -41,4 +42,6 @@ function readReport(body: JsonObject, now: number): Omit<WorkerReport, 'newLoad'
   };
 }
 
-const amount = (body: JsonObject, name: string): number => numberField(body, name) ?? 0;
+const FIGURES = { least: -MOST_WORK, most: MOST_WORK };
+
+const amount = (body: JsonObject, name: string): number => boundedNumber(body, name, FIGURES) ?? 0;

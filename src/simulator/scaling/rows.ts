@@ -51,6 +51,8 @@ export interface EndpointGroupRow {
   readonly state: EndpointState;
   readonly options: ScalingOptions;
   readonly autoscalerInstance: string;
+  /** Where its workers send their reports: scheme, host and port under which it was made. */
+  readonly reportAddress: string;
   readonly createdAt: number;
   readonly nextRequestIndex: number;
   /** Work that arrived, over the last rate span. */

@@ -146,7 +146,8 @@ export function groupsOf(world: World, endpointId: number): readonly WorkerGroup
   return Object.values(world.tables.workerGroups).filter((group) => group.endpointId === endpointId);
 }
 
-function hotWorkers(world: World, endpoint: EndpointGroupRow): readonly WorkerRow[] {
+/** Workers that run or shall run, oldest first. */
+export function hotWorkers(world: World, endpoint: EndpointGroupRow): readonly WorkerRow[] {
   return workersOf(world, endpoint.id).filter(
     ({ id }) => world.tables.contracts[id]?.intendedStatus === 'running',
   );

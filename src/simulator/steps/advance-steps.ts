@@ -5,7 +5,7 @@ import { deploymentsStep } from './deployments.ts';
 import { lostBillingStep } from './lost-billing.ts';
 import { outagesStep } from './outages.ts';
 import { priceIncreasesStep } from './price-increases.ts';
-import { scalingStep } from './scaling.ts';
+import { quietScalingStep, scalingStep } from './scaling.ts';
 import { transitionsStep } from './transitions.ts';
 
 /** All that happens by itself, in this order within one instant. */
@@ -19,4 +19,5 @@ export const advanceSteps: readonly AdvanceStep[] = [
   creditStep,
   deploymentsStep,
   scalingStep,
+  quietScalingStep,
 ];

@@ -12,41 +12,72 @@ export interface AdvanceStep {
   run(world: World): World;
   /**
    * Present where nothing else depends on the moment at which the step runs: does all that is due until
-   * then in one go, so that a thousand boots cost one new table and not a thousand.
+   * then in one go, so that a thousand boots cost one new table and not a thousand. `isFree` says that no
+   * other step does anything at `until` itself.
    */
-  runUntil?(world: World, until: number): World;
+  runUntil?(world: World, until: number, isFree: boolean): World;
 }
 
-/** Steps that keep having something to do at one instant would hang the server: stop and say who. */
-const MAX_ROUNDS = 1_000_000;
+/** Rounds at one instant: steps that go on having something to do would hang the server, so stop and say who. */
+const MOST_ROUNDS_AT_ONCE = 1000;
 
 /**
  * The world brought to `now`, event after event in the order of their times, so that one long step and
- * many short ones end in the same world. Time never goes back: an earlier `now` changes nothing. PURE.
+ * many short ones end in the same world. Time never goes back: an earlier `now` changes nothing. Throws where steps
+ * never come to rest. PURE.
  */
-export function advance(world: World, now: number, steps: readonly AdvanceStep[]): World {
+export const advance = (world: World, now: number, steps: readonly AdvanceStep[]): World =>
+  advancePart(world, { now, rounds: Number.POSITIVE_INFINITY }, steps);
+
+/**
+ * {@link advance} through at most so many instants at which something happens: where there are more, the `now` of the
+ * world that comes out is less than the one asked for, and to go on from it comes to the same. PURE.
+ */
+export function advancePart(
+  world: World,
+  { now, rounds }: { readonly now: number; readonly rounds: number },
+  steps: readonly AdvanceStep[],
+): World {
   if (now < world.nextEventAt) return now > world.now ? { ...world, now } : world;
   const single = steps.filter((step) => step.runUntil === undefined);
   let current = world;
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+  let roundsAtOnce = 0;
+  for (let round = 0; round < rounds; round += 1) {
     const next = nextEvent(current, single);
-    current = runBatches(current, steps, Math.max(current.now, Math.min(next, now)));
-    if (next > now)
+    const isFree = next > now;
+    current = runBatches(current, steps, { until: Math.max(current.now, Math.min(next, now)), isFree });
+    if (isFree)
       return { ...current, now: Math.max(now, current.now), nextEventAt: nextEvent(current, steps) };
+    roundsAtOnce = next > current.now ? 0 : roundsAtOnce + 1;
+    if (roundsAtOnce > MOST_ROUNDS_AT_ONCE) throw restless(steps);
     current = runDue({ ...current, now: Math.max(next, current.now) }, single);
   }
-  throw new Error(`These steps never come to rest: ${steps.map((step) => step.name).join(', ')}`);
+  return { ...current, nextEventAt: 0 };
 }
+
+const restless = (steps: readonly AdvanceStep[]): Error =>
+  new Error(`These steps never come to rest: ${steps.map((step) => step.name).join(', ')}`);
 
 function nextEvent(world: World, steps: readonly AdvanceStep[]): number {
   let next = Number.POSITIVE_INFINITY;
-  for (const step of steps) next = Math.min(next, step.nextAt(world));
+  for (const step of steps) next = Math.min(next, dueTime(world, step));
   return next;
 }
 
-function runBatches(world: World, steps: readonly AdvanceStep[], until: number): World {
+/** A time that is no number would let no comparison with it ever come true. */
+function dueTime(world: World, step: AdvanceStep): number {
+  const at = step.nextAt(world);
+  if (!Number.isNaN(at)) return at;
+  throw new Error(`The step "${step.name}" cannot tell when it is due: a figure of the world is no number.`);
+}
+
+function runBatches(
+  world: World,
+  steps: readonly AdvanceStep[],
+  { until, isFree }: { until: number; isFree: boolean },
+): World {
   let current = world;
-  for (const step of steps) current = step.runUntil?.(current, until) ?? current;
+  for (const step of steps) current = step.runUntil?.(current, until, isFree) ?? current;
   return current;
 }
 

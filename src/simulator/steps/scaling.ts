@@ -1,3 +1,4 @@
+import { passQuietRuns, quietUntil, tickMs } from '../scaling/quiet-runs.ts';
 import { workersOf } from '../scaling/refresh-workers.ts';
 import type { EndpointGroupRow } from '../scaling/rows.ts';
 import { groupsOf, scaleEndpoint } from '../scaling/scale-endpoint.ts';
@@ -6,24 +7,77 @@ import type { AdvanceStep } from './advance.ts';
 
 /* Endpoint groups scale their workers at every tick, each group in its own rhythm. PURE. */
 
-function dueAt(world: World, endpoint: EndpointGroupRow): number {
-  const isAtWork = groupsOf(world, endpoint.id).length > 0 || workersOf(world, endpoint.id).length > 0;
-  if (!isAtWork) return Number.POSITIVE_INFINITY;
-  return endpoint.scaledAt + Math.max(1, world.settings.workers.tickSeconds) * 1000;
+/** The next tick of a group: in any case, and the next at which the rule may act. Infinity: never. */
+interface Ticks {
+  readonly next: number;
+  readonly acting: number;
 }
+
+const NEVER: Ticks = { next: Number.POSITIVE_INFINITY, acting: Number.POSITIVE_INFINITY };
+
+function ticksOf(world: World, endpoint: EndpointGroupRow): Ticks {
+  const isAtWork = groupsOf(world, endpoint.id).length > 0 || workersOf(world, endpoint.id).length > 0;
+  if (!isAtWork) return NEVER;
+  const tick = tickMs(world);
+  const quietMs = quietUntil(world, endpoint) - endpoint.scaledAt;
+  return {
+    next: endpoint.scaledAt + tick,
+    acting: endpoint.scaledAt + Math.max(1, Math.ceil(quietMs / tick)) * tick,
+  };
+}
+
+const actingAt = (world: World, endpoint: EndpointGroupRow): number => ticksOf(world, endpoint).acting;
 
 export const scalingStep: AdvanceStep = {
   name: 'scaling',
   nextAt(world) {
     let next = Number.POSITIVE_INFINITY;
     for (const endpoint of Object.values(world.tables.endpointGroups)) {
-      next = Math.min(next, dueAt(world, endpoint));
+      next = Math.min(next, actingAt(world, endpoint));
     }
     return next;
   },
   run(world) {
     return Object.values(world.tables.endpointGroups)
-      .filter((endpoint) => dueAt(world, endpoint) <= world.now)
+      .filter((endpoint) => actingAt(world, endpoint) <= world.now)
       .reduce((current, { id }) => scaleEndpoint(current, id), world);
   },
 };
+
+/** Ticks at which the rule only notes that it ran, as many as lie before anything else happens, in one go. */
+export const quietScalingStep: AdvanceStep = {
+  name: 'quiet scaling',
+  nextAt(world) {
+    let first = Number.POSITIVE_INFINITY;
+    for (const endpoint of Object.values(world.tables.endpointGroups)) {
+      const { next, acting } = ticksOf(world, endpoint);
+      if (next < acting) first = Math.min(first, next);
+    }
+    return first;
+  },
+  run: (world) => passTicks(world, world.now, true),
+  runUntil: (world, until, isFree) => passTicks(world, until, isFree),
+};
+
+function passTicks(world: World, until: number, isFree: boolean): World {
+  let current = world;
+  for (const endpoint of Object.values(world.tables.endpointGroups)) {
+    const last = lastQuietTick(world, endpoint, { until, isFree });
+    if (last > endpoint.scaledAt) current = passQuietRuns(current, endpoint, last);
+  }
+  return current;
+}
+
+/** Where something else happens at `until`, what it leaves is for the tick of that moment to see. */
+function lastQuietTick(
+  world: World,
+  endpoint: EndpointGroupRow,
+  { until, isFree }: { until: number; isFree: boolean },
+): number {
+  const { next, acting } = ticksOf(world, endpoint);
+  if (next >= acting) return endpoint.scaledAt;
+  const tick = tickMs(world);
+  const ticks = (Math.min(until, acting) - endpoint.scaledAt) / tick;
+  const count = isFree && until < acting ? Math.floor(ticks) : Math.ceil(ticks) - 1;
+  return endpoint.scaledAt + Math.max(0, count) * tick;
+}

@@ -1,6 +1,7 @@
 import type { Random } from '../../lib/random.ts';
 import { type Catalog, catalogOf, type OfferSketch, seededCatalog } from '../market/catalog.ts';
 import { defaultSettings, type Settings, type SettingsOverride, withSettings } from '../settings.ts';
+import type { SshKey } from './account-rows.ts';
 import { firstUserVolumes, seededListings } from './volumes.ts';
 import { type ApiKey, emptyWorld, type Machine, type Offer, type User, type World } from './world.ts';
 
@@ -27,15 +28,30 @@ export function newWorld(options: NewWorldOptions): World {
   const { machines, offers } = makeCatalog(options);
   const user = makeUser({ id: FIRST_USER + 1, now: options.now, settings });
   const key = makeKey({ id: 1, user, secret: options.apiKey ?? drawKey(options.random), now: options.now });
+  const sshKey: SshKey = {
+    id: 1,
+    userId: user.id,
+    key: user.sshKey,
+    createdAt: options.now,
+    deletedAt: null,
+  };
   return {
     ...base,
-    counters: { contract: FIRST_CONTRACT, user: FIRST_USER + 1, apiKey: 1, volume: 100, volumeListing: 100 },
+    counters: {
+      contract: FIRST_CONTRACT,
+      user: user.id,
+      apiKey: key.id,
+      sshKey: sshKey.id,
+      volume: 100,
+      volumeListing: 100,
+    },
     tables: {
       ...base.tables,
       machines: byId<Machine>(machines),
       offers: byId<Offer>(offers),
       users: { [user.id]: user },
       apiKeys: { [key.id]: key },
+      sshKeys: { [sshKey.id]: sshKey },
       ...volumeTables(options, { user, machines }),
     },
   };

@@ -1,7 +1,7 @@
 import { Refusal } from '../calls/refusal.ts';
 import { type JsonObject, ownValue } from '../json.ts';
 import { compareColumns, comparison } from '../market/search.ts';
-import type { SearchQuery } from '../market/search-query.ts';
+import type { Condition, SearchQuery } from '../market/search-query.ts';
 import type { Volume, VolumeKind, VolumeListing } from './account-rows.ts';
 import { between, chance } from './chance.ts';
 import { freeGB } from './volume-space.ts';
@@ -42,10 +42,11 @@ export function attachedTo(world: World, volume: Volume): readonly Contract[] {
 /** The listings that a search finds, in its order and within its limit, as rows of the wire. */
 export function findListings(world: World, query: SearchQuery, kind: VolumeKind): readonly JsonObject[] {
   const boards = boardsByMachine(world);
+  const tests = query.conditions.map(testOf);
   const rows = Object.values(world.tables.volumeListings)
     .filter((listing) => listing.kind === kind && freeGB(world, listing) > 0)
     .map((listing) => listingRow(world, listing, boards.get(listing.machineId ?? -1)))
-    .filter((row) => passes(row, query));
+    .filter((row) => tests.every((test) => test(row)));
   return sorted(rows, query).slice(0, query.limit);
 }
 
@@ -73,11 +74,12 @@ function listingRow(world: World, listing: VolumeListing, board: Offer | undefin
   };
 }
 
-function passes(row: Row, query: SearchQuery): boolean {
-  return query.conditions.every(({ column, operator, operand }) => {
+function testOf({ column, operator, operand }: Condition): (row: Row) => boolean {
+  const compare = comparison(operator, operand);
+  return (row) => {
     const value = ownValue(row, column);
-    return value === undefined || comparison(operator, operand)(value);
-  });
+    return value === undefined || compare(value);
+  };
 }
 
 function sorted(rows: readonly Row[], query: SearchQuery): readonly Row[] {

@@ -1,0 +1,41 @@
+import type { Clock } from '../lib/clock.ts';
+import { Refusal } from './calls/refusal.ts';
+import type { SimulatedTime } from './simulated-time.ts';
+import { advancePart } from './steps/advance.ts';
+import { advanceSteps } from './steps/advance-steps.ts';
+import type { WorldStore } from './world/world-store.ts';
+
+/*
+ * Brings the world up to simulated time, in parts that are kept: what happened is never done again, however far
+ * behind the world was.
+ */
+
+/** Instants of one part; a world is put in place and written down after each. */
+const ROUNDS = 5000;
+/** What one caller waits for at most: milliseconds of the process, and parts where its clock stands still. */
+const PATIENCE_MS = 5000;
+const MOST_PARTS = 200;
+
+export interface CatchUpOptions {
+  readonly store: WorldStore;
+  readonly time: SimulatedTime;
+  /** Tells how long this has taken. */
+  readonly clock: Clock;
+}
+
+/** Whether the world is up to date now; where not, the next call goes on from where this one ended. */
+export function catchUp({ store, time, clock }: CatchUpOptions): boolean {
+  const [target, deadline] = [time.now(), clock.monotonic() + PATIENCE_MS];
+  for (let part = 0; part < MOST_PARTS && clock.monotonic() <= deadline; part += 1) {
+    store.replace(advancePart(store.current(), { now: target, rounds: ROUNDS }, advanceSteps));
+    if (store.current().now >= target) return true;
+  }
+  return false;
+}
+
+/** 503 `catching_up`: how far the market is, and that to ask again helps. */
+export function stillBehind({ store, time }: CatchUpOptions): Refusal {
+  const [reached, wanted] = [store.current().now, time.now()].map((at) => new Date(at).toISOString());
+  const msg = `The market has reached ${reached} on its way to ${wanted}: ask again, and it goes on from there.`;
+  return new Refusal(503, 'catching_up', msg);
+}

@@ -1,0 +1,92 @@
+import { withRows } from '../world/rows.ts';
+import type { World } from '../world/world.ts';
+import { demandOn } from './demand.ts';
+import { refreshWorkers, runningSince, workersOf } from './refresh-workers.ts';
+import type { EndpointGroupRow, WorkerRow } from './rows.ts';
+import { groupsOf, hotWorkers } from './scale-endpoint.ts';
+import { type WorkerTargets, workerTargets } from './targets.ts';
+import { isBroken } from './worker-word.ts';
+
+/*
+ * Runs of the scaling rule that note that they ran and do nothing else: a group without load whose workers
+ * are what it needs stays so for months, and need not be looked at every ten seconds of them. PURE.
+ */
+
+/** Milliseconds from one run of the rule to the next. */
+export const tickMs = (world: World): number => Math.max(1, world.settings.workers.tickSeconds) * 1000;
+
+/**
+ * Runs before this time, ms since the epoch, do nothing as long as nobody and nothing else changes the world;
+ * 0 where the next one may act.
+ */
+export function quietUntil(world: World, endpoint: EndpointGroupRow): number {
+  const workers = workersOf(world, endpoint.id);
+  if (hasLoad(endpoint) || !workers.every((worker) => isSettled(world, worker))) return 0;
+  switch (endpoint.state) {
+    case 'active':
+      return isSteady(world, endpoint, workers) ? inactiveAt(world, endpoint) : 0;
+    case 'suspended':
+      return hotWorkers(world, endpoint).length === 0 ? Number.POSITIVE_INFINITY : 0;
+    case 'stopped':
+      return workers.length === 0 ? Number.POSITIVE_INFINITY : 0;
+    default:
+      return endpoint.state satisfies never;
+  }
+}
+
+const hasLoad = ({ arrivals, queue, rates }: EndpointGroupRow): boolean =>
+  arrivals.length > 0 || queue.length > 0 || rates.some(({ amount }) => amount > 0);
+
+/** Neither its machine, nor its model, nor its work, nor its reports will change it. */
+function isSettled(world: World, worker: WorkerRow): boolean {
+  const contract = world.tables.contracts[worker.id];
+  if (!contract || contract.timeline.length > 0 || worker.report !== null) return false;
+  const isLoaded = worker.loadedAt !== null;
+  return worker.taken.length === 0 && isLoaded === (runningSince(world, worker.id) !== undefined);
+}
+
+/** Nothing to replace, to restart, to wake, to rent, to stop or to destroy. */
+function isSteady(world: World, endpoint: EndpointGroupRow, workers: readonly WorkerRow[]): boolean {
+  if (groupsOf(world, endpoint.id).some(({ updating }) => updating.length > 0)) return false;
+  if (workers.some((worker) => isBroken(world, worker))) return false;
+  const targets = workerTargets(endpoint.options, demandOn(world, endpoint, workers));
+  const hot = hotWorkers(world, endpoint);
+  const coldCount = workers.length - hot.length;
+  const isGrowing = workers.length < targets.total || (hot.length < targets.hot && coldCount > 0);
+  return !isGrowing && !mayShrink(world, { hot, coldCount, targets });
+}
+
+/** Each run at which all ready workers are needed puts off any shrinking by `scaleDownSeconds`. */
+function mayShrink(
+  world: World,
+  given: { hot: readonly WorkerRow[]; coldCount: number; targets: WorkerTargets },
+): boolean {
+  const { hot, coldCount, targets } = given;
+  const readyCount = hot.filter(({ loadedAt }) => loadedAt !== null).length;
+  if (readyCount > targets.hot) return true;
+  const isTooMany = hot.length + coldCount > targets.total && coldCount > 0;
+  const isTooHot = hot.length > targets.hot && readyCount > 0;
+  return world.settings.workers.scaleDownSeconds <= 0 && (isTooMany || isTooHot);
+}
+
+/** When `inactivity_timeout` lets the last hot worker go; never where that is past or there is none. */
+function inactiveAt(world: World, { options, lastActivityAt }: EndpointGroupRow): number {
+  const at = lastActivityAt + Math.max(0, options.inactivity_timeout ?? 0) * 1000;
+  return at > world.now ? at : Number.POSITIVE_INFINITY;
+}
+
+/** The world after the quiet runs of a group up to the one at `last`. */
+export function passQuietRuns(world: World, endpoint: EndpointGroupRow, last: number): World {
+  const { longSeconds, scaleDownSeconds } = world.settings.workers;
+  const tick = tickMs(world);
+  const since = last - longSeconds * 1000;
+  const skipped = Math.max(0, Math.ceil((since - endpoint.scaledAt) / tick) - 1);
+  const rates = endpoint.rates.filter(({ at }) => at > since);
+  for (let at = endpoint.scaledAt + (skipped + 1) * tick; at <= last; at += tick) {
+    if (at > since) rates.push({ at, amount: 0 });
+  }
+  const holdUntil = endpoint.state === 'active' ? last + scaleDownSeconds * 1000 : endpoint.holdUntil;
+  const passed = refreshWorkers({ ...world, now: last }, endpoint.id);
+  const noted = withRows(passed, 'endpointGroups', [{ ...endpoint, rates, holdUntil, scaledAt: last }]);
+  return { ...noted, now: world.now };
+}
