@@ -525,6 +525,17 @@ describe('a list of instances', () => {
     expect(JSON.stringify(instances)).not.toContain('canary');
   });
 
+  test.each([
+    ['that cannot be read', { label: 17 }, undefined],
+    ['that is not in the row', {}, undefined],
+    ['that is none', { label: null }, null],
+    ['that is empty', { label: '' }, ''],
+  ])('a label that cannot be read is not the same as none: one %s', async (_, written, label) => {
+    const body = { instances_found: 1, instances: [{ ...row, ...written }] };
+    const { instances } = await clientFor(body).client.instances.list();
+    expect(instances.map((instance) => instance.label)).toEqual([label]);
+  });
+
   test('gives the direct SSH address where port 22 is mapped', async () => {
     const body = {
       instances_found: 1,

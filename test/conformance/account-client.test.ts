@@ -45,13 +45,16 @@ describe('our client and the account', () => {
 
   test('SSH keys and environment variables come and go', async () => {
     const client = clientOf(simulatedService());
+    const registered = await client.sshKeys.list();
+    expect(registered).toHaveLength(1);
     const id = await client.sshKeys.create(KEY);
     await client.sshKeys.update(id, KEY.replace('me@', 'you@'));
     expect((await client.sshKeys.list()).map(({ publicKey }) => publicKey)).toEqual([
+      registered[0]?.publicKey,
       KEY.replace('me@', 'you@'),
     ]);
     await client.sshKeys.delete(id);
-    expect(await client.sshKeys.list()).toEqual([]);
+    expect(await client.sshKeys.list()).toEqual(registered);
     await client.secrets.create('HF_TOKEN', new Secret('hf_x'));
     await client.secrets.update('HF_TOKEN', new Secret('hf_y'));
     expect(await client.secrets.list()).toEqual(['HF_TOKEN']);

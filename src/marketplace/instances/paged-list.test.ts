@@ -62,6 +62,114 @@ describe('a paged list', () => {
   });
 });
 
+describe('a filtered list', () => {
+  const filters = { actual_status: { in: ['stopped'] } } as const;
+
+  test.each([
+    [
+      'counts on each page what matches on all',
+      [
+        { ids: [1, 2], found: 3, total: 9 },
+        { ids: [3], found: 3, total: 9 },
+      ],
+    ],
+    [
+      'counts on each page its own rows',
+      [
+        { ids: [1, 2], total: 9 },
+        { ids: [3], total: 9 },
+      ],
+    ],
+    [
+      'counts nothing',
+      [
+        { ids: [1, 2], found: undefined },
+        { ids: [3], found: undefined },
+      ],
+    ],
+    [
+      'counts on one page only',
+      [
+        { ids: [1, 2], found: 3 },
+        { ids: [3], found: undefined },
+      ],
+    ],
+    [
+      'ends with a page without rows',
+      [
+        { ids: [1, 2, 3], found: 3 },
+        { ids: [], found: 3 },
+      ],
+    ],
+    [
+      'shrank while it was read',
+      [
+        { ids: [1, 2], found: 4 },
+        { ids: [3], found: 3 },
+      ],
+    ],
+    [
+      'names all machines',
+      [
+        { ids: [1, 2], found: 3, total: 3 },
+        { ids: [3], found: 3, total: 3 },
+      ],
+    ],
+  ])('that %s is believed', async (_, pages) => {
+    expect(idsOf(await listPages(pagesOf(...pages), { filters }))).toEqual([1, 2, 3]);
+  });
+
+  test.each([
+    ['counts more than its one page holds', [{ ids: [1, 2], found: 3 }]],
+    ['counts all machines and holds only some of them', [{ ids: [1, 2], found: 3, total: 3 }]],
+    ['counts fewer than its one page holds', [{ ids: [1, 2], found: 1 }]],
+    [
+      'lost a row of its first page',
+      [
+        { ids: [1], found: 3 },
+        { ids: [3], found: 3 },
+      ],
+    ],
+    [
+      'lost its last page',
+      [
+        { ids: [1, 2], found: 3 },
+        { ids: [], found: 3 },
+      ],
+    ],
+    [
+      'counts page by page and lost a row',
+      [
+        { ids: [1], found: 2 },
+        { ids: [3], found: 1 },
+      ],
+    ],
+    [
+      'counts page by page and lost all rows of a page',
+      [{ ids: [1, 2], found: 2 }, { ids: [], found: 2 }, { ids: [5] }],
+    ],
+    [
+      'holds more than it ever counted',
+      [
+        { ids: [1, 2], found: 3 },
+        { ids: [3, 4], found: 3 },
+      ],
+    ],
+    [
+      'names a machine on two pages',
+      [
+        { ids: [1, 2], found: 3 },
+        { ids: [2], found: 3 },
+      ],
+    ],
+  ])('that %s is not', async (_, pages) => {
+    await expect(listPages(pagesOf(...pages), { filters })).rejects.toMatchObject({
+      kind: 'malformedReply',
+      outcome: 'refused',
+    });
+  });
+});
+
 describe('a list in any form', () => {
   const failing = (kind: 'gone' | 'unavailable') => async () =>
     Promise.reject(new MarketplaceError('told to fail', { kind, outcome: 'refused' }));

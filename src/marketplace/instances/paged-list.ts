@@ -27,9 +27,9 @@ export async function listInAnyForm(
 
 /**
  * All pages of the paged list, or a MarketplaceError: never a part. Rejected are a token that comes twice, more
- * pages than the cap, a machine named twice, and, where nothing is filtered, an empty list that counts nothing and a sum
- * that the service's own totals rule out. Machines may come and go between pages, so the sum must lie between the least
- * and the greatest total named.
+ * pages than the cap, a machine named twice, and a sum that the service's own counts rule out; where nothing is filtered,
+ * an empty list that counts nothing, too. Machines may come and go between pages, so the sum must lie between the least
+ * and the greatest count named.
  */
 export async function listPages(
   instances: Pick<InstancesResource, 'page'>,
@@ -44,16 +44,16 @@ export async function listPages(
       ...(afterToken === null ? {} : { afterToken }),
     };
     const page = await instances.page(query, options);
-    checkCount(page);
+    if (filters === undefined) checkPage(page);
     pages.push(page);
     afterToken = page.nextToken;
     checkToken(afterToken, tokens, pages.length);
   } while (afterToken !== null);
-  return joined(pages, filters === undefined);
+  return filters === undefined ? wholeList(pages) : filteredList(pages);
 }
 
-/** A page counts its own rows or all of them; anything else is a cut page. */
-function checkCount({ instances, found, total }: InstancePage): void {
+/** A page of all machines counts its own rows or all of them; anything else is a cut page. */
+function checkPage({ instances, found, total }: InstancePage): void {
   if (found === undefined || found === instances.length || found === total) return;
   throw incompleteList(`a page names ${found} instances and holds ${instances.length}`);
 }
@@ -65,16 +65,40 @@ function checkToken(token: string | null, seen: Set<string>, pages: number): voi
   seen.add(token);
 }
 
-function joined(pages: readonly InstancePage[], whole: boolean): readonly Instance[] {
-  const rows = pages.flatMap((page) => page.instances);
-  if (new Set(rows.map(({ id }) => id)).size !== rows.length)
-    throw incompleteList('it names an instance twice');
-  const totals = pages.flatMap(({ total }) => (total === undefined ? [] : [total]));
+function wholeList(pages: readonly InstancePage[]): readonly Instance[] {
+  const rows = joined(pages);
+  const totals = pages.flatMap(({ total }) => total ?? []);
   const isCounted = pages.some(({ found, total }) => found !== undefined || total !== undefined);
-  if (whole && rows.length === 0 && !isCounted) throw incompleteList('it is empty and counts nothing');
-  const outside = rows.length < Math.min(...totals) || rows.length > Math.max(...totals);
-  if (whole && totals.length > 0 && outside) {
+  if (rows.length === 0 && !isCounted) throw incompleteList('it is empty and counts nothing');
+  if (totals.length > 0 && !isBetween(rows.length, totals)) {
     throw incompleteList(`it names ${totals.at(-1)} instances and holds ${rows.length}`);
   }
   return rows;
 }
+
+/**
+ * With a filter `found` counts what matches, on each page its own rows or on each page those of all pages (wire
+ * reference, section 7); the total goes on counting all machines.
+ */
+function filteredList(pages: readonly InstancePage[]): readonly Instance[] {
+  const rows = joined(pages);
+  const counted = pages.flatMap(({ instances, found }) =>
+    found === undefined ? [] : [{ held: instances.length, found }],
+  );
+  if (counted.every(({ held, found }) => found === held)) return rows;
+  // A page that counts itself alone beside one that does not is no count of all pages: that other one was cut.
+  const countsAll = counted.every(({ held, found }) => found > held || held === rows.length);
+  const founds = counted.map(({ found }) => found);
+  if (countsAll && isBetween(rows.length, founds)) return rows;
+  throw incompleteList(`its pages name ${founds.join(', ')} instances and hold ${rows.length} together`);
+}
+
+function joined(pages: readonly InstancePage[]): readonly Instance[] {
+  const rows = pages.flatMap((page) => page.instances);
+  if (new Set(rows.map(({ id }) => id)).size !== rows.length)
+    throw incompleteList('it names an instance twice');
+  return rows;
+}
+
+const isBetween = (count: number, counts: readonly number[]): boolean =>
+  count >= Math.min(...counts) && count <= Math.max(...counts);

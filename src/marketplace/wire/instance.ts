@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { fittingText } from '../../lib/fitting-text.ts';
 import { microDollars } from '../../lib/money.ts';
 import type { ActualStatus, Instance } from '../instances/instance.ts';
 import { isKnownStatus } from './instance-status.ts';
@@ -71,14 +72,24 @@ function toStatus(word: string | null): ActualStatus {
   return isKnownStatus(word) ? word : 'unrecognized';
 }
 
+/** By `22/tcp`. A key that says the same in other words counts where that one is missing; any other is none of ours. */
 function hostPorts(ports: WireInstance['ports']): Record<string, number> {
   const mapped: Record<string, number> = {};
-  for (const [containerPort, bindings] of Object.entries(ports ?? {})) {
+  for (const [key, bindings] of Object.entries(ports ?? {})) {
+    const containerPort = containerPortOf(key);
     const parsed = portBindings.safeParse(bindings);
     const hostPort = parsed.success ? parsed.data[0]?.HostPort : undefined;
-    if (isPort(hostPort)) mapped[containerPort] = hostPort;
+    if (containerPort === undefined || !isPort(hostPort)) continue;
+    if (key === containerPort || mapped[containerPort] === undefined) mapped[containerPort] = hostPort;
   }
   return mapped;
+}
+
+const CONTAINER_PORT = /^(\d{1,5})(?:\/(tcp|udp))?$/;
+
+function containerPortOf(key: string): string | undefined {
+  const [, port, protocol = 'tcp'] = CONTAINER_PORT.exec(key.toLowerCase()) ?? [];
+  return isPort(Number(port)) ? `${Number(port)}/${protocol}` : undefined;
 }
 
 function isPort(value: number | undefined): value is number {
@@ -91,36 +102,65 @@ function isPort(value: number | undefined): value is number {
  */
 function sshAddress(row: WireInstance, ports: Readonly<Record<string, number>>) {
   const direct = ports['22/tcp'];
-  if (direct !== undefined && row.public_ipaddr) return { host: row.public_ipaddr, port: direct };
+  const publicAddress = address(row.public_ipaddr);
+  if (direct !== undefined && publicAddress !== undefined) return { host: publicAddress, port: direct };
   const shift = row.image_runtype?.includes('jupyter') ? 1 : 0;
   const proxy = row.ssh_port === undefined ? undefined : row.ssh_port + shift;
-  return { host: row.ssh_host || undefined, port: isPort(proxy) ? proxy : undefined };
+  return { host: address(row.ssh_host), port: isPort(proxy) ? proxy : undefined };
 }
 
-const price = (dollars: number | undefined) => (dollars === undefined ? undefined : microDollars(dollars));
+/** The longest name that the domain name system knows. */
+const LONGEST_ADDRESS = 253;
 
-/** The instance in our names and units. */
+/** A part of an address leads nowhere. */
+function address(text: string | undefined): string | undefined {
+  return text === undefined || text === '' || text.length > LONGEST_ADDRESS ? undefined : text;
+}
+
+const LONGEST_GPU_NAME = 128;
+/** Far beyond what any machine costs in an hour, in dollars. */
+const DEAREST = 1_000_000;
+/** The last moment that a time of a status can stand for. */
+const LAST_MOMENT_MS = Date.UTC(9999, 11, 31);
+
+function price(dollars: number | undefined) {
+  return dollars === undefined || dollars > DEAREST ? undefined : microDollars(dollars);
+}
+
+/** Before the epoch no machine was rented. */
+function startDate(seconds: number | undefined): number | undefined {
+  const moment = epochMs(seconds);
+  return moment !== undefined && moment >= 0 && moment <= LAST_MOMENT_MS ? moment : undefined;
+}
+
+function wholeMB(size: number | undefined): number | undefined {
+  const whole = Math.round(size ?? Number.NaN);
+  return Number.isSafeInteger(whole) ? whole : undefined;
+}
+
+/** The instance in our names and units, without what no status could hold. An empty word says nothing. */
 export function toInstance(row: WireInstance): Instance {
   const ports = hostPorts(row.ports);
   const ssh = sshAddress(row, ports);
+  const word = row.actual_status || null;
   return {
     id: row.id,
     label: row.label,
-    actualStatus: toStatus(row.actual_status),
-    actualStatusWord: row.actual_status,
+    actualStatus: toStatus(word),
+    actualStatusWord: word,
     intendedStatus: row.intended_status,
     machineId: row.machine_id,
     hostId: row.host_id,
-    startedAt: epochMs(row.start_date),
+    startedAt: startDate(row.start_date),
     pricePerHour: price(row.dph_total),
     storagePricePerHour: price(row.storage_total_cost),
     sshHost: ssh.host,
     sshPort: ssh.port,
-    publicAddress: row.public_ipaddr || undefined,
+    publicAddress: address(row.public_ipaddr),
     ports,
-    gpuName: row.gpu_name,
+    gpuName: fittingText(row.gpu_name, LONGEST_GPU_NAME),
     gpuCount: row.num_gpus,
-    gpuMemoryMB: row.gpu_ram,
+    gpuMemoryMB: wholeMB(row.gpu_ram),
     diskGB: row.disk_space,
     image: row.image_uuid,
     interruptible: row.is_bid,
