@@ -25,6 +25,11 @@ test('without anything the defaults hold', () => {
     minPollInterval: 5_000,
     leaderElect: true,
     metricsBindAddress: { type: 'on', host: '', port: 8080 },
+    workerReportBindAddress: { type: 'off' },
+    allowPrivateAddresses: false,
+    scalingSpeed: 1,
+    pacing: 'documented',
+    addressMap: [],
     kubeconfig: undefined,
   });
 });
@@ -74,6 +79,14 @@ describe('a wrong value names the flag, the variable and what to write', () => {
       '--marketplace-url (GPU_RENTAL_MARKETPLACE_URL): "http://market.example" is not valid: write an https address; plain http is for loopback only',
     ],
     [
+      { marketplaceUrl: ['http://127.evil.example'] },
+      '--marketplace-url (GPU_RENTAL_MARKETPLACE_URL): "http://127.evil.example" is not valid: write an https address; plain http is for loopback only',
+    ],
+    [
+      { marketplaceUrl: ['http://localhost.evil.example'] },
+      '--marketplace-url (GPU_RENTAL_MARKETPLACE_URL): "http://localhost.evil.example" is not valid: write an https address; plain http is for loopback only',
+    ],
+    [
       { marketplaceUrl: ['https://market.example/api'] },
       '--marketplace-url (GPU_RENTAL_MARKETPLACE_URL): "https://market.example/api" is not valid: write scheme, host and port only, without a path',
     ],
@@ -118,6 +131,9 @@ describe('a wrong value names the flag, the variable and what to write', () => {
   });
 });
 
+/** A simulator beside a marketplace where machines cost money. */
+const MIXED = ['http://127.0.0.1:1', 'https://console.vast.ai'];
+
 describe('values that contradict each other', () => {
   test.each([
     [
@@ -126,7 +142,19 @@ describe('values that contradict each other', () => {
     ],
     [
       { leaderElectRetryPeriod: '10s' },
-      '--leader-elect-retry-period: write less than --leader-elect-renew-deadline',
+      '--leader-elect-retry-period: write less than --leader-elect-renew-deadline divided by 1.2',
+    ],
+    [
+      { leaderElectRetryPeriod: '8334ms' },
+      '--leader-elect-retry-period: write less than --leader-elect-renew-deadline divided by 1.2',
+    ],
+    [
+      {
+        leaderElectLeaseDuration: '4999ms',
+        leaderElectRenewDeadline: '2s',
+        leaderElectRetryPeriod: '1s',
+      },
+      '--leader-elect-lease-duration: write at least 4s more than --leader-elect-retry-period, since nothing is rented or destroyed just before a lease ends',
     ],
     [
       { addressMap: ['203.0.113.0/24=127.0.0.1'] },
@@ -135,6 +163,22 @@ describe('values that contradict each other', () => {
     [
       { pacing: 'off' },
       '--pacing: off is refused unless every --marketplace-url is on loopback (a simulator)',
+    ],
+    [
+      { scalingSpeed: '2' },
+      '--scaling-speed: leave it at 1 unless every --marketplace-url is on loopback (a simulator)',
+    ],
+    [
+      { marketplaceUrl: MIXED, addressMap: ['203.0.113.0/24=127.0.0.1'] },
+      '--address-map: leave it out unless every --marketplace-url is on loopback (a simulator)',
+    ],
+    [
+      { marketplaceUrl: MIXED, pacing: 'off' },
+      '--pacing: off is refused unless every --marketplace-url is on loopback (a simulator)',
+    ],
+    [
+      { marketplaceUrl: MIXED, scalingSpeed: '2' },
+      '--scaling-speed: leave it at 1 unless every --marketplace-url is on loopback (a simulator)',
     ],
     [
       { prometheusCa: '/ca.pem' },
@@ -148,6 +192,15 @@ describe('values that contradict each other', () => {
     expect(problemsOf(flags)).toEqual([problem]);
   });
 
+  test('a lease that leaves room for the shortest rental is taken', () => {
+    const flags = {
+      leaderElectLeaseDuration: '5s',
+      leaderElectRenewDeadline: '2s',
+      leaderElectRetryPeriod: '1s',
+    };
+    expect(problemsOf(flags)).toEqual([]);
+  });
+
   test('an https Prometheus may have an authority of its own', () => {
     expect(problemsOf({ prometheusCa: '/ca.pem', prometheusUrl: 'https://prometheus:9090' })).toEqual([]);
   });
@@ -155,6 +208,11 @@ describe('values that contradict each other', () => {
   test('with a simulator on loopback addresses may be mapped', () => {
     const flags = { marketplaceUrl: ['http://127.0.0.1:8088'], addressMap: ['203.0.113.0/24=127.0.0.1'] };
     expect(problemsOf(flags)).toEqual([]);
+  });
+
+  test('every way to name loopback is a simulator’s, and time may run faster there', () => {
+    const marketplaceUrl = ['http://127.0.0.2:1', 'http://localhost:2', 'http://[::1]:3'];
+    expect(problemsOf({ marketplaceUrl, scalingSpeed: '2', pacing: 'off' })).toEqual([]);
   });
 });
 

@@ -1,5 +1,7 @@
 import { type Config, OPTIONS, type OptionName, type OptionSpec } from './config/options.ts';
 import { isLoopbackHost } from './config/values.ts';
+import { defaultConstants, SHORTEST_RENT_CALL_MS } from './ownership/constants.ts';
+import { RETRY_JITTER } from './runtime/lease/leader-election.ts';
 
 /** One or more settings are wrong; the message names each flag and says what to write. */
 export class ConfigError extends Error {
@@ -73,6 +75,9 @@ function parseOne(input: {
   return undefined;
 }
 
+/** What must be left of a lease when a rental begins: the shortest call, and the margin behind it. */
+const ROOM_TO_RENT_MS = SHORTEST_RENT_CALL_MS + defaultConstants.leaseMarginMs;
+
 const CONTRADICTIONS: readonly {
   readonly isBroken: (config: Config) => boolean;
   readonly message: string;
@@ -86,8 +91,12 @@ const CONTRADICTIONS: readonly {
     message: '--leader-elect-renew-deadline: write less than --leader-elect-lease-duration',
   },
   {
-    isBroken: (config) => config.leaderElectRetryPeriod >= config.leaderElectRenewDeadline,
-    message: '--leader-elect-retry-period: write less than --leader-elect-renew-deadline',
+    isBroken: (config) => config.leaderElectRetryPeriod * RETRY_JITTER >= config.leaderElectRenewDeadline,
+    message: `--leader-elect-retry-period: write less than --leader-elect-renew-deadline divided by ${RETRY_JITTER}`,
+  },
+  {
+    isBroken: (config) => config.leaderElectLeaseDuration < config.leaderElectRetryPeriod + ROOM_TO_RENT_MS,
+    message: `--leader-elect-lease-duration: write at least ${ROOM_TO_RENT_MS / 1000}s more than --leader-elect-retry-period, since nothing is rented or destroyed just before a lease ends`,
   },
   {
     isBroken: (config) => config.addressMap.length > 0 && !onlyLoopback(config.marketplaceUrl),

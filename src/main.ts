@@ -3,18 +3,14 @@ import type { Config } from './config/options.ts';
 import { systemClock } from './lib/clock.ts';
 import type { Env } from './lib/env.ts';
 import type { Logger } from './lib/logger.ts';
-import { NETWORKS } from './lib/networks.ts';
 import { systemRandom } from './lib/random.ts';
+import { type Doors, openDoors } from './main/doors.ts';
 import { exposeOperator } from './main/exposition.ts';
-import { kubeConnectionsFor } from './main/kube-connections.ts';
 import { preferLittleMemory } from './main/little-memory.ts';
 import { createMachineProber } from './main/machine-prober.ts';
 import { createOperator, type Operator } from './main/operator.ts';
 import { servePageSet } from './main/page-set.ts';
-import { openPrometheusDoor } from './main/prometheus-door.ts';
-import { createMarketplaceTransport } from './marketplace/http/transport.ts';
 import { type KubeConnection, loadKubeConnection } from './runtime/kube/kube-config.ts';
-import { type ClosableTransport, createTransport } from './runtime/kube/undici-transport.ts';
 import { countedTransport } from './server/marketplace-request-metrics.ts';
 import { createMetricRegistry, type MetricRegistry } from './server/metric-registry.ts';
 import { createLogger } from './server/pino-logger.ts';
@@ -28,15 +24,6 @@ export interface OperatorProcess {
   readonly signal: AbortSignal;
   /** Where log lines go; stdout where absent. */
   readonly logDestination?: { write(line: string): void };
-}
-
-/** Every connection that this process opens, and the way to close them all. */
-interface Doors {
-  readonly kube: ClosableTransport;
-  readonly marketplace: ClosableTransport;
-  /** Believes any certificate: nobody could verify one of a rented machine. */
-  readonly workers: ClosableTransport;
-  readonly prometheus: ClosableTransport;
 }
 
 /**
@@ -67,17 +54,6 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
     for (const door of Object.values(doors)) await door.close();
     log.info('operator ended');
   }
-}
-
-async function openDoors(config: Config, { tls }: KubeConnection): Promise<Doors> {
-  const prometheus = await openPrometheusDoor(config);
-  const allowedNetworks = config.allowPrivateAddresses ? NETWORKS.private : [];
-  return {
-    prometheus,
-    marketplace: createMarketplaceTransport({ allowedNetworks }),
-    kube: createTransport({ ...tls, connections: kubeConnectionsFor(config) }),
-    workers: createTransport({ insecure: true, connections: 4, connectTimeoutMs: 3000 }),
-  };
 }
 
 interface Parts {

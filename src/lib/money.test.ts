@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { costOver, formatDollars, microDollars, parseDollars } from './money.ts';
+import { costOver, formatDollars, highestCap, microDollars, parseDollars } from './money.ts';
 
 test.for([
   ['0', 0],
@@ -66,4 +66,13 @@ test.for([
   [1, 1_799_999, 0],
 ] as const)('%i an hour over %i ms cost %i', ([price, milliseconds, cost]) => {
   expect(costOver(price, milliseconds)).toBe(cost);
+});
+
+test.for<[string, readonly (string | undefined)[], number | undefined]>([
+  ['one', ['0.60'], 600_000],
+  ['the highest of several', ['0.60', '10.00', '2.00'], 10_000_000],
+  ['nothing, where one alternative has none', ['0.60', undefined], undefined],
+  ['nothing, where there is no alternative', [], undefined],
+])('caps bound alternatives together by %s', ([, caps, highest]) => {
+  expect(highestCap(caps)).toBe(highest);
 });

@@ -30,3 +30,9 @@ export function formatDollars(amount: MicroDollars): string {
 export function costOver(pricePerHour: MicroDollars, milliseconds: number): MicroDollars {
   return Math.round((pricePerHour * milliseconds) / 3_600_000);
 }
+
+/** The highest of caps that each hold one alternative; undefined where there is none, or one without a cap. */
+export function highestCap(caps: readonly (string | undefined)[]): MicroDollars | undefined {
+  const known = caps.map(parseDollars).filter((cap) => cap !== undefined);
+  return known.length > 0 && known.length === caps.length ? Math.max(...known) : undefined;
+}

@@ -6,7 +6,7 @@ import {
   gpuInstanceResource,
   marketplaceAccountResource,
 } from '../api/v1alpha1/names.ts';
-import { BY_GROUP, groupKeysOf } from '../controllers/endpoint-group/workers/families.ts';
+import { BY_GROUP, BY_STEM, groupKeysOf, stemOf } from '../controllers/endpoint-group/workers/families.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
@@ -45,6 +45,7 @@ export function createCaches(options: CacheOptions): Caches {
     instances: cacheOf<GpuInstance>(options, gpuInstanceResource, {
       [BY_ACCOUNT]: accountOf,
       [BY_GROUP]: groupKeysOf,
+      [BY_STEM]: stemOf,
       [BY_INSTANCE_ID]: ({ status }) => (status?.instanceId === undefined ? [] : [String(status.instanceId)]),
     }),
     groups: cacheOf<EndpointGroup>(options, endpointGroupResource, {}),

@@ -1,4 +1,6 @@
 import { accountObject } from '../accounts/account-object.ts';
+import { keyOf } from '../accounts/account-registry.ts';
+import type { AccountRef } from '../accounts/account-session.ts';
 import { KeptKeys } from '../accounts/login/kept-key.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
@@ -49,8 +51,9 @@ function accountController(wiring: Wiring): Controller {
     allowedUrls: config.marketplaceUrl,
     minPollIntervalMs: config.minPollInterval,
     keyCheckIntervalMs: config.keyCheckInterval,
-    objectsOf: (ref) => objects.ofAccount(ref),
     allObjects: () => objects.all(),
+    listObjects: (ref) => listObjectsOf(wiring, ref),
+    isLeader: () => isLeading(wiring),
   });
 }
 
@@ -74,8 +77,7 @@ function instanceController(wiring: Wiring): Controller {
 }
 
 function orphanSweep(wiring: Wiring): Controller {
-  const { env, caches, objects, constants } = wiring;
-  const lease = wiring.election ?? ALWAYS_LEADING;
+  const { env, caches, objects } = wiring;
   return createOrphanSweep({
     ...wiring,
     ...env,
@@ -84,7 +86,7 @@ function orphanSweep(wiring: Wiring): Controller {
     listObjects: () => listObjects(wiring),
     listAccounts: () => listAll<MarketplaceAccount>(wiring, marketplaceAccountResource),
     memory: new SweepMemory(),
-    isLeader: () => lease.leaseRemainingMs() > constants.leaseMarginMs,
+    isLeader: () => isLeading(wiring),
     sweepMetrics: wiring.rentalMetrics,
   });
 }
@@ -92,10 +94,23 @@ function orphanSweep(wiring: Wiring): Controller {
 /** Without an election nobody else can lead. */
 const ALWAYS_LEADING = { leaseRemainingMs: () => Number.POSITIVE_INFINITY };
 
+function isLeading({ election, constants }: Wiring): boolean {
+  return (election ?? ALWAYS_LEADING).leaseRemainingMs() > constants.leaseMarginMs;
+}
+
 async function listObjects(wiring: Wiring): Promise<readonly ListedObject[]> {
   const instances = await listAll<GpuInstance>(wiring, gpuInstanceResource);
   const now = wiring.env.clock.now();
-  return instances.map((instance) => ({ ...accountObject(instance, now), account: accountKeyOf(instance) }));
+  const keys = wiring.installation.identity()?.keys;
+  return instances.map((instance) => ({
+    ...accountObject(instance, now, keys),
+    account: accountKeyOf(instance),
+  }));
+}
+
+/** Those that name an account. */
+async function listObjectsOf(wiring: Wiring, ref: AccountRef): Promise<readonly ListedObject[]> {
+  return (await listObjects(wiring)).filter(({ account }) => account === keyOf(ref));
 }
 
 /** Everything of a kind in the watched scope, read now, so that every write which was answered before is in it. */

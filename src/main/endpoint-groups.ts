@@ -11,7 +11,7 @@ import { LoadBooks } from '../controllers/endpoint-group/load/books.ts';
 import { PushIntake } from '../controllers/endpoint-group/load/push.ts';
 import { LoadReaders, type Prometheus } from '../controllers/endpoint-group/load/readers.ts';
 import { timesAt } from '../controllers/endpoint-group/scaling/scaling-times.ts';
-import { groupKeysOf } from '../controllers/endpoint-group/workers/families.ts';
+import { groupKeysOf, isChildOf } from '../controllers/endpoint-group/workers/families.ts';
 import type { Env } from '../lib/env.ts';
 import { Secret } from '../lib/secret.ts';
 import { type Transport, TransportError } from '../lib/transport.ts';
@@ -53,11 +53,11 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
   const tokenOf = (worker: GpuInstance) => tokenOfWorker(wiring.installation, worker);
   const shared = { clock, books, times, tokenOf };
   const readers = new LoadReaders({
-    ...shared,
-    allowPrivateAddresses,
+    ...{ ...shared, allowPrivateAddresses },
     transport: wiring.workerTransport ?? unreachable,
     dial: (address) => mapAddress(config.addressMap, address),
     prometheus: prometheusOf(wiring),
+    takesReports: config.workerReportBindAddress.type === 'on',
   });
   const controller = createEndpointGroupController({
     ...{ books, readers, times, allowPrivateAddresses },
@@ -74,8 +74,11 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
   });
   const intake = new PushIntake({
     ...shared,
-    instanceById: (id) => caches.instances.byIndex(BY_INSTANCE_ID, String(id))[0],
-    groupOf: (worker) => groupKeysOf(worker).flatMap((key) => caches.groups.get(key) ?? [])[0],
+    instancesById: (id) => caches.instances.byIndex(BY_INSTANCE_ID, String(id)),
+    groupOf: (worker) =>
+      groupKeysOf(worker)
+        .flatMap((key) => caches.groups.get(key) ?? [])
+        .find((group) => isChildOf(worker, group)),
     isLeading: wiring.isLeading,
     onWake: (group) => controller.wake(group),
   });

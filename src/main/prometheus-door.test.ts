@@ -58,6 +58,7 @@ async function loadFrom(url: string, prometheusCa: string | undefined) {
     dial: (address) => address,
     allowPrivateAddresses: false,
     tokenOf: () => undefined,
+    takesReports: false,
   });
   const group = groupObject({ load: { type: 'Prometheus', prometheus: { loadQuery: 'load' } } });
   await readers.read(group, { workers: [], onLate: () => late.resolve() });

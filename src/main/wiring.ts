@@ -9,6 +9,7 @@ import { isNamespaceAllowed, NamespaceLabels } from '../accounts/namespace-label
 import { CONTROLLER_NAME, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import type { Config } from '../config/options.ts';
 import type { Prober } from '../controllers/gpu-instance/probe/probe.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Env } from '../lib/env.ts';
 import type { Transport } from '../lib/transport.ts';
 import { defaultConstants, type PurchaseConstants } from '../ownership/constants.ts';
@@ -88,8 +89,7 @@ export function wire(options: OperatorOptions): Wiring {
   const constants = constantsOf(config);
   const paced = config.pacing === 'documented';
   const connections = new LoginConnections({ transport: env.marketplace, clock, random, log, paced });
-  const objects = objectViews(caches, env);
-  const shared = { ...options, kube, caches, events, constants, connections, objects };
+  const shared = { ...options, kube, caches, events, constants, connections };
   return { ...shared, ...accounts(shared), election: electionOf(options, kube) };
 }
 
@@ -107,18 +107,18 @@ function kubeClient({ env, kubeOrigin, credentials, metrics }: OperatorOptions):
   });
 }
 
-function objectViews({ instances }: Caches, { clock }: Env): ObjectViews {
-  const views = new AccountObjectCache(clock);
+function objectViews({ instances }: Caches, clock: Clock, installation: Installation): ObjectViews {
+  const views = new AccountObjectCache(clock, () => installation.identity()?.keys);
   return {
     all: () => instances.list().map((instance) => views.of(instance)),
     ofAccount: (ref) => instances.byIndex(BY_ACCOUNT, keyOf(ref)).map((instance) => views.of(instance)),
   };
 }
 
-type Unaccounted = Omit<Wiring, 'installation' | 'registry' | 'election'>;
+type Unaccounted = Omit<Wiring, 'installation' | 'registry' | 'objects' | 'election'>;
 
-function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'> {
-  const { config, env, kube, caches, connections, constants, objects } = wiring;
+function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry' | 'objects'> {
+  const { config, env, kube, caches, connections, constants } = wiring;
   const { clock, random, log } = env;
   const installation = new Installation({
     client: kube,
@@ -128,6 +128,7 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
     log,
     traces: () => rentalTraces(caches.instances.list(), caches.accounts.list(), registry),
   });
+  const objects = objectViews(caches, clock, installation);
   const labels = new NamespaceLabels({ client: kube, clock, log, onChange: () => registry.announceAll() });
   const namespaced = config.watchNamespace.length > 0;
   const labelsOf = (namespace: string) => labels.labelsOf(namespace);
@@ -141,11 +142,12 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
     paced: config.pacing === 'documented',
     minPollIntervalMs: config.minPollInterval,
     objectsOf: (ref) => objects.ofAccount(ref),
+    accountOf: (ref) => caches.accounts.get(keyOf(ref)),
     namespaceAllowed: (account, namespace) =>
       isNamespaceAllowed(account, namespace, { namespaced, labelsOf }),
     onWritten: (account) => caches.accounts.wrote(account),
   });
-  return { installation, registry };
+  return { installation, registry, objects };
 }
 
 function electionOf(options: OperatorOptions, client: KubeClient): LeaderElection | undefined {

@@ -29,3 +29,6 @@ export const defaultConstants: PurchaseConstants = Object.freeze({
   rentCallMs: 30_000,
   leaseMarginMs: 3_000,
 });
+
+/** A rent call shorter than this would be given up before most services answer. */
+export const SHORTEST_RENT_CALL_MS = 1_000;

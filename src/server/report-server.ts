@@ -8,9 +8,15 @@ export type TakeReport = (
   body: unknown,
 ) => { readonly status: number; readonly message: string };
 
+/** What callers may take up. */
+export interface ReportLimits {
+  readonly connections: number;
+  /** For a whole request, milliseconds. */
+  readonly requestMs: number;
+}
+
 const MOST_BYTES = 65_536;
-const MOST_CONNECTIONS = 1024;
-const REQUEST_TIMEOUT_MS = 10_000;
+const LIMITS: ReportLimits = { connections: 1024, requestMs: 10_000 };
 
 /**
  * Takes POSTs of JSON from machines that nobody trusts: short bodies, short times, few connections, and the same few
@@ -19,12 +25,17 @@ const REQUEST_TIMEOUT_MS = 10_000;
 export async function serveReports(
   take: TakeReport,
   address: { readonly host: string; readonly port: number },
+  { connections, requestMs }: ReportLimits = LIMITS,
 ): Promise<RunningServer> {
-  const timeouts = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS };
+  const timeouts = {
+    requestTimeout: requestMs,
+    headersTimeout: requestMs,
+    connectionsCheckingInterval: requestMs / 2,
+  };
   const server = createServer(timeouts, (request, response) => {
     void answer(take, request, response);
   });
-  server.maxConnections = MOST_CONNECTIONS;
+  server.maxConnections = connections;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(address.port, address.host === '' ? undefined : address.host, () => resolve());
@@ -46,7 +57,8 @@ async function answer(take: TakeReport, request: IncomingMessage, response: Serv
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
-    ...(status === 413 && { connection: 'close' }),
+    // A replica that does not lead must not keep a worker: the next connection may meet the one that does.
+    ...((status === 413 || status === 503) && { connection: 'close' }),
   });
   response.end(body);
 }

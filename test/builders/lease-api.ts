@@ -18,6 +18,8 @@ export interface LeaseNetwork {
   down: boolean;
   /** The next write is carried out, but nobody ever hears of it. */
   hangsOnce?: boolean;
+  /** The namespace of the Lease does not exist. */
+  noNamespace?: boolean;
   /** A watch tells each change. Absent: watching fails. A `deaf` one stays open and tells nothing. */
   watch?: 'tells' | 'deaf';
 }
@@ -75,6 +77,7 @@ export function createLeaseApi(): LeaseApi {
       },
       async create(_resource, object) {
         reach();
+        if (network.noNamespace) throw failure('notFound', 404);
         if (stored) throw failure('alreadyExists', 409);
         return store(object);
       },

@@ -22,6 +22,8 @@ export interface TransportOptions extends TlsOptions {
   readonly connections?: number | undefined;
   /** Default 10 s. */
   readonly connectTimeoutMs?: number | undefined;
+  /** Go with every request. A list is sent as that many fields of the name, as group names of an impersonation have to be. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>> | undefined;
 }
 
 /** A {@link Transport} that can be closed: requests under way end in an error. */
@@ -47,7 +49,8 @@ export function createTransport(options: TransportOptions = {}): ClosableTranspo
     const mark = markOf(dispatched);
     return dispatch(dispatched, mark ? marking(handler, mark) : handler);
   });
-  const transport: Transport = (request) => exchange(dispatcher, request);
+  const transport: Transport = (request) =>
+    exchange(dispatcher, { ...request, headers: { ...request.headers, ...options.headers } });
   return Object.assign(transport, { close: () => agent.destroy() });
 }
 
@@ -66,7 +69,11 @@ function markOf(dispatched: Dispatcher.DispatchOptions): SentMark | undefined {
   return typeof opaque === 'object' && opaque !== null ? marks.get(opaque) : undefined;
 }
 
-async function exchange(dispatcher: Dispatcher, request: TransportRequest): Promise<TransportResponse> {
+type Outgoing = Omit<TransportRequest, 'headers'> & {
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+};
+
+async function exchange(dispatcher: Dispatcher, request: Outgoing): Promise<TransportResponse> {
   const mark: SentMark = { sent: false };
   try {
     request.signal?.throwIfAborted();
@@ -74,7 +81,7 @@ async function exchange(dispatcher: Dispatcher, request: TransportRequest): Prom
       dispatcher,
       opaque: registered(mark),
       method: request.method as Dispatcher.HttpMethod,
-      headers: request.headers,
+      headers: request.headers as Record<string, string | string[]>,
       ...(request.body !== undefined && { body: request.body }),
       ...(request.signal && { signal: request.signal }),
     });

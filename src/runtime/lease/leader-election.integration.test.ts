@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually, openWidgetClient } from '../../../test/builders/widgets.ts';
 import { sharedCluster } from '../../../test/cluster/shared-cluster.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { silentLogger } from '../../lib/logger.ts';
+import { type LogFields, silentLogger } from '../../lib/logger.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { createLeaderElection, type LeaderElection } from './leader-election.ts';
 
@@ -109,4 +109,22 @@ test('scenario 57: a leader whose lease was given to another by hand stops at on
   await eventually('it has stopped', () => one.election.lost.aborted, 3000);
   expect(one.election.leaseRemainingMs()).toBe(0);
   await one.close();
+});
+
+test('a namespace that does not exist is named as what keeps everybody from leading', async () => {
+  const { client, close } = openWidgetClient(cluster);
+  const lease = { namespace: 'nowhere', name: 'lease' };
+  const told: unknown[] = [];
+  const log = {
+    ...silentLogger,
+    warn: (_message: string, fields?: LogFields) => told.push(fields?.['error']),
+  };
+  const given = { client, lease, identity: 'one', clock: systemClock, random: systemRandom, log, ...times };
+  const giveUp = new AbortController();
+  const acquiring = createLeaderElection(given).acquire(giveUp.signal);
+  await eventually('it is told', () => told.length > 0);
+  giveUp.abort(new Error('enough'));
+  await expect(acquiring).rejects.toThrow('enough');
+  expect(String(told[0])).toContain('namespace "nowhere" does not exist');
+  await close();
 });

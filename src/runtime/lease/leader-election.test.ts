@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createLeaseApi, type LeaseApi, type LeaseNetwork } from '../../../test/builders/lease-api.ts';
 import { createVirtualClock, type VirtualClock } from '../../../test/builders/virtual-clock.ts';
 import { sleep } from '../../lib/clock.ts';
-import { silentLogger } from '../../lib/logger.ts';
+import { type LogFields, silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
 import type { KubeClient } from '../kube/kube-client.ts';
 import type { KubeObject, Resource } from '../kube/kube-object.ts';
@@ -262,6 +262,49 @@ test('scenario 57: a lease deleted by hand is made again', async () => {
   await clock.advance(2000);
   expect(api.lease()?.spec).toMatchObject({ holderIdentity: 'one' });
   expect(one.election.isLeader()).toBe(true);
+  await one.election.release();
+});
+
+test('a candidate whose first request fails does not lead before one succeeds', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const network: LeaseNetwork = { down: true };
+  const one = candidate(api, clock, { network });
+  const acquired = one.acquire();
+  await clock.advance(20_000);
+  expect({ leads: one.leads(), leaseMs: one.election.leaseRemainingMs() }).toEqual({
+    leads: false,
+    leaseMs: 0,
+  });
+  network.down = false;
+  await clock.advance(5_000);
+  await acquired;
+  expect(api.lease()?.spec).toMatchObject({ holderIdentity: 'one' });
+  await one.election.release();
+});
+
+test('a namespace that does not exist is told by its name, once a minute, and is waited for', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const network: LeaseNetwork = { down: false, noNamespace: true };
+  const told: unknown[] = [];
+  const log = {
+    ...silentLogger,
+    warn: (_message: string, fields?: LogFields) => told.push(fields?.['error']),
+  };
+  const one = candidate(api, clock, { network, log });
+  const acquired = one.acquire();
+  await clock.advance(59_000);
+  expect(told.map(String)).toEqual([
+    'LeaseNamespaceMissing: namespace "ns" does not exist, so nobody can lead and nothing is done; ' +
+      "create it, or name the operator's own namespace by --namespace",
+  ]);
+  await clock.advance(60_000);
+  expect(told).toHaveLength(2);
+  network.noNamespace = false;
+  await clock.advance(10_000);
+  await acquired;
+  expect(one.leads()).toBe(true);
   await one.election.release();
 });
 

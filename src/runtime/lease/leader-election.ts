@@ -53,8 +53,9 @@ export interface LeaderElectionOptions {
 }
 
 /** A candidate waits up to this many periods more, so that candidates do not move in step. */
-const JITTER = 1.2;
+export const RETRY_JITTER = 1.2;
 const RELEASE_LIMIT_MS = 5000;
+const TELL_AGAIN_MS = 60_000;
 
 export function createLeaderElection(options: LeaderElectionOptions): LeaderElection {
   return new LeaseElection(options);
@@ -72,14 +73,16 @@ class LeaseElection implements LeaderElection {
   /** When the request that made us leader, or kept us so, was about to be sent. */
   #renewedAt: Instant | undefined;
   #renewing: Promise<void> = Promise.resolve();
+  /** The failure that was told last, and when. */
+  #told: { readonly what: string; readonly at: number } | undefined;
 
   constructor(options: LeaderElectionOptions) {
     const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2000 } = options;
     if (leaseDurationMs <= renewDeadlineMs) {
       throw new RangeError('The lease duration must be greater than the renew deadline');
     }
-    if (renewDeadlineMs <= retryPeriodMs * JITTER) {
-      throw new RangeError(`The renew deadline must be greater than ${JITTER} times the retry period`);
+    if (renewDeadlineMs <= retryPeriodMs * RETRY_JITTER) {
+      throw new RangeError(`The renew deadline must be greater than ${RETRY_JITTER} times the retry period`);
     }
     this.#options = options;
     this.#record = new LeaseRecord({ ...options, durationMs: leaseDurationMs });
@@ -133,7 +136,7 @@ class LeaseElection implements LeaderElection {
 
   async #untilWorthAsking(woken: AbortSignal): Promise<void> {
     const { clock, random } = this.#options;
-    const periodMs = this.#retryPeriodMs * (1 + JITTER * random.next());
+    const periodMs = this.#retryPeriodMs * (1 + RETRY_JITTER * random.next());
     const leftMs = this.#record.heldForMs();
     const firstMs = leftMs > 0 ? Math.min(periodMs, leftMs) : periodMs;
     await sleep(clock, firstMs, woken).catch(() => {});
@@ -177,11 +180,22 @@ class LeaseElection implements LeaderElection {
     try {
       const ours = await withDeadline({ clock, limitMs }, () => this.#record.acquireOrRenew(this.#leading));
       if (ours) this.#renewedAt = sentAt;
+      this.#told = undefined;
       return ours;
     } catch (error) {
-      log.warn('Lease could not be read or written', { error });
+      if (this.#isNews(error)) log.warn('Lease could not be read or written', { error });
       return false;
     }
+  }
+
+  /** One failure is met with every attempt: it is told when it begins, and each minute while it lasts. */
+  #isNews(error: unknown): boolean {
+    const { clock } = this.#options;
+    const what = String(error);
+    const told = this.#told;
+    if (told?.what === what && clock.monotonic() - told.at < TELL_AGAIN_MS) return false;
+    this.#told = { what, at: clock.monotonic() };
+    return true;
   }
 
   #end(reason: Error): void {

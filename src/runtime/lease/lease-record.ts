@@ -23,6 +23,17 @@ interface Lease extends KubeObject {
 
 const REWATCH_MS = 10_000;
 
+/** Nobody can lead: there is no place for the Lease. */
+export class LeaseNamespaceMissing extends Error {
+  constructor(namespace: string, cause: unknown) {
+    super(
+      `namespace "${namespace}" does not exist, so nobody can lead and nothing is done; create it, or name the operator's own namespace by --namespace`,
+      { cause },
+    );
+    this.name = 'LeaseNamespaceMissing';
+  }
+}
+
 export interface LeaseRecordOptions {
   readonly client: KubeClient;
   readonly lease: { readonly namespace: string; readonly name: string };
@@ -122,7 +133,13 @@ export class LeaseRecord {
     const now = microTimestampOf(clock.now());
     const spec = { ...this.#claim(now), holderIdentity: identity, acquireTime: now, leaseTransitions: 0 };
     const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: lease, spec };
-    return this.#written(client.create<Lease>(leaseResource, body));
+    try {
+      return await this.#written(client.create<Lease>(leaseResource, body));
+    } catch (error) {
+      // Nothing else of a create can be missing.
+      if (isKubeError(error, 'notFound')) throw new LeaseNamespaceMissing(lease.namespace, error);
+      throw error;
+    }
   }
 
   async #put(lease: Lease): Promise<boolean> {
@@ -136,7 +153,8 @@ export class LeaseRecord {
       acquireTime: ours ? (lease.spec?.acquireTime ?? now) : now,
       leaseTransitions: ours ? transitions : transitions + 1,
     };
-    return this.#written(client.replace<Lease>(leaseResource, { ...lease, spec }));
+    const write = client.replace<Lease>(leaseResource, { ...lease, spec });
+    return this.#written(write).catch(falseWhereDeleted);
   }
 
   #claim(now: string): LeaseSpec {
@@ -144,13 +162,13 @@ export class LeaseRecord {
     return { holderIdentity: this.#options.identity, leaseDurationSeconds, renewTime: now };
   }
 
-  /** False where another was faster, or the lease was deleted under us. */
+  /** False where another was faster. */
   async #written(write: Promise<Lease>): Promise<boolean> {
     try {
       this.#observe(await write, 'answer');
       return true;
     } catch (error) {
-      if (isKubeError(error, 'conflict', 'alreadyExists', 'notFound')) return false;
+      if (isKubeError(error, 'conflict', 'alreadyExists')) return false;
       throw error;
     }
   }
@@ -172,6 +190,12 @@ export class LeaseRecord {
     }
     this.#lease = lease;
   }
+}
+
+/** A lease that was deleted under us is made again with the next look. */
+function falseWhereDeleted(error: unknown): false {
+  if (isKubeError(error, 'notFound')) return false;
+  throw error;
 }
 
 function isFreed(event: WatchEvent): boolean {

@@ -116,6 +116,31 @@ test('lists, then watches from the version of the list', async () => {
   await informer.stop();
 });
 
+test('is not synced before the last of 1,200 objects is in the copy', async () => {
+  const { api, informer, clock } = setUp();
+  const held: number[] = [];
+  void informer.synced.then(() => held.push(informer.list().length));
+  let leastWhenSynced = Number.POSITIVE_INFINITY;
+  informer.onChange(() => {
+    if (informer.hasSynced()) leastWhenSynced = Math.min(leastWhenSynced, informer.list().length);
+  });
+  informer.start();
+  await clock.settle();
+  api.take().reply(
+    200,
+    page(
+      Array.from({ length: 1_200 }, (_, index) => widget(`w${index}`, '5')),
+      '10',
+    ),
+  );
+  await clock.settle();
+  await clock.advance(0);
+  expect(informer.hasSynced() && informer.list().length < 1_200).toBe(false);
+  await clock.advance(1_000);
+  expect({ held, leastWhenSynced }).toEqual({ held: [1_200], leastWhenSynced: Number.POSITIVE_INFINITY });
+  await informer.stop();
+});
+
 test('watches on from the newest bookmark when the server ends the watch', async () => {
   const fixture = setUp();
   const body = await watching(fixture, []);

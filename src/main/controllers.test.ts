@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../../test/simulation/memory-kube/json.ts';
+import { MACHINE, Users } from '../../test/simulation/users.ts';
+import { NAMESPACE, SimulatedWorld } from '../../test/simulation/world.ts';
+import { seededRandom } from '../lib/random.ts';
+
+const QUIET = { requestMs: 2, responseMs: 2 };
+const OTHER = 'other';
+
+/** A namespace of its own with an account of the same login, and an object that rents by it. */
+function settleElsewhere({ kube, market }: SimulatedWorld): void {
+  const put = (plural: string, name: string, object: JsonObject) =>
+    kube.writes.create(
+      { kind: kube.kind(plural), namespace: OTHER, name },
+      { metadata: { name }, ...object },
+    );
+  const apiVersion = 'gpurental.dev/v1alpha1';
+  const namespace = { kind: kube.kind('namespaces'), namespace: undefined, name: OTHER };
+  kube.writes.create(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: OTHER } });
+  put('secrets', 'key', {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    data: { 'api-key': Buffer.from(market.apiKey).toString('base64') },
+  });
+  put('marketplaceaccounts', 'default', {
+    apiVersion,
+    kind: 'MarketplaceAccount',
+    spec: { apiKeySecretRef: { name: 'key', key: 'api-key' }, orphanPolicy: 'Destroy' },
+  });
+  put('gpuinstances', 'b', { apiVersion, kind: 'GpuInstance', spec: MACHINE });
+}
+
+test('objects of every watched namespace claim their machines while an orphan of one login is swept', async () => {
+  const flags = { watchNamespace: [NAMESPACE, OTHER] };
+  const world = new SimulatedWorld({ seed: 1, keepTrace: false, flags, fate: () => QUIET });
+  const users = new Users(world, seededRandom(1));
+  users.createAccount('Destroy');
+  users.createInstance('a');
+  settleElsewhere(world);
+  world.startProcess();
+  const pass = (seconds: number) => world.scheduler.runUntil(world.now + seconds * 1000, () => true);
+  const machines = () => Object.keys(world.market.store.current().tables.contracts).map(Number);
+  const machineOf = (namespace: string, name: string) => {
+    const kind = world.kube.kind('gpuinstances');
+    const status = world.kube.writes.read({ kind, namespace, name })?.['status'] as JsonObject | undefined;
+    return Number(status?.['instanceId']);
+  };
+  await pass(90);
+  const [orphan, kept] = [machineOf(NAMESPACE, 'a'), machineOf(OTHER, 'b')];
+  expect(machines().toSorted()).toEqual([orphan, kept].toSorted());
+  users.removeFinalizers('a');
+  users.delete('a');
+  await pass(300);
+  expect(machines()).toEqual([kept]);
+  expect(machineOf(OTHER, 'b')).toBe(kept);
+});
+
+test('a sweeper that freezes until its lease is over, and thaws with an orphan in its list, destroys nothing', async () => {
+  const destroyedBy: string[] = [];
+  const readBy: string[] = [];
+  let isOrphaned = false;
+  let hasFrozen = false;
+  const world: SimulatedWorld = new SimulatedWorld({
+    seed: 1,
+    keepTrace: false,
+    // A destroy waits for no other call.
+    flags: { pacing: 'off' },
+    fate: ({ machine, request: { method, path } }) => {
+      if (method === 'DELETE' && /^\/api\/v0\/instances\/[1-9]/.test(path)) destroyedBy.push(machine.name);
+      const isRead = /\/marketplaceaccounts(\?|$)/.test(path) && !path.includes('watch=true');
+      if (isOrphaned && isRead && method === 'GET') readBy.push(machine.name);
+      // The second sweep is the one that destroys, and this is the last that it reads.
+      if (readBy.length === 2 && !hasFrozen) {
+        hasFrozen = true;
+        world.scheduler.after(3, () => machine.freeze(240_000));
+      }
+      return QUIET;
+    },
+  });
+  const users = new Users(world, seededRandom(1));
+  users.createAccount('Destroy');
+  users.createInstance('a');
+  world.startProcess();
+  world.startProcess();
+  const pass = (seconds: number) => world.scheduler.runUntil(world.now + seconds * 1000, () => true);
+  await pass(81);
+  users.removeFinalizers('a');
+  users.delete('a');
+  isOrphaned = true;
+  await pass(300);
+  const [sweeper] = readBy;
+  expect(readBy[1]).toBe(sweeper);
+  expect(destroyedBy).toContain(sweeper === 'operator-1' ? 'operator-2' : 'operator-1');
+  expect(destroyedBy).not.toContain(sweeper);
+});

@@ -1,0 +1,98 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { memoryCluster } from '../../test/builders/memory-cluster.ts';
+import { given } from '../../test/builders/observed.ts';
+import { accountWith } from '../../test/builders/observed-account.ts';
+import type { JsonObject } from '../../test/simulation/memory-kube/json.ts';
+import { parseConfig, type RawOptions } from '../config.ts';
+import { silentLogger } from '../lib/logger.ts';
+import { seededRandom } from '../lib/random.ts';
+import { defaultConstants } from '../ownership/constants.ts';
+import { noCredentials } from '../runtime/kube/credentials.ts';
+import { createMetricRegistry } from '../server/metric-registry.ts';
+import { createRentalMetrics } from '../server/rental-metrics.ts';
+import { createRuntimeMetrics } from '../server/runtime-metrics.ts';
+import { type Wiring, wire } from './wiring.ts';
+
+let wired: Wiring | undefined;
+afterEach(() => wired?.caches.instances.stop());
+
+/** What the controllers share under these flags, in a cluster with the namespaces `red` and `blue`. */
+function wiringOf(flags: RawOptions) {
+  const { memory, clock } = memoryCluster();
+  const registry = createMetricRegistry();
+  const wiring = wire({
+    config: parseConfig(flags, {}),
+    env: {
+      clock,
+      random: seededRandom(1),
+      log: silentLogger,
+      kube: memory.transport,
+      marketplace: () => Promise.reject(new Error('nothing is asked of the marketplace')),
+    },
+    kubeOrigin: 'https://memory',
+    credentials: noCredentials,
+    processName: 'process',
+    metrics: createRuntimeMetrics(registry),
+    rentalMetrics: createRentalMetrics(registry),
+    prober: async () => undefined,
+  });
+  wired = wiring;
+  for (const name of ['red', 'blue', 'gpu-rental-system']) {
+    const address = { kind: memory.kind('namespaces'), namespace: undefined, name };
+    memory.writes.create(address, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  }
+  return { wiring, memory, clock };
+}
+
+/** The objects that count for an account of `red` which any namespace may use, where each of both has one. */
+async function countedUnder(flags: RawOptions): Promise<readonly string[]> {
+  const { wiring, memory, clock } = wiringOf(flags);
+  const { spec } = given({ spec: { accountRef: { name: 'default', namespace: 'red' } } }).object;
+  for (const namespace of ['red', 'blue']) {
+    const object = {
+      apiVersion: 'gpurental.dev/v1alpha1',
+      kind: 'GpuInstance',
+      metadata: { name: 'job' },
+      spec,
+    };
+    const address = { kind: memory.kind('gpuinstances'), namespace, name: 'job' };
+    memory.writes.create(address, JSON.parse(JSON.stringify(object)) as JsonObject);
+  }
+  await wiring.installation.resolve();
+  wiring.caches.instances.start();
+  await clock.advance(1_000);
+  const account = accountWith({
+    metadata: { namespace: 'red' },
+    spec: { allowedNamespaces: { from: 'All' } },
+  });
+  return wiring.registry
+    .objectsOf(account)
+    .map(({ key }) => key)
+    .toSorted();
+}
+
+describe('each timing flag reaches the constants', () => {
+  test.each([
+    ['lateCall', 'lateCallMs'],
+    ['listLag', 'listLagMs'],
+    ['goneSpacing', 'goneSpacingMs'],
+    ['orphanAge', 'orphanAgeMs'],
+  ] as const)('%s', (flag, name) => {
+    expect(wiringOf({ [flag]: '77s' }).wiring.constants).toEqual({ ...defaultConstants, [name]: 77_000 });
+  });
+});
+
+describe('an account that any namespace may use', () => {
+  test('is used from all of them where all are watched', async () => {
+    expect(await countedUnder({})).toEqual(['blue/job', 'red/job']);
+  });
+
+  test('is used from its own alone where namespaces are named: labels of others cannot be read', async () => {
+    expect(await countedUnder({ watchNamespace: ['red', 'blue'] })).toEqual(['red/job']);
+  });
+});
+
+test('without an election there is none; with one it is for the lease of the operator’s own namespace', () => {
+  expect(wiringOf({ leaderElect: 'false' }).wiring.election).toBeUndefined();
+  expect(wiringOf({}).wiring.election?.leaseRemainingMs()).toBe(0);
+});

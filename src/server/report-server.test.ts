@@ -1,0 +1,114 @@
+import { connect } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import type { RunningServer } from './http-server.ts';
+import { type ReportLimits, serveReports, type TakeReport } from './report-server.ts';
+
+const MOST_BYTES = 65_536;
+const servers: RunningServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+const taken: TakeReport = () => ({ status: 200, message: '' });
+
+async function serve(take: TakeReport, limits?: ReportLimits): Promise<string> {
+  const server = await serveReports(take, { host: '127.0.0.1', port: 0 }, limits);
+  servers.push(server);
+  return server.url;
+}
+
+async function post(url: string, body: string): Promise<readonly [number, unknown]> {
+  const reply = await fetch(url, { method: 'POST', body });
+  return [reply.status, await reply.json()];
+}
+
+/** A JSON string that takes so many bytes. */
+const ofBytes = (bytes: number) => JSON.stringify('x'.repeat(bytes - 2));
+
+/** All that comes over a connection until its other end closes it. */
+function untilClosed(url: string, sent: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    let heard = '';
+    const socket = connect(Number(port), hostname, () => socket.write(sent));
+    socket.setEncoding('utf8').on('data', (text) => (heard += text));
+    socket.on('error', reject).on('close', () => resolve(heard));
+  });
+}
+
+test('a report is taken by its path without the query, and its body as JSON', async () => {
+  const calls: unknown[] = [];
+  const url = await serve((path, body) => {
+    calls.push([path, body]);
+    return { status: 200, message: '' };
+  });
+  expect(await post(`${url}/some/path?x=1`, '{"a":1}')).toEqual([200, { success: true }]);
+  expect(calls).toEqual([['/some/path', { a: 1 }]]);
+});
+
+test('a refusal says what the taker says', async () => {
+  const url = await serve(() => ({ status: 401, message: 'the token is not that of a worker' }));
+  expect(await post(url, '{}')).toEqual([
+    401,
+    { success: false, error: 'the token is not that of a worker' },
+  ]);
+});
+
+test('only POST is taken', async () => {
+  const reply = await fetch(await serve(taken));
+  expect([reply.status, await reply.json()]).toEqual([405, { success: false, error: 'only POST' }]);
+});
+
+test('what is no JSON is refused and reaches nobody', async () => {
+  const url = await serve(() => {
+    throw new Error('never asked');
+  });
+  expect(await post(url, '{')).toEqual([400, { success: false, error: 'the body is not JSON' }]);
+});
+
+test('an error of the taker is told in words of our own', async () => {
+  const url = await serve(() => {
+    throw new Error('with a secret in it');
+  });
+  expect(await post(url, '{}')).toEqual([500, { success: false, error: 'the report could not be taken' }]);
+});
+
+test('a body of the most bytes is taken', async () => {
+  expect(await post(await serve(taken), ofBytes(MOST_BYTES))).toEqual([200, { success: true }]);
+});
+
+test('one byte more is refused, and the rest of it is not read', async () => {
+  const url = await serve(taken);
+  const body = ofBytes(MOST_BYTES + 1);
+  const head = `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${2 * body.length}\r\n\r\n`;
+  const heard = await untilClosed(url, head + body);
+  expect(heard).toMatch(/^HTTP\/1\.1 413 /);
+  expect(heard.toLowerCase()).toContain('connection: close');
+});
+
+test('a replica that does not lead lets go of who asks, so that the next connection may meet the leader', async () => {
+  const url = await serve(() => ({ status: 503, message: 'another replica leads; try again' }));
+  const heard = await untilClosed(url, 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}');
+  expect(heard).toMatch(/^HTTP\/1\.1 503 /);
+  expect(heard.toLowerCase()).toContain('connection: close');
+});
+
+test('who does not end its request in time is answered that, and hung up on', async () => {
+  const url = await serve(taken, { connections: 10, requestMs: 100 });
+  const heard = await untilClosed(url, 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{');
+  expect(heard).toMatch(/^HTTP\/1\.1 408 /);
+});
+
+test('who does not end its headers in time, too', async () => {
+  const url = await serve(taken, { connections: 10, requestMs: 100 });
+  expect(await untilClosed(url, 'POST / HTTP/1.1\r\nhost: x\r\n')).toMatch(/^HTTP\/1\.1 408 /);
+});
+
+test('beyond the most connections nobody is served', async () => {
+  const url = await serve(taken, { connections: 1, requestMs: 10_000 });
+  const { hostname, port } = new URL(url);
+  const first = connect(Number(port), hostname);
+  await new Promise<void>((resolve) => first.once('connect', resolve));
+  expect(await untilClosed(url, 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}')).toBe('');
+  first.destroy();
+});
