@@ -1,11 +1,13 @@
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { KeyRing } from '../ownership/key-ring.ts';
 import { type AccountObject, accountObject } from './account-object.ts';
 
 interface Kept {
   readonly view: AccountObject;
   /** On `clock.now()`: what was spent this month moves on. */
   readonly madeAt: number;
+  readonly keys: KeyRing | undefined;
 }
 
 /** Money that moves by itself may be this old in a sum. */
@@ -17,18 +19,22 @@ const KEPT_MS = 10_000;
  */
 export class AccountObjectCache {
   readonly #clock: Clock;
+  readonly #keys: () => KeyRing | undefined;
   readonly #byObject = new WeakMap<GpuInstance, Kept>();
 
-  constructor(clock: Clock) {
+  /** `keys`: of the installation, as soon as it knows them. */
+  constructor(clock: Clock, keys: () => KeyRing | undefined) {
     this.#clock = clock;
+    this.#keys = keys;
   }
 
   of(instance: GpuInstance): AccountObject {
     const now = this.#clock.now();
+    const keys = this.#keys();
     const kept = this.#byObject.get(instance);
-    if (kept && Math.abs(now - kept.madeAt) < KEPT_MS) return kept.view;
-    const view = accountObject(instance, now);
-    this.#byObject.set(instance, { view, madeAt: now });
+    if (kept && kept.keys === keys && Math.abs(now - kept.madeAt) < KEPT_MS) return kept.view;
+    const view = accountObject(instance, now, keys);
+    this.#byObject.set(instance, { view, madeAt: now, keys });
     return view;
   }
 }

@@ -1,8 +1,9 @@
 import type { GpuInstance, GpuInstanceStatus } from '../api/v1alpha1/gpu-instance.ts';
-import { annotations } from '../api/v1alpha1/names.ts';
-import { costOver, type MicroDollars, parseDollars } from '../lib/money.ts';
+import { costOver, highestCap, type MicroDollars, parseDollars } from '../lib/money.ts';
 import { parseTime } from '../lib/rfc3339.ts';
+import type { KeyRing } from '../ownership/key-ring.ts';
 import type { RecordedClaim } from '../ownership/ours.ts';
+import { objectIntent } from './object-intent.ts';
 
 /** One object of an account, as far as limits, breaker and deletion are concerned. */
 export interface AccountObject {
@@ -20,6 +21,10 @@ export interface AccountObject {
   readonly adopted: 'Manage' | 'Observe' | undefined;
   /** A rental was written down, and it may still come to a machine that is not recorded. */
   readonly hasOpenIntent: boolean;
+  /** Its intent, open or closed, is proven to be its own: it rented, or was about to. */
+  readonly hasProvenIntent: boolean;
+  /** An intent that nobody can read stands there: what it comes to has to be looked at by a person. */
+  readonly hasDoubtfulIntent: boolean;
   /** Of its machine now, or of the offer until that is known; 0 where none is rented. */
   readonly pricePerHour: MicroDollars;
   /** What the dearest alternative of its spec may cost in an hour; undefined where one has no limit of its own. */
@@ -28,14 +33,20 @@ export interface AccountObject {
   readonly rentals: readonly number[];
   /** In the UTC month of `now`. */
   readonly spentThisMonth: MicroDollars;
-  /** Epoch milliseconds of the newest rental it has a record of, intents included. */
+  /**
+   * Epoch milliseconds, by the service's clock, of the newest rental it has a record of: its own intent, or the start of
+   * its machine.
+   */
   readonly newestRentalAt: number | undefined;
 }
 
 const LEAVING: ReadonlySet<string> = new Set(['Replacing', 'Destroying']);
 
-/** What an account needs to know of a GpuInstance at `now` (epoch milliseconds). */
-export function accountObject(instance: GpuInstance, now: number): AccountObject {
+/**
+ * What an account needs to know of a GpuInstance at `now` (epoch milliseconds). `keys`: what intents are signed with;
+ * undefined while no identity is known.
+ */
+export function accountObject(instance: GpuInstance, now: number, keys: KeyRing | undefined): AccountObject {
   const { metadata, spec, status } = instance;
   return {
     uid: metadata.uid ?? '',
@@ -46,36 +57,30 @@ export function accountObject(instance: GpuInstance, now: number): AccountObject
     leaving: status?.conditions?.some(({ reason }) => LEAVING.has(reason)) === true,
     adopted: spec.adopt?.policy,
     pricePerHour: status?.instanceId === undefined ? 0 : heldPrice(status),
-    dearestPrice: dearestPrice(spec),
+    dearestPrice: highestCap((spec.offers ?? []).map(({ maxPricePerHour }) => maxPricePerHour)),
     spentThisMonth: spentThisMonth(instance, now),
-    ...rentalsOf(instance, now),
+    ...rentalsOf(instance, now, keys),
   };
 }
 
 function rentalsOf(
-  { metadata, status = {} }: GpuInstance,
+  instance: GpuInstance,
   now: number,
-): Pick<AccountObject, 'hasOpenIntent' | 'rentals' | 'newestRentalAt'> {
-  const intent = intentOf(metadata);
-  const rentals = (status.rentals ?? []).map((text) => Date.parse(text)).filter(Number.isFinite);
-  const newest = Math.max(intent?.issuedAt ?? 0, ...rentals);
+  keys: KeyRing | undefined,
+): Pick<
+  AccountObject,
+  'hasOpenIntent' | 'hasProvenIntent' | 'hasDoubtfulIntent' | 'rentals' | 'newestRentalAt'
+> {
+  const { issuedAt, ...intent } = objectIntent(instance, now, keys);
+  const rentals = (instance.status?.rentals ?? []).map((text) => Date.parse(text)).filter(Number.isFinite);
+  // Times of rentals are written by our own clock, which may be ahead.
+  const newest = Math.max(issuedAt ?? 0, parseTime(instance.status?.rentedAt) ?? 0);
   return {
-    hasOpenIntent: intent !== undefined && isOpen(intent, status, now),
+    ...intent,
+    hasProvenIntent: issuedAt !== undefined,
     rentals,
     newestRentalAt: newest > 0 ? newest : undefined,
   };
-}
-
-/** Far beyond the time within which a rent call can still come to something. */
-const SETTLED_FOR_SURE_MS = 3_600_000;
-
-/**
- * A status that was restored from a backup may name a machine again that was given up before the intent was written:
- * nothing closes that intent as long as the machine stands, so that its age has to.
- */
-function isOpen({ attempt, issuedAt }: IntentTimes, status: GpuInstanceStatus, now: number): boolean {
-  const isLeftOver = status.claim !== undefined && now - issuedAt > SETTLED_FOR_SURE_MS;
-  return attempt > (status.attempt ?? 0) && !isLeftOver;
 }
 
 function recordedClaim({ metadata, status }: GpuInstance): RecordedClaim | undefined {
@@ -137,49 +142,10 @@ function heldPrice({ cost, offerPricePerHour }: GpuInstanceStatus): MicroDollars
   return parseDollars(cost?.pricePerHour) ?? dollarsOf(offerPricePerHour);
 }
 
-function dearestPrice({ offers = [] }: GpuInstance['spec']): MicroDollars | undefined {
-  const limits = offers.map(({ maxPricePerHour }) => parseDollars(maxPricePerHour));
-  const known = limits.filter((limit) => limit !== undefined);
-  return known.length === 0 || known.length < limits.length ? undefined : Math.max(...known);
-}
-
 function priceOf({ status }: GpuInstance): MicroDollars {
   return dollarsOf(status?.cost?.pricePerHour);
 }
 
 function dollarsOf(text: string | undefined): MicroDollars {
   return parseDollars(text) ?? 0;
-}
-
-/** The two figures of an intent that sums need. Whether it is genuine is the purchase's question, not theirs. */
-interface IntentTimes {
-  readonly attempt: number;
-  readonly issuedAt: number;
-}
-
-/** By the metadata it stands in: an object of the cache is never changed, and sums move on without it. */
-const intents = new WeakMap<GpuInstance['metadata'], IntentTimes | 'none'>();
-
-function intentOf(metadata: GpuInstance['metadata']): IntentTimes | undefined {
-  const known = intents.get(metadata);
-  const intent = known ?? intentTimes(metadata.annotations?.[annotations.rentalIntent]) ?? 'none';
-  // Stryker disable next-line all: what is not remembered is read again, alike
-  if (known === undefined) intents.set(metadata, intent);
-  return intent === 'none' ? undefined : intent;
-}
-
-function intentTimes(annotation: string | undefined): IntentTimes | undefined {
-  if (annotation === undefined) return undefined;
-  try {
-    // Whatever is no object has neither, and null ends in the catch.
-    const { attempt, issuedAt } = JSON.parse(annotation) as Readonly<Record<string, unknown>>;
-    return isCount(attempt) && isCount(issuedAt) ? { attempt, issuedAt } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** JSON has numbers without end, such as 1e400. */
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value);
 }

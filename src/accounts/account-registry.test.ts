@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { accountObject } from '../../test/builders/account-object.ts';
 import { answeringTransport, reply } from '../../test/builders/answering-transport.ts';
 import { observed } from '../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
@@ -42,6 +43,8 @@ function setUp(state: InstallationState = KNOWN) {
   const random = seededRandom(1);
   const connections = new LoginConnections({ transport, clock, random, log: silentLogger, paced: false });
   const told: string[] = [];
+  const account = accountOf('first');
+  const cache = new Map([[account.metadata.name, account]]);
   const registry = new AccountRegistry({
     client: {} as KubeClient,
     clock,
@@ -55,14 +58,14 @@ function setUp(state: InstallationState = KNOWN) {
     paced: false,
     constants: defaultConstants,
     minPollIntervalMs: 5_000,
-    objectsOf: () => [],
-    namespaceAllowed: () => true,
+    objectsOf: () => ['team/a', 'other/b'].map((key) => accountObject({ key, instanceId: 7 })),
+    accountOf: ({ name }) => cache.get(name),
+    namespaceAllowed: ({ metadata }, namespace) => namespace === metadata.namespace,
     onWritten: () => {},
   });
   registry.onChange(({ name }) => told.push(name));
-  const account = accountOf('first');
   const ref = { namespace: account.metadata.namespace ?? '', name: account.metadata.name };
-  return { clock, requests, registry, account, ref, told };
+  return { clock, requests, registry, account, cache, ref, told };
 }
 
 const ask = { objectUid: 'o', offerId: 1, pricePerHour: 500_000 };
@@ -71,6 +74,22 @@ describe('an account', () => {
   test('that nobody has seen is missing', () => {
     const { registry, ref } = setUp();
     expect(registry.get(ref)).toEqual({ type: 'missing' });
+  });
+
+  test('has a book before anybody has looked at its key, and one for good', () => {
+    const { registry, account, ref } = setUp();
+    const book = registry.book(ref);
+    expect(book).toBeDefined();
+    expect(registry.get(ref)).toMatchObject({ type: 'notReady', reason: 'Connecting' });
+    registry.connect(account, proof());
+    expect(registry.book(ref)).toBe(book);
+    expect(registry.book({ ...ref, name: 'none' })).toBeUndefined();
+  });
+
+  test('counts objects of the namespaces that it permits', () => {
+    const { registry, account } = setUp();
+    expect(registry.objectsOf(account).map(({ key }) => key)).toEqual(['team/a']);
+    expect(registry.connect(account, proof()).sums().liveMachines).toBe(1);
   });
 
   test('is not ready before a complete list, then ready', async () => {
@@ -128,7 +147,8 @@ describe('an account', () => {
 });
 
 test('what an account remembers of objects that are gone needs no key, and goes with the account', () => {
-  const { registry, account, ref } = setUp();
+  const { registry, account, cache, ref } = setUp();
+  cache.clear();
   expect(registry.book(ref)).toBeUndefined();
   registry.setNotReady(account, WHY);
   const book = registry.book(ref);

@@ -12,6 +12,7 @@ import type { AccountObject } from './account-object.ts';
 import { AccountRecords } from './account-records.ts';
 import type { AccountRef, AccountSession } from './account-session.ts';
 import { pollIntervalOf } from './account-status.ts';
+import { countedObjects } from './counted-objects.ts';
 import type { Installation } from './installation/installation.ts';
 import type { LoginConnections } from './login/login-connection.ts';
 import { ProvenAccount, type UserFacts } from './proven-account.ts';
@@ -29,6 +30,8 @@ export interface AccountRegistryOptions {
   readonly minPollIntervalMs: number;
   /** GpuInstances that name this account, as the cache has them. */
   readonly objectsOf: (ref: AccountRef) => readonly AccountObject[];
+  /** As the cache has it. */
+  readonly accountOf: (ref: AccountRef) => MarketplaceAccount | undefined;
   readonly namespaceAllowed: (account: MarketplaceAccount, namespace: string) => boolean;
   /** A status was written outside the account's own controller. */
   readonly onWritten: (account: MarketplaceAccount) => void;
@@ -91,8 +94,12 @@ export class AccountRegistry implements AccountDirectory {
     return { type: 'notReady', ...why, session };
   }
 
+  /** An account has one as soon as it exists: what its objects leave must not wait for its first look at its key. */
   book(ref: AccountRef): AccountBook | undefined {
-    return this.#byKey.get(keyOf(ref))?.records;
+    const known = this.#byKey.get(keyOf(ref));
+    if (known) return known.records;
+    const account = this.#options.accountOf(ref);
+    return account && this.#known(account).records;
   }
 
   sessions(): readonly AccountSession[] {
@@ -109,6 +116,21 @@ export class AccountRegistry implements AccountDirectory {
   onNews(listener: (ref: AccountRef, news: AccountNews) => void): () => void {
     this.#newsListeners.add(listener);
     return () => this.#newsListeners.delete(listener);
+  }
+
+  /** The objects that the account rents for, or did, as the cache has them. */
+  objectsOf(account: MarketplaceAccount): readonly AccountObject[] {
+    return this.counted(account, this.#options.objectsOf(refOf(account)));
+  }
+
+  /** Of these objects, which all name the account, those that it rents for, or did. */
+  counted(account: MarketplaceAccount, objects: readonly AccountObject[]): readonly AccountObject[] {
+    const { namespaceAllowed, installation } = this.#options;
+    return countedObjects(objects, {
+      permits: (namespace) => namespaceAllowed(account, namespace),
+      keys: installation.identity()?.keys,
+      login: account.status?.login,
+    });
   }
 
   /** The session behind an account for its own controller, whatever its state. */
@@ -214,7 +236,7 @@ export class AccountRegistry implements AccountDirectory {
       account,
       connection,
       identity: () => this.#options.installation.identity(),
-      objects: () => this.#options.objectsOf(ref),
+      objects: (current) => this.objectsOf(current),
       onChange: () => this.announce(ref),
       onNews: () => this.#tell(ref, { type: 'status' }),
       onLook: (look) => this.#tell(ref, look),

@@ -24,6 +24,7 @@ import { type AccountRefusal, TicketOffice } from './tickets/ticket-office.ts';
 import type { Tickets } from './tickets/tickets.ts';
 import type { BreakerState } from './watch/breaker.ts';
 import { FeedWatch } from './watch/feed-watch.ts';
+import { goneForSure } from './watch/gone-check.ts';
 import type { LabelEcho } from './watch/label-echo.ts';
 import { type CensusEntry, MachineCensus } from './watch/machine-census.ts';
 
@@ -59,8 +60,8 @@ export interface ProvenAccountOptions {
   readonly paced: boolean;
   readonly constants: PurchaseConstants;
   readonly minPollIntervalMs: number;
-  /** GpuInstances that name this account, as the cache has them. */
-  readonly objects: () => readonly AccountObject[];
+  /** GpuInstances that count for this account, as the cache has them. */
+  readonly objects: (account: MarketplaceAccount) => readonly AccountObject[];
   readonly namespaceAllowed: (account: MarketplaceAccount, namespace: string) => boolean;
   /** Something changed that may let objects do what they could not, or stop them. */
   readonly onChange: () => void;
@@ -99,7 +100,7 @@ export class ProvenAccount implements AccountSession {
     this.client = connection.client;
     this.feed = connection.feed;
     this.avoid = new AccountAvoidList(clock, avoidOf(account), options.onNews);
-    this.#watch = new FeedWatch(options, () => this.#account);
+    this.#watch = new FeedWatch({ ...options, objects: () => this.#objects() }, () => this.#account);
     this.#census = new MachineCensus(this.login, options.constants);
     this.#office = this.#createOffice();
     this.tickets = this.#office;
@@ -128,9 +129,14 @@ export class ProvenAccount implements AccountSession {
     return this.#watch.breaker();
   }
 
-  /** Machines that the account's status names and that are gone for sure. */
-  longGone(): ReadonlySet<number> {
-    return this.#watch.longGone();
+  /** Machines that the account's status names and that are gone for sure. An open breaker believes no list. */
+  async longGone(): Promise<ReadonlySet<number>> {
+    if (this.breaker().type === 'open') return new Set();
+    return goneForSure(this.#watch.longUnlisted(), {
+      read: (id) => this.feed.get(id),
+      proveLogin: () => this.proveLogin(),
+      found: (id) => this.#watch.found(id),
+    });
   }
 
   labelEcho(): LabelEcho {
@@ -181,13 +187,13 @@ export class ProvenAccount implements AccountSession {
     return this.#options.connection.pacer.nextSlotMs(endpointClass);
   }
 
-  /** Whose each machine of the latest list is, by these objects; undefined before the first list. */
+  /** Whose each machine of a list is, by these objects; undefined before the first list. */
   census(
     objects: readonly AccountObject[],
     retained: readonly number[] = this.retained(),
+    list = this.feed.latest(),
   ): readonly CensusEntry[] | undefined {
     const identity = this.#options.identity();
-    const list = this.feed.latest();
     if (!list || !identity) return undefined;
     return this.#census.take(identity, {
       rows: list.rows.values(),
@@ -217,6 +223,11 @@ export class ProvenAccount implements AccountSession {
   /** Sums with the rentals under way. */
   sums(): AccountSums {
     return this.#office.sums();
+  }
+
+  /** Uids of objects that may rent by a ticket, and whose intent may not be on record yet. */
+  rentingFor(): readonly string[] {
+    return this.#office.rentingFor();
   }
 
   /** The controller saw a newer object. Another one that took over the name is none. */
@@ -249,12 +260,16 @@ export class ProvenAccount implements AccountSession {
     this.#unsubscribe();
   }
 
+  #objects(): readonly AccountObject[] {
+    return this.#options.objects(this.#account);
+  }
+
   #createOffice(): TicketOffice {
-    const { clock, connection, brake, paced, objects } = this.#options;
+    const { clock, connection, brake, paced } = this.#options;
     return new TicketOffice({
       clock,
       paced,
-      objects,
+      objects: () => this.#objects(),
       pacer: connection.pacer,
       reservations: connection.reservations,
       settings: brake,

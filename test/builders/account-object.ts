@@ -11,6 +11,8 @@ export function accountObject(change: Partial<AccountObject> = {}): AccountObjec
     leaving: false,
     adopted: undefined,
     hasOpenIntent: false,
+    hasProvenIntent: false,
+    hasDoubtfulIntent: false,
     pricePerHour: 0,
     dearestPrice: undefined,
     rentals: [],

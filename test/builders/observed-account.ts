@@ -10,7 +10,7 @@ import type { MarketplaceErrorKind } from '../../src/marketplace/errors/errors.t
 import { newIdentity } from '../../src/ownership/identity.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
-const LOGIN = { url: 'https://market.example', userId: 7 };
+export const LOGIN = { url: 'https://market.example', userId: 7 };
 const FIRST_KEY = new Secret('first-key');
 export const SECOND_KEY = new Secret('second-key');
 
@@ -114,6 +114,7 @@ export function observed(changes: Partial<Observed> = {}): Observed {
   return {
     account: account(),
     now: NOW,
+    serviceNow: NOW,
     url: { type: 'allowed', url: LOGIN.url },
     reading: { type: 'key', key: FIRST_KEY },
     proof: proven(),

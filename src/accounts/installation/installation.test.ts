@@ -107,6 +107,22 @@ test('another cluster stops sweeps; one that may not be read does not', async ()
   expect(await start().resolve()).toMatchObject({ sweep: 'allowed' });
 });
 
+test.each([
+  ['drawn', false],
+  ['swept', true],
+])('nothing is %s where the cluster cannot be told apart for a passing failure', async (_, isStored) => {
+  const { cluster, start, stored } = setUp();
+  if (isStored) await start().resolve();
+  const installation = start();
+  cluster.intercept = ({ path }) =>
+    path.endsWith('/namespaces/kube-system') ? refusedBy(500, 'InternalError') : undefined;
+  const looked = expect(installation.resolve()).rejects.toMatchObject({ status: 500 });
+  await cluster.clock.advance(60_000);
+  await looked;
+  expect(installation.state().type).toBe('pending');
+  expect((await stored()) !== undefined).toBe(isStored);
+});
+
 test('an API server that does not answer leaves it open', async () => {
   const { cluster, start } = setUp();
   const installation = start();

@@ -139,3 +139,15 @@ test('an outcome that nobody knows keeps the others busy, one that is known does
   booking.settle(true);
   expect(rentals.isBusyFor('b')).toBe(false);
 });
+
+test('who has a ticket is named until it is used or over: by then its intent is on record', async () => {
+  expect(rentals.unused()).toEqual([]);
+  const booking = rentals.begin('a', PRICE, undefined);
+  expect(rentals.unused()).toEqual(['a']);
+  booking.use();
+  expect(rentals.unused()).toEqual([]);
+  rentals.begin('b', PRICE, undefined);
+  expect(rentals.unused()).toEqual(['b']);
+  await clock.advance(TICKET_MS);
+  expect(rentals.unused()).toEqual([]);
+});

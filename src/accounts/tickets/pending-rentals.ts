@@ -88,6 +88,14 @@ export class PendingRentals {
     });
   }
 
+  /** Uids of objects whose ticket is neither used nor over. Who uses one has its intent on record by then. */
+  unused(): readonly string[] {
+    const now = this.#clock.monotonic();
+    return [...this.#byObject].flatMap(([uid, { outcome, until }]) =>
+      outcome === 'asked' && until > now ? [uid] : [],
+    );
+  }
+
   /** Whether this process knows what the rental may cost that is open on this object's record. */
   knows(objectUid: string): boolean {
     return this.#byObject.has(objectUid);

@@ -50,19 +50,20 @@ test('a start that came to nothing counts no more', () => {
   expect(prices()).toEqual([]);
 });
 
-test('a start that its record shows does not count again when the machine is stopped again', () => {
+test('a start is not ended by a record that shows its price, which may be of before the stop', async () => {
   starts.begin(START)(true);
   expect(prices(PRICE - 1)).toEqual([1]);
   expect(prices(PRICE)).toEqual([]);
+  expect(prices()).toEqual([PRICE - DISK]);
+  await clock.advance(120_000);
   expect(prices()).toEqual([]);
 });
 
-test('a start counts no more when its machine or its object is gone', () => {
+test('a start counts for nothing while its machine or its object is not there', () => {
   starts.begin(START);
   expect(starts.pending([accountObject({ uid: 'a' })])).toEqual([]);
-  starts.begin(START);
   expect(starts.pending([])).toEqual([]);
-  expect(prices()).toEqual([]);
+  expect(prices()).toEqual([PRICE - DISK]);
 });
 
 test('the start of one object can be left out', () => {

@@ -15,8 +15,8 @@ interface Booking {
 
 /**
  * Starts that were allowed and that no object's record shows yet: a stopped machine is recorded at the price of its
- * disk, so that the rest of its price counts here until the record shows the machine at its running price, the start
- * came to nothing, or the time is over within which it has to run.
+ * disk, so that the rest of its price counts here until the start came to nothing, or the time is over within which it has
+ * to run. What the record shows of the price is left out meanwhile, and ends nothing: it may be of before the stop.
  */
 export class PendingStarts {
   readonly #clock: Clock;
@@ -43,11 +43,16 @@ export class PendingStarts {
     const now = this.#clock.monotonic();
     const byUid = new Map(objects.map((object) => [object.uid, object]));
     return [...this.#byObject].flatMap(([uid, booking]) => {
-      const object = byUid.get(uid);
-      const missing = booking.pricePerHour - (object?.pricePerHour ?? 0);
-      const isOver = object?.instanceId === undefined || missing <= 0 || (booking.until ?? now + 1) <= now;
-      if (isOver) this.#byObject.delete(uid);
-      return isOver || uid === exceptUid ? [] : [{ at: booking.at, pricePerHour: missing, recorded: true }];
+      if ((booking.until ?? now + 1) <= now) this.#byObject.delete(uid);
+      if (!this.#byObject.has(uid) || uid === exceptUid) return [];
+      return unshown(booking, byUid.get(uid));
     });
   }
+}
+
+/** What of a start its object's record leaves out. */
+function unshown({ at, pricePerHour }: Booking, object: AccountObject | undefined): readonly PendingRental[] {
+  if (object?.instanceId === undefined) return [];
+  const missing = pricePerHour - object.pricePerHour;
+  return missing <= 0 ? [] : [{ at, pricePerHour: missing, recorded: true }];
 }

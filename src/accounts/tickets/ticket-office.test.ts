@@ -228,6 +228,11 @@ describe('where labels are not known to come back', () => {
     setting.echo = 'unknown';
   });
 
+  test('an object waits for one whose intent nobody can read, since nobody knows what that comes to', () => {
+    setting.objects = [accountObject({ uid: 'a', hasDoubtfulIntent: true })];
+    expect(office().request(ask('b', 2))).toMatchObject({ reason: 'LabelsNotEchoed' });
+  });
+
   test('a second object waits for the first', () => {
     const tickets = office();
     ticketOf(tickets.request(ask('a', 1)));

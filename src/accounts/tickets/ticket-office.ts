@@ -106,6 +106,11 @@ export class TicketOffice implements Tickets {
     return this.#options.reservations.heldByOthers(objectUid);
   }
 
+  /** Uids of objects that may rent by a ticket, and whose intent may not be on record yet. */
+  rentingFor(): readonly string[] {
+    return this.#pending.unused();
+  }
+
   /** Sums with the rentals and starts under way, for status and metrics. */
   sums(): AccountSums {
     const { objects, pending } = this.#underWay();
@@ -160,7 +165,7 @@ export class TicketOffice implements Tickets {
   /** Where labels are not known to come back, one rental has to be settled before the next begins. */
   #turn(request: TicketRequest, objects: readonly AccountObject[]): Refused | undefined {
     if (this.#options.labelEcho() === 'echoed') return undefined;
-    const isOpen = objects.some((object) => object.hasOpenIntent);
+    const isOpen = objects.some((object) => object.hasOpenIntent || object.hasDoubtfulIntent);
     if (!isOpen && !this.#pending.isBusyFor(request.objectUid)) return undefined;
     const message = 'The marketplace is not known to give labels back, so rentals go one at a time.';
     return refuse('LabelsNotEchoed', message, SERIAL_RETRY_MS);

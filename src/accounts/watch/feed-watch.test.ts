@@ -37,11 +37,12 @@ const list = (rows: readonly Instance[]): FeedEvent => ({
 
 function watch(objects: readonly AccountObject[], status?: MarketplaceAccount['status']) {
   const account = { ...observed().account, ...(status && { status }) };
+  const clock = createVirtualClock();
   let changes = 0;
   const options = {
     account,
     connection: { login },
-    clock: createVirtualClock(),
+    clock,
     constants: { listLagMs: 60_000 },
     identity: () => identity,
     objects: () => objects,
@@ -50,7 +51,7 @@ function watch(objects: readonly AccountObject[], status?: MarketplaceAccount['s
     },
     onLook: () => {},
   };
-  return { watched: new FeedWatch(options, () => account), changes: () => changes };
+  return { watched: new FeedWatch(options, () => account), clock, changes: () => changes };
 }
 
 const IDS = [1, 2, 3, 4, 5];
@@ -218,7 +219,7 @@ describe('what a look tells the account', () => {
   });
 });
 
-test('a machine that the status lists as kept is gone after lists further apart than two list-lags, never after one', () => {
+test('a machine that the status lists as kept is unlisted for long after lists further apart than two list-lags, never after one, nor once it was found', async () => {
   const kept = {
     instanceId: 5,
     owner: 'team/a',
@@ -226,14 +227,18 @@ test('a machine that the status lists as kept is gone after lists further apart 
     since: '2026-11-20T00:00:00Z',
     policy: 'Retain',
   } as const;
-  const { watched } = watch([], { retained: [kept] });
-  const goneAfter = (begunAt: number, rows: readonly Instance[] = []) => {
+  const { watched, clock } = watch([], { retained: [kept] });
+  const unlistedAfter = async (ms: number, rows: readonly Instance[] = []) => {
+    await clock.advance(ms);
     const byId = new Map(rows.map((each) => [each.id, each]));
-    watched.hear({ type: 'list', list: { begunAt, endedAt: begunAt, rows: byId } });
-    return [...watched.longGone()];
+    watched.hear({ type: 'list', list: { begunAt: 0, endedAt: 0, rows: byId } });
+    return [...watched.longUnlisted()];
   };
-  expect(goneAfter(0)).toEqual([]);
-  expect(goneAfter(120_000)).toEqual([]);
-  expect(goneAfter(120_001)).toEqual([5]);
-  expect(goneAfter(120_002, [row({ id: 5 })])).toEqual([]);
+  expect(await unlistedAfter(0)).toEqual([]);
+  expect(await unlistedAfter(120_000)).toEqual([]);
+  expect(await unlistedAfter(1)).toEqual([5]);
+  watched.found(5);
+  expect(await unlistedAfter(1)).toEqual([]);
+  expect(await unlistedAfter(120_001)).toEqual([5]);
+  expect(await unlistedAfter(1, [row({ id: 5 })])).toEqual([]);
 });

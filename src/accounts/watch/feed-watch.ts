@@ -52,9 +52,14 @@ export class FeedWatch {
     this.#options.onChange();
   }
 
-  /** Machines of the status that are gone for sure: lists further apart than two list-lags did not show them. */
-  longGone(): ReadonlySet<number> {
+  /** Machines of the status that lists further apart than two list-lags did not show. */
+  longUnlisted(): ReadonlySet<number> {
     return this.#absences.longerThan(LAGS_TO_BE_GONE * this.#options.constants.listLagMs);
+  }
+
+  /** A machine is there although lists do not show it. */
+  found(id: number): void {
+    this.#absences.found(id);
   }
 
   labelEcho(): LabelEcho {
@@ -79,7 +84,7 @@ export class FeedWatch {
       case 'list': {
         const { rows, endedAt } = event.list;
         this.#learnEcho(rows.values());
-        this.#absences.see(event.list, rememberedIds(this.#account()));
+        this.#absences.see(event.list, rememberedIds(this.#account()), this.#options.clock.monotonic());
         this.#moveBreaker({ type: 'complete', at: endedAt, rows, expected: this.#expected() });
         if (!this.#listedBefore) this.#options.onChange();
         this.#listedBefore = true;

@@ -68,7 +68,15 @@ export const accountReasons = {
   ),
   OrphansFound: retryable(
     'Machines of ours bill, and no object claims them.',
-    'List them by gpu-rent orphans, then destroy them by gpu-rent destroy instance. To have that done, set spec.orphanPolicy to Destroy.',
+    'List them by gpu-rent orphans, then destroy them by gpu-rent destroy instance ID --force. To have that done, set spec.orphanPolicy to Destroy.',
+  ),
+  OrphanFound: retryable(
+    'A machine of ours bills, and no object claims it. This is an event; while it lasts, the account says OrphansFound.',
+    'List them by gpu-rent orphans, then destroy them by gpu-rent destroy instance ID --force.',
+  ),
+  BreakerOpened: retryable(
+    'Too many machines of the account turned bad at once, so replacing and sweeping stopped. This is an event; while it lasts, objects say BreakerOpen.',
+    'Look at the status of the marketplace. It goes on by itself when two polls in a row find no machine newly bad.',
   ),
   LabelsNotEchoed: progress('The marketplace does not give labels back; rentals go one at a time.'),
 } as const;

@@ -3,6 +3,18 @@ import type { endpointGroupSpec } from './endpoint-group-spec.ts';
 import { type CustomObject, conditions, observedGeneration } from './object.ts';
 import { choice, decimal, dollars, flag, list, notes, text, timestamp } from './schema.ts';
 
+export const endpointGroupPhases = [
+  'Pending',
+  'Scaling',
+  'Ready',
+  'Zero',
+  'Waking',
+  'Updating',
+  'Paused',
+  'Deleting',
+  'Failed',
+] as const;
+
 const count = (description: string) => z.int().min(0).meta(notes({ description }));
 
 const terms = z
@@ -90,12 +102,9 @@ export const endpointGroupStatus = z
       description: 'The last handled value of `gpurental.dev/wake-at`.',
       maxLength: 253,
     }).optional(),
-    phase: choice(
-      ['Pending', 'Scaling', 'Ready', 'Zero', 'Waking', 'Updating', 'Paused', 'Deleting', 'Failed'],
-      {
-        description: 'The state in one word, for people. Automation reads `conditions`.',
-      },
-    ).optional(),
+    phase: choice(endpointGroupPhases, {
+      description: 'The state in one word, for people. Automation reads `conditions`.',
+    }).optional(),
   })
   .meta(notes({ description: 'What was seen. Written by the operator only.' }));
 

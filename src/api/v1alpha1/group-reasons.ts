@@ -56,6 +56,10 @@ export const groupReasons = {
     'Groups that share a Service declare different ports.',
     'Give the groups with the same spec.endpointName the same ports.',
   ),
+  WriteRefused: retryable(
+    'Kubernetes refuses a write by which the group would change its workers: a quota, an admission policy or a missing right forbids it.',
+    'Raise the quota, change the policy or grant the right that the message names. Everything else that the group decides is done meanwhile.',
+  ),
   WorkersFailing: retryable(
     'Workers cannot be rented, or they do not boot.',
     'Look at the conditions of the GpuInstances that belong to the group.',

@@ -26,6 +26,11 @@ describe('the catalogue of reasons', () => {
     }
   });
 
+  test('holds the words that come as events alone', () => {
+    for (const reason of ['OrphanFound', 'BreakerOpened', 'Surplus', 'Outbid', 'Released'])
+      expect(Object.keys(reasons)).toContain(reason);
+  });
+
   test('stalls what only a person can end, and nothing else', () => {
     expect(isTerminal('IdentityLost')).toBe(true);
     expect(isTerminal('NoPriceLimit')).toBe(true);

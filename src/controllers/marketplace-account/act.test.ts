@@ -17,9 +17,13 @@ const conflict = new KubeError('someone was faster', {
 });
 
 /** What an action does, where the key can be kept and the API server takes the write, or not. */
-async function done(action: Action, { fails }: { fails?: 'keep' | 'release' } = {}) {
+async function done(
+  action: Action,
+  { fails, leads = true }: { fails?: 'keep' | 'release'; leads?: boolean } = {},
+) {
   const happened: unknown[] = [];
   const effects = {
+    isLeader: () => leads,
     kept: {
       save: async () => {
         if (fails === 'keep') throw new Error('not kept');
@@ -31,7 +35,11 @@ async function done(action: Action, { fails }: { fails?: 'keep' | 'release' } = 
     registry: {
       connect: (_: unknown, key: unknown) => happened.push(key),
       forget: () => happened.push('forgotten'),
+      disconnect: (ref: object) => happened.push(['disconnected', ref]),
+      setNotReady: (_: unknown, why: unknown) => happened.push(['not ready', why]),
+      session: () => ({ closeBreaker: () => happened.push('breaker closed') }),
     },
+    installation: { resolve: async () => happened.push('identity looked for') },
     kube: {
       patch: async (_resource: unknown, _ref: unknown, { body }: { body: object }) => {
         if (fails === 'release') throw conflict;
@@ -62,6 +70,11 @@ describe('a key that was proved', () => {
     expect(failing.happened).toEqual([]);
   });
 
+  test('is not kept by a process that leads no more, whose key may be an older one', async () => {
+    const action: Action = { type: 'keepKey', key: proven().key };
+    expect(await (await done(action, { leads: false })).running).toEqual([]);
+  });
+
   test('is removed when it is needed no more', async () => {
     expect(await (await done({ type: 'dropKeptKey' })).running).toEqual(['removed']);
   });
@@ -82,6 +95,19 @@ describe('an account that may go', () => {
     await expect(running).rejects.toBe(conflict);
     expect(happened).toEqual([]);
   });
+});
+
+test('a disconnect ends the session', async () => {
+  const { running } = await done({ type: 'disconnect' });
+  expect(await running).toEqual([['disconnected', { namespace: 'team', name: 'default' }]]);
+});
+
+test.each<[string, Action, unknown]>([
+  ['readiness', { type: 'setReadiness', why: undefined }, ['not ready', undefined]],
+  ['a breaker that is to close', { type: 'closeBreaker' }, 'breaker closed'],
+  ['the identity', { type: 'resolveIdentity' }, 'identity looked for'],
+])('%s reaches what it is for', async (_, action, expected) => {
+  expect(await (await done(action)).running).toEqual([expected]);
 });
 
 describe('what is decided of an account', () => {

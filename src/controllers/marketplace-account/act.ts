@@ -4,6 +4,7 @@ import type { Installation } from '../../accounts/installation/installation.ts';
 import type { KeptKeys } from '../../accounts/login/kept-key.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { ACCOUNT_FINALIZER, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
+import type { Secret } from '../../lib/secret.ts';
 import type { EventRecorder } from '../../runtime/events/events.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
@@ -20,6 +21,8 @@ export interface AccountEffects {
   readonly kept: KeptKeys;
   readonly keyChecks: KeyChecks;
   readonly events: EventRecorder;
+  /** Asked right before a key is kept: one who led before may hold an older key. */
+  readonly isLeader: () => boolean;
 }
 
 /** Carries out one action. The receipt shows that what it rests on was written before. */
@@ -31,8 +34,7 @@ export async function act(action: Action, receipt: Receipt, effects: AccountEffe
       await effects.installation.resolve();
       return;
     case 'keepKey':
-      await effects.kept.save(uid, action.key);
-      effects.keyChecks.nowKept(uid, action.key);
+      await keepKey(uid, action.key, effects);
       return;
     case 'connect':
       connect(account, action.proof, effects);
@@ -64,6 +66,16 @@ export async function act(action: Action, receipt: Receipt, effects: AccountEffe
   }
 }
 
+async function keepKey(
+  uid: string,
+  key: Secret,
+  { isLeader, kept, keyChecks }: AccountEffects,
+): Promise<void> {
+  if (!isLeader()) return;
+  await kept.save(uid, key);
+  keyChecks.nowKept(uid, key);
+}
+
 function connect(
   account: MarketplaceAccount,
   proof: Extract<KeyProof, { type: 'proven' }>,
@@ -85,7 +97,7 @@ function closeBreaker(account: MarketplaceAccount, { registry }: AccountEffects)
   registry.session(refOf(account))?.closeBreaker();
 }
 
-/** Under the resource version that the pass saw: an object that came in between keeps the account. */
+/** Under the resource version that the pass saw. Its objects were read after the last ticket was used or refused. */
 async function release(account: MarketplaceAccount, effects: AccountEffects): Promise<void> {
   const resource = marketplaceAccountResource;
   const write = await removeFinalizer({

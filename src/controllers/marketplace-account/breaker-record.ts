@@ -1,4 +1,5 @@
 import type { BreakerState } from '../../accounts/watch/breaker.ts';
+import { askedWord } from '../../api/v1alpha1/asked-word.ts';
 import type { MarketplaceAccount, MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { timestampOf } from '../../runtime/writes/timestamp.ts';
@@ -6,7 +7,7 @@ import type { Observed } from './types.ts';
 
 /** The value of the annotation by which a person wants the breaker closed now; undefined where it was handled before. */
 export function closingWord({ metadata, status }: MarketplaceAccount): string | undefined {
-  const word = metadata.annotations?.[annotations.closeBreaker];
+  const word = askedWord(metadata, annotations.closeBreaker);
   return word === status?.breaker?.closedBy ? undefined : word;
 }
 

@@ -375,7 +375,8 @@ describe('the breaker on record', () => {
       account: { ...account, metadata, status },
       session: session({ breaker: open }),
     });
-    expect(types(decide(given).actions)).toContain('closeBreaker');
+    // Whatever comes before it could fail, and the word is on record as handled.
+    expect(types(decide(given).actions)[0]).toBe('closeBreaker');
     expect(decide(given).status.breaker).toMatchObject({ open: false, closedBy: 'v1' });
     const again = observed({
       account: { ...account, metadata, status: decide(given).status },

@@ -26,9 +26,12 @@ function upkeep(observed: Observed): readonly Action[] {
   return [...service(observed), ...events(observed)];
 }
 
-/** What every object of the account needs, up to the destroy of its last machine. */
+/**
+ * What every object of the account needs, up to the destroy of its last machine. What needs nobody's answer comes first: a
+ * person's word is on record as handled by then.
+ */
 function service(observed: Observed): readonly Action[] {
-  return [...session(observed), ...identity(observed), ...breaker(observed), readiness(observed)];
+  return [...breaker(observed), ...session(observed), ...identity(observed), readiness(observed)];
 }
 
 /** While it is being deleted: its session serves until the last machine is gone, then everything goes. */

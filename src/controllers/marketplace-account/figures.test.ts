@@ -30,7 +30,7 @@ describe('when they are written', () => {
     ['credit that may not be read any more', before, { pricePerHour: '1.00' }, false, HOUR, 'new'],
     ['a price that was not known', { credit: '100.00' }, now('100.00'), false, HOUR, 'new'],
     ['nothing where nothing moves', now('0.00', '0.00'), now('0.00', '0.00'), false, HOUR, 'old'],
-    ['any, when a condition changes anyway', before, now('99.99'), true, 0, 'new'],
+    ['any, when the status is written anyway', before, now('99.99'), true, 0, 'new'],
     [
       'credit that came from nothing',
       { credit: '0.00', pricePerHour: '0.00' },
@@ -39,8 +39,8 @@ describe('when they are written', () => {
       HOUR,
       'new',
     ],
-  ] as const)('%s', (_, standing, figures, conditionChanged, sinceLastWriteMs, expected) => {
-    const written = figuresToWrite({ before: standing, now: figures, conditionChanged, sinceLastWriteMs });
+  ] as const)('%s', (_, standing, figures, isWrittenAnyway, sinceLastWriteMs, expected) => {
+    const written = figuresToWrite({ before: standing, now: figures, isWrittenAnyway, sinceLastWriteMs });
     expect(written).toBe(expected === 'new' ? figures : standing);
   });
 });

@@ -27,17 +27,17 @@ export function figuresOf({ credit, pricePerHour }: FiguresInput): Figures {
 }
 
 /**
- * The figures to write: new ones where a condition changes anyway, or where one moved by 10 % and the last
- * write is an hour old; else those that stand.
+ * The figures to write: new ones where the status is written for something else anyway, or where one moved by 10 %
+ * and the last write is an hour old; else those that stand.
  */
 export function figuresToWrite(input: {
   readonly before: Figures;
   readonly now: Figures;
-  readonly conditionChanged: boolean;
+  readonly isWrittenAnyway: boolean;
   readonly sinceLastWriteMs: number;
 }): Figures {
   const { before, now } = input;
-  if (input.conditionChanged || before.credit === undefined) return now;
+  if (input.isWrittenAnyway || before.credit === undefined) return now;
   if (input.sinceLastWriteMs < HOUR_MS) return before;
   const moved = hasMoved(before.credit, now.credit) || hasMoved(before.pricePerHour, now.pricePerHour);
   return moved ? now : before;

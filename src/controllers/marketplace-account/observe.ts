@@ -1,27 +1,24 @@
 import type { AccountObject } from '../../accounts/account-object.ts';
-import type { AccountRegistry } from '../../accounts/account-registry.ts';
 import { refOf } from '../../accounts/account-registry.ts';
-import type { AccountRef } from '../../accounts/account-session.ts';
 import { pollIntervalOf } from '../../accounts/account-status.ts';
 import type { Installation } from '../../accounts/installation/installation.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { objectKey } from '../../runtime/kube/kube-object.ts';
+import { type BlockerSources, blockersOf } from './blockers.ts';
 import { failureOf } from './failure.ts';
 import type { KeyCheck, KeyChecks } from './key-checks.ts';
 import type { MachineCounts, Observed, SessionFacts, UrlCheck } from './types.ts';
 
 /** Where an account's pass looks. */
-export interface AccountSources {
-  readonly registry: AccountRegistry;
+export interface AccountSources extends BlockerSources {
   readonly installation: Installation;
   readonly keyChecks: KeyChecks;
   readonly clock: Clock;
   readonly allowedUrls: readonly string[];
   readonly minPollIntervalMs: number;
   readonly keyCheckIntervalMs: number;
-  readonly objectsOf: (ref: AccountRef) => readonly AccountObject[];
   /** Every GpuInstance in the cache, whatever account it names. */
   readonly allObjects: () => readonly AccountObject[];
   readonly figuresWrittenAt: (uid: string) => number | undefined;
@@ -34,20 +31,21 @@ export async function observe(account: MarketplaceAccount, sources: AccountSourc
   const url = checkUrl(account, sources.allowedUrls);
   const check = url.type === 'allowed' ? await sources.keyChecks.check(account, url.url) : NOT_TRIED;
   const { reading, proof, keyKept, againInMs } = check;
-  const objects = sources.objectsOf(ref);
+  const objects = registry.objectsOf(account);
   const session = registry.session(ref);
   session?.update(account);
   return Object.freeze({
     account,
     now: clock.now(),
+    serviceNow: session && serviceNow(session, clock),
     url,
     reading,
     proof,
     keyKept,
     keyCheckAgainInMs: Math.min(againInMs, sources.keyCheckIntervalMs),
-    session: session && sessionFacts(session, { objects, sources }),
+    session: session && (await sessionFacts(session, { objects, sources })),
     installation: sources.installation.state(),
-    blockers: objects.filter(isBlocking).map((object) => object.key),
+    blockers: await blockersOf(account, objects, sources),
     newestRentalAt: newestOf(objects),
     figuresWrittenAt: sources.figuresWrittenAt(objectKey(account.metadata)),
     pollIntervalMs: pollIntervalOf(account, sources.minPollIntervalMs),
@@ -69,8 +67,11 @@ export function checkUrl(account: MarketplaceAccount, allowed: readonly string[]
   return allowed.includes(url) ? { type: 'allowed', url } : { type: 'refused', url, allowed };
 }
 
-function isBlocking(object: AccountObject): boolean {
-  return object.instanceId !== undefined || object.hasOpenIntent;
+/** A service that has listed machines and never says its time is taken to have ours. */
+function serviceNow(session: ProvenAccount, clock: Clock): number | undefined {
+  const time = session.serviceTime();
+  if (time.type === 'known') return time.at;
+  return time.type === 'unknown' && session.connected() ? clock.now() : undefined;
 }
 
 function newestOf(objects: readonly AccountObject[]): number | undefined {
@@ -85,14 +86,15 @@ interface SessionContext {
   readonly sources: AccountSources;
 }
 
-function sessionFacts(session: ProvenAccount, context: SessionContext): SessionFacts {
+async function sessionFacts(session: ProvenAccount, context: SessionContext): Promise<SessionFacts> {
+  const longGone = await session.longGone();
   const health = session.feed.health();
   return {
     login: session.login,
     health,
     failure: health.lastError && failureOf(health.lastError),
     counts: machineCounts(session, context),
-    longGone: session.longGone(),
+    longGone,
     sums: session.sums(),
     breaker: session.breaker(),
     labelEcho: session.labelEcho(),

@@ -102,6 +102,15 @@ describe('a person confirms', () => {
     expect(record(knowing).rolledBack).toEqual([6]);
   });
 
+  test('by the clock that dates machines, and waits for it', () => {
+    const latched = given({ status: { rolledBack: [5], rollbackConfirmed: 'a' }, word: 'b' });
+    const ahead = { ...latched, now: NOON + 3_600_000, serviceNow: NOON };
+    expect(rollbackRecord(ahead)).toEqual(confirmed);
+    const unknown = { ...latched, serviceNow: undefined };
+    expect(rollbackRecord(unknown)).toEqual({ rolledBack: [5] });
+    expect(decide(unknown).status).toMatchObject({ rolledBack: [5], rollbackConfirmed: 'a' });
+  });
+
   test('which says nothing about rentals on record', () => {
     const status = { rolledBack: [5], lastRentalAt: '2026-11-20T11:00:00Z' };
     expect(decide(given({ status, word: 'b' })).status.lastRentalAt).toBe('2026-11-20T11:00:00Z');

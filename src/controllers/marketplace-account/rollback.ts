@@ -1,3 +1,4 @@
+import { askedWord } from '../../api/v1alpha1/asked-word.ts';
 import type { MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { timestampOf } from '../../runtime/writes/timestamp.ts';
@@ -15,22 +16,29 @@ const MOST_IDS = 256;
 /**
  * Machines that prove that memory was rolled back stay on record until they are gone, or until a person has looked: by
  * a value of the annotation that was not there yet when they were written down. A restored object may carry an old one.
+ * The confirmation is dated by the clock that dates machines, and waits until that is known.
  */
 export function rollbackRecord(observed: Observed): RollbackRecord {
-  const { account, now } = observed;
-  const { rolledBack, rollbackConfirmed } = account.status ?? {};
-  const word = account.metadata.annotations?.[annotations.confirmRollback];
-  const confirms = isLatched(rolledBack) && word !== undefined && word !== rollbackConfirmed;
-  const ids = confirms ? [] : latched(observed);
+  const { account, serviceNow } = observed;
+  const word = askedWord(account.metadata, annotations.confirmRollback);
+  if (!confirms(account.status, word))
+    return { ...idsOf(observed, latched(observed)), ...(word !== undefined && { rollbackConfirmed: word }) };
+  if (serviceNow === undefined) return idsOf(observed, latched(observed));
   return {
-    ...((rolledBack || ids.length > 0) && { rolledBack: [...ids] }),
+    ...idsOf(observed, []),
     ...(word !== undefined && { rollbackConfirmed: word }),
-    ...(confirms && { rollbackConfirmedAt: timestampOf(now) }),
+    rollbackConfirmedAt: timestampOf(serviceNow),
   };
 }
 
-function isLatched(rolledBack: readonly number[] | undefined): boolean {
-  return rolledBack !== undefined && rolledBack.length > 0;
+function confirms(status: MarketplaceAccountStatus | undefined, word: string | undefined): boolean {
+  const { rolledBack = [], rollbackConfirmed } = status ?? {};
+  return rolledBack.length > 0 && word !== undefined && word !== rollbackConfirmed;
+}
+
+/** An empty list takes the place of one that is on record. */
+function idsOf({ account }: Observed, ids: readonly number[]): Pick<RollbackRecord, 'rolledBack'> {
+  return account.status?.rolledBack || ids.length > 0 ? { rolledBack: [...ids] } : {};
 }
 
 /** What stands on record and is not gone, and what the latest sweep adds. */

@@ -254,6 +254,19 @@ describe('money', () => {
       [...OPEN, 'event LowCredit'],
     ],
     [
+      'moves as machines come: then, too, since their number is written at once',
+      {
+        ...spending({}, { dollarsPerHour: 4_000_000 }),
+        session: session({
+          counts: { objects: 2, rented: 2, billing: 2, retained: 0, orphaned: 0, foreign: 0 },
+          sums: { ...session().sums, dollarsPerHour: 4_000_000 },
+        }),
+        account: settled(),
+        figuresWrittenAt: observed().now,
+      },
+      CONNECTED,
+    ],
+    [
       'moves a little while one trouble gives way to another: then, too',
       {
         ...spending({ maxSpendPerHour: '2' }, { dollarsPerHour: 2_000_000 }),
@@ -415,7 +428,7 @@ describe('what is on record', () => {
         session: breaker('massFailure'),
         account: accountWith({ status: wasOpen, metadata: { annotations: wanted } }),
       },
-      ['keepKey', 'connect', 'closeBreaker', 'ready for rentals'],
+      ['closeBreaker', 'keepKey', 'connect', 'ready for rentals'],
     ],
     [
       'has the next mass failure after one that a person ended',

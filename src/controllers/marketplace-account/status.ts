@@ -1,8 +1,10 @@
 import type { AvoidEntry } from '../../accounts/avoid-list.ts';
+import { askedWord } from '../../api/v1alpha1/asked-word.ts';
 import type { MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { withPage } from '../../api/v1alpha1/reason-page.ts';
 import { setConditions } from '../../runtime/writes/conditions.ts';
+import { sameJson } from '../../runtime/writes/same-json.ts';
 import { timestampOf } from '../../runtime/writes/timestamp.ts';
 import { breakerRecord } from './breaker-record.ts';
 import { authenticated, funded, reachable, ready, stalled, type Verdict } from './conditions.ts';
@@ -161,9 +163,17 @@ function figures(
   return figuresToWrite({
     before,
     now: figuresOf({ credit, pricePerHour: session.sums.dollarsPerHour }),
-    conditionChanged: summaryOf(conditions) !== summaryOf(account.status?.conditions ?? []),
+    isWrittenAnyway: isNews(conditions, session.counts, account.status),
     sinceLastWriteMs: now - (figuresWrittenAt ?? 0),
   });
+}
+
+function isNews(
+  conditions: NonNullable<Status['conditions']>,
+  counts: Status['machines'],
+  { conditions: before = [], machines }: Status = {},
+): boolean {
+  return summaryOf(conditions) !== summaryOf(before) || (counts !== undefined && !sameJson(counts, machines));
 }
 
 function summaryOf(conditions: NonNullable<Status['conditions']>): string {
@@ -171,6 +181,6 @@ function summaryOf(conditions: NonNullable<Status['conditions']>): string {
 }
 
 function requested({ account }: Observed): Pick<Status, 'requestedAt'> {
-  const requestedAt = account.metadata.annotations?.[annotations.requestedAt];
+  const requestedAt = askedWord(account.metadata, annotations.requestedAt);
   return requestedAt === undefined ? {} : { requestedAt };
 }

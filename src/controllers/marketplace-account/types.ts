@@ -54,7 +54,7 @@ export interface SessionFacts {
   readonly failure: Failure | undefined;
   /** Undefined before the first complete list. */
   readonly counts: MachineCounts | undefined;
-  /** Machines that the status names and that are gone for sure, as far as lists can be believed. */
+  /** Machines that the status names and that are gone for sure. */
   readonly longGone: ReadonlySet<number>;
   readonly sums: AccountSums;
   readonly breaker: BreakerState;
@@ -68,6 +68,8 @@ export interface Observed {
   readonly account: MarketplaceAccount;
   /** Epoch milliseconds. */
   readonly now: number;
+  /** By the clock that dates machines; undefined while it is not known. */
+  readonly serviceNow: number | undefined;
   readonly url: UrlCheck;
   readonly reading: KeyReading;
   readonly proof: KeyProof;

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { row } from '../../../test/builders/observed.ts';
 import { accountWith } from '../../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
-import type { AccountObject } from '../../accounts/account-object.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
 import type { CensusEntry } from '../../accounts/watch/machine-census.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
@@ -17,10 +16,11 @@ const ORPHAN = row({ id: 5 });
 const facts = { uid: 'gone', attempt: 1, issuedAt: 0 };
 const claimant = { uid: 'young' } as ListedObject;
 
-/** A session of this login: a machine counts as unclaimed unless an object of its name is there. */
+/** A session of this login, whose latest list shows a machine: unclaimed unless an object of its name is there. */
 function session(name: string, { breaker }: Login = {}): ProvenAccount {
-  const census = (objects: readonly AccountObject[], kept: readonly number[]): readonly CensusEntry[] => {
-    if (kept.includes(ORPHAN.id)) return [{ type: 'retained', row: ORPHAN }];
+  const census: ProvenAccount['census'] = (objects, kept, list): readonly CensusEntry[] => {
+    if (list && !list.rows.has(ORPHAN.id)) return [];
+    if (kept?.includes(ORPHAN.id)) return [{ type: 'retained', row: ORPHAN }];
     return objects.some(({ uid }) => uid === claimant.uid)
       ? [{ type: 'claimed', row: ORPHAN }]
       : [{ type: 'unclaimed', row: ORPHAN, facts }];
@@ -64,13 +64,16 @@ interface More {
   readonly others?: readonly MarketplaceAccount[];
   /** Accounts as the cache has them, where it is behind. */
   readonly cached?: readonly MarketplaceAccount[];
+  /** Machines of the list that the sweep rides on, where these are not those of the latest one. */
+  readonly rows?: readonly (typeof ORPHAN)[];
+  /** Another process may lead by now. */
+  readonly leads?: false;
+  /** Happens while objects are read. */
+  readonly meanwhile?: (accounts: MarketplaceAccount[]) => void;
 }
 
-function sweepOf(
-  policies: readonly [Policy, ...Policy[]],
-  listed: readonly ListedObject[],
-  { logins = [], memory = new SweepMemory(), lastRentalAt, gone = false, others = [], cached }: More = {},
-) {
+function sweepOf(policies: readonly [Policy, ...Policy[]], listed: readonly ListedObject[], more: More = {}) {
+  const { logins = [], memory = new SweepMemory(), lastRentalAt, gone = false, others = [], cached } = more;
   const sessions = policies.map((_, index) => session(`account-${index}`, logins[index]));
   const connected = policies.map((orphanPolicy, index) =>
     accountWith({
@@ -79,26 +82,36 @@ function sweepOf(
       status: { ...(lastRentalAt && { lastRentalAt }), ...logins[index]?.status },
     }),
   );
-  const accounts = gone ? others : [...connected, ...others];
+  const accounts = gone ? [...others] : [...connected, ...others];
   const sources = {
     registry: {},
     installation: { state: () => ({ type: 'known', sweep: 'allowed' }) },
-    accounts: { list: () => cached ?? accounts },
-    listAccounts: () => Promise.resolve(accounts),
+    accounts: { list: () => cached ?? [...accounts] },
+    listAccounts: async () => [...accounts],
     allObjects: () => [],
-    listObjects: () => Promise.resolve(listed),
-    isLeader: () => true,
+    listObjects: async () => {
+      await Promise.resolve();
+      more.meanwhile?.(accounts);
+      return listed;
+    },
+    isLeader: () => more.leads ?? true,
     memory,
     clock: createVirtualClock(),
     constants: defaultConstants,
   } as unknown as SweepSources;
-  const list = { begunAt: 1, endedAt: 2, rows: new Map([[ORPHAN.id, ORPHAN]]) };
+  const { rows = [ORPHAN] } = more;
+  const list = { begunAt: 1, endedAt: 2, rows: new Map(rows.map((machine) => [machine.id, machine])) };
   return observe({ sessions: sessions as unknown as Sweep['sessions'], list }, sources);
 }
 
 test('a machine that the cache does not know is unclaimed only where objects read afterwards do not claim it', async () => {
   expect((await sweepOf(['Destroy'], [claimant])).candidates).toEqual([]);
   expect((await sweepOf(['Destroy'], [])).candidates).toMatchObject([{ instanceId: 5 }]);
+});
+
+test('a machine that came with a later list is left to the sweep of that list, and of objects read after it', async () => {
+  const { candidates, copied } = await sweepOf(['Destroy'], [], { rows: [] });
+  expect([candidates, copied]).toEqual([[], []]);
 });
 
 test('of several accounts with one login all must want orphans destroyed', async () => {
@@ -138,6 +151,17 @@ test('a machine that was listed as kept a moment ago is kept, although the cache
   const cached = [accountWith({ metadata: { name: 'account-0' }, spec: { orphanPolicy: 'Destroy' } })];
   const logins = [{ status: listing(5) }];
   expect((await sweepOf(['Destroy'], [], { logins, cached })).candidates).toEqual([]);
+});
+
+test('a machine that is listed as kept while objects are read is kept', async () => {
+  const meanwhile = (accounts: MarketplaceAccount[]) =>
+    accounts.splice(0, 1, accountWith({ metadata: { name: 'account-0' }, status: listing(5) }));
+  expect((await sweepOf(['Destroy'], [], { meanwhile })).candidates).toEqual([]);
+});
+
+test('a process whose lease ended while it looked does not lead', async () => {
+  expect((await sweepOf(['Destroy'], [], { leads: false })).isLeader).toBe(false);
+  expect((await sweepOf(['Destroy'], [])).isLeader).toBe(true);
 });
 
 describe('the newest rental on record', () => {

@@ -116,14 +116,14 @@ async function settledCensus(sweep: Sweep, sources: SweepSources): Promise<Censu
   const login = loginText(session.login);
   const known = accountsOf(sweep, sources.accounts.list());
   const cached = sources.allObjects();
-  const entries = session.census(cached, retainedOf(known)) ?? [];
+  const entries = session.census(cached, retainedOf(known), sweep.list) ?? [];
   const suspects = idsOf(unclaimedOf(entries));
   const now = sources.clock.monotonic();
   const isOldNews = policyOf(known) === 'Report' && sources.memory.isSettled(login, suspects, now);
   if (suspects.length === 0 || isOldNews) return { accounts: known, newestRecordAt: 0, entries };
   const objects = await sources.listObjects();
   const accounts = accountsOf(sweep, await sources.listAccounts());
-  const settled = session.census(objects, retainedOf(accounts)) ?? [];
+  const settled = session.census(objects, retainedOf(accounts), sweep.list) ?? [];
   sources.memory.settle(login, idsOf(unclaimedOf(settled)), now);
   return { accounts, newestRecordAt: newestRecord(objects, accounts), entries: settled };
 }

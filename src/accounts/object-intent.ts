@@ -1,0 +1,103 @@
+import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
+import { annotations } from '../api/v1alpha1/names.ts';
+import { readIntent } from '../ownership/intent.ts';
+import type { KeyRing } from '../ownership/key-ring.ts';
+
+/** What an object's intent says of a rental, as far as its account is concerned. */
+export interface ObjectIntent {
+  /** A rental was written down, and it may still come to a machine that is not recorded. */
+  readonly hasOpenIntent: boolean;
+  /** An intent that nobody can read stands there, so that nobody can say what it comes to. */
+  readonly hasDoubtfulIntent: boolean;
+  /** Epoch milliseconds, only of an intent that is proven to be the object's own. */
+  readonly issuedAt: number | undefined;
+}
+
+/** What matters of the annotation itself. Anyone who may edit an object can write one, and a backup brings an old one. */
+type Reading =
+  | { readonly type: 'none' | 'doubtful' }
+  /** `proven`: signed by us, for this very object. Without keys nobody can tell. */
+  | {
+      readonly type: 'intent';
+      readonly attempt: number;
+      readonly issuedAt: number;
+      readonly isProven: boolean;
+    };
+
+/** What the intent of an object says at `now` (epoch milliseconds). `keys`: undefined while no identity is known. */
+export function objectIntent(
+  { metadata, status = {} }: GpuInstance,
+  now: number,
+  keys: KeyRing | undefined,
+): ObjectIntent {
+  const reading = readingOf(metadata, keys);
+  if (reading.type !== 'intent') {
+    return { hasOpenIntent: false, hasDoubtfulIntent: reading.type === 'doubtful', issuedAt: undefined };
+  }
+  return {
+    hasOpenIntent: isOpen(reading, status, now),
+    hasDoubtfulIntent: false,
+    issuedAt: reading.isProven ? reading.issuedAt : undefined,
+  };
+}
+
+/** Far beyond the time within which a rent call can still come to something. */
+const SETTLED_FOR_SURE_MS = 3_600_000;
+
+/**
+ * A status that was restored from a backup may name a machine again that was given up before the intent was written:
+ * nothing closes that intent as long as the machine stands, so that its age has to.
+ */
+function isOpen(
+  { attempt, issuedAt }: Extract<Reading, { type: 'intent' }>,
+  status: NonNullable<GpuInstance['status']>,
+  now: number,
+): boolean {
+  const isLeftOver = status.claim !== undefined && now - issuedAt > SETTLED_FOR_SURE_MS;
+  return attempt > (status.attempt ?? 0) && !isLeftOver;
+}
+
+interface Known {
+  readonly keys: KeyRing | undefined;
+  readonly reading: Reading;
+}
+
+/** By the metadata it stands in: an object of the cache is never changed, and sums move on without it. */
+const readings = new WeakMap<GpuInstance['metadata'], Known>();
+
+function readingOf(metadata: GpuInstance['metadata'], keys: KeyRing | undefined): Reading {
+  const known = readings.get(metadata);
+  // Stryker disable next-line all: what is not remembered is read again, alike
+  if (known && known.keys === keys) return known.reading;
+  const annotation = metadata.annotations?.[annotations.rentalIntent];
+  const reading = keys ? proven(annotation, metadata.uid, keys) : unproven(annotation);
+  readings.set(metadata, { keys, reading });
+  return reading;
+}
+
+/** Of a former self of the object nothing counts: what it bought is not the object's, and nothing closes it. */
+function proven(annotation: string | undefined, uid: string | undefined, keys: KeyRing): Reading {
+  const read = readIntent(keys, annotation);
+  if (read.type === 'none') return { type: 'none' };
+  if (read.type !== 'intent') return { type: 'doubtful' };
+  const { attempt, issuedAt } = read.intent;
+  return read.intent.uid === uid ? { type: 'intent', attempt, issuedAt, isProven: true } : { type: 'none' };
+}
+
+/** Before an identity is known, what looks like an intent counts as one, and its date for nothing. */
+function unproven(annotation: string | undefined): Reading {
+  if (annotation === undefined) return { type: 'none' };
+  try {
+    // Whatever is no object has neither, and null ends in the catch.
+    const { attempt, issuedAt } = JSON.parse(annotation) as Readonly<Record<string, unknown>>;
+    if (isCount(attempt) && isCount(issuedAt)) return { type: 'intent', attempt, issuedAt, isProven: false };
+    return { type: 'doubtful' };
+  } catch {
+    return { type: 'doubtful' };
+  }
+}
+
+/** JSON has numbers without end, such as 1e400. */
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}

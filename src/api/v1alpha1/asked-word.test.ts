@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest';
+import { askedWord, LONGEST_WORD } from './asked-word.ts';
+import { endpointGroupStatus } from './endpoint-group.ts';
+import { gpuInstanceStatus } from './gpu-instance.ts';
+import { marketplaceAccountStatus } from './marketplace-account.ts';
+
+const asked = (value: string) => askedWord({ name: 'a', annotations: { word: value } }, 'word');
+
+describe('what a person asks for by an annotation', () => {
+  test('is echoed as it stands', () => {
+    expect(asked('now')).toBe('now');
+  });
+
+  test('is cut to whole characters', () => {
+    expect(asked('x'.repeat(300))).toBe('x'.repeat(LONGEST_WORD));
+    expect(asked('🂡'.repeat(300))).toBe('🂡'.repeat(126));
+  });
+
+  test('is nothing where the value is empty, or there is none', () => {
+    expect(asked('')).toBeUndefined();
+    expect(askedWord({ name: 'a', annotations: {} }, 'word')).toBeUndefined();
+    expect(askedWord({ name: 'a' }, 'word')).toBeUndefined();
+  });
+});
+
+describe('the fields that echo it', () => {
+  const breaker = marketplaceAccountStatus.shape.breaker.unwrap();
+  test.each([
+    ['requestedAt of a machine', gpuInstanceStatus.shape.requestedAt],
+    ['requestedAt of a group', endpointGroupStatus.shape.requestedAt],
+    ['wokenAt of a group', endpointGroupStatus.shape.wokenAt],
+    ['requestedAt of an account', marketplaceAccountStatus.shape.requestedAt],
+    ['rollbackConfirmed of an account', marketplaceAccountStatus.shape.rollbackConfirmed],
+    ['closedBy of an account', breaker.shape.closedBy],
+  ])('%s holds the longest word', (_field, schema) => {
+    expect(schema.safeParse(asked('x'.repeat(300))).success).toBe(true);
+  });
+});

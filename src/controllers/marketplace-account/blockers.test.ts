@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { accountObject } from '../../../test/builders/account-object.ts';
+import { accountWith } from '../../../test/builders/observed-account.ts';
+import type { AccountObject } from '../../accounts/account-object.ts';
+import { type BlockerSources, blockersOf } from './blockers.ts';
+
+const FREE = accountObject();
+const BOUGHT = accountObject({ key: 'team/a', hasOpenIntent: true });
+
+interface Given {
+  readonly isDeleted?: boolean;
+  readonly cached?: readonly AccountObject[];
+  readonly renting?: readonly string[];
+  readonly listed?: readonly AccountObject[];
+  readonly permitted?: boolean;
+}
+
+async function looked({
+  isDeleted = true,
+  cached = [FREE],
+  renting = [],
+  listed = [],
+  permitted = true,
+}: Given) {
+  const steps: string[] = [];
+  const session = {
+    refuse: () => steps.push('refuse tickets'),
+    rentingFor: () => {
+      steps.push('ask who has one');
+      return renting;
+    },
+  };
+  const sources = {
+    registry: { session: () => session, counted: (_: unknown, all: unknown) => (permitted ? all : []) },
+    listObjects: async () => {
+      steps.push('list');
+      return listed;
+    },
+  } as unknown as BlockerSources;
+  const account = accountWith({ metadata: isDeleted ? { deletionTimestamp: '2026-11-20T12:00:00Z' } : {} });
+  return { blockers: await blockersOf(account, cached, sources), steps };
+}
+
+describe('an account that is being deleted', () => {
+  test('is kept by an object that the cache does not show to have bought', async () => {
+    const { blockers, steps } = await looked({ listed: [BOUGHT] });
+    expect(blockers).toEqual(['team/a']);
+    expect(steps).toEqual(['refuse tickets', 'ask who has one', 'list']);
+  });
+
+  test('is kept by an object that has a ticket, by its name where it is known', async () => {
+    expect(await looked({ renting: ['u1', 'u9'] })).toEqual({
+      blockers: ['team/a', 'u9'],
+      steps: ['refuse tickets', 'ask who has one'],
+    });
+  });
+
+  test('goes where nobody rents and objects as they are have nothing', async () => {
+    expect((await looked({ listed: [FREE] })).blockers).toEqual([]);
+    expect((await looked({ listed: [BOUGHT], permitted: false })).blockers).toEqual([]);
+  });
+
+  test('asks nobody where the cache shows what keeps it', async () => {
+    expect(await looked({ cached: [BOUGHT] })).toEqual({ blockers: ['team/a'], steps: [] });
+  });
+});
+
+test('an account that stays goes on giving tickets', async () => {
+  expect(await looked({ isDeleted: false })).toEqual({ blockers: [], steps: [] });
+});

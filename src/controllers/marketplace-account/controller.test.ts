@@ -1,0 +1,177 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { accountWith, LOGIN, proven } from '../../../test/builders/observed-account.ts';
+import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import { type AccountNews, keyOf } from '../../accounts/account-registry.ts';
+import type { AccountRef } from '../../accounts/account-session.ts';
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { seededRandom } from '../../lib/random.ts';
+import type { Controller } from '../../runtime/controller.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
+import type { Change } from '../../runtime/list-watch/informer.ts';
+import {
+  createMarketplaceAccountController,
+  type MarketplaceAccountControllerOptions,
+} from './controller.ts';
+
+const KEY = 'team/default';
+const REF = { namespace: 'team', name: 'default' };
+const ACCOUNT = accountWith({
+  metadata: { resourceVersion: '5' },
+  status: { login: { ...LOGIN, provenAt: '2026-11-20T00:00:00Z' } },
+});
+const conflict = new KubeError('someone was faster', {
+  kind: 'conflict',
+  status: 409,
+  reason: 'Conflict',
+  outcome: 'refused',
+});
+
+type Account = MarketplaceAccount | undefined;
+
+interface Setting {
+  /** As the cache and the API server have it. */
+  readonly account?: Account;
+  /** So many writes of its status lose their race. */
+  readonly lostRaces?: number;
+  /** The account has no session, and its key proves nothing. */
+  readonly unproven?: boolean;
+}
+
+let running: Controller | undefined;
+afterEach(() => running?.stop());
+
+/** The controller of accounts with one account, and what it did in order. */
+function situation({ account = ACCOUNT, lostRaces = 0, unproven = false }: Setting = {}) {
+  const clock = createVirtualClock({ startMs: Date.parse('2026-11-20T12:00:00Z') });
+  const did: string[] = [];
+  let current: Account = account;
+  let races = lostRaces;
+  let onAccount: (change: Change<MarketplaceAccount>) => void = () => {};
+  let onNews: (ref: AccountRef, news: AccountNews) => void = () => {};
+  const note = (what: string) => () => void did.push(what);
+  const check = { ...(unproven ? { type: 'none' } : proven()) };
+  const controller = createMarketplaceAccountController({
+    accounts: {
+      get: (key: string) => (key === KEY ? current : undefined),
+      list: () => (current ? [current] : []),
+      isCurrent: () => true,
+      wrote: note('heard of what was written'),
+      onChange: (listener: typeof onAccount) => {
+        onAccount = listener;
+      },
+    },
+    kube: {
+      get: async () => {
+        did.push('asked');
+        return current;
+      },
+      replace: async (_: unknown, object: object) => {
+        did.push('write');
+        if (races-- > 0) throw conflict;
+        return { ...current, ...object };
+      },
+    },
+    registry: {
+      objectsOf: () => [],
+      session: () => undefined,
+      connect: note('connect'),
+      disconnect: note('disconnect'),
+      setNotReady: note('set readiness'),
+      forget: (ref: AccountRef) => did.push(`forget ${keyOf(ref)}`),
+      onChange() {},
+      onNews: (listener: typeof onNews) => {
+        onNews = listener;
+      },
+    },
+    installation: { state: () => ({ type: 'known', sweep: 'allowed' }) },
+    isLeader: () => true,
+    kept: { save: async () => did.push('keep') },
+    keyChecks: {
+      check: async () => ({ reading: { type: 'key' }, proof: check, keyKept: false, againInMs: 60_000 }),
+      nowKept() {},
+      refused: (uid: string) => did.push(`${uid} is read again`),
+    },
+    events: { record: ({ reason }: { reason: string }) => did.push(`event ${reason}`) },
+    allowedUrls: [LOGIN.url],
+    minPollIntervalMs: 5_000,
+    keyCheckIntervalMs: 60_000,
+    allObjects: () => [],
+    clock,
+    random: seededRandom(1),
+    log: silentLogger,
+  } as unknown as MarketplaceAccountControllerOptions);
+  running = controller;
+  return {
+    controller,
+    did,
+    clock,
+    /** What is done within `ms`. */
+    within: async (ms: number) => {
+      did.length = 0;
+      await clock.advance(ms);
+      return [...did];
+    },
+    vanish() {
+      current = undefined;
+      onAccount({ type: 'deleted', key: KEY, object: ACCOUNT });
+    },
+    change: () => onAccount({ type: 'added', key: KEY, object: ACCOUNT }),
+    news: (news: AccountNews) => onNews(REF, news),
+  };
+}
+
+describe('a pass', () => {
+  test('does what was decided once that is written', async () => {
+    const { controller, within } = situation();
+    controller.start();
+    const did = await within(5);
+    expect(did[0]).toBe('write');
+    expect(did).toEqual(expect.arrayContaining(['keep', 'connect', 'set readiness']));
+  });
+
+  test('does nothing of a decision that was not written, and looks at the API server next', async () => {
+    const { controller, within } = situation({ lostRaces: 1 });
+    controller.start();
+    expect(await within(5)).toEqual(['write']);
+    const did = await within(30);
+    expect(did.slice(0, 2)).toEqual(['asked', 'write']);
+    expect(did).toContain('connect');
+  });
+
+  test('ends the session of an account whose key proves nothing', async () => {
+    const { controller, within } = situation({ unproven: true });
+    controller.start();
+    expect(await within(5)).toContain('disconnect');
+  });
+});
+
+test('an account that is gone has no session', async () => {
+  const { controller, within, vanish } = situation();
+  controller.start();
+  await within(5);
+  vanish();
+  expect(await within(5)).toEqual([`forget ${KEY}`]);
+});
+
+test('a replica that waits for the lease does nothing, and begins with all accounts that are there then', async () => {
+  const { controller, within, change } = situation();
+  change();
+  expect(await within(1_000)).toEqual([]);
+  expect(controller.queue.length()).toBe(0);
+  controller.start();
+  expect(await within(5)).toContain('connect');
+});
+
+test.each([
+  ['a refusal', 'unauthorized', true],
+  ['a service that does not answer', 'unavailable', false],
+] as const)('a list that failed by %s has the key read again: %s %s', async (_, kind, isRead) => {
+  const { controller, within, news, did } = situation();
+  controller.start();
+  await within(5);
+  did.length = 0;
+  news({ type: 'failed', error: { kind } } as AccountNews);
+  expect(did).toEqual(isRead ? ['account-uid is read again'] : []);
+  expect(await within(5)).toContain('connect');
+});

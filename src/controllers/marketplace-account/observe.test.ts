@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest';
+import { accountObject } from '../../../test/builders/account-object.ts';
+import { accountWith, LOGIN, proven } from '../../../test/builders/observed-account.ts';
+import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import type { AccountObject } from '../../accounts/account-object.ts';
+import type { ServiceTime } from '../../accounts/login/service-clock.ts';
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { type AccountSources, observe } from './observe.ts';
+
+const ALLOWED = ['https://console.vast.ai', 'https://market.example:8443'];
+const [DEFAULT = ''] = ALLOWED;
+
+const UNKNOWN: ServiceTime = { type: 'unknown' };
+
+interface Setting {
+  readonly time?: ServiceTime;
+  /** Whether machines were listed. */
+  readonly isConnected?: boolean;
+  readonly url?: string | undefined;
+  readonly objects?: readonly AccountObject[];
+  /** The operator allows these alone. */
+  readonly allowed?: readonly string[];
+}
+
+/** What is observed of an account with this URL and these objects, and the URLs for which its key was read. */
+async function seen(setting: Setting = {}) {
+  const { url, objects = [], allowed = ALLOWED, time = UNKNOWN, isConnected = true } = setting;
+  const account = accountWith({ spec: url === undefined ? {} : { url } });
+  const keyReadFor: string[] = [];
+  const updates: MarketplaceAccount[] = [];
+  const sources = {
+    registry: {
+      objectsOf: () => objects,
+      session: () => ({
+        login: LOGIN,
+        feed: { health: () => ({ lastCompleteAt: undefined, consecutiveFailures: 0 }) },
+        avoid: { durable: () => [] },
+        census: () => undefined,
+        serviceTime: () => time,
+        connected: () => isConnected,
+        update: (newest: MarketplaceAccount) => updates.push(newest),
+        longGone: async () => new Set(),
+        sums: () => ({}),
+        breaker: () => ({ type: 'closed' }),
+        labelEcho: () => 'unknown',
+        findings: () => ({ orphans: [], rolledBack: [], confirmedAt: 0, copied: [] }),
+      }),
+    },
+    installation: { state: () => ({ type: 'pending' }) },
+    keyChecks: {
+      check: async (_: MarketplaceAccount, wanted: string) => {
+        keyReadFor.push(wanted);
+        const proof = proven();
+        return { reading: { type: 'key', key: proof.key }, proof, keyKept: true, againInMs: 90_000 };
+      },
+    },
+    clock: createVirtualClock(),
+    allowedUrls: allowed,
+    minPollIntervalMs: 5_000,
+    keyCheckIntervalMs: 60_000,
+    allObjects: () => objects,
+    figuresWrittenAt: () => undefined,
+  } as unknown as AccountSources;
+  return { account, updates, keyReadFor, observed: await observe(account, sources) };
+}
+
+describe('the key is shown to allowed addresses alone', () => {
+  test.each([
+    ['another host that begins like it', 'https://console.vast.ai.evil.example'],
+    ['another host that ends like it', 'https://evil-console.vast.ai'],
+    ['a host that it is the beginning of', 'https://console.vast.a'],
+    ['a user of its name at another host', 'https://console.vast.ai@evil.example'],
+    ['another host with it as the path', 'https://evil.example/https://console.vast.ai'],
+    ['another port', 'https://console.vast.ai:8443'],
+    ['no port where one is allowed', 'https://market.example'],
+    ['a path', 'https://console.vast.ai/elsewhere'],
+    ['another scheme', 'http://console.vast.ai'],
+    ['no URL', 'console.vast.ai'],
+  ])(
+    'a URL that only begins or ends like an allowed one is refused, and no key is read for it: %s',
+    async (_, url) => {
+      const { observed, keyReadFor } = await seen({ url });
+      expect(observed.url).toMatchObject({ type: 'refused', allowed: ALLOWED });
+      expect(observed).toMatchObject({ proof: { type: 'none' }, reading: { type: 'secretMissing' } });
+      expect(keyReadFor).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['the very one', 'https://console.vast.ai', DEFAULT],
+    ['with a slash at its end', 'https://console.vast.ai/', DEFAULT],
+    ['with the port that the scheme means', 'https://console.vast.ai:443', DEFAULT],
+    ['in capitals', 'https://Console.Vast.ai', DEFAULT],
+    ['the second of the list', 'https://market.example:8443', 'https://market.example:8443'],
+    ['none, for which the first of the list stands', undefined, DEFAULT],
+  ])('allowed is %s', async (_, url, asked) => {
+    const { observed, keyReadFor } = await seen({ url });
+    expect(observed.url).toEqual({ type: 'allowed', url: asked });
+    expect(observed.proof).toMatchObject({ type: 'proven' });
+    expect(keyReadFor).toEqual([asked]);
+  });
+
+  test('where nothing is allowed no URL is', async () => {
+    const { observed, keyReadFor } = await seen({ allowed: [] });
+    expect([observed.url.type, keyReadFor]).toEqual(['refused', []]);
+  });
+});
+
+describe('what keeps an account from going', () => {
+  test.each([
+    ['an object with a machine', { instanceId: 4 }],
+    ['an object with an open intent', { hasOpenIntent: true }],
+    ['an object whose purchase is in doubt', { hasDoubtfulIntent: true }],
+  ])('%s blocks', async (_, change) => {
+    const objects = [accountObject({ key: 'team/free' }), accountObject({ key: 'team/busy', ...change })];
+    expect((await seen({ objects })).observed.blockers).toEqual(['team/busy']);
+  });
+
+  test('objects that have nothing do not', async () => {
+    expect((await seen({ objects: [accountObject()] })).observed.blockers).toEqual([]);
+  });
+});
+
+test.each([
+  ['what the service says', { time: { type: 'known', at: 5 } }, 5],
+  ['ours where the service lists machines and never says', {}, 'ours'],
+  ['not known before the first list', { isConnected: false }, undefined],
+  ['not known while our own clocks have parted', { time: { type: 'stale' } }, undefined],
+] as const)('the time of the service is %s', async (_, setting, at) => {
+  const { now, serviceNow } = (await seen(setting)).observed;
+  expect(serviceNow).toBe(at === 'ours' ? now : at);
+});
+
+test('the session hears of the account as it is now', async () => {
+  const { account, updates } = await seen();
+  expect(updates).toEqual([account]);
+});
+
+test('the newest rental is that of all objects', async () => {
+  const objects = [7, undefined, 9, 8].map((newestRentalAt) => accountObject({ newestRentalAt }));
+  expect((await seen({ objects })).observed.newestRentalAt).toBe(9);
+  expect((await seen()).observed.newestRentalAt).toBeUndefined();
+});
+
+test('the key is looked at again no later than the interval says', async () => {
+  expect((await seen()).observed.keyCheckAgainInMs).toBe(60_000);
+});

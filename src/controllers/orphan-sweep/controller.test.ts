@@ -1,0 +1,147 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { row } from '../../../test/builders/observed.ts';
+import { accountWith, LOGIN } from '../../../test/builders/observed-account.ts';
+import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import { type AccountNews, keyOf } from '../../accounts/account-registry.ts';
+import type { AccountRef } from '../../accounts/account-session.ts';
+import type { SweepFindings } from '../../accounts/proven-account.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { seededRandom } from '../../lib/random.ts';
+import { defaultConstants } from '../../ownership/constants.ts';
+import type { Controller } from '../../runtime/controller.ts';
+import { refOfKey } from '../../runtime/kube/kube-object.ts';
+import { createOrphanSweep, type OrphanSweepOptions } from './controller.ts';
+import { SweepMemory } from './sweep-memory.ts';
+
+const NOW = Date.parse('2026-11-20T12:00:00Z');
+const ORPHAN = row({ id: 5, startedAt: NOW - 3_600_000 });
+const FINDINGS: SweepFindings = { orphans: [], rolledBack: [], confirmedAt: 0, copied: [] };
+const facts = { uid: 'gone', attempt: 1, issuedAt: 0 };
+
+let running: Controller | undefined;
+afterEach(() => running?.stop());
+
+interface Setting {
+  /** The user at the marketplace whom each account's key proves. */
+  readonly users: Readonly<Record<string, number>>;
+  readonly knowsIdentity?: boolean;
+  readonly withoutAccount?: string;
+  readonly openBreakerOf?: string;
+}
+
+/** A sweeper that runs; each login has one machine that nobody claims, and its accounts want it destroyed. */
+function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf }: Setting) {
+  const clock = createVirtualClock({ startMs: NOW });
+  const did: string[] = [];
+  const told: [string, readonly number[]][] = [];
+  let listBegunAt = 0;
+  const sessions = Object.entries(users).map(([name, userId]) => ({
+    ref: { namespace: 'team', name },
+    login: { ...LOGIN, userId },
+    census: () => [{ type: 'unclaimed', row: ORPHAN, facts }],
+    breaker: () => ({ type: name === openBreakerOf ? 'open' : 'closed' }),
+    findings: () => FINDINGS,
+    swept: ({ orphans }: SweepFindings) => told.push([name, orphans]),
+    feed: { latest: () => ({ begunAt: listBegunAt, endedAt: listBegunAt, rows: new Map() }), lookNow() {} },
+    client: { instances: { destroy: async (id: number) => did.push(`${name} destroys ${id}`) } },
+  }));
+  const accounts = Object.keys(users)
+    .filter((name) => name !== withoutAccount)
+    .map((name) => accountWith({ metadata: { name }, spec: { orphanPolicy: 'Destroy' } }));
+  let hear: (ref: AccountRef, news: AccountNews) => void = () => {};
+  const controller = createOrphanSweep({
+    registry: {
+      proven: () => sessions,
+      session: (ref: AccountRef) => sessions.find((session) => keyOf(session.ref) === keyOf(ref)),
+      onNews: (listener: typeof hear) => {
+        hear = listener;
+      },
+    },
+    installation: {
+      state: () => (knowsIdentity ? { type: 'known', sweep: 'allowed' } : { type: 'pending' }),
+    },
+    accounts: {
+      list: () => accounts,
+      get: (key: string) => accounts.find(({ metadata }) => metadata.name === refOfKey(key).name),
+    },
+    allObjects: () => [],
+    listObjects: async () => [],
+    listAccounts: async () => accounts,
+    isLeader: () => true,
+    memory: new SweepMemory(),
+    constants: defaultConstants,
+    events: { record: ({ reason }: { reason: string }) => did.push(reason) },
+    sweepMetrics: { orphanDestroyed() {} },
+    clock,
+    random: seededRandom(1),
+    log: silentLogger,
+  } as unknown as OrphanSweepOptions);
+  running = controller;
+  controller.start();
+  /** What news of that kind, which every account hears, make the sweeper do. */
+  const hears = async (type: AccountNews['type']) => {
+    did.length = 0;
+    told.length = 0;
+    listBegunAt += 1_000;
+    for (const { ref } of sessions) hear(ref, { type } as AccountNews);
+    await clock.advance(1_000);
+    return { did, told };
+  };
+  return { hears };
+}
+
+describe('of a login that two accounts have', () => {
+  const users = { second: 7, first: 7 };
+
+  test('there is one sweep per list, by the first of them, and all sessions are told', async () => {
+    const { hears } = sweeper({ users });
+    expect((await hears('list')).told).toEqual([
+      ['first', []],
+      ['second', []],
+    ]);
+    const { did, told } = await hears('list');
+    expect(told).toEqual([
+      ['first', [5]],
+      ['second', [5]],
+    ]);
+    expect(did).toEqual(['OrphanFound', 'first destroys 5', 'OrphanDestroyed']);
+  });
+
+  test('an open breaker of the second keeps the first from sweeping', async () => {
+    const { hears } = sweeper({ users, openBreakerOf: 'second' });
+    await hears('list');
+    expect((await hears('list')).did).toEqual(['OrphanFound']);
+  });
+
+  test('nothing is swept where the first has just been deleted: its session ends soon', async () => {
+    const { hears } = sweeper({ users, withoutAccount: 'first' });
+    await hears('list');
+    expect(await hears('list')).toEqual({ did: [], told: [] });
+  });
+});
+
+test('each of two logins is swept by its own account, and told of that alone', async () => {
+  const { hears } = sweeper({ users: { one: 7, two: 8 } });
+  await hears('list');
+  const { did, told } = await hears('list');
+  expect(told).toEqual([
+    ['one', [5]],
+    ['two', [5]],
+  ]);
+  expect(did.filter((what) => what.includes('destroys'))).toEqual(['one destroys 5', 'two destroys 5']);
+});
+
+test.each(['failed', 'row', 'status'] as const)(
+  'news of the kind “%s” are no complete list: nothing is swept after them',
+  async (type) => {
+    const { hears } = sweeper({ users: { one: 7 } });
+    await hears(type);
+    expect(await hears(type)).toEqual({ did: [], told: [] });
+  },
+);
+
+test('nothing is swept while the identity is unknown', async () => {
+  const { hears } = sweeper({ users: { one: 7 }, knowsIdentity: false });
+  await hears('list');
+  expect(await hears('list')).toEqual({ did: [], told: [] });
+});
