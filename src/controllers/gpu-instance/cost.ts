@@ -11,13 +11,16 @@ function billedMs(from: number, to: number): number {
   return Math.max(0, Math.floor(to / 1000) - Math.floor(from / 1000)) * 1000;
 }
 
+/** The most that an amount of a status can say, in micro-dollars. */
+const MOST = 999_999_999_999_999;
+
 /** What the object has cost until `at`, all machines together. */
 export function totalCost(cost: Cost | undefined, at: number): MicroDollars {
   if (!cost) return 0;
   const accrued = parseDollars(cost.accrued) ?? 0;
   const since = parseTime(cost.since);
   if (since === undefined) return accrued;
-  return accrued + costOver(parseDollars(cost.pricePerHour) ?? 0, billedMs(since, at));
+  return Math.min(MOST, accrued + costOver(parseDollars(cost.pricePerHour) ?? 0, billedMs(since, at)));
 }
 
 /** As many ended machines as a status remembers. */
@@ -37,7 +40,7 @@ export function machineCost(status: GpuInstanceStatus | undefined, at: number): 
 function costSinceRented(status: GpuInstanceStatus | undefined, at: number): MicroDollars {
   const { rentedAt, cost } = status ?? {};
   const from = parseTime(rentedAt) ?? parseTime(cost?.since) ?? at;
-  return costOver(parseDollars(cost?.pricePerHour) ?? 0, billedMs(from, at));
+  return Math.min(MOST, costOver(parseDollars(cost?.pricePerHour) ?? 0, billedMs(from, at)));
 }
 
 /**

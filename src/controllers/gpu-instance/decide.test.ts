@@ -121,8 +121,14 @@ describe('an object without a machine', () => {
         intent: intent(),
         status: { attempt: 1, history: [past(1)] },
         machines: [machineOf(1)],
+        memory: { destroys: [{ instanceId: 1, reason: 'Exited', answeredAt: at(-5), endedAt: at(-5) }] },
       },
       { rule: 'old-machine-listed', phase: 'Pending', says: 'OldMachineNotGone', onList: true },
+    ],
+    [
+      'destroys a machine again that it gave up, and that is listed again',
+      { spec: { paused: true }, status: { attempt: 1, history: [past(1)] }, machines: [machineOf(1)] },
+      { rule: 'destroy-surplus', actions: ['destroy 1 (Surplus)'], afterMs: 0 },
     ],
     [
       'buys the next one as a new purchase after the last came to nothing',
@@ -776,7 +782,7 @@ describe('a machine that works and is no longer wanted', () => {
     [
       'is held by the annotation, and still ready',
       held({}, { annotations: { 'gpurental.dev/hold': '', 'gpurental.dev/replace-at': time(-1) } }),
-      { rule: 'replace-requested', phase: 'Running', says: 'Ready', afterMs: 60_000 },
+      { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 },
     ],
     [
       'is held by the annotation, and not ready while it does not answer',
@@ -788,7 +794,7 @@ describe('a machine that works and is no longer wanted', () => {
           observed: { probe: { ready: false, detail: 'Port 8080 does not answer.' } },
         },
       ),
-      { rule: 'replace-requested', phase: 'Running', says: 'ProbeFailing, Held', afterMs: 60_000 },
+      { rule: 'run', phase: 'Running', says: 'ProbeFailing, Held', afterMs: 60_000 },
     ],
     [
       'is destroyed when its lifetime is over',

@@ -242,7 +242,7 @@ describe('a deletion that keeps the machine', () => {
     [
       'does not ask to stop it again at once',
       held({}, { spec: stop, memory: { stopAskedAt: at(-10) } }),
-      { rule: 'stop-machine', phase: 'Deleting', says: 'Stopping', afterMs: 30_000, onList: true },
+      { rule: 'stop-machine', phase: 'Deleting', says: 'Stopping', afterMs: 20_000, onList: true },
     ],
     [
       'lets go of it once it is stopped',

@@ -24,11 +24,14 @@ export function replaceIsHandled(observed: Observed, annotation: string): boolea
   return at !== undefined && now !== undefined && at <= now && !replaceIsDue(observed);
 }
 
-/** When a limit is reached or a replacement falls due: nothing that happens tells of it. */
+/**
+ * When a limit is reached or a replacement falls due: nothing that happens tells of it. What is due already is held
+ * back, and what lifts that tells.
+ */
 export function nextDeadline(observed: Observed): Look {
   const limits = limitState(observed);
-  const times = [limits.type === 'within' ? limits.reachedInMs : undefined, replaceIsDueIn(observed)].filter(
-    (time) => time !== undefined,
-  );
+  const times = [limits.type === 'within' ? limits.reachedInMs : undefined, replaceIsDueIn(observed)]
+    .filter((time) => time !== undefined)
+    .filter((time) => time > 0);
   return times.length === 0 ? {} : { afterMs: Math.max(1000, Math.min(...times)) };
 }

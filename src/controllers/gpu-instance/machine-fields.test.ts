@@ -20,6 +20,7 @@ describe('the fields that stay', () => {
     const asked = (text: string) => given({ annotations: { 'gpurental.dev/requested-at': text } });
     expect(carriedFields(asked('now'))).toEqual({ requestedAt: 'now' });
     expect(carriedFields(asked('x'.repeat(300))).requestedAt).toHaveLength(253);
+    expect(carriedFields(asked(''))).toEqual({});
     expect(carriedFields(given({ status: { attempt: 2, phase: 'Lost', conditions: [] } }))).toEqual({
       attempt: 2,
     });

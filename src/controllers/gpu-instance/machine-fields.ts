@@ -1,10 +1,13 @@
-import type { GpuInstanceSpec, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
+import { askedWord } from '../../api/v1alpha1/asked-word.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
+import { fittingText } from '../../lib/fitting-text.ts';
 import { formatDollars } from '../../lib/money.ts';
 import { formatTime, parseTime } from '../../lib/rfc3339.ts';
 import type { Instance } from '../../marketplace/instances/instances.ts';
 import { beginCost, corrected, repriced } from './cost.ts';
+import { judgedTime } from './judged-time.ts';
 import { known } from './known-fields.ts';
+import { addressFields } from './row-address.ts';
 import type { Observed, StatusFields } from './types.ts';
 
 const MACHINE_FIELDS = [
@@ -39,8 +42,8 @@ export function carriedFields(observed: Observed): StatusFields {
     observedGeneration: _seen,
     ...fields
   } = observed.object.status ?? {};
-  const requestedAt = observed.object.metadata.annotations?.[annotations.requestedAt];
-  return requestedAt === undefined ? fields : { ...fields, requestedAt: requestedAt.slice(0, 253) };
+  const requestedAt = askedWord(observed.object.metadata, annotations.requestedAt);
+  return requestedAt === undefined ? fields : { ...fields, requestedAt };
 }
 
 /** The fields without anything that belongs to one machine. */
@@ -82,27 +85,22 @@ export function heldSince({ memory, object, steadyNow }: Observed, startedAt: nu
 }
 
 /** The service's word, and `provisioning` while it has none yet. */
-export function wordOf(row: Instance): string {
-  return row.actualStatusWord === null ? 'provisioning' : row.actualStatusWord.slice(0, 64);
+export function wordOf({ actualStatusWord }: Instance): string {
+  return fittingText(actualStatusWord ?? undefined, 64) ?? 'provisioning';
 }
 
 /** The fields with everything that the listed machine tells. Figures that move by themselves are not among them. */
 export function withRow(observed: Observed, row: Instance): StatusFields {
   const fields = carriedFields(observed);
-  const ports = mappedPorts(row, observed.object.spec);
-  const endpoint = endpointOf(row, ports);
+  const startedAt = beganAt(observed, row);
   return {
     ...fields,
     actualStatus: wordOf(row),
     actualStatusSince: formatTime(wordSince(observed, row)),
     ...known({ machineId: row.machineId, hostId: row.hostId }),
-    ...known({ publicAddress: row.publicAddress, endpoint }),
-    ...(row.sshHost === undefined || row.sshPort === undefined
-      ? {}
-      : { ssh: { host: row.sshHost, port: row.sshPort } }),
-    ...(ports.length === 0 ? {} : { ports }),
+    ...addressFields(row, observed.object.spec),
     ...(row.gpuName === undefined ? {} : { gpu: gpuOf(row, fields) }),
-    ...(row.startedAt === undefined ? {} : { rentedAt: formatTime(row.startedAt) }),
+    ...(startedAt === undefined ? {} : { rentedAt: formatTime(startedAt) }),
     ...costFields(fields, observed, row),
   };
 }
@@ -124,52 +122,46 @@ function isStopped({ actualStatus }: Instance): boolean {
   return actualStatus === 'stopped' || actualStatus === 'frozen';
 }
 
+/** A machine that is listed has begun: a date beyond tomorrow says nothing. */
+const LATEST_START_MS = 86_400_000;
+
+/** When the machine began, by the clock of the service; undefined where that is not told. */
+export function beganAt(observed: Observed, { startedAt }: Instance): number | undefined {
+  const latest = (judgedTime(observed) ?? observed.now) + LATEST_START_MS;
+  return startedAt === undefined || startedAt > latest ? undefined : startedAt;
+}
+
 function costFields(fields: StatusFields, observed: Observed, row: Instance): Pick<StatusFields, 'cost'> {
   const price = currentPrice(row);
   const storage =
     row.storagePricePerHour === undefined
       ? {}
       : { storagePricePerHour: formatDollars(row.storagePricePerHour) };
-  const cost = fields.cost ?? beginCost(undefined, row.startedAt ?? observed.now, price);
-  if (fields.rentedAt === undefined && row.startedAt !== undefined) {
-    return { cost: { ...corrected(cost, row.startedAt, price), ...storage } };
+  const startedAt = beganAt(observed, row);
+  const cost = fields.cost ?? beginCost(undefined, startedAt ?? judgedTime(observed) ?? observed.now, price);
+  if (fields.rentedAt === undefined && startedAt !== undefined) {
+    return { cost: { ...corrected(cost, startedAt, price), ...storage } };
   }
-  return {
-    cost: { ...(price === undefined ? cost : repriced(cost, pricedFrom(observed, row), price)), ...storage },
-  };
+  const from = pricedFrom(observed, row);
+  const isKnown = price !== undefined && from !== undefined;
+  return { cost: { ...(isKnown ? repriced(cost, from, price) : cost), ...storage } };
 }
 
-/** From when a new price counts: from the change of state that made it, else from now. */
-function pricedFrom(observed: Observed, row: Instance): number {
+/**
+ * From when a new price counts, by the clock that dates machines: from the change of state that made it, else from
+ * now. Our own clock may be wrong by an hour, and what has accrued is never counted anew. Undefined while no clock can
+ * be trusted; the next list tells.
+ */
+function pricedFrom(observed: Observed, row: Instance): number | undefined {
   const { status } = observed.object;
-  if (status?.actualStatus === wordOf(row)) return observed.now;
+  const now = judgedTime(observed);
+  if (now === undefined || status?.actualStatus === wordOf(row)) return now;
   const stoppedAt = isStopped(row) ? observed.memory.stopAnsweredAt : undefined;
-  const changed = stoppedAt ?? wordSince(observed, row);
-  return Math.max(changed, parseTime(status?.cost?.since) ?? 0);
+  return Math.max(stoppedAt ?? listedAt(observed, now), parseTime(status?.cost?.since) ?? 0);
 }
 
-type MappedPort = NonNullable<GpuInstanceStatus['ports']>[number];
-
-function mappedPorts(row: Instance, spec: GpuInstanceSpec): MappedPort[] {
-  const names = new Map(
-    (spec.ports ?? []).map((port) => [`${port.containerPort}/${port.protocol}`, port.name]),
-  );
-  return Object.entries(row.ports)
-    .flatMap(([key, publicPort]) => {
-      const [port = '', transport = ''] = key.split('/');
-      const protocol: MappedPort['protocol'] = transport === 'udp' ? 'UDP' : 'TCP';
-      const name = names.get(`${port}/${protocol}`);
-      return [{ containerPort: Number(port), protocol, publicPort, ...known({ name }) }];
-    })
-    .filter((port) => Number.isInteger(port.containerPort))
-    .sort(
-      (left, right) => left.containerPort - right.containerPort || (left.protocol < right.protocol ? -1 : 1),
-    )
-    .slice(0, 64);
-}
-
-function endpointOf(row: Instance, ports: readonly MappedPort[]): string | undefined {
-  if (row.sshHost !== undefined && row.sshPort !== undefined) return `${row.sshHost}:${row.sshPort}`;
-  const [first] = ports;
-  return first && row.publicAddress !== undefined ? `${row.publicAddress}:${first.publicPort}` : undefined;
+/** When the latest list was begun, by the clock that says `now`. */
+function listedAt({ list, steadyNow }: Observed, now: number): number {
+  const ageMs = steadyNow - (list?.begunSteady ?? steadyNow);
+  return Number.isFinite(ageMs) ? now - Math.max(0, ageMs) : now;
 }

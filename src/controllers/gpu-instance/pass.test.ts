@@ -58,6 +58,8 @@ interface Setting {
   readonly offers?: readonly Offer[];
   /** Gets what is logged for people. */
   readonly logged?: unknown[];
+  /** Gets the rights that are asked for. */
+  readonly asked?: unknown[];
 }
 
 /** One pass over one object, whose account, cluster and marketplace note what reaches them, in order. */
@@ -176,7 +178,10 @@ function situation(setting: Setting = {}) {
 }
 
 /** Says yes to what is written, but for the one verb that is told to lose its race. */
-function clusterOf({ allowed = true, conflict, nameTaken = false }: Setting, done: string[]): KubeClient {
+function clusterOf(
+  { allowed = true, conflict, nameTaken = false, asked = [] }: Setting,
+  done: string[],
+): KubeClient {
   const details = { kind: 'conflict', status: 409, reason: '', outcome: 'refused' } as const;
   const write = (verb: 'patch' | 'replace', object: GpuInstance) => {
     done.push(verb);
@@ -184,11 +189,13 @@ function clusterOf({ allowed = true, conflict, nameTaken = false }: Setting, don
     return object;
   };
   return {
-    create: async (_resource: unknown, object: { kind: string }) => {
+    create: async (_resource: unknown, object: { kind: string; spec: unknown }) => {
       if (nameTaken && object.kind === 'Secret') {
         throw new KubeError('alreadyExists', { ...details, kind: 'alreadyExists' });
       }
-      return object.kind === 'SelfSubjectAccessReview' ? { ...object, status: { allowed } } : object;
+      if (object.kind !== 'SelfSubjectAccessReview') return object;
+      asked.push(object.spec);
+      return { ...object, status: { allowed } };
     },
     get: async (_resource: unknown, { name }: { readonly name: string }) =>
       nameTaken ? { metadata: { name, ownerReferences: [{ uid: 'another' }] } } : undefined,
@@ -217,6 +224,22 @@ describe('a pass that buys', () => {
     expect(await run()).toEqual({ afterMs: 10_000 });
     expect(done).toEqual(['event NotPermitted']);
     expect(memory).toMatchObject({ notBefore: NOW + 10_000, refusal: { reason: 'NotPermitted' } });
+  });
+
+  test('asks for update of gpuinstances/status in the object’s namespace', async () => {
+    const asked: unknown[] = [];
+    await situation({ asked }).run();
+    expect(asked).toEqual([
+      {
+        resourceAttributes: {
+          verb: 'update',
+          group: 'gpurental.dev',
+          resource: 'gpuinstances',
+          subresource: 'status',
+          namespace: 'team',
+        },
+      },
+    ]);
   });
 
   test('rents nothing where someone else wrote first', async () => {

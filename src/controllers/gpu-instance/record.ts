@@ -3,6 +3,7 @@ import type { TicketDecision } from '../../accounts/tickets/tickets.ts';
 import type { GpuInstance, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations, gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { SHORTEST_RENT_CALL_MS } from '../../ownership/constants.ts';
 import { type RentalIntent, writeIntent } from '../../ownership/intent.ts';
 import { loginText } from '../../ownership/login.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
@@ -71,13 +72,10 @@ async function recordFinalizer(object: GpuInstance, { cluster, wrote }: RecordPo
   return { type: 'recorded', receipt: receiptOf(written.object) };
 }
 
-/** A rent call shorter than this would be given up before most services answer. */
-const SHORTEST_CALL_MS = 1_000;
-
 /** Whole milliseconds that a rent call may take if it begins now: none may still be under way when another process may lead. */
 export function rentCallMs({ constants }: Observed, leaseRemainingMs: number): number | undefined {
   const longest = Math.floor(Math.min(constants.rentCallMs, leaseRemainingMs - constants.leaseMarginMs));
-  return longest < SHORTEST_CALL_MS ? undefined : longest;
+  return longest < SHORTEST_RENT_CALL_MS ? undefined : longest;
 }
 
 async function recordIntent(observed: Observed, purchase: Purchase, ports: RecordPorts): Promise<Recorded> {

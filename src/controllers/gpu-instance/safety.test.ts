@@ -200,7 +200,7 @@ test('a machine that this object let go of is not taken back by its label (23)',
     },
   ];
   const situation: Given = { intent: intent(), status: { attempt: 1, history }, machines: [machineOf(1)] };
-  expect(outline(decide(given(situation)))).toMatchObject({ rule: 'old-machine-listed' });
+  expect(outline(decide(given(situation)))).toMatchObject({ rule: 'destroy-surplus' });
 });
 
 describe('an answered rental', () => {

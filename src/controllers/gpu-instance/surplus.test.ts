@@ -8,9 +8,16 @@ import {
   intent,
   labelOf,
   machineOf,
+  time,
 } from '../../../test/builders/observed.ts';
 import { decide } from './decide.ts';
 import { surplusMachines } from './surplus.ts';
+
+/** The only machine ended for that reason. */
+function afterOne(reason: string): Given {
+  const ended = { attempt: 1, instanceId: 1, reason, endedAt: time(-60), minutes: 4, cost: '0.03' };
+  return { status: { attempt: 1, history: [ended] } };
+}
 
 /** No machine is recorded any more, two purchases are over. */
 const BETWEEN = { status: { attempt: 2 } };
@@ -58,6 +65,26 @@ describe('one too many is', () => {
       'a machine whose destroy was answered, once somebody wrote another into the status',
       { status: { attempt: 1, instanceId: 7 }, machines: [machineOf(1)], memory: { destroys: [ANSWERED] } },
       [1],
+    ],
+    [
+      'a machine that was given up, and is listed again',
+      { ...afterOne('SpecChanged'), machines: [machineOf(1)] },
+      [1],
+    ],
+    [
+      'a machine that was given up, and is listed again where none may follow it',
+      { ...afterOne('LimitReached'), spec: { maxTotalCost: '0', paused: true }, machines: [machineOf(1)] },
+      [1],
+    ],
+    [
+      'no machine that vanished, and is listed again',
+      { ...afterOne('Vanished'), machines: [machineOf(1)] },
+      [],
+    ],
+    [
+      'no other machine of a purchase whose machine was given up',
+      { ...afterOne('SpecChanged'), machines: [machineOf(1, { id: 2 })] },
+      [],
     ],
     [
       'not the recorded machine whose destroy was answered',

@@ -64,6 +64,13 @@ describe('how long a machine has been held', () => {
   });
 });
 
+test('a machine that follows another without a pause has its own time', async () => {
+  const { clock, look } = watching();
+  look(rentedFor(300));
+  await clock.advance(5_000);
+  expect(look(rentedFor(300, 2))).toMatchObject({ heldSince: at(5) });
+});
+
 describe('since when a machine says its word', () => {
   const recorded = (actualStatus: string) => holding({ actualStatus, actualStatusSince: time(-240) });
   const sinceFirstLook = (word: Instance['actualStatus'], status: GpuInstanceStatus | undefined) =>

@@ -60,7 +60,9 @@ export class MachineWatch {
     if (instanceId === undefined) this.#holding = undefined;
     else if (this.#holding?.instanceId !== instanceId) {
       const rented = conditions?.find(({ type }) => type === 'Rented')?.lastTransitionTime;
-      this.#holding = { instanceId, since: sinceText(rented, steady), watchedSince: steady.now() };
+      // One that follows another without a pause: its object has been Rented since the first of them.
+      const since = this.#holding ? steady.now() : sinceText(rented, steady);
+      this.#holding = { instanceId, since, watchedSince: steady.now() };
     }
   }
 

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createProber, type ProberOptions } from './probe-connection.ts';
 
@@ -7,13 +7,15 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
+const NO_CONTENT = 'HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n';
+
 /** A door on loopback that counts who comes, and the port it has. */
-async function door() {
+async function door(answer = (socket: Socket): unknown => socket.end(NO_CONTENT)) {
   const came: string[] = [];
   const server: Server = createServer((socket) => {
     came.push(socket.remoteAddress ?? '');
     socket.on('error', () => {});
-    socket.end('HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n');
+    answer(socket);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   closing.push(() => server.close());
@@ -95,6 +97,34 @@ describe('a probe', () => {
     const { ask } = prober({ resolve });
     const problem = await ask({ host: 'gone.example', port: 1, timeoutMs: 20, http: undefined });
     expect(problem).toBe('The name of the machine leads to no address.');
+  });
+
+  test.each([
+    [200, undefined],
+    [399, undefined],
+    [400, 'The probe answered 400.'],
+    [503, 'The probe answered 503.'],
+  ])('takes an answer of %i as the kubelet does', async (status, problem) => {
+    const { port } = await door((socket) => socket.end(`HTTP/1.1 ${status} x\r\ncontent-length: 0\r\n\r\n`));
+    const { ask } = prober({ mapAddress: simulated });
+    expect(await ask({ host: '203.0.113.5', port, timeoutMs: 1000, http })).toBe(problem);
+  });
+
+  test('gives up a machine that answers a byte now and then when its time is over', async () => {
+    const { port } = await door((socket) => {
+      const dribble = setInterval(() => socket.write('H'), 10);
+      socket.on('close', () => clearInterval(dribble));
+    });
+    const { ask } = prober({ mapAddress: simulated });
+    const slow = await door((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n');
+      const dribble = setInterval(() => socket.write('x: y\r\n'), 10);
+      socket.on('close', () => clearInterval(dribble));
+    });
+    for (const at of [port, slow.port])
+      expect(await ask({ host: '203.0.113.5', port: at, timeoutMs: 100, http })).toBe(
+        'The probe did not answer.',
+      );
   });
 
   test('reaches a private address where --allow-private-addresses opens it, and loopback nowhere', async () => {

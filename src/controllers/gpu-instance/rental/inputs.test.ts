@@ -54,6 +54,36 @@ describe('what a rental is made of', () => {
   });
 });
 
+describe('a value that may be missing', () => {
+  const optional = (name: string, key: string) => ({ secretKeyRef: { name, key, optional: true } });
+
+  test('is left out where its Secret or key is, and the rest is made ready', async () => {
+    const env = [
+      { name: 'NOWHERE', valueFrom: optional('nowhere', 'token') },
+      { name: 'NO_KEY', valueFrom: optional('settings', 'nothing') },
+      { name: 'TOKEN', valueFrom: optional('settings', 'token') },
+    ];
+    const { inputs } = await inputsOf(
+      { env, onStartFrom: optional('nowhere', 'script') },
+      { settings: { token: 's3' } },
+    );
+    expect(inputs).toEqual({
+      type: 'ready',
+      env: { TOKEN: 's3' },
+      onStart: undefined,
+      imageLogin: undefined,
+    });
+  });
+
+  test('is one that says so: where nothing is said it has to be there', async () => {
+    const secretKeyRef = { name: 'settings', key: 'nothing' };
+    const { inputs } = await inputsOf({ env: [{ name: 'TOKEN', valueFrom: { secretKeyRef } }] } as Manifest, {
+      settings: { token: 's3' },
+    });
+    expect(inputs).toMatchObject({ type: 'problem', reason: 'SecretKeyMissing' });
+  });
+});
+
 describe('what is wrong is said before anything is searched', () => {
   const noise = Buffer.from(seededRandom(1).bytes(6_000)).toString('base64');
   const filter = (field: string) => ({ field, operator: 'Gt' as const, value: '5' });
@@ -92,6 +122,18 @@ describe('what is wrong is said before anything is searched', () => {
       { onStartFrom: from('settings', 'script') },
       'SecretMissing',
       /settings/,
+    ],
+    [
+      'a value of the environment whose Secret does not exist',
+      { env: [{ name: 'TOKEN', valueFrom: from('settings', 'token') }] },
+      'SecretMissing',
+      /settings \(env TOKEN\)/,
+    ],
+    [
+      'a login to the registry that does not exist: without it the image could not be pulled, and the machine would bill',
+      { image: 'registry.example/work:1', imagePullSecretRef: { name: 'registry' } },
+      'SecretMissing',
+      /registry \(imagePullSecretRef\)/,
     ],
   ])('%s', async (_, manifest, reason, detail) => {
     const { inputs } = await inputsOf(manifest);

@@ -2,6 +2,7 @@ import type { Reason } from '../../../api/v1alpha1/reasons.ts';
 import { parseDuration } from '../../../lib/duration.ts';
 import { decision } from '../decision.ts';
 import { goneProof } from '../gone.ts';
+import { judgedTime } from '../judged-time.ts';
 import { carriedFields, deadlineAfter, heldSince } from '../machine-fields.ts';
 import { factsOf } from '../recorded.ts';
 import type { Observed, Step } from '../types.ts';
@@ -43,6 +44,7 @@ function wasSeen({ object }: Observed): boolean {
 
 function vanished(observed: Observed, { machine }: Held<StateNamed<'absent'>>, reason: Reason): Step {
   const endedAt = lastSeenBefore(observed, machine.instanceId);
+  if (endedAt === undefined) return LOOK_AGAIN;
   return ended(observed, { machine, reason, kind: 'lost' }, endedAt);
 }
 
@@ -93,8 +95,13 @@ function missing(observed: Observed, held: Held<StateNamed<'absent'>>): Step {
   });
 }
 
-/** Billing of a vanished machine ended between the last list that showed it and the first that did not. */
-function lastSeenBefore(observed: Observed, instanceId: number): number {
+/**
+ * Billing of a vanished machine ended between the last list that showed it and the first that did not, by the clock
+ * that dates machines. Undefined while that cannot be told; the next list tells.
+ */
+function lastSeenBefore(observed: Observed, instanceId: number): number | undefined {
+  const now = judgedTime(observed);
   const first = observed.absences.get(instanceId)?.lists.find(Number.isFinite);
-  return first === undefined ? observed.now : observed.now - Math.max(0, observed.steadyNow - first);
+  if (now === undefined || first === undefined) return now;
+  return now - Math.max(0, observed.steadyNow - first);
 }

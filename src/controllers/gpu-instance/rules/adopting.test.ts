@@ -1,6 +1,7 @@
-import { describe } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
-import { row } from '../../../../test/builders/observed.ts';
+import { at, type Given, given, held, row, time } from '../../../../test/builders/observed.ts';
+import { decide } from '../decide.ts';
 
 const { table, close } = decisionTables('adopting');
 
@@ -39,6 +40,55 @@ describe('a machine that is to be taken over', () => {
       { rule: 'paused', phase: 'Paused', says: 'Paused' },
     ],
   ]);
+});
+
+describe('what a machine was before it was taken over', () => {
+  const rentedLongAgo = { startedAt: at(-40 * 86_400), label: null };
+  const statusBy = (situation: Given) => {
+    const step = decide(given(situation));
+    return step.type === 'decision' ? step.status?.fields : undefined;
+  };
+  const adopted = (situation: Given = {}) =>
+    statusBy({
+      spec: manage,
+      list: target(rentedLongAgo),
+      finalizers: ['gpurental.dev/machine'],
+      ...situation,
+      facts: { ...allowed, ...situation.facts },
+    });
+
+  test('counts neither as its age nor as its cost', () => {
+    expect(adopted()).toMatchObject({
+      firstRentedAt: time(0),
+      rentedAt: time(-40 * 86_400),
+      cost: { accrued: '0.00', since: time(0), pricePerHour: '0.50' },
+    });
+  });
+
+  test('is not made good when it is listed for the first time after that', () => {
+    const limits = { maxLifetime: '1h', maxTotalCost: '1' };
+    const status = adopted() ?? {};
+    const later = held(
+      { ...rentedLongAgo, id: 40, label: 'gpurental1:x' },
+      { spec: { ...manage, ...limits }, status: { ...status, runningAt: undefined } },
+    );
+    expect(statusBy(later)?.cost).toMatchObject({ accrued: '0.00', since: time(0) });
+    expect(decide(given(later))).toMatchObject({ rule: 'run', actions: [] });
+  });
+
+  test('is told apart by the clock of the service', () => {
+    const fields = adopted({ facts: { serviceTime: { type: 'known', at: at(-3600) } } });
+    expect(fields).toMatchObject({ firstRentedAt: time(-3600), cost: { since: time(-3600) } });
+  });
+
+  test('is not money of the object that has watched it, either', () => {
+    const cost = { accrued: '0.00', pricePerHour: '0.50', since: time(-40 * 86_400) };
+    expect(adopted({ status: { instanceId: 40, cost } })?.cost).toEqual({
+      accrued: '0.00',
+      pricePerHour: '0.50',
+      since: time(0),
+    });
+  });
 });
 
 describe('a machine that is to be watched', () => {

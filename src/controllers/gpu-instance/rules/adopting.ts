@@ -1,9 +1,11 @@
 import { MACHINE_FINALIZER } from '../../../api/v1alpha1/names.ts';
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
 import { formatDollars } from '../../../lib/money.ts';
+import { formatTime } from '../../../lib/rfc3339.ts';
 import { beginCost } from '../cost.ts';
 import { decision } from '../decision.ts';
-import { carriedFields, withRow } from '../machine-fields.ts';
+import { judgedTime } from '../judged-time.ts';
+import { beganAt, carriedFields, withRow } from '../machine-fields.ts';
 import { factsOf } from '../recorded.ts';
 import { specHash } from '../spec-hash.ts';
 import { stateOf } from '../stage.ts';
@@ -53,9 +55,10 @@ export function adopt(observed: Observed): Step {
   return claim(observed, checked.machine);
 }
 
+/** Its age and its cost count from here on: whoever rented it has paid for what was before. */
 function claim(observed: Observed, { row }: ListedMachine): Decision {
-  const from = row.startedAt ?? observed.now;
   const machine = { instanceId: row.id, attempt: 1 };
+  const from = judgedTime(observed) ?? observed.now;
   const fields = rentedFields(observed, machine, from);
   return decision({
     rule: 'adopt',
@@ -64,7 +67,8 @@ function claim(observed: Observed, { row }: ListedMachine): Decision {
       ...fields,
       rentals: observed.object.status?.rentals ?? [],
       specHash: specHash(observed.object.spec),
-      cost: beginCost(fields.cost, observed.now, row.pricePerHour),
+      rentedAt: formatTime(beganAt(observed, row) ?? from),
+      cost: beginCost(undefined, from, row.pricePerHour),
       ...(row.pricePerHour === undefined ? {} : { offerPricePerHour: formatDollars(row.pricePerHour) }),
     },
     finding: {

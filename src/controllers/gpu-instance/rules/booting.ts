@@ -2,7 +2,7 @@ import { LOADING_HARD_CAP } from '../../../api/v1alpha1/gpu-instance-spec.ts';
 import { parseDuration } from '../../../lib/duration.ts';
 import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
 import type { Instance } from '../../../marketplace/instances/instances.ts';
-import { decision, firstOf, type Rule } from '../decision.ts';
+import { decision, type Rule } from '../decision.ts';
 import { nextDeadline } from '../due.ts';
 import {
   carriedFields,
@@ -16,11 +16,10 @@ import type { Decision, Observed, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import type { Held, StateNamed } from './held-machine.ts';
 import { bootReason, machineFinding } from './machine-finding.ts';
-import { UNWANTED_RULES } from './running.ts';
 import { stop } from './stopping.ts';
+import { byRules } from './unwanted.ts';
 
 const RULES: readonly Rule<Held<StateNamed<'booting'>>>[] = [
-  ...UNWANTED_RULES,
   {
     name: 'stop-while-booting',
     because: 'powerState is Stopped, and a booting machine bills like a running one.',
@@ -32,7 +31,7 @@ const RULES: readonly Rule<Held<StateNamed<'booting'>>>[] = [
 ];
 
 export function whileBooting(observed: Observed, held: Held<StateNamed<'booting'>>): Step {
-  return firstOf(RULES, observed, held) ?? decision({});
+  return byRules(RULES, observed, held);
 }
 
 interface Deadline {

@@ -7,6 +7,7 @@ import { wordOf } from '../machine-fields.ts';
 import { factsOf, recordedMachine } from '../recorded.ts';
 import type { Action, Decision, EventNote, Observed, Step } from '../types.ts';
 import { waiting, waitingForKey } from './deleting-waits.ts';
+import { askToStop } from './stopping.ts';
 import { machineToKeep } from './teardown-machines.ts';
 
 /** A process that has just started has not proved any key yet: that is no reason to give a machine up. */
@@ -53,13 +54,12 @@ function keptMachine(
 export function stopFirst(observed: Observed): Step | undefined {
   const machine = machineToKeep(observed);
   if (observed.object.spec.deletionPolicy !== 'Stop' || !machine || isStopped(machine.row)) return undefined;
-  const asked = observed.memory.stopAskedAt;
-  const asks = asked === undefined || asked + 30_000 <= observed.steadyNow;
+  const { actions, look } = askToStop(observed, machine.instanceId);
   return waiting(observed, {
     reason: 'Stopping',
     detail: `Machine ${machine.instanceId} is to be kept, and was asked to stop; it says ${wordOf(machine.row)}.`,
-    actions: asks ? [{ type: 'stop', instanceId: machine.instanceId }] : [],
-    look: { onList: true, afterMs: 30_000 },
+    actions,
+    look: { onList: true, ...look },
   });
 }
 

@@ -71,14 +71,6 @@ describe('what holds back the end of a machine', () => {
         afterMs: 1000,
       },
     ],
-    [
-      'a machine that does not run is not ready while its end is held back',
-      held(
-        { actualStatus: 'stopped' },
-        { annotations: { 'gpurental.dev/hold': '', 'gpurental.dev/replace-at': time(-1) } },
-      ),
-      { rule: 'replace-requested', phase: 'Running', says: 'Held', afterMs: 60000 },
-    ],
   ]);
 });
 

@@ -1,15 +1,14 @@
 import { parseDuration } from '../../../lib/duration.ts';
-import { decision, firstOf, type Rule } from '../decision.ts';
+import { decision, type Rule } from '../decision.ts';
 import { carriedFields, withRow, wordSeenSince } from '../machine-fields.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import type { Held, StateNamed } from './held-machine.ts';
 import { machineFinding } from './machine-finding.ts';
-import { UNWANTED_RULES } from './running.ts';
 import { asWanted } from './stopped.ts';
+import { byRules } from './unwanted.ts';
 
 const RULES: readonly Rule<Held<StateNamed<'failing'>>>[] = [
-  ...UNWANTED_RULES,
   {
     name: 'ended-while-stopped-wanted',
     because: 'A container that ended runs as little as a stopped one.',
@@ -29,7 +28,7 @@ const RULES: readonly Rule<Held<StateNamed<'failing'>>>[] = [
 ];
 
 export function whileFailing(observed: Observed, held: Held<StateNamed<'failing'>>): Step {
-  return firstOf(RULES, observed, held) ?? decision({});
+  return byRules(RULES, observed, held);
 }
 
 /** Whether what was tolerated is over: looks for `exited`, time for a silent or disconnected host. */

@@ -3,13 +3,23 @@ import { type Reason, reasons } from '../../../api/v1alpha1/reasons.ts';
 import { type Finding, say } from '../conditions.ts';
 import { decision } from '../decision.ts';
 import { carriedFields } from '../machine-fields.ts';
-import type { Decision, Observed } from '../types.ts';
+import type { Decision, Observed, Step, Verdict } from '../types.ts';
 import { type EndWish, whyOf } from './end-wish.ts';
+import { seenFields } from './seen-fields.ts';
+
+/** What forbids to end a machine now, for people. */
+export interface HeldBackBy {
+  readonly reason: Reason;
+  readonly detail?: string | undefined;
+}
+
+/** How soon it is looked again whether the end is still held back. */
+const LOOK_MS = 60_000;
 
 /** The first thing that forbids to end this machine now. */
-export function heldBack(observed: Observed, wish: EndWish): Decision | undefined {
+export function heldBackBy(observed: Observed, wish: EndWish): HeldBackBy | undefined {
   const { object, account } = observed;
-  const says = (reason: Reason, detail?: string) => holding(observed, wish, { reason, detail });
+  const says = (reason: Reason, detail?: string): HeldBackBy => ({ reason, detail });
   if (object.metadata.annotations?.[annotations.hold] !== undefined) return says('Held');
   if (wish.kind === 'limit') return undefined;
   if (object.spec.paused) return says('Paused');
@@ -20,37 +30,48 @@ export function heldBack(observed: Observed, wish: EndWish): Decision | undefine
   return undefined;
 }
 
-interface HeldBackBy {
-  readonly reason: Reason;
-  readonly detail: string | undefined;
-}
-
-function holding(observed: Observed, wish: EndWish, by: HeldBackBy): Decision {
-  const phase = wish.kind === 'lost' ? 'Lost' : 'Running';
-  const common = { phase, machine: wish.finding, budget: excess(wish) } as const;
+/** What is shown of a machine that is of no use, or beyond a limit, while its end is held back. */
+export function heldBack(observed: Observed, wish: EndWish): Decision | undefined {
+  const by = heldBackBy(observed, wish);
+  if (!by) return undefined;
+  const row = observed.list?.recorded;
   return decision({
-    fields: carriedFields(observed),
-    finding: { ...common, ...(whileItWorks(observed, wish, by) ?? by) },
-    look: { afterMs: 60_000 },
+    fields: row ? seenFields(observed, row) : carriedFields(observed),
+    finding: {
+      ...by,
+      phase: wish.kind === 'lost' ? 'Lost' : 'Running',
+      machine: wish.finding,
+      budget: excess(wish),
+    },
+    look: { afterMs: LOOK_MS },
   });
 }
 
-/** One that works stays as ready as it is and says what it waits for, or nobody would send it work meanwhile. */
-function whileItWorks(
-  { probe }: Observed,
-  wish: EndWish,
-  { reason, detail }: HeldBackBy,
-): Pick<Finding, 'reason' | 'detail' | 'ready' | 'atWork'> | undefined {
-  if (wish.kind !== 'unwanted' || wish.finding.type !== 'running') return undefined;
+/** A machine that works stays as ready as it is and says what it waits for, or nobody would send it work meanwhile. */
+export function sayingWhatWaits(observed: Observed, wish: EndWish, step: Step): Step {
+  const by = heldBackBy(observed, wish);
+  if (!by || step.type !== 'decision' || !step.status) return step;
+  const { fields, verdict } = step.status;
+  const afterMs = Math.min(LOOK_MS, step.look.afterMs ?? LOOK_MS);
+  return {
+    ...step,
+    status: { fields, verdict: waiting(verdict, wish, by) },
+    look: { ...step.look, afterMs },
+  };
+}
+
+/** What a person has to see to stands alone, and what holds back the end of a lost machine is said already. */
+function waiting(verdict: Verdict, wish: EndWish, { reason, detail }: HeldBackBy): Verdict {
+  if (verdict.Stalled || verdict.Ready.reason === reason) return verdict;
+  const exceeded = excess(wish);
+  const common = {
+    ...verdict,
+    ...(exceeded && { WithinBudget: say('False', exceeded.reason, exceeded.detail) }),
+  };
   const why = whyOf(wish);
-  const { reachable } = wish.finding;
-  return reachable.status === 'True'
-    ? { reason: 'Ready', ready: true, detail: `${why} ${say('True', reason, detail).message}` }
-    : {
-        reason: reachable.reason,
-        detail: probe?.detail,
-        atWork: { reason, detail: `${why} ${detail ?? reasons[reason].sentence}` },
-      };
+  return verdict.Ready.status === 'True'
+    ? { ...common, Ready: { ...verdict.Ready, message: `${why} ${say('True', reason, detail).message}` } }
+    : { ...common, Reconciling: say('True', reason, `${why} ${detail ?? reasons[reason].sentence}`) };
 }
 
 /** The limit or price that the machine is to end for: it is exceeded, whatever holds the end back. */

@@ -9,3 +9,6 @@ export interface Held<S extends MachineState = MachineState> {
 
 /** A machine's state by its name. */
 export type StateNamed<T extends MachineState['type']> = Extract<MachineState, { type: T }>;
+
+/** What a list can show a machine to be doing. */
+export type Listed = Exclude<MachineState, { type: 'absent' }>;

@@ -1,11 +1,13 @@
+import { fittingText } from '../../../lib/fitting-text.ts';
 import { formatDollars } from '../../../lib/money.ts';
 import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
 import type { Instance } from '../../../marketplace/instances/instances.ts';
 import { makeClaim } from '../../../ownership/claim.ts';
 import { beginCost } from '../cost.ts';
 import { decision } from '../decision.ts';
+import { judgedTime } from '../judged-time.ts';
 import { known } from '../known-fields.ts';
-import { carriedFields, withoutMachine } from '../machine-fields.ts';
+import { beganAt, carriedFields, withoutMachine } from '../machine-fields.ts';
 import type { Recorded } from '../recorded.ts';
 import { factsOf } from '../recorded.ts';
 import type { Stage } from '../stage.ts';
@@ -70,7 +72,7 @@ export function saveFound(observed: Observed, stage: Extract<Stage, { type: 'fou
 /** What row and intent tell of a found machine: its money, its place, and what it was bought by. */
 function foundFields(observed: Observed, stage: Extract<Stage, { type: 'found' }>): StatusFields {
   const row = listedRow(observed, stage.instanceId);
-  const from = row?.startedAt ?? observed.now;
+  const from = (row && beganAt(observed, row)) ?? judgedTime(observed) ?? observed.now;
   const fields = rentedFields(observed, stage, from);
   return {
     ...fields,
@@ -82,7 +84,7 @@ function foundFields(observed: Observed, stage: Extract<Stage, { type: 'found' }
 
 function rowFields({ pricePerHour, machineId, hostId, image }: Instance): StatusFields {
   const offerPricePerHour = pricePerHour === undefined ? undefined : formatDollars(pricePerHour);
-  return known({ offerPricePerHour, machineId, hostId, image: image?.slice(0, 512) });
+  return known({ offerPricePerHour, machineId, hostId, image: fittingText(image, 512) });
 }
 
 function boughtFields({ intent }: Observed, attempt: number): StatusFields {
@@ -124,14 +126,17 @@ export function rentedFields(
   };
 }
 
+const LONGEST_GPU_NAME = 128;
+
 function offerFields({ offer, offerIndex, pricePerHour, specHash, image }: RentedFacts): StatusFields {
+  const gpuName = fittingText(offer?.gpuName, LONGEST_GPU_NAME);
   return known({
     offerId: offer?.id,
     offerIndex,
     offerPricePerHour: pricePerHour === undefined ? undefined : formatDollars(pricePerHour),
     machineId: offer?.machineId,
     hostId: offer?.hostId,
-    gpu: offer?.gpuName === undefined ? undefined : { name: offer.gpuName, count: offer.gpuCount ?? 1 },
+    gpu: gpuName === undefined ? undefined : { name: gpuName, count: offer?.gpuCount ?? 1 },
     specHash,
     image,
   });

@@ -1,7 +1,7 @@
 import { parseDuration } from '../../../lib/duration.ts';
 import { parseDollars } from '../../../lib/money.ts';
 import { formatTime } from '../../../lib/rfc3339.ts';
-import { decision, firstOf, type Rule } from '../decision.ts';
+import { decision, type Rule } from '../decision.ts';
 import { nextDeadline } from '../due.ts';
 import { withRow } from '../machine-fields.ts';
 import { factsOf } from '../recorded.ts';
@@ -9,10 +9,9 @@ import type { Action, Decision, Observed, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import type { Held, StateNamed } from './held-machine.ts';
 import { machineFinding } from './machine-finding.ts';
-import { UNWANTED_RULES } from './running.ts';
+import { byRules } from './unwanted.ts';
 
 const RULES: readonly Rule<Held<StateNamed<'stopped'>>>[] = [
-  ...UNWANTED_RULES,
   {
     name: 'stopped-as-wanted',
     because: 'powerState is Stopped.',
@@ -34,7 +33,7 @@ const RULES: readonly Rule<Held<StateNamed<'stopped'>>>[] = [
 ];
 
 export function whileStopped(observed: Observed, held: Held<StateNamed<'stopped'>>): Step {
-  return firstOf(RULES, observed, held) ?? decision({});
+  return byRules(RULES, observed, held);
 }
 
 /** A stopped machine is what is wanted: nothing is done, and its disk bills. */
@@ -78,13 +77,14 @@ function startTimedOut(observed: Observed, held: Held<StateNamed<'stopped'>>): S
   });
 }
 
-/** A start that was refused, by the account's limits or the service, is said and asked for again. */
+/** A start that was refused, by the account's limits or the service, is said and asked for again: it has not begun. */
 function startRefused(observed: Observed, held: Held<StateNamed<'stopped'>>): Decision | undefined {
   const { refusal, notBefore } = observed.memory;
   const wait = notBefore - observed.steadyNow;
   if (wait <= 0 || !refusal) return undefined;
+  const { startRequestedAt: _refused, ...fields } = withRow(observed, held.state.row);
   return decision({
-    fields: withRow(observed, held.state.row),
+    fields,
     finding: { ...refusal, phase: 'Stopped', machine: machineFinding(observed, held.state) },
     look: { afterMs: wait },
   });
@@ -95,7 +95,7 @@ function startRefused(observed: Observed, held: Held<StateNamed<'stopped'>>): De
  * refused while it is asked for again: a status that turns with each try would be written for ever.
  */
 function start(observed: Observed, held: Held<StateNamed<'stopped'>>): Decision {
-  const fields = withRow(observed, held.state.row);
+  const { startRequestedAt = formatTime(observed.now), ...fields } = withRow(observed, held.state.row);
   const { notBefore, startAnsweredAt, refusal } = observed.memory;
   const machine = machineFinding(observed, held.state);
   const wait = notBefore - observed.steadyNow;
@@ -103,7 +103,7 @@ function start(observed: Observed, held: Held<StateNamed<'stopped'>>): Decision 
   const answeredAt = startAnsweredAt ?? observed.steadyNow;
   const left = Math.max(1000, answeredAt + startTimeoutMs(observed) - observed.steadyNow);
   return decision({
-    fields: { ...fields, startRequestedAt: fields.startRequestedAt ?? formatTime(observed.now) },
+    fields: refusal ? fields : { ...fields, startRequestedAt },
     finding: refusal
       ? { ...refusal, phase: 'Stopped', machine }
       : { phase: 'Starting', reason: 'Starting', machine },

@@ -13,7 +13,7 @@ export function stop(
     fields: withRow(observed, held.state.row),
     finding: { phase: 'Stopping', reason: 'Stopping', machine: machineFinding(observed, held.state) },
     record: { type: 'status' },
-    ...askToStop(observed, held),
+    ...askToStop(observed, held.machine.instanceId),
   });
 }
 
@@ -23,11 +23,11 @@ const STOP_AGAIN_MS = 30_000;
 /** Asks at once, and again every half minute. */
 export function askToStop(
   { memory, steadyNow }: Observed,
-  { machine }: Held,
+  instanceId: number,
 ): Pick<Decision, 'actions' | 'look'> {
   const wait = memory.stopAskedAt === undefined ? 0 : memory.stopAskedAt + STOP_AGAIN_MS - steadyNow;
   return {
-    actions: wait > 0 ? [] : [{ type: 'stop', instanceId: machine.instanceId }],
+    actions: wait > 0 ? [] : [{ type: 'stop', instanceId }],
     look: { afterMs: wait > 0 ? wait : STOP_AGAIN_MS },
   };
 }

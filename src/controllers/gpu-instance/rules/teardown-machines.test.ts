@@ -139,7 +139,7 @@ describe('a deletion that keeps its machine', () => {
         { actualStatus: 'running', intendedStatus: 'stopped' },
         { spec: { deletionPolicy: 'Stop' }, memory: { stopAskedAt: at(-5) } },
       ),
-      STOPPING,
+      { ...STOPPING, afterMs: 25_000 },
     ],
     [
       'takes a frozen machine for stopped',

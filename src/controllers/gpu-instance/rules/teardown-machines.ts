@@ -1,6 +1,7 @@
 import { parseTime } from '../../../lib/rfc3339.ts';
 import type { Instance } from '../../../marketplace/instances/instances.ts';
 import { isDestroyAwaited } from '../gone.ts';
+import { judgedTime } from '../judged-time.ts';
 import { type Recorded, recordedMachine } from '../recorded.ts';
 import { attemptOf, settlement } from '../settle.ts';
 import { newestLabelled } from '../stage.ts';
@@ -20,10 +21,16 @@ export function unsettledUntil(observed: Observed): number | undefined {
   return outcome.type === 'ambiguous' ? observed.steadyNow + 60_000 : undefined;
 }
 
-/** An intent that cannot be read may have been written a moment before the deletion. */
-function untrustedUntil({ object, constants, listsBegun }: Observed): number | undefined {
+/**
+ * An intent that cannot be read may have been written a moment before the deletion. How long ago that was, the clock of
+ * the service tells: by our own, if it is ahead, no rent call could still be carried out.
+ */
+function untrustedUntil(observed: Observed): number | undefined {
+  const { object, constants, listsBegun, steadyNow } = observed;
+  const now = judgedTime(observed);
   const deletedAt = parseTime(object.metadata.deletionTimestamp) ?? 0;
-  const at = deletedAt + constants.rentCallMs + constants.lateCallMs + constants.listLagMs;
+  const agoMs = now === undefined ? 0 : Math.max(0, now - deletedAt);
+  const at = steadyNow - agoMs + constants.rentCallMs + constants.lateCallMs + constants.listLagMs;
   return listsBegun.some((begun) => begun > at) ? undefined : at;
 }
 

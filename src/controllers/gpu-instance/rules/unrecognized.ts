@@ -1,14 +1,13 @@
-import { decision, firstOf, type Rule } from '../decision.ts';
+import { decision, type Rule } from '../decision.ts';
 import { nextDeadline } from '../due.ts';
 import { withRow } from '../machine-fields.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import type { Held, StateNamed } from './held-machine.ts';
 import { machineFinding } from './machine-finding.ts';
-import { UNWANTED_RULES } from './running.ts';
 import { stop } from './stopping.ts';
+import { byRules } from './unwanted.ts';
 
 const RULES: readonly Rule<Held<StateNamed<'unrecognized'>>>[] = [
-  ...UNWANTED_RULES,
   {
     name: 'stop-unrecognized',
     because: 'powerState is Stopped, and whatever the word says may bill.',
@@ -19,7 +18,7 @@ const RULES: readonly Rule<Held<StateNamed<'unrecognized'>>>[] = [
 ];
 
 export function whileUnrecognized(observed: Observed, held: Held<StateNamed<'unrecognized'>>): Step {
-  return firstOf(RULES, observed, held) ?? decision({});
+  return byRules(RULES, observed, held);
 }
 
 function show(observed: Observed, held: Held<StateNamed<'unrecognized'>>): Decision {

@@ -1,0 +1,145 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { given, identity, NOW, time } from '../../../test/builders/observed.ts';
+import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
+import { silentLogger } from '../../lib/logger.ts';
+import { seededRandom } from '../../lib/random.ts';
+import { defaultConstants } from '../../ownership/constants.ts';
+import type { Controller } from '../../runtime/controller.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
+import { objectKey } from '../../runtime/kube/kube-object.ts';
+import type { Change } from '../../runtime/list-watch/informer.ts';
+import { createGpuInstanceController } from './controller.ts';
+import type { GpuInstanceControllerOptions } from './controller-options.ts';
+
+const conflict = new KubeError('someone was faster', {
+  kind: 'conflict',
+  status: 409,
+  reason: 'Conflict',
+  outcome: 'refused',
+});
+
+let running: Controller | undefined;
+afterEach(() => running?.stop());
+
+/** An object whose account is missing: a pass writes its status, and that is all. */
+function objectOf(name: string, { deleting = false } = {}): GpuInstance {
+  const { object } = given();
+  const metadata = { ...object.metadata, name, uid: `uid-${name}` };
+  if (!deleting) return { ...object, metadata };
+  return {
+    ...object,
+    metadata: { ...metadata, deletionTimestamp: time(-1), finalizers: [MACHINE_FINALIZER] },
+  };
+}
+
+/** The controller of objects, one at a time, over these; and what it asked and wrote, in order. */
+function situation(first: readonly GpuInstance[], { lostRaces = 0 } = {}) {
+  const clock = createVirtualClock({ startMs: NOW });
+  const did: string[] = [];
+  const objects = new Map(first.map((object) => [objectKey(object.metadata), object]));
+  let races = lostRaces;
+  const listeners = new Set<(change: Change<GpuInstance>) => void>();
+  const write = (verb: string, { name }: { readonly name: string }, object: object) => {
+    did.push(`${verb} ${name}`);
+    if (races-- > 0) throw conflict;
+    return { ...objects.get(`team/${name}`), ...object };
+  };
+  const controller = createGpuInstanceController({
+    env: { clock, random: seededRandom(1), log: silentLogger },
+    instances: {
+      list: () => [...objects.values()],
+      get: (key: string) => objects.get(key),
+      byIndex: () => [],
+      isCurrent: () => true,
+      wrote() {},
+      onChange: (listener: (change: Change<GpuInstance>) => void) => {
+        listeners.add(listener);
+        return () => void listeners.delete(listener);
+      },
+    },
+    cluster: {
+      get: async (_: unknown, { name }: { name: string }) => {
+        did.push(`ask for ${name}`);
+        return objects.get(`team/${name}`);
+      },
+      replace: async (_: unknown, object: GpuInstance) => write('write', object.metadata, object),
+      patch: async (_: unknown, ref: { name: string }, { body }: { body: object }) =>
+        write('patch', ref, body),
+    },
+    accounts: {
+      get: () => ({ type: 'missing' }),
+      book: () => undefined,
+      sessions: () => [],
+      onChange: () => () => {},
+    },
+    identity: () => identity,
+    constants: defaultConstants,
+    lease: { leaseRemainingMs: () => 15_000 },
+    events: { record() {} },
+    prober: async () => undefined,
+    allowPrivateAddresses: false,
+    workers: 1,
+  } as unknown as GpuInstanceControllerOptions);
+  running = controller;
+  return {
+    controller,
+    within: async (ms: number) => {
+      did.length = 0;
+      await clock.advance(ms);
+      return [...did];
+    },
+    hear: (object: GpuInstance) => {
+      const key = objectKey(object.metadata);
+      const previous = objects.get(key);
+      objects.set(key, object);
+      const change: Change<GpuInstance> = previous
+        ? { type: 'updated', key, object, previous }
+        : { type: 'added', key, object };
+      for (const listener of listeners) listener(change);
+    },
+  };
+}
+
+describe('objects that are there at the start', () => {
+  test('are all looked at, although nothing changes', async () => {
+    const { controller, within } = situation([objectOf('a'), objectOf('b')]);
+    controller.start();
+    expect(await within(10)).toEqual(['write a', 'write b']);
+  });
+
+  test('wait in a replica that waits for the lease, whatever it hears', async () => {
+    const { controller, within, hear } = situation([]);
+    hear(objectOf('a'));
+    expect([await within(1_000), controller.queue.length()]).toEqual([[], 0]);
+    controller.start();
+    expect(await within(10)).toEqual(['write a']);
+  });
+});
+
+test('what a deletion asks for comes before what is bought', async () => {
+  const { controller, within } = situation([
+    objectOf('a'),
+    objectOf('b'),
+    objectOf('c'),
+    objectOf('d', { deleting: true }),
+  ]);
+  controller.start();
+  expect(await within(10)).toEqual(['patch d', 'write a', 'write b', 'write c']);
+});
+
+test('an object that is changed is looked at again', async () => {
+  const { controller, within, hear } = situation([objectOf('a'), objectOf('b')]);
+  controller.start();
+  await within(10);
+  hear(objectOf('b'));
+  expect(await within(10)).toEqual(['write b']);
+});
+
+test('after a lost race the API server is asked: the copy may have missed an event', async () => {
+  const { controller, within } = situation([objectOf('a')], { lostRaces: 1 });
+  controller.start();
+  expect(await within(10)).toEqual(['write a']);
+  expect(await within(200)).toEqual(['ask for a', 'write a']);
+});

@@ -1,0 +1,180 @@
+import { describe, expect, test } from 'vitest';
+import { decisionTables } from '../../../../test/builders/decision-table.ts';
+import { at, type Given, given, held, time } from '../../../../test/builders/observed.ts';
+import { decide } from '../decide.ts';
+
+const { table, close } = decisionTables('held-back');
+
+const outdated = { specHash: 'v1:0000000000000000' };
+const hold = { 'gpurental.dev/hold': '' };
+
+/** A machine of an old spec whose end the annotation holds back; names only what matters. */
+function waiting(change: Parameters<typeof held>[0], situation: Given = {}): Given {
+  return held(change, {
+    ...situation,
+    status: { ...outdated, ...situation.status },
+    annotations: { ...hold, ...situation.annotations },
+  });
+}
+
+const isBooting = { runningAt: undefined, binding: undefined, actualStatus: 'loading' };
+
+describe('a machine whose replacement is held back', () => {
+  table([
+    ['goes on with its work', waiting({}), { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 }],
+    [
+      'goes on with it while the object is paused',
+      held({}, { status: outdated, spec: { paused: true } }),
+      { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 },
+    ],
+    [
+      'is stopped where that is wanted',
+      waiting({}, { spec: { powerState: 'Stopped' } }),
+      {
+        rule: 'stop',
+        record: 'status',
+        actions: ['stop 1'],
+        phase: 'Stopping',
+        says: 'Stopping, Held',
+        afterMs: 30_000,
+      },
+    ],
+    [
+      'is stopped while it boots',
+      waiting({ actualStatus: 'loading' }, { status: isBooting, spec: { powerState: 'Stopped' } }),
+      {
+        rule: 'stop-while-booting',
+        record: 'status',
+        actions: ['stop 1'],
+        phase: 'Stopping',
+        says: 'Stopping, Held',
+        afterMs: 30_000,
+      },
+    ],
+    [
+      'is as ready as any other while it is stopped',
+      waiting({ actualStatus: 'stopped' }, { spec: { powerState: 'Stopped' } }),
+      { rule: 'stopped-as-wanted', phase: 'Stopped', says: 'Ready', afterMs: 60_000 },
+    ],
+    [
+      'is started where that is wanted',
+      waiting({ actualStatus: 'stopped' }),
+      {
+        rule: 'start',
+        record: 'status',
+        actions: ['start 1'],
+        phase: 'Starting',
+        says: 'Starting, Held',
+        afterMs: 60_000,
+      },
+    ],
+    [
+      'has the time to boot that every machine has',
+      waiting({ actualStatus: 'loading' }, { status: isBooting, memory: { seenWord: word('loading', -10) } }),
+      { rule: 'boot', phase: 'Loading', says: 'Loading, Held', afterMs: 60_000 },
+    ],
+    [
+      'is lost when it does not boot in time, and held all the same',
+      waiting(
+        { actualStatus: 'loading' },
+        { status: isBooting, memory: { seenWord: word('loading', -90_000) } },
+      ),
+      { rule: 'boot-timed-out', phase: 'Lost', says: 'Held', afterMs: 60_000 },
+    ],
+    [
+      'is lost when it ends by itself, and held all the same',
+      waiting({ actualStatus: 'offline' }, { memory: { seenWord: word('offline', -9000) } }),
+      { rule: 'lost', phase: 'Lost', says: 'Held', afterMs: 60_000 },
+    ],
+    [
+      'says what it costs too much by',
+      held(
+        { actualStatus: 'loading', pricePerHour: 900_000 },
+        {
+          status: isBooting,
+          spec: { onPriceAbove: 'Replace', paused: true },
+          memory: { seenWord: word('loading', -10) },
+        },
+      ),
+      { rule: 'boot', phase: 'Loading', says: 'Loading, Paused', afterMs: 60_000 },
+    ],
+  ]);
+});
+
+describe('a machine beyond a limit that may not be destroyed', () => {
+  const beyond = { maxLifetime: '5m', powerState: 'Stopped' } as const;
+  table([
+    [
+      'is stopped where that is wanted, while the annotation holds it',
+      held({}, { spec: beyond, annotations: hold }),
+      {
+        rule: 'limit-reached',
+        record: 'status',
+        actions: ['stop 1'],
+        phase: 'Running',
+        says: 'Held',
+        afterMs: 30_000,
+      },
+    ],
+    [
+      'is stopped where that is wanted, and the policy is Retain',
+      held({}, { spec: { ...beyond, deletionPolicy: 'Retain' } }),
+      {
+        rule: 'limit-reached',
+        record: 'status',
+        actions: ['stop 1'],
+        phase: 'Failed',
+        says: 'stalled: LimitReached',
+        afterMs: 30_000,
+      },
+    ],
+    [
+      'is not started again',
+      held({ actualStatus: 'stopped' }, { spec: { maxLifetime: '5m' }, annotations: hold }),
+      { rule: 'limit-reached', phase: 'Running', says: 'Held', afterMs: 60_000 },
+    ],
+  ]);
+});
+
+describe('while its end is held back', () => {
+  const fieldsOf = (situation: Given) => {
+    const step = decide(given(situation));
+    return step.type === 'decision' ? step.status?.fields : undefined;
+  };
+
+  test('a machine tells where it is reached once it runs', () => {
+    const status = { ...isBooting, rentedAt: undefined };
+    expect(fieldsOf(waiting({}, { status }))).toMatchObject({
+      endpoint: '203.0.113.5:20022',
+      ssh: { host: '203.0.113.5', port: 20_022 },
+      runningAt: time(-1),
+      rentedAt: time(-300),
+      binding: { name: 'job-connection' },
+    });
+  });
+
+  test.each<readonly [string, Given]>([
+    ['that works', { status: outdated }],
+    ['beyond a limit', { spec: { maxLifetime: '5m' } }],
+    ['that is lost', { memory: { seenWord: word('offline', -9000) } }],
+  ])('the price of one %s is written down', (_, situation) => {
+    const actualStatus = situation.memory ? ('offline' as const) : ('running' as const);
+    const cost = { accrued: '0.00', since: time(-300) };
+    const observed = held(
+      { actualStatus },
+      { ...situation, annotations: hold, status: { ...situation.status, cost } },
+    );
+    expect(fieldsOf(observed)?.cost).toMatchObject({ pricePerHour: '0.50' });
+  });
+
+  test('a request that is due is not looked at each second', () => {
+    const due = held({}, { annotations: { ...hold, 'gpurental.dev/replace-at': time(-1) } });
+    expect(decide(given(due))).toMatchObject({ look: { afterMs: 60_000 } });
+  });
+});
+
+function word(text: string, seconds: number) {
+  return { word: text, since: at(seconds) };
+}
+
+close();

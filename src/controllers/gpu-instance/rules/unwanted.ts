@@ -1,0 +1,105 @@
+import { decision, firstOf, type Rule } from '../decision.ts';
+import { replaceIsDue } from '../due.ts';
+import { limitState, priceRise } from '../limits.ts';
+import { priceCap } from '../offers/offer-price.ts';
+import { factsOf } from '../recorded.ts';
+import { hasDrifted } from '../spec-hash.ts';
+import type { Observed, Step } from '../types.ts';
+import { labelAdopted } from './adopted-label.ts';
+import type { EndWish } from './end-wish.ts';
+import { endMachine } from './ending.ts';
+import { heldBackBy, sayingWhatWaits } from './held-back.ts';
+import type { Held, Listed } from './held-machine.ts';
+import { machineFinding } from './machine-finding.ts';
+import { applyLimit } from './over-limit.ts';
+
+type WishOf = (observed: Observed, held: Held<Listed>) => EndWish | undefined;
+
+const replaceRequested: WishOf = (observed, held) =>
+  replaceIsDue(observed) ? unwanted(observed, held, 'ReplaceRequested') : undefined;
+
+const specChanged: WishOf = (observed, held) =>
+  isOutdated(observed) && observed.object.spec.updateStrategy.type === 'Replace'
+    ? unwanted(observed, held, 'SpecChanged')
+    : undefined;
+
+const priceRaised: WishOf = (observed, held) => {
+  const detail = risenPrice(observed, held);
+  return detail !== undefined && observed.object.spec.onPriceAbove === 'Replace'
+    ? { ...unwanted(observed, held, 'PriceRaised'), detail }
+    : undefined;
+};
+
+/** Reasons to give up a machine that works. Asked of a running and of a stopped one alike. */
+const UNWANTED_RULES: readonly Rule<Held<Listed>>[] = [
+  {
+    name: 'limit-reached',
+    because: 'No money is spent beyond what a person allowed.',
+    decide: (observed, held) => {
+      const state = limitState(observed);
+      return state.type === 'reached' ? applyLimit(observed, held, state.detail) : undefined;
+    },
+  },
+  {
+    name: 'replace-requested',
+    because: 'A person asked for another machine.',
+    decide: (observed, held) => unlessHeldBack(observed, replaceRequested(observed, held)),
+  },
+  {
+    name: 'spec-changed',
+    because: 'The machine is of an old spec, and the update strategy is Replace.',
+    decide: (observed, held) => unlessHeldBack(observed, specChanged(observed, held)),
+  },
+  {
+    name: 'price-raised',
+    because: 'The machine costs more than was agreed, and onPriceAbove is Replace.',
+    decide: (observed, held) => unlessHeldBack(observed, priceRaised(observed, held)),
+  },
+  {
+    name: 'label-adopted',
+    because: 'A machine that was taken over says so, or a sweep of another installation sees a stranger.',
+    decide: labelAdopted,
+  },
+];
+
+/**
+ * Gives up a machine that is not wanted any more, else goes by the rules of what it does. What holds its end back
+ * holds nothing else back: until then it is stopped, started, judged and published like one that is wanted.
+ */
+export function byRules<S extends Listed>(
+  rules: readonly Rule<Held<S>>[],
+  observed: Observed,
+  held: Held<S>,
+): Step {
+  const end = firstOf(UNWANTED_RULES, observed, held);
+  if (end) return end;
+  const step = firstOf(rules, observed, held) ?? decision({});
+  const wish = replaceRequested(observed, held) ?? specChanged(observed, held) ?? priceRaised(observed, held);
+  return wish ? sayingWhatWaits(observed, wish, step) : step;
+}
+
+function unlessHeldBack(observed: Observed, wish: EndWish | undefined): Step | undefined {
+  return wish && !heldBackBy(observed, wish) ? endMachine(observed, wish) : undefined;
+}
+
+function unwanted(
+  observed: Observed,
+  { machine, state }: Held<Listed>,
+  reason: 'ReplaceRequested' | 'SpecChanged' | 'PriceRaised',
+): EndWish {
+  return { machine, reason, kind: 'unwanted', finding: machineFinding(observed, state) };
+}
+
+/** Whether the machine was rented by another spec than the present one. */
+export function isOutdated({ object }: Observed): boolean {
+  return hasDrifted(object.status?.specHash, object.spec);
+}
+
+/** How much dearer than agreed a machine is that costs its whole price; undefined where it is not. */
+export function risenPrice(observed: Observed, { state }: Held<Listed>): string | undefined {
+  if (state.type !== 'running' && state.type !== 'booting') return undefined;
+  const requirements = observed.object.spec.offers?.[observed.object.status?.offerIndex ?? 0];
+  const limits = factsOf(observed)?.limits ?? {};
+  const cap = requirements === undefined ? limits.maxPricePerHour : priceCap(requirements, limits);
+  return priceRise(observed, state.row.pricePerHour, cap);
+}
