@@ -82,7 +82,7 @@ function groupAt({ perfs, load }: Situation, seed: number): GroupInput {
     return {
       ...{ name: `worker-${index}`, perf, pricePerHour, keepRank: index, coldPricePerHour: 20_000 },
       ...{ role: 'hot', isReady: true, wasEverReady: true, isOverdue: false, curLoad: perf, isRunning: true },
-      ...{ isCurrentTemplate: true, isHeld: false, hasWakeFailed: false },
+      ...{ isCurrentTemplate: true, isHeld: false, hasWakeFailed: false, hasEnded: false },
       ...{ hasRun: true, isUnreachable: false, isSpared: false },
     };
   });

@@ -1,5 +1,6 @@
 import { decide } from '../../src/controllers/endpoint-group/decide.ts';
 import type { Action, Decision, Observed } from '../../src/controllers/endpoint-group/types.ts';
+import { eventsFor } from '../../src/controllers/endpoint-group/workers/orders.ts';
 import { goldenTables } from './golden-tables.ts';
 import { NOW, observedGroup } from './observed-group.ts';
 
@@ -33,7 +34,7 @@ function inWords(action: Action): string {
   }
 }
 
-function whole({ status, endpoints, events, memory, ...decision }: Decision): string {
+function whole({ status, endpoints, changes, because, memory, ...decision }: Decision): string {
   const { conditions = [], phase, autoscaling, ...figures } = status;
   return [
     `phase ${phase}; looks in ${decision.requeueAfterMs} ms, ticks in ${memory.nextTickAt - NOW} ms`,
@@ -45,7 +46,9 @@ function whole({ status, endpoints, events, memory, ...decision }: Decision): st
       ({ worker, address, addressType, ports }) =>
         `leads to ${worker.metadata.name}: ${addressType} ${address} ${JSON.stringify(ports)}`,
     ),
-    ...events.map((event) => `event ${event.type} ${event.reason} (${event.action}): ${event.note}`),
+    ...eventsFor(changes, because).map(
+      (event) => `event ${event.type} ${event.reason} (${event.action}): ${event.note}`,
+    ),
   ].join('\n');
 }
 

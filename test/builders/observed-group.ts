@@ -28,6 +28,7 @@ export function observedGroup(overrides: Partial<Observed> = {}): Observed {
     wakeAsked: false,
     frozen: new Set(),
     published: { type: 'done' },
+    refused: [],
     allowPrivateAddresses: false,
     ...overrides,
   };
@@ -67,5 +68,5 @@ export function reports(names: readonly string[], amount = 0, overrides: Partial
 /** What a process remembers of a group that had this many hot workers and no burst. */
 export function calm(hot: number, overrides: Partial<GroupMemory> = {}): GroupMemory {
   const scaling = { recent: [], panicUntil: 0, hot };
-  return { scaling, decision: undefined, nextTickAt: 0, slowSince: undefined, ...overrides };
+  return { scaling, decision: undefined, nextTickAt: 0, hotAtTick: hot, slowSince: undefined, ...overrides };
 }

@@ -148,6 +148,11 @@ export class SimulatedGroup {
     this.world.kube.writes.update(this.#address('gpuinstances', name), change, undefined);
   }
 
+  /** A user deletes a worker. */
+  deleteWorker(name: string): void {
+    this.world.kube.writes.delete(this.#address('gpuinstances', name), {});
+  }
+
   /** A user annotates the group. */
   annotate(name: string, value: string): void {
     this.#note('annotations', name, value);

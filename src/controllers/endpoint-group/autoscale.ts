@@ -9,7 +9,7 @@ import type {
   ScalingTerms,
 } from './scaling/scaling-decision.ts';
 import { type Capacities, capacitiesFor, isFull } from './scaling/targets.ts';
-import { countFor, hotOf, sumOfPerf } from './scaling/worker-counts.ts';
+import { byStay, byWorth, countFor, hotOf, sumOfPerf } from './scaling/worker-counts.ts';
 
 const PANIC_FACTOR = 2;
 
@@ -85,12 +85,13 @@ interface CountsFor {
 
 /** Each capacity is counted once: with unequal workers that is a search for the cheapest set. */
 function countsFor({ workers, perf }: ScalingInput, now: Capacities, held: Held): CountsFor {
-  const hot = countFor(workers, now.hot, perf);
-  const total = countFor(workers, now.total, perf);
+  const hotFor = (capacity: number) => countFor(workers, capacity, { perf, order: byWorth });
+  const totalFor = (capacity: number) => countFor(workers, capacity, { perf, order: byStay });
+  const [hot, total] = [hotFor(now.hot), totalFor(now.total)];
   return {
     ...{ hot, total },
-    keptHot: held.hot === now.hot ? hot : countFor(workers, held.hot, perf),
-    keptTotal: held.total === now.total ? total : countFor(workers, held.total, perf),
+    keptHot: held.hot === now.hot ? hot : hotFor(held.hot),
+    keptTotal: held.total === now.total ? total : totalFor(held.total),
   };
 }
 

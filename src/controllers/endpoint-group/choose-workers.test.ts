@@ -25,6 +25,7 @@ function worker(name: string, overrides: Partial<ChoosableWorker> = {}): Choosab
     isUnreachable: false,
     isSpared: false,
     hasWakeFailed: false,
+    hasEnded: false,
     ...overrides,
   };
 }
@@ -554,6 +555,7 @@ const TEMPLATES: readonly Row[] = [
       ceiling: 2 * PRICE - 1,
     },
     changes: [],
+    cut: 1,
   },
   {
     what: 'no old cold one goes before what the ceiling lets come has taken the place of one that is gone',
@@ -564,6 +566,7 @@ const TEMPLATES: readonly Row[] = [
       ceiling: PRICE + COLD_PRICE,
     },
     changes: ['rent Cold'],
+    cut: 1,
   },
   {
     what: 'no old cold one goes under a ceiling while nothing says what another costs',
@@ -575,6 +578,7 @@ const TEMPLATES: readonly Row[] = [
       priceOfNew: undefined,
     },
     changes: [],
+    cut: 1,
   },
   {
     what: 'an old cold one that nobody needs goes, whatever the ceiling is',
@@ -585,6 +589,63 @@ const TEMPLATES: readonly Row[] = [
       ceiling: 2 * COLD_PRICE,
     },
     changes: ['destroy a OldTemplate'],
+  },
+  {
+    what: 'no old one that serves goes where the ceiling lets no other come',
+    input: {
+      workers: [old('a'), old('b')],
+      hot: 2,
+      total: 2,
+      ceiling: 2 * PRICE + 1,
+      priceOfNew: PRICE + 2,
+      maxUnavailable: 2,
+    },
+    changes: [],
+    cut: 1,
+  },
+  {
+    what: 'no old one that is away for a moment goes there, either',
+    input: {
+      workers: [old('a', { isReady: false }), old('b')],
+      hot: 2,
+      total: 2,
+      ceiling: 2 * PRICE,
+      priceOfNew: PRICE + 1,
+    },
+    changes: [],
+    cut: 1,
+  },
+  {
+    what: 'no old one that serves goes before another has come for one that leaves, where the ceiling lets one come',
+    input: {
+      workers: [old('a', { role: 'leaving' }), old('b')],
+      hot: 2,
+      total: 2,
+      ceiling: 3 * PRICE,
+      priceOfNew: 2 * PRICE,
+      maxUnavailable: 2,
+    },
+    changes: [],
+    cut: 1,
+  },
+  {
+    what: 'an old one that serves goes in a group that the ceiling keeps smaller than it should be',
+    input: { workers: [old('a'), old('b')], hot: 5, total: 5, ceiling: 2 * PRICE, maxUnavailable: 4 },
+    changes: ['destroy b OldTemplate'],
+    cut: 4,
+  },
+  {
+    what: 'no old cold one goes while places of the pool are still to be taken',
+    input: {
+      workers: [
+        ...['a', 'b', 'c'].map((name) => cold(name, { isCurrentTemplate: false })),
+        ...['d', 'e'].map((name) => cold(name, { role: 'leaving' })),
+      ],
+      hot: 0,
+      total: 5,
+      maxWorkers: 5,
+    },
+    changes: [],
   },
   {
     what: 'an old one that leaves already is not sent away again',
@@ -631,6 +692,35 @@ const FAILED: readonly Row[] = [
   },
 ];
 
+const ended = { hasEnded: true, isReady: false };
+const ENDED: readonly Row[] = [
+  {
+    what: 'one whose machine has ended gives its place to another',
+    input: { workers: [worker('a', ended), worker('b')], hot: 2, total: 2 },
+    changes: ['destroy a Ended', 'rent Hot'],
+  },
+  {
+    what: 'nobody is woken who has no machine',
+    input: { workers: [cold('a', ended), cold('b')], hot: 1, total: 2 },
+    changes: ['destroy a Ended', 'wake b', 'rent Cold'],
+  },
+  {
+    what: 'one that is held keeps its place',
+    input: { workers: [worker('a', { ...ended, isHeld: true })], hot: 1, total: 1 },
+    changes: [],
+  },
+  {
+    what: 'nobody goes while no other may come',
+    input: { workers: [cold('a', ended)], total: 1, pause: { scaleUp: true, scaleDown: false } },
+    changes: [],
+  },
+  {
+    what: 'nobody is sent away twice',
+    input: { workers: [worker('a', { ...ended, role: 'leaving' })] },
+    changes: [],
+  },
+];
+
 describe.each([
   ['up', UP],
   ['down', DOWN],
@@ -639,6 +729,7 @@ describe.each([
   ['bounds', BOUNDS],
   ['templates', TEMPLATES],
   ['failed wakes', FAILED],
+  ['ends', ENDED],
 ])('%s', (_, rows) => {
   test.each(rows)('$what', ({ input, changes, cut = 0 }) => {
     expect(choose(input)).toEqual({ changes, cut });
@@ -664,6 +755,7 @@ const workers = fc.uniqueArray(
     isUnreachable: fc.boolean(),
     isSpared: fc.boolean(),
     hasWakeFailed: fc.boolean(),
+    hasEnded: fc.boolean(),
   }),
   { maxLength: 10, selector: ({ name }) => name },
 );

@@ -23,7 +23,16 @@ import { byDrop, byWorth, coldOf, hotOf, sumOfPerf } from './scaling/worker-coun
 type Step = (plan: Plan, input: ChooseInput) => Plan;
 
 /** In this order: what fails goes first, load comes before templates, and cold ones come last. */
-const STEPS: readonly Step[] = [giveUpFailedWakes, wake, rentHot, dropHot, replaceOld, rentCold, dropCold];
+const STEPS: readonly Step[] = [
+  clearEnded,
+  giveUpFailedWakes,
+  wake,
+  rentHot,
+  dropHot,
+  replaceOld,
+  rentCold,
+  dropCold,
+];
 
 /** Which workers to wake, rent, stop and destroy so that the wanted numbers come about within maximum and ceiling. */
 export function chooseWorkers(input: ChooseInput): Choice {
@@ -35,6 +44,18 @@ export function chooseWorkers(input: ChooseInput): Choice {
 function missingBy(plan: Plan, { hot, total }: ChooseInput): number {
   if (!plan.isCut) return 0;
   return Math.max(1, hot - hotNow(plan), total - presentNow(plan));
+}
+
+/** They serve nobody and have no machine to lose: others take their places, as far as they are needed. */
+function clearEnded(plan: Plan, { pause }: ChooseInput): Plan {
+  if (pause.scaleUp || pause.scaleDown) return plan;
+  const ended = plan.workers.filter(
+    ({ role, hasEnded, isHeld }) => role !== 'leaving' && hasEnded && !isHeld,
+  );
+  return ended.reduce(
+    (next, { name }) => changed(next, { type: 'destroy', name, why: 'Ended' }, 'leaving'),
+    plan,
+  );
 }
 
 /** A new one in its place, where the load still asks for it. */

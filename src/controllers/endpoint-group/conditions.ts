@@ -7,7 +7,7 @@ import type { LoadView } from './load/view.ts';
 import type { EndpointProblem } from './publish/endpoints.ts';
 import type { Choice } from './scaling/plan.ts';
 import type { ScalingDecision } from './scaling/scaling-decision.ts';
-import type { Observed } from './types.ts';
+import type { Observed, Refusal } from './types.ts';
 
 /** Everything that conditions speak about. */
 export interface Situation {
@@ -17,6 +17,8 @@ export interface Situation {
   readonly load: LoadView;
   readonly counts: Counts;
   readonly problems: readonly EndpointProblem[];
+  /** Writes that are decided, and that the API server refused when they were last tried. */
+  readonly refused: readonly Refusal[];
   /** Whether waiting has looked longer than the target for five minutes although the capacity suffices. */
   readonly isSlow: boolean;
 }
@@ -59,16 +61,24 @@ export const workersAre = (count: number): string => (count === 1 ? '1 worker is
 /** Short of workers comes first: an update whose workers all serve is no alarm. */
 function ready(situation: Situation): Says {
   const { counts, decision, observed } = situation;
-  const blocked = serviceProblem(observed) ?? addressProblem(situation);
+  const blocked = serviceProblem(observed) ?? addressProblem(situation) ?? refusalProblem(situation);
   if (blocked) return no(blocked.reason, blocked.message);
   const failing = stalled(situation);
   if (failing) return no(failing.reason, failing.message);
   if (counts.ready < decision.hot) return short(situation);
   const update = updating(situation);
   if (update) return no(update.reason, update.message);
-  return decision.hot === 0
-    ? yes('ScaledToZero', 'No worker is hot, since there is no load.')
-    : yes('Stable', `${workersAre(counts.ready)} ready.`);
+  if (decision.hot > 0) return yes('Stable', `${workersAre(counts.ready)} ready.`);
+  return sleepsBlind(situation) ?? yes('ScaledToZero', 'No worker is hot, since there is no load.');
+}
+
+/** Nobody is hot, and nobody would be for any load: the source that alone knows of it cannot be asked. */
+function sleepsBlind({ load: { metrics, problem } }: Situation): Says | undefined {
+  if (metrics !== 'missing' || !problem) return undefined;
+  return no(
+    'LoadSourceUnreachable',
+    `No worker is hot, and whether there is load is not known: ${problem.detail}.`,
+  );
 }
 
 function short({ counts, decision }: Situation): Says {
@@ -89,6 +99,15 @@ function addressProblem({ problems }: Situation): { reason: Reason; message: str
     reason: 'AddressNotPublishable',
     message: `Worker ${first.worker} ${first.detail}; it is not used.${more}`,
   };
+}
+
+/** Of those that are decided the first says what all are like. */
+function refusalProblem({ refused }: Situation): { reason: Reason; message: string } | undefined {
+  const [first] = refused;
+  if (!first) return undefined;
+  const more =
+    refused.length > 1 ? ` And so ${refused.length === 2 ? 'is' : 'are'} ${refused.length - 1} more.` : '';
+  return { reason: 'WriteRefused', message: `${first.detail}.${more}` };
 }
 
 /** A spec that is not carried out yet. A group whose pool follows the load, and serves what is wanted, is done. */
@@ -149,6 +168,8 @@ function progressing(situation: Situation): Says {
       'WorkersFailing',
       `${workersAre(counts.stalled)} stuck; look at the conditions of the workers.`,
     );
+  const refusal = refusalProblem(situation);
+  if (refusal) return no(refusal.reason, refusal.message);
   const busy = underWay(situation);
   return busy ? yes(busy.reason, busy.message) : yes('Stable', 'The number of workers is what is wanted.');
 }

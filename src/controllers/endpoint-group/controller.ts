@@ -16,18 +16,22 @@ import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import { CurrentObjects } from '../../runtime/list-watch/current-objects.ts';
 import type { Change, Informer } from '../../runtime/list-watch/informer.ts';
 import type { ControllerMetrics, QueueMetrics } from '../../runtime/metrics-ports.ts';
+import { sameJson } from '../../runtime/writes/same-json.ts';
 import { act, type GroupEffects } from './act.ts';
+import { carryOut, changesBy, type Outcome } from './carry-out.ts';
 import { decide } from './decide.ts';
 import { Kept, recordedMaxima } from './kept.ts';
-import { onlyReporters } from './load/book.ts';
+import { notAhead, onlyReporters } from './load/book.ts';
 import type { LoadBooks } from './load/books.ts';
 import type { LoadReaders } from './load/readers.ts';
 import { Publisher } from './publish/publisher.ts';
+import { problemOf } from './publish/written.ts';
 import { type Receipt, record } from './record.ts';
 import type { ScalingTimes } from './scaling/scaling-times.ts';
-import type { Decision, Observed, Published } from './types.ts';
+import type { Decision, Observed } from './types.ts';
 import { Children, type ChildrenLook } from './workers/children.ts';
 import { groupKeysOf } from './workers/families.ts';
+import { eventsFor } from './workers/orders.ts';
 import { workerOf } from './workers/worker.ts';
 
 export interface EndpointGroupControllerOptions {
@@ -153,9 +157,12 @@ class GroupLoop {
     if (await this.#publish(sight, observed, decision)) return requeueAfter(0);
     const receipt = await this.#record(sight, decision);
     if (!receipt) return requeueAfter(LOST_RACE_RETRY_MS);
-    const isDone = await this.#carryOut(sight, decision, receipt);
-    if (decision.actions.length > 0) context.log.info('workers changed', summaryOf(decision));
-    return requeueAfter(isDone ? decision.requeueAfterMs : LOST_RACE_RETRY_MS);
+    const outcome = await this.#carryOut(sight, decision, receipt);
+    if (outcome.done.length > 0) context.log.info('workers changed', summaryOf(decision, outcome));
+    const isNews = this.#tell(sight, decision, outcome);
+    if (outcome.failures.length > 0) throw outcome.failures[0];
+    if (outcome.isCut) return requeueAfter(LOST_RACE_RETRY_MS);
+    return requeueAfter(isNews ? 0 : decision.requeueAfterMs);
   }
 
   #keptOf(group: EndpointGroup): Kept {
@@ -187,21 +194,22 @@ class GroupLoop {
       wakeAsked: kept.wake.see(),
       frozen: new Set(look.children.filter(isFrozen).map(({ metadata }) => metadata.uid ?? '')),
       published: kept.publisher.published(),
+      refused: kept.refused,
     };
   }
 
   async #readLoad({ group, kept, look }: Sight): Promise<void> {
-    const { books, readers, env } = this.#options;
+    const { books, readers, env, times } = this.#options;
     const workers = look.children.map((child) => workerOf(child, env.clock.now()));
     const onLate = () => {
       kept.lateFigures.ask();
       this.enqueue(objectKey(group.metadata));
     };
     await readers.read(group, { workers, onLate });
-    if (sourceOf(group) === 'group') return;
     const uid = uidOf(group);
+    const book = notAhead(books.get(uid), env.clock.now(), times);
     const existing = new Set(workers.map(({ reporter }) => reporter));
-    books.put(uid, onlyReporters(books.get(uid), existing));
+    books.put(uid, sourceOf(group) === 'group' ? book : onlyReporters(book, existing));
   }
 
   /** True where the outcome is another than the decision was made by: then it is made again. */
@@ -209,7 +217,7 @@ class GroupLoop {
     if (!endpoints) return false;
     const before = kept.publisher.published();
     const published = await kept.publisher.publish({ group, workers, endpoints });
-    return reasonOf(published) !== reasonOf(before);
+    return problemOf(published) !== problemOf(before);
   }
 
   async #record({ group, kept }: Sight, decision: Decision): Promise<Receipt | undefined> {
@@ -224,26 +232,33 @@ class GroupLoop {
     return receipt;
   }
 
-  /** False where this process must look again before it does the rest. */
-  async #carryOut({ group, kept, look }: Sight, decision: Decision, receipt: Receipt): Promise<boolean> {
-    const { events, cluster, blame, isLeading } = this.#options;
-    const isRenting = decision.actions.some(({ type }) => type === 'create');
-    if (isRenting && !(await this.#children.isComplete(group, look.children))) return false;
-    for (const event of decision.events) events.record({ regarding: group, ...event });
+  #carryOut({ group, kept, look }: Sight, { actions }: Decision, receipt: Receipt): Promise<Outcome> {
+    const { cluster, blame, isLeading } = this.#options;
     const effects: GroupEffects = {
       ...{ cluster, blame, publisher: kept.publisher, siblings: look.children },
       onWritten: (worker) => this.#children.wrote(group, worker),
     };
-    for (const action of decision.actions) {
-      if (!isLeading()) return false;
-      await act(action, receipt, effects);
-    }
-    return true;
+    return carryOut(actions, {
+      act: (action) => act(action, receipt, effects),
+      mayGoOn: () => isLeading() && !this.#isOutdated(group),
+      isComplete: () => this.#children.isComplete(group, look.children),
+    });
   }
-}
 
-function reasonOf(published: Published): string | undefined {
-  return published.type === 'problem' ? published.reason : undefined;
+  /** Tells of what was done. True where other writes are refused than before: then the status is to say so. */
+  #tell({ group, kept }: Sight, { changes, because, waiting }: Decision, outcome: Outcome): boolean {
+    for (const event of eventsFor(changesBy(outcome.done, changes), because))
+      this.#options.events.record({ regarding: group, ...event });
+    const before = kept.refused;
+    kept.refused = [...waiting, ...outcome.refused];
+    return !sameJson(before, kept.refused);
+  }
+
+  /** Whether somebody has changed what the group is to be since this pass began: what it decided is not asked for now. */
+  #isOutdated({ metadata }: EndpointGroup): boolean {
+    const copy = this.#options.groups.get(objectKey(metadata))?.metadata;
+    return (copy?.generation ?? 0) > (metadata.generation ?? 0);
+  }
 }
 
 /** Sources that know the group and no single worker. */
@@ -253,9 +268,9 @@ function sourceOf({ spec }: EndpointGroup): Observed['source'] {
   return SPEAKS_FOR_ALL.has(spec.load.type) ? 'group' : 'workers';
 }
 
-function summaryOf({ actions, memory }: Decision): Record<string, unknown> {
+function summaryOf({ memory }: Decision, { done }: Outcome): Record<string, unknown> {
   return {
-    actions: actions.map((action) => action.type),
+    actions: done.map((action) => action.type),
     rule: memory.decision?.rule,
     hot: memory.decision?.hot,
     total: memory.decision?.total,

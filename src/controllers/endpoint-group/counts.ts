@@ -46,7 +46,7 @@ export function countWorkers({ workers, scaling, published, options }: CountsInp
     ready: count(isReady),
     starting: count(starts),
     waking: count((worker) => starts(worker) && worker.wokenAt !== undefined && !worker.ranSinceWoken),
-    draining: count((worker) => worker.drainSince !== undefined && worker.isServing && !worker.isDeleting),
+    draining: count((worker) => worker.drainSince !== undefined && worker.isUp && !worker.isDeleting),
     leaving: count((worker) => !staying(worker)),
     total: workers.length,
     updated: count((worker) => staying(worker) && current.has(worker.name)),

@@ -31,6 +31,19 @@ describe('between two ticks', () => {
     expect(decide({ ...between, isTick: true }).actions.length).toBeGreaterThan(0);
   });
 
+  test('late figures add no more than the tick may', () => {
+    const few = [worker('a'), worker('b'), worker('c')];
+    const burst = observe({ workers: few, book: reports(['a', 'b', 'c'], 50_000), memory: calmOf(3) });
+    const first = decide(burst);
+    expect(first.memory.decision).toMatchObject({ hot: 6, rule: 'RampUp' });
+    const booting = { isServing: false, isBooted: false, wasEverReady: false, hasRun: false };
+    const more = [...few, ...['d', 'e', 'f'].map((name) => worker(name, booting))];
+    const late = { ...burst, workers: more, memory: first.memory, isTick: false, hasLateFigures: true };
+    const second = decide(late);
+    expect(second.memory.decision).toMatchObject({ hot: 6, rule: 'RampUp' });
+    expect(decide({ ...late, memory: second.memory, isTick: true }).memory.decision?.hot).toBe(12);
+  });
+
   test('the next one keeps its distance from the beginning of the last', () => {
     const first = decide(observe({ now: NOW + 90, beganAt: NOW }));
     expect(first.memory.nextTickAt).toBe(NOW + 10 * SECOND);
@@ -215,6 +228,19 @@ describe('workers of another template', () => {
     expect(decision.status).toMatchObject({ phase: 'Updating', updated: 0 });
   });
 
+  test('wait while the Service cannot be written: new ones would serve nobody', () => {
+    const workers = [worker('a', older), worker('b', older)];
+    const decision = decide(
+      observe({
+        workers,
+        group: groupObject({ minLoad: '150' }),
+        book: reports(['a', 'b']),
+        published: { type: 'problem', reason: 'NameTaken', detail: 'Service llm is not of this group' },
+      }),
+    );
+    expect(decision.actions).toEqual([]);
+  });
+
   test.each(['v0:0000000000000000', undefined])(
     'stay where their hash, %s, says nothing about drift',
     (hash) => {
@@ -299,12 +325,10 @@ describe('spreadBy', () => {
     const apart = groupObject({ minLoad: '250', spreadBy: 'Host' });
     const first = decide(observe({ group: apart }));
     expect(kinds(first)).toEqual(['create']);
-    expect(first.events.map(({ note }) => note)).toEqual([
-      expect.stringMatching(/^1 worker added to serve\./),
-    ]);
+    expect(first.changes).toEqual([{ type: 'rent', wanted: 'Hot' }]);
     const open = worker('a', { isRented: false, isServing: false });
     const waiting = decide(observe({ group: apart, workers: [open] }));
-    expect([kinds(waiting), waiting.events]).toEqual([[], []]);
+    expect([kinds(waiting), waiting.changes]).toEqual([[], []]);
     expect(kinds(decide(observe({ group: groupObject({ minLoad: '250' }) })))).toEqual([
       'create',
       'create',
@@ -320,9 +344,7 @@ describe('a wake that fails', () => {
   test('has the worker destroyed and its host blamed after wakeTimeout', () => {
     const decision = decide(observe({ group: floor, workers: [worker('a', failing)] }));
     expect(kinds(decision)).toEqual(expect.arrayContaining(['blame', 'delete', 'create']));
-    expect(decision.events).toContainEqual(
-      expect.objectContaining({ type: 'Warning', reason: 'WakeTimedOut' }),
-    );
+    expect(decision.changes).toContainEqual({ type: 'destroy', name: 'a', why: 'WakeTimedOut' });
   });
 
   test('not a second before, and not while the breaker of the account is open', () => {
@@ -346,7 +368,7 @@ describe('workers without an owner', () => {
     const floor = groupObject({ minLoad: '250' });
     const decision = decide(observe({ group: floor, orphans: [orphan] }));
     expect(kinds(decision)).toEqual(['adopt']);
-    expect(decision.events).toEqual([]);
+    expect(decision.changes).toEqual([]);
   });
 });
 
@@ -373,6 +395,13 @@ describe('a group that is being deleted', () => {
       observedGeneration: 2,
     });
     expect(kinds(decide(observe({ group: deleted })))).toEqual(['release']);
+  });
+
+  test('reads no load at each look, since nothing is decided by it', () => {
+    for (const memory of [undefined, calmOf(1)])
+      expect(decide(observe({ group: deleted, workers: [worker('a')], memory })).memory.nextTickAt).toBe(
+        NOW + 10 * SECOND,
+      );
   });
 
   test('says nothing of an older generation any more', () => {
@@ -607,6 +636,50 @@ describe('where workers stand apart the next is made', () => {
   });
 });
 
+test('one that drains and is idle is not stopped in the pass that wants it back', () => {
+  const group = groupObject({ minLoad: '150' });
+  const workers = [worker('a'), worker('b', { wanted: 'Cold', drainSince: NOW - 25 * SECOND })];
+  const { actions } = decide(observe({ group, workers, book: reports(['a', 'b'], 500), memory: calmOf(1) }));
+  expect(actions).toMatchObject([{ type: 'order', worker: { name: 'b' }, order: { wanted: 'Hot' } }]);
+});
+
+test('a worker that is deleted leaves the Service first, and one that stays does not', () => {
+  const workers = [worker('a'), worker('b', { wanted: 'Gone', drainSince: NOW - 60 * SECOND })];
+  const group = groupObject({ minLoad: '50' });
+  const { actions, endpoints } = decide(
+    observe({ group, workers, book: reports(['a', 'b']), memory: calmOf(1) }),
+  );
+  expect(actions).toMatchObject([{ type: 'delete', worker: { name: 'b' } }]);
+  expect(endpoints?.map(({ worker: { metadata } }) => metadata.name)).toEqual(['a']);
+});
+
+describe('a worker that may not be taken in', () => {
+  const group = groupObject({ minLoad: '250', maxWorkers: 3 });
+  const refused = (name: string) => [{ action: `adopt ${name}`, detail: 'refused' }];
+  const created = (more: Parameters<typeof observe>[0]) =>
+    kinds(
+      decide(
+        observe({
+          group,
+          workers: [worker('a')],
+          book: reports(['a']),
+          memory: calmOf(3),
+          orphans: [workerObject('lost')],
+          ...more,
+        }),
+      ),
+    ).filter((kind) => kind === 'create').length;
+
+  test('keeps its place, since it may bill', () => {
+    expect(created({ refused: refused('lost') })).toBe(1);
+  });
+
+  test('holds all others up as long as nobody has tried', () => {
+    expect(created({ refused: [] })).toBe(0);
+    expect(created({ refused: refused('another') })).toBe(0);
+  });
+});
+
 describe('the next look is', () => {
   const floor = groupObject({ minLoad: '50', wakeTimeout: '60s', maxQueueTime: '30s' });
   const waking = { isServing: false, ranSinceWoken: false, wokenAt: NOW - 57 * SECOND };
@@ -621,7 +694,11 @@ describe('the next look is', () => {
       10_000,
     ],
     ['when nobody may wait any longer in who drains', draining, 4000],
-    ['at the next tick where nobody can wait there', { ...draining, isServing: false, isHeld: true }, 10_000],
+    [
+      'at the next tick where nobody can wait there',
+      { ...draining, isServing: false, isUp: false, isHeld: true },
+      10_000,
+    ],
   ])('%s', (_, overrides, afterMs) => {
     const book = reports(['a'], 0, { inFlight: 1 });
     const workers = [worker('a', overrides), worker('other', { isHeld: true })];

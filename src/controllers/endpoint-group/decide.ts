@@ -1,8 +1,10 @@
+import { askedWord } from '../../api/v1alpha1/asked-word.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { parseDuration } from '../../lib/duration.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
 import { autoscale, betweenTicks } from './autoscale.ts';
+import { actionKey, cheapestFirst } from './carry-out.ts';
 import { chooseWorkers } from './choose-workers.ts';
 import { type Counts, countWorkers } from './counts.ts';
 import { RULES } from './explain.ts';
@@ -13,9 +15,10 @@ import { maxUnavailable, scalingOptions } from './scaling/options.ts';
 import type { Change, Choice, ChoosableWorker } from './scaling/plan.ts';
 import type { ScalingDecision, ScalingMemory } from './scaling/scaling-decision.ts';
 import { expectedPerf, priceOfNew, scalingWorkers, type WorkersInput } from './scaling/scaling-workers.ts';
+import { hotOf } from './scaling/worker-counts.ts';
 import { deletingStatus, statusOf } from './status.ts';
-import type { Action, Decision, GroupMemory, Observed } from './types.ts';
-import { actionsFor, afterDraining, eventsFor, type OrdersInput } from './workers/orders.ts';
+import type { Action, Decision, GroupMemory, Observed, Refusal } from './types.ts';
+import { actionsFor, afterDraining, type OrdersInput } from './workers/orders.ts';
 import { templateHash, workerName } from './workers/template.ts';
 import type { Worker } from './workers/worker.ts';
 
@@ -38,31 +41,45 @@ export function decide(observed: Observed): Decision {
   const choice = choose(known, decision);
   const changes = doneNow(choice, observed);
   const orders = ordersInput(known);
-  const actions: readonly Action[] = [
+  const decided = cheapestFirst([
     ...observed.orphans.map((object): Action => ({ type: 'adopt', object })),
     ...actionsFor(changes, orders),
-    ...afterDraining(orders),
-  ];
+    ...afterDraining(orders, changes),
+  ]);
+  const refused = standing(observed.refused, decided);
+  const isRefused = (action: Action) => isRefusedIn(refused, action);
   const memory = memoryOf(known, decision);
   const isSlow = memory.slowSince !== undefined && observed.now - memory.slowSince >= SLOW_FOR_MS;
   const counts = countsOf(known);
   return {
     needsFinalizer: true,
     status: statusOf({
-      ...{ observed, decision, choice, counts, isSlow },
+      ...{ observed, decision, choice, counts, refused, isSlow },
       load: known.load,
       problems: known.endpoints.problems,
       templateHash: known.input.templateHash,
       lastActivity: known.lastActivity,
-      mustRecord: known.wakeAsked || actions.some((action) => action.type !== 'adopt'),
+      mustRecord: known.wakeAsked || decided.some((action) => action.type !== 'adopt' && !isRefused(action)),
     }),
-    endpoints: staying(known, actions),
+    endpoints: staying(known, decided),
     endpointProblems: known.endpoints.problems,
-    actions,
-    events: eventsFor(changes, because(decision)),
+    actions: observed.isTick ? decided : decided.filter((action) => !isRefused(action)),
+    waiting: observed.isTick ? [] : refused,
+    changes,
+    because: because(decision),
     memory,
     requeueAfterMs: nextLook(known, memory),
   };
+}
+
+/** What was refused and is still to be done. */
+function standing(refused: readonly Refusal[], decided: readonly Action[]): readonly Refusal[] {
+  const keys = new Set(decided.map(actionKey));
+  return refused.filter(({ action }) => keys.has(action));
+}
+
+function isRefusedIn(refused: readonly Refusal[], action: Action): boolean {
+  return refused.some((refusal) => refusal.action === actionKey(action));
 }
 
 /** Workers that are told to go leave the Service before anything else happens to them. */
@@ -86,6 +103,7 @@ function know(observed: Observed): Known {
   const input: WorkersInput = {
     ...{ workers, load, now, frozen, unreachable },
     spec: group.spec,
+    recordedPerf: group.status?.autoscaling?.perf,
     templateHash: templateHash(group),
   };
   const wakeAsked = observed.wakeAsked || isWakeAnnotated(observed) || isWakeUnfinished(observed);
@@ -102,8 +120,8 @@ function know(observed: Observed): Known {
 
 /** A new value of the annotation asks again; the one that was answered stands in the status. */
 function isWakeAnnotated({ group }: Observed): boolean {
-  const asked = group.metadata.annotations?.[annotations.wakeAt];
-  return asked !== undefined && asked.slice(0, 253) !== group.status?.wokenAt;
+  const asked = askedWord(group.metadata, annotations.wakeAt);
+  return asked !== undefined && asked !== group.status?.wokenAt;
 }
 
 /** The process before this one recorded that a worker wakes, and ended before it asked one to. */
@@ -139,6 +157,7 @@ function scalingDecision(known: Known): ScalingDecision {
     wakeAsked: known.wakeAsked,
     replicas: group.spec.replicas,
     memory: memory?.scaling ?? afterRestart(observed),
+    hotAtTick: isTick ? undefined : memory?.hotAtTick,
   };
   if (!isTick && !hasLateFigures && !known.wakeAsked && memory?.decision)
     return betweenTicks(memory.decision, now, bounds);
@@ -183,7 +202,8 @@ function choose({ observed, input, scaling }: Known, decision: ScalingDecision):
     ceiling: parseDollars(spec.maxSpendPerHour),
     priceOfNew: priceOfNew(input),
     pause: spec.pause,
-    maxUnavailable: maxUnavailable(spec, hot),
+    // New workers would serve nobody, while those that are published serve on.
+    maxUnavailable: observed.published.type === 'problem' ? undefined : maxUnavailable(spec, hot),
   });
 }
 
@@ -194,14 +214,17 @@ function doneNow(choice: Choice, observed: Observed): readonly Change[] {
 }
 
 /**
- * Workers that are taken in count from the next pass on, and may be all that is needed. Where workers are to stand
- * apart, each is rented before the next is made, since it must know where they are.
+ * Workers that are taken in count from the next pass on, and may be all that is needed; one that cannot be taken in has
+ * its place all the same, since it may bill. Where workers are to stand apart, each is rented before the next is made,
+ * since it must know where they are.
  */
-function roomToRent({ group, workers, orphans }: Observed): number {
-  if (orphans.length > 0) return 0;
-  if (group.spec.spreadBy === 'None') return Number.POSITIVE_INFINITY;
+function roomToRent({ group, workers, orphans, refused }: Observed): number {
+  const lost = orphans.filter((object) => isRefusedIn(refused, { type: 'adopt', object }));
+  if (lost.length < orphans.length) return 0;
+  const places = group.spec.maxWorkers - workers.length - lost.length;
+  if (group.spec.spreadBy === 'None') return places;
   const isOneOpen = workers.some((worker) => !worker.isRented && !worker.isStopped && !worker.isDeleting);
-  return isOneOpen ? 0 : 1;
+  return isOneOpen ? 0 : Math.min(1, places);
 }
 
 function ordersInput({ observed, load }: Known): OrdersInput {
@@ -230,8 +253,9 @@ function countsOf({ observed, scaling, endpoints }: Known): Counts {
   });
 }
 
-function memoryOf({ observed, load }: Known, decision: ScalingDecision): GroupMemory {
-  const { now, memory, times, group, isTick } = observed;
+function memoryOf(known: Known, decision: ScalingDecision): GroupMemory {
+  const { observed, load } = known;
+  const { now, memory, group } = observed;
   const { waiting, readyCapacity, load: rate } = decision.terms;
   const targetSeconds = (parseDuration(group.spec.targetQueueTime) ?? 0) / 1000;
   const looksSlow =
@@ -239,13 +263,19 @@ function memoryOf({ observed, load }: Known, decision: ScalingDecision): GroupMe
     readyCapacity > rate &&
     waiting > targetSeconds * readyCapacity &&
     readyCapacity > 0;
-  const isNew = isTick || memory === undefined;
   return {
     scaling: decision.memory,
     decision,
-    nextTickAt: isNew ? observed.beganAt + times.tickMs : memory.nextTickAt,
+    ...tickOf(known),
     slowSince: looksSlow ? Math.min(memory?.slowSince ?? now, now) : undefined,
   };
+}
+
+/** Of the tick that begins with this pass, else of the last one. */
+function tickOf({ observed, scaling }: Known): Pick<GroupMemory, 'nextTickAt' | 'hotAtTick'> {
+  const { isTick, memory, beganAt, times } = observed;
+  if (!isTick && memory) return { nextTickAt: memory.nextTickAt, hotAtTick: memory.hotAtTick };
+  return { nextTickAt: beganAt + times.tickMs, hotAtTick: hotOf(scaling).length };
 }
 
 /** At the next tick, or when a wake or a drain is over, whichever comes first. */
@@ -254,8 +284,8 @@ function nextLook({ observed, input }: Known, memory: GroupMemory): number {
   const wakeMs = parseDuration(input.spec.wakeTimeout) ?? 0;
   const queueMs = parseDuration(input.spec.maxQueueTime) ?? 0;
   const due = workers.flatMap((worker) => [
-    ...(worker.wokenAt !== undefined && !worker.ranSinceWoken ? [worker.wokenAt + wakeMs] : []),
-    ...(worker.drainSince !== undefined && worker.isServing ? [worker.drainSince + queueMs] : []),
+    ...(worker.wakeSince !== undefined && !worker.ranSinceWoken ? [worker.wakeSince + wakeMs] : []),
+    ...(worker.drainSince !== undefined && worker.isUp ? [worker.drainSince + queueMs] : []),
   ]);
   const next = Math.min(memory.nextTickAt, ...due.filter((at) => at > now));
   return Math.max(LEAST_LOOK_MS, next - now);
@@ -269,7 +299,7 @@ function because({ rule, hot, total }: ScalingDecision): string {
 
 /** All workers go; the group goes when they are gone. Deletion with orphans leaves them as they are. */
 function decideDeletion(observed: Observed): Decision {
-  const { group, workers, memory, now } = observed;
+  const { group, workers, memory, now, times } = observed;
   const orphans = group.metadata.finalizers?.includes('orphan') === true;
   const left = orphans ? [] : workers;
   const actions = left
@@ -282,12 +312,18 @@ function decideDeletion(observed: Observed): Decision {
     endpoints: orphans ? undefined : [],
     endpointProblems: [],
     actions: left.length === 0 ? [{ type: 'release' }] : actions,
-    events: [],
-    memory: memory ?? {
-      scaling: afterRestart(observed),
-      decision: undefined,
-      nextTickAt: now,
-      slowSince: undefined,
+    waiting: [],
+    changes: [],
+    because: '',
+    memory: {
+      ...(memory ?? {
+        scaling: afterRestart(observed),
+        decision: undefined,
+        hotAtTick: 0,
+        slowSince: undefined,
+      }),
+      // Nothing is decided by load any more: it is not read at each look.
+      nextTickAt: now + times.tickMs,
     },
     requeueAfterMs: 5000,
   };

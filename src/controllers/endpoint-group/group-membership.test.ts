@@ -42,6 +42,27 @@ test('a group that is made anew over the workers of the one before it takes them
   expect(life.rentals()).toBe(3);
 });
 
+test('a group whose limit is lowered while its workers are counted makes none for the limit before', async () => {
+  let isRaised = false;
+  let edits = 0;
+  const life: SimulatedGroup = new SimulatedGroup({
+    fate: ({ request }) => {
+      const counts = request.method === 'GET' && request.path.includes('labelSelector=');
+      if (!counts || !isRaised) return undefined;
+      if (edits === 0) life.edit({ maxWorkers: 1 });
+      edits += 1;
+      return { requestMs: 2, responseMs: 500 };
+    },
+  });
+  life.begin({ minLoad: '50', maxWorkers: 5 });
+  await life.until('one is ready', () => life.status().ready === 1);
+  isRaised = true;
+  life.edit({ minLoad: '250' });
+  await life.pass(300);
+  expect(edits).toBeGreaterThan(0);
+  expect(life.callsTo(WORKER_MADE)).toHaveLength(1);
+});
+
 test('a group that is deleted leads nobody to its workers before they go', async () => {
   const life = await serving({ minLoad: '150' }, 2);
   const before = life.calls.length;

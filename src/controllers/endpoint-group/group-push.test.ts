@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { SimulatedGroup } from '../../../test/builders/simulated-group.ts';
+import { metadataOf } from '../../../test/simulation/memory-kube/json.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { workerToken } from '../../ownership/worker-token.ts';
 
@@ -69,6 +70,26 @@ describe('workers that report by themselves', () => {
     life.edit({ maxWorkers: 4 });
     await life.until('it serves', () => life.status().ready === 1, 60);
     expect(asked).toBe(200);
+  });
+
+  test('are heard no more where somebody else controls them, be their label what it was', async () => {
+    const life = await awake();
+    const [name = ''] = life.workers().map(({ metadata }) => metadata.name);
+    expect(report(life, { new_load: 0, cur_load: 0 })).toBe(200);
+    const owner = {
+      apiVersion: 'x.example/v1',
+      kind: 'Other',
+      name: 'other',
+      uid: 'other',
+      controller: true,
+    };
+    life.editWorker(name, (worker) => ({
+      ...worker,
+      metadata: { ...metadataOf(worker), ownerReferences: [owner] },
+    }));
+    await life.pass(20);
+    expect(life.workers().map(({ metadata }) => metadata.name)[0]).toBe(name);
+    expect(report(life, { new_load: 5000, wake: { cost: 1 } })).toBe(401);
   });
 
   test('that send lies shrink nothing, and are named', async () => {

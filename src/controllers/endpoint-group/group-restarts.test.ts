@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { SimulatedGroup } from '../../../test/builders/simulated-group.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
+import { workerName } from './workers/template.ts';
 
 const names = (life: SimulatedGroup) => life.workers().map(({ metadata }) => metadata.name);
 
@@ -8,6 +9,11 @@ function crash(life: SimulatedGroup): void {
   const [process] = life.world.processes;
   if (!process) throw new Error('No operator runs.');
   life.world.crash(process.machine, 'in a test');
+}
+
+/** For so long that the other process leads: one that is started in its stead would lead at once. */
+function freezeLeader(life: SimulatedGroup): void {
+  life.world.processes[0]?.machine.freeze(60_000);
 }
 
 describe('a restart', () => {
@@ -25,6 +31,20 @@ describe('a restart', () => {
     crash(life);
     await life.pass(120);
     expect(names(life)).toEqual(before);
+  });
+
+  test('while all workers sleep keeps them, although none has told the new process what it can do', async () => {
+    const life = new SimulatedGroup({ flags: { scalingSpeed: '10' } });
+    life.begin({ minLoad: '50', minColdLoad: '350', expectedPerf: undefined });
+    await life.until('four are there', () => life.status().total === 4 && life.status().starting === 0);
+    life.edit({ minLoad: '0' });
+    await life.until('all sleep', () => life.status().hot === 0 && life.fleet.running === 0);
+    await life.pass(60);
+    const before = names(life);
+    crash(life);
+    await life.pass(120);
+    expect(names(life)).toEqual(before);
+    expect(before).toHaveLength(4);
   });
 
   test('keeps every hot worker until it has seen the load for a minute, and then those that it needs', async () => {
@@ -101,11 +121,47 @@ describe('two operators', () => {
     isDeaf = true;
     life.edit({ minLoad: '250' });
     await life.until('three are there', () => life.workers().length === 3);
-    const [leader] = life.world.processes;
-    if (leader) life.world.crash(leader.machine, 'so that the deaf one leads');
+    freezeLeader(life);
     await life.pass(120);
+    expect(life.callsTo(/endpointgroups/).at(-1)?.process).toBe('operator-2');
     expect(names(life)).toHaveLength(3);
     expect(life.status()).toMatchObject({ hot: 3, total: 3 });
     expect(life.rentals()).toBeLessThanOrEqual(3);
+  });
+
+  test('a worker whose event the copy has missed is not made a second time by the one that leads then', async () => {
+    let isDeaf = false;
+    const life = new SimulatedGroup({
+      fate: ({ machine, request }) =>
+        machine.name === 'operator-2' &&
+        request.path.includes('gpuinstances') &&
+        request.path.includes('watch=true')
+          ? { requestMs: 2, responseMs: 2, dropChunk: () => isDeaf }
+          : undefined,
+    });
+    life.begin({ minLoad: '50', maxWorkers: 9 });
+    await life.until('one is ready', () => life.status().ready === 1);
+    life.world.startProcess();
+    await life.pass(30);
+    isDeaf = true;
+    life.edit({ minLoad: '250' });
+    await life.until('three are ready', () => life.status().ready === 3);
+    // What is left is not what the deaf one would make next: that name is free again.
+    const group = life.group();
+    if (!group) throw new Error('There is no group.');
+    life.edit({ pause: { scaleUp: true } });
+    await life.pass(5);
+    life.deleteWorker(workerName(group, 1));
+    await life.until('two are left', () => life.workers().length === 2);
+    life.edit({ minLoad: '150', maxWorkers: 2, pause: {} });
+    await life.until('both are ready', () => life.status().ready === 2);
+    const before = names(life);
+    expect([before.length, life.rentals()]).toEqual([2, 3]);
+    freezeLeader(life);
+    await life.pass(120);
+    expect(life.callsTo(/endpointgroups/).at(-1)?.process).toBe('operator-2');
+    expect(names(life)).toEqual(before);
+    expect(life.status()).toMatchObject({ hot: 2, total: 2 });
+    expect(life.rentals()).toBe(3);
   });
 });

@@ -49,6 +49,32 @@ describe('a new template', () => {
     expect(woken.map(({ metadata }) => metadata.deletionTimestamp)).toEqual([undefined]);
   });
 
+  test('that no Service can be written for waits, and the present workers serve on', async () => {
+    const life = new SimulatedGroup();
+    life.create({ minLoad: '150', endpointName: 'shared' });
+    life.create({ minLoad: '50', endpointName: 'shared' }, 'other');
+    life.world.startProcess();
+    await life.until(
+      'all are ready',
+      () => life.status().ready === 2 && life.group('other')?.status?.ready === 1,
+    );
+    const before = uids(life);
+    editTemplate(life, {
+      ports: [
+        { name: 'http', containerPort: 8000 },
+        { name: 'metrics', containerPort: 9100 },
+      ],
+    });
+    await life.until('it is told of', () => life.condition('Ready')?.reason === 'ServicePortsDiffer');
+    await life.pass(300);
+    expect(uids(life)).toEqual(before);
+    life.edit({ endpointName: 'alone' });
+    await life.until('two others are ready', () => {
+      const { ready, updated } = life.status();
+      return ready === 2 && updated === 2 && !uids(life).some((uid) => before.includes(uid));
+    });
+  });
+
   test('of which no Service can lead to the workers of the former one replaces them all the same', async () => {
     const life = new SimulatedGroup();
     life.begin({ minLoad: '150' });

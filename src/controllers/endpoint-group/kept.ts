@@ -2,7 +2,7 @@ import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
 import type { LoadMaximum } from './load/load-history.ts';
 import type { Publisher } from './publish/publisher.ts';
-import type { GroupMemory } from './types.ts';
+import type { GroupMemory, Refusal } from './types.ts';
 
 /** Asked for until a pass that saw it is on record. What is asked while a pass is under way is for the next one. */
 export class Ask {
@@ -29,6 +29,8 @@ export class Ask {
 export class Kept {
   readonly publisher: Publisher;
   memory: GroupMemory | undefined;
+  /** Writes that the API server refused when they were last tried. */
+  refused: readonly Refusal[] = [];
   /** A report or command wants a worker now. */
   readonly wake = new Ask();
   /** Figures came after the decision of the tick they belong to. */

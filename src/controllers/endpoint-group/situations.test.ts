@@ -1,9 +1,10 @@
 import { describe } from 'vitest';
 import { groupDecisionTables } from '../../../test/builders/group-decision-table.ts';
 import { condition, groupObject, workerObject } from '../../../test/builders/group-worker.ts';
-import { calm, NOW, reports, worker } from '../../../test/builders/observed-group.ts';
+import { calm, NOW, observedGroup, reports, worker } from '../../../test/builders/observed-group.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
-import { EMPTY_BOOK, withProblem } from './load/book.ts';
+import { decide } from './decide.ts';
+import { EMPTY_BOOK, GROUP_REPORTER, withProblem } from './load/book.ts';
 
 const { table, close } = groupDecisionTables('endpoint-group');
 
@@ -485,6 +486,20 @@ describe('a group in trouble', () => {
       [],
     ],
     [
+      'is not Ready where it sleeps and the source that alone knows of its load cannot be asked',
+      {
+        source: 'group',
+        workers: [],
+        book: withProblem(EMPTY_BOOK, GROUP_REPORTER, {
+          kind: 'unreachable',
+          detail: 'Prometheus: the operator runs without --prometheus-url',
+          at: NOW,
+        }),
+        memory: calm(0),
+      },
+      [],
+    ],
+    [
       'shrinks by no figures that cannot be true',
       {
         workers: [worker('a')],
@@ -497,6 +512,32 @@ describe('a group in trouble', () => {
       },
       [],
     ],
+  ]);
+});
+
+describe('writes that the API server refuses', () => {
+  const refused = [
+    { action: 'create 0', detail: 'Making a worker is refused: exceeded quota' },
+    { action: 'create 1', detail: 'Making a worker is refused: exceeded quota' },
+  ];
+  const short = { group: floor(250), workers: [worker('a')], book: reports(['a']), memory: calm(3), refused };
+  const { memory } = decide(observedGroup(short));
+
+  table([
+    ['are tried again at a tick', short, ['create Hot 0', 'create Hot 1']],
+    ['wait for it between ticks', { ...short, memory, isTick: false }, []],
+    [
+      'are told of where none but a cold worker is missing',
+      {
+        group: floor(50, { coldWorkers: 2 }),
+        workers: [worker('a')],
+        book: reports(['a']),
+        memory: calm(1),
+        refused,
+      },
+      ['create Cold 0'],
+    ],
+    ['are told of no more where nothing asks for them', { ...short, group: floor(50), memory: calm(1) }, []],
   ]);
 });
 
@@ -513,6 +554,15 @@ describe('a group that is deleted', () => {
     [
       'destroys its workers',
       { group: deleted, workers: [worker('a'), worker('b', { isDeleting: true })] },
+      ['delete a'],
+    ],
+    [
+      'says which of them may not be destroyed',
+      {
+        group: deleted,
+        workers: [worker('a')],
+        refused: [{ action: 'delete a', detail: 'Deleting worker a is refused: no right' }],
+      },
       ['delete a'],
     ],
     ['is released when they are gone', { group: deleted }, ['release']],

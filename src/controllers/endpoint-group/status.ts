@@ -1,3 +1,4 @@
+import { askedWord } from '../../api/v1alpha1/asked-word.ts';
 import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import { annotations, labels } from '../../api/v1alpha1/names.ts';
 import { withPage } from '../../api/v1alpha1/reason-page.ts';
@@ -156,11 +157,11 @@ function termsOf({ observed, decision }: StatusInput): EndpointGroupStatus['auto
 
 /** Requests by annotation are echoed once they are dealt with. */
 function handled({ metadata }: EndpointGroup): Pick<EndpointGroupStatus, 'requestedAt' | 'wokenAt'> {
-  const requestedAt = metadata.annotations?.[annotations.requestedAt];
-  const wokenAt = metadata.annotations?.[annotations.wakeAt];
+  const requestedAt = askedWord(metadata, annotations.requestedAt);
+  const wokenAt = askedWord(metadata, annotations.wakeAt);
   return {
-    ...(requestedAt !== undefined && { requestedAt: requestedAt.slice(0, 253) }),
-    ...(wokenAt !== undefined && { wokenAt: wokenAt.slice(0, 253) }),
+    ...(requestedAt !== undefined && { requestedAt }),
+    ...(wokenAt !== undefined && { wokenAt }),
   };
 }
 
@@ -174,7 +175,11 @@ const PHASES: readonly (readonly [Phase, (input: StatusInput) => boolean])[] = [
   ['Zero', ({ decision }) => decision.hot === 0],
   ['Waking', ({ counts }) => counts.ready === 0 && counts.waking > 0],
   ['Pending', ({ counts }) => counts.ready === 0],
-  ['Ready', ({ counts, decision }) => counts.ready === decision.hot && counts.starting === 0],
+  [
+    'Ready',
+    ({ counts, decision, refused }) =>
+      counts.ready === decision.hot && counts.starting === 0 && refused.length === 0,
+  ],
 ];
 
 function phaseOf(input: StatusInput): Phase {
@@ -200,7 +205,9 @@ const NO_WORKERS = { replicas: 0, hot: 0, cold: 0, ready: 0, starting: 0, draini
 /** What a group that is being deleted says. */
 export function deletingStatus(observed: Observed, left: number): EndpointGroupStatus {
   const { group, now } = observed;
-  const message = left === 0 ? 'All workers are gone.' : `${workersAre(left)} being destroyed.`;
+  const state = left === 0 ? 'All workers are gone.' : `${workersAre(left)} being destroyed.`;
+  const [refusal] = observed.refused;
+  const message = refusal ? `${state} ${refusal.detail}.` : state;
   const conditions = setConditions({
     previous: group.status?.conditions,
     wanted: [

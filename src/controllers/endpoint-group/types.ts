@@ -2,6 +2,7 @@ import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endp
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { LoadBook } from './load/book.ts';
 import type { Endpoint, EndpointProblem } from './publish/endpoints.ts';
+import type { Change } from './scaling/plan.ts';
 import type { ScalingDecision, ScalingMemory } from './scaling/scaling-decision.ts';
 import type { ScalingTimes } from './scaling/scaling-times.ts';
 import type { Wanted, Worker } from './workers/worker.ts';
@@ -12,6 +13,8 @@ export interface GroupMemory {
   /** The decision of the last tick: it holds until the next. */
   readonly decision: ScalingDecision | undefined;
   readonly nextTickAt: number;
+  /** Hot workers when the last tick began. */
+  readonly hotAtTick: number;
   /** Since when waiting has looked longer than the target although the capacity suffices. */
   readonly slowSince: number | undefined;
 }
@@ -24,6 +27,13 @@ export type Published =
       readonly reason: 'NameTaken' | 'NotPermitted' | 'ServicePortsDiffer';
       readonly detail: string;
     };
+
+/** A write that the API server refused, and why it did. It is tried again at the next tick. */
+export interface Refusal {
+  /** Of the action, as `actionKey` tells it. */
+  readonly action: string;
+  readonly detail: string;
+}
 
 /** Everything one pass decides by. */
 export interface Observed {
@@ -53,6 +63,8 @@ export interface Observed {
   /** Uids of workers whose account is frozen by its breaker. */
   readonly frozen: ReadonlySet<string>;
   readonly published: Published;
+  /** What was refused when it was last tried. */
+  readonly refused: readonly Refusal[];
   /** Whether private addresses may be published. */
   readonly allowPrivateAddresses: boolean;
 }
@@ -90,7 +102,11 @@ export interface Decision {
   readonly endpoints: readonly Endpoint[] | undefined;
   readonly endpointProblems: readonly EndpointProblem[];
   readonly actions: readonly Action[];
-  readonly events: readonly EventNote[];
+  /** Refused actions that are decided as before and wait for the next tick. */
+  readonly waiting: readonly Refusal[];
+  /** What the actions bring about, and why: told when they are done. */
+  readonly changes: readonly Change[];
+  readonly because: string;
   readonly memory: GroupMemory;
   readonly requeueAfterMs: number;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { NOW } from '../../../../test/builders/observed-group.ts';
 import { defaultTimes } from '../scaling/scaling-times.ts';
-import { EMPTY_BOOK, type LoadBook, onlyReporters, withProblem, withReport } from './book.ts';
+import { EMPTY_BOOK, type LoadBook, notAhead, onlyReporters, withProblem, withReport } from './book.ts';
 import { LoadBooks } from './books.ts';
 import { loadOver } from './load-history.ts';
 import type { Arrived, LoadRecord } from './record.ts';
@@ -23,7 +23,11 @@ function record(arrived: Arrived, overrides: Partial<LoadRecord> = {}): LoadReco
   };
 }
 const amount = (newLoad: number, rejectedLoad = 0): Arrived => ({ type: 'amount', newLoad, rejectedLoad });
-const counter = (newLoad: number, rejectedLoad = 0): Arrived => ({ type: 'counter', newLoad, rejectedLoad });
+const counters = (series: Readonly<Record<string, number>>): Arrived => ({
+  type: 'counter',
+  series: new Map(Object.entries(series)),
+});
+const counter = (newLoad: number, rejectedLoad = 0): Arrived => counters({ newLoad, rejectedLoad });
 const rate = (load: number): Arrived => ({ type: 'rate', load });
 
 /** Reports of one worker, ten seconds apart, the last of them now. */
@@ -45,6 +49,22 @@ describe('what arrived in the last ten seconds', () => {
     ['is what counters rose by', [counter(1000, 100), counter(1300, 300)], 50],
     ['is nothing where counters did not rise', [counter(1000), counter(1000)], 0],
     ['is all of a counter that began anew', [counter(1000, 1000), counter(400, 100)], 50],
+    [
+      'is what the others rose by where one of several counters is told no more',
+      [counters({ a: 9e6, b: 1000 }), counters({ a: 9e6 + 500 })],
+      50,
+    ],
+    [
+      'is what one rose by that is told again',
+      [counters({ a: 9e6, b: 1000 }), counters({ a: 9e6 }), counters({ a: 9e6, b: 1500 })],
+      50,
+    ],
+    ['is all of a counter that is new', [counters({ a: 9e6 }), counters({ a: 9e6, b: 500 })], 50],
+    [
+      'is all of one that began anew beside others',
+      [counters({ a: 9e6, b: 1000 }), counters({ a: 9e6, b: 500 })],
+      50,
+    ],
     [
       'is nothing by a counter after amounts, which do not tell where it began',
       [amount(0), counter(90_000)],
@@ -122,6 +142,23 @@ describe('reporters that are no more', () => {
   });
 });
 
+describe('a clock that was set back', () => {
+  test('leaves nobody heard in the future: who is silent since is missed after its time', () => {
+    const ahead = withReport(heard(amount(0), amount(500)), {
+      ...{ reporter: 'v', record: record(amount(0)), at: NOW - 3600 * SECOND, times },
+    });
+    const now = NOW - 1800 * SECOND;
+    const book = notAhead(ahead, now, times);
+    expect([...book.reporters].map(([name, { at, rate }]) => [name, at, rate])).toEqual([
+      ['w', now - 10 * SECOND, 50],
+      ['v', NOW - 3600 * SECOND, 0],
+    ]);
+    expect(notAhead(book, now, times)).toBe(book);
+    const later = withReport(book, { reporter: 'w', record: record(amount(500)), at: now + SECOND, times });
+    expect(later.reporters.get('w')?.rate).toBeCloseTo(500 / 11);
+  });
+});
+
 describe('the books of a process', () => {
   test('are apart for each group, and forgotten with it', () => {
     const books = new LoadBooks();
@@ -143,6 +180,16 @@ describe('the books of a process', () => {
       ...EMPTY_BOOK,
       history: { ...EMPTY_BOOK.history, maxima: [{ at: NOW, load: 7 }] },
     });
+  });
+
+  test('begin with what was reported before the first look, too', () => {
+    const books = new LoadBooks();
+    books.report('a', { reporter: 'w', record: record(amount(0)), at: NOW - SECOND, times });
+    books.open('a', [{ at: NOW - 60 * SECOND, load: 7 }]);
+    books.report('a', { reporter: 'w', record: record(amount(50)), at: NOW, times });
+    expect(books.get('a').reporters.get('w')?.rate).toBe(50);
+    expect(Math.max(...books.get('a').history.maxima.map(({ load }) => load))).toBe(50);
+    expect(books.get('a').history.maxima).toContainEqual({ at: NOW - 60 * SECOND, load: 7 });
   });
 
   test('hold what they are given, and the last activity that was seen anywhere', () => {

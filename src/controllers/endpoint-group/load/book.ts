@@ -1,4 +1,5 @@
 import type { ScalingTimes } from '../scaling/scaling-times.ts';
+import { riseOf, withFormer } from './counter-series.ts';
 import { EMPTY_HISTORY, type LoadHistory, observedFrom, rolledTo, withArrivals } from './load-history.ts';
 import type { Arrived, LoadRecord } from './record.ts';
 
@@ -60,7 +61,7 @@ export function withReport(book: LoadBook, report: Report): LoadBook {
     spanMs > 0 ? withArrivals(book.history, { at, spanMs, amount }) : observedFrom(book.history, at);
   const rate = spanMs > 0 ? (amount * 1000) / spanMs : 0;
   return {
-    reporters: new Map(book.reporters).set(reporter, { record, at, rate }),
+    reporters: new Map(book.reporters).set(reporter, { record: noted(record, before), at, rate }),
     problems: without(book.problems, reporter),
     history: rolledTo(history, at, times),
     lastActivity: isActive(record, amount) ? at : book.lastActivity && Math.min(book.lastActivity, at),
@@ -91,6 +92,18 @@ export function onlyReporters(book: LoadBook, existing: ReadonlySet<string>): Lo
   return { ...book, reporters: keep(book.reporters), problems: keep(book.problems) };
 }
 
+/**
+ * What was heard by a clock that was ahead counts as heard one tick ago, so that who is silent since is missed in his
+ * time, and work that he tells of next came in no less than a tick.
+ */
+export function notAhead(book: LoadBook, now: number, { tickMs }: ScalingTimes): LoadBook {
+  if (![...book.reporters.values()].some(({ at }) => at > now)) return book;
+  const heard = [...book.reporters].map(
+    ([name, one]) => [name, one.at > now ? { ...one, at: now - tickMs } : one] as const,
+  );
+  return { ...book, reporters: new Map(heard) };
+}
+
 interface Before {
   readonly before: Arrived | undefined;
   readonly spanMs: number;
@@ -103,14 +116,16 @@ function amountOf(arrived: Arrived, { before, spanMs }: Before): number {
     case 'amount':
       return before ? arrived.newLoad + arrived.rejectedLoad : 0;
     case 'counter':
-      if (before?.type !== 'counter') return 0;
-      return increase(before.newLoad, arrived.newLoad) + increase(before.rejectedLoad, arrived.rejectedLoad);
+      return before?.type === 'counter' ? riseOf(before.series, arrived.series) : 0;
   }
 }
 
-/** A counter that went back began anew, as Prometheus reads it. */
-function increase(before: number, now: number): number {
-  return now >= before ? now - before : now;
+/** What the next report is compared with. */
+function noted(record: LoadRecord, before: Reporter | undefined): LoadRecord {
+  const { arrived } = record;
+  const former = before?.record.arrived;
+  if (arrived.type !== 'counter' || former?.type !== 'counter') return record;
+  return { ...record, arrived: { type: 'counter', series: withFormer(former.series, arrived.series) } };
 }
 
 function without<T>(map: ReadonlyMap<string, T>, key: string): ReadonlyMap<string, T> {

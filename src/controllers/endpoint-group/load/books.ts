@@ -13,9 +13,11 @@ export class LoadBooks {
     return this.#books.has(uid);
   }
 
-  /** Begins a book with what the status remembers. */
+  /** Begins a book with what the status remembers; what was reported before is in it as well. */
   open(uid: string, maxima: LoadHistory['maxima']): void {
-    this.#books.set(uid, { ...EMPTY_BOOK, history: { ...EMPTY_BOOK.history, maxima } });
+    const book = this.get(uid);
+    const history = { ...book.history, maxima: [...maxima, ...book.history.maxima] };
+    this.#books.set(uid, { ...book, history });
   }
 
   put(uid: string, book: LoadBook): void {

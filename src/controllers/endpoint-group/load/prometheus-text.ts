@@ -1,37 +1,41 @@
+import { type CounterSeries, seriesOf } from './counter-series.ts';
 import type { FigureName, ReadReply } from './figures.ts';
 import { believable, FigureError, type LoadRecord, measuredPerf } from './record.ts';
 
 /** Samples with a time this far ahead of our clock are lies. */
 const FUTURE_MS = 60_000;
 /** A name, its labels, whose texts may hold any brace, a value and a time. */
-const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\})?\s+(\S+)(?:\s+(-?\d+))?\s*$/;
+const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\})?\s+(\S+)(?:\s+(-?\d+))?\s*$/;
 
 /**
- * Reads a worker's Prometheus text. Samples of one name are added up over their labels; work that arrived is a
- * counter since the worker began.
+ * Reads a worker's Prometheus text. Samples of one name are added up over their labels; work that arrived is counted
+ * since the worker began, for each set of labels.
  */
 export const readPrometheusReply: ReadReply = (text, plan, now) => {
-  const names = new Set([...Object.values(plan.figures), plan.finishedRequests]);
-  const sums = sumsOf(text, names, now);
+  const { newLoad: accepted, rejectedLoad } = plan.figures;
+  const samples = samplesOf(text, new Set([...Object.values(plan.figures), plan.finishedRequests]), now);
+  const sums = sumsOf(samples);
   const figure = (key: FigureName) => sums.get(plan.figures[key] ?? '');
   const newLoad = plan.figures.newLoad ?? 'newLoad';
   if (!sums.has(newLoad)) throw new FigureError(`the reply has no ${newLoad}`);
   const arrived = believable(newLoad, sums.get(newLoad));
   const perRequest = workPerRequest(arrived, sums.get(plan.finishedRequests ?? ''));
-  return recordOf({ figure, arrived, perRequest });
+  const counters = samples.filter(({ name }) => name === accepted || name === rejectedLoad);
+  const series = seriesOf(counters.map(({ name, labels, value }) => [name + labels, value]));
+  return recordOf({ figure, series, perRequest });
 };
 
 interface Sums {
   readonly figure: (key: FigureName) => number | undefined;
-  readonly arrived: number;
+  readonly series: CounterSeries;
   readonly perRequest: number;
 }
 
-function recordOf({ figure, arrived, perRequest }: Sums): LoadRecord {
+function recordOf({ figure, series, perRequest }: Sums): LoadRecord {
   const waiting = figure('waitingLoad');
   const running = figure('inFlight');
   return {
-    arrived: { type: 'counter', newLoad: arrived, rejectedLoad: figure('rejectedLoad') ?? 0 },
+    arrived: { type: 'counter', series },
     currentLoad: figure('currentLoad') ?? 0,
     waitingLoad: waiting === undefined ? undefined : waiting * perRequest,
     maxPerf: measuredPerf('maxPerf', figure('maxPerf')),
@@ -45,19 +49,26 @@ function workPerRequest(work: number, finished = 0): number {
   return finished > 0 ? Math.max(1, work / finished) : 1;
 }
 
-/** Comments, empty lines and what is no sample are passed over. */
-function sumsOf(
-  text: string,
-  names: ReadonlySet<string | undefined>,
-  now: number,
-): ReadonlyMap<string, number> {
-  const sums = new Map<string, number>();
-  for (const line of text.split('\n')) {
-    const [, name = '', value = '', time] = SAMPLE.exec(line) ?? [];
-    if (!names.has(name)) continue;
+interface Sample {
+  readonly name: string;
+  /** As they are written, with their braces. */
+  readonly labels: string;
+  readonly value: number;
+}
+
+/** Of these names. Comments, empty lines and what is no sample are passed over. */
+function samplesOf(text: string, names: ReadonlySet<string | undefined>, now: number): readonly Sample[] {
+  return text.split('\n').flatMap((line): readonly Sample[] => {
+    const [, name = '', labels = '', value = '', time] = SAMPLE.exec(line) ?? [];
+    if (!names.has(name)) return [];
     if (Number(time) > now + FUTURE_MS) throw new FigureError(`${name} carries a time in the future`);
-    sums.set(name, (sums.get(name) ?? 0) + believable(name, numberOf(value)));
-  }
+    return [{ name, labels, value: believable(name, numberOf(value)) }];
+  });
+}
+
+function sumsOf(samples: readonly Sample[]): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const { name, value } of samples) sums.set(name, (sums.get(name) ?? 0) + value);
   return sums;
 }
 

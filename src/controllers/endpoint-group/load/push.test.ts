@@ -18,7 +18,7 @@ function intake(overrides: Partial<PushOptions> = {}) {
   const woken: string[] = [];
   const push = new PushIntake({
     ...{ clock, books, times: defaultTimes },
-    instanceById: (id) => (id === 7 || id === 7012 ? worker : undefined),
+    instancesById: (id) => (id === 7 || id === 7012 ? [worker] : []),
     groupOf: () => group,
     tokenOf: () => new Secret(TOKEN),
     isLeading: () => true,
@@ -65,6 +65,18 @@ describe('who may report', () => {
     expect(intake({ groupOf: () => undefined }).send().status).toBe(401);
   });
 
+  test('each of two workers whose marketplaces gave them one id', () => {
+    const both = ['v', 'w'].map((name) => workerObject(name));
+    const { send, book } = intake({
+      instancesById: () => both,
+      tokenOf: ({ metadata }) => new Secret(`token of ${metadata.name}`),
+    });
+    expect(['v', 'w', 'x'].map((name) => send({ mtoken: `token of ${name}` }).status)).toEqual([
+      200, 200, 401,
+    ]);
+    expect(book().reporters.size).toBe(2);
+  });
+
   test('no worker of a group that asks for its load itself', () => {
     const pulling = groupObject();
     expect(intake({ groupOf: () => pulling }).send()).toMatchObject({
@@ -106,6 +118,7 @@ describe('what is heard', () => {
   test.each<[string, Record<string, unknown>, string]>([
     ['a negative figure', { new_load: -1 }, 'new_load is negative'],
     ['no number', { new_load: 'many' }, 'new_load is not a number'],
+    ['10^-7', { max_perf: 1e-7 }, 'max_perf is smaller than anything a worker does'],
     ['10^30', { cur_load: 1e30 }, 'cur_load is larger than anything a worker does'],
     ['a wake without a cost', { wake: { cost: -5 } }, 'wake.cost is negative'],
     ['a wake that is none', { wake: 5 }, 'the body is not a worker report'],

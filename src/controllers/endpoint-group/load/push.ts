@@ -20,9 +20,9 @@ export interface PushOptions {
   readonly clock: Clock;
   readonly books: LoadBooks;
   readonly times: ScalingTimes;
-  /** The GpuInstance that a marketplace's instance id names. */
-  readonly instanceById: (id: number) => GpuInstance | undefined;
-  /** The group that controls a worker. */
+  /** The GpuInstances that an instance id names: one for each marketplace that has such an id. */
+  readonly instancesById: (id: number) => readonly GpuInstance[];
+  /** The group that controls a worker, and no other that has its name or is named by its label. */
   readonly groupOf: (worker: GpuInstance) => EndpointGroup | undefined;
   readonly tokenOf: (worker: GpuInstance) => Secret | undefined;
   /** A follower's figures decide nothing: workers are to try again. */
@@ -89,11 +89,14 @@ export class PushIntake {
     const id = numberIn(body, 'id') ?? numberIn(body, 'worker_id');
     const shown = textIn(body, 'mtoken');
     if (id === undefined || shown === undefined) return undefined;
-    const instance = this.#options.instanceById(id);
-    const token = instance && this.#options.tokenOf(instance);
-    if (!instance || !token || !isSame(shown, token.reveal())) return undefined;
-    const group = this.#options.groupOf(instance);
+    const instance = this.#options.instancesById(id).find((one) => this.#isTokenOf(one, shown));
+    const group = instance && this.#options.groupOf(instance);
     return group && { group, instance };
+  }
+
+  #isTokenOf(instance: GpuInstance, shown: string): boolean {
+    const token = this.#options.tokenOf(instance);
+    return token !== undefined && isSame(shown, token.reveal());
   }
 }
 

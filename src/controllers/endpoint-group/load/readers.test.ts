@@ -42,6 +42,7 @@ function bench(answer: Answer, overrides: Partial<ReaderOptions> = {}) {
     allowPrivateAddresses: false,
     tokenOf: () => new Secret('the-token'),
     prometheus: { url: 'https://prometheus.example:9090/base/', transport },
+    takesReports: true,
     ...overrides,
   });
   const late: number[] = [];
@@ -169,7 +170,7 @@ describe('an answer', () => {
     expect(book().reporters.size).toBe(0);
   });
 
-  test('in the text of Prometheus is summed over its labels', async () => {
+  test('in the text of Prometheus is summed over its labels, and its counters stay apart', async () => {
     const { read, record } = bench(() =>
       vllm([
         '# HELP vllm:generation_tokens_total tokens',
@@ -182,7 +183,13 @@ describe('an answer', () => {
     );
     await read(groupObject({ load: PROMETHEUS }));
     expect(record()).toMatchObject({
-      arrived: { type: 'counter', newLoad: 1000 },
+      arrived: {
+        type: 'counter',
+        series: new Map([
+          ['vllm:generation_tokens_total{model="a"}', 600],
+          ['vllm:generation_tokens_total{model="b"}', 400],
+        ]),
+      },
       waitingLoad: 300,
       inFlight: 5,
     });
@@ -285,6 +292,19 @@ describe('one source for the whole group', () => {
     await read(groupObject({ load }));
     expect(problem()?.detail).toContain('--prometheus-url');
   });
+
+  test.each<[string, boolean, string | undefined]>([
+    ['heard nowhere, with the flag', false, '--worker-report-bind-address'],
+    ['heard, by nothing', true, undefined],
+  ])(
+    'workers that report by themselves are asked nothing; that they are %s, is told',
+    async (_, takesReports, flag) => {
+      const { read, problem, sent } = bench(() => 'refused', { takesReports });
+      await read(groupObject({ load: { type: 'Push' } }));
+      expect(problem()?.detail).toEqual(flag === undefined ? undefined : expect.stringContaining(flag));
+      expect(sent).toEqual([]);
+    },
+  );
 
   test('a static load is read from the spec, and the annotation wins', async () => {
     const fixed = { load: { type: 'Static', static: { load: '250', queue: '30' } } };

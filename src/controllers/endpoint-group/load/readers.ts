@@ -29,6 +29,8 @@ export interface ReaderOptions {
   /** The token that the worker was given when it was rented. */
   readonly tokenOf: (worker: GpuInstance) => Secret | undefined;
   readonly prometheus: Prometheus | undefined;
+  /** Whether workers that report by themselves are heard anywhere. */
+  readonly takesReports: boolean;
 }
 
 /** The Prometheus that is asked, and the way to it: its figures decide what is spent, so it proves who it is. */
@@ -97,19 +99,23 @@ export class LoadReaders {
         return this.#take(group, FOR_ALL, async () => staticRecord(group));
       case 'Prometheus':
         return this.#take(group, PROMETHEUS, async () => this.#askPrometheus(group));
-      case 'HTTPPull': {
-        const serving = workers.filter((worker) => worker.isServing && !worker.isDeleting);
-        const reads = serving.map((worker) =>
-          this.#take(group, { reporter: worker.reporter, who: `worker ${worker.name}: ` }, () =>
-            this.#askWorker(group, worker.object),
-          ),
-        );
-        await Promise.all(reads);
-        return;
-      }
+      case 'HTTPPull':
+        return this.#ofEach(group, workers, async ({ object }) => this.#askWorker(group, object));
       case 'Push':
-        return;
+        return this.#options.takesReports ? undefined : this.#ofEach(group, workers, nobodyHears);
     }
+  }
+
+  async #ofEach(
+    group: EndpointGroup,
+    workers: readonly Worker[],
+    read: (worker: Worker) => Promise<LoadRecord>,
+  ): Promise<void> {
+    const serving = workers.filter((worker) => worker.isServing && !worker.isDeleting);
+    const reads = serving.map((worker) =>
+      this.#take(group, { reporter: worker.reporter, who: `worker ${worker.name}: ` }, () => read(worker)),
+    );
+    await Promise.all(reads);
   }
 
   async #take(
@@ -182,6 +188,10 @@ export class LoadReaders {
       });
     return prometheusRecord(queries, ask, clock.now());
   }
+}
+
+async function nobodyHears(): Promise<never> {
+  throw new SourceError('it cannot report, since the operator runs without --worker-report-bind-address');
 }
 
 function detailOf(error: unknown): string {

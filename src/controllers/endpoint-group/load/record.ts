@@ -1,9 +1,11 @@
+import type { CounterSeries } from './counter-series.ts';
+
 /** How a source tells what arrived at a worker. Work units; rejected work is never part of the new one. */
 export type Arrived =
   /** Since the last report that was accepted. */
   | { readonly type: 'amount'; readonly newLoad: number; readonly rejectedLoad: number }
   /** Since the worker began. */
-  | { readonly type: 'counter'; readonly newLoad: number; readonly rejectedLoad: number }
+  | { readonly type: 'counter'; readonly series: CounterSeries }
   /** Per second. */
   | { readonly type: 'rate'; readonly load: number };
 
@@ -24,6 +26,9 @@ export interface LoadRecord {
 
 /** No worker does as much: figures above are lies or mistakes. */
 export const LARGEST_FIGURE = 1e12;
+
+/** No worker does as little: performances below, but 0, are lies or mistakes. */
+export const SMALLEST_PERF = 1e-6;
 
 /** Figures that cannot be true. The message names the figure. */
 export class FigureError extends Error {
@@ -49,5 +54,7 @@ export function believableIfGiven(name: string, value: unknown): number | undefi
 /** A performance of 0 says that the worker has not measured itself yet. */
 export function measuredPerf(name: string, value: unknown): number | undefined {
   const perf = believableIfGiven(name, value);
-  return perf === undefined || perf === 0 ? undefined : perf;
+  if (perf === undefined || perf === 0) return undefined;
+  if (perf < SMALLEST_PERF) throw new FigureError(`${name} is smaller than anything a worker does`);
+  return perf;
 }

@@ -83,10 +83,14 @@ describe('a Prometheus reply', () => {
   );
   const metrics = plan(names, { format: 'Prometheus', finishedRequests: 'w_finished' });
   const lines = ['w_new 10', 'w_rejected 2', 'w_current 3', 'w_waiting 4', 'w_perf 5', 'w_requests 6'];
+  const counted = (series: Readonly<Record<string, number>>) => ({
+    type: 'counter',
+    series: new Map(Object.entries(series)),
+  });
   const read = (...more: readonly string[]) => readPrometheusReply(more.join('\n'), metrics, NOW);
 
   test('tells each figure, and waiting requests by the mean work of finished ones', () => {
-    const arrived = { type: 'counter', newLoad: 10, rejectedLoad: 2 };
+    const arrived = counted({ w_new: 10, w_rejected: 2 });
     expect(read(...lines)).toEqual({ arrived, ...ALL, waitingLoad: 4, inFlight: 10 });
     expect(read(...lines, 'w_finished 2')).toMatchObject({ waitingLoad: 20, inFlight: 10 });
     expect(read(...lines, 'w_finished 0')).toMatchObject({ waitingLoad: 4 });
@@ -95,7 +99,7 @@ describe('a Prometheus reply', () => {
   });
 
   test('need tell no more than what arrived', () => {
-    expect(read('w_new 10')).toEqual({ arrived: { type: 'counter', newLoad: 10, rejectedLoad: 0 }, ...NONE });
+    expect(read('w_new 10')).toEqual({ arrived: counted({ w_new: 10 }), ...NONE });
     expect(read('w_new 10', 'w_requests 6')).toMatchObject({ inFlight: 6, waitingLoad: undefined });
     const bare = plan({ newLoad: 'w_new' }, { format: 'Prometheus' });
     expect(readPrometheusReply('w_new 10\nundefined 7', bare, NOW)).toMatchObject(NONE);
@@ -112,17 +116,20 @@ describe('a Prometheus reply', () => {
       'temperature -5',
       'no sample at all',
     ];
-    expect(read(...text).arrived).toEqual({ type: 'counter', newLoad: 10, rejectedLoad: 0 });
+    expect(read(...text).arrived).toEqual(counted({ 'w_new{gpu="0"}': 4, 'w_new{gpu="1"}': 6 }));
+    expect(read(...text, 'w_current{gpu="0"} 2', 'w_current{gpu="1"} 1').currentLoad).toBe(3);
   });
 
   test('may have any text in its labels', () => {
     const text = ['w_new{path="/v1/{id}",gpu="0"} 4', 'w_new{name="a \\"b\\" }"} 6', 'w_new{} 1', 'w_new{ 9'];
-    expect(read(...text).arrived).toMatchObject({ newLoad: 11 });
+    expect(read(...text).arrived).toEqual(
+      counted({ 'w_new{path="/v1/{id}",gpu="0"}': 4, 'w_new{name="a \\"b\\" }"}': 6, 'w_new{}': 1 }),
+    );
   });
 
   test('may carry times of a minute ahead, and no later ones', () => {
-    expect(read(`w_new 10 ${NOW + 60_000}`).arrived).toMatchObject({ newLoad: 10 });
-    expect(read(`w_new 10 ${NOW - 60_000}`).arrived).toMatchObject({ newLoad: 10 });
+    expect(read(`w_new 10 ${NOW + 60_000}`).arrived).toEqual(counted({ w_new: 10 }));
+    expect(read(`w_new 10 ${NOW - 60_000}`).arrived).toEqual(counted({ w_new: 10 }));
     expect(() => read(`w_new 10 ${NOW + 60_001}`)).toThrow('w_new carries a time in the future');
   });
 

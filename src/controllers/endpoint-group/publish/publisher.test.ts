@@ -277,6 +277,69 @@ describe('a group that is being deleted', () => {
   });
 });
 
+describe('a worker that leaves', () => {
+  const both = [workerInDefault('a'), workerInDefault('b')];
+  const names = (slices: readonly EndpointSliceObject[]) => slices.map(({ metadata }) => metadata.name);
+
+  test('is not held up by a slice that may not be deleted, and nor are the others', async () => {
+    const { publish, slices, answer } = publisherBench();
+    await publish(group, both);
+    answer(({ method, path }) =>
+      method === 'DELETE' && path.endsWith('a-endpoint')
+        ? refusedBy(403, 'Forbidden', 'not here')
+        : undefined,
+    );
+    const refused = {
+      type: 'problem',
+      reason: 'NotPermitted',
+      detail: 'An EndpointSlice of llm cannot be deleted: not here',
+    };
+    expect(await publish(group, both, ['a', 'b'])).toEqual(refused);
+    expect(names(await slices())).toEqual(['a-endpoint']);
+    expect(await publish(group, both, ['a', 'b'])).toEqual(refused);
+    answer(() => undefined);
+    expect(await publish(group, both, ['a', 'b'])).toEqual({ type: 'done' });
+    expect(await slices()).toEqual([]);
+  });
+
+  test('is taken back where its leaving was decided with the problem of the Service in mind, and not before', async () => {
+    const { publish, slices, answer } = publisherBench();
+    const renamed = groupInDefault({ endpointName: 'other' });
+    await publish(group, both);
+    answer(({ method }) => (method === 'POST' ? refusedBy(403, 'Forbidden') : undefined));
+    expect(await publish(renamed, both, ['a'])).toMatchObject({ reason: 'NotPermitted' });
+    expect(names(await slices())).toEqual(['a-endpoint', 'b-endpoint']);
+    expect(await publish(renamed, both, ['a'])).toMatchObject({ reason: 'NotPermitted' });
+    expect(names(await slices())).toEqual(['b-endpoint']);
+  });
+});
+
+describe('a Service that may not be given up', () => {
+  test.each<[string, EndpointGroup]>([
+    ['by a group that has another one', groupInDefault({ endpointName: 'other' })],
+    ['by a group without ports', portless],
+  ])('%s is told of', async (_, later) => {
+    const { publish, answer, declare, service } = publisherBench();
+    const present = await declare(group);
+    await publish(present, []);
+    answer(({ method, path }) =>
+      method === 'DELETE' && path.includes('/services/')
+        ? refusedBy(403, 'Forbidden', 'not here')
+        : undefined,
+    );
+    const status = { endpoint: `llm.${NAMESPACE}.svc` } as EndpointGroup['status'];
+    const changed = { ...later, metadata: present.metadata, status };
+    expect(await publish(changed, [])).toEqual({
+      type: 'problem',
+      reason: 'NotPermitted',
+      detail: 'A Service that llm leaves cannot be given up: not here',
+    });
+    answer(() => undefined);
+    expect(await publish(changed, [])).toEqual({ type: 'done' });
+    expect(await service()).toBeUndefined();
+  });
+});
+
 describe('a slice of that name', () => {
   const foreign: EndpointSliceObject = {
     apiVersion: 'discovery.k8s.io/v1',

@@ -5,7 +5,7 @@ import type { Worker } from '../workers/worker.ts';
 import type { Endpoint } from './endpoints.ts';
 import { SharedService } from './shared-service.ts';
 import { WorkerSlices } from './worker-slices.ts';
-import type { PublishPorts } from './written.ts';
+import { notPermittedTo, type PublishPorts, problemOf } from './written.ts';
 
 export interface Publication {
   readonly group: EndpointGroup;
@@ -21,6 +21,8 @@ export class Publisher {
   readonly #service: SharedService;
   readonly #slices: WorkerSlices;
   #last: Published = { type: 'done' };
+  /** How publishing went last time, whatever came of taking back. */
+  #given: Published = { type: 'done' };
 
   constructor(ports: PublishPorts) {
     this.#service = new SharedService(ports);
@@ -33,9 +35,10 @@ export class Publisher {
   }
 
   /**
-   * Publishes first, so that the Service is never empty while one worker relieves another, and takes back whatever
-   * came of that. For a group that is being deleted it only takes back, whatever would be published. Rejects where the
-   * API server does not answer; doing it again is harmless.
+   * Publishes first, so that the Service is never empty while one worker relieves another, and then takes back; not
+   * where publishing went otherwise than before, since then it is decided again who leaves. For a group that is being
+   * deleted it only takes back, whatever would be published. Rejects where the API server does not answer; doing it
+   * again is harmless.
    */
   async publish(publication: Publication): Promise<Published> {
     const isEnding = publication.group.metadata.deletionTimestamp !== undefined;
@@ -49,36 +52,52 @@ export class Publisher {
   }
 
   async #write({ group, workers, endpoints }: Publication): Promise<Published> {
+    const before = this.#given;
+    const [outcome] = await Promise.allSettled([this.#give(group, endpoints)]);
+    if (outcome.status === 'fulfilled') this.#given = outcome.value;
+    // Who is to leave was decided without knowing this, and may stay: it is decided again at once.
+    if (problemOf(this.#given) !== problemOf(before)) return this.#given;
     const wanted = new Set(endpoints.map(({ worker }) => worker.metadata.name));
     const leaving = workers.filter((worker) => !wanted.has(worker.name));
-    try {
-      const published = await this.#give(group, endpoints);
-      if (published.type === 'done') await this.#service.leaveFormer(group);
-      return published;
-    } finally {
-      await Promise.all(leaving.map((worker) => this.#slices.takeBack(worker)));
-      await this.#slices.keepOnly(group, workers);
-    }
+    const taken = await this.#takeBack(group, { leaving, workers });
+    if (outcome.status === 'rejected') throw outcome.reason;
+    return this.#given.type === 'problem' ? this.#given : taken;
+  }
+
+  #takeAllBack({ group, workers }: Publication): Promise<Published> {
+    return this.#takeBack(group, { leaving: workers, workers });
   }
 
   /** A refusal is only told of: machines that wait for a slice to go would bill for as long as it is refused. */
-  async #takeAllBack({ group, workers }: Publication): Promise<Published> {
+  async #takeBack(group: EndpointGroup, { leaving, workers }: Leaving): Promise<Published> {
     const outcomes = await Promise.allSettled([
-      ...workers.map((worker) => this.#slices.takeBack(worker)),
+      ...leaving.map((worker) => this.#slices.takeBack(worker)),
       this.#slices.keepOnly(group, workers),
     ]);
     const refusal = refusalIn(outcomes);
     if (refusal === undefined) return { type: 'done' };
-    const detail = `An EndpointSlice of ${group.metadata.name} cannot be deleted: ${refusal.message}`;
-    return { type: 'problem', reason: 'NotPermitted', detail: detail.slice(0, 1024) };
+    return notPermittedTo(`An EndpointSlice of ${group.metadata.name} cannot be deleted`, refusal);
   }
 
   async #give(group: EndpointGroup, endpoints: readonly Endpoint[]): Promise<Published> {
-    const published = await this.#service.ensure(group);
-    if (published.type !== 'done') return published;
-    const problems = await Promise.all(endpoints.map((endpoint) => this.#slices.ensure(group, endpoint)));
-    return problems.find((problem) => problem !== undefined) ?? published;
+    try {
+      const published = await this.#service.ensure(group);
+      if (published.type !== 'done') return published;
+      const problems = await Promise.all(endpoints.map((endpoint) => this.#slices.ensure(group, endpoint)));
+      const problem = problems.find((one) => one !== undefined);
+      if (!problem) await this.#service.leaveFormer(group);
+      return problem ?? published;
+    } catch (error) {
+      if (!isKubeError(error, 'forbidden', 'invalid')) throw error;
+      return notPermittedTo(`A Service that ${group.metadata.name} leaves cannot be given up`, error);
+    }
   }
+}
+
+/** Workers that are led to no more, and all that there are. */
+interface Leaving {
+  readonly leaving: readonly Worker[];
+  readonly workers: readonly Worker[];
 }
 
 /** The first of them; throws what failed otherwise. */

@@ -24,6 +24,15 @@ export function isFresh(written: Written | undefined, text: string, now: number)
 }
 
 export function notPermitted({ kind, metadata }: KubeObject, error: Error): Published {
-  const detail = `${kind} ${metadata.name} cannot be written: ${error.message}`.slice(0, 1024);
-  return { type: 'problem', reason: 'NotPermitted', detail };
+  return notPermittedTo(`${kind} ${metadata.name} cannot be written`, error);
+}
+
+/** Says what cannot be done, and why the API server does not do it. */
+export function notPermittedTo(what: string, { message }: Error): Published {
+  return { type: 'problem', reason: 'NotPermitted', detail: `${what}: ${message}`.slice(0, 1024) };
+}
+
+/** The sort of the problem; undefined where there is none. */
+export function problemOf(published: Published): string | undefined {
+  return published.type === 'problem' ? published.reason : undefined;
 }

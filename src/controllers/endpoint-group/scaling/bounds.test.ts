@@ -39,6 +39,18 @@ describe('the wanted number of hot workers', () => {
     ['may be exactly maxWorkers', { maxWorkers: 4, workers: workers(4) }, 4, [4, 'Load']],
     ['is at most maxWorkers', { maxWorkers: 4, workers: workers(4) }, 5, [4, 'MaxWorkers']],
     ['doubles in one tick at most', { workers: workers(3) }, 9, [6, 'RampUp']],
+    [
+      'doubles in one tick at most, however often it is decided in it',
+      { workers: workers(6), hotAtTick: 3 },
+      9,
+      [6, 'RampUp'],
+    ],
+    [
+      'is bounded by none where the tick began with none',
+      { workers: workers(3), hotAtTick: 0 },
+      9,
+      [9, 'Load'],
+    ],
     ['may double', { workers: workers(3) }, 6, [6, 'Load']],
     ['grows by two where one is there', { workers: workers(1) }, 9, [3, 'RampUp']],
     ['grows at once where none is there', {}, 9, [9, 'Load']],

@@ -10,7 +10,7 @@ export interface WantedHot {
 /** What bounds ask about. */
 export type BoundsInput = Pick<
   ScalingInput,
-  'options' | 'metrics' | 'workers' | 'wakeAsked' | 'replicas' | 'memory'
+  'options' | 'metrics' | 'workers' | 'wakeAsked' | 'replicas' | 'memory' | 'hotAtTick'
 >;
 
 const LEAST_RAMP = 2;
@@ -23,8 +23,9 @@ export function limitHot(input: BoundsInput, wanted: WantedHot & { readonly inPa
   const present = hotOf(input.workers).length;
   const known = Math.max(present, Math.min(input.memory.hot, maxWorkers));
   if (isBlind(input) && limited.hot > known) return capped(known, 'MetricsMissing', maxWorkers);
-  const ramp = present + Math.max(LEAST_RAMP, present);
-  if (present > 0 && limited.hot > ramp) return capped(ramp, 'RampUp', maxWorkers);
+  const before = input.hotAtTick ?? present;
+  const ramp = before + Math.max(LEAST_RAMP, before);
+  if (before > 0 && limited.hot > ramp) return capped(ramp, 'RampUp', maxWorkers);
   return capped(limited.hot, limited.rule, maxWorkers);
 }
 

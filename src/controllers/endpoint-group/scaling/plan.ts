@@ -21,6 +21,8 @@ export interface ChoosableWorker extends ScalingWorker {
   readonly isSpared: boolean;
   /** It was woken, does not run after `wakeTimeout`, and may be replaced. */
   readonly hasWakeFailed: boolean;
+  /** Its machine is gone, it gets no other by itself, and it may be replaced. */
+  readonly hasEnded: boolean;
 }
 
 export interface ChooseInput {
@@ -50,7 +52,7 @@ export type Change =
   | {
       readonly type: 'destroy';
       readonly name: string;
-      readonly why: 'Surplus' | 'OldTemplate' | 'WakeTimedOut';
+      readonly why: 'Ended' | 'Surplus' | 'OldTemplate' | 'WakeTimedOut';
     };
 
 export interface Choice {

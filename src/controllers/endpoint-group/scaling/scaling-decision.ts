@@ -46,6 +46,11 @@ export interface ScalingInput {
   readonly replicas: number | undefined;
   readonly times: ScalingTimes;
   readonly memory: ScalingMemory;
+  /**
+   * Hot workers when the tick began that this decision belongs to: what may be added is bounded for each tick, however
+   * often it decides. Left out where those that there are now are those.
+   */
+  readonly hotAtTick?: number | undefined;
 }
 
 /** The rule that set the number of hot workers, as status and `explain` name it. */

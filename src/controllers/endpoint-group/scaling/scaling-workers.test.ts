@@ -18,7 +18,7 @@ const SECOND = 1000;
 const WAKING = { isServing: false, ranSinceWoken: false, wokenAt: NOW - 40 * SECOND } as const;
 const OLD = 'v1:0000000000000000';
 
-interface More extends Partial<Pick<WorkersInput, 'frozen' | 'unreachable'>> {
+interface More extends Partial<Pick<WorkersInput, 'frozen' | 'unreachable' | 'recordedPerf'>> {
   readonly book?: LoadBook;
   readonly spec?: Readonly<Record<string, unknown>>;
 }
@@ -31,6 +31,7 @@ function input(workers: readonly Worker[], more: More = {}): WorkersInput {
     load: loadView({ book, workers, source: 'workers', now: NOW, times: defaultTimes }),
     templateHash: templateHash(groupObject()),
     now: NOW,
+    recordedPerf: undefined,
     frozen: new Set(),
     unreachable: new Set(),
     ...rest,
@@ -79,6 +80,7 @@ describe('who is destroyed first', () => {
 
   test.each<[string, Partial<Worker>, Partial<Worker>]>([
     ['a marked one before an old one', { isMarked: true }, { templateHash: OLD }],
+    ['one that nobody holds before one that is marked', {}, { isMarked: true, isHeld: true }],
     ['an old one before a sick one', { templateHash: OLD }, { isStalled: true }],
     ['a sick one before a new one', { isStalled: true }, { createdAt: NOW }],
     ['a new one before the first by name', { createdAt: NOW }, {}],
@@ -122,6 +124,14 @@ describe('the performance of a worker', () => {
     expect(expectedPerf(input([worker('a'), worker('b')], { book: told(['a', 40], ['b', 60]) }))).toBe(50);
     expect(expectedPerf(input([worker('a')], { book: told(['a', undefined]) }))).toBe(100);
     expect(expectedPerf(input([], { spec: { expectedPerf: undefined } }))).toBeUndefined();
+  });
+
+  test('is what is on record where nobody has told one and the group expects none', () => {
+    const recordedPerf = '70';
+    const spec = { expectedPerf: undefined };
+    expect(expectedPerf(input([], { recordedPerf, spec }))).toBe(70);
+    expect(expectedPerf(input([], { recordedPerf }))).toBe(100);
+    expect(expectedPerf(input([worker('a')], { recordedPerf, spec, book: told(['a', 40]) }))).toBe(40);
   });
 });
 
@@ -232,6 +242,13 @@ describe('for choices a worker', () => {
       {},
       { isSpared: false },
     ],
+    ['whose machine has ended has none', { hasEnded: true }, {}, { hasEnded: true }],
+    [
+      'whose machine is missing may have it while its account is frozen',
+      { hasEnded: true },
+      { frozen: new Set(['uid-a']) },
+      { hasEnded: false },
+    ],
     ['that does not serve is not ready', { isServing: false }, {}, { isReady: false }],
     ['of an old template is not of the present one', { templateHash: OLD }, {}, { isCurrentTemplate: false }],
   ])('%s', (_, overrides, more, wanted) => {
@@ -245,6 +262,8 @@ describe('for choices a worker', () => {
     ['has not where it ran', { ...failing, ranSinceWoken: true }, {}, false],
     ['has not where it is wanted cold again', { ...failing, wanted: 'Cold' }, {}, false],
     ['has not where nobody woke it', { ...failing, wokenAt: undefined }, {}, false],
+    ['has not while nobody asks it to start', { ...failing, wakeSince: undefined }, {}, false],
+    ['has not where it was asked to later', { ...failing, wakeSince: NOW - SECOND }, {}, false],
     ['has not where the marketplace is what fails', failing, { frozen: new Set(['uid-a']) }, false],
   ])('%s', (_, overrides, more, hasFailed) => {
     expect(one(overrides, more)?.hasWakeFailed).toBe(hasFailed);

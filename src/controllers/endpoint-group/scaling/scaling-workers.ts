@@ -1,6 +1,6 @@
 import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts';
 import { parseDuration } from '../../../lib/duration.ts';
-import { type MicroDollars, parseDollars } from '../../../lib/money.ts';
+import { highestCap, type MicroDollars } from '../../../lib/money.ts';
 import type { LoadView, WorkerLoad } from '../load/view.ts';
 import { isOldTemplate } from '../workers/template.ts';
 import type { Worker } from '../workers/worker.ts';
@@ -13,15 +13,20 @@ export interface WorkersInput {
   readonly load: LoadView;
   readonly templateHash: string;
   readonly now: number;
+  /** What one worker did by the last decision on record; undefined where none knew it. */
+  readonly recordedPerf: string | undefined;
   /** Uids of workers whose account is frozen by its breaker. */
   readonly frozen: ReadonlySet<string>;
   /** Names of workers that serve where no Service can lead to: they relieve nobody. */
   readonly unreachable: ReadonlySet<string>;
 }
 
-/** Work per second of one more worker: the median of what workers told, else what the group expects. */
-export function expectedPerf({ spec, workers, load }: WorkersInput): number | undefined {
-  return usualPerf(toldPerfs(workers, load), spec.expectedPerf);
+/**
+ * Work per second of one more worker: the median of what workers told, else what the group expects, else what is on
+ * record. A pool that sleeps tells nothing to a new process, and is no smaller for that.
+ */
+export function expectedPerf({ spec, workers, load, recordedPerf }: WorkersInput): number | undefined {
+  return usualPerf(toldPerfs(workers, load), spec.expectedPerf ?? recordedPerf);
 }
 
 function toldPerfs(workers: readonly Worker[], load: LoadView): readonly number[] {
@@ -38,9 +43,7 @@ export function priceOfNew({ spec, workers }: WorkersInput): MicroDollars | unde
 
 /** The most that any alternative of the template may cost; undefined where one of them does not say. */
 export function dearestOffer({ template }: EndpointGroupSpec): MicroDollars | undefined {
-  const caps = (template.spec.offers ?? []).map(({ maxPricePerHour }) => parseDollars(maxPricePerHour));
-  const known = caps.filter((cap) => cap !== undefined);
-  return known.length > 0 && known.length === caps.length ? Math.max(...known) : undefined;
+  return highestCap((template.spec.offers ?? []).map(({ maxPricePerHour }) => maxPricePerHour));
 }
 
 /** The workers as numbers and choices count them. */
@@ -68,6 +71,7 @@ export function scalingWorkers(input: WorkersInput): readonly ChoosableWorker[] 
       isUnreachable: isUnreachable(worker, input),
       isSpared: input.frozen.has(worker.uid) || isWaking(worker),
       hasWakeFailed: hasWakeFailed(worker, input),
+      hasEnded: hasEnded(worker, input),
     };
   });
 }
@@ -97,11 +101,19 @@ function isWaking({ isServing, isOverdue, wokenAt, ranSinceWoken, readySince }: 
 }
 
 function hasWakeFailed(worker: Worker, { spec, now, frozen }: WorkersInput): boolean {
-  if (worker.wokenAt === undefined || worker.wanted !== 'Hot' || worker.ranSinceWoken) return false;
-  return now >= worker.wokenAt + (parseDuration(spec.wakeTimeout) ?? 0) && !frozen.has(worker.uid);
+  if (worker.wakeSince === undefined || worker.wanted !== 'Hot' || worker.ranSinceWoken) return false;
+  return now >= worker.wakeSince + (parseDuration(spec.wakeTimeout) ?? 0) && !frozen.has(worker.uid);
 }
 
-/** Who goes first: marked by a person, of an old template, unhealthy, newest, by name. Higher ranks stay. */
+/** What is missing while its account is frozen may be there. */
+function hasEnded(worker: Worker, { frozen }: WorkersInput): boolean {
+  return worker.hasEnded && !frozen.has(worker.uid);
+}
+
+/**
+ * Who goes first: marked by a person, of an old template, unhealthy, newest, by name. Higher ranks stay, and held ones
+ * above all: whoever counts on others to stay would count wrong.
+ */
 function dropOrder({ workers, load, templateHash }: WorkersInput): ReadonlyMap<string, number> {
   const isSick = (worker: Worker) => {
     const figures: WorkerLoad | undefined = load.workers.get(worker.name);
@@ -109,6 +121,7 @@ function dropOrder({ workers, load, templateHash }: WorkersInput): ReadonlyMap<s
   };
   const sorted = [...workers].sort(
     (a, b) =>
+      Number(a.isHeld) - Number(b.isHeld) ||
       Number(b.isMarked) - Number(a.isMarked) ||
       Number(isOldTemplate(b.templateHash, templateHash)) -
         Number(isOldTemplate(a.templateHash, templateHash)) ||

@@ -51,9 +51,12 @@ export function capacitiesFor(options: ScalingOptions, demand: Demand): Capaciti
   return { rate, queue, hot, total: Math.max(pooled, minColdLoad / targetUtilization, hot) };
 }
 
+/** No group has as many workers. What figures that are hardly true ask for still fits the status. */
+const MOST_WORKERS = 1e9;
+
 /** How many workers of one performance give that capacity. */
 export function workersFor(capacity: number, perf: number): number {
-  return capacity <= 0 ? 0 : Math.ceil(capacity / perf - ROUNDING);
+  return capacity <= 0 ? 0 : Math.min(MOST_WORKERS, Math.ceil(capacity / perf - ROUNDING));
 }
 
 /** Whether a worker takes one more request: it does while the wait before it is at most the maximum. */

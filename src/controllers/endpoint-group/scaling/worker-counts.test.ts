@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { byWorth, countFor, type ScalingWorker } from './worker-counts.ts';
+import { byStay, byWorth, countFor, type ScalingWorker } from './worker-counts.ts';
 
 const hot = (name: string, perf: number, overrides: Partial<ScalingWorker> = {}): ScalingWorker => ({
   ...{ name, perf, pricePerHour: 400_000, keepRank: 0, role: 'hot' },
@@ -34,8 +34,18 @@ describe('a capacity takes', () => {
     ],
     ['nobody who leaves', [leaving('a', 900), hot('b', 50)], 100, 100, 2],
   ])('%s', (_, workers, capacity, perf, count) => {
-    expect(countFor(workers, capacity, perf)).toBe(count);
+    expect(countFor(workers, capacity, { perf, order: byWorth })).toBe(count);
   });
+});
+
+test('of unequal cold workers as many count as those that are to stay reach it with', () => {
+  const workers = [
+    hot('a', 40),
+    cold('first to go', 200, { keepRank: 1 }),
+    cold('stays', 30, { keepRank: 2 }),
+  ];
+  expect(countFor(workers, 100, { perf: 100, order: byWorth })).toBe(2);
+  expect(countFor(workers, 100, { perf: 100, order: byStay })).toBe(3);
 });
 
 describe('of two cold workers the first to wake is', () => {

@@ -37,14 +37,21 @@ export function byDrop(a: Candidate, b: Candidate): number {
   return a.keepRank - b.keepRank || -byWorth(a, b);
 }
 
+/** The reverse: those at the front are the last to be destroyed. */
+export function byStay(a: Candidate, b: Candidate): number {
+  return byDrop(b, a);
+}
+
 /**
- * How many workers a capacity takes, hot or in all: the cheapest cover where those that are hot reach it, else all of them, cold ones in
- * the order in which they are woken, and new ones of the usual performance. One while nothing is known of any.
+ * How many workers a capacity takes: the cheapest cover where those that are hot reach it, else all of them, cold ones
+ * in the order given, and new ones of the usual performance. One while nothing is known of any. Hot ones are counted
+ * by `byWorth`, in which cold ones are woken; all of them by `byStay`: where others stayed than were counted, the pool
+ * would be too small at once, and be filled up and emptied for ever.
  */
 export function countFor(
   workers: readonly ScalingWorker[],
   capacity: number,
-  perf: number | undefined,
+  { perf, order }: { readonly perf: number | undefined; readonly order: typeof byWorth },
 ): number {
   if (capacity <= 0) return 0;
   if (perf === undefined) return 1;
@@ -53,7 +60,7 @@ export function countFor(
   // Stryker disable next-line all: the search finds the same; alike workers are the usual case and need none
   if ([...hot, ...cold].every((worker) => worker.perf === perf)) return workersFor(capacity, perf);
   const missing = capacity - sumOfPerf(hot);
-  if (missing > ROUNDING) return hot.length + extraFor(cold, missing, perf);
+  if (missing > ROUNDING) return hot.length + extraFor([...cold].sort(order), missing, perf);
   return isAllNeeded(hot, capacity) ? hot.length : cheapestCover(hot, capacity).length;
 }
 
@@ -68,7 +75,7 @@ function isAllNeeded(workers: readonly ScalingWorker[], capacity: number): boole
 function extraFor(cold: readonly ScalingWorker[], missing: number, perf: number): number {
   let rest = missing;
   let count = 0;
-  for (const worker of [...cold].sort(byWorth)) {
+  for (const worker of cold) {
     if (rest <= ROUNDING) return count;
     rest -= worker.perf;
     count += 1;

@@ -50,6 +50,7 @@ export function choosableWorkers(
     hasRun: worker.wasEverReady,
     isUnreachable: false,
     isSpared: false,
+    hasEnded: false,
     hasWakeFailed: worker.isWoken && startsLongerThan(worker, now, deadlines.wakeMs),
   }));
 }

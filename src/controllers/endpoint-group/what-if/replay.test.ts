@@ -181,6 +181,13 @@ const cases = fc
     };
   });
 
+interface Steady {
+  readonly perfs: readonly number[];
+  readonly load: number;
+  readonly minColdLoad: number;
+  readonly hot: number;
+}
+
 describe('in every replay', () => {
   test('work is conserved: what was there and what was offered is served, rejected or waits', () => {
     fc.assert(
@@ -235,6 +242,27 @@ describe('in every replay', () => {
         expect(JSON.stringify(replay(given))).toBe(JSON.stringify(replay(structuredClone(given))));
       }),
       { numRuns: 30 },
+    );
+  });
+
+  test('a steady load comes to rest, whatever workers are like: nobody is rented after hours of it', () => {
+    const perfs = fc.array(fc.integer({ min: 20, max: 400 }), { minLength: 1, maxLength: 6 });
+    const steady = fc.record({ perfs, load: fc.nat(600), minColdLoad: fc.nat(1500), hot: fc.nat(6) });
+    const rentedWithin = (seconds: number, { perfs: kinds, load, minColdLoad, hot }: Steady) => {
+      const models = Array.from({ length: 60 }, (_, index) => ({
+        ...MODEL,
+        perf: kinds[index % kinds.length] ?? 100,
+      }));
+      const given = spec({ minColdLoad: String(minColdLoad), coldWorkers: 0, maxWorkers: 40 });
+      const trace = `seconds,load\n0,${load}\n${seconds},${load}`;
+      const first = models.slice(0, hot).map((one) => ({ model: one, wanted: 'Hot' as const }));
+      return replay(whatIf(trace, { spec: given, models: [MODEL, ...models], first })).summary.rented;
+    };
+    fc.assert(
+      fc.property(steady, (given) => {
+        expect(rentedWithin(10_800, given)).toBe(rentedWithin(7200, given));
+      }),
+      { numRuns: 15 },
     );
   });
 });

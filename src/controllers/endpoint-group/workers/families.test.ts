@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { groupObject, workerObject } from '../../../../test/builders/group-worker.ts';
 import { API_VERSION, labels } from '../../../api/v1alpha1/names.ts';
-import { Families, groupKeysOf, isChildOf } from './families.ts';
+import { BY_STEM, Families, groupKeysOf, isChildOf, stemOf } from './families.ts';
 
 const group = groupObject();
 const owner = (overrides: object = {}) => ({
@@ -64,10 +64,16 @@ test('names that workers of a group might have are those beside it, whoever has 
   const instances = [
     workerObject('llm-child', { metadata: owned() }),
     workerObject('llm-released'),
+    workerObject('llm-of-another'),
     workerObject('other-released'),
+    workerObject('llm'),
+    workerObject('alone'),
     workerObject('llm-elsewhere', { metadata: { namespace: 'elsewhere' } }),
   ];
   // Nothing else of it is asked.
-  const informer = { list: () => instances } as unknown as ConstructorParameters<typeof Families>[0];
+  const informer = {
+    byIndex: (index: string, key: string) =>
+      index === BY_STEM ? instances.filter((instance) => stemOf(instance).includes(key)) : [],
+  } as unknown as ConstructorParameters<typeof Families>[0];
   expect(new Families(informer).namesLike(group)).toEqual(new Set(['llm-child', 'llm-released']));
 });

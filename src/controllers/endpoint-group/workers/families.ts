@@ -6,6 +6,8 @@ import type { Informer } from '../../../runtime/list-watch/informer.ts';
 
 /** Name of the index by which {@link Families} finds the workers of a group: namespace and name of the group. */
 export const BY_GROUP = 'endpointGroup';
+/** Name of the index by which it finds who is named like a worker: namespace, and name up to its last hyphen. */
+export const BY_STEM = 'stem';
 
 /** The groups that a GpuInstance may belong to: the one that controls it, and the one that its label names. */
 export function groupKeysOf({ metadata }: GpuInstance): readonly string[] {
@@ -16,6 +18,12 @@ export function groupKeysOf({ metadata }: GpuInstance): readonly string[] {
     name === undefined ? [] : [objectKey({ namespace: metadata.namespace, name })],
   );
   return [...new Set(keys)];
+}
+
+/** The group whose worker might have this name, whoever has it: a worker's is its group's with one word behind it. */
+export function stemOf({ metadata: { namespace, name } }: GpuInstance): readonly string[] {
+  const end = name.lastIndexOf('-');
+  return end < 0 ? [] : [objectKey({ namespace, name: name.slice(0, end) })];
 }
 
 /** Whether this very group controls it; one of an earlier group of its name does not. */
@@ -31,7 +39,7 @@ function controllerOf(owners: GpuInstance['metadata']['ownerReferences']) {
 export class Families {
   readonly #instances: Informer<GpuInstance>;
 
-  /** The informer has the index {@link BY_GROUP} of {@link groupKeysOf}. */
+  /** The informer has the indexes {@link BY_GROUP} of {@link groupKeysOf} and {@link BY_STEM} of {@link stemOf}. */
   constructor(instances: Informer<GpuInstance>) {
     this.#instances = instances;
   }
@@ -52,11 +60,9 @@ export class Families {
   }
 
   /** Names of GpuInstances beside the group that its workers might have, be they of another owner or of none. */
-  namesLike({ metadata: { name, namespace } }: EndpointGroup): ReadonlySet<string> {
-    const like = this.#instances
-      .list()
-      .filter(({ metadata }) => metadata.namespace === namespace && metadata.name.startsWith(`${name}-`));
-    return new Set(like.map(({ metadata }) => metadata.name));
+  namesLike({ metadata }: EndpointGroup): ReadonlySet<string> {
+    const like = this.#instances.byIndex(BY_STEM, objectKey(metadata));
+    return new Set(like.map((instance) => instance.metadata.name));
   }
 
   #named({ metadata }: EndpointGroup): readonly GpuInstance[] {

@@ -29,6 +29,8 @@ function input(worker: Partial<Worker>, more: Partial<OrdersInput> = {}): Orders
   };
 }
 
+const AWAY = { isServing: false };
+
 /** What is ordered, in words. */
 function ordered(actions: ReturnType<typeof actionsFor>): readonly string[] {
   return actions.map((action) => {
@@ -61,6 +63,12 @@ describe('a change becomes', () => {
       { isServing: true },
       { type: 'destroy', name: 'w', why: 'Surplus' },
       ['Gone Running drains 0'],
+    ],
+    [
+      'the same draining where it does not answer for a moment',
+      { isServing: false, drainSince: NOW - 5000 },
+      { type: 'destroy', name: 'w', why: 'Surplus' },
+      ['Gone Running drains -5000'],
     ],
     [
       'a destroy at once of one that serves nobody',
@@ -121,7 +129,14 @@ describe('a worker that was told to go', () => {
       { load: loadOf({ count: 7, at: NOW }) },
       ['Cold Stopped'],
     ],
-    ['is stopped when its machine serves no more', { ...DRAINING, isServing: false }, {}, ['Cold Stopped']],
+    ['is stopped when its machine runs no more', { ...DRAINING, ...AWAY, isUp: false }, {}, ['Cold Stopped']],
+    ['is not stopped while it does not answer for a moment', { ...DRAINING, ...AWAY }, {}, []],
+    [
+      'is stopped when it does not answer for the longest that work may wait',
+      { ...DRAINING, ...AWAY, drainSince: NOW - 30_000 },
+      {},
+      ['Cold Stopped'],
+    ],
     [
       'is stopped after its first boot, once it was ready',
       { wanted: 'Cold', isServing: true, drainSince: undefined },
@@ -142,6 +157,18 @@ describe('a worker that was told to go', () => {
       ['delete'],
     ],
     ['is not destroyed before', { ...DRAINING, wanted: 'Gone' }, { load: loadOf({ count: 2, at: NOW }) }, []],
+    [
+      'drains from now on where that was noted by a clock ahead of this one',
+      { ...DRAINING, wanted: 'Gone', drainSince: NOW + 1 },
+      { load: loadOf(IDLE_SINCE) },
+      ['Gone Running drains 0'],
+    ],
+    [
+      'is stopped where a clock ahead noted that, and its machine runs no more',
+      { ...DRAINING, ...AWAY, isUp: false, drainSince: NOW + 1 },
+      {},
+      ['Cold Stopped'],
+    ],
     ['is left where a person holds it', { ...DRAINING, isHeld: true }, { load: loadOf(IDLE_SINCE) }, []],
     [
       'is left where it is on its way out',
@@ -156,6 +183,19 @@ describe('a worker that was told to go', () => {
       [],
     ],
   ])('%s', (_, worker, more, actions) => {
-    expect(ordered(afterDraining(input(worker, more)))).toEqual(actions);
+    expect(ordered(afterDraining(input(worker, more), []))).toEqual(actions);
+  });
+
+  test('does what it is told now, and not what it was told before', () => {
+    const idle = input(DRAINING, { load: loadOf(IDLE_SINCE) });
+    expect(ordered(afterDraining(idle, [{ type: 'wake', name: 'w' }]))).toEqual([]);
+    expect(
+      ordered(
+        afterDraining(idle, [
+          { type: 'wake', name: 'other' },
+          { type: 'rent', wanted: 'Hot' },
+        ]),
+      ),
+    ).toEqual(['Cold Stopped']);
   });
 });

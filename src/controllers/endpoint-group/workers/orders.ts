@@ -51,7 +51,7 @@ function actionsOn(
           { type: 'blame', worker },
           { type: 'delete', worker },
         ];
-      if (!worker.isServing) return [{ type: 'delete', worker }];
+      if (!mayWork(worker)) return [{ type: 'delete', worker }];
       return [{ type: 'order', worker, order: { ...leaveOrder(worker, now), wanted: 'Gone' } }];
   }
 }
@@ -66,16 +66,29 @@ function wakeOrder(worker: Worker, now: number): WorkerOrder {
   };
 }
 
-/** One that never served has no work to finish. */
-function leaveOrder(worker: Worker, now: number): Omit<WorkerOrder, 'wanted'> {
-  const { powerState, isServing } = worker;
-  return { powerState, drainSince: isServing ? (worker.drainSince ?? now) : undefined, wokenAt: undefined };
+/** One that never served has no work to finish; one that drains may have some while it does not answer for a moment. */
+function mayWork({ isServing, isUp, drainSince }: Worker): boolean {
+  return isServing || (isUp && drainSince !== undefined);
 }
 
-/** Workers that were told to go and have finished: they are stopped or deleted now. */
-export function afterDraining(input: OrdersInput): readonly Action[] {
-  return input.workers.flatMap((worker): readonly Action[] => {
-    if (worker.isDeleting || worker.isHeld) return [];
+function leaveOrder(worker: Worker, now: number): Omit<WorkerOrder, 'wanted'> {
+  const { powerState } = worker;
+  const drainSince = mayWork(worker) ? (worker.drainSince ?? now) : undefined;
+  return { powerState, drainSince, wokenAt: undefined };
+}
+
+/**
+ * Workers that were told to go and have finished: they are stopped or deleted now. Not those that are changed now: what
+ * they were told before holds no more.
+ */
+export function afterDraining(input: OrdersInput, changes: readonly Change[]): readonly Action[] {
+  const changed = new Set(changes.flatMap((change) => (change.type === 'rent' ? [] : [change.name])));
+  const told = input.workers.filter(
+    ({ name, isDeleting, isHeld }) => !isDeleting && !isHeld && !changed.has(name),
+  );
+  return told.flatMap((worker): readonly Action[] => {
+    if (isNotedAhead(worker, input.now))
+      return [{ type: 'order', worker, order: drainAnew(worker, input.now) }];
     if (worker.wanted === 'Gone' && isDrained(worker, input)) return [{ type: 'delete', worker }];
     if (worker.wanted !== 'Cold' || worker.powerState !== 'Running') return [];
     if (!mayStop(worker) || !isDrained(worker, input)) return [];
@@ -89,6 +102,16 @@ export function afterDraining(input: OrdersInput): readonly Action[] {
   });
 }
 
+/** The clock was set back since: nobody would wait for its end otherwise until the clock has caught up. */
+function isNotedAhead(worker: Worker, now: number): boolean {
+  const { drainSince, wanted } = worker;
+  return wanted !== 'Hot' && mayWork(worker) && drainSince !== undefined && drainSince > now;
+}
+
+function drainAnew({ powerState, wanted }: Worker, now: number): WorkerOrder {
+  return { powerState, wanted, drainSince: now, wokenAt: undefined };
+}
+
 /** One that boots for the pool of cold workers is stopped after it was ready once, never before. */
 function mayStop(worker: Worker): boolean {
   return worker.isServing || worker.drainSince !== undefined;
@@ -97,7 +120,7 @@ function mayStop(worker: Worker): boolean {
 /** Nothing runs there any more: by its own word after it left the Service, or since nothing may wait longer. */
 function isDrained(worker: Worker, input: OrdersInput): boolean {
   const { drainSince } = worker;
-  if (drainSince === undefined || !worker.isServing) return true;
+  if (drainSince === undefined || !mayWork(worker)) return true;
   if (input.now >= drainSince + input.maxQueueMs) return true;
   const told = input.load.workers.get(worker.name)?.inFlight;
   const settled = drainSince + Math.min(input.settleMs ?? SETTLE_MS, SETTLE_MS);
@@ -145,6 +168,11 @@ export function eventsFor(changes: readonly Change[], because: string): readonly
       'added to the pool of cold ones',
     ],
     [count((c) => c.type === 'park'), normal('WorkersParked', 'ScaleDown'), 'drained and then stopped'],
+    [
+      count(isDestroyed('Ended')),
+      normal('WorkersRemoved', 'Replace'),
+      'whose machine has ended and that rents no other destroyed',
+    ],
     [count(isDestroyed('Surplus')), normal('WorkersRemoved', 'ScaleDown'), 'drained and then destroyed'],
     [
       count(isDestroyed('OldTemplate')),

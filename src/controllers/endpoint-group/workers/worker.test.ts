@@ -18,7 +18,11 @@ const wokenAfter = (...conditions: ReturnType<typeof condition>[]): More => ({
 });
 
 const SERVING: readonly Row[] = [
-  ['serves', {}, { isServing: true, isStopped: false, isRented: true, isBooted: true, wasEverReady: true }],
+  [
+    'serves',
+    {},
+    { isServing: true, isUp: true, isStopped: false, isRented: true, isBooted: true, wasEverReady: true },
+  ],
   [
     'does not serve while it is to be stopped',
     { spec: STOPPED },
@@ -33,7 +37,7 @@ const SERVING: readonly Row[] = [
         conditions: [condition('Ready', 'True', '2026-11-20T11:10:00Z')],
       },
     },
-    { isServing: false },
+    { isServing: false, isUp: false },
   ],
   [
     'does not serve while nothing was said of it',

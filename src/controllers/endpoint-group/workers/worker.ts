@@ -4,6 +4,8 @@ import { parseDuration } from '../../../lib/duration.ts';
 import { type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import { parseTime } from '../../../lib/rfc3339.ts';
 import { findCondition } from '../../../runtime/writes/conditions.ts';
+import { hasEnded } from './has-ended.ts';
+import { wakeSinceOf } from './wake-since.ts';
 
 /** What a group wants of a worker. */
 export type Wanted = 'Hot' | 'Cold' | 'Gone';
@@ -19,6 +21,8 @@ export interface Worker {
   readonly isDeleting: boolean;
   /** Its machine runs and is ready to serve. */
   readonly isServing: boolean;
+  /** Its machine runs, whether it answers or not: what was begun there may still be worked on. */
+  readonly isUp: boolean;
   readonly isBooted: boolean;
   /** Stopped and only its disk bills. */
   readonly isStopped: boolean;
@@ -29,6 +33,8 @@ export interface Worker {
   readonly hasRun: boolean;
   readonly isOverdue: boolean;
   readonly isStalled: boolean;
+  /** Its machine is gone, and it gets no other by itself. */
+  readonly hasEnded: boolean;
   readonly isHeld: boolean;
   readonly isMarked: boolean;
   readonly createdAt: number;
@@ -38,6 +44,8 @@ export interface Worker {
   readonly wokenAt: number | undefined;
   /** Whether it has run since it was last woken. */
   readonly ranSinceWoken: boolean;
+  /** Since when its machine could have started after the wake; undefined while nobody asks it to. */
+  readonly wakeSince: number | undefined;
   readonly templateHash: string | undefined;
   /** GPU name and count, once known. */
   readonly gpu: string | undefined;
@@ -68,7 +76,9 @@ export function workerOf(object: GpuInstance, now: number): Worker {
     wasEverReady,
     hasRun: wasEverReady || status?.runningAt !== undefined,
     isOverdue: !isServing && now > bootsSince + bootLimitMs(object),
+    hasEnded: hasEnded(object, now),
     ranSinceWoken: hasRunSince(object, times.wokenAt),
+    wakeSince: wakeSinceOf(object, times.wokenAt),
     ...times,
     ...marksOf(object),
     ...machineOf(object),
@@ -103,12 +113,13 @@ function marksOf({ metadata }: GpuInstance): Pick<Worker, 'isHeld' | 'isMarked' 
 /** What is known of its machine. */
 function machineOf(
   object: GpuInstance,
-): Pick<Worker, 'reporter' | 'isBooted' | 'isStopped' | 'isRented' | 'isStalled' | 'gpu'> {
+): Pick<Worker, 'reporter' | 'isUp' | 'isBooted' | 'isStopped' | 'isRented' | 'isStalled' | 'gpu'> {
   const { metadata, spec, status } = object;
   const { instanceId, actualStatus = '', gpu } = status ?? {};
   const rests = instanceId === undefined || STOPPED_WORDS.has(actualStatus);
   return {
     reporter: `${metadata.uid}/${instanceId ?? ''}`,
+    isUp: actualStatus === 'running',
     isBooted: isTrue(object, 'Booted'),
     isStopped: spec.powerState === 'Stopped' && rests,
     isRented: instanceId !== undefined,

@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest';
+import { workerObject } from '../../../test/builders/group-worker.ts';
+import { worker } from '../../../test/builders/observed-group.ts';
+import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
+import { actionKey, carryOut, changesBy, cheapestFirst } from './carry-out.ts';
+import type { Change } from './scaling/plan.ts';
+import type { Action } from './types.ts';
+
+const create = (ordinal: number, wanted: 'Hot' | 'Cold' = 'Hot'): Action => ({
+  type: 'create',
+  wanted,
+  ordinal,
+});
+const remove = (name: string): Action => ({ type: 'delete', worker: worker(name) });
+const order = (name: string, wanted: 'Hot' | 'Cold', powerState: 'Running' | 'Stopped'): Action => ({
+  type: 'order',
+  worker: worker(name),
+  order: { powerState, wanted, drainSince: undefined, wokenAt: undefined },
+});
+const adopt: Action = { type: 'adopt', object: workerObject('lost') };
+const blame = (name: string): Action => ({ type: 'blame', worker: worker(name) });
+
+function kubeError(kind: KubeErrorKind): KubeError {
+  return new KubeError('exceeded quota', { kind, status: 403, reason: '', outcome: 'refused' });
+}
+
+/** Carries out, where some actions fail; tells what was tried. */
+async function bench(actions: readonly Action[], errors: Readonly<Record<string, Error>>, more: object = {}) {
+  const tried: string[] = [];
+  const outcome = await carryOut(actions, {
+    act: async (action) => {
+      tried.push(actionKey(action));
+      const error = errors[actionKey(action)];
+      if (error) throw error;
+    },
+    mayGoOn: () => true,
+    isComplete: async () => true,
+    ...more,
+  });
+  return { tried, ...outcome, done: outcome.done.map(actionKey) };
+}
+
+const all = [remove('a'), order('b', 'Cold', 'Stopped'), adopt, create(0), create(1)];
+const keys = all.map(actionKey);
+
+describe('an action that fails', () => {
+  test.each<KubeErrorKind>(['forbidden', 'invalid', 'terminating'])(
+    'as %s is told of, and the others are done',
+    async (kind) => {
+      const { tried, done, refused, failures } = await bench(all, { [keys[0] ?? '']: kubeError(kind) });
+      expect(tried).toEqual(keys);
+      expect(done).toEqual(keys.slice(1));
+      expect(refused).toEqual([
+        { action: 'delete a', detail: 'Deleting worker a is refused: exceeded quota' },
+      ]);
+      expect(failures).toEqual([]);
+    },
+  );
+
+  test('otherwise ends the pass after the others', async () => {
+    const error = kubeError('unavailable');
+    const { tried, refused, failures } = await bench(all, { 'delete a': error });
+    expect([tried, refused, failures]).toEqual([keys, [], [error]]);
+  });
+
+  test.each<[Action, string]>([
+    [create(3), 'Making a worker'],
+    [order('a', 'Hot', 'Running'), 'Waking worker a'],
+    [order('a', 'Cold', 'Running'), 'Stopping worker a'],
+    [remove('a'), 'Deleting worker a'],
+    [adopt, 'Taking in lost'],
+    [{ type: 'release' }, 'Releasing the group'],
+  ])('is named: %o', async (action, deed) => {
+    const { refused } = await bench([action], { [actionKey(action)]: kubeError('forbidden') });
+    expect(refused.map(({ detail }) => detail)).toEqual([`${deed} is refused: exceeded quota`]);
+  });
+});
+
+describe('what is left for a new look', () => {
+  test('is everything after this process may go on no more', async () => {
+    let steps = 0;
+    const { tried, isCut } = await bench(all, {}, { mayGoOn: () => steps++ < 2 });
+    expect([tried, isCut]).toEqual([keys.slice(0, 2), true]);
+  });
+
+  test('is seen right before each step: much may have happened while the workers were counted', async () => {
+    let isCounted = false;
+    const isComplete = async () => {
+      isCounted = true;
+      return true;
+    };
+    const { tried } = await bench(all, {}, { isComplete, mayGoOn: () => !isCounted });
+    expect(tried).toEqual(keys.slice(0, 3));
+  });
+
+  test('are workers to be made where there are others than were counted, and nothing else', async () => {
+    const { tried, isCut } = await bench(all, {}, { isComplete: async () => false });
+    expect([tried, isCut]).toEqual([keys.slice(0, 3), true]);
+  });
+
+  test('and none is made where nobody can tell what there is', async () => {
+    const error = kubeError('unavailable');
+    const { tried, failures } = await bench(all, {}, { isComplete: () => Promise.reject(error) });
+    expect([tried, failures]).toEqual([keys.slice(0, 3), [error, error]]);
+  });
+});
+
+test('what ends costs is done first, and what begins new ones last', () => {
+  const mixed = [
+    adopt,
+    create(0),
+    order('w', 'Hot', 'Running'),
+    order('p', 'Cold', 'Running'),
+    blame('x'),
+    remove('x'),
+  ];
+  expect(cheapestFirst(mixed).map(({ type }) => type)).toEqual([
+    'order',
+    'blame',
+    'delete',
+    'adopt',
+    'order',
+    'create',
+  ]);
+});
+
+test('changes that came about are those whose write was done', () => {
+  const changes: readonly Change[] = [
+    { type: 'rent', wanted: 'Hot' },
+    { type: 'rent', wanted: 'Hot' },
+    { type: 'rent', wanted: 'Cold' },
+    { type: 'park', name: 'p' },
+    { type: 'destroy', name: 'x', why: 'WakeTimedOut' },
+    { type: 'wake', name: 'w' },
+  ];
+  const done = [order('p', 'Cold', 'Running'), blame('x'), create(1), create(2, 'Cold')];
+  expect(changesBy(done, changes)).toEqual([
+    { type: 'rent', wanted: 'Hot' },
+    { type: 'rent', wanted: 'Cold' },
+    { type: 'park', name: 'p' },
+  ]);
+});

@@ -1,0 +1,42 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { groupObject } from '../../../test/builders/group-worker.ts';
+import { calm, NOW, observedGroup, worker } from '../../../test/builders/observed-group.ts';
+import { endpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
+import { decide } from './decide.ts';
+import { EMPTY_BOOK, type LoadBook, withReport } from './load/book.ts';
+import { readPushed } from './load/pushed-report.ts';
+import { FigureError } from './load/record.ts';
+import { defaultTimes } from './scaling/scaling-times.ts';
+
+const extremes = [0, 1e-7, 1e-6, 0.5, 1, 1e12, 5e-324, Number.EPSILON, Number.MAX_VALUE];
+const figure = fc.oneof(fc.constantFrom(...extremes), fc.double({ min: 0, max: 1e12, noNaN: true }));
+const report = fc.record(
+  { new_load: figure, rej_load: figure, cur_load: figure, max_perf: figure, num_requests_working: figure },
+  { requiredKeys: [] },
+);
+const spanMs = fc.constantFrom(1, 100, 10_000, 3_600_000);
+
+/** As the intake does it: what cannot be true is left out. */
+function taken(book: LoadBook, body: object, at: number): LoadBook {
+  try {
+    const { record } = readPushed(body);
+    return withReport(book, { reporter: 'uid-a/7', record, at, times: defaultTimes });
+  } catch (error) {
+    if (error instanceof FigureError) return book;
+    throw error;
+  }
+}
+
+test('whatever workers tell, the status that comes of it can be written', () => {
+  fc.assert(
+    fc.property(report, report, spanMs, (first, second, span) => {
+      const book = taken(taken(EMPTY_BOOK, first, NOW - span), second, NOW);
+      const group = groupObject({ minLoad: '0.001', minColdLoad: '999999999999', coldMultiplier: '100' });
+      const { status } = decide(observedGroup({ group, workers: [worker('a')], book, memory: calm(1) }));
+      const written: unknown = JSON.parse(JSON.stringify(status));
+      expect(endpointGroupStatus.safeParse(written).error).toBeUndefined();
+    }),
+    { numRuns: 500 },
+  );
+});
