@@ -6,6 +6,7 @@ import type { Artifact } from './artifact.ts';
 
 const SETS: Readonly<Record<OptionSet, string>> = {
   output: 'Output options',
+  report: 'Output options without names',
   marketplace: 'Marketplace options',
   cluster: 'Cluster options',
 };

@@ -37,8 +37,8 @@ export interface CommandInput {
   readonly options: OptionValues;
 }
 
-/** Which shared options a command takes. */
-export type OptionSet = 'output' | 'marketplace' | 'cluster';
+/** Which shared options a command takes. `report`: as `output`, for what tells of a thing in full and has no names to list. */
+export type OptionSet = 'output' | 'report' | 'marketplace' | 'cluster';
 
 /** A command is data: verb and noun, what it says of itself, and what it does. */
 export interface Command {

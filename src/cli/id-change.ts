@@ -1,5 +1,7 @@
 import type { MarketplaceClient } from '../marketplace/client.ts';
+import { allInstances } from './all-instances.ts';
 import type { Command } from './command.ts';
+import { FORCE, refuseOwned } from './operator-machines.ts';
 import { parseIds } from './options/option-values.ts';
 import { changeOneByOne } from './output/one-by-one.ts';
 import { createOutput } from './output/output.ts';
@@ -13,20 +15,28 @@ export interface IdChange {
   readonly summary: string;
   readonly description?: string;
   readonly change: (client: MarketplaceClient, id: number) => Promise<unknown>;
+  /** Where machines of an operator need --force: what to do in place of it. */
+  readonly ownedInstead?: string;
 }
 
 /** The command of such a change: it does one id after another and ends at the first that fails. */
-export function idChangeCommand({ name, kind, did, change, ...texts }: IdChange): Command {
+export function idChangeCommand({ name, kind, did, change, ownedInstead, ...texts }: IdChange): Command {
   return {
     name,
     ...texts,
     examples: [`gpu-rent ${name} 12`],
     args: [{ name: '<id...>', description: `Which ${kind}.` }],
+    ...(ownedInstead === undefined ? {} : { options: [FORCE] }),
     optionSets: ['output', 'marketplace'],
     async run(input, context) {
       const ids = parseIds(input.args, kind);
       const output = createOutput(input, context);
       await withMarketplace(input, context, async ({ client }) => {
+        if (ownedInstead !== undefined) {
+          const machines = (await allInstances(client)).filter(({ id }) => ids.includes(id));
+          const command = (id: number) => `gpu-rent ${name} ${id}`;
+          refuseOwned(machines, input, { instead: ownedInstead, command });
+        }
         await changeOneByOne(output, ids, async (id) => {
           await change(client, id);
           return { kind, name: id, did };

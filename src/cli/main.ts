@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import './require-node.ts';
 import { basename } from 'node:path';
 import process from 'node:process';
 import packageJson from '../../package.json' with { type: 'json' };

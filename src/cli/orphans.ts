@@ -44,20 +44,24 @@ export function findOrphans(rows: readonly Instance[], facts: OrphanFacts): read
   const uids = new Set(objects.map(({ metadata }) => metadata.uid));
   return rows.flatMap((row) => {
     const judged = retained.has(row.id) ? KEPT : judge(whose(row, context), uids);
-    return judged ? [{ ...shown(row, account), ...judged }] : [];
+    return judged ? [{ ...shown(row, account), ...judged, what: judged.what(row.id) }] : [];
   });
 }
 
-type Verdict = Pick<OrphanRow, 'verdict' | 'what'>;
+interface Verdict {
+  readonly verdict: OrphanRow['verdict'];
+  readonly what: (id: number) => string;
+}
 type Judged = Verdict & Pick<OrphanRow, 'objectUid'>;
 
 const RETAINED: Verdict = {
   verdict: 'retained',
-  what: 'kept on purpose by a deletion policy; destroy it when you are done: gpu-rent destroy instance',
+  what: (id) => `kept on purpose by a deletion policy; when you are done: ${destroyCommand(id)}`,
 };
 const ORPHAN: Verdict = {
   verdict: 'orphan',
-  what: 'its object is gone: the operator reports or destroys it by orphanPolicy of the account',
+  what: (id) =>
+    `its object is gone: the operator reports or destroys it by orphanPolicy of the account; by hand: ${destroyCommand(id)}`,
 };
 
 /** By the account's own list: its label does not say whose it was. */
@@ -68,16 +72,23 @@ const VERDICTS: Record<Exclude<Ownership['type'], 'foreignInstall'>, Verdict | u
   labelled: ORPHAN,
   undated: ORPHAN,
   retained: RETAINED,
-  labelCopied: { verdict: 'label copied', what: 'it began outside the time of its label: never touched' },
-  labelForged: { verdict: 'label forged', what: 'no key of ours made its label: never touched' },
+  labelCopied: {
+    verdict: 'label copied',
+    what: () => 'it began outside the time of its label: never touched',
+  },
+  labelForged: { verdict: 'label forged', what: () => 'no key of ours made its label: never touched' },
   claimed: undefined,
   someoneElses: undefined,
   unlabelled: undefined,
 };
 
+function destroyCommand(id: number): string {
+  return `gpu-rent destroy instance ${id} --force`;
+}
+
 function judge(ownership: Ownership, uids: ReadonlySet<string | undefined>): Judged | undefined {
   if (ownership.type === 'foreignInstall') {
-    const what = `installation ${ownership.installId8} shares this login: never touched`;
+    const what = () => `installation ${ownership.installId8} shares this login: never touched`;
     return { verdict: 'of another installation', objectUid: undefined, what };
   }
   const objectUid = 'facts' in ownership ? ownership.facts.uid : undefined;

@@ -81,6 +81,17 @@ describe('status', () => {
   });
 });
 
+describe('--as-group', () => {
+  const asMember = (...groups: readonly string[]) =>
+    gpuRent(`status gpui/trainer --as=nobody ${groups.map((group) => `--as-group=${group}`).join(' ')}`);
+
+  test('gives the rights of each group that is named', async () => {
+    expect(await asMember('of:none', 'system:masters')).toMatchObject({ exitCode: 0 });
+    expect(await asMember('system:masters', 'of:none')).toMatchObject({ exitCode: 0 });
+    expect(await asMember('of:none')).toMatchObject({ exitCode: 1 });
+  });
+});
+
 describe('explain', () => {
   test('names the rule that fires, and changes nothing', async () => {
     const before = await shared().instance('trainer');
@@ -176,7 +187,7 @@ describe('ssh', () => {
     await shared().createInstance('idle', { paused: true });
     const { exitCode, stderr } = await gpuRent('ssh gpui/idle');
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('It has no SSH address yet');
+    expect(stderr).toMatch(/gpui\/idle has no machine .*\nWhat to do: .*gpu-rent resume gpui\/idle/);
   });
 });
 

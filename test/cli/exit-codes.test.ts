@@ -86,8 +86,8 @@ const rows: readonly Row[] = [
     code: 1,
     says: 'cannot be reached (ECONNREFUSED)',
   },
-  { line: 'list instances --url ftp://x', code: 1, says: 'must be an http or https address' },
-  { line: 'list instances --url http://192.0.2.1', code: 1, says: 'our own rules refuse the address' },
+  { line: 'list instances --url ftp://x', code: 2, says: 'is no address of a marketplace' },
+  { line: 'list instances --url http://192.0.2.1', code: 1, says: 'https is required outside loopback' },
   { line: 'status gpui/x --kubeconfig /no/such/file', code: 1, says: 'Name another kubeconfig or context' },
 ];
 

@@ -61,11 +61,11 @@ describe('objects of the cluster', () => {
   test('are told of in failures', async () => {
     cluster.answer = () => ({
       status: 200,
-      body: { metadata: { name: 'x', namespace: 'team' }, status: { phase: STEERING } },
+      body: { metadata: { name: 'x', namespace: 'team' }, spec: {}, status: { phase: STEERING } },
     });
     const { exitCode, stderr } = await cluster.cli.run(['ssh', 'gpui/x']);
     expect({ exitCode, controls: controls(stderr) }).toEqual({ exitCode: 1, controls: [] });
-    expect(stderr).toContain('It has no SSH address yet (RTX');
+    expect(stderr).toContain('gpui/x has no machine (RTX');
   });
 
   test('are told of in what the API server refuses', async () => {

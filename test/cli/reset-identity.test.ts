@@ -86,6 +86,13 @@ describe.each([[[]], [['--force']]])('with %j', (more) => {
   });
 });
 
+test('without --confirm nothing is asked of the cluster', async () => {
+  holding(UNREADABLE);
+  const { exitCode, stderr } = await cluster.cli.run(['reset', 'identity', '--force']);
+  expect({ exitCode, asked: cluster.asked }).toEqual({ exitCode: 2, asked: [] });
+  expect(stderr).toContain('add --confirm');
+});
+
 test('one that can be read is replaced only with --force', async () => {
   holding(HEALTHY);
   expect(await reset()).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('--force') });

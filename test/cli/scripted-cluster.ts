@@ -11,6 +11,10 @@ export interface AskedCluster {
   readonly method: string;
   /** Without the query. */
   readonly path: string;
+  /** With its question mark; empty where there is none. */
+  readonly query: string;
+  /** Names in lower case; each value of a repeated one. */
+  readonly headers: Readonly<Record<string, readonly string[]>>;
   readonly body: unknown;
 }
 
@@ -25,26 +29,31 @@ export interface ScriptedCluster {
   readonly cli: CommandLine;
   /** Everything asked so far. */
   readonly asked: AskedCluster[];
-  answer: (asked: AskedCluster) => ClusterAnswer;
+  answer: (asked: AskedCluster) => ClusterAnswer | Promise<ClusterAnswer>;
   close(): void;
 }
 
-export async function scriptedCluster(): Promise<ScriptedCluster> {
+/** `env`: what every command line of that person finds in the environment. */
+export async function scriptedCluster(env: Readonly<Record<string, string>> = {}): Promise<ScriptedCluster> {
   const asked: AskedCluster[] = [];
   const server = createServer(async (request, response) => {
     const sent = await text(request);
-    const { pathname } = new URL(request.url ?? '/', 'http://cluster');
+    const { pathname, search } = new URL(request.url ?? '/', 'http://cluster');
     const question = {
       method: request.method ?? '',
       path: pathname,
+      query: search,
+      headers: Object.fromEntries(
+        Object.entries(request.headersDistinct).map(([name, values = []]) => [name, values]),
+      ),
       body: sent === '' ? undefined : JSON.parse(sent),
     };
     asked.push(question);
-    const { status, body } = cluster.answer(question);
+    const { status, body } = await cluster.answer(question);
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const cli = personAt((server.address() as AddressInfo).port);
+  const cli = personAt((server.address() as AddressInfo).port, env);
   const cluster: ScriptedCluster = {
     cli,
     asked,
@@ -63,7 +72,7 @@ export function refused(code: number, reason: string, message?: string): Cluster
   return { status: code, body: { kind: 'Status', status: 'Failure', code, reason, message } };
 }
 
-function personAt(port: number): CommandLine {
+function personAt(port: number, env: Readonly<Record<string, string>>): CommandLine {
   const folder = mkdtempSync(join(tmpdir(), 'gpu-rent-cluster-'));
   const path = join(folder, 'kubeconfig');
   const [name, server] = ['scripted', `http://127.0.0.1:${port}`];
@@ -74,7 +83,7 @@ function personAt(port: number): CommandLine {
     contexts: [{ name, context: { cluster: name, user: name, namespace: 'team' } }],
   };
   writeFileSync(path, JSON.stringify(kubeconfig));
-  const cli = commandLine({ KUBECONFIG: path });
+  const cli = commandLine({ KUBECONFIG: path, ...env });
   return {
     ...cli,
     leave() {

@@ -52,11 +52,14 @@ describe('the API key is read', () => {
     cli.leave();
   });
 
-  test('from a file that others may read with a warning that names the remedy', async () => {
+  test.each([
+    ['everybody', 0o604],
+    ['its group', 0o640],
+  ])('from a file that %s may read with a warning that names the remedy', async (_, mode) => {
     const cli = keyless();
     const file = join(cli.home, '.vast_api_key');
     await writeFile(file, bench.service.simulator.apiKey);
-    await chmod(file, 0o644);
+    await chmod(file, mode);
     const { exitCode, stderr } = await cli.run(['show', 'user']);
     expect(exitCode).toBe(0);
     expect(stderr).toBe(`Warning: others may read the key in ${file}. What to do: chmod 600 ${file}\n`);
@@ -104,6 +107,19 @@ describe('a key that is made', () => {
     expect(await modeOf(path)).toBe(0o600);
     expect(stdout).not.toContain(key);
     expect(await bench.cli.run(['show', 'user', '--api-key-file', path])).toMatchObject({ exitCode: 0 });
+  });
+
+  test('for an operator may do what an operator does, and no more', async () => {
+    const { stdout } = await bench.cli.run(['create', 'api-key', '--for-operator', '-o', 'json']);
+    const { permissions } = JSON.parse(stdout);
+    expect(Object.keys(permissions.api).sort()).toEqual([
+      'instance_read',
+      'instance_write',
+      'misc',
+      'user_read',
+    ]);
+    const { stdout: listed } = await bench.cli.run(['list', 'api-keys', '-o', 'json']);
+    expect(JSON.parse(listed).at(-1).permissions).toEqual(permissions);
   });
 
   test('is not made where its file is there already', async () => {

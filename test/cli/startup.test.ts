@@ -96,6 +96,18 @@ describe('a process', () => {
     expect(await said).toMatch(/Interrupted\.\n$/);
   });
 
+  test('of a Node.js that is too old says so before anything else, and ends with 2', async () => {
+    const older =
+      "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })";
+    const preload = `data:text/javascript,${encodeURIComponent(older)}`;
+    const child = spawn(process.execPath, ['--import', preload, MAIN, 'doctor'], { env: env() });
+    const [said, exitCode] = [text(child.stderr), ended(child)];
+    expect(await said).toMatch(
+      /^Error: gpu-rent needs Node\.js \d+\.\d+ or newer, and this is Node\.js 20\.20\.2\.\n/,
+    );
+    expect(await exitCode).toBe(2);
+  });
+
   test('that kubectl starts speaks as kubectl gpu-rent', async () => {
     const plugin = join(bench.cli.home, 'kubectl-gpu_rent');
     await symlink(MAIN, plugin);

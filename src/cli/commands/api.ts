@@ -35,7 +35,7 @@ export const apiCommand: Command = {
     { flags: '--body-file <file>', description: 'A file with the body; - is stdin.' },
     { flags: '-i, --include', description: 'Show status and headers of the reply on stderr.' },
   ],
-  optionSets: ['output', 'marketplace'],
+  optionSets: ['report', 'marketplace'],
   async run(input, context) {
     const [method = '', path = ''] = input.args;
     if (!METHODS.includes(method.toUpperCase()))

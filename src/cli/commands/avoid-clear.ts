@@ -9,7 +9,8 @@ import { withCluster } from '../sessions/cluster-session.ts';
 export const avoidClear: Command = {
   name: 'avoid clear',
   summary: 'Let machines or hosts be rented again.',
-  description: 'Needs the right to patch marketplaceaccounts/status.',
+  description:
+    'Needs the right to update marketplaceaccounts/status. Where the chart protects records (admissionPolicies.protectRecords, its default) only the break-glass group may: add --as="$(id -un)" --as-group=system:masters --as-group=gpurental.dev:break-glass.',
   examples: ['gpu-rent avoid clear host/4412', 'gpu-rent avoid clear --all --account default'],
   args: [{ name: '[what...]', description: 'machine/id or host/id.' }],
   options: [

@@ -1,7 +1,8 @@
 import type { Instance } from '../../marketplace/instances/instances.ts';
 import { allInstances } from '../all-instances.ts';
-import type { Command, CommandInput } from '../command.ts';
+import type { Command } from '../command.ts';
 import { failed, notFound } from '../failures/command-error.ts';
+import { FORCE, type Intended, refuseOwned } from '../operator-machines.ts';
 import { parseIds, switchOption } from '../options/option-values.ts';
 import { dollarText, inDollars } from '../output/amounts.ts';
 import { changeOneByOne } from '../output/one-by-one.ts';
@@ -10,20 +11,24 @@ import { printableLine } from '../output/printable.ts';
 import { confirm } from '../secrets/prompt.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
-const OPERATOR_LABEL = /^gpurental1(-retained)?:/;
+const INTENDED: Intended = {
+  instead: 'delete that object, or the operator rents another',
+  command: (id) => `gpu-rent destroy instance ${id}`,
+};
 
 /** Destroys machines for ever. */
 export const destroyInstance: Command = {
   name: 'destroy instance',
   summary: 'Destroy machines with everything on them; billing ends.',
   description:
-    'Asks before it destroys when stdin is a terminal. A machine that the operator rents for an object of a cluster is refused: delete the object, or the operator rents another.',
-  examples: ['gpu-rent destroy instance 4711', 'gpu-rent destroy instance 4711 4712 --yes'],
-  args: [{ name: '<id...>', description: 'The instances.' }],
-  options: [
-    { flags: '-y, --yes', description: 'Do not ask.' },
-    { flags: '--force', description: 'Also machines that carry the label of an operator.' },
+    'Asks before it destroys when stdin is a terminal. A machine that carries the label of an operator is refused: delete the object that owns it, or the operator rents another. One that no object owns, as gpu-rent orphans shows it, is destroyed with --force.',
+  examples: [
+    'gpu-rent destroy instance 4711',
+    'gpu-rent destroy instance 4711 4712 --yes',
+    'gpu-rent destroy instance 4711 --force',
   ],
+  args: [{ name: '<id...>', description: 'The instances.' }],
+  options: [{ flags: '-y, --yes', description: 'Do not ask.' }, FORCE],
   optionSets: ['output', 'marketplace'],
   async run(input, context) {
     const ids = parseIds(input.args, 'instance');
@@ -31,7 +36,7 @@ export const destroyInstance: Command = {
     return withMarketplace(input, context, async ({ client }) => {
       const listed = await allInstances(client);
       const wanted = ids.map((id) => listedInstance(listed, id));
-      refuseOwned(wanted, input);
+      refuseOwned(wanted, input, INTENDED);
       if (!switchOption(input.options, '--yes') && !(await confirm(context, question(wanted), true))) {
         throw failed('Nothing was destroyed.');
       }
@@ -50,15 +55,6 @@ function listedInstance(listed: readonly Instance[], id: number): Instance {
   throw notFound(
     `There is no instance ${id}; nothing was destroyed.`,
     'gpu-rent list instances shows those there are.',
-  );
-}
-
-function refuseOwned(wanted: readonly Instance[], { options }: CommandInput): void {
-  const owned = wanted.find(({ label }) => OPERATOR_LABEL.test(label ?? ''));
-  if (!owned || switchOption(options, '--force')) return;
-  throw failed(
-    `Instance ${owned.id} belongs to an operator (label ${owned.label}).`,
-    'Delete the object that owns it, look at `gpu-rent orphans`, or add --force.',
   );
 }
 

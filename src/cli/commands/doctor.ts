@@ -34,7 +34,7 @@ export const doctorCommand: Command = {
     'Changes nothing. Exit code 1 when something failed. Without a cluster only the marketplace is checked: --no-cluster.',
   examples: ['gpu-rent doctor', 'gpu-rent doctor -A -o json', 'gpu-rent doctor --no-cluster'],
   options: [{ flags: '--no-cluster', description: 'Check only the marketplace, with your own key.' }],
-  optionSets: ['output', 'cluster', 'marketplace'],
+  optionSets: ['report', 'cluster', 'marketplace'],
   async run(input, context) {
     const output = createOutput(input, context);
     const isText = output.format === 'table' || output.format === 'wide';

@@ -3,6 +3,7 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { endpointGroupResource, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import { allInstances } from '../all-instances.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
+import { countedInstances } from '../limits/counted-instances.ts';
 import { accountOf, getObject, listInstances } from '../objects/cluster-objects.ts';
 import { requireIdentity } from '../objects/identity-secret.ts';
 import { parseObject } from '../objects/object-name.ts';
@@ -17,10 +18,10 @@ export const explainCommand: Command = {
   name: 'explain',
   summary: "Run the operator's own decision on an object and tell the rule that fires.",
   description:
-    'Reads the object, its account and the machines of the login, and decides by the same code as the operator: nothing is recorded and nothing is done. It sees one list; what the operator remembers between passes (back-off, probes) it cannot know. For a group every term of the last scaling decision is told.',
+    'Reads the object, its account and the machines of the login, and decides by the same code as the operator, limits of the account included: nothing is recorded and nothing is done. It sees one list; what the operator remembers between passes (back-off, probes) and its own ceilings (--max-live-machines and the like) it cannot know. For a group every term of the last scaling decision is told.',
   examples: ['gpu-rent explain gpui/trainer', 'gpu-rent explain epg/chat -n serving'],
   args: [{ name: '<object>', description: 'gpui/name or epg/name.' }],
-  optionSets: ['output', 'cluster', 'marketplace'],
+  optionSets: ['report', 'cluster', 'marketplace'],
   async run(input, context) {
     const { resource, name } = parseObject(input.args[0] ?? '', gpuInstanceResource, endpointGroupResource);
     return withCluster(input, context, async (cluster) => {
@@ -58,6 +59,7 @@ async function explainInstance(cluster: ClusterSession, name: string, asked: Ask
     requireIdentity(cluster),
     listInstances(cluster, cluster.namespace),
   ]);
+  const { instances: objects, missing } = await countedInstances(cluster, account);
   const target = await accountTarget(cluster, account, asked);
   const [{ decideOnce }, { staticSession }, { decisionRow, tellDecision }] = await Promise.all([
     import('../explain/decide-once.ts'),
@@ -65,9 +67,10 @@ async function explainInstance(cluster: ClusterSession, name: string, asked: Ask
     import('../explain/tell-decision.ts'),
   ]);
   const row = await withMarketplaceAt(target, { input, context }, async (marketplace) => {
-    const session = staticSession({ account, identity, ...(await lookAt(marketplace)) });
+    const session = staticSession({ account, identity, objects, ...(await lookAt(marketplace)) });
     return decisionRow(await decideOnce(object, { session, kube: cluster.kube, others }));
   });
+  if (missing !== undefined) context.stderr.write(`${missing}.\n`);
   await createOutput(input, context).value({ object: `gpui/${name}`, ...row }, printable(tellDecision(row)));
   return 0;
 }
@@ -79,5 +82,6 @@ async function lookAt({ client, baseUrl }: MarketplaceSession) {
   const now = Date.now();
   const rows = new Map(instances.map((row) => [row.id, row]));
   const sshKeyRegistered = user.sshKey !== undefined && user.sshKey !== '';
-  return { client, baseUrl, now, userId: user.id, sshKeyRegistered, list: { begunAt, endedAt: now, rows } };
+  const list = { begunAt, endedAt: now, rows };
+  return { client, baseUrl, now, userId: user.id, credit: user.credit, sshKeyRegistered, list };
 }

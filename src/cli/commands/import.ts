@@ -2,6 +2,7 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import { known } from '../../controllers/gpu-instance/known-fields.ts';
 import type { Instance } from '../../marketplace/instances/instances.ts';
+import { hasOperatorPrefix } from '../../ownership/label.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { failed, notFound } from '../failures/command-error.ts';
 import { parseId, switchOption, textOption } from '../options/option-values.ts';
@@ -15,7 +16,7 @@ export const importCommand: Command = {
   name: 'import',
   summary: 'Write the manifest that takes a running machine over; --apply creates it.',
   description:
-    "The account must allow it (spec.adoption: Unlabelled). Manage relabels the machine, and from then on it is the object's: deleting the object destroys it. Observe only shows it.",
+    "The account must allow it (spec.adoption: Unlabelled), and the machine must carry no label. Manage relabels the machine, and from then on it is the object's: deleting the object destroys it. Observe only shows it.",
   examples: [
     'gpu-rent import 4711 --name trainer > trainer.yaml',
     'gpu-rent import 4711 --policy Observe --apply',
@@ -32,7 +33,7 @@ export const importCommand: Command = {
     const id = parseId(input.args[0], 'instance');
     const row = await withMarketplace(input, context, ({ client }) => client.instances.get(id));
     if (!row) throw notFound(`There is no instance ${id}.`, 'gpu-rent list instances shows those there are.');
-    if (row.label) warnLabelled(row, context);
+    if (row.label) tellLabelled(row, input, context);
     const manifest = manifestOf(row, input);
     if (switchOption(input.options, '--apply')) return apply(manifest, input, context);
     await createOutput(input, context).value(manifest, await yamlOf(manifest));
@@ -40,11 +41,19 @@ export const importCommand: Command = {
   },
 };
 
-function warnLabelled({ id, label }: Instance, { stderr }: CommandContext): void {
-  stderr.write(
-    `Instance ${id} carries the label "${printableLine(label ?? '')}": the operator adopts machines without a label only.\n`,
-  );
-  stderr.write(`Take it away first, if it is yours: gpu-rent label instance ${id} ""\n`);
+/** The operator would answer AlreadyOwned: the object is not created, and a manifest is written with a word of it. */
+function tellLabelled({ id, label }: Instance, input: CommandInput, { stderr }: CommandContext): void {
+  const what = `Instance ${id} carries the label "${printableLine(label ?? '')}": the operator adopts machines without a label only.`;
+  const remedy = unlabelRemedy(id, label);
+  if (switchOption(input.options, '--apply')) throw failed(`${what} Nothing was created.`, remedy);
+  stderr.write(`${what}\n${remedy}\n`);
+}
+
+function unlabelRemedy(id: number, label: string | null | undefined): string {
+  const command = `gpu-rent label instance ${id} ""`;
+  return hasOperatorPrefix(label)
+    ? `Where \`gpu-rent orphans\` lists it, no object owns it; take the label away first: ${command} --force`
+    : `Take it away first, if it is yours: ${command}`;
 }
 
 type Manifest = Omit<GpuInstance, 'spec'> & { readonly spec: Readonly<Record<string, unknown>> };

@@ -40,7 +40,7 @@ export const logsCommand: Command = {
     { flags: '--filter <text>', description: 'Only lines that hold this.' },
     { flags: '--daemon', description: "The host's own log about the container." },
   ],
-  optionSets: ['output', 'cluster', 'marketplace'],
+  optionSets: ['report', 'cluster', 'marketplace'],
   async run(input, context) {
     const { id, target } = await machineOf(input.args[0] ?? '', input, context);
     const progress = createProgress(context);

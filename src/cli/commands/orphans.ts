@@ -4,6 +4,8 @@ import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import { allInstances } from '../all-instances.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
+import { EXIT } from '../failures/command-error.ts';
+import { describeFailure } from '../failures/describe-failure.ts';
 import { getObject, listAccounts, listInstances } from '../objects/cluster-objects.ts';
 import { requireIdentity } from '../objects/identity-secret.ts';
 import { parseObject } from '../objects/object-name.ts';
@@ -35,27 +37,62 @@ export const orphansCommand: Command = {
   name: 'orphans',
   summary: 'Show machines that bill and that no object claims.',
   description:
-    'Lists the machines of each account (of the namespace, of all with -A, or of the one named) and proves by label and claim whose they are. Nothing is changed.',
+    'Lists the machines of each account (of the namespace, of all with -A, or of the one named) and proves by label and claim whose they are. Nothing is changed. An account that cannot be asked is told on stderr, with exit code 1; the machines of the others are shown all the same.',
   examples: ['gpu-rent orphans', 'gpu-rent orphans gpuacct/default', 'gpu-rent orphans -A -o wide'],
   args: [{ name: '[account]', description: 'gpuacct/name.' }],
   optionSets: ['output', 'cluster', 'marketplace'],
   async run(input, context) {
-    const rows = await withCluster(input, context, async (cluster) => {
+    const looks = await withCluster(input, context, async (cluster) => {
       const [accounts, identity, objects] = await Promise.all([
         wantedAccounts(cluster, input),
         requireIdentity(cluster),
         listInstances(cluster),
       ]);
-      const found: OrphanRow[] = [];
+      const found: Look[] = [];
       for (const account of accounts) {
-        found.push(...(await orphansOf(account, { cluster, identity, objects }, { input, context })));
+        found.push(await lookAt(account, { cluster, identity, objects }, { input, context }));
       }
       return found;
     });
-    await createOutput(input, context).rows(view(Date.now()), rows);
-    return 0;
+    return tell(looks, { input, context });
   },
 };
+
+interface Asked {
+  readonly input: CommandInput;
+  readonly context: CommandContext;
+}
+
+/** What became of one account. */
+type Look =
+  | { readonly type: 'seen'; readonly rows: readonly OrphanRow[] }
+  | { readonly type: 'failed'; readonly account: MarketplaceAccount; readonly error: unknown };
+
+/** An account that cannot be asked hides nothing of the others: their machines bill as well. */
+async function tell(looks: readonly Look[], { input, context }: Asked): Promise<number> {
+  const rows = looks.flatMap((look) => (look.type === 'seen' ? look.rows : []));
+  const failures = looks.filter((look) => look.type === 'failed');
+  const output = createOutput(input, context);
+  const isEmpty = rows.length === 0 && ['table', 'wide'].includes(output.format);
+  if (failures.length === 0 || !isEmpty) await output.rows(view(Date.now()), rows);
+  for (const failure of failures) context.stderr.write(failureText(failure));
+  return failures.length === 0 ? EXIT.ok : EXIT.failure;
+}
+
+function failureText({ account, error }: Extract<Look, { type: 'failed' }>): string {
+  const { namespace, name } = account.metadata;
+  const head = `The machines of gpuacct/${name} in ${namespace} were not looked at.`;
+  return [head, ...describeFailure(error).lines].map((line) => `${line}\n`).join('');
+}
+
+async function lookAt(account: MarketplaceAccount, known: Known, asked: Asked): Promise<Look> {
+  try {
+    return { type: 'seen', rows: await orphansOf(account, known, asked) };
+  } catch (error) {
+    if (asked.context.signal.aborted) throw error;
+    return { type: 'failed', account, error };
+  }
+}
 
 async function wantedAccounts(
   cluster: ClusterSession,
@@ -66,16 +103,18 @@ async function wantedAccounts(
   return [await getObject<MarketplaceAccount>(cluster, marketplaceAccountResource, name)];
 }
 
+/** What tells a claimed machine from an orphan, for all accounts alike. */
+interface Known {
+  readonly cluster: ClusterSession;
+  readonly identity: Identity;
+  readonly objects: readonly GpuInstance[];
+}
+
 async function orphansOf(
   account: MarketplaceAccount,
-  known: {
-    readonly cluster: ClusterSession;
-    readonly identity: Identity;
-    readonly objects: readonly GpuInstance[];
-  },
-  { input, context }: { readonly input: CommandInput; readonly context: CommandContext },
+  { cluster, identity, objects }: Known,
+  { input, context }: Asked,
 ): Promise<readonly OrphanRow[]> {
-  const { cluster, identity, objects } = known;
   const target = await accountTarget(cluster, account, { input, context });
   return withMarketplaceAt(target, { input, context }, async ({ client, baseUrl }) => {
     const rows = await allInstances(client);

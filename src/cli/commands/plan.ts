@@ -16,7 +16,7 @@ export const planCommand: Command = {
   name: 'plan',
   summary: 'Tell what a manifest would rent and cost, and why other offers lose. Nothing is spent.',
   description:
-    'Chooses by the same code as the operator. Where a cluster can be reached, its API server judges the manifest as kubectl apply --dry-run=server does, and the login, limits and avoid list of the account are used; without one only the fields are checked. Exit code 3 when nothing would be rented.',
+    'Chooses by the same code as the operator. Where a cluster can be reached, its API server judges the manifest as kubectl apply --dry-run=server does, and the login, limits and avoid list of the account are used, with what it has and spends now; without one only the fields are checked. Ceilings of the operator itself (--max-live-machines and the like) are not seen from here. Exit code 3 when nothing would be rented.',
   examples: [
     'gpu-rent plan -f trainer.yaml',
     'gpu-rent plan -f trainer.yaml --why',
@@ -34,7 +34,7 @@ export const planCommand: Command = {
       description: 'Ask no cluster, neither about the manifest nor about the account.',
     },
   ],
-  optionSets: ['output', 'marketplace', 'cluster'],
+  optionSets: ['report', 'marketplace', 'cluster'],
   async run(input, context) {
     const files = listOption(input.options, '--filename');
     if (files.length === 0)

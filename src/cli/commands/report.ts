@@ -13,7 +13,7 @@ import { textOption } from '../options/option-values.ts';
 import { counted } from '../output/amounts.ts';
 import { createOutput, yamlOf } from '../output/output.ts';
 import { createProgress } from '../output/progress.ts';
-import { type BundleFile, writeArchive, writeFolder } from '../report/report-bundle.ts';
+import { type BundleFile, writeBundle } from '../report/report-bundle.ts';
 import { redactObject } from '../report/report-redaction.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 
@@ -66,7 +66,7 @@ export const reportCommand: Command = {
       description: 'A folder, or a file that ends in .tar.gz. Default: gpu-rent-report-<time>.tar.gz.',
     },
   ],
-  optionSets: ['output', 'cluster'],
+  optionSets: ['report', 'cluster'],
   async run(input, context) {
     const now = Date.now();
     const stamp = new Date(now).toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-');
@@ -77,8 +77,7 @@ export const reportCommand: Command = {
     const files = await withCluster(input, context, (cluster) =>
       collect(cluster, (text) => progress.say(text)),
     ).finally(() => progress.clear());
-    if (/\.(tar\.gz|tgz)$/.test(path)) await writeArchive(path, files, now);
-    else await writeFolder(path, files);
+    await writeBundle(path, files, now);
     await createOutput(input, context).value(
       { path, files: files.map((file) => file.path) },
       `${counted(files.length, 'file')} in ${path}. Secrets are left out; look through it before you give it away.`,

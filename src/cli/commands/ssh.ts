@@ -57,31 +57,53 @@ async function addressOf(text: string, input: CommandInput, context: CommandCont
   const target = parseTarget(text);
   if (target.type === 'id') return addressOfInstance(target.id, input, context);
   if (target.resource !== gpuInstanceResource) throw usageError(`${text}: only a GpuInstance has a shell.`);
-  const { status, metadata } = await withCluster(input, context, (cluster) =>
+  const object = await withCluster(input, context, (cluster) =>
     getObject<GpuInstance>(cluster, gpuInstanceResource, target.name),
   );
-  const { instanceId, ssh, phase = 'not rented' } = status ?? {};
-  const name = `${metadata.namespace}-${metadata.name}-${instanceId}`;
-  return reachable({ host: ssh?.host, port: ssh?.port, name, state: phase });
+  const { status, metadata } = object;
+  const { instanceId, ssh } = status ?? {};
+  if (status?.phase === 'Stopped' || ssh === undefined) throw unreachable(object);
+  return { ...ssh, name: `${metadata.namespace}-${metadata.name}-${instanceId}` };
+}
+
+/** Why no shell can be had on the object's machine, and what to do. */
+function unreachable(object: GpuInstance): Error {
+  const { instanceId, phase = 'not yet seen' } = object.status ?? {};
+  const machine = phase === 'Stopped' ? 'is stopped, and nothing answers there' : 'has no SSH address yet';
+  const what = instanceId === undefined ? 'has no machine' : machine;
+  return failed(`gpui/${object.metadata.name} ${what} (${phase}).`, wayToRun(object));
+}
+
+/** What has the object run a machine. */
+function wayToRun({ metadata: { name, namespace }, spec: { powerState, paused } }: GpuInstance): string {
+  const wait = `gpu-rent wait gpui/${name} -n ${namespace}`;
+  if (powerState === 'Stopped') {
+    const patch = `kubectl patch gpui ${name} -n ${namespace} --type=merge -p '{"spec":{"powerState":"Running"}}'`;
+    return `Have it run: ${patch}; then ${wait}`;
+  }
+  return paused
+    ? `Paused: gpu-rent resume gpui/${name} -n ${namespace}; then ${wait}`
+    : `Wait for it: ${wait}`;
 }
 
 async function addressOfInstance(id: number, input: CommandInput, context: CommandContext): Promise<Address> {
   const row = await withMarketplace(input, context, ({ client }) => client.instances.get(id));
   if (!row) throw notFound(`There is no instance ${id}.`, 'gpu-rent list instances shows those there are.');
-  const { sshHost: host, sshPort: port, actualStatusWord } = row;
-  return reachable({ host, port, name: `instance-${id}`, state: actualStatusWord ?? 'provisioning' });
+  const { sshHost: host, sshPort: port, actualStatusWord: state } = row;
+  if (state !== null && STANDING.has(state))
+    throw failed(
+      `Instance ${id} is ${state}, and nothing answers there.`,
+      `Start it: gpu-rent start instance ${id}`,
+    );
+  if (host !== undefined && port !== undefined) return { host, port, name: `instance-${id}` };
+  throw failed(
+    `Instance ${id} has no SSH address yet (${state ?? 'provisioning'}).`,
+    `Look again in a while: gpu-rent show instance ${id}`,
+  );
 }
 
-function reachable(address: {
-  host: string | undefined;
-  port: number | undefined;
-  name: string;
-  state: string;
-}): Address {
-  const { host, port, name, state } = address;
-  if (host !== undefined && port !== undefined) return { host, port, name };
-  throw failed(`It has no SSH address yet (${state}).`, 'Wait for it: gpu-rent wait gpui/name.');
-}
+/** States in which the marketplace still names the address of before. */
+const STANDING: ReadonlySet<string> = new Set(['stopped', 'exited', 'frozen']);
 
 /** The file of one machine's host key. Its folder is made here: ssh makes none, and would store no key. */
 async function knownHostsFile(name: string, { env }: CommandContext): Promise<string> {

@@ -2,8 +2,11 @@ import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { endpointGroupResource, gpuInstanceResource, labels } from '../../api/v1alpha1/names.ts';
+import type { MicroDollars } from '../../lib/money.ts';
 import type { Command } from '../command.ts';
+import { countedInstances } from '../limits/counted-instances.ts';
 import { eventsOf, getObject } from '../objects/cluster-objects.ts';
+import { readIdentity } from '../objects/identity-secret.ts';
 import { parseObject } from '../objects/object-name.ts';
 import { createOutput } from '../output/output.ts';
 import { createPaint } from '../output/paint.ts';
@@ -23,7 +26,7 @@ export const statusCommand: Command = {
     'gpu-rent status gpuacct/default -o json',
   ],
   args: [{ name: '<object>', description: 'gpui/name, epg/name or gpuacct/name.' }],
-  optionSets: ['output', 'cluster'],
+  optionSets: ['report', 'cluster'],
   async run(input, context) {
     const { resource, name } = parseObject(input.args[0] ?? '');
     const now = Date.now();
@@ -56,5 +59,25 @@ async function reportOf(cluster: ClusterSession, { resource, name, now }: Wanted
     return groupReport(group, { workers, events }, now);
   }
   const account = await getObject<MarketplaceAccount>(cluster, resource, name);
-  return accountReport(account, await eventsOf(cluster, account), now);
+  const [events, spentThisMonth] = await Promise.all([
+    eventsOf(cluster, account),
+    spendingOf(cluster, account),
+  ]);
+  return accountReport(account, { events, spentThisMonth }, now);
+}
+
+/** What the account's limit of the month is compared with; undefined where not all of it can be seen. */
+async function spendingOf(
+  cluster: ClusterSession,
+  account: MarketplaceAccount,
+): Promise<MicroDollars | undefined> {
+  const [{ instances: objects, isWhole }, reading, { accountGate }] = await Promise.all([
+    countedInstances(cluster, account),
+    readIdentity(cluster),
+    import('../limits/account-gate.ts'),
+  ]);
+  const identity = reading.type === 'identity' ? reading.identity : undefined;
+  return isWhole
+    ? accountGate({ account, objects, identity, credit: undefined }).sums().spentThisMonth
+    : undefined;
 }

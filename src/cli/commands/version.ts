@@ -7,7 +7,7 @@ export const versionCommand: Command = {
   name: 'version',
   summary: 'Show which version this is.',
   examples: ['gpu-rent version', 'gpu-rent version -o json'],
-  optionSets: ['output'],
+  optionSets: ['report'],
   async run(input, context) {
     const { name, version } = packageJson;
     const { node } = process.versions;

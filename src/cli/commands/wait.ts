@@ -2,10 +2,11 @@ import { sleep, systemClock } from '../../lib/clock.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { failed, timedOut, usageError } from '../failures/command-error.ts';
+import { failed, timedOut } from '../failures/command-error.ts';
 import { absent } from '../objects/cluster-objects.ts';
-import { conditionHolds, type Judged, type Progress, progressOf } from '../objects/kstatus.ts';
+import type { Judged, Progress } from '../objects/kstatus.ts';
 import { parseObject, shownName } from '../objects/object-name.ts';
+import { type Goal, goalOf } from '../objects/wait-goal.ts';
 import { parseTime, textOption } from '../options/option-values.ts';
 import { ageText } from '../output/amounts.ts';
 import { createOutput } from '../output/output.ts';
@@ -37,7 +38,7 @@ export const waitCommand: Command = {
   optionSets: ['output', 'cluster'],
   async run(input, context) {
     const { resource, name } = parseObject(input.args[0] ?? '');
-    const goal = goalOf(textOption(input.options, '--for') ?? 'ready');
+    const goal = goalOf(textOption(input.options, '--for') ?? 'ready', resource);
     const timeoutMs = parseTime(textOption(input.options, '--timeout') ?? '10m', '--timeout');
     const shown = shownName(resource, name);
     const progress = createProgress(context);
@@ -53,54 +54,6 @@ export const waitCommand: Command = {
     return 0;
   },
 };
-
-/** What is waited for. */
-interface Goal {
-  /** As it reads behind `is` and `was not`. */
-  readonly state: string;
-  /** undefined: there is no such object. */
-  readonly judge: (object: Judged | undefined) => 'reached' | 'hopeless' | Progress;
-}
-
-function goalOf(text: string): Goal {
-  const [kind = '', type = '', value = 'True'] = text.split('=');
-  switch (kind.toLowerCase()) {
-    case 'ready':
-      return { state: 'ready', judge: judgeReady };
-    case 'delete':
-      return { state: 'gone', judge: (object) => (object ? progressOf(object) : 'reached') };
-    case 'condition':
-      if (type === '') break;
-      return { state: `${type}=${value}`, judge: judging((object) => conditionHolds(object, type, value)) };
-    case 'phase':
-      if (type === '') break;
-      return { state: type, judge: judging((object) => phaseOf(object) === type.toLowerCase()) };
-  }
-  throw usageError(`--for: "${text}" is none of ready, delete, condition=Type[=Value], phase=Phase.`);
-}
-
-function judgeReady(object: Judged | undefined): ReturnType<Goal['judge']> {
-  if (!object) return 'hopeless';
-  const progress = progressOf(object);
-  return progress.state === 'Current' ? 'reached' : progress;
-}
-
-function judging(holds: (object: Judged) => boolean): Goal['judge'] {
-  return (object) => {
-    if (!object) return 'hopeless';
-    return holds(object) ? 'reached' : inProgress(progressOf(object));
-  };
-}
-
-/** A condition may come true on a stalled object as well: only time ends that wait. */
-function inProgress(progress: Progress): Progress {
-  return progress.state === 'Failed' ? { state: 'InProgress', message: progress.message } : progress;
-}
-
-function phaseOf({ status }: Judged): string | undefined {
-  const phase = status && 'phase' in status ? status.phase : undefined;
-  return typeof phase === 'string' ? phase.toLowerCase() : undefined;
-}
 
 interface Waiting {
   readonly look: () => Promise<Judged | undefined>;
@@ -130,7 +83,7 @@ async function waitFor(
     const took = systemClock.monotonic() - begun;
     if (judged === 'reached') return took;
     if (judged === 'hopeless') throw await missing();
-    const message = judged.state === 'Current' ? 'It is as its spec says, and not so.' : judged.message;
+    const message = judged.state === 'Current' ? 'It is as its spec says.' : judged.message;
     if (judged.state === 'Failed')
       throw failed(`${shown} is stalled: ${message}`, `gpu-rent status ${shown} tells more.`);
     if (took + LOOK_EVERY_MS > timeoutMs) {

@@ -12,8 +12,9 @@ import { systemClock } from '../../lib/clock.ts';
 import { systemRandom } from '../../lib/random.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
-import { objectKey } from '../../runtime/kube/kube-object.ts';
+import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
+import { lasting } from '../limits/lasting-refusal.ts';
 
 /** What the operator would do with an object now, if it had seen what was seen here. */
 export interface Explained {
@@ -37,8 +38,29 @@ export async function decideOnce(
   const steady = new SteadyClock(systemClock);
   const list = parts.session.feed.latest();
   if (list) steady.noteList(parts.session.feed, list);
-  const first = observe(object, new ObjectMemory(), { ...sourcesOf(parts), steady });
-  if (!first) throw new Error('the identity of the installation is not known');
+  const memory = new ObjectMemory();
+  const lookAt = () => {
+    const observed = observe(object, memory, { ...sourcesOf(parts), steady });
+    if (!observed) throw new Error('the identity of the installation is not known');
+    return lookOn(observed, { ...parts, steady });
+  };
+  const wished = await lookAt();
+  const refusal = refusalOf(wished.decision, object, parts.session);
+  if (!refusal) return wished;
+  const { reason, message: detail, retryAfterMs } = refusal;
+  memory.refusedByAccount(steady.now(), retryAfterMs, { reason, detail });
+  const told = await lookAt();
+  return { ...told, looks: [...wished.looks, ...told.looks] };
+}
+
+interface LookPorts {
+  readonly session: AccountSession;
+  readonly kube: KubeClient;
+  readonly steady: SteadyClock;
+}
+
+/** Decides, and looks closer for as long as a rule asks for more. */
+async function lookOn(first: Observed, { session, kube, steady }: LookPorts): Promise<Explained> {
   const looks: string[] = [];
   let observed = first;
   for (let count = 0; count < MOST_LOOKS; count += 1) {
@@ -47,15 +69,24 @@ export async function decideOnce(
     if (step.type === 'publish') observed = asPublished(observed);
     else {
       looks.push(step.need.type);
-      observed = await lookCloser(observed, step.need, {
-        clock: systemClock,
-        steady,
-        cluster: parts.kube,
-        session: parts.session,
-      });
+      const sources = { clock: systemClock, steady, cluster: kube, session };
+      observed = await lookCloser(observed, step.need, sources);
     }
   }
   throw new Error('Two rules ask for each other without end');
+}
+
+/** What the account would answer to the purchase or start that was decided; undefined where it has room. */
+function refusalOf({ record, actions }: Decision, object: GpuInstance, { tickets }: AccountSession) {
+  const objectUid = uidOf(object);
+  const start = actions.find((action) => action.type === 'start');
+  if (record.type === 'intent') {
+    const { offer, pricePerHour } = record.purchase;
+    return lasting(tickets.request({ objectUid, offerId: offer.id, pricePerHour }));
+  }
+  return (
+    start && lasting(tickets.requestStart({ objectUid, pricePerHour: start.pricePerHour, timeoutMs: 0 }))
+  );
 }
 
 /** The children are taken as written: they are the operator's to write. */

@@ -3,12 +3,18 @@ import { avoidOf, breakerOf, pollIntervalOf } from '../../accounts/account-statu
 import { avoidedAt } from '../../accounts/avoid-list.ts';
 import { limitsOf } from '../../accounts/tickets/limits.ts';
 import { echoOf } from '../../accounts/watch/label-echo.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import type { MicroDollars } from '../../lib/money.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
+import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { Feed } from '../../marketplace/feed/feed.ts';
 import type { CompleteList } from '../../marketplace/feed/feed-event.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
+import { failed } from '../failures/command-error.ts';
+import { WORDS_BY_KIND } from '../failures/failure-words.ts';
+import { accountGate, mayUse } from '../limits/account-gate.ts';
 
 /** One look at one login, as a session for decisions that are shown and never carried out. */
 export interface LookedAt {
@@ -19,10 +25,14 @@ export interface LookedAt {
   readonly baseUrl: string;
   readonly list: CompleteList;
   readonly sshKeyRegistered: boolean | undefined;
+  /** Undefined where the key may not read it. */
+  readonly credit: MicroDollars | undefined;
+  /** GpuInstances that name the account. */
+  readonly objects: readonly GpuInstance[];
   readonly now: number;
 }
 
-/** A session over one complete list. Its tickets refuse and nothing it is told is kept: it cannot spend. */
+/** A session over one complete list. What it is told is kept nowhere, and nobody acts on its tickets: it cannot spend. */
 export function staticSession(looked: LookedAt): AccountSession {
   const { account, client, identity, userId, baseUrl, sshKeyRegistered, now } = looked;
   return {
@@ -33,32 +43,33 @@ export function staticSession(looked: LookedAt): AccountSession {
     client,
     feed: staticFeed(looked),
     avoid: { current: () => avoidedAt(avoidOf(account), now), add() {} },
-    tickets: {
-      request: () => NOT_HERE,
-      requestStart: () => NOT_HERE,
-      reservedFor: () => new Set(),
-    },
+    tickets: accountGate(looked),
     limits: () => limitsOf(account),
     pollIntervalMs: () => pollIntervalOf(account, 0),
     serviceTime: () => ({ type: 'unknown' }),
     breaker: () => breakerOf(account),
     labelEcho: () => echoOf(account.status?.labelsEchoed),
     labelReadBack() {},
-    permits: (namespace) =>
-      account.spec.allowedNamespaces.from !== 'Same' || namespace === account.metadata.namespace,
+    permits: (namespace) => mayUse(account, namespace),
     adoption: () => account.spec.adoption,
     sshKeyRegistered: () => sshKeyRegistered,
     proveLogin: async () => userId === (account.status?.login?.userId ?? userId),
-    searchOffers: (query) => client.offers.search(query),
+    searchOffers: (query) => client.offers.search(query).catch(orOurs),
   };
 }
 
-const NOT_HERE = {
-  type: 'refused',
-  reason: 'Pacing',
-  message: 'This is only shown, never carried out.',
-  retryAfterMs: 0,
-} as const;
+/** What only says that our own call found no way at this moment: another key and another moment are the operator's. */
+const OF_THE_MOMENT: ReadonlySet<string> = new Set(['throttled', 'quotaExceeded', 'unavailable', 'timeout']);
+
+/** Such a failure ends the command: nothing can be said of what the operator would find. */
+function orOurs(error: unknown): never {
+  if (!(error instanceof MarketplaceError) || !OF_THE_MOMENT.has(error.kind)) throw error;
+  throw failed(
+    `The search of offers did not succeed from here (${WORDS_BY_KIND[error.kind]}), so what the operator would decide is not known.`,
+    'Wait a little and try again; gpu-rent status tells what the operator said last.',
+    error,
+  );
+}
 
 function staticFeed({ list, client }: LookedAt): Feed {
   return {

@@ -82,7 +82,14 @@ function marketplaceFailure(error: MarketplaceError): ToldFailure {
 
 function kubeFailure(error: KubeError): ToldFailure {
   const exitCode = error.kind === 'notFound' ? EXIT.notFound : EXIT.failure;
-  return { what: [error.message], remedy: KUBE_ADVICE[error.kind], exitCode };
+  return { what: [error.message], remedy: breakGlass(error.message) ?? KUBE_ADVICE[error.kind], exitCode };
+}
+
+/** What our admission policies refuse takes no right that could be asked for, but a group that they let through. */
+function breakGlass(message: string): string | undefined {
+  const [, group] = /act as a member of ([^\s"]+?)\.?(?=["\s]|$)/.exec(message) ?? [];
+  if (group === undefined || !message.includes('denied request')) return undefined;
+  return `In an emergency repeat the command with --as="$(id -un)" --as-group=system:masters --as-group=${group} (you need the right to impersonate them): docs/operations.md, Break glass.`;
 }
 
 function exitCodeOf(error: unknown): number {

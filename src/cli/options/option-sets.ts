@@ -12,6 +12,10 @@ const OUTPUT: readonly CommandOption[] = [
   { flags: '--no-color', description: 'No colours; NO_COLOR does the same.' },
 ];
 
+const REPORT: readonly CommandOption[] = OUTPUT.map((option) =>
+  option.choices ? { ...option, choices: option.choices.filter((choice) => choice !== 'name') } : option,
+);
+
 const REQUEST_TIMEOUT: CommandOption = {
   flags: '--request-timeout <time>',
   description: 'For one request, e.g. 10s. Default: 30s.',
@@ -44,7 +48,7 @@ const CLUSTER: readonly CommandOption[] = [
   { flags: '--context <name>', description: 'Another context of the kubeconfig.' },
   { flags: '--kubeconfig <file>', description: 'Default: KUBECONFIG, ~/.kube/config.' },
   { flags: '--as <user>', description: 'Impersonate this user.' },
-  { flags: '--as-group <group>', description: 'Impersonate this group, too.' },
+  { flags: '--as-group <group>', description: 'Impersonate this group, too; repeatable.', repeatable: true },
   REQUEST_TIMEOUT,
   {
     flags: '--operator-namespace <name>',
@@ -56,6 +60,7 @@ const SETS: Readonly<
   Record<OptionSet, { readonly group: string; readonly options: readonly CommandOption[] }>
 > = {
   output: { group: 'Output:', options: OUTPUT },
+  report: { group: 'Output:', options: REPORT },
   marketplace: { group: 'Marketplace:', options: MARKETPLACE },
   cluster: { group: 'Cluster:', options: CLUSTER },
 };

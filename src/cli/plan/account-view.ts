@@ -1,17 +1,24 @@
+import { avoidOf } from '../../accounts/account-status.ts';
 import { avoidedAt } from '../../accounts/avoid-list.ts';
 import { type AccountLimits, limitsOf } from '../../accounts/tickets/limits.ts';
-import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
+import type { Tickets } from '../../accounts/tickets/tickets.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import type { Exclusions } from '../../controllers/gpu-instance/choose-offer.ts';
-import { parseTime } from '../../lib/rfc3339.ts';
+import { parseDollars } from '../../lib/money.ts';
+import { accountGate } from '../limits/account-gate.ts';
+import { countedInstances } from '../limits/counted-instances.ts';
+import { readIdentity } from '../objects/identity-secret.ts';
 import type { ClusterSession } from '../sessions/cluster-session.ts';
+import type { PlannedObject } from './manifests.ts';
 
 /** What of an account narrows the choice. */
 export interface AccountView {
   readonly account: MarketplaceAccount | undefined;
   readonly limits: AccountLimits;
   readonly excluded: Exclusions;
+  /** Its sums and the limits on them; undefined where they are not known. */
+  readonly gate: Tickets | undefined;
   /** What was considered, or why nothing of it was. */
   readonly note: string;
 }
@@ -21,28 +28,44 @@ const NOTHING: Exclusions = { offers: new Set(), machines: new Set(), hosts: new
 /** Where nothing of an account is known. */
 export function withoutAccount(why: string): AccountView {
   const note = `limits of the account are not considered: ${why}`;
-  return { account: undefined, limits: {}, excluded: NOTHING, note };
+  return { account: undefined, limits: {}, excluded: NOTHING, gate: undefined, note };
 }
 
 /** The account that a spec names, as the cluster has it. */
-export async function accountView(
+export function accountNamed(
   { kube, namespace }: ClusterSession,
-  planned: { readonly spec: GpuInstanceSpec; readonly namespace: string | undefined },
-): Promise<AccountView> {
+  planned: Pick<PlannedObject, 'spec' | 'namespace'>,
+): Promise<MarketplaceAccount | undefined> {
   const { name, namespace: own } = planned.spec.accountRef;
   const ref = { namespace: own ?? planned.namespace ?? namespace, name };
-  const account = await kube.get<MarketplaceAccount>(marketplaceAccountResource, ref);
-  if (!account) return withoutAccount(`there is no gpuacct/${name} in ${ref.namespace}`);
-  const entries = (account.status?.avoid ?? []).map(({ kind, id, until, failures, reason }) => ({
-    target: { type: kind === 'Host' ? 'host' : 'machine', id } as const,
-    until: parseTime(until) ?? 0,
-    failures,
-    reason,
-  }));
+  return kube.get<MarketplaceAccount>(marketplaceAccountResource, ref);
+}
+
+/**
+ * What an account allows, with what it has and spends without these objects: they are planned as if they had no machine.
+ */
+export async function accountView(
+  cluster: ClusterSession,
+  account: MarketplaceAccount,
+  planned: readonly PlannedObject[],
+): Promise<AccountView> {
+  const [{ instances, missing }, identity] = await Promise.all([
+    countedInstances(cluster, account),
+    readIdentity(cluster),
+  ]);
+  const own = new Set(planned.map(({ object, namespace = cluster.namespace }) => `${namespace}/${object}`));
+  const facts = {
+    account,
+    objects: instances.filter(({ metadata }) => !own.has(`${metadata.namespace}/gpui/${metadata.name}`)),
+    identity: identity.type === 'identity' ? identity.identity : undefined,
+    credit: parseDollars(account.status?.credit),
+  };
+  const note = `limits and avoid list of gpuacct/${account.metadata.name} are considered`;
   return {
     account,
     limits: limitsOf(account),
-    excluded: avoidedAt(entries, Date.now()),
-    note: `limits and avoid list of gpuacct/${name} are considered`,
+    excluded: avoidedAt(avoidOf(account), Date.now()),
+    gate: accountGate(facts),
+    note: missing === undefined ? note : `${note}, but ${missing}`,
   };
 }

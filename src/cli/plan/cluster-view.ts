@@ -5,7 +5,7 @@ import { tellFailure } from '../failures/describe-failure.ts';
 import { accountTarget } from '../sessions/account-access.ts';
 import { type ClusterSession, withCluster } from '../sessions/cluster-session.ts';
 import type { SessionTarget } from '../sessions/marketplace-session.ts';
-import { type AccountView, accountView, withoutAccount } from './account-view.ts';
+import { type AccountView, accountNamed, accountView, withoutAccount } from './account-view.ts';
 import type { PlannedObject } from './manifests.ts';
 import { askServer, type ServerVerdict } from './server-check.ts';
 
@@ -59,23 +59,51 @@ function refuse(verdicts: readonly Judged[]): void {
   if (refused.length > 0) throw usageError(refused.join('\n'), 'Correct what is named; nothing was stored.');
 }
 
+/** Those of one account share what is known of it: a rental that is planned takes its room from the next. */
 async function viewAll(
   cluster: ClusterSession,
   verdicts: readonly Judged[],
   asked: Asked,
 ): Promise<readonly Viewed[]> {
-  const targets = new Map<string, Promise<Target>>();
+  const planned = verdicts.map(([object]) => object);
+  const known = new Map<string, Promise<Seen>>();
   const views: Viewed[] = [];
   for (const [object, verdict] of verdicts) {
-    const view = await accountView(cluster, object);
-    const uid = view.account?.metadata.uid ?? '';
-    const found = targets.get(uid) ?? targetOf(cluster, view.account, asked);
-    targets.set(uid, found);
-    const { target, note } = await found;
+    const account = await accountNamed(cluster, object);
+    const uid = account?.metadata.uid ?? '';
+    const found =
+      known.get(uid) ?? (account ? seen(cluster, { account, planned, asked }) : unseen(cluster, object));
+    if (account) known.set(uid, found);
+    const { target, view, note } = await found;
     const notes = [VERDICT_NOTES[verdict.type](verdict), view.note, ...note];
     views.push([object, { ...view, target, note: notes.join('; ') }]);
   }
   return views;
+}
+
+interface Seen extends Target {
+  readonly view: AccountView;
+}
+
+async function seen(
+  cluster: ClusterSession,
+  of: {
+    readonly account: MarketplaceAccount;
+    readonly planned: readonly PlannedObject[];
+    readonly asked: Asked;
+  },
+): Promise<Seen> {
+  const view = await accountView(cluster, of.account, of.planned);
+  return { view, ...(await targetOf(cluster, of.account, of.asked)) };
+}
+
+async function unseen(
+  cluster: ClusterSession,
+  { spec, namespace = cluster.namespace }: PlannedObject,
+): Promise<Seen> {
+  const { name, namespace: own = namespace } = spec.accountRef;
+  const view = withoutAccount(`there is no gpuacct/${name} in ${own}`);
+  return { view, target: undefined, note: [] };
 }
 
 const VERDICT_NOTES: Readonly<Record<ServerVerdict['type'], (verdict: ServerVerdict) => string>> = {
@@ -91,12 +119,7 @@ interface Target {
 }
 
 /** The account's own login, or where its key cannot be had the caller's. */
-async function targetOf(
-  cluster: ClusterSession,
-  account: MarketplaceAccount | undefined,
-  asked: Asked,
-): Promise<Target> {
-  if (!account) return { target: undefined, note: [] };
+async function targetOf(cluster: ClusterSession, account: MarketplaceAccount, asked: Asked): Promise<Target> {
   try {
     return { target: await accountTarget(cluster, account, asked), note: [] };
   } catch (error) {

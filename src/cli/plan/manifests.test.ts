@@ -40,6 +40,20 @@ describe('a manifest to plan', () => {
     });
   });
 
+  test('is told all that is wrong with it at once, and which number wants quotes', async () => {
+    const wrong = { image: 'x', powerstate: 'Stopped', offers: [{ maxPricePerHour: 0.6, gpuCount: 'two' }] };
+    const other = manifest('GpuInstance', { image: 7, offers });
+    const failure = await read(`${manifest('GpuInstance', wrong)}\n---\n${other}`).catch((error) => error);
+    for (const said of [
+      'spec.offers.0.maxPricePerHour: write it in quotes: "0.6"',
+      'spec.offers.0.gpuCount: ',
+      'spec.powerstate: no such field; did you mean powerState?',
+      'spec.image: write it in quotes: "7"',
+    ])
+      expect(failure.message).toContain(said);
+    expect(failure.exitCode).toBe(2);
+  });
+
   test.each([
     ['kind: *nothing\napiVersion: v1', 'Unresolved alias'],
     ['kind: GpuInstance\napiVersion: { toString: 1 }', 'holds no GpuInstance'],

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
 import { GROUP } from '../../api/v1alpha1/names.ts';
-import { usageError } from '../failures/command-error.ts';
+import { CommandError, usageError } from '../failures/command-error.ts';
 
 /** A machine that a manifest asks for; a group asks for as many as its load needs. */
 export interface PlannedObject {
@@ -9,6 +9,8 @@ export interface PlannedObject {
   readonly object: string;
   readonly namespace: string | undefined;
   readonly spec: GpuInstanceSpec;
+  /** Whether it, or the scaling up of its group, is paused. */
+  readonly isPaused: boolean;
   /** As it stands in the file. */
   readonly manifest: Manifest;
 }
@@ -17,14 +19,25 @@ export interface PlannedObject {
 export async function plannedObjects(text: string, file: string): Promise<readonly PlannedObject[]> {
   const { parseAllDocuments } = await import('yaml');
   const planned: PlannedObject[] = [];
+  const faults: CommandError[] = [];
   for (const document of parseAllDocuments(text)) {
     const [problem] = 'errors' in document ? document.errors : [];
     if (problem) throw usageError(`${file}: ${problem.message}`);
     const value = plainValue(document, file);
-    if (isOurs(value)) planned.push(await plannedOf(value, file));
+    if (isOurs(value)) await plannedOf(value, file).then((one) => planned.push(one), collectIn(faults));
   }
+  const [fault] = faults;
+  if (fault) throw usageError(faults.map(({ message }) => message).join('\n'), fault.remedy);
   if (planned.length > 0) return planned;
   throw usageError(`${file} holds no GpuInstance and no EndpointGroup.`);
+}
+
+/** One object that is wrong does not hide what is wrong with the next. */
+function collectIn(faults: CommandError[]): (error: unknown) => void {
+  return (error) => {
+    if (!(error instanceof CommandError)) throw error;
+    faults.push(error);
+  };
 }
 
 /** Aliases that lead nowhere, or unfold without end, are refused by the parser only here. */
@@ -64,34 +77,43 @@ async function plannedOf(manifest: Manifest, file: string): Promise<PlannedObjec
   const object = `${isGroup ? 'epg' : 'gpui'}/${metadata?.name ?? 'unnamed'}`;
   const fault = (issues: readonly string[]) => notAsDefined(`${object} in ${file}`, kind, issues);
   const found = isGroup ? await templateOf(spec, fault) : await machineOf(spec, fault);
-  return { object, namespace: metadata?.namespace, spec: found, manifest };
+  return { object, namespace: metadata?.namespace, manifest, ...found };
 }
 
 type Fault = (issues: readonly string[]) => Error;
 
-async function machineOf(spec: unknown, fault: Fault): Promise<GpuInstanceSpec> {
+type Wanted = Pick<PlannedObject, 'spec' | 'isPaused'>;
+
+async function machineOf(value: unknown, fault: Fault): Promise<Wanted> {
   const { gpuInstanceSpec } = await import('../../api/v1alpha1/gpu-instance.ts');
-  return asDefined(gpuInstanceSpec, spec, fault);
+  const spec = await asDefined(gpuInstanceSpec, value, fault);
+  return { spec, isPaused: spec.paused };
 }
 
-async function templateOf(spec: unknown, fault: Fault): Promise<GpuInstanceSpec> {
+async function templateOf(value: unknown, fault: Fault): Promise<Wanted> {
   const { endpointGroupSpec } = await import('../../api/v1alpha1/endpoint-group-spec.ts');
-  return (await asDefined(endpointGroupSpec, spec, fault)).template.spec;
+  const { template, pause } = await asDefined(endpointGroupSpec, value, fault);
+  return { spec: template.spec, isPaused: template.spec.paused || pause?.scaleUp === true };
 }
 
 /** The value where every field is one that its schema knows and allows. */
 async function asDefined<T>(schema: z.ZodType<T>, value: unknown, fault: Fault): Promise<T> {
-  const parsed = schema.safeParse(value);
-  if (!parsed.success) {
-    throw fault(parsed.error.issues.map(({ path, message }) => `spec.${path.join('.')}: ${message}`));
-  }
   const { unknownFields } = await import('./unknown-fields.ts');
-  const unknown = unknownFields(schema, value);
-  if (unknown.length > 0) throw fault(unknown);
+  const parsed = schema.safeParse(value);
+  const wrong = parsed.success ? [] : parsed.error.issues.map((issue) => issueText(issue, value));
+  const issues = [...wrong, ...unknownFields(schema, value)];
+  if (!parsed.success || issues.length > 0) throw fault(issues);
   return parsed.data;
 }
 
-const MOST_ISSUES = 5;
+/** Amounts are text, so that no rounding changes them: YAML takes one without quotes for a number. */
+function issueText({ path, message, ...issue }: z.core.$ZodIssue, spec: unknown): string {
+  const given = path.reduce<unknown>((value, key) => Object(value)[key], spec);
+  const isUnquoted = 'expected' in issue && issue.expected === 'string' && typeof given === 'number';
+  return `spec.${path.join('.')}: ${isUnquoted ? `write it in quotes: "${given}"` : message}`;
+}
+
+const MOST_ISSUES = 20;
 
 function notAsDefined(what: string, kind: string, issues: readonly string[]): Error {
   const shown = issues.slice(0, MOST_ISSUES).map((issue) => `  ${issue}`);

@@ -1,11 +1,14 @@
 import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
+import { totalPrice } from '../../controllers/gpu-instance/offers/offer-price.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import type { CommandInput } from '../command.ts';
+import { type LastingRefusal, lasting } from '../limits/lasting-refusal.ts';
 import { numberOption, switchOption } from '../options/option-values.ts';
 import type { Progress } from '../output/progress.ts';
 import type { AccountView } from './account-view.ts';
 import type { Alternative, Candidate } from './candidates.ts';
 import type { PlannedObject } from './manifests.ts';
+import { type RentsNothing, rentsNothing } from './rents-nothing.ts';
 
 /** What would become of a manifest. */
 export interface Plan {
@@ -16,7 +19,16 @@ export interface Plan {
   readonly perDay: number | undefined;
   readonly candidates: readonly Candidate[];
   /** Why nothing would be rented. */
-  readonly reason: 'NoPriceLimit' | 'NoOffers' | 'NoOfferWithinPrice' | 'PriceUnknown' | undefined;
+  readonly reason:
+    | 'NoPriceLimit'
+    | 'NoOffers'
+    | 'NoOfferWithinPrice'
+    | 'PriceUnknown'
+    | LastingRefusal['reason']
+    | RentsNothing['reason']
+    | undefined;
+  /** That reason with the figures or fields at hand, where there are any. */
+  readonly detail: string | undefined;
   /** Requirements whose dropping would help, with the number of offers. */
   readonly without: readonly { readonly name: string; readonly count: number }[];
   readonly note: string;
@@ -31,37 +43,72 @@ export interface Means {
 }
 
 /** Searches offers for one object and chooses as the operator would. */
-export async function planObject({ object, spec }: PlannedObject, means: Means): Promise<Plan> {
+export async function planObject(planned: PlannedObject, means: Means): Promise<Plan> {
+  const { spec } = planned;
   const { view, input } = means;
+  const idle = rentsNothing(planned);
+  if (idle) return { ...nothingOf(planned, view), ...idle };
   const { diskGB } = await import('../../controllers/gpu-instance/rental/rent-request.ts');
   const show = numberOption(input.options, '--show', { min: 1, max: 1000, whole: true }) ?? 8;
   const alternatives = (spec.offers ?? []).map(
     (requirements): Alternative => ({ requirements, ...view, diskGB: diskGB(spec) }),
   );
-  const nothing = {
-    object,
-    alternative: undefined,
-    rents: undefined,
-    perDay: undefined,
-    candidates: [],
-    note: view.note,
-  };
+  const nothing = nothingOf(planned, view);
   const priced = alternatives.filter(({ requirements, limits }) =>
     hasPriceRule(requirements, limits.maxPricePerHour),
   );
   const [first] = priced;
-  if (!first) return { ...nothing, reason: 'NoPriceLimit', without: [] };
+  if (!first) return { ...nothing, reason: 'NoPriceLimit' };
   for (const alternative of priced) {
     const found = await chosen(alternative, means);
     if (!found) continue;
-    const { rents, candidates } = found;
-    const others = switchOption(input.options, '--why') ? await losers(alternative, means) : candidates;
-    const kept = [rents, ...others.filter(({ offer }) => offer !== rents.offer)].slice(0, show);
-    const perDay = rents.pricePerHour === undefined ? undefined : Math.round(rents.pricePerHour * 24e6) / 1e6;
-    const at = alternatives.indexOf(alternative);
-    return { ...nothing, rents, perDay, candidates: kept, alternative: at, reason: undefined, without: [] };
+    const others = switchOption(input.options, '--why') ? await losers(alternative, means) : found.candidates;
+    const kept = [found.rents, ...others.filter(({ offer }) => offer !== found.rents.offer)].slice(0, show);
+    const refusal = noRoom(planned, { ...found.offer, view });
+    if (refusal) return { ...nothing, ...refusedPlan(refusal, kept) };
+    return { ...nothing, ...rentalPlan(found.rents, kept), alternative: alternatives.indexOf(alternative) };
   }
   return { ...nothing, ...(await whyNone(first, means, show)) };
+}
+
+function rentalPlan(rents: Candidate, candidates: readonly Candidate[]) {
+  const { pricePerHour } = rents;
+  const perDay = pricePerHour === undefined ? undefined : Math.round(pricePerHour * 24e6) / 1e6;
+  return { rents, perDay, candidates };
+}
+
+/** There is an offer, and the account has no room for it. */
+function refusedPlan({ reason, message }: LastingRefusal, candidates: readonly Candidate[]) {
+  return { reason, detail: message, candidates: candidates.map(notRented) };
+}
+
+function nothingOf({ object }: PlannedObject, { note }: AccountView): Plan {
+  return {
+    ...{ object, note, candidates: [], without: [] },
+    ...{ alternative: undefined, rents: undefined, perDay: undefined, reason: undefined, detail: undefined },
+  };
+}
+
+/** What keeps the account from it; undefined where it has room. What has room is counted for the objects behind it. */
+function noRoom(
+  { object, namespace }: PlannedObject,
+  {
+    id,
+    price,
+    view,
+  }: { readonly id: number; readonly price: number | undefined; readonly view: AccountView },
+): LastingRefusal | undefined {
+  const objectUid = `planned ${namespace}/${object}`;
+  const ticket = view.gate?.request({ objectUid, offerId: id, pricePerHour: price });
+  if (ticket?.type !== 'ticket') return ticket && lasting(ticket);
+  ticket.use();
+  ticket.settle({ rented: true });
+  return undefined;
+}
+
+function notRented(candidate: Candidate): Candidate {
+  if (candidate.verdict === 'lost') return candidate;
+  return { ...candidate, verdict: 'lost', why: 'would be first, and the account has no room for it' };
 }
 
 function hasPriceRule(requirements: OfferRequirements, accountMost: number | undefined): boolean {
@@ -78,9 +125,11 @@ async function search(alternative: Alternative, breadth: 'exact' | 'broad', { cl
 
 async function chosen(alternative: Alternative, means: Means) {
   const { judgeOffers } = await import('../plan/candidates.ts');
-  const { candidates } = judgeOffers(alternative, await search(alternative, 'exact', means));
+  const { choice, candidates } = judgeOffers(alternative, await search(alternative, 'exact', means));
   const [rents] = candidates;
-  return rents?.verdict === 'rented' ? { rents, candidates } : undefined;
+  if (choice.type !== 'chosen' || rents === undefined) return undefined;
+  const offer = { id: choice.offer.id, price: totalPrice(choice.offer, alternative.requirements) };
+  return { rents, candidates, offer };
 }
 
 /** Offers of every kind, with what each lacks. */

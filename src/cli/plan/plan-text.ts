@@ -1,4 +1,5 @@
-import { rentingReasons } from '../../api/v1alpha1/renting-reasons.ts';
+import type { ReasonEntry } from '../../api/v1alpha1/reason-entry.ts';
+import { reasons } from '../../api/v1alpha1/reasons.ts';
 import { dollarText } from '../output/amounts.ts';
 import { formatTable } from '../output/table.ts';
 import type { Candidate } from './candidates.ts';
@@ -12,13 +13,14 @@ export function planText({
   perDay,
   candidates,
   reason,
+  detail,
   without,
   note,
 }: Plan): string {
   const head = rents
     ? `${object} would rent offer ${rents.offer}: ${rents.count ?? ''} × ${rents.gpu ?? 'GPU'}, ${rents.region ?? 'somewhere'}, ` +
       `${dollarText(rents.pricePerHour) ?? 'unknown price'}/h, ${dollarText(perDay) ?? 'unknown'}/day (alternative ${(alternative ?? 0) + 1} of spec.offers)`
-    : `${object} would rent nothing: ${reason ? inWords(reason) : 'no reason is known.'}`;
+    : `${object} would rent nothing: ${reason ? inWords(reason, detail) : 'no reason is known.'}`;
   const softer = without.slice(0, 6).map(({ name, count }) => `  ${count} offers without ${name}\n`);
   const table = formatTable<Candidate>(
     [
@@ -35,7 +37,9 @@ export function planText({
   return `${head}\n(${note})\n${softer.join('')}${told}`;
 }
 
-function inWords(reason: keyof typeof rentingReasons): string {
-  const { sentence, remedy } = rentingReasons[reason];
-  return `${sentence} ${remedy} (${reason})`;
+function inWords(reason: NonNullable<Plan['reason']>, detail: string | undefined): string {
+  const { sentence, remedy }: ReasonEntry = reasons[reason];
+  const isOwn = reason === 'Adopted' || reason === 'Stopped' || reason === 'Paused';
+  const words = isOwn ? [detail] : [detail ?? sentence, remedy];
+  return `${words.filter(Boolean).join(' ')} (${reason})`;
 }

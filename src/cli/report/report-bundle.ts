@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { failed } from '../failures/command-error.ts';
 
 /** One file of a bundle. */
 export interface BundleFile {
@@ -9,6 +10,26 @@ export interface BundleFile {
 }
 
 const BLOCK = 512;
+
+/** Writes files below the folder `path`, or into one archive where it ends as one. `modified`: epoch milliseconds. */
+export async function writeBundle(
+  path: string,
+  files: readonly BundleFile[],
+  modified: number,
+): Promise<void> {
+  try {
+    if (/\.(tar\.gz|tgz)$/.test(path)) await writeArchive(path, files, modified);
+    else await writeFolder(path, files);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw failed(
+      `The report cannot be written to ${path} (${code}).`,
+      'Name a folder that exists, or a file in one, where you may write: --to.',
+      error,
+    );
+  }
+}
 
 /** Writes files below a folder. */
 export async function writeFolder(folder: string, files: readonly BundleFile[]): Promise<void> {

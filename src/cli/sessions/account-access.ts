@@ -1,3 +1,4 @@
+import type { KeyReading } from '../../accounts/login/key-secret.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { CommandContext, CommandInput } from '../command.ts';
 import { failed } from '../failures/command-error.ts';
@@ -28,16 +29,39 @@ export async function accountTarget(
   const namespace = account.metadata.namespace;
   const reading = await readKeySecret(kube, { namespace, name }, key);
   if (reading.type === 'key') return { baseUrl, apiKey: reading.key };
-  const problem = {
-    secretMissing: `Secret ${namespace}/${name} does not exist`,
-    keyMissing: `Secret ${namespace}/${name} has no key ${key}`,
-    invalid: `the key in Secret ${namespace}/${name} cannot be used`,
-    forbidden: `you may not read Secret ${namespace}/${name}`,
-  }[reading.type];
+  const { problem, remedy } = keyProblem(reading, { namespace, name, key });
   throw failed(
     `The marketplace of gpuacct/${account.metadata.name} cannot be asked: ${problem}.`,
-    'Ask for the right to get it, or give a key of that login: --api-key-file.',
+    `${remedy}, or give a key of that login: --api-key-file.`,
   );
+}
+
+interface KeyPlace {
+  readonly namespace: string | undefined;
+  readonly name: string;
+  readonly key: string;
+}
+
+function keyProblem(
+  { type }: Exclude<KeyReading, { type: 'key' }>,
+  { namespace, name, key }: KeyPlace,
+): { readonly problem: string; readonly remedy: string } {
+  const secret = `Secret ${namespace}/${name}`;
+  switch (type) {
+    case 'secretMissing': {
+      const create = `kubectl create secret generic ${name} -n ${namespace} --from-file=${key}=FILE`;
+      return { problem: `${secret} does not exist`, remedy: `Create the Secret (${create})` };
+    }
+    case 'keyMissing':
+      return { problem: `${secret} has no key ${key}`, remedy: `Put the API key under ${key} there` };
+    case 'invalid':
+      return {
+        problem: `the key in ${secret} cannot be used`,
+        remedy: `Put the API key alone, on one line, under ${key} there`,
+      };
+    case 'forbidden':
+      return { problem: `you may not read ${secret}`, remedy: 'Ask for the right to get it' };
+  }
 }
 
 /**

@@ -50,9 +50,8 @@ async function openCluster(options: OptionValues, context: CommandContext) {
     environment: context.env,
     clock: systemClock,
   });
-  const transport = createTransport({ ...connection.tls, connections: 8 });
-  const credentials = impersonating(connection.credentials, options);
-  const { origin } = connection;
+  const transport = createTransport({ ...connection.tls, connections: 8, headers: impersonated(options) });
+  const { origin, credentials } = connection;
   const deadlineMs = requestTimeout(options) ?? REQUEST_TIMEOUT_MS;
   const env = { clock: systemClock, random: systemRandom, log: silentLogger };
   const client = { transport, origin, credentials, deadlineMs, userAgent: 'gpu-rent', ...env };
@@ -90,24 +89,18 @@ function getter(
     });
 }
 
-/** The kubeconfig's own identity, acting as whom `--as` names. */
-function impersonating(credentials: Credentials, options: OptionValues): Credentials {
-  const impersonation = impersonated(options);
-  return { headers: async (asked) => ({ ...(await credentials.headers(asked)), ...impersonation }) };
-}
-
 function operatorNamespace(options: OptionValues, { env }: CommandContext): string {
   return textOption(options, '--operator-namespace') ?? env.GPU_RENTAL_NAMESPACE ?? OPERATOR_NAMESPACE;
 }
 
-function impersonated(options: OptionValues): Readonly<Record<string, string>> {
+/** Whom `--as` and `--as-group` name, in place of the kubeconfig's own identity. */
+function impersonated(options: OptionValues): Readonly<Record<string, string | readonly string[]>> {
   const user = textOption(options, '--as');
   const groups = listOption(options, '--as-group');
-  if (groups.length > 1) throw usageError('--as-group: only one group can be impersonated.');
   if (user === undefined && groups.length > 0)
     throw usageError('--as-group: a group alone cannot be impersonated.', 'Give --as, too.');
   return {
     ...(user === undefined ? {} : { 'impersonate-user': user }),
-    ...(groups[0] === undefined ? {} : { 'impersonate-group': groups[0] }),
+    ...(groups.length === 0 ? {} : { 'impersonate-group': groups }),
   };
 }

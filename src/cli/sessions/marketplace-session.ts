@@ -6,7 +6,7 @@ import type { Transport } from '../../lib/transport.ts';
 import type { ClientLimits, MarketplaceClient } from '../../marketplace/client.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { CommandContext, CommandInput, OptionValues } from '../command.ts';
-import { failed } from '../failures/command-error.ts';
+import { failed, usageError } from '../failures/command-error.ts';
 import { numberOption, requestTimeout, switchOption, textOption } from '../options/option-values.ts';
 import { type FoundKey, findApiKey } from '../secrets/api-key.ts';
 
@@ -28,7 +28,18 @@ export interface SessionTarget {
 
 /** Where the marketplace is. */
 export function marketplaceUrl(options: OptionValues, env: CommandContext['env']): string {
-  return textOption(options, '--url') ?? env.GPU_RENT_URL ?? env.VAST_URL ?? PUBLIC_SERVICE;
+  const given = textOption(options, '--url');
+  if (given !== undefined) return checkedUrl('--url', given);
+  const name = ['GPU_RENT_URL', 'VAST_URL'].find((each) => env[each] !== undefined);
+  return name === undefined ? PUBLIC_SERVICE : checkedUrl(name, env[name] ?? '');
+}
+
+function checkedUrl(name: string, text: string): string {
+  if (/^https?:$/.test(URL.parse(text)?.protocol ?? '')) return text;
+  throw usageError(
+    `${name}: "${text}" is no address of a marketplace.`,
+    `Write one such as ${PUBLIC_SERVICE}.`,
+  );
 }
 
 /** Opens the marketplace that options and environment say, runs `work` with it and closes it again. */
@@ -77,11 +88,24 @@ export async function withMarketplaceAt<Result>(
 function orUnreachable(error: unknown, { session }: OpenSession, { signal }: CommandContext): unknown {
   if (signal.aborted || !(error instanceof MarketplaceError)) return error;
   const { kind, status, outcome, code } = error;
+  if (kind === 'blockedAddress') return notAsked(error, session);
   if (kind !== 'unavailable' || status !== undefined || outcome !== 'refused') return error;
   const why = code === undefined ? '' : ` (${code})`;
   return failed(
     `The marketplace at ${session.baseUrl} cannot be reached${why}; nothing was changed.`,
     'Check the address (--url, GPU_RENT_URL) and the network.',
+    error,
+  );
+}
+
+/** Keys are sent by https to public addresses alone, or to this machine itself. */
+function notAsked(error: MarketplaceError, { baseUrl }: MarketplaceSession): Error {
+  let cause: unknown = error;
+  while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause;
+  const why = cause instanceof Error && cause !== error ? `: ${cause.message}` : '';
+  return failed(
+    `The marketplace at ${baseUrl} was not asked${why}.`,
+    'Name a public https address, or one of this machine itself such as http://127.0.0.1:8080: --url, GPU_RENT_URL.',
     error,
   );
 }

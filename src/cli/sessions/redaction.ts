@@ -36,6 +36,7 @@ export function redactedBody(text: string): string {
 
 /** The same value with every secret by name replaced. */
 export function redactSecrets(value: unknown): unknown {
+  if (typeof value === 'string') return withoutSignature(value);
   if (Array.isArray(value)) return value.map(redactSecrets);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, redactField(name, inner)]));
@@ -46,6 +47,11 @@ function redactField(name: string, value: unknown): unknown {
   if (SECRET_NAMES.has(name)) return redactNamed(value);
   if (PRIVATE_NAMES.has(name)) return sizeOf(value);
   return redactSecrets(value);
+}
+
+/** A signed address opens what it leads to for whoever has it. */
+function withoutSignature(text: string): string {
+  return text.replace(/^(https?:\/\/[^?\s]*)\?\S*(?:signature|sig|token|api_key)=\S*$/i, `$1?${REDACTED}`);
 }
 
 /** `key` and `code` are also names of objects and numbers that are no secret. */

@@ -1,12 +1,21 @@
 import { marketplaceAccountConditions } from '../../api/v1alpha1/conditions.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import type { MicroDollars } from '../../lib/money.ts';
 import type { ShownEvent } from '../objects/cluster-objects.ts';
+import { dollarText, inDollars } from '../output/amounts.ts';
 import { nextSteps, type StatusReport, since } from './report.ts';
 
-/** Everything that a MarketplaceAccount's own record tells, at `now` (epoch milliseconds). */
+/** What is known of an account beside its own record. */
+export interface AccountSeen {
+  readonly events: readonly ShownEvent[];
+  /** As the operator sums it up; undefined where its objects may not be listed. */
+  readonly spentThisMonth: MicroDollars | undefined;
+}
+
+/** Everything that a MarketplaceAccount's own record and its objects tell, at `now` (epoch milliseconds). */
 export function accountReport(
   account: MarketplaceAccount,
-  events: readonly ShownEvent[],
+  { events, spentThisMonth }: AccountSeen,
   now: number,
 ): StatusReport {
   const { metadata, status } = account;
@@ -14,7 +23,7 @@ export function accountReport(
   return {
     object: `gpuacct/${metadata.name}`,
     namespace: metadata.namespace ?? '',
-    facts: facts(account, now),
+    facts: facts(account, spentThisMonth, now),
     next: nextSteps(conditions, marketplaceAccountConditions),
     tables: [
       {
@@ -37,13 +46,18 @@ export function accountReport(
 type Status = NonNullable<MarketplaceAccount['status']>;
 type Facts = readonly (readonly [string, string | undefined])[];
 
-function facts({ metadata, spec, status }: MarketplaceAccount, now: number): StatusReport['facts'] {
+function facts(
+  { metadata, spec, status }: MarketplaceAccount,
+  spentThisMonth: MicroDollars | undefined,
+  now: number,
+): StatusReport['facts'] {
   const limits = Object.entries(spec.limits).map(([name, value]) => `${name} ${value}`);
   const { login } = status ?? {};
   const all: Facts = [
     ['Login', login ? `user ${login.userId} at ${login.url}` : 'not proven yet'],
     ['Limits', limits.join(', ') || 'none'],
     ...(status ? seenFacts(status, now) : []),
+    ['Spent', spentText(spentThisMonth, spec.limits.maxSpendPerMonth)],
     ['Age', since(metadata.creationTimestamp, now)],
   ];
   return all.flatMap(([label, text]) => (text === undefined || text === '' ? [] : [[label, text] as const]));
@@ -60,6 +74,11 @@ function seenFacts(status: Status, now: number): Facts {
     ['Breaker', breaker?.open ? breakerText(since(breaker.since, now)) : undefined],
     ['Avoided', avoid.length > 0 ? `${avoid.length} machines and hosts (gpu-rent avoid list)` : undefined],
   ];
+}
+
+function spentText(spent: MicroDollars | undefined, most: string | undefined): string {
+  if (spent === undefined) return 'unknown: you may not list all its objects';
+  return `this month ${dollarText(inDollars(spent))}${most === undefined ? '' : ` of $${most}`} (UTC)`;
 }
 
 function machinesText(machines: NonNullable<Status['machines']>): string {

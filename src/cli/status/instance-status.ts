@@ -57,6 +57,8 @@ function lifeFacts({ metadata, spec, status }: GpuInstance, now: number): readon
 
 function machineFacts({ spec, status }: GpuInstance): readonly Fact[] {
   const { gpu, ssh, image = spec.image, binding, ports = [], publicAddress } = status ?? {};
+  // The addresses of a stopped machine stay on record, and nothing answers there.
+  const answers = status?.phase !== 'Stopped';
   const opened = ports.map(
     ({ containerPort, publicPort, name }) => `${name ?? containerPort}=${publicAddress}:${publicPort}`,
   );
@@ -64,8 +66,8 @@ function machineFacts({ spec, status }: GpuInstance): readonly Fact[] {
     ...fact('Machine', machineText(status)),
     ...fact('GPU', gpu && gpuText(gpu)),
     ...fact('Image', image),
-    ...fact('SSH', ssh && `ssh -p ${ssh.port} root@${ssh.host}`),
-    ...fact('Ports', opened.join(' ')),
+    ...(answers ? fact('SSH', ssh && `ssh -p ${ssh.port} root@${ssh.host}`) : []),
+    ...(answers ? fact('Ports', opened.join(' ')) : []),
     ...fact('Secret', binding?.name),
   ];
 }

@@ -17,6 +17,23 @@ describe('what happens next', () => {
     expect(next(['Ready', 'True', 'Ready'])).toEqual([]);
   });
 
+  test('is nothing where a machine is stopped as asked, and what is at work where something is', () => {
+    const stopped: readonly Given[] = [
+      ['Ready', 'True', 'Stopped'],
+      ['Booted', 'False', 'NotRunning'],
+      ['Reachable', 'False', 'NotRunning'],
+    ];
+    expect(next(...stopped)).toEqual([]);
+    expect(next(...stopped, ['Reconciling', 'True', 'Starting'])).toEqual([
+      expect.stringMatching(/^The operator is at work: The container does not run/),
+      expect.stringMatching(/^The operator is at work: The machine was asked to start/),
+    ]);
+  });
+
+  test('is what a person can mend, also while all that is wanted holds', () => {
+    expect(next(['Ready', 'True', 'Ready'], ['WithinBudget', 'False', 'LimitReached'])).toHaveLength(1);
+  });
+
   test('is what waits for a person, whatever else is not as it should be', () => {
     const steps = next(
       ['Ready', 'False', 'InvalidFilter'],

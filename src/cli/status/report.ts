@@ -33,7 +33,7 @@ const PRESSING = ['terminal', 'retryable', 'progress', 'good'] as const;
 
 /**
  * What happens next, from the conditions alone: what waits for a person, or else what goes on by itself. What is
- * only unknown, or at work, follows from what is wrong beside it.
+ * only unknown, or at work, follows from what is wrong beside it; where all is as wanted, nothing is at work.
  */
 export function nextSteps(
   conditions: readonly Condition[],
@@ -42,9 +42,16 @@ export function nextSteps(
   const wrong = conditions.filter((condition) => isWrong(condition, types));
   const certain = wrong.filter(({ status }) => status !== 'Unknown');
   const reasonsOf = new Set((certain.length > 0 ? certain : wrong).map(({ reason }) => reason));
-  const entries = [...reasonsOf].flatMap((reason) => entryOf(reason) ?? []);
+  const isAsWanted = holds(conditions, 'Ready') && !holds(conditions, 'Reconciling');
+  const entries = [...reasonsOf]
+    .flatMap((reason) => entryOf(reason) ?? [])
+    .filter(({ kind: each }) => !isAsWanted || each === 'terminal' || each === 'retryable');
   const kind = PRESSING.find((pressing) => entries.some((entry) => entry.kind === pressing));
   return entries.filter((entry) => entry.kind === kind).map(stepOf);
+}
+
+function holds(conditions: readonly Condition[], type: string): boolean {
+  return conditions.some((condition) => condition.type === type && condition.status === 'True');
 }
 
 function isWrong({ type, status }: Condition, types: Readonly<Record<string, ConditionType>>): boolean {

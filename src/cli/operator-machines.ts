@@ -1,0 +1,34 @@
+import type { Instance } from '../marketplace/instances/instances.ts';
+import { hasOperatorPrefix } from '../ownership/label.ts';
+import type { CommandInput, CommandOption } from './command.ts';
+import { failed } from './failures/command-error.ts';
+import { switchOption } from './options/option-values.ts';
+import { printableLine } from './output/printable.ts';
+
+/** Lets a command change machines of an operator. */
+export const FORCE: CommandOption = {
+  flags: '--force',
+  description: 'Also machines that carry the label of an operator.',
+};
+
+/** What a command would do to a machine, for who has to do otherwise. */
+export interface Intended {
+  /** What to do in place of it where an object owns the machine. */
+  readonly instead: string;
+  /** The same command line for one machine, without --force. */
+  readonly command: (id: number) => string;
+}
+
+/** Refuses machines that carry an operator's label: an object may own them. With --force all are let through. */
+export function refuseOwned(
+  machines: readonly Instance[],
+  { options }: CommandInput,
+  { instead, command }: Intended,
+): void {
+  const owned = machines.find(({ label }) => hasOperatorPrefix(label));
+  if (!owned || switchOption(options, '--force')) return;
+  throw failed(
+    `Instance ${owned.id} belongs to an operator (label ${printableLine(owned.label ?? '')}); nothing was changed.`,
+    `Where an object owns it, ${instead}. Where \`gpu-rent orphans\` lists it, none does: ${command(owned.id)} --force`,
+  );
+}

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { formatTime } from '../../src/lib/rfc3339.ts';
+import { makeClaim } from '../../src/ownership/claim.ts';
+import { type Desk, desk } from './desk.ts';
+import { refused } from './scripted-cluster.ts';
+
+/* What an account has no room for is not promised: plan and explain ask the operator's own gate. */
+
+let here: Desk;
+const offers = [{ maxPricePerHour: '100' }];
+const spec = { image: 'x', offers };
+const named = (name: string) => ({ ...spec, accountRef: { name } });
+
+beforeAll(async () => {
+  here = await desk();
+  here.account('roomy');
+  here.account('few', { spec: { limits: { maxInstances: 1 } } });
+  here.account('hourly', { spec: { limits: { maxSpendPerHour: '50' } } });
+  here.account('monthly', { spec: { limits: { maxSpendPerMonth: '40' } } });
+  for (const name of ['few', 'hourly', 'monthly']) {
+    rented(`rented-${name}`, name);
+    here.put('gpuinstances', { metadata: { name: `new-${name}` }, spec: named(name) });
+  }
+  here.put('gpuinstances', { metadata: { name: 'new-roomy' }, spec: named('roomy') });
+});
+afterAll(() => here.close());
+
+/** A machine of $ 49.99 an hour that has cost 45 so far this month. */
+function rented(name: string, account: string): void {
+  const uid = here.put('gpuinstances', { metadata: { name }, spec: named(account) });
+  const login = { url: here.market.url, userId: here.market.service.user().id };
+  const claim = makeClaim(here.identity.keys, { login, uid, attempt: 1, instanceId: 1 });
+  const cost = {
+    pricePerHour: '49.99',
+    accrued: '45.00',
+    since: formatTime(Date.now()),
+    accruedBeforeMonth: '0',
+  };
+  here.status('gpuinstances', name, { instanceId: 1, attempt: 1, claim, cost });
+}
+
+const LIMITS = [
+  ['few', 'The account has 1 machines; limits.maxInstances is 1.'],
+  ['hourly', 'limits.maxSpendPerHour is $50'],
+  ['monthly', 'are spent this month (UTC); limits.maxSpendPerMonth is $40'],
+] as const;
+
+const manifest = (name: string, value: unknown, kind = 'GpuInstance') =>
+  JSON.stringify({
+    apiVersion: 'gpurental.dev/v1alpha1',
+    kind,
+    metadata: { name, namespace: 'team' },
+    spec: value,
+  });
+const plan = (...texts: readonly string[]) =>
+  here.cluster.cli.run(['plan', '-f', '-'], { stdin: texts.join('\n---\n') });
+
+describe('plan', () => {
+  test.each(LIMITS)('says that the limit of account %s leaves no room', async (account, said) => {
+    const { exitCode, stdout } = await plan(manifest('planned', named(account)));
+    expect(exitCode).toBe(3);
+    expect(stdout).toMatch(/^gpui\/planned would rent nothing: /);
+    expect(stdout).toContain(said);
+    expect(stdout).toContain('(AccountLimitReached)');
+  });
+
+  test('counts what stands before in the same plan, and not what an object has that is planned anew', async () => {
+    const { stdout } = await plan(manifest('rented-few', named('few')), manifest('second', named('few')));
+    expect(stdout).toMatch(/^gpui\/rented-few would rent offer \d+/);
+    expect(stdout).toMatch(/^gpui\/second would rent nothing: The account has 1 machines/m);
+  });
+
+  test('rents where there is room', async () => {
+    expect(await plan(manifest('planned', named('roomy')))).toMatchObject({ exitCode: 0 });
+  });
+
+  test('names the limits that it could not consider', async () => {
+    here.cluster.answer = (asked) =>
+      asked.path.endsWith('/gpuinstances') ? refused(403, 'Forbidden', 'no') : here.stored(asked);
+    const { exitCode, stdout } = await plan(manifest('planned', named('few')));
+    here.cluster.answer = here.stored;
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('but limits.maxInstances are not considered: you may not list gpuinstances');
+  });
+
+  test.each([
+    ['GpuInstance', { ...spec, powerState: 'Stopped' }, 'none is wanted while spec.powerState is Stopped'],
+    ['GpuInstance', { ...spec, paused: true }, 'it is paused (spec.paused)'],
+    [
+      'GpuInstance',
+      { adopt: { instanceId: 7 }, replacement: { policy: 'Never' } },
+      'it takes machine 7 over',
+    ],
+    [
+      'EndpointGroup',
+      { load: { type: 'Static', static: { load: '1' } }, pause: { scaleUp: true }, template: { spec } },
+      'it is paused (spec.pause.scaleUp',
+    ],
+  ])('of a %s with %j rents nothing and says why', async (kind, value, said) => {
+    const { exitCode, stdout } = await plan(manifest('planned', value, kind));
+    expect(exitCode).toBe(3);
+    expect(stdout).toContain(`would rent nothing: ${said}`);
+    expect(stdout).not.toContain('rented  ');
+  });
+});
+
+describe('explain', () => {
+  const explain = (name: string) => here.cluster.cli.run(['explain', `gpui/${name}`]);
+
+  test.each(LIMITS)('says what the operator says where account %s has no room', async (account, said) => {
+    const { stdout } = await explain(`new-${account}`);
+    expect(stdout).toMatch(/^Rule: +backing-off$/m);
+    expect(stdout).toContain('AccountLimitReached');
+    expect(stdout).toContain(said);
+    expect(stdout).toMatch(/^Would do: +nothing$/m);
+  });
+
+  test('takes a search that failed here for no verdict of the operator', async () => {
+    await here.market.fault('429-json', 'POST /api/v0/bundles', { count: 9 });
+    const { exitCode, stdout, stderr } = await here.cluster.cli.run([
+      'explain',
+      'gpui/new-roomy',
+      '--retry',
+      '1',
+    ]);
+    await here.market.clearFaults();
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toContain('did not succeed from here (too many requests)');
+  });
+
+  test('tells the rental where there is room', async () => {
+    const { stdout } = await explain('new-roomy');
+    expect(stdout).toMatch(/^Rule: +purchase$/m);
+    expect(stdout).toMatch(/^Would do: +rent offer \d+/m);
+  });
+});

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Desk, desk } from './desk.ts';
+
+/* What bills unclaimed is shown, whatever else is wrong. */
+
+let here: Desk;
+let orphan: number;
+beforeAll(async () => {
+  here = await desk();
+  here.account('healthy');
+  here.put('marketplaceaccounts', {
+    metadata: { name: 'broken' },
+    spec: { apiKeySecretRef: { name: 'nowhere', key: 'api-key' } },
+  });
+  orphan = await here.labelledMachine('11111111-2222-3333-4444-555555555555');
+});
+afterAll(() => here.close());
+
+const gpuRent = (line: string) => here.cluster.cli.run(line.split(' '));
+
+test('an account that cannot be asked hides no orphan of another, and ends with 1', async () => {
+  const { exitCode, stdout, stderr } = await gpuRent('orphans -A');
+  expect(exitCode).toBe(1);
+  expect(stdout).toMatch(new RegExp(`^team/healthy +${orphan} +orphan `, 'm'));
+  expect(stderr).toMatch(/^The machines of gpuacct\/broken in team were not looked at\.$/m);
+  expect(stderr).toContain('Secret team/nowhere does not exist');
+  expect(stderr).toContain(
+    'What to do: Create the Secret (kubectl create secret generic nowhere -n team --from-file=api-key=FILE)',
+  );
+});
+
+test('an account that cannot be asked is not said to have none', async () => {
+  const { exitCode, stdout, stderr } = await gpuRent('orphans gpuacct/broken');
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+  expect(stderr).not.toContain('No orphans found');
+});

@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ScriptedCluster, scriptedCluster } from './scripted-cluster.ts';
+
+/* What a marketplace says about a machine becomes arguments of a program that can run others. */
+
+let cluster: ScriptedCluster;
+beforeAll(async () => {
+  cluster = await scriptedCluster();
+});
+afterAll(() => cluster.close());
+
+function printed(host: string) {
+  const metadata = { name: 'trainer', namespace: 'team' };
+  const status = { instanceId: 7, ssh: { host, port: 2222 } };
+  cluster.answer = () => ({ status: 200, body: { metadata, spec: {}, status } });
+  return cluster.cli.run(['ssh', 'gpui/trainer', '--print', '--', 'nvidia-smi', '-L']);
+}
+
+describe('a shell on a machine', () => {
+  test('is asked for with the port, a host key of its own and the command behind the host', async () => {
+    const { exitCode, stdout } = await printed('203.0.113.5');
+    expect(exitCode).toBe(0);
+    expect(stdout.trim().replace(/UserKnownHostsFile=\S+/, 'UserKnownHostsFile=FILE')).toBe(
+      'ssh -p 2222 -o StrictHostKeyChecking=accept-new -o UserKnownHostsFile=FILE root@203.0.113.5 nvidia-smi -L',
+    );
+    expect(stdout).toMatch(/UserKnownHostsFile=\S+known_hosts-team-trainer-7 /);
+  });
+
+  test.each(['-oProxyCommand=touch /tmp/owned', 'host;reboot', 'a b', '$(id)', ''])(
+    'is not asked for at "%s", which is no host',
+    async (host) => {
+      const { exitCode, stdout, stderr } = await printed(host);
+      expect([exitCode, stdout]).toEqual([1, '']);
+      expect(stderr).toContain(`"${host}" is no host that ssh may be given.`);
+    },
+  );
+});

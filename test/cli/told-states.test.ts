@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { formatTime } from '../../src/lib/rfc3339.ts';
+import { makeClaim } from '../../src/ownership/claim.ts';
+import { type Desk, desk } from './desk.ts';
+import { refused } from './scripted-cluster.ts';
+
+/* What is told of an object fits the state that it is in. */
+
+let here: Desk;
+const spec = { image: 'x', offers: [{ maxPricePerHour: '1' }] };
+const ssh = { host: '203.0.113.5', port: 22 };
+
+beforeAll(async () => {
+  here = await desk();
+  here.account('default', {
+    spec: { limits: { maxSpendPerMonth: '100' } },
+    status: { deletedObjects: { month: formatTime(Date.now()).slice(0, 7), spent: '2.50', rentals: [] } },
+  });
+  here.put('gpuinstances', { metadata: { name: 'new' }, spec });
+  here.put('gpuinstances', { metadata: { name: 'quiet' }, spec: { ...spec, paused: true } });
+  here.put('gpuinstances', { metadata: { name: 'unwanted' }, spec: { ...spec, powerState: 'Stopped' } });
+  const uid = here.put('gpuinstances', {
+    metadata: { name: 'parked' },
+    spec: { ...spec, powerState: 'Stopped' },
+  });
+  const login = { url: here.market.url, userId: here.market.service.user().id };
+  const claim = makeClaim(here.identity.keys, { login, uid, attempt: 1, instanceId: 1 });
+  const cost = { accrued: '5.00', accruedBeforeMonth: '0', since: formatTime(Date.now()) };
+  here.status('gpuinstances', 'parked', { phase: 'Stopped', instanceId: 1, attempt: 1, claim, cost, ssh });
+});
+afterAll(() => here.close());
+
+const gpuRent = (line: string) => here.cluster.cli.run(line.split(' '));
+
+describe('ssh', () => {
+  test.each([
+    [
+      'parked',
+      'gpui/parked is stopped, and nothing answers there (Stopped).',
+      `kubectl patch gpui parked -n team`,
+    ],
+    ['unwanted', 'gpui/unwanted has no machine (not yet seen).', '{"spec":{"powerState":"Running"}}'],
+    ['quiet', 'gpui/quiet has no machine (not yet seen).', 'gpu-rent resume gpui/quiet -n team'],
+    ['new', 'gpui/new has no machine (not yet seen).', 'gpu-rent wait gpui/new -n team'],
+  ])('to %s says why there is no shell, and what to do with it', async (name, what, remedy) => {
+    const { exitCode, stdout, stderr } = await gpuRent(`ssh gpui/${name} --print`);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toContain(`Error: ${what}`);
+    expect(stderr).toContain(remedy);
+  });
+
+  test('to a machine that is on its way back says to wait', async () => {
+    here.put('gpuinstances', {
+      metadata: { name: 'waking' },
+      spec,
+      status: { phase: 'Stopped', instanceId: 2, ssh },
+    });
+    const { stderr } = await gpuRent('ssh gpui/waking --print');
+    expect(stderr).toContain('What to do: Wait for it: gpu-rent wait gpui/waking -n team');
+  });
+
+  test('to a stopped instance says how it is started', async () => {
+    const id = await here.labelledMachine('11111111-2222-3333-4444-555555555555');
+    here.market.service.advance(600);
+    await here.cluster.cli.run(['stop', 'instance', String(id), '--force']);
+    here.market.service.advance(600);
+    const { exitCode, stderr } = await gpuRent(`ssh ${id} --print`);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(new RegExp(`Instance ${id} is \\w+, and nothing answers there`));
+    expect(stderr).toContain(`gpu-rent start instance ${id}`);
+  });
+});
+
+describe('status', () => {
+  test('of a stopped machine names no address that is dead', async () => {
+    expect((await gpuRent('status gpui/parked')).stdout).not.toContain(ssh.host);
+  });
+
+  test('of an account tells what was spent this month, deleted objects included, and the limit', async () => {
+    expect((await gpuRent('status gpuacct/default')).stdout).toMatch(
+      /^Spent: +this month \$7\.50 of \$100 \(UTC\)$/m,
+    );
+  });
+
+  test('of an account whose objects may not be listed says that the sum is unknown', async () => {
+    here.cluster.answer = (asked) =>
+      asked.path.endsWith('/gpuinstances') ? refused(403, 'Forbidden', 'no') : here.stored(asked);
+    const { stdout } = await gpuRent('status gpuacct/default');
+    here.cluster.answer = here.stored;
+    expect(stdout).toMatch(/^Spent: +unknown: you may not list all its objects$/m);
+  });
+});
+
+test.each([
+  'status gpui/new',
+  'explain gpui/new',
+  'plan -f -',
+  'doctor',
+  'report',
+  'logs gpui/new',
+  'version',
+])('gpu-rent %s -o name is refused: it has no names to list', async (line) => {
+  const { exitCode, stdout, stderr } = await gpuRent(`${line} -o name`);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toContain('Allowed choices are table, wide, json, yaml.');
+});
