@@ -19,7 +19,7 @@ const GLOBS: readonly Globs[] = [
     name: 'instances',
     files: [
       'src/controllers/gpu-instance/rules/*.ts',
-      'src/controllers/gpu-instance/{choose-offer,conditions,cost,decide,decision,failure,gone,history,limits,machine-fields,observe,recorded,settle,spec-hash,stage,status,surplus}.ts',
+      'src/controllers/gpu-instance/{choose-offer,conditions,cost,decide,decision,failure,gone,history,limits,machine-fields,observe,recorded,row-address,settle,spec-hash,stage,status,surplus}.ts',
       'src/controllers/gpu-instance/{memory,offers}/*.ts',
       'src/controllers/gpu-instance/publish/{children,left-over,publication,write-child}.ts',
       'src/controllers/gpu-instance/rental/{image-login,offer-fields,rent-request}.ts',
@@ -29,13 +29,13 @@ const GLOBS: readonly Globs[] = [
   {
     name: 'accounts',
     files: [
-      'src/accounts/{account-object,account-status,avoid-list}.ts',
+      'src/accounts/{account-object,account-status,avoid-list,counted-objects,object-intent}.ts',
       'src/accounts/tickets/{limits,pending-rentals,pending-starts,rental-line,spend-brake,ticket-office}.ts',
       'src/accounts/watch/{absences,breaker,feed-watch,label-echo,machine-census}.ts',
       'src/accounts/installation/rental-traces.ts',
       'src/accounts/login/{key-transport,offer-reservations,service-clock}.ts',
       'src/ownership/{claim,identity,intent,key-ring,label,login,ours}.ts',
-      'src/lib/{deadline,duration,machine-address,money,networks,quantity,rfc3339}.ts',
+      'src/lib/{deadline,duration,fitting-text,machine-address,money,networks,quantity,rfc3339}.ts',
     ],
     tests: ['src/{accounts,ownership,lib}/**/*.test.ts'],
   },
@@ -43,10 +43,10 @@ const GLOBS: readonly Globs[] = [
     name: 'groups',
     files: [
       'src/controllers/endpoint-group/{autoscale,choose-workers,conditions,counts,decide,explain,kept,status}.ts',
-      'src/controllers/endpoint-group/load/{book,books,figures,http-pull,json-reply,load-history,prometheus-query,prometheus-text,push,pushed-report,record,static,view}.ts',
+      'src/controllers/endpoint-group/load/{book,books,counter-series,figures,http-pull,json-reply,load-history,prometheus-query,prometheus-text,push,pushed-report,record,static,view}.ts',
       'src/controllers/endpoint-group/publish/*.ts',
       'src/controllers/endpoint-group/scaling/*.ts',
-      'src/controllers/endpoint-group/workers/{families,orders,spread,template,worker}.ts',
+      'src/controllers/endpoint-group/workers/{families,has-ended,orders,spread,template,wake-since,worker}.ts',
     ],
     tests: [
       'src/controllers/endpoint-group/{act,autoscale,choose-workers,decide,explain,kept,situations}.test.ts',

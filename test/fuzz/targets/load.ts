@@ -6,9 +6,19 @@ import { readPushed } from '../../../src/controllers/endpoint-group/load/pushed-
 import { FigureError, type LoadRecord } from '../../../src/controllers/endpoint-group/load/record.ts';
 import { type FuzzTarget, json, refusing, sane } from '../target.ts';
 
+function amountsIn(arrived: LoadRecord['arrived']): readonly number[] {
+  switch (arrived.type) {
+    case 'rate':
+      return [arrived.load];
+    case 'amount':
+      return [arrived.newLoad, arrived.rejectedLoad];
+    case 'counter':
+      return [...arrived.series.values()];
+  }
+}
+
 function saneRecord({ arrived, currentLoad, waitingLoad, maxPerf, inFlight, error }: LoadRecord): void {
-  const amounts = arrived.type === 'rate' ? [arrived.load] : [arrived.newLoad, arrived.rejectedLoad];
-  for (const figure of [...amounts, currentLoad, waitingLoad, maxPerf, inFlight]) sane(figure);
+  for (const figure of [...amountsIn(arrived), currentLoad, waitingLoad, maxPerf, inFlight]) sane(figure);
   if (error.length > 256) throw new Error('an error text without bound');
 }
 

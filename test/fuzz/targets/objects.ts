@@ -48,9 +48,10 @@ const SPEC = gpuInstanceSpec.parse({ image: 'a', offers: [{ maxPricePerHour: '1'
 /** Sums of an account over one object, whose status and annotations users can edit. */
 function readInstance(given: Pick<GpuInstance, 'metadata' | 'status'>): void {
   const whole: GpuInstance = { apiVersion: API_VERSION, kind: 'GpuInstance', spec: SPEC, ...given };
-  const { rentals, ...read } = accountObject(whole, NOW);
+  const { rentals, ...read } = accountObject(whole, NOW, KEYS);
   soundFields(read);
   soundFields(rentals);
+  soundFields(accountObject(whole, NOW, undefined));
 }
 
 function readAccount({ status }: Pick<MarketplaceAccount, 'status'>): void {

@@ -124,4 +124,11 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     find: "({ type: 'unrecognized', row });",
     replace: "({ type: 'failing', row, reason: 'Exited' });",
   },
+  {
+    name: 'given-up-bills-on',
+    loses: 'the destroy of a machine that is listed again after it was given up',
+    file: 'controllers/gpu-instance/surplus.ts',
+    find: '    if (wasGivenUp(observed, row.id)) return true;\n',
+    replace: '',
+  },
 ];

@@ -44,7 +44,7 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     name: 'group-cuts-work',
     loses: 'the end of the work that a leaving worker has',
     file: `${GROUP}/workers/orders.ts`,
-    find: "if (!worker.isServing) return [{ type: 'delete', worker }];",
+    find: "if (!mayWork(worker)) return [{ type: 'delete', worker }];",
     replace: "if (worker.name !== '') return [{ type: 'delete', worker }];",
   },
   {

@@ -67,6 +67,20 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     replace: "applies: (_, { policy }) => policy !== 'Report' && policy !== 'Destroy' },",
   },
   {
+    name: 'sweep-without-lease',
+    loses: 'the lease before an orphan is destroyed',
+    file: 'controllers/orphan-sweep/observe.ts',
+    find: '    isLeader: sources.isLeader(),',
+    replace: '    isLeader: sources.isLeader() || sweep.list.begunAt > 0,',
+    also: [
+      {
+        file: 'controllers/orphan-sweep/act.ts',
+        find: '  if (!isLeader()) return;\n',
+        replace: '  if (!isLeader() && instanceId < 0) return;\n',
+      },
+    ],
+  },
+  {
     name: 'breaker-off',
     loses: 'the breaker on mass failure',
     file: 'accounts/watch/breaker.ts',

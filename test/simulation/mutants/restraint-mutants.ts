@@ -43,14 +43,14 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
   {
     name: 'old-spec-is-replaced-anyway',
     loses: 'the strategy that a new spec replaces nothing',
-    file: `${RULES}/running.ts`,
+    file: `${RULES}/unwanted.ts`,
     find: "isOutdated(observed) && observed.object.spec.updateStrategy.type === 'Replace'\n",
     replace: 'isOutdated(observed)\n',
   },
   {
     name: 'limit-ignored',
     loses: 'the end of a machine at the limits of its object',
-    file: `${RULES}/running.ts`,
+    file: `${RULES}/unwanted.ts`,
     find: "      return state.type === 'reached' ? applyLimit(observed, held, state.detail) : undefined;\n",
     replace:
       "      return state.type === 'reached' && observed.object.spec.paused ? applyLimit(observed, held, state.detail) : undefined;\n",
@@ -61,5 +61,49 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     file: 'controllers/gpu-instance/judged-time.ts',
     find: "  if (time.type === 'stale') return undefined;\n  return time.type === 'known' ? time.at : observed.now;\n",
     replace: "  return time.type === 'unknown' ? observed.now : observed.now + 0;\n",
+  },
+  {
+    name: 'adopted-with-its-age',
+    loses: 'the age of an adopted machine, which begins when it is taken over',
+    file: `${RULES}/adopting.ts`,
+    find: '  const fields = rentedFields(observed, machine, from);',
+    replace: '  const fields = rentedFields(observed, machine, row.startedAt ?? from);',
+  },
+  {
+    name: 'adopted-with-its-debts',
+    loses: 'the cost of an adopted machine, which begins when it is taken over',
+    file: `${RULES}/adopting.ts`,
+    find: '      rentedAt: formatTime(beganAt(observed, row) ?? from),\n',
+    replace: '',
+  },
+  {
+    name: 'held-is-frozen',
+    loses: 'the stop of a machine whose replacement is held back',
+    file: `${RULES}/unwanted.ts`,
+    find: '  return wish && !heldBackBy(observed, wish) ? endMachine(observed, wish) : undefined;',
+    replace: '  return wish && endMachine(observed, wish);',
+  },
+  {
+    name: 'held-without-a-price',
+    loses: 'the price of a machine whose replacement is held back',
+    file: `${RULES}/held-back.ts`,
+    find: '    fields: row ? seenFields(observed, row) : carriedFields(observed),',
+    replace:
+      '    fields: row && wish.kind === "limit" ? seenFields(observed, row) : carriedFields(observed),',
+    also: [
+      {
+        file: `${RULES}/unwanted.ts`,
+        find: '  return wish && !heldBackBy(observed, wish) ? endMachine(observed, wish) : undefined;',
+        replace:
+          "  return wish && observed.object.spec.powerState === 'Running' ? endMachine(observed, wish) : undefined;",
+      },
+    ],
+  },
+  {
+    name: 'priced-by-own-clock',
+    loses: "the service's clock for what a machine has cost before its price changes",
+    file: 'controllers/gpu-instance/machine-fields.ts',
+    find: '  const now = judgedTime(observed);\n',
+    replace: '  const now: number | undefined = observed.now;\n',
   },
 ];

@@ -26,7 +26,7 @@ export class HeldBackWatch {
 
   rewritten(before: JsonObject, after: JsonObject): void {
     if (metadataOf(after)['deletionTimestamp'] !== undefined) return;
-    if (isEnding(after) && !isEnding(before)) this.#checkEnd(after);
+    if (isEnding(after) && !isEnding(before) && !isListedAgain(before, after)) this.#checkEnd(after);
     if (attemptOf(after) > attemptOf(before)) this.#checkPurchase(after);
   }
 
@@ -67,6 +67,12 @@ function whatHolds(object: JsonObject, why: unknown): string | undefined {
 function mayNotReplace(object: JsonObject, why: unknown): boolean {
   const { policy } = objectAt(objectAt(object, 'spec'), 'replacement');
   return policy === 'Never' && !CHOSEN.has(why);
+}
+
+/** A machine that was given up before: an object without one loses nothing by its end. */
+function isListedAgain(before: JsonObject, after: JsonObject): boolean {
+  const held = objectAt(before, 'status')['instanceId'];
+  return held === undefined && reasonAt(after, 'Reconciling') === 'OldMachineNotGone';
 }
 
 const isEnding = (object: JsonObject): boolean => ENDING.has(reasonAt(object, 'Reconciling'));

@@ -43,7 +43,7 @@ export class LeakWatch {
   }
 
   #leaks(): readonly number[] {
-    if (this.#scene.strict) return [];
+    if (this.#scene.strict || this.#scene.orphanPolicy() === 'Report') return [];
     return this.#scene
       .live()
       .filter(

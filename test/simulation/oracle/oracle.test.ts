@@ -238,7 +238,7 @@ describe('the oracle says so when', () => {
 });
 
 test('the oracle says so when a machine that no object claims outlives one sweep after the other', async () => {
-  const bench = new Bench({ strict: false });
+  const bench = new Bench({ strict: false, orphanPolicy: 'Destroy' });
   await bench.rent(1);
   bench.users.delete('a');
   await bench.pass(70);

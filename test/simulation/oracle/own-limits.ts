@@ -1,6 +1,6 @@
 import { parseDuration } from '../../../src/lib/duration.ts';
 import type { Contract } from '../../../src/simulator/world/world.ts';
-import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
 import type { Scene } from './scene.ts';
 
 /** An operator counts from when it decided to rent, a little before the machine begins. */
@@ -51,7 +51,11 @@ export class OwnLimits {
   #isReachedBy(object: JsonObject, now: number): boolean {
     const { maxLifetime, maxTotalCost } = objectAt(object, 'spec');
     const uid = String(metadataOf(object)['uid']);
-    const stays = [...(this.#stays.get(keyOf(uid))?.values() ?? [])];
+    const seen = endsOnRecord(object);
+    const stays = [...(this.#stays.get(keyOf(uid)) ?? [])].map(([id, stay]) => ({
+      ...stay,
+      until: stay.until && Math.max(stay.until, seen.get(id) ?? 0),
+    }));
     const longest = parseDuration(typeof maxLifetime === 'string' ? maxLifetime : undefined);
     if (longest !== undefined && stays.some(({ from }) => now - from >= longest)) return true;
     const cost = stays.reduce((sum, { from, until, microsPerHour }) => {
@@ -59,6 +63,14 @@ export class OwnLimits {
     }, 0);
     return maxTotalCost !== undefined && cost >= Number(maxTotalCost) * MICROS;
   }
+}
+
+/** Nobody sees a machine vanish while no operator runs: it counts until the first list without it. */
+function endsOnRecord(object: JsonObject): ReadonlyMap<number, number> {
+  const ended = listAt(objectAt(object, 'status'), 'history').filter(isObject);
+  return new Map(
+    ended.map((machine) => [Number(machine['instanceId']), Date.parse(String(machine['endedAt']))]),
+  );
 }
 
 /** Not the uid itself: that is looked for in the memory of processes. */

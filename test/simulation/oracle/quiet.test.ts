@@ -285,6 +285,14 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     },
   ],
   [
+    'a machine that was given up is listed again, although none may be replaced any more',
+    new Bench(),
+    (bench) => {
+      bench.users.setPolicies('a', { replacement: { policy: 'Never' } });
+      givesUp(bench, 'OldMachineNotGone', 'a', 'OldMachineNotGone');
+    },
+  ],
+  [
     'another machine is rented after one that vanished, or that was lost, or that was given up on purpose',
     new Bench(),
     (bench) => {

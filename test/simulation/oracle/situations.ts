@@ -112,11 +112,11 @@ export function processBegins(bench: Bench): void {
 }
 
 /** What the operator writes when it begins to end a machine for another one. */
-export function givesUp(bench: Bench, reason: string, name = 'a'): void {
+export function givesUp(bench: Bench, reason: string, name = 'a', doing = 'Replacing'): void {
   const says = { message: '', lastTransitionTime: '2026-01-05T12:00:00Z', observedGeneration: -1 };
   const conditions = [
     { ...says, type: 'Ready', status: 'False', reason },
-    { ...says, type: 'Reconciling', status: 'True', reason: 'Replacing' },
+    { ...says, type: 'Reconciling', status: 'True', reason: doing },
   ];
   bench.setStatus({ conditions }, name);
 }

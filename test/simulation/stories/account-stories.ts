@@ -1,3 +1,5 @@
+import { objectAt } from '../memory-kube/json.ts';
+import { createElsewhere, deleteAccount, makeAnew } from './deeds.ts';
 import type { Story } from './story.ts';
 
 /** What an account may spend, and objects that are not what they were. */
@@ -18,6 +20,59 @@ export const ACCOUNT_STORIES: readonly Story[] = [
     plot: (stage) => {
       stage.users.setAccount({ limits: { maxSpendPerHour: '0.45' } });
       stage.users.createInstance('b');
+    },
+  },
+  {
+    name: 'somebody of a namespace that may not use the account writes an intent, and two objects are wanted where it may have two machines',
+    seconds: 300,
+    plot: (stage) => {
+      stage.users.setAccount({ limits: { maxInstances: 2 } });
+      stage.at(60, () => {
+        createElsewhere(stage, 'other', JSON.stringify({ attempt: 1, issuedAt: stage.world.now }));
+      });
+      stage.at(100, () => stage.users.createInstance('b'));
+    },
+  },
+  {
+    name: 'an object is made anew from a backup and wants no machine, and another does where the account may have one',
+    seconds: 400,
+    plot: (stage) => {
+      stage.users.setAccount({ limits: { maxInstances: 1 } });
+      const backup = stage.backupAt(90, 'a');
+      stage.at(100, () => stage.users.delete('a'));
+      stage.at(200, () => {
+        makeAnew(stage, 'a', { ...backup(), spec: { ...objectAt(backup(), 'spec'), powerState: 'Stopped' } });
+        stage.users.createInstance('b');
+      });
+    },
+  },
+  {
+    name: 'an account is deleted while an object buys, whose watch lags, and the object is deleted later',
+    seconds: 400,
+    plot: (stage) => {
+      stage.strike({
+        call: 'intent',
+        meanwhile: ({ name }) => {
+          stage.lag(name, 6, 'gpuinstances');
+          stage.after(0.3, () => deleteAccount(stage));
+        },
+      });
+      stage.at(120, () => stage.users.delete('a'));
+    },
+  },
+  {
+    name: 'a stopped machine is started where the account may pay for one that runs, and another object waits, whose watch lags',
+    seconds: 300,
+    mayLeave: true,
+    plot: (stage) => {
+      stage.users.setAccount({ limits: { maxSpendPerHour: '0.45' } });
+      stage.at(100, () => stage.users.createInstance('b'));
+      stage.at(195, () => void stage.users.console.stop(stage.machineOf('a')));
+      stage.at(199.9, () => stage.lag(stage.world.processes[0]?.machine.name ?? '', 11, 'gpuinstances'));
+      stage.at(200.5, () => stage.cast({ call: 'list', seconds: 14, fate: { requestMs: 13_000 } }));
+      // Whatever changes at the account makes those look who wait for it.
+      for (const second of [203, 212])
+        stage.at(second, () => stage.users.setAccount({ pollInterval: `${second}s` }));
     },
   },
   {

@@ -61,6 +61,18 @@ export const CLOCK_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'a process begins whose clock is an hour ahead, and a machine of an object that may spend thirty cents is stopped in the console',
+    seconds: 420,
+    plot: (stage) => {
+      stage.users.setPolicies('a', { maxTotalCost: '0.30' });
+      stage.at(150, () => {
+        stage.world.bornAheadMs = HOUR_MS;
+        stage.killAll();
+      });
+      stage.at(200, () => void stage.users.console.stop(stage.machineOf('a')));
+    },
+  },
+  {
     name: 'a clock is set back by an hour while a machine is missing that was ended in the console',
     seconds: 500,
     plot: (stage) => {

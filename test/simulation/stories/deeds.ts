@@ -1,5 +1,5 @@
 import type { Address } from '../memory-kube/address.ts';
-import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { isObject, type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { NAMESPACE } from '../world.ts';
 import type { Stage } from './stage.ts';
 
@@ -100,6 +100,33 @@ export function makeAnew(stage: Stage, name: string, { spec = {}, ...backup }: J
   const object = { apiVersion, kind, metadata: { name, annotations }, spec };
   stage.world.kube.writes.create(instance(stage, name), object);
   stage.world.tell(`a user makes ${name} anew from a backup`);
+}
+
+/** Somebody of another namespace makes an object that names the account and wants no machine, and writes its intent. */
+export function createElsewhere(stage: Stage, namespace: string, intent: string): void {
+  const { kube } = stage.world;
+  kube.writes.create(
+    { kind: kube.kind('namespaces'), namespace: undefined, name: namespace },
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+  );
+  const { apiVersion = '', kind = '', spec } = stage.users.backup('a');
+  const accountRef = { name: 'default', namespace: NAMESPACE };
+  kube.writes.create(
+    { ...instance(stage, 'forged'), namespace },
+    {
+      apiVersion,
+      kind,
+      metadata: { name: 'forged', namespace, annotations: { [INTENT]: intent } },
+      spec: { ...(isObject(spec) && spec), powerState: 'Stopped', accountRef },
+    },
+  );
+  stage.world.tell(`a user makes ${namespace}/forged with the intent ${intent}`);
+}
+
+/** A person deletes the account, which waits for its machines. */
+export function deleteAccount(stage: Stage): void {
+  stage.world.kube.writes.delete(account(stage), {});
+  stage.world.tell('a user deletes the account');
 }
 
 function account({ world }: Stage): Address {

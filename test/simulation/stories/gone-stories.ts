@@ -92,7 +92,27 @@ export const GONE_STORIES: readonly Story[] = [
         nothingFor(stage, 35);
       });
       stage.at(180, () => stage.users.setPaused('a', false));
-      stage.at(250, () => endInConsole(stage, FIRST_MACHINE));
+    },
+  },
+  {
+    name: 'the destroy of a machine beyond its limit is answered and ignored, nothing shows it until it is proven gone, and then lists do again',
+    seconds: 500,
+    plot: (stage) => {
+      stage.users.setPolicies('a', { maxLifetime: '2m' });
+      stage.cause({ name: 'delete-ignored', count: 1 });
+      stage.strike({ call: 'destroy', meanwhile: () => nothingFor(stage, 35) });
+    },
+  },
+  {
+    name: 'nothing shows a machine for two minutes, and it is listed again when its object may buy another',
+    seconds: 500,
+    plot: (stage) => {
+      stage.at(100, () => {
+        stage.users.setPaused('a', true);
+        nothingFor(stage, 120);
+      });
+      stage.at(260, () => stage.users.setPaused('a', false));
+      stage.at(300, () => endInConsole(stage, FIRST_MACHINE));
     },
   },
   {

@@ -1,4 +1,5 @@
 import { OTHER_INSTALL } from '../foreigners.ts';
+import type { Machine } from '../machine.ts';
 import { abandon, labelOf, labelOwn } from './deeds.ts';
 import { DEAREST_OFFER } from './market.ts';
 import { answered, type Stage } from './stage.ts';
@@ -97,6 +98,24 @@ export const OWNERSHIP_STORIES: readonly Story[] = [
     seconds: 200,
     mayLeave: true,
     plot: (stage) => stage.at(81, () => abandon(stage, 'a')),
+  },
+  {
+    name: 'a sweeper freezes until its lease is over, the policy becomes to report, and it thaws with an orphan in its list',
+    sweeps: true,
+    seconds: 500,
+    mayLeave: true,
+    plot: (stage) => {
+      stage.world.startProcess();
+      stage.at(81, () => {
+        abandon(stage, 'a');
+        // The second sweep is the one that destroys: it has read the account, and freezes before it hears of that.
+        const meanwhile = (sweeper: Machine) => {
+          stage.freezeIn(0.003, 240)(sweeper);
+          stage.after(1, () => stage.users.setAccount({ orphanPolicy: 'Report' }));
+        };
+        stage.strike({ call: 'accounts', nth: 2, meanwhile });
+      });
+    },
   },
   {
     name: 'all machines of an account stop working in one moment',

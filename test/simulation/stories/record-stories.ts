@@ -11,9 +11,11 @@ import {
   rentToHandOver,
   writeIntent,
 } from './deeds.ts';
-import { CHEAPEST_OFFER, DEAREST_OFFER } from './market.ts';
+import { CHEAPEST_OFFER, DEAREST_OFFER, NO_MACHINES } from './market.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
+
+const CANNOT_DECRYPT = { kind: 'Status', status: 'Failure', reason: 'InternalError', code: 500 };
 
 /** The cluster is restored to a moment before the object of that name was made, whose machine runs by then. */
 function restoreWithout(stage: Stage, name: string): void {
@@ -86,6 +88,72 @@ export const RECORD_STORIES: readonly Story[] = [
       stage.at(300, () => stage.users.createInstance('c'));
       stage.at(360, () => stage.killAll());
       stage.at(500, () => stage.users.confirmRollback());
+    },
+  },
+  {
+    name: 'a machine that a restored cluster has forgotten is left alone, although clocks of processes are an hour ahead',
+    sweeps: true,
+    seconds: 600,
+    plot: (stage) => {
+      stage.world.bornAheadMs = 3_600_000;
+      stage.invariants.clockJumped();
+      restoreWithout(stage, 'b');
+      stage.at(400, () => stage.users.confirmRollback());
+    },
+  },
+  {
+    name: 'a machine that a restored cluster has forgotten is left alone, although lists do not show it for a while and reads do',
+    sweeps: true,
+    seconds: 900,
+    plot: (stage) => {
+      restoreWithout(stage, 'b');
+      stage.at(300, () => stage.users.createInstance('c'));
+      stage.at(400, () => stage.cast({ call: 'list', seconds: 135, fate: NO_MACHINES }));
+      stage.at(700, () => stage.users.confirmRollback());
+    },
+  },
+  {
+    name: 'a machine that is listed as kept stays so, although lists do not show it for a while and reads do',
+    sweeps: true,
+    seconds: 700,
+    plot: (stage) => {
+      stage.at(100, () => stage.users.removeKey());
+      stage.at(180, () => {
+        stage.users.setDeletionPolicy('a', 'Retain');
+        stage.users.delete('a');
+      });
+      stage.at(260, () => stage.users.bringKeyBack());
+      stage.at(400, () => stage.cast({ call: 'list', seconds: 135, fate: NO_MACHINES }));
+    },
+  },
+  {
+    name: 'a machine that a restored cluster has forgotten is left alone, although a person wrote an intent of a later century',
+    sweeps: true,
+    seconds: 600,
+    plot: (stage) => {
+      stage.at(40, () => {
+        stage.users.createInstance('forged');
+        stage.users.setPaused('forged', true);
+        writeIntent(stage, 'forged', JSON.stringify({ attempt: 1, issuedAt: Date.UTC(2100, 0, 1) }));
+      });
+      restoreWithout(stage, 'b');
+      stage.at(390, () => stage.users.delete('forged'));
+      stage.at(400, () => stage.users.confirmRollback());
+    },
+  },
+  {
+    name: 'an object is deleted whose machine is to be kept, while the key of its account has not been read since a process started',
+    sweeps: true,
+    seconds: 500,
+    plot: (stage) => {
+      stage.at(100, () => {
+        stage.killAll();
+        stage.cast({ call: 'keySecret', seconds: 150, fate: answered(CANNOT_DECRYPT, 500) });
+      });
+      stage.at(120, () => {
+        stage.users.setDeletionPolicy('a', 'Retain');
+        stage.users.delete('a');
+      });
     },
   },
   {

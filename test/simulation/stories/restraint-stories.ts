@@ -1,7 +1,20 @@
-import { endInConsole } from './deeds.ts';
+import type { JsonObject } from '../memory-kube/json.ts';
+import { endInConsole, machineOn, rentToHandOver } from './deeds.ts';
+import { DEAREST_OFFER } from './market.ts';
+import type { Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
 const IMAGE = 'example/work:2';
+
+/** A person rents a machine, and ten minutes later an object with limits takes it over. */
+function takeOverLate(stage: Stage, limits: JsonObject): void {
+  stage.users.setAccount({ adoption: 'Unlabelled' });
+  stage.at(20, () => rentToHandOver(stage, DEAREST_OFFER));
+  stage.at(620, () => {
+    stage.users.createAdopting('b', machineOn(stage, DEAREST_OFFER));
+    stage.users.setPolicies('b', limits);
+  });
+}
 
 /** What a person writes on an object holds the end of its machine back, or the next one, or ends it. */
 export const RESTRAINT_STORIES: readonly Story[] = [
@@ -12,6 +25,24 @@ export const RESTRAINT_STORIES: readonly Story[] = [
       stage.at(100, () => stage.users.hold('a'));
       stage.at(110, () => stage.users.setImage('a', IMAGE));
       stage.at(200, () => stage.users.liftPolicies('a'));
+    },
+  },
+  {
+    name: 'a held object gets another spec, and is to be stopped',
+    seconds: 300,
+    plot: (stage) => {
+      stage.at(100, () => stage.users.hold('a'));
+      stage.at(110, () => stage.users.setImage('a', IMAGE));
+      stage.at(150, () => stage.users.setPowerState('a', 'Stopped'));
+    },
+  },
+  {
+    name: 'an object that may spend a cent is paused and gets another spec while its machine boots',
+    seconds: 500,
+    plot: (stage) => {
+      stage.users.setPolicies('a', { maxTotalCost: '0.01' });
+      stage.at(6, () => stage.users.setPaused('a', true));
+      stage.at(7, () => stage.users.setImage('a', IMAGE));
     },
   },
   {
@@ -52,5 +83,15 @@ export const RESTRAINT_STORIES: readonly Story[] = [
     name: 'an object may spend a cent',
     seconds: 500,
     plot: (stage) => stage.users.setPolicies('a', { maxTotalCost: '0.01' }),
+  },
+  {
+    name: 'an object that may have a machine for nine minutes takes one over that is ten minutes old',
+    seconds: 800,
+    plot: (stage) => takeOverLate(stage, { maxLifetime: '9m' }),
+  },
+  {
+    name: 'an object that may spend eight cents takes a machine over that has cost nine',
+    seconds: 800,
+    plot: (stage) => takeOverLate(stage, { maxTotalCost: '0.08' }),
   },
 ];

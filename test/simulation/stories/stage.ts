@@ -15,10 +15,12 @@ export const CALLS = {
   destroy: /^DELETE \/api\/v0\/instances\/[1-9]\d*\/$/,
   list: /^GET \/api\/v[01]\/instances\/$/,
   read: /^GET \/api\/v0\/instances\/\d+\/$/,
+  accounts: /^GET .*\/marketplaceaccounts$/,
   user: /^GET \/api\/v0\/users\/current\/$/,
   intent: /^PATCH .*\/gpuinstances\/[^/]+$/,
   groupStatus: /^P\w+ .*\/endpointgroups\/[^/]+\/status$/,
   makeWorker: /^POST .*\/gpuinstances$/,
+  keySecret: /^GET .*\/secrets\/marketplace-key$/,
   status: /^P\w+ .*\/gpuinstances\/[^/]+\/status$/,
 } as const satisfies Readonly<Record<string, RegExp>>;
 type CallName = keyof typeof CALLS;
@@ -55,7 +57,7 @@ export class Stage {
   readonly invariants: Invariants;
   readonly #awaited: Awaited[] = [];
   #lister: Machine | undefined;
-  readonly #lagging = new Map<string, number>();
+  readonly #lagging = new Map<string, { readonly until: number; readonly plural: string }>();
   readonly #blind = new Map<string, number>();
   readonly #spells: { readonly spell: Spell; readonly until: number }[] = [];
 
@@ -136,9 +138,9 @@ export class Stage {
     if (this.#lister) this.freezeIn(0, seconds)(this.#lister);
   }
 
-  /** Until that second of the story, what happens reaches the watches of a process so much later. */
-  lag(processName: string, seconds: number): void {
-    this.#lagging.set(processName, this.world.now + seconds * SECOND);
+  /** For so many seconds, what happens reaches the watches of a process later: all of them, or those of one resource. */
+  lag(processName: string, seconds: number, plural = ''): void {
+    this.#lagging.set(processName, { until: this.world.now + seconds * SECOND, plural });
   }
 
   /** The same for every process that has not asked for the lists last. */
@@ -165,7 +167,7 @@ export class Stage {
 
   /** The fate of a call, where the story has one for it. */
   fateOf({ machine, request }: Call): Fate | undefined {
-    if (request.path.includes('watch=true')) return this.#watchOf(machine);
+    if (request.path.includes('watch=true')) return this.#watchOf(machine, request.path);
     const name = `${request.method} ${request.path.split('?')[0]}`;
     if (process.env['CALLS']) this.world.tell(`${machine.name} ${name}`);
     if (CALLS.list.test(name)) this.#lister = machine;
@@ -181,8 +183,11 @@ export class Stage {
     return cast && { ...QUIET, ...cast.spell.fate };
   }
 
-  #watchOf({ name }: Machine): Fate {
-    const left = () => (this.#lagging.get(name) ?? 0) - this.world.now;
+  #watchOf({ name }: Machine, path: string): Fate {
+    const left = () => {
+      const lag = this.#lagging.get(name);
+      return lag && path.includes(lag.plural) ? lag.until - this.world.now : 0;
+    };
     return {
       ...QUIET,
       chunkDelayMs: () => Math.max(0, left()),
