@@ -1,4 +1,4 @@
-/** `make check`: everything that needs no cluster, in under a minute. */
+/** `make check`: everything that needs no cluster. */
 import { close, runSuites, type Suite, UNIT_TESTS } from './suite.ts';
 
 /** All that reads the code without running it. */

@@ -55,7 +55,16 @@ async function tell(story: Story): Promise<Outcome> {
   if (isInteractive) {
     view.heading('All of it stays up for you to try: apply a sample in another terminal. Ctrl-C ends it');
     await story.stayUp();
+    return await sumUp(story, outcome);
   }
+  return outcome;
+}
+
+async function sumUp(story: Story, settled: Outcome): Promise<Outcome> {
+  const outcome = await story.settleAgain(settled);
+  const { billing } = outcome;
+  if (billing > 0)
+    view.say(`${billing} of your machines still bill; they end with the simulated marketplace.`);
   return outcome;
 }
 

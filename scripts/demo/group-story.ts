@@ -181,6 +181,8 @@ export class GroupStory {
   /** The gateway learns where workers are, and what changed since the last look is shown. */
   async #look(): Promise<void> {
     const { client } = this.#stage;
+    const ended = this.#stage.operatorEnd();
+    if (ended !== undefined) throw new DemoFailure(ended);
     const { fleet } = this.#market;
     const [group, ports] = await Promise.all([lookAtGroup(client, GROUP), publishedPorts(client, GROUP)]);
     fleet.publish(ports);

@@ -43,6 +43,8 @@ export interface Stage {
   readonly client: KubeClient;
   readonly controlUrl: string;
   readonly logFolder: string;
+  /** That the operator has ended, and how, in a sentence; undefined while it runs. */
+  operatorEnd(): string | undefined;
   /** Ends the operator, the simulator, then the API server. */
   dismantle(): Promise<void>;
 }
@@ -173,7 +175,11 @@ async function build(plan: StagePlan, undo: (() => Promise<void>)[]): Promise<Om
   const { operatorFlags: flags = [], onLog } = plan;
   const operator = await startOperator({ cluster, url, logFolder, flags, onLog });
   undo.push(() => operator.stop());
-  return { cluster, client, controlUrl, logFolder };
+  let end: string | undefined;
+  void operator.ended.then((why) => {
+    end = why;
+  });
+  return { cluster, client, controlUrl, logFolder, operatorEnd: () => end };
 }
 
 /** What an operator needs in the cluster; it runs as a process beside it. */

@@ -1,6 +1,7 @@
 import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../src/api/v1alpha1/marketplace-account.ts';
 import { gpuInstanceResource, marketplaceAccountResource } from '../../src/api/v1alpha1/names.ts';
+import { totalCost } from '../../src/controllers/gpu-instance/cost.ts';
 import { formatDollars, parseDollars } from '../../src/lib/money.ts';
 import type { View } from './live-view.ts';
 import { injectFault, readLedger } from './simulator-control.ts';
@@ -86,8 +87,20 @@ export class Story {
 
   /** The operator's books beside the simulator's. */
   async settle(): Promise<Outcome> {
+    const { outcome, apart } = await this.#books();
+    const expected = INSTANCES.length + this.#replaced;
+    return { result: judge(outcome, { expected, apart }), ...outcome };
+  }
+
+  /** The books once more, when people have rented what they wanted; their machines are no fault. */
+  async settleAgain(settled: Outcome): Promise<Outcome> {
+    const { outcome } = await this.#books();
+    return { result: this.#stage.operatorEnd() ?? settled.result, ...outcome };
+  }
+
+  async #books(): Promise<{ readonly outcome: Omit<Outcome, 'result'>; readonly apart: number }> {
     const ledger = await readLedger(this.#stage.controlUrl);
-    const operator = await this.#operatorDollars();
+    const operator = await this.#operatorDollars(Date.now());
     const ledgerMicros = Math.round(ledger.dollars * 1_000_000);
     const ended = ledger.contracts.filter((contract) => contract.end !== null).length;
     const outcome: Omit<Outcome, 'result'> = {
@@ -99,8 +112,7 @@ export class Story {
       ledgerDollars: formatDollars(ledgerMicros),
       secondsToFirstRunning: this.#secondsToFirstRunning,
     };
-    const expected = INSTANCES.length + this.#replaced;
-    return { result: judge(outcome, { expected, apart: Math.abs(operator - ledgerMicros) }), ...outcome };
+    return { outcome, apart: Math.abs(operator - ledgerMicros) };
   }
 
   async #apply(sample: string, shorter: Shortening): Promise<void> {
@@ -108,10 +120,16 @@ export class Story {
     this.#view.say(`kubectl apply -f ${samplePath(sample)}   (with ${JSON.stringify(shorter)})`);
   }
 
-  async #operatorDollars(): Promise<number> {
-    const ref = { namespace: DEMO_NAMESPACE, name: 'default' };
-    const account = await this.#stage.client.get<MarketplaceAccount>(marketplaceAccountResource, ref);
-    return parseDollars(account?.status?.deletedObjects?.spent ?? '0') ?? 0;
+  /** What objects cost until now, and what those cost that are deleted. */
+  async #operatorDollars(now: number): Promise<number> {
+    const { client } = this.#stage;
+    const accounts = await client.list<MarketplaceAccount>(marketplaceAccountResource);
+    const instances = await client.list<GpuInstance>(gpuInstanceResource);
+    const sums = [
+      ...accounts.items.map(({ status }) => parseDollars(status?.deletedObjects?.spent ?? '0') ?? 0),
+      ...instances.items.map(({ status }) => totalCost(status?.cost, now)),
+    ];
+    return sums.reduce((sum, one) => sum + one, 0);
   }
 
   async #showConnection(name: string): Promise<void> {
@@ -130,6 +148,8 @@ export class Story {
   async #until(wanted: string, holds: (seen: Instances) => boolean): Promise<Instances> {
     const deadline = performance.now() + STEP_TIMEOUT_MS;
     for (;;) {
+      const ended = this.#stage.operatorEnd();
+      if (ended !== undefined) throw new DemoFailure(ended);
       await this.look();
       if (holds(this.#last)) return this.#last;
       if (performance.now() > deadline) throw this.#timedOut(wanted);
@@ -138,9 +158,15 @@ export class Story {
     }
   }
 
-  /** Looks for as long as nobody interrupts. */
+  /** Looks for as long as nobody interrupts; says it when the operator ends before that. */
   async stayUp(): Promise<void> {
+    let isTold = false;
     while (!this.#signal.aborted) {
+      const ended = this.#stage.operatorEnd();
+      if (ended !== undefined && !isTold) {
+        this.#view.failed(`${ended}\nNothing acts on the objects any more. Ctrl-C ends the demo.`);
+        isTold = true;
+      }
       await this.look();
       await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
     }

@@ -40,8 +40,9 @@ describe('the tutorial', () => {
 
   test('works as it is written', async () => {
     expect(rest.length).toBeGreaterThan(5);
-    await follow(install ?? 'false', rest);
+    const printed = await follow(install ?? 'false', rest);
     expect(await reader?.type('kubectl get gpui -o name')).toBe('');
+    expect(printed.at(-1), 'what was spent').toMatch(/^0\.\d+$/);
   }, 300_000);
 });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { customResourceDefinition } from '../../scripts/generate/custom-resource-definition.ts';
+import { alerts } from '../../scripts/generate/monitoring/alerts.ts';
 import { clusterGrants, type Grant, ownGrants, watchedGrants } from '../../src/api/access.ts';
 import { definitions } from '../../src/api/v1alpha1/definitions.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
@@ -159,15 +160,44 @@ describe.skipIf(!canRun)('the chart', () => {
     ['a digest that is none', '--set=image.digest=latest', /digest/],
     ['a flag without dashes', '--set=extraArgs={late-call=90s}', /extraArgs/],
     ['no marketplace', '--set-json=marketplace.urls=[]', /urls/],
+    ['a marketplace by plain http', '--set=marketplace.urls={http://plain.example}', /urls/],
+    ['an alert that is none', '--set=prometheusRule.disabled.GpuRentalNoSuch=true', /GpuRentalNoSuch/],
+    ['a name with upper case', '--set=fullnameOverride=UPPER_CASE', /fullnameOverride/],
+    ['half a name with upper case', '--set=nameOverride=Operator', /nameOverride/],
+    [
+      'an Ingress for reports that has no name',
+      '--set-json=workerReports={"enabled":true,"ingress":{"enabled":true}}',
+      /workerReports\.ingress\.host is required/,
+    ],
     ['an account without a name', '--set=serviceAccount.create=false', /serviceAccount\.name is required/],
   ])('refuses %s', async (_given, value, message) => {
     await expect(helm.template([value])).rejects.toThrow(message);
+  });
+
+  test('takes every alert that there is, and marketplaces on loopback by plain http', async () => {
+    const disabled = Object.fromEntries(alerts.map(({ alert }) => [alert, true]));
+    const values = [`--set-json=prometheusRule={"enabled":true,"renderMode":"alwaysRender"}`];
+    values.push(`--set-json=prometheusRule.disabled=${JSON.stringify(disabled)}`);
+    values.push('--set=marketplace.urls={http://127.0.0.1:8080,http://localhost,http://[::1]:80}');
+    const [rule] = rolesOf(await helm.template(values), 'PrometheusRule');
+    expect(JSON.stringify(rule)).not.toContain('"alert"');
   });
 
   test.each([
     ['as it comes', []],
     ['with two replicas', ['--set=replicas=2', '--set=commonLabels.team=a', '--set=priorityClassName=high']],
     ['for one namespace', ['--set-string=watchNamespaces={default}', '--set=rbac.create=true']],
+    [
+      'with reports of workers',
+      [
+        '--set=workerReports.enabled=true',
+        '--set=workerReports.service.type=LoadBalancer',
+        '--set=workerReports.ingress.enabled=true',
+        '--set=workerReports.ingress.host=reports.example.com',
+        '--set=workerReports.ingress.tlsSecretName=reports-tls',
+        '--set=networkPolicy.enabled=true',
+      ],
+    ],
     [
       'without what a cluster brings itself',
       ['--set=crds.enabled=false', '--set=metrics.service.enabled=false', '--set=extraEnv[0].name=TZ'],

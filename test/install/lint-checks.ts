@@ -46,6 +46,17 @@ const selects = (selector: unknown, workload: Workload): boolean =>
 
 const specOf = (object: Manifest) => (object.spec ?? {}) as Record<string, unknown>;
 const matchLabels = (selector: unknown) => (selector as { matchLabels?: unknown } | undefined)?.matchLabels;
+/** Whether every backend of an Ingress is a Service, and a port, of the same manifests. */
+function leadsToServices(ingress: Manifest, objects: readonly Manifest[]): boolean {
+  const named = [
+    ...JSON.stringify(ingress).matchAll(/"service":\{"name":"([^"]+)","port":\{"name":"([^"]+)"/g),
+  ];
+  const served = ofKind(objects, 'Service').map((service) => [service.metadata.name, specOf(service).ports]);
+  return named.every(([, name, port]) =>
+    served.some(([found, ports]) => found === name && JSON.stringify(ports).includes(`"name":"${port}"`)),
+  );
+}
+
 const tagOf = (image: string) => (image.includes('@') ? 'digest' : (image.split(':').at(-1) ?? ''));
 
 /** kube-linter's default checks (stackrox/kube-linter:docs/generated/checks.md), each as it defines them. */
@@ -76,7 +87,7 @@ export const lintChecks: readonly LintCheck[] = [
     /podSelector":\{"match/.test(JSON.stringify([specOf(policy).ingress, specOf(policy).egress])),
   ),
   ofKinds('dangling-horizontalpodautoscaler', 'HorizontalPodAutoscaler', () => true),
-  ofKinds('dangling-ingress', 'Ingress', () => true),
+  ofKinds('dangling-ingress', 'Ingress', (ingress, objects) => !leadsToServices(ingress, objects)),
   ofKinds('deprecated-service-account-field', 'Deployment', (object) =>
     /"serviceAccount":/.test(JSON.stringify(object)),
   ),

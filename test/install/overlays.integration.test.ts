@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { type Cluster, startCluster } from '../cluster/cluster.ts';
 
@@ -47,6 +48,28 @@ describe('what `deploy/` holds', () => {
     rmSync(folder, { recursive: true });
     for (const kind of ['NetworkPolicy', 'PrometheusRule', 'ServiceMonitor'])
       expect(rendered).toContain(`kind: ${kind}\n`);
+  });
+
+  test('an overlay takes reports of workers: a flag, a port, a Service and a way through the network policy', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'overlay-'));
+    const from = (path: string) => relative(folder, join(REPOSITORY, 'deploy', path));
+    const components = ['components/network-policy', 'components/worker-reports'].map(from);
+    const kustomization = { resources: [from('overlays/cluster-wide')], components };
+    writeFileSync(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
+    const rendered = await cluster.kubectl(['kustomize', folder]);
+    rmSync(folder, { recursive: true });
+    const said = await cluster.kubectl(strict, { stdin: rendered });
+    expect(said).toContain('service/gpu-rental-operator-reports serverside-applied');
+    const objects = parseAllDocuments(rendered).map((document) => document.toJS());
+    const only = (kind: string, name: string) =>
+      objects.find((one) => one.kind === kind && one.metadata.name === name).spec;
+    const [container] = only('Deployment', 'gpu-rental-operator').template.spec.containers;
+    expect(container.args).toContain('--worker-report-bind-address=:8082');
+    expect(container.ports).toContainEqual({ name: 'reports', containerPort: 8082 });
+    expect(only('Service', 'gpu-rental-operator-reports').ports[0].targetPort).toBe('reports');
+    expect(only('NetworkPolicy', 'gpu-rental-operator').ingress).toContainEqual({
+      ports: [{ port: 'reports', protocol: 'TCP' }],
+    });
   });
 
   test('the overlay for one namespace needs no ClusterRole', async () => {

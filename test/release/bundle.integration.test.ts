@@ -1,5 +1,14 @@
 import { execFile, spawn } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -77,19 +86,48 @@ describe('the bundle, in a read-only folder, as a user without any right', () =>
 });
 
 describe('the package', () => {
+  const PACKAGE = join(REPOSITORY, 'dist/package');
+  let home = '';
+  beforeAll(async () => {
+    await run(process.execPath, [join(REPOSITORY, 'scripts/package.ts')], { cwd: REPOSITORY });
+    home = mkdtempSync(join(tmpdir(), 'package-'));
+  });
+  afterAll(() => {
+    rmSync(home, { recursive: true });
+    rmSync(PACKAGE, { recursive: true });
+  });
+
   test('holds the bundle and the definitions, and no source or secret', async () => {
-    const { stdout } = await run('npm', ['pack', '--dry-run', '--json'], { cwd: REPOSITORY });
+    const { stdout } = await run('npm', ['pack', '--dry-run', '--json'], { cwd: PACKAGE });
     const [packed] = Object.values(JSON.parse(stdout) as Record<string, { files: { path: string }[] }>);
     const files = packed?.files.map(({ path }) => path) ?? [];
     expect(files).toEqual(
       expect.arrayContaining(['dist/gpu-rent.mjs', 'LICENSE', 'README.md', 'package.json']),
     );
-    expect(files.filter((path) => /^(src|test|scripts|node_modules)\//.test(path))).toEqual([]);
+    expect(files.filter((path) => path.startsWith('crds/'))).toHaveLength(3);
+    expect(files.filter((path) => /^(src|test|scripts|node_modules|dist\/package)\//.test(path))).toEqual([]);
+  });
+
+  test('brings nothing with it: it is installed without a registry, and runs', async () => {
+    const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', home], { cwd: PACKAGE });
+    const options = ['--offline', '--global', '--prefix', home, '--cache', join(home, 'cache')];
+    await run('npm', ['install', ...options, join(home, stdout.trim())], { cwd: home });
+    expect(readdirSync(join(home, 'lib/node_modules'))).toEqual(['gpu-rental-operator']);
+    expect(existsSync(join(home, 'lib/node_modules/gpu-rental-operator/node_modules'))).toBe(false);
+    const { version } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'));
+    expect((await run(join(home, 'bin/gpu-rent'), ['version'])).stdout).toContain(version);
+  });
+
+  test('is what the release publishes', () => {
+    const workflow = readFileSync(join(REPOSITORY, '.github/workflows/release.yml'), 'utf8');
+    expect(workflow.match(/npm publish .*$/gm)).toEqual([
+      'npm publish ./dist/package --provenance --access public',
+    ]);
   });
 
   test('passes publint', async () => {
     const publint = join(REPOSITORY, 'node_modules/publint/src/cli.js');
-    const { stdout } = await run(process.execPath, [publint, '--strict'], { cwd: REPOSITORY });
+    const { stdout } = await run(process.execPath, [publint, '--strict', PACKAGE], { cwd: REPOSITORY });
     expect(stdout).toContain('All good!');
   });
 });

@@ -29,8 +29,9 @@ describe('the package on the oldest Node that it allows', () => {
     folder = mkdtempSync(join(tmpdir(), 'package-'));
     const npm = (...args: readonly string[]) => run('npm', [...args], { cwd: folder });
     await run(process.execPath, [join(REPOSITORY, 'scripts/build.ts')], { cwd: REPOSITORY });
+    await run(process.execPath, [join(REPOSITORY, 'scripts/package.ts')], { cwd: REPOSITORY });
     const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder], {
-      cwd: REPOSITORY,
+      cwd: join(REPOSITORY, 'dist/package'),
     });
     mkdirSync(join(folder, 'node_modules'));
     await npm('init', '--yes');

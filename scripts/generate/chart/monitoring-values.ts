@@ -1,3 +1,4 @@
+import { alerts } from '../monitoring/alerts.ts';
 import { type ChartValues, group, schemas, value } from './value-tree.ts';
 
 const RENDER_MODE =
@@ -42,7 +43,8 @@ export const monitoringValues: ChartValues = {
       {},
       {
         type: 'object',
-        additionalProperties: { type: 'boolean' },
+        additionalProperties: false,
+        properties: Object.fromEntries(alerts.map(({ alert }) => [alert, schemas.flag])),
       },
     ),
     runbookUrl: value(

@@ -5,6 +5,35 @@ const ports = { type: 'array', minItems: 1, items: schemas.port } as const;
 
 /** Who may talk to the operator and whom it may talk to. */
 export const networkValues: ChartValues = {
+  workerReports: group(
+    'Where rented workers report their load by themselves: EndpointGroups with `load.type: Push` need it. Rented machines are outside the cluster, so open a way in: a Service of type LoadBalancer, or the Ingress, with TLS.',
+    {
+      enabled: value('', false, schemas.flag),
+      port: value('Of the container.', 8082, schemas.port),
+      service: group('', {
+        type: value('', 'ClusterIP', { type: 'string', enum: ['ClusterIP', 'NodePort', 'LoadBalancer'] }),
+        port: value('', 80, schemas.port),
+        annotations: value('', {}, schemas.stringMap),
+      }),
+      ingress: group(
+        'Leads the two paths of the worker protocol to the Service. A report carries the token of its worker, so let TLS end here.',
+        {
+          enabled: value('', false, schemas.flag),
+          className: value("The cluster's default when empty.", '', schemas.text),
+          host: value('Needed. Workers are told it as `REPORT_ADDR`.', '', {
+            type: 'string',
+            pattern: '^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?$',
+          }),
+          tlsSecretName: value(
+            "A Secret with the certificate. When empty TLS is your controller's own matter.",
+            '',
+            schemas.text,
+          ),
+          annotations: value('', {}, schemas.stringMap),
+        },
+      ),
+    },
+  ),
   networkPolicy: group('Everything that is not named is refused.', {
     enabled: value('', false, schemas.flag),
     flavor: value(
@@ -14,6 +43,11 @@ export const networkValues: ChartValues = {
     ),
     metricsFrom: value(
       'Peers that may read metrics, as in `ingress.from`. Anyone when empty.',
+      [],
+      schemas.objects,
+    ),
+    workerReportsFrom: value(
+      'Peers that may bring reports of workers, such as your Ingress controller. Anyone when empty.',
       [],
       schemas.objects,
     ),

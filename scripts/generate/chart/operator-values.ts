@@ -1,5 +1,8 @@
 import { type ChartValues, group, schemas, value } from './value-tree.ts';
 
+/** Where the operator allows plain http (src/config/values.ts). */
+const LOOPBACK = '(localhost|127(\\.[0-9]{1,3}){3}|\\[::1\\])';
+
 /** What the operator is and does: definitions, image, marketplaces, flags. */
 export const operatorValues: ChartValues = {
   global: value(
@@ -33,12 +36,12 @@ export const operatorValues: ChartValues = {
   imagePullSecrets: value('Secrets of the namespace with registry logins.', [], schemas.nameReferences),
   marketplace: group('Where machines are rented.', {
     urls: value(
-      'Marketplaces that accounts may name; the first is the default.',
+      'Marketplaces that accounts may name, by https; the first is the default.',
       ['https://console.vast.ai'],
       {
         type: 'array',
         minItems: 1,
-        items: { type: 'string', pattern: '^https?://[^/\\s?#@]+$' },
+        items: { type: 'string', pattern: `^(https://[^/\\s?#@]+|http://${LOOPBACK}(:[0-9]{1,5})?)$` },
       },
     ),
     allowPrivateAddresses: value(

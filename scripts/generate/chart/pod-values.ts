@@ -56,6 +56,6 @@ export const podValues: ChartValues = {
   podLabels: value('', {}, schemas.stringMap),
   podAnnotations: value('', {}, schemas.stringMap),
   deploymentAnnotations: value('', {}, schemas.stringMap),
-  nameOverride: value('', '', { type: 'string', maxLength: 63 }),
-  fullnameOverride: value('', '', { type: 'string', maxLength: 63 }),
+  nameOverride: value('', '', schemas.dnsLabelOrNone),
+  fullnameOverride: value('', '', schemas.dnsLabelOrNone),
 };

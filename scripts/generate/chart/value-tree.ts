@@ -31,6 +31,8 @@ export const schemas = {
   flag: { type: 'boolean' },
   text: { type: 'string' },
   port: { type: 'integer', minimum: 1, maximum: 65_535 },
+  /** What stands in the names of objects; a Service's name begins with a letter. */
+  dnsLabelOrNone: { type: 'string', pattern: '^([a-z]([-a-z0-9]{0,61}[a-z0-9])?)?$' },
   stringMap: { type: 'object', additionalProperties: { type: 'string' } },
   objects: { type: 'array', items: { type: 'object' } },
   object: { type: 'object' },

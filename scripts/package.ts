@@ -1,0 +1,26 @@
+/**
+ * `npm run package`: `dist/package`, which is what npm publishes. The bundle holds all that it needs, so whoever
+ * installs it must not be brought the packages that it was made of. Not a step of `npm pack`: .npmrc ignores scripts.
+ */
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as z from 'zod';
+
+const repository = join(import.meta.dirname, '..');
+const folder = join(repository, 'dist', 'package');
+
+const manifest = z
+  .looseObject({ files: z.array(z.string()) })
+  .parse(JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')));
+const ofTheRepository = new Set(['dependencies', 'devDependencies', 'scripts']);
+const published = Object.entries(manifest).filter(([name]) => !ofTheRepository.has(name));
+
+rmSync(folder, { recursive: true, force: true });
+const built = readdirSync(join(repository, 'dist')).map((file) => join('dist', file));
+for (const path of [...built, ...manifest.files.filter((file) => file !== 'dist')])
+  cpSync(join(repository, path), join(folder, path), { recursive: true });
+writeFileSync(
+  join(folder, 'package.json'),
+  `${JSON.stringify(Object.fromEntries(published), undefined, 2)}\n`,
+);
+process.stdout.write('dist/package: ready to be published\n');
