@@ -40,20 +40,22 @@ export class OwnLimits {
 
   /** Whether an object may hold no machine any more, by its own spec. */
   isReached(object: JsonObject): boolean {
-    return this.#isReachedBy(object, this.#scene.now + EARLIER_MS);
+    return this.#isReachedBy(object, this.#scene.now, EARLIER_MS);
   }
 
   /** The same for so long that its machine has to be gone. */
   isOverrun(object: JsonObject): boolean {
-    return this.#isReachedBy(object, this.#scene.now - OVERRUN_MS);
+    return this.#isReachedBy(object, this.#scene.now - OVERRUN_MS, 0);
   }
 
-  #isReachedBy(object: JsonObject, now: number): boolean {
+  /** Each machine counts so many milliseconds from before it began, also one that has ended. */
+  #isReachedBy(object: JsonObject, now: number, earlierMs: number): boolean {
     const { maxLifetime, maxTotalCost } = objectAt(object, 'spec');
     const uid = String(metadataOf(object)['uid']);
     const seen = endsOnRecord(object);
     const stays = [...(this.#stays.get(keyOf(uid)) ?? [])].map(([id, stay]) => ({
       ...stay,
+      from: stay.from - earlierMs,
       until: stay.until && Math.max(stay.until, seen.get(id) ?? 0),
     }));
     const longest = parseDuration(typeof maxLifetime === 'string' ? maxLifetime : undefined);
