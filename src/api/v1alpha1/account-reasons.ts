@@ -15,8 +15,8 @@ export const accountReasons = {
     'Put back a key of the pinned login, and make another MarketplaceAccount for the other one.',
   ),
   UsingKeptKey: retryable(
-    'The Secret with the key is gone, so the key that the operator kept is used, to list and destroy only.',
-    'Restore the Secret.',
+    'The Secret is gone, or its key is refused or may not destroy, so the key that the operator kept is used, to list and destroy only.',
+    'Restore the Secret, with a key of the same login.',
   ),
   TwoFactorRequired: terminal(
     'The marketplace wants a two-factor login for this key.',

@@ -20,7 +20,7 @@ const LOOPBACK = "['localhost', '127.0.0.1', '[::1]', '::1']";
 
 const url = text({
   description:
-    "The marketplace. It must be in the operator's list (`--marketplace-url`); the first of that list when left out. Immutable.",
+    "The marketplace. It must be in the operator's list (`--marketplace-url`). When left out: the first of that list at the first proof of a login, and from then on the one of that login. Immutable.",
   example: 'https://console.vast.ai',
   maxLength: 512,
   pattern: '^https?://[^\\s/?#@]+$',

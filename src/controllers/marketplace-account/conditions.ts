@@ -25,15 +25,15 @@ const TOLERATED_FAILURES = 1;
 
 /** Whether the key proves the pinned login, and may do what a rental needs. */
 export function authenticated(observed: Observed): Verdict {
-  const { url, proof } = observed;
-  if (url.type === 'refused') return fails('URLNotAllowed', urlMessage(url));
+  const { url, proof, account } = observed;
+  if (url.type === 'refused') return fails('URLNotAllowed', urlMessage(url, account.spec.url));
   switch (proof.type) {
     case 'none':
       return noKey(observed) ?? unsure('Pending', 'The key has not been tried yet.');
     case 'failed':
       return keyFailed(observed, proof.failure);
     case 'proven':
-      return proof.source === 'kept' ? usingKeptKey(observed) : ownKeyProven(observed, proof);
+      return proof.source === 'kept' ? usingKeptKey(observed, proof) : ownKeyProven(observed, proof);
   }
 }
 
@@ -52,13 +52,24 @@ function ownKeyProven({ account }: Observed, { login, mayDestroy }: Proven): Ver
 const TOO_NARROW =
   'The key may not destroy machines, so none is rented with it. Use a key with the categories user_read, instance_read, instance_write and misc.';
 
-function urlMessage(url: Extract<Observed['url'], { type: 'refused' }>): string {
-  return `spec.url ${url.url} is not in the operator's list (${url.allowed.join(', ')}); choose one of them, or add it by --marketplace-url.`;
+/** The URL of an account cannot change: where it stands nowhere in the spec, it is that of the pinned login. */
+function urlMessage(url: Extract<Observed['url'], { type: 'refused' }>, wanted: string | undefined): string {
+  const list = `is not in the operator's list (${url.allowed.join(', ')})`;
+  return wanted === undefined
+    ? `The marketplace ${url.url} of the account's login ${list}; add it by --marketplace-url.`
+    : `spec.url ${url.url} ${list}; choose one of them, or add it by --marketplace-url.`;
 }
 
-function usingKeptKey(observed: Observed): Verdict {
-  const cause = noKey(observed)?.message ?? 'The key in the Secret is not accepted.';
+function usingKeptKey(observed: Observed, { insteadOf }: Proven): Verdict {
+  const cause = noKey(observed)?.message ?? ownKeyProblem(insteadOf);
   return fails('UsingKeptKey', `${cause} The kept key is used to list and destroy only; restore the Secret.`);
+}
+
+/** What is wrong with the key in the Secret, for which the kept one stands in. */
+function ownKeyProblem(own: KeyProof | undefined): string {
+  if (own?.type === 'proven') return TOO_NARROW;
+  const rejected = own?.type === 'failed' ? REJECTED[own.failure.kind] : undefined;
+  return rejected?.message ?? 'The key in the Secret is not accepted.';
 }
 
 /** What is wrong with the Secret; undefined where it holds a key. */

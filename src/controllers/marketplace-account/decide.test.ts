@@ -56,6 +56,27 @@ describe('Authenticated', () => {
     expect(authenticated(given)).toMatchObject({ status, reason });
   });
 
+  test.each([
+    ['refused', failed('unauthorized'), 'The marketplace does not accept the key.'],
+    ['too narrow', proven({ mayDestroy: false }), 'The key may not destroy machines'],
+  ])('where the kept key stands in for one that is %s, that is told', (_, insteadOf, message) => {
+    const { reason, message: told } = authenticated(
+      observed({ proof: proven({ source: 'kept', insteadOf }) }),
+    );
+    expect([reason, told]).toEqual(['UsingKeptKey', expect.stringContaining(message)]);
+  });
+
+  test('a marketplace that is not allowed is named as what the account says, or as that of its login', () => {
+    const url = { type: 'refused', url: 'https://x.example', allowed: ['https://y.example'] } as const;
+    const { account } = observed();
+    const told = (spec: object) =>
+      authenticated(observed({ url, account: { ...account, spec: { ...account.spec, ...spec } } })).message;
+    expect(told({ url: url.url })).toContain('spec.url https://x.example is not in');
+    expect(told({ url: undefined })).toContain(
+      "The marketplace https://x.example of the account's login is not",
+    );
+  });
+
   test('another user’s key is told before what it may not do', () => {
     const both = observed({ proof: proven({ mayDestroy: false }), account: pinnedTo(9).account });
     expect(authenticated(both).reason).toBe('LoginChanged');

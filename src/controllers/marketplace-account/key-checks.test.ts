@@ -54,7 +54,7 @@ async function bench() {
     });
   await put('key', 'first');
   const asked: string[] = [];
-  const marketplace: { user: () => unknown; destroy: () => unknown } = {
+  const marketplace: { user: (key: string) => unknown; destroy: (key: string) => unknown } = {
     user: () => ({ id: 7 }),
     destroy: fails('notFound'),
   };
@@ -69,13 +69,13 @@ async function bench() {
         users: {
           async current() {
             asked.push(`whose is ${key.reveal()}`);
-            return marketplace.user();
+            return marketplace.user(key.reveal());
           },
         },
         instances: {
           async destroy() {
             asked.push(`may ${key.reveal()} destroy`);
-            return marketplace.destroy();
+            return marketplace.destroy(key.reveal());
           },
         },
       }) as unknown as MarketplaceClient,
@@ -220,6 +220,79 @@ describe('the kept key', () => {
     const { status: _, ...fresh } = named('gone');
     expect((await check(fresh)).proof).toEqual({ type: 'none' });
     expect(asked).toEqual([]);
+  });
+
+  describe('beside a key in the Secret', () => {
+    const only = (name: string, otherwise: () => never) => (key: string) =>
+      key === name ? { id: 7 } : otherwise();
+
+    test.each(['unauthorized', 'sessionExpired', 'twoFactorRequired', 'forbidden'] as const)(
+      'stands in for one that is refused (%s), and is kept already',
+      async (kind) => {
+        const { kept, marketplace, check } = await bench();
+        await kept.save(UID, new Secret('former'));
+        marketplace.user = only('former', fails(kind));
+        const { proof, keyKept } = await check();
+        expect(proof).toMatchObject({
+          type: 'proven',
+          source: 'kept',
+          mayDestroy: true,
+          insteadOf: { type: 'failed', source: 'user', failure: { kind } },
+        });
+        expect(keyKept).toBe(true);
+      },
+    );
+
+    test('stands in for one that may not destroy', async () => {
+      const { kept, marketplace, check } = await bench();
+      await kept.save(UID, new Secret('former'));
+      marketplace.destroy = (key) => fails(key === 'first' ? 'forbidden' : 'notFound')();
+      const { proof } = await check();
+      expect(proof).toMatchObject({ source: 'kept', insteadOf: { source: 'user', mayDestroy: false } });
+    });
+
+    test('does not where it may not destroy either', async () => {
+      const { kept, marketplace, check } = await bench();
+      await kept.save(UID, new Secret('former'));
+      marketplace.destroy = fails('forbidden');
+      expect((await check()).proof).toMatchObject({ source: 'user', mayDestroy: false });
+    });
+
+    test('does not where it is refused, too', async () => {
+      const { kept, marketplace, check, asked } = await bench();
+      await kept.save(UID, new Secret('former'));
+      marketplace.user = fails('unauthorized');
+      expect((await check()).proof).toMatchObject({ type: 'failed', source: 'user' });
+      expect(asked).toEqual(['whose is first', 'whose is former']);
+    });
+
+    test('is not tried where it is the very one that is refused', async () => {
+      const { kept, marketplace, check, asked } = await bench();
+      await kept.save(UID, new Secret('first'));
+      marketplace.user = fails('unauthorized');
+      expect((await check()).proof).toMatchObject({ type: 'failed', source: 'user' });
+      expect(asked).toEqual(['whose is first']);
+    });
+
+    test('is taken for what it was where only its own proof did not arrive', async () => {
+      const { kept, marketplace, check } = await bench();
+      await kept.save(UID, new Secret('former'));
+      marketplace.user = (key) => fails(key === 'first' ? 'unauthorized' : 'timeout')();
+      expect((await check()).proof).toMatchObject({ source: 'kept', failure: { kind: 'timeout' } });
+    });
+
+    test.each([
+      ['serves', () => ({ id: 7 }), { source: 'user', mayDestroy: true }],
+      ['is of another login', () => ({ id: 8 }), { source: 'user', login: { userId: 8 } }],
+      ['could not be tried', fails('timeout'), { source: 'user', failure: { kind: 'timeout' } }],
+    ])('is left alone where that %s', async (name, user, proof) => {
+      const { kept, marketplace, check, asked } = await bench();
+      await kept.save(UID, new Secret('former'));
+      marketplace.user = user;
+      marketplace.destroy = fails(name === 'is of another login' ? 'forbidden' : 'notFound');
+      expect((await check()).proof).toMatchObject(proof);
+      expect(asked).not.toContain('whose is former');
+    });
   });
 
   test('is not the proven one where that is another', async () => {

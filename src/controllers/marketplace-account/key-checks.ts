@@ -10,6 +10,7 @@ import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
 import { failureOf, saysNothing } from './failure.ts';
+import { sameLogin } from './pinned-login.ts';
 import type { KeyProof, KeySource } from './types.ts';
 
 /** What the latest check of an account's key found. */
@@ -132,14 +133,15 @@ export class KeyChecks {
     const uid = uidOf(account);
     const ref = { namespace: account.metadata.namespace, name };
     const reading = await readKeySecret(this.#options.kube, ref, keyName);
-    if (reading.type === 'key') {
-      const proof = await this.#prove({ uid, url, key: reading.key }, 'user', before);
-      return { reading, proof };
-    }
-    const kept = account.status?.login && (await this.#options.kept.read(uid));
-    if (!kept) return { reading, proof: { type: 'none' } };
+    const own: KeyProof =
+      reading.type === 'key'
+        ? await this.#prove({ uid, url, key: reading.key }, 'user', before)
+        : { type: 'none' };
+    if (!needsKeptKey(own, account)) return { reading, proof: own };
+    const kept = await this.#options.kept.read(uid);
+    if (!kept || (reading.type === 'key' && kept.equals(reading.key))) return { reading, proof: own };
     const proof = await this.#prove({ uid, url, key: kept }, 'kept', before);
-    return { reading, proof };
+    return { reading, proof: betterProof(own, proof) };
   }
 
   /** Asks whose the key is, and, for a key not seen before, whether it may destroy. */
@@ -161,6 +163,29 @@ export class KeyChecks {
     const kept = this.#keptKeys.get(uid) ?? NO_KEY;
     return proof.type === 'proven' && (proof.source === 'kept' || kept.equals(proof.key));
   }
+}
+
+/**
+ * Whether machines of the account's login may have to be ended by the key that was kept: there is no other, or it is
+ * refused, or may not destroy. A key of another login is a person's mistake, of which nothing follows.
+ */
+function needsKeptKey(own: KeyProof, { status }: MarketplaceAccount): boolean {
+  if (!status?.login) return false;
+  switch (own.type) {
+    case 'none':
+      return true;
+    case 'failed':
+      return !saysNothing(own.failure);
+    case 'proven':
+      return !own.mayDestroy && sameLogin(status.login, own.login);
+  }
+}
+
+/** What a kept key is worth beside the account's own. Where it only failed to answer, what it proved before holds. */
+function betterProof(own: KeyProof, kept: KeyProof): KeyProof {
+  if (own.type === 'none' || (kept.type === 'failed' && saysNothing(kept.failure))) return kept;
+  if (kept.type !== 'proven' || (own.type === 'proven' && !kept.mayDestroy)) return own;
+  return { ...kept, insteadOf: own };
 }
 
 /** Permission is checked before existence, so `notFound` shows that the key may destroy. */

@@ -248,6 +248,16 @@ describe('the kept key', () => {
     expect(bench.callsTo('PUT', /asks/)).toHaveLength(1);
   });
 
+  test('destroys what is left while the marketplace refuses what stands in the Secret', async () => {
+    const bench = await readyAccount();
+    await runningInstance(bench, 'worker');
+    await bench.putKey('no-key-of-anyone');
+    await condition(bench, 'Authenticated', 'False', 'UsingKeptKey');
+    await bench.kube.delete(gpuInstanceResource, { namespace: bench.namespace, name: 'worker' });
+    await until('the object is gone', async () => (await bench.instance('worker')) === undefined);
+    expect(bench.billing()).toHaveLength(0);
+  });
+
   test('goes with the account, whose deletion waits for its machines and names them', async () => {
     const bench = await readyAccount();
     await runningInstance(bench, 'worker');

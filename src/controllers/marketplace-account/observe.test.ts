@@ -17,6 +17,8 @@ interface Setting {
   /** Whether machines were listed. */
   readonly isConnected?: boolean;
   readonly url?: string | undefined;
+  /** Of the pinned login. */
+  readonly pinnedUrl?: string;
   readonly objects?: readonly AccountObject[];
   /** The operator allows these alone. */
   readonly allowed?: readonly string[];
@@ -24,8 +26,9 @@ interface Setting {
 
 /** What is observed of an account with this URL and these objects, and the URLs for which its key was read. */
 async function seen(setting: Setting = {}) {
-  const { url, objects = [], allowed = ALLOWED, time = UNKNOWN, isConnected = true } = setting;
-  const account = accountWith({ spec: url === undefined ? {} : { url } });
+  const { url, pinnedUrl, objects = [], allowed = ALLOWED, time = UNKNOWN, isConnected = true } = setting;
+  const login = pinnedUrl === undefined ? {} : { login: { ...LOGIN, url: pinnedUrl, provenAt: '' } };
+  const account = accountWith({ spec: url === undefined ? {} : { url }, status: login });
   const keyReadFor: string[] = [];
   const updates: MarketplaceAccount[] = [];
   const sources = {
@@ -98,6 +101,18 @@ describe('the key is shown to allowed addresses alone', () => {
     expect(observed.url).toEqual({ type: 'allowed', url: asked });
     expect(observed.proof).toMatchObject({ type: 'proven' });
     expect(keyReadFor).toEqual([asked]);
+  });
+
+  test('an account that names none stays at the marketplace of its login, also where another one is the first now', async () => {
+    const [, second = ''] = ALLOWED;
+    const { observed, keyReadFor } = await seen({ pinnedUrl: second });
+    expect([observed.url, keyReadFor]).toEqual([{ type: 'allowed', url: second }, [second]]);
+  });
+
+  test('the marketplace of a login that is not allowed any more is refused, and no key is read for the first of the list', async () => {
+    const { observed, keyReadFor } = await seen({ pinnedUrl: 'https://former.example' });
+    expect(observed.url).toMatchObject({ type: 'refused', url: 'https://former.example' });
+    expect(keyReadFor).toEqual([]);
   });
 
   test('where nothing is allowed no URL is', async () => {

@@ -59,9 +59,12 @@ const NOT_TRIED: KeyCheck = {
   againInMs: Number.POSITIVE_INFINITY,
 };
 
-/** The account's URL, where the operator allows it. The first of the list is the default. */
-export function checkUrl(account: MarketplaceAccount, allowed: readonly string[]): UrlCheck {
-  const wanted = account.spec.url?.replace(/\/+$/, '') ?? allowed[0] ?? '';
+/**
+ * The account's URL, where the operator allows it. The first of the list is the default until a login is pinned: an
+ * operator that is given another first one takes no account to another marketplace, and shows no key there.
+ */
+export function checkUrl({ spec, status }: MarketplaceAccount, allowed: readonly string[]): UrlCheck {
+  const wanted = (spec.url ?? status?.login?.url ?? allowed[0] ?? '').replace(/\/+$/, '');
   if (allowed.includes(wanted)) return { type: 'allowed', url: wanted };
   const url = URL.canParse(wanted) && new URL(wanted).pathname === '/' ? new URL(wanted).origin : wanted;
   return allowed.includes(url) ? { type: 'allowed', url } : { type: 'refused', url, allowed };

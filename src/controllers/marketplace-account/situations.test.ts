@@ -50,6 +50,7 @@ describe('the key of an account', () => {
     [
       'would be sent to a place that is not allowed',
       {
+        account: accountWith({ spec: { url: 'https://x.example' } }),
         url: { type: 'refused', url: 'https://x.example', allowed: [url, 'https://y.example'] },
         proof: NONE,
       },
@@ -63,7 +64,10 @@ describe('the key of an account', () => {
     ],
     [
       'is not accepted, and the kept one stands in',
-      { proof: kept, account: accountWith({ status: pinned(7) }) },
+      {
+        proof: { ...kept, insteadOf: failed('unauthorized') },
+        account: accountWith({ status: pinned(7) }),
+      },
       ['connect', 'ready UsingKeptKey', 'event UsingKeptKey'],
     ],
     [

@@ -33,6 +33,8 @@ export type KeyProof =
       readonly user: User;
       /** False where the key may not destroy. */
       readonly mayDestroy: boolean;
+      /** Of a kept key: what the key in the user's Secret proved, where there is one and it serves worse. */
+      readonly insteadOf?: KeyProof;
     }
   | { readonly type: 'failed'; readonly source: KeySource; readonly failure: Failure }
   /** There is no key to try. */
