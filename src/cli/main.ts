@@ -26,15 +26,27 @@ function calledAs(): string {
   return basename(process.argv[1] ?? '').startsWith('kubectl-gpu') ? 'kubectl gpu-rent' : 'gpu-rent';
 }
 
-/** Whatever reads us may have gone away, as `| head` does: that is no failure. */
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0);
-    throw error;
-  });
-}
+/**
+ * Whatever reads us may have gone away, as `| head` does: that is no failure, and what is being changed is changed
+ * to its end. Results that cannot be written anywhere are one; it is told once nothing is left to do.
+ */
+let unwritten: NodeJS.ErrnoException | undefined;
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') unwritten ??= error;
+});
+// Nobody is left to be told.
+process.stderr.on('error', () => {});
 
 const program = { groups: catalog, version: packageJson.version, calledAs: calledAs() };
 const exitCode = await runToEnd(program, process.argv.slice(2), contextOf());
-// A pipe takes its time; then nothing that a command left open keeps the process.
-process.stdout.write('', () => process.exit(exitCode));
+// A pipe takes its time, and a failed write is told after it; then nothing that a command left open keeps the process.
+process.stdout.write('', () => setImmediate(leave));
+
+function leave(): void {
+  if (unwritten === undefined) process.exit(exitCode);
+  const lines = [
+    `Error: The results could not be written to stdout (${unwritten.code}); what was changed stays changed.`,
+    'What to do: Look at the present state before you repeat a change, and give stdout room.',
+  ];
+  process.stderr.write(`${lines.join('\n')}\n`, () => process.exit(exitCode || EXIT.failure));
+}

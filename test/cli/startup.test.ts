@@ -1,10 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { symlink } from 'node:fs/promises';
+import { open, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
+import { ledger } from '../../src/simulator/world/ledger.ts';
 import { type MarketplaceBench, marketplaceBench } from './marketplace.ts';
 
 /* As a process: a command loads what it needs and nothing else, so that it starts at once. */
@@ -64,6 +65,16 @@ describe('what is loaded', () => {
   });
 });
 
+/** Ids of so many machines, rented now. */
+async function rented(count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (const offer of (await bench.offers()).slice(0, count)) {
+    const { body } = await bench.service.call(`PUT /api/v0/asks/${offer}/`, { image: 'ubuntu:24.04' });
+    ids.push(String(body.new_contract));
+  }
+  return ids;
+}
+
 describe('a process', () => {
   const env = () => ({
     PATH: process.env.PATH ?? '',
@@ -84,6 +95,27 @@ describe('a process', () => {
     const said = text(child.stderr);
     expect(await ended(child)).toBe(0);
     expect(await said).toBe('');
+  });
+
+  test('whose reader goes away destroys every machine that was named, and is no failure', async () => {
+    const machines = await rented(2);
+    const child = spawn(process.execPath, [MAIN, 'destroy', 'instance', ...machines], { env: env() });
+    child.stdout.destroy();
+    expect(await ended(child)).toBe(0);
+    expect(ledger(bench.service.simulator.world()).billing).toBe(0);
+  });
+
+  test('whose results find no room changes what it shall, then says so and ends with 1', async () => {
+    await using full = await open('/dev/full', 'w');
+    const child = spawn(process.execPath, [MAIN, 'create', 'endpoint', '--endpoint_name', 'unseen'], {
+      env: env(),
+      stdio: ['ignore', full.fd, 'pipe'],
+    });
+    const said = child.stderr && text(child.stderr);
+    expect(await ended(child)).toBe(1);
+    expect(await said).toMatch(/^Error: The results could not be written to stdout \(ENOSPC\)/);
+    const groups = Object.values(bench.service.simulator.world().tables.endpointGroups);
+    expect(groups).toMatchObject([{ name: 'unseen' }]);
   });
 
   test('that gets Ctrl-C while it waits says so in one word and ends with 130', async () => {
