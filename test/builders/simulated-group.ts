@@ -196,19 +196,28 @@ export class SimulatedGroup {
 
   /** Puts a fault of the marketplace in force. */
   async fault(name: string, body: JsonObject = {}): Promise<void> {
-    const reply = await this.world.market.handle({
-      method: 'POST',
-      origin: 'http://simulator',
-      path: '/sim/faults',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ name, ...body }),
-    });
-    if (reply.status !== 200) throw new Error(`The fault ${name} was answered ${reply.status}`);
+    await this.#tellMarket('POST', '/sim/faults', { name, ...body });
+  }
+
+  /** Machines that are rented from now on take about so long until they run. */
+  async bootTakes(seconds: number): Promise<void> {
+    const boot = { scale: 1, provisionSeconds: 0, pullSeconds: [seconds, seconds] };
+    await this.#tellMarket('PUT', '/sim/world', { settings: { boot } });
   }
 
   /** Calls that changed something, of those whose text matches. */
   callsTo(pattern: RegExp): readonly GroupCall[] {
     return this.calls.filter(({ what }) => pattern.test(what));
+  }
+
+  async #tellMarket(method: 'POST' | 'PUT', path: string, body: JsonObject): Promise<void> {
+    const reply = await this.world.market.handle({
+      ...{ method, path },
+      origin: 'http://simulator',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (reply.status !== 200) throw new Error(`${method} ${path} was answered ${reply.status}`);
   }
 
   #noted({ machine, request }: Parameters<FateOf>[0]): number | undefined {

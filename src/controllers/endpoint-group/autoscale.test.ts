@@ -552,6 +552,35 @@ describe('rules about time', () => {
     expect(autoscale(input({ workers: [...hotWorkers(2), silent] })).isPanic).toBe(false);
   });
 
+  test('while nobody tells the load the down window stands still, and who comes back is kept for a minute at least', () => {
+    const away = hotWorkers(3, { isReady: false });
+    const at = (seconds: number, more: Partial<ScalingInput>) =>
+      autoscale(
+        input({ now: NOW + seconds * SECOND, times: defaultTimes, with: { coldWorkers: 0 }, ...more }),
+      );
+    const before = { recent: [{ at: NOW, hot: 250, total: 300 }], panicUntil: 0, hot: 3 };
+    const quiet = at(200, { workers: away, memory: before, metrics: 'doubtful' });
+    expect(quiet).toMatchObject({ isPanic: true, hot: 3, terms: { held: { hot: 250, total: 300 } } });
+    expect(quiet.terms.capacities).toMatchObject({ hot: 0, total: 0 });
+    const back = at(490, { workers: hotWorkers(3), memory: quiet.memory });
+    expect(back).toMatchObject({ isPanic: false, hot: 3, rule: 'DownWindow' });
+    expect(at(500, { workers: hotWorkers(3), memory: quiet.memory }).hot).toBe(0);
+    const restarted = { ...quiet.memory, recent: [] };
+    expect(at(259, { workers: hotWorkers(3), memory: restarted })).toMatchObject({ hot: 3, rule: 'Panic' });
+    expect(at(260, { workers: hotWorkers(3), memory: restarted }).hot).toBe(0);
+  });
+
+  test.each<[string, Partial<ScalingInput>]>([
+    ['where there is no hot worker', { metrics: 'missing' }],
+    ['where some that are ready are doubted', { metrics: 'doubtful', workers: hotWorkers(1) }],
+    ['where none is ready and the load is told', { workers: hotWorkers(1, { isReady: false }) }],
+  ])('the down window goes on %s', (_, more) => {
+    const memory = { recent: [{ at: NOW - SECOND, hot: 250, total: 300 }], panicUntil: 0, hot: 0 };
+    const decision = autoscale(input({ times: defaultTimes, memory, ...more }));
+    expect(decision).toMatchObject({ isPanic: false });
+    expect(decision.memory.recent.at(-1)).toMatchObject({ hot: 0, total: 0 });
+  });
+
   test('fewer replicas wait out the down window, more come at once', () => {
     const memory = { ...NO_MEMORY, hot: 5 };
     const at = (seconds: number, replicas: number, before: ScalingInput['memory']) =>

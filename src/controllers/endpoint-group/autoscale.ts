@@ -21,14 +21,15 @@ const PANIC_FACTOR = 2;
 export function autoscale(input: ScalingInput): ScalingDecision {
   const { options, memory } = input;
   const measured = measure(input);
-  const isPanic = panics(input, measured);
+  const isUnheard = saysNothing(input, measured);
+  const isPanic = isUnheard || panics(input, measured);
   // No panic lasts longer than one that begins now: a later end was set by a clock that was ahead.
   const panicEnd = input.now + input.times.panicMs;
   const panicUntil = isPanic ? panicEnd : Math.min(memory.panicUntil, panicEnd);
   const inPanic = input.now < panicUntil;
   const load = inPanic ? Math.max(measured.load, measured.burstLoad) : measured.load;
   const capacities = capacitiesFor(options, { ...measured, load, waiting: input.waiting });
-  const held = holdCapacities(input, capacities);
+  const held = holdCapacities(input, isUnheard ? asBefore(input, capacities) : capacities);
   const counts = countsFor(input, capacities, held);
   const wanted = wantedHot(input, { capacities, held, counts, load: measured.load });
   const hot = limitHot(input, { ...wanted, inPanic });
@@ -111,6 +112,20 @@ function panics(input: ScalingInput, { burstLoad, readyCapacity }: Measured): bo
   if (burstLoad / options.targetUtilization >= PANIC_FACTOR * readyCapacity) return true;
   const telling = hotOf(input.workers).filter((worker) => worker.isReady && worker.perf > 0);
   return telling.every((worker) => isFull(worker.curLoad, worker.perf, options.maxQueueSeconds));
+}
+
+/**
+ * Hot workers are there, and none of them tells what arrives: it is not known, and is not nothing. Who comes back then
+ * is to be heard before he goes.
+ */
+function saysNothing({ metrics, workers }: ScalingInput, { readyCapacity }: Measured): boolean {
+  return metrics !== 'told' && readyCapacity === 0 && hotOf(workers).length > 0;
+}
+
+/** The down window stands still: what it holds is not forgotten meanwhile. */
+function asBefore({ memory }: ScalingInput, now: Capacities): Capacities {
+  const most = (of: 'hot' | 'total') => Math.max(now[of], ...memory.recent.map((sample) => sample[of]));
+  return { ...now, hot: most('hot'), total: most('total') };
 }
 
 /** The most that was asked for within the down window. */

@@ -145,10 +145,10 @@ function stalled({ counts }: Situation): Says | undefined {
 function metricsAvailable({ load }: Situation): Says {
   const { metrics, problem } = load;
   if (metrics === 'told') return yes('MetricsFresh', 'Load figures arrive and are believable.');
-  if (metrics === 'doubtful') {
+  if (metrics === 'doubtful' && problem) {
     return no(
       'MetricsInvalid',
-      `Load figures cannot be true: ${problem?.detail ?? 'unknown'}. No worker is taken away by them.`,
+      `Load figures cannot be true: ${problem.detail}. No worker is taken away by them.`,
     );
   }
   const reason = problem ? 'LoadSourceUnreachable' : 'MetricsMissing';

@@ -12,6 +12,7 @@ import { decide } from './decide.ts';
 import { EMPTY_BOOK, withProblem } from './load/book.ts';
 import type { Decision } from './types.ts';
 import { templateHash, workerName } from './workers/template.ts';
+import type { Worker } from './workers/worker.ts';
 
 const SECOND = 1000;
 const observe = observedGroup;
@@ -309,14 +310,29 @@ describe('a group without load', () => {
     metadata: { creationTimestamp: new Date(NOW - minutesAgo * 60 * SECOND).toISOString() },
   });
 
-  test.each<[string, ReturnType<typeof groupObject>, boolean]>([
-    ['keeps its first worker until it has been ready once', groupObject({}, born(24)), true],
-    ['lets it go when it has', groupObject({}, { ...born(24), status: { everReady: true } }), false],
-    ['lets it go when it should have booted long ago', groupObject({}, born(26)), false],
-  ])('%s', (_, young, isKept) => {
-    const decision = decide(observe({ group: young, workers: [booting], memory: calm }));
+  const overdue = { isOverdue: true };
+  const served = (minutesAgo: number) =>
+    groupObject({}, { ...born(minutesAgo), status: { everReady: true } });
+
+  test.each<[string, ReturnType<typeof groupObject>, Partial<Worker>, boolean]>([
+    ['keeps its first worker until it has been ready once', groupObject({}, born(24)), {}, true],
+    ['keeps it, however late after its own beginning it was asked for', groupObject({}, born(600)), {}, true],
+    ['lets it go when it should have booted long ago', groupObject({}, born(26)), overdue, false],
+    [
+      'lets one go that serves where nobody can be led to, once it should have been ready long ago',
+      groupObject({}, born(26)),
+      { isServing: true },
+      false,
+    ],
+    ['keeps its last one while that is to come back and none tells of a load', served(600), {}, true],
+    ['lets it go when it should have come back long ago', served(600), overdue, false],
+    ['lets it go where it tells of no load', served(600), { isServing: true }, false],
+  ])('%s', (_, group, overrides, isKept) => {
+    const one = { ...booting, ...overrides };
+    const book = one.isServing ? reports(['a']) : EMPTY_BOOK;
+    const decision = decide(observe({ group, workers: [one], memory: calm, book }));
     expect(decision.memory.decision?.hot).toBe(isKept ? 1 : 0);
-    expect(kinds(decision)).toEqual(isKept ? [] : ['delete']);
+    expect(decision.actions).toHaveLength(isKept ? 0 : 1);
   });
 });
 

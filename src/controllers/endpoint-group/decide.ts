@@ -97,7 +97,8 @@ const SLOW_FOR_MS = 300_000;
 
 function know(observed: Observed): Known {
   const { group, workers, book, source, now, times, frozen } = observed;
-  const load = loadView({ book, workers, source, now, times });
+  const everReady = group.status?.everReady === true;
+  const load = loadView({ book, workers, source, everReady, now, times });
   const endpoints = endpointsOf(group, workers, { allowPrivate: observed.allowPrivateAddresses });
   const unreachable = new Set(endpoints.problems.map(({ worker }) => worker));
   const input: WorkersInput = {
@@ -172,8 +173,10 @@ function scalingDecision(known: Known): ScalingDecision {
   });
 }
 
-function mayReachZero({ group, now }: Observed): boolean {
+/** Before it was ready once, neither the group nor a worker that boots for it is given up within its time to boot. */
+function mayReachZero({ group, workers, now }: Observed): boolean {
   if (group.status?.everReady === true) return true;
+  if (workers.some((worker) => isHot(worker) && !worker.isServing && !worker.isOverdue)) return false;
   const { timeouts } = group.spec.template.spec;
   const bootMs = (parseDuration(timeouts.provisioning) ?? 0) + (parseDuration(timeouts.loading) ?? 0);
   return now > (parseTime(group.metadata.creationTimestamp) ?? now) + bootMs;

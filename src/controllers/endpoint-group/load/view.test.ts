@@ -36,7 +36,11 @@ const both = (a: LoadBook, b: LoadBook): LoadBook => ({
   problems: new Map([...a.problems, ...b.problems]),
 });
 const view = (input: Partial<ViewInput>) =>
-  loadView({ book: EMPTY_BOOK, workers: [], source: 'workers', now: NOW, times: defaultTimes, ...input });
+  loadView({
+    ...{ book: EMPTY_BOOK, workers: [], source: 'workers', everReady: true },
+    ...{ now: NOW, times: defaultTimes },
+    ...input,
+  });
 
 describe('figures of workers are', () => {
   const a = [grown('a')];
@@ -77,12 +81,44 @@ describe('figures of workers are', () => {
     ],
     [
       'told whatever one says that does not serve',
-      { workers: [grown('a', { isServing: false })], book: problem('a', lie) },
+      { workers: [grown('a', { isServing: false }), young('b')], book: problem('a', lie) },
       'told',
       undefined,
     ],
   ])('%s', (_, input, metrics, why) => {
     expect(view(input)).toMatchObject({ metrics, problem: why });
+  });
+});
+
+describe('while no hot worker serves, figures are', () => {
+  const away = (name: string, overrides: Partial<Worker> = {}) =>
+    grown(name, { isServing: false, ...overrides });
+  const ago = (seconds: number) => NOW - seconds * SECOND;
+
+  test.each<[string, Partial<ViewInput>, string]>([
+    ['doubted once one has been away for 90 s', { workers: [away('a')] }, 'doubtful'],
+    ['told before', { workers: [away('a', { readySince: ago(89.999) })] }, 'told'],
+    [
+      'told while one was made after that',
+      { workers: [away('a'), away('b', { createdAt: ago(80) })] },
+      'told',
+    ],
+    ['told while one was woken after that', { workers: [away('a', { wokenAt: ago(80) })] }, 'told'],
+    ['told where one tells them all the same', { workers: [away('a')], book: told('a', 89) }, 'told'],
+    ['doubted 90 s after one told them', { workers: [away('a')], book: told('a', 90) }, 'doubtful'],
+    ['told where another serves', { workers: [away('a'), young('b')] }, 'told'],
+    ['told where none is to come any more', { workers: [away('a', { isOverdue: true })] }, 'told'],
+    [
+      'doubted where one of two is to come',
+      { workers: [away('a', { isOverdue: true, readySince: ago(1) }), away('b')] },
+      'doubtful',
+    ],
+    ['told where it is being deleted', { workers: [away('a', { isDeleting: true })] }, 'told'],
+    ['told where it is wanted cold', { workers: [away('a', { wanted: 'Cold' })] }, 'told'],
+    ['told in a group that has never served', { workers: [away('a')], everReady: false }, 'told'],
+    ['those of the group, where that has figures', { workers: [away('a')], source: 'group' }, 'told'],
+  ])('%s', (_, input, metrics) => {
+    expect(view(input)).toMatchObject({ metrics, problem: undefined });
   });
 });
 

@@ -1,6 +1,6 @@
 import type { MetricsState } from '../scaling/scaling-decision.ts';
 import type { ScalingTimes } from '../scaling/scaling-times.ts';
-import type { Worker } from '../workers/worker.ts';
+import { bootsSince, type Worker } from '../workers/worker.ts';
 import { GROUP_REPORTER, type LoadBook, type LoadProblem, type Reporter } from './book.ts';
 import { type LoadHistory, withArrivals } from './load-history.ts';
 import type { LoadRecord } from './record.ts';
@@ -36,6 +36,8 @@ export interface ViewInput {
   readonly workers: readonly Worker[];
   /** `workers` report for themselves; `group`: one source speaks for all. */
   readonly source: 'workers' | 'group';
+  /** Whether the group has had a ready worker. */
+  readonly everReady: boolean;
   readonly now: number;
   readonly times: ScalingTimes;
 }
@@ -104,12 +106,30 @@ function stateOfGroup({ book, now, times }: ViewInput): Pick<LoadView, 'metrics'
 }
 
 function stateOfWorkers(input: ViewInput): Pick<LoadView, 'metrics' | 'problem'> {
-  const { book, workers, now, times } = input;
+  const { book, workers } = input;
+  if (isUnheard(input)) return { metrics: 'doubtful', problem: undefined };
   const serving = workers.filter((worker) => worker.isServing && worker.wanted === 'Hot');
   const problems = serving.flatMap((worker) => book.problems.get(worker.reporter) ?? []);
   const lie = problems.find((problem) => problem.kind === 'invalid');
   const expected = serving.filter((worker) => isExpected(worker, input));
-  const isSilent = ({ reporter }: Worker) => now - (book.reporters.get(reporter)?.at ?? 0) >= times.missingMs;
-  if (expected.length > 0 && serving.every(isSilent)) return { metrics: 'missing', problem: problems[0] };
+  if (expected.length > 0 && serving.every((worker) => isSilent(worker, input)))
+    return { metrics: 'missing', problem: problems[0] };
   return lie ? { metrics: 'doubtful', problem: lie } : { metrics: 'told', problem: undefined };
+}
+
+function isSilent({ reporter }: Worker, { book, now, times }: ViewInput): boolean {
+  return now - (book.reporters.get(reporter)?.at ?? 0) >= times.missingMs;
+}
+
+/**
+ * Nobody serves who could tell the load, and somebody is on the way to it: what arrives is not known, and is not
+ * nothing. A group that has never served has missed no load.
+ */
+function isUnheard(input: ViewInput): boolean {
+  const { workers, everReady, now, times } = input;
+  const hot = workers.filter(({ wanted, isDeleting }) => wanted === 'Hot' && !isDeleting);
+  const coming = hot.filter(({ isServing, isOverdue }) => !isServing && !isOverdue);
+  if (!everReady || coming.length === 0 || hot.some(({ isServing }) => isServing)) return false;
+  const isLong = now - Math.max(...coming.map(bootsSince)) >= times.missingMs;
+  return isLong && hot.every((worker) => isSilent(worker, input));
 }

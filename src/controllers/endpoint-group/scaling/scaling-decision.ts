@@ -22,8 +22,8 @@ export interface ScalingMemory {
 }
 
 /**
- * `told`: figures arrive. `doubtful`: some that arrive cannot be true, so nothing shrinks. `missing`: none
- * arrive, so nothing grows either, unless someone asks for a wake.
+ * `told`: figures arrive. `doubtful`: some that arrive cannot be true, or all who would tell are on their way, so
+ * nothing shrinks. `missing`: none arrive, so nothing grows either, unless someone asks for a wake.
  */
 export type MetricsState = 'told' | 'doubtful' | 'missing';
 

@@ -28,7 +28,7 @@ function input(workers: readonly Worker[], more: More = {}): WorkersInput {
   const group = groupObject(spec);
   return {
     workers,
-    load: loadView({ book, workers, source: 'workers', now: NOW, times: defaultTimes }),
+    load: loadView({ book, workers, source: 'workers', everReady: true, now: NOW, times: defaultTimes }),
     templateHash: templateHash(groupObject()),
     now: NOW,
     recordedPerf: undefined,

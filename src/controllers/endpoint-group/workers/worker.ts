@@ -64,7 +64,6 @@ export function workerOf(object: GpuInstance, now: number): Worker {
   const wasWoken = times.wokenAt !== undefined;
   const isServing = spec.powerState === 'Running' && saysReady(object, wasWoken);
   const wasEverReady = isServing || spec.powerState === 'Stopped' || wasWoken;
-  const bootsSince = Math.max(times.createdAt, times.readySince, times.wokenAt ?? 0);
   return {
     object,
     name: metadata.name,
@@ -75,7 +74,7 @@ export function workerOf(object: GpuInstance, now: number): Worker {
     isServing,
     wasEverReady,
     hasRun: wasEverReady || status?.runningAt !== undefined,
-    isOverdue: !isServing && now > bootsSince + bootLimitMs(object),
+    isOverdue: !isServing && now > bootsSince(times) + bootLimitMs(object),
     hasEnded: hasEnded(object, now),
     ranSinceWoken: hasRunSince(object, times.wokenAt),
     wakeSince: wakeSinceOf(object, times.wokenAt),
@@ -84,6 +83,15 @@ export function workerOf(object: GpuInstance, now: number): Worker {
     ...machineOf(object),
     ...pricesOf(object),
   };
+}
+
+/** Since when one that does not serve has been on its way: made, lost or woken, whichever was last. Epoch milliseconds. */
+export function bootsSince({
+  createdAt,
+  readySince,
+  wokenAt = 0,
+}: Pick<Worker, 'createdAt' | 'readySince' | 'wokenAt'>): number {
+  return Math.max(createdAt, readySince, wokenAt);
 }
 
 function timesOf(
