@@ -52,6 +52,7 @@ export function session(changes: Partial<SessionFacts> = {}): SessionFacts {
     longGone: new Set(),
     sums: {
       rentalsLastHour: 0,
+      rentalsUnderWay: 0,
       oldestRentalAt: undefined,
       liveMachines: 0,
       dollarsPerHour: 0,

@@ -14,6 +14,7 @@ const object = (changes: Partial<AccountObject> = {}): AccountObject =>
 
 const sums = (changes: Partial<AccountSums> = {}): AccountSums => ({
   rentalsLastHour: 0,
+  rentalsUnderWay: 0,
   oldestRentalAt: undefined,
   liveMachines: 0,
   dollarsPerHour: 0,
@@ -89,6 +90,11 @@ describe('whether one more machine fits', () => {
   test('too many rentals are asked for again when the oldest is an hour old', () => {
     const decision = mayRent(ask({ rentalsLastHour: 10, oldestRentalAt: NOW - HOUR + 90_000 }));
     expect(decision).toMatchObject({ retryAfterMs: 90_000 });
+  });
+
+  test('too many rentals of which one is under way are asked for again soon: it may come to nothing', () => {
+    const found = { rentalsLastHour: 10, rentalsUnderWay: 1, oldestRentalAt: NOW - HOUR + 90_000 };
+    expect(mayRent(ask(found))).toMatchObject({ reason: 'TooManyRentals', retryAfterMs: 10_000 });
   });
 
   test.each([
@@ -206,13 +212,16 @@ describe('adding an account up', () => {
     expect(sumAccount(input({ pending }))).toMatchObject({
       liveMachines: 1,
       rentalsLastHour: 1,
+      rentalsUnderWay: 1,
+      oldestRentalAt: undefined,
       dollarsPerHour: DOLLAR,
     });
     const shown = { objects: [object({ instanceId: undefined, hasOpenIntent: true, pricePerHour: 0 })] };
     const known = [{ at: NOW, pricePerHour: DOLLAR, recorded: true }];
     expect(sumAccount(input({ ...shown, pending: known }))).toMatchObject({
       liveMachines: 1,
-      rentalsLastHour: 0,
+      rentalsLastHour: 1,
+      rentalsUnderWay: 1,
       dollarsPerHour: DOLLAR,
     });
   });

@@ -14,7 +14,9 @@ export interface BrakeSettings {
 export interface AccountSums {
   /** Rentals within the last hour, successful ones and those under way. */
   readonly rentalsLastHour: number;
-  /** Epoch milliseconds of the oldest of them; undefined where there is none. */
+  /** Those of them that are under way: allowed, or open on a record, so that they may still come to nothing. */
+  readonly rentalsUnderWay: number;
+  /** Epoch milliseconds of the oldest of the others; undefined where there is none. */
   readonly oldestRentalAt: number | undefined;
   readonly liveMachines: number;
   readonly dollarsPerHour: MicroDollars;
@@ -58,15 +60,15 @@ const ASK_AGAIN_MS = 10_000;
 export function sumAccount(input: SumInput): AccountSums {
   const { objects, pending, departed, now } = input;
   const unrecorded = pending.filter((rental) => !rental.recorded);
-  const rentals = [
-    ...objects.flatMap((object) => object.rentals),
-    ...unrecorded.map((rental) => rental.at),
-    ...(departed?.rentals ?? []),
-  ].filter((at) => at > now - HOUR_MS);
+  const rentals = [...objects.flatMap((object) => object.rentals), ...(departed?.rentals ?? [])].filter(
+    (at) => at > now - HOUR_MS,
+  );
+  const underWay = unrecorded.length + objects.filter(({ hasOpenIntent }) => hasOpenIntent).length;
   const live = objects.filter((object) => isPaid(object) && isLive(object));
   const left = departed?.month === input.month ? departed.spent : 0;
   return {
-    rentalsLastHour: rentals.length,
+    rentalsLastHour: rentals.length + underWay,
+    rentalsUnderWay: underWay,
     oldestRentalAt: rentals.length === 0 ? undefined : rentals.reduce((a, b) => Math.min(a, b)),
     liveMachines: live.length + unrecorded.length,
     dollarsPerHour: total([...live, ...pending].map((item) => item.pricePerHour)),
@@ -150,7 +152,8 @@ const RULES: readonly BrakeRule[] = [
     stops: ({ sums, settings }) => sums.rentalsLastHour >= settings.maxRentalsPerHour,
     message: ({ sums, settings }) =>
       `The account rented ${sums.rentalsLastHour} machines within the hour; --max-rentals-per-hour is ${settings.maxRentalsPerHour}.`,
-    retryAfterMs: ({ sums, now }) => (sums.oldestRentalAt ?? now) + HOUR_MS - now,
+    retryAfterMs: ({ sums, now }) =>
+      sums.rentalsUnderWay > 0 ? ASK_AGAIN_MS : (sums.oldestRentalAt ?? now) + HOUR_MS - now,
   },
   {
     reason: 'AccountLimitReached',

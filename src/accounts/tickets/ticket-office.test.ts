@@ -32,13 +32,13 @@ beforeEach(() => {
   pacer = createPacer({ clock });
 });
 
-function office(paced = false, maxDollarsPerHour = 1000 * DOLLAR): TicketOffice {
+function office(paced = false, maxDollarsPerHour = 1000 * DOLLAR, maxRentalsPerHour = 100): TicketOffice {
   return new TicketOffice({
     clock,
     paced,
     reservations,
     pacer,
-    settings: { maxRentalsPerHour: 100, maxLiveMachines: 100, maxDollarsPerHour },
+    settings: { maxRentalsPerHour, maxLiveMachines: 100, maxDollarsPerHour },
     limits: () => setting.limits,
     refusal: () => setting.refusal,
     labelEcho: () => setting.echo,
@@ -155,6 +155,20 @@ describe('limits under concurrency', () => {
     expect(tickets.sums()).toMatchObject({ liveMachines: 1, dollarsPerHour: DOLLAR });
     setting.objects = [recorded('a', { hasOpenIntent: false, instanceId: 5, pricePerHour: 2 * DOLLAR })];
     expect(tickets.sums()).toMatchObject({ liveMachines: 1, dollarsPerHour: 2 * DOLLAR });
+  });
+
+  test('a rental counts towards the hour from its ticket on, also while its record shows no more than the intent', () => {
+    const tickets = office(false, 1000 * DOLLAR, 1);
+    const ticket = ticketOf(tickets.request(ask('a', 1)));
+    const second = () => tickets.request(ask('b', 2));
+    expect(second()).toMatchObject({ reason: 'TooManyRentals' });
+    ticket.use();
+    setting.objects = [recorded('a')];
+    expect(second()).toMatchObject({ reason: 'TooManyRentals' });
+    ticket.settle({ rented: true });
+    setting.objects = [recorded('a', { hasOpenIntent: false, instanceId: 5, rentals: [clock.now()] })];
+    expect(second()).toMatchObject({ reason: 'TooManyRentals' });
+    expect(tickets.sums().rentalsLastHour).toBe(1);
   });
 
   test('a rental that an object made before does not hide the one that it makes now', () => {
