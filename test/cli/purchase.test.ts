@@ -62,6 +62,21 @@ describe('create instance --retry 5', () => {
     expect(stderr).toContain("gpu-rent list instances --label 'sought'");
   });
 
+  test('says what the service does not take, in its words and ours, also where it looks for a machine', async () => {
+    const { exitCode, stderr, rented } = await rent('--disk', '5', '--label', 'small');
+    expect(rented).toEqual([]);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^The service says: .*disk.*8/m);
+    expect(stderr).toContain('What to do: Correct the image, disk, env or other fields of the request. Look');
+  });
+
+  test('says what the service said of a machine that exists all the same, and not to correct the request', async () => {
+    await bench.fault('error-with-effect', 'PUT /api/v0/asks/{id}');
+    const { stderr, rented } = await rent();
+    expect(stderr).toContain('The service says: ');
+    expect(stderr).toContain(`What to do: Use it, or end it: gpu-rent destroy instance ${rented[0]?.id}.`);
+  });
+
   test('a wrong option is told before anything is rented', async () => {
     const { exitCode, stderr, rented } = await rent('--port', '99999');
     expect(rented).toEqual([]);
@@ -82,6 +97,34 @@ describe('create instance --retry 5', () => {
   });
 });
 
+describe('rent volume', () => {
+  const listing = async () => {
+    const { body } = await bench.service.call('POST /api/v0/volumes/search/', { limit: 1 });
+    return String((body.offers as readonly { readonly id: number }[])[0]?.id);
+  };
+  const rentVolume = async (...more: readonly string[]) =>
+    bench.cli.run(['rent', 'volume', await listing(), '--size', '20', ...more]);
+
+  test('answers the id that the other commands take', async () => {
+    const { stdout } = await rentVolume('-o', 'json');
+    const { id } = JSON.parse(stdout) as { id: number };
+    expect(await bench.cli.run(['delete', 'volume', String(id)])).toMatchObject({ exitCode: 0 });
+  });
+
+  test.each([
+    ['reset-after', 1],
+    ['5xx', 1],
+    ['delayed-reply', 4],
+  ] as const)('after %s sends nobody to rent it again, and ends with %i', async (fault, code) => {
+    await bench.fault(fault, 'PUT /api/v0/volumes/', { count: 1, seconds: 1 });
+    const { exitCode, stderr } = await rentVolume('--request-timeout', '500ms');
+    expect(exitCode).toBe(code);
+    expect(stderr).toContain('It was sent once and not repeated; a volume may exist and bill.');
+    expect(stderr).toContain('What to do: Look before you rent another: gpu-rent list volumes\n');
+    expect(stderr).not.toContain('try again');
+  });
+});
+
 describe('what changes is sent once, too', () => {
   test.each([
     [['create', 'endpoint', '--endpoint_name', 'once'], 'POST /api/v0/endptjobs', 'endpointGroups'],
@@ -93,6 +136,7 @@ describe('what changes is sent once, too', () => {
     const { exitCode, stderr } = await bench.cli.run([...args, '--retry', '5']);
     expect(exitCode).toBe(1);
     expect(stderr).toContain('Whether it took effect is not known.');
+    expect(stderr).toContain('What to do: Look whether it took effect before you repeat it.');
     expect(count() - before).toBe(1);
   });
 

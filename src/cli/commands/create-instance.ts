@@ -1,11 +1,10 @@
 import { systemRandom } from '../../lib/random.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
-import { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import type { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { RentAnswer, RentRequest } from '../../marketplace/instances/instances.ts';
 import { allInstances } from '../all-instances.ts';
 import type { Command } from '../command.ts';
-import { CommandError, EXIT } from '../failures/command-error.ts';
-import { tellFailure } from '../failures/describe-failure.ts';
+import { mayHaveBought, type PurchaseEvidence, uncertainPurchase } from '../failures/uncertain-purchase.ts';
 import { parseId, requestTimeout, textOption } from '../options/option-values.ts';
 import { RENT_OPTIONS, rentRequest } from '../options/rent-options.ts';
 import { createOutput } from '../output/output.ts';
@@ -61,37 +60,34 @@ async function rentOnce(
   try {
     return await client.instances.rent(offerId, request, { deadlineMs });
   } catch (error) {
-    if (!(error instanceof MarketplaceError) || error.outcome === 'refused') throw error;
-    throw await uncertain(client, error, request.label ?? '');
+    throw mayHaveBought(error) ? await uncertain(client, error, request.label ?? '') : error;
   }
 }
 
 /** The effect may have happened: look, and say what was seen. Nothing is rented again. */
 async function uncertain(client: MarketplaceClient, error: MarketplaceError, label: string): Promise<Error> {
-  const found = await lookFor(client, label, error.instanceId);
-  const what = tellFailure(error).what[0]?.replace(/\.$/, '') ?? error.message;
-  const [message, remedy] = afterLook(what, found, `gpu-rent list instances --label '${label}'`);
-  const exitCode = error.kind === 'timeout' ? EXIT.timedOut : EXIT.failure;
-  return new CommandError(message, { exitCode, remedy, cause: error });
+  const look = await lookFor(client, label, error.instanceId);
+  return uncertainPurchase(error, afterLook(look, `gpu-rent list instances --label '${label}'`));
 }
 
-function afterLook(what: string, found: Look, look: string): readonly [message: string, remedy: string] {
-  switch (found.type) {
+function afterLook(look: Look, command: string): PurchaseEvidence {
+  switch (look.type) {
     case 'found':
-      return [
-        `${what}. The machine exists all the same: instance ${found.id}. It bills.`,
-        `Use it, or end it: gpu-rent destroy instance ${found.id}.`,
-      ];
+      return {
+        found: `The machine exists all the same: instance ${look.id}. It bills.`,
+        remedy: `Use it, or end it: gpu-rent destroy instance ${look.id}.`,
+        isBought: true,
+      };
     case 'absent':
-      return [
-        `${what}. It was sent once and not repeated; no machine with its label is listed yet.`,
-        `Look again in a minute before you rent another: ${look}`,
-      ];
+      return {
+        found: 'It was sent once and not repeated; no machine with its label is listed yet.',
+        remedy: `Look again in a minute before you rent another: ${command}`,
+      };
     case 'unknown':
-      return [
-        `${what}. It was sent once and not repeated, and the list cannot be read.`,
-        `Look before you rent another: ${look}`,
-      ];
+      return {
+        found: 'It was sent once and not repeated, and the list cannot be read.',
+        remedy: `Look before you rent another: ${command}`,
+      };
   }
 }
 

@@ -1,6 +1,5 @@
-import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { Command } from '../command.ts';
-import { failed } from '../failures/command-error.ts';
+import { mayHaveBought, uncertainPurchase } from '../failures/uncertain-purchase.ts';
 import { numberOption, parseId, textOption } from '../options/option-values.ts';
 import { createOutput } from '../output/output.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
@@ -24,19 +23,25 @@ export const rentVolume: Command = {
     const rented = await withMarketplace(input, context, ({ client }) =>
       client.volumes.rent(request).catch((error: unknown) => Promise.reject(orUncertain(error))),
     );
+    const called = rented.name ?? name;
+    const more = { name: called, offerId, sizeGB };
     await createOutput(input, context).changed([
-      { kind: 'volume', name: rented.name ?? name ?? offerId, did: 'rented', more: { offerId, sizeGB } },
+      { kind: 'volume', name: idOf(rented.name) ?? called ?? offerId, did: 'rented', more },
     ]);
     return 0;
   },
 };
 
 function orUncertain(error: unknown): unknown {
-  if (!(error instanceof MarketplaceError) || error.outcome === 'refused') return error;
-  const remedy = 'Look before you rent another: gpu-rent list volumes';
-  return failed(
-    `${error.message}. It was sent once and not repeated; a volume may exist and bill.`,
-    remedy,
-    error,
-  );
+  if (!mayHaveBought(error)) return error;
+  return uncertainPurchase(error, {
+    found: 'It was sent once and not repeated; a volume may exist and bill.',
+    remedy: 'Look before you rent another: gpu-rent list volumes',
+  });
+}
+
+/** Services name a new volume `V.<id>`; every other command takes the id. */
+function idOf(name: string | undefined): number | undefined {
+  const [, digits] = /^V\.(\d+)$/.exec(name ?? '') ?? [];
+  return digits === undefined ? undefined : Number(digits);
 }

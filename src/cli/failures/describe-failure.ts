@@ -41,6 +41,9 @@ const KUBE_ADVICE: Partial<Readonly<Record<KubeErrorKind, string>>> = {
 
 const KUBECONFIG_ADVICE = 'Name another kubeconfig or context: --kubeconfig, KUBECONFIG, --context.';
 
+/** Said of a change whose reply does not tell whether it happened. */
+export const OPEN_OUTCOME = 'Whether it took effect is not known.';
+
 /** Turns any error into what a person reads, and into the exit code that scripts read. */
 export function describeFailure(error: unknown): FailureText {
   const { what, remedy, exitCode } = tellFailure(error);
@@ -66,17 +69,20 @@ function wordsOf(error: unknown): ToldFailure {
 }
 
 function marketplaceFailure(error: MarketplaceError): ToldFailure {
-  const remedy = error.advice ?? ADVICE_BY_KIND[error.kind];
+  const advice = error.advice ?? ADVICE_BY_KIND[error.kind];
   // The message ends with the advice; here it gets a line of its own.
-  const message = error.message.replace(remedy, '').trimEnd();
+  const message = error.message.replace(advice, '').trimEnd();
   const what = [message.replace(`: ${error.kind}`, `: ${WORDS_BY_KIND[error.kind]}`)];
   if (error.upstreamMessage) what.push(`The service says: ${error.upstreamMessage}`);
   if (error.failCount !== undefined) what.push(`Failed attempts so far: ${error.failCount}.`);
   if (error.lockedUntil !== undefined) {
     what.push(`Locked until ${new Date(error.lockedUntil).toISOString()}.`);
   }
-  if (error.outcome === 'unknown') what.push('Whether it took effect is not known.');
+  if (error.outcome === 'unknown') what.push(OPEN_OUTCOME);
   if (error.retryAfterMs !== undefined) what.push(`Try again in ${Math.ceil(error.retryAfterMs / 1000)} s.`);
+  // "Try again" would make a second one of what was made.
+  const isLost = error.outcome === 'unknown' && advice === ADVICE_BY_KIND.unavailable;
+  const remedy = isLost ? 'Look whether it took effect before you repeat it.' : advice;
   return { what, remedy, exitCode: MARKETPLACE_EXIT[error.kind] ?? EXIT.failure };
 }
 
