@@ -166,8 +166,16 @@ const accountCalls: readonly CallRow[] = [
     (c) => c.sshKeys.list(),
     'GET /api/v0/ssh/',
     undefined,
-    [{ id: 1, key: 'ssh-ed25519 A' }],
-    [{ id: 1, publicKey: 'ssh-ed25519 A', createdAt: undefined }],
+    [
+      { id: 1, key: 'ssh-ed25519 A' },
+      { id: 2, key: 'ssh-ed25519 B', created_at: 1_700_000_000.5 },
+      { id: 3, key: 'ssh-ed25519 C', created_at: '2023-11-14T22:13:20Z' },
+    ],
+    [
+      { id: 1, publicKey: 'ssh-ed25519 A', createdAt: undefined },
+      { id: 2, publicKey: 'ssh-ed25519 B', createdAt: 1_700_000_000_500 },
+      { id: 3, publicKey: 'ssh-ed25519 C', createdAt: 1_700_000_000_000 },
+    ],
   ],
   [
     'list wrapped SSH keys',

@@ -7,7 +7,8 @@ import { newSshKeyReply, sshKeysReply } from './wire/account.ts';
 export interface SshKey {
   readonly id: number;
   readonly publicKey: string;
-  readonly createdAt: string | undefined;
+  /** Epoch milliseconds. */
+  readonly createdAt: number | undefined;
 }
 
 /** SSH keys of the account, and of one container. A virtual machine takes only those registered before renting. */

@@ -78,6 +78,13 @@ describe('--raw', () => {
     expect(() => JSON.parse(stdout)).not.toThrow();
   });
 
+  test.for(['list instances', 'list ssh-keys'])('%s says when in ISO 8601', async (line) => {
+    const { stdout } = await bench.cli.run([...line.split(' '), '--raw']);
+    const rows = JSON.parse(stdout) as readonly Readonly<Record<string, unknown>>[];
+    const times = rows.map(({ startedAt, createdAt }) => startedAt ?? createdAt);
+    expect(times[0]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+  });
+
   test.for(['show', 'label', 'stop', 'start', 'reboot', 'recycle', 'logs'])(
     '%s of an instance does as well',
     async (verb) => {

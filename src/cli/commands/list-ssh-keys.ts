@@ -1,7 +1,7 @@
 import type { Command } from '../command.ts';
 import { createOutput } from '../output/output.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
-import { sshKeyView } from '../views/account.ts';
+import { sshKeyRow, sshKeyView } from '../views/account.ts';
 
 /** Shows the SSH keys of the account. */
 export const listSshKeys: Command = {
@@ -11,7 +11,7 @@ export const listSshKeys: Command = {
   optionSets: ['output', 'marketplace'],
   async run(input, context) {
     const keys = await withMarketplace(input, context, ({ client }) => client.sshKeys.list());
-    await createOutput(input, context).rows(sshKeyView, keys);
+    await createOutput(input, context).rows(sshKeyView, keys.map(sshKeyRow));
     return 0;
   },
 };

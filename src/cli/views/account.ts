@@ -1,7 +1,7 @@
 import type { ApiKey } from '../../marketplace/api-keys.ts';
 import type { SshKey } from '../../marketplace/ssh-keys.ts';
 import type { User } from '../../marketplace/users.ts';
-import { dollarText, inDollars } from '../output/amounts.ts';
+import { dollarText, inDollars, timeText } from '../output/amounts.ts';
 import type { View } from '../output/output.ts';
 
 /** The user as JSON shows it. */
@@ -34,7 +34,12 @@ export const apiKeyView: View<ApiKey> = {
   ],
 };
 
-export const sshKeyView: View<SshKey> = {
+/** An SSH key as JSON shows it. */
+export function sshKeyRow(key: SshKey) {
+  return { ...key, createdAt: timeText(key.createdAt) };
+}
+
+export const sshKeyView: View<ReturnType<typeof sshKeyRow>> = {
   kind: 'ssh-key',
   name: ({ id }) => String(id),
   columns: [

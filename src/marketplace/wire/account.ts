@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { looseInteger, looseText, wireId } from './scalars.ts';
+import { looseInteger, looseMoment, looseText, wireId } from './scalars.ts';
 
 /** Permissions of a scoped key (specification 5): named categories, each with constraints or empty. */
 export const keyPermissions = z.looseObject({ api: z.record(z.string(), z.unknown()) });
@@ -37,7 +37,7 @@ export const sshKeyRow = z.object({
   id: wireId,
   key: looseText,
   public_key: looseText,
-  created_at: looseText,
+  created_at: looseMoment,
 });
 
 /** Services answer a bare array or wrap it. */

@@ -69,3 +69,11 @@ export function epochMs(seconds: number | undefined): number | undefined {
   const moment = Math.round((seconds ?? Number.NaN) * 1000);
   return Math.abs(moment) <= LAST_MOMENT_MS ? moment : undefined;
 }
+
+/** Epoch milliseconds of a moment in seconds or as a date in text, or undefined for anything else. */
+export const looseMoment = loosely((value) => {
+  const seconds = readNumber(value);
+  if (typeof seconds === 'number') return epochMs(seconds);
+  const moment = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(moment) ? undefined : moment;
+});
