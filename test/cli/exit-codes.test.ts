@@ -116,6 +116,23 @@ describe('what takes too long ends with 4', () => {
     });
   });
 
+  test('any call of the service', async () => {
+    await bench.fault('delayed-reply', 'GET /api/v0/users/current', { count: 1, seconds: 1 });
+    const { exitCode, stderr } = await bench.cli.run(['api', 'GET', '/api/v0/users/current/', ...patience]);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 4,
+      stderr: expect.stringContaining('No answer within 300 ms'),
+    });
+  });
+
+  test('any call that changes something, which is to be looked after first', async () => {
+    await bench.fault('delayed-reply', 'POST /api/v0/endptjobs', { count: 1, seconds: 1 });
+    const call = ['api', 'POST', '/api/v0/endptjobs/', '--body', '{}'];
+    const { exitCode, stderr } = await bench.cli.run([...call, ...patience]);
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain('What to do: Look whether it took effect before you repeat it.');
+  });
+
   test('a change, which says that it may have happened', async () => {
     await bench.fault('delayed-reply', 'POST /api/v0/endptjobs', { count: 1, seconds: 1 });
     const { exitCode, stderr } = await bench.cli.run(['create', 'endpoint', ...patience]);

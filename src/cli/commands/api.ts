@@ -1,11 +1,12 @@
 import { systemClock } from '../../lib/clock.ts';
-import { withDeadline } from '../../lib/deadline.ts';
+import { DeadlineError, withDeadline } from '../../lib/deadline.ts';
 import type { TransportResponse } from '../../lib/transport.ts';
 import { parseBaseUrl } from '../../marketplace/http/base-url.ts';
 import { readBody } from '../../marketplace/http/read-body.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
-import { EXIT, failed, usageError } from '../failures/command-error.ts';
-import { switchOption, textOption } from '../options/option-values.ts';
+import { EXIT, failed, timedOut, usageError } from '../failures/command-error.ts';
+import { LOOK_FIRST, OPEN_OUTCOME } from '../failures/describe-failure.ts';
+import { requestTimeout, switchOption, textOption } from '../options/option-values.ts';
 import { createOutput } from '../output/output.ts';
 import { printable } from '../output/printable.ts';
 import { readTextFile } from '../secrets/secret-input.ts';
@@ -43,7 +44,8 @@ export const apiCommand: Command = {
     if (!path.startsWith('/')) throw usageError(`The path "${path}" must begin with /.`);
     const body = await bodyOf(input, context);
     return withMarketplace(input, context, async (session) => {
-      const reply = await send(session, { method: method.toUpperCase(), path, body });
+      const limitMs = requestTimeout(input.options) ?? DEADLINE_MS;
+      const reply = await send(session, { method: method.toUpperCase(), path, body, limitMs });
       if (switchOption(input.options, '--include')) showHead(reply, context);
       await show(reply, input, context);
       if (reply.status < 300) return EXIT.ok;
@@ -79,11 +81,16 @@ async function textOrFile(given: string, context: CommandContext): Promise<strin
 
 async function send(
   { baseUrl, key, transport }: MarketplaceSession,
-  { method, path, body }: { method: string; path: string; body: string | undefined },
+  {
+    method,
+    path,
+    body,
+    limitMs,
+  }: { method: string; path: string; body: string | undefined; limitMs: number },
 ): Promise<Reply> {
   const { origin, prefix } = parseBaseUrl(baseUrl);
   try {
-    return await withDeadline({ clock: systemClock, limitMs: DEADLINE_MS }, async (signal) => {
+    return await withDeadline({ clock: systemClock, limitMs }, async (signal) => {
       const response = await transport({
         method,
         origin,
@@ -102,10 +109,13 @@ async function send(
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
     const why = [error instanceof Error ? error.message : String(error), cause].filter((text) => text !== '');
-    const doubt = method === 'GET' ? '' : ' Whether it took effect is not known.';
+    const doubt = method === 'GET' ? '' : ` ${OPEN_OUTCOME}`;
+    const what = `${method} ${path}: ${why.join(': ')}.${doubt}`;
+    if (error instanceof DeadlineError)
+      throw timedOut(what, doubt === '' ? 'Give it longer: --request-timeout.' : LOOK_FIRST);
     throw failed(
-      `${method} ${path}: ${why.join(': ')}.${doubt}`,
-      'Check the address (--url) and the network.',
+      what,
+      `Check the address (--url) and the network.${doubt === '' ? '' : ` ${LOOK_FIRST}`}`,
       error,
     );
   }

@@ -43,6 +43,7 @@ const KUBECONFIG_ADVICE = 'Name another kubeconfig or context: --kubeconfig, KUB
 
 /** Said of a change whose reply does not tell whether it happened. */
 export const OPEN_OUTCOME = 'Whether it took effect is not known.';
+export const LOOK_FIRST = 'Look whether it took effect before you repeat it.';
 
 /** Turns any error into what a person reads, and into the exit code that scripts read. */
 export function describeFailure(error: unknown): FailureText {
@@ -82,7 +83,7 @@ function marketplaceFailure(error: MarketplaceError): ToldFailure {
   if (error.retryAfterMs !== undefined) what.push(`Try again in ${Math.ceil(error.retryAfterMs / 1000)} s.`);
   // "Try again" would make a second one of what was made.
   const isLost = error.outcome === 'unknown' && advice === ADVICE_BY_KIND.unavailable;
-  const remedy = isLost ? 'Look whether it took effect before you repeat it.' : advice;
+  const remedy = isLost ? LOOK_FIRST : advice;
   return { what, remedy, exitCode: MARKETPLACE_EXIT[error.kind] ?? EXIT.failure };
 }
 
