@@ -32,7 +32,8 @@ export interface AccountRegistryOptions {
   readonly objectsOf: (ref: AccountRef) => readonly AccountObject[];
   /** As the cache has it. */
   readonly accountOf: (ref: AccountRef) => MarketplaceAccount | undefined;
-  readonly namespaceAllowed: (account: MarketplaceAccount, namespace: string) => boolean;
+  /** Undefined while it is being found out. */
+  readonly namespaceAllowed: (account: MarketplaceAccount, namespace: string) => boolean | undefined;
   /** A status was written outside the account's own controller. */
   readonly onWritten: (account: MarketplaceAccount) => void;
 }
@@ -127,7 +128,7 @@ export class AccountRegistry implements AccountDirectory {
   counted(account: MarketplaceAccount, objects: readonly AccountObject[]): readonly AccountObject[] {
     const { namespaceAllowed, installation } = this.#options;
     return countedObjects(objects, {
-      permits: (namespace) => namespaceAllowed(account, namespace),
+      permits: (namespace) => namespaceAllowed(account, namespace) === true,
       keys: installation.identity()?.keys,
       login: account.status?.login,
     });

@@ -40,8 +40,8 @@ export interface AccountSession {
   labelEcho(): LabelEcho;
   /** What the service showed for a label it had been sent. The first answer of a login is made durable. */
   labelReadBack(sent: string, shown: string | null | undefined): void;
-  /** Whether the account may be used from objects of that namespace (`spec.allowedNamespaces`). */
-  permits(namespace: string): boolean;
+  /** Whether the account may be used from objects of that namespace (`spec.allowedNamespaces`); undefined while that is being found out. */
+  permits(namespace: string): boolean | undefined;
   /** Whether machines that this operator did not rent may be adopted (`spec.adoption`). */
   adoption(): 'None' | 'Unlabelled';
   /** Undefined while not known (the key may not read SSH keys). */

@@ -23,7 +23,7 @@ const account = (allowedNamespaces: AllowedNamespaces): MarketplaceAccount => ({
 });
 
 const labels: Record<string, Record<string, string>> = { guest: { team: 'ml' }, stranger: {} };
-const cluster = { namespaced: false, labelsOf: (name: string) => labels[name] };
+const cluster = { namespaced: false, labelsOf: (name: string) => labels[name] ?? 'unreadable' };
 const ml: AllowedNamespaces = { from: 'Selector', selector: { matchLabels: { team: 'ml' } } };
 
 test.each([
@@ -32,9 +32,15 @@ test.each([
   ['All allows another', { from: 'All' }, 'stranger', true],
   ['a selector allows what it matches', ml, 'guest', true],
   ['a selector refuses what it does not match', ml, 'stranger', false],
-  ['a selector refuses a namespace that is not known', ml, 'unknown', false],
+  ['a selector refuses a namespace that cannot be read', ml, 'unknown', false],
 ] as const)('%s', (_, allowed, namespace, expected) => {
   expect(isNamespaceAllowed(account(allowed), namespace, cluster)).toBe(expected);
+});
+
+test('whether a selector allows a namespace is open while its labels are being read', () => {
+  const reading = { namespaced: false, labelsOf: () => 'reading' as const };
+  expect(isNamespaceAllowed(account(ml), 'guest', reading)).toBeUndefined();
+  expect(isNamespaceAllowed(account(ml), 'home', reading)).toBe(true);
 });
 
 test.each([[{ from: 'All' } as const], [ml]])(
@@ -74,7 +80,7 @@ describe('labels that are read one namespace at a time', () => {
     const { clock, labels, look, names, changes } = reading(async () => ({
       metadata: { labels: { team: 'ml' } },
     }));
-    expect(labels.labelsOf('guest')).toBeUndefined();
+    expect(labels.labelsOf('guest')).toBe('reading');
     expect(await look('guest')).toEqual({ team: 'ml' });
     expect(names).toEqual(['guest']);
     expect(changes()).toBe(1);
@@ -84,10 +90,10 @@ describe('labels that are read one namespace at a time', () => {
     expect(changes()).toBe(1);
   });
 
-  test('that cannot be read are unknown, and an unknown namespace passes no selector', async () => {
+  test('that cannot be read are told as that, and such a namespace passes no selector', async () => {
     const { labels, look, changes } = reading(() => Promise.reject(new Error('no answer')));
-    expect(await look('guest')).toBeUndefined();
-    expect(changes()).toBe(0);
+    expect(await look('guest')).toBe('unreadable');
+    expect(changes()).toBe(1);
     const others: AllowedNamespaces = {
       from: 'Selector',
       selector: { matchExpressions: [{ key: 'blocked', operator: 'DoesNotExist' }] },

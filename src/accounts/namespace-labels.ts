@@ -9,9 +9,11 @@ type Labels = Readonly<Record<string, string>>;
 type AllowedNamespaces = MarketplaceAccount['spec']['allowedNamespaces'];
 type Selector = NonNullable<AllowedNamespaces['selector']>;
 
+/** `reading`: asked for the first time a moment ago. `unreadable`: never read, which is not the same as none. */
+export type LabelsReading = Labels | 'reading' | 'unreadable';
+
 interface Known {
-  /** Undefined where they could not be read yet: that is not the same as none. */
-  readonly labels: Labels | undefined;
+  readonly labels: Labels | 'unreadable';
   /** On `clock.monotonic()`. */
   readonly until: number;
 }
@@ -21,7 +23,7 @@ const KEPT_MS = 60_000;
 
 /**
  * Labels of namespaces, read one by one since the operator may not list them. A namespace that was not read
- * yet is unknown at first, and announced when it has been.
+ * yet is unknown at first, and announced when it has been, or could not be.
  */
 export class NamespaceLabels {
   readonly #options: {
@@ -43,44 +45,51 @@ export class NamespaceLabels {
     this.#options = options;
   }
 
-  /** Undefined while they are not known. */
-  labelsOf(namespace: string): Labels | undefined {
+  /** As they were read last, within about a minute. */
+  labelsOf(namespace: string): LabelsReading {
     const known = this.#byName.get(namespace);
     if (!known || known.until <= this.#options.clock.monotonic()) void this.#read(namespace);
-    return known?.labels;
+    return known?.labels ?? 'reading';
   }
 
   async #read(namespace: string): Promise<void> {
     if (this.#reading.has(namespace)) return;
     this.#reading.add(namespace);
     const { client, clock, log, onChange } = this.#options;
-    const before = this.#byName.get(namespace);
+    const before = this.#byName.get(namespace)?.labels;
+    const become = (labels: Known['labels']) => {
+      this.#byName.set(namespace, { labels, until: clock.monotonic() + KEPT_MS });
+      if (JSON.stringify(before) !== JSON.stringify(labels)) onChange();
+    };
     try {
       const found = await client.get<KubeObject>(namespaceResource, { name: namespace });
-      const labels = found?.metadata.labels ?? {};
-      this.#byName.set(namespace, { labels, until: clock.monotonic() + KEPT_MS });
-      if (JSON.stringify(before?.labels) !== JSON.stringify(labels)) onChange();
+      become(found?.metadata.labels ?? {});
     } catch (error) {
-      this.#byName.set(namespace, { labels: before?.labels, until: clock.monotonic() + KEPT_MS });
       log.warn('namespace could not be read', { namespace, error });
+      become(before ?? 'unreadable');
     } finally {
       this.#reading.delete(namespace);
     }
   }
 }
 
-/** Whether an account may be used from a namespace. In namespaced mode only from its own. */
+/**
+ * Whether an account may be used from a namespace; undefined while that is being found out. In namespaced mode only from
+ * its own.
+ */
 export function isNamespaceAllowed(
   account: MarketplaceAccount,
   namespace: string,
-  cluster: { readonly namespaced: boolean; readonly labelsOf: (namespace: string) => Labels | undefined },
-): boolean {
+  cluster: { readonly namespaced: boolean; readonly labelsOf: (namespace: string) => LabelsReading },
+): boolean | undefined {
   if (namespace === account.metadata.namespace) return true;
   const { from, selector } = account.spec.allowedNamespaces;
   if (from === 'Same' || cluster.namespaced) return false;
   if (from === 'All') return true;
+  if (selector === undefined) return false;
   const labels = cluster.labelsOf(namespace);
-  return selector !== undefined && labels !== undefined && matches(selector, labels);
+  if (labels === 'reading') return undefined;
+  return labels !== 'unreadable' && matches(selector, labels);
 }
 
 /** As a label selector of Kubernetes is matched: everything must hold; an empty one matches all. */

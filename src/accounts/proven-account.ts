@@ -62,7 +62,8 @@ export interface ProvenAccountOptions {
   readonly minPollIntervalMs: number;
   /** GpuInstances that count for this account, as the cache has them. */
   readonly objects: (account: MarketplaceAccount) => readonly AccountObject[];
-  readonly namespaceAllowed: (account: MarketplaceAccount, namespace: string) => boolean;
+  /** Undefined while it is being found out. */
+  readonly namespaceAllowed: (account: MarketplaceAccount, namespace: string) => boolean | undefined;
   /** Something changed that may let objects do what they could not, or stop them. */
   readonly onChange: () => void;
   /** Something changed that the account's status should say, and nobody else waits for. */
@@ -147,7 +148,7 @@ export class ProvenAccount implements AccountSession {
     this.#watch.labelReadBack(sent, shown);
   }
 
-  permits(namespace: string): boolean {
+  permits(namespace: string): boolean | undefined {
     return this.#options.namespaceAllowed(this.#account, namespace);
   }
 

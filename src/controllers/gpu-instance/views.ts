@@ -18,8 +18,8 @@ export interface AccountFacts {
   readonly limits: AccountLimits;
   readonly breaker: BreakerState;
   readonly labelEcho: LabelEcho;
-  /** Whether the account may be used from the object's namespace. */
-  readonly permitted: boolean;
+  /** Whether the account may be used from the object's namespace; undefined while that is being found out. */
+  readonly permitted: boolean | undefined;
   readonly adoption: 'None' | 'Unlabelled';
   readonly sshKeyRegistered: boolean | undefined;
   readonly avoided: Avoided;

@@ -35,6 +35,11 @@ describe('a machine that is to be taken over', () => {
       { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: NamespaceNotAllowed', onList: true },
     ],
     [
+      'is waited for while it is being found out whether the account allows the namespace',
+      { spec: manage, facts: { ...allowed, permitted: undefined }, list: target() },
+      { rule: 'wait-for-list', afterMs: 5000, onList: true },
+    ],
+    [
       'is not taken while the object is paused',
       { spec: { ...manage, paused: true }, facts: allowed, list: target() },
       { rule: 'paused', phase: 'Paused', says: 'Paused' },

@@ -96,7 +96,7 @@ type Adoptable =
 /** Only a machine that is nobody's, and only where the account allows it; of two claimants the older object wins. */
 function adoptable(observed: Observed): Adoptable {
   const facts = factsOf(observed);
-  if (!facts || !observed.list) return { type: 'wait' };
+  if (!facts || !observed.list || facts.permitted === undefined) return { type: 'wait' };
   if (!facts.permitted) return { type: 'refused', reason: 'NamespaceNotAllowed' };
   if (facts.adoption === 'None') return { type: 'refused', reason: 'AdoptionNotAllowed' };
   const machine = observed.list.adoptTarget;

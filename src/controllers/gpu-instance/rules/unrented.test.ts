@@ -59,6 +59,11 @@ describe('an object without a machine rents', () => {
 describe('an object without a machine waits', () => {
   table([
     [
+      'without a word while it is being found out whether the account allows its namespace',
+      { ...found, facts: { permitted: undefined } },
+      { rule: 'namespace-not-allowed', afterMs: 5_000 },
+    ],
+    [
       'where there were as many rentals within the hour as it may have, by one more',
       {
         ...found,

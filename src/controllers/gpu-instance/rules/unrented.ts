@@ -56,10 +56,11 @@ const RULES: readonly Rule<Unrented>[] = [
   {
     name: 'namespace-not-allowed',
     because: 'The account decides who may spend its money.',
-    decide: (observed, stage) =>
-      factsOf(observed)?.permitted === false
-        ? idle(observed, stage, { reason: 'NamespaceNotAllowed' })
-        : undefined,
+    decide: (observed, stage) => {
+      const permitted = factsOf(observed)?.permitted;
+      if (permitted === undefined) return decision({ look: { afterMs: 5_000 } });
+      return permitted ? undefined : idle(observed, stage, { reason: 'NamespaceNotAllowed' });
+    },
   },
   {
     name: 'wait-for-list',
