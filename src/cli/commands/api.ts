@@ -107,18 +107,19 @@ async function send(
       return { status: response.status, headers: response.headers, text };
     });
   } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
-    const why = [error instanceof Error ? error.message : String(error), cause].filter((text) => text !== '');
-    const doubt = method === 'GET' ? '' : ` ${OPEN_OUTCOME}`;
-    const what = `${method} ${path}: ${why.join(': ')}.${doubt}`;
-    if (error instanceof DeadlineError)
-      throw timedOut(what, doubt === '' ? 'Give it longer: --request-timeout.' : LOOK_FIRST);
-    throw failed(
-      what,
-      `Check the address (--url) and the network.${doubt === '' ? '' : ` ${LOOK_FIRST}`}`,
-      error,
-    );
+    throw unanswered(error, `${method} ${path}`, method === 'GET');
   }
+}
+
+/** No whole reply came: why, and what to look at before a change is sent again. */
+function unanswered(error: unknown, call: string, isRead: boolean): Error {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
+  const why = [error instanceof Error ? error.message : String(error), cause].filter((text) => text !== '');
+  const what = `${call}: ${why.join(': ')}.${isRead ? '' : ` ${OPEN_OUTCOME}`}`;
+  const isLate = error instanceof DeadlineError;
+  const advice = isLate ? 'Give it longer: --request-timeout.' : 'Check the address (--url) and the network.';
+  const remedy = isRead ? advice : `${LOOK_FIRST} ${advice}`;
+  return isLate ? timedOut(what, remedy) : failed(what, remedy, error);
 }
 
 function showHead({ status, headers }: Reply, { stderr }: CommandContext): void {
