@@ -40,9 +40,9 @@ export const groupReasons = {
     'The load source does not answer.',
     'Check the load source that the message names.',
   ),
-  PerfUnknown: progress(
-    'No worker has reported what it can do, so one is measured first.',
-    'Set spec.expectedPerf to skip the measurement.',
+  PerfUnknown: retryable(
+    'No worker has reported what it can do, so one is measured first and no more are hot.',
+    'Set spec.expectedPerf. The sources Static and Prometheus and the preset VLLM never tell it.',
   ),
   WakeTimedOut: retryable(
     'A cold worker did not wake within spec.wakeTimeout, so it is replaced.',

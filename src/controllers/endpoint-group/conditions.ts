@@ -144,14 +144,16 @@ function stalled({ counts }: Situation): Says | undefined {
 
 function metricsAvailable({ load }: Situation): Says {
   const { metrics, problem } = load;
-  if (metrics === 'told') return yes('MetricsFresh', 'Load figures arrive and are believable.');
-  if (metrics === 'doubtful' && problem) {
+  if (metrics === 'told' || (metrics === 'doubtful' && !problem))
+    return yes('MetricsFresh', 'Load figures arrive and are believable.');
+  if (metrics === 'doubtful' && problem?.kind === 'invalid') {
     return no(
       'MetricsInvalid',
       `Load figures cannot be true: ${problem.detail}. No worker is taken away by them.`,
     );
   }
-  const reason = problem ? 'LoadSourceUnreachable' : 'MetricsMissing';
+  const isAsked = problem !== undefined && problem.kind !== 'silent';
+  const reason = isAsked ? 'LoadSourceUnreachable' : 'MetricsMissing';
   const detail = problem?.detail ?? 'no worker has reported for 90 s';
   return no(reason, `No load figures arrive: ${detail}. The number of workers is not lowered.`);
 }
@@ -171,7 +173,19 @@ function progressing(situation: Situation): Says {
   const refusal = refusalProblem(situation);
   if (refusal) return no(refusal.reason, refusal.message);
   const busy = underWay(situation);
-  return busy ? yes(busy.reason, busy.message) : yes('Stable', 'The number of workers is what is wanted.');
+  if (busy) return yes(busy.reason, busy.message);
+  return unmeasured(situation) ?? yes('Stable', 'The number of workers is what is wanted.');
+}
+
+/** Most sources never tell what a worker can do: then a group waits for it for ever. */
+function unmeasured({ decision, observed }: Situation): Says | undefined {
+  const { perf, capacities } = decision.terms;
+  if (perf !== undefined || capacities.hot === 0 || observed.group.spec.replicas !== undefined)
+    return undefined;
+  return no(
+    'PerfUnknown',
+    'No worker tells what it can do, and spec.expectedPerf is not set: one worker is hot, whatever the load.',
+  );
 }
 
 function atMaxWorkers({ decision, observed }: Situation): Says | undefined {

@@ -52,7 +52,9 @@ export function countWorkers({ workers, scaling, published, options }: CountsInp
     updated: count((worker) => staying(worker) && current.has(worker.name)),
     old: count((worker) => staying(worker) && !current.has(worker.name)),
     stalled: count((worker) => staying(worker) && worker.isStalled),
-    full: ready.filter(({ curLoad, perf }) => isFull(curLoad, perf, options.maxQueueSeconds)).length,
+    // Of one whose performance nobody knows it cannot be said how long its work takes.
+    full: ready.filter(({ curLoad, perf }) => perf > 0 && isFull(curLoad, perf, options.maxQueueSeconds))
+      .length,
     pricePerHour: workers.reduce((sum, worker) => sum + billedPrice(worker), 0),
   };
 }

@@ -146,6 +146,24 @@ describe('a restart', () => {
     expect(restarted.actions).toEqual([]);
     expect(restarted.status.panicUntil).toBe('2026-11-20T12:01:00Z');
   });
+
+  test('lets fewer replicas wait out the down window, since nobody knows for how long fewer are wanted', () => {
+    const four = ['a', 'b', 'c', 'd'].map((name) => worker(name));
+    const group = groupObject({ replicas: 1 });
+    const restarted = decide(observe({ group, workers: four }));
+    expect(restarted.memory.decision).toMatchObject({ hot: 4, rule: 'DownWindow' });
+    const later = (seconds: number) =>
+      decide(observe({ group, workers: four, now: NOW + seconds * SECOND, memory: restarted.memory }));
+    expect(later(299).memory.decision?.hot).toBe(4);
+    expect(later(300).memory.decision).toMatchObject({ hot: 1, rule: 'Replicas' });
+  });
+
+  test('is no reason to keep more than the replicas that are asked for later', () => {
+    const four = ['a', 'b', 'c', 'd'].map((name) => worker(name));
+    const restarted = decide(observe({ workers: four }));
+    const asked = observe({ group: groupObject({ replicas: 1 }), workers: four, memory: restarted.memory });
+    expect(decide(asked).memory.decision?.hot).toBe(1);
+  });
 });
 
 describe('figures that do not come, or cannot be true', () => {

@@ -189,7 +189,8 @@ function afterRestart({ group, workers, now, times }: Observed): ScalingMemory {
   const recorded = parseTime(panicUntil) ?? 0;
   const total = Number(autoscaling?.heldTotalCapacity ?? autoscaling?.totalCapacity ?? 0);
   return {
-    recent: total > 0 ? [{ at: now, hot: 0, total }] : [],
+    // Whether fewer replicas are wanted since a moment ago is not known: they wait out the window from now on.
+    recent: [{ at: now, hot: 0, total, replicas: group.spec.replicas === undefined ? undefined : hot }],
     panicUntil: hot > 0 ? Math.max(recorded, now + times.panicMs) : recorded,
     hot,
   };

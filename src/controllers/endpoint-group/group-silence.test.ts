@@ -67,6 +67,16 @@ describe('a group whose workers alone know of its load', () => {
     },
   );
 
+  test('keeps its only worker also where the operator restarts just after the machine died', async () => {
+    const life = await busy(80, 1);
+    await life.fault('host-death', { host: hostOf(life) });
+    await life.until('it is away', () => life.status().ready === 0, 120);
+    const [process] = life.world.processes;
+    if (process) life.world.crash(process.machine, 'in a test');
+    await life.until('it serves again', () => life.status().ready === 1, 1200);
+    expect(life.rentals()).toBe(2);
+  });
+
   test('gives up a worker that does not come back within its time to boot', async () => {
     const life = await busy(80, 1);
     await life.bootTakes(36_000);

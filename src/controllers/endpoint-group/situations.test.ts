@@ -468,6 +468,35 @@ describe('a group in trouble', () => {
       },
       [],
     ],
+    [
+      'is not called full where nobody knows what its worker can do, and says that it waits for that',
+      {
+        group: floor(50, { expectedPerf: undefined }),
+        workers: [worker('a')],
+        book: reports(['a'], 100, { currentLoad: 3000, maxPerf: undefined }),
+        memory: calm(1),
+      },
+      [],
+    ],
+    [
+      'needs to know of no performance where people say how many are hot',
+      {
+        group: floor(50, { expectedPerf: undefined, replicas: 1 }),
+        workers: [worker('a')],
+        book: reports(['a'], 100, { maxPerf: undefined }),
+        memory: calm(1),
+      },
+      [],
+    ],
+    [
+      'keeps its workers while all of them are away',
+      {
+        group: groupObject({}, { status: { everReady: true } }),
+        workers: [worker('a', { isServing: false }), worker('b', { isServing: false })],
+        memory: calm(2),
+      },
+      [],
+    ],
     ['notes since when work looks like a queue', slow(undefined), []],
     ['says nothing of it before five minutes', slow(NOW - 5 * MINUTE + 1), []],
     ['calls the target too short after five minutes', slow(NOW - 5 * MINUTE), []],

@@ -12,9 +12,9 @@ export interface Reporter {
   readonly rate: number;
 }
 
-/** A try that brought no report. `invalid`: one came and cannot be true. */
+/** A try that brought no report. `invalid`: one came and cannot be true. `silent`: there is nobody to ask. */
 export interface LoadProblem {
-  readonly kind: 'unreachable' | 'invalid';
+  readonly kind: 'unreachable' | 'invalid' | 'silent';
   readonly detail: string;
   readonly at: number;
 }

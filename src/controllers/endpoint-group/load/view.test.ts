@@ -68,6 +68,18 @@ describe('figures of workers are', () => {
       lie,
     ],
     [
+      'doubtful less than 90 s after a lie',
+      { workers: two, book: both(told('b', 10), problem('a', { ...lie, at: NOW - 89_999 })) },
+      'doubtful',
+      { ...lie, at: NOW - 89_999 },
+    ],
+    [
+      'told where who lied 90 s ago has said nothing since, and another tells',
+      { workers: two, book: both(told('b', 10), problem('a', { ...lie, at: NOW - 90_000 })) },
+      'told',
+      undefined,
+    ],
+    [
       'told where one is refused and another tells',
       { workers: two, book: both(told('b', 10), problem('a', refusal)) },
       'told',
@@ -96,21 +108,14 @@ describe('while no hot worker serves, figures are', () => {
   const ago = (seconds: number) => NOW - seconds * SECOND;
 
   test.each<[string, Partial<ViewInput>, string]>([
-    ['doubted once one has been away for 90 s', { workers: [away('a')] }, 'doubtful'],
-    ['told before', { workers: [away('a', { readySince: ago(89.999) })] }, 'told'],
-    [
-      'told while one was made after that',
-      { workers: [away('a'), away('b', { createdAt: ago(80) })] },
-      'told',
-    ],
-    ['told while one was woken after that', { workers: [away('a', { wokenAt: ago(80) })] }, 'told'],
-    ['told where one tells them all the same', { workers: [away('a')], book: told('a', 89) }, 'told'],
+    ['doubted while one is to come', { workers: [away('a')] }, 'doubtful'],
+    ['told while one tells them all the same', { workers: [away('a')], book: told('a', 89) }, 'told'],
     ['doubted 90 s after one told them', { workers: [away('a')], book: told('a', 90) }, 'doubtful'],
     ['told where another serves', { workers: [away('a'), young('b')] }, 'told'],
     ['told where none is to come any more', { workers: [away('a', { isOverdue: true })] }, 'told'],
     [
       'doubted where one of two is to come',
-      { workers: [away('a', { isOverdue: true, readySince: ago(1) }), away('b')] },
+      { workers: [away('a', { isOverdue: true }), away('b')] },
       'doubtful',
     ],
     ['told where it is being deleted', { workers: [away('a', { isDeleting: true })] }, 'told'],
@@ -118,7 +123,20 @@ describe('while no hot worker serves, figures are', () => {
     ['told in a group that has never served', { workers: [away('a')], everReady: false }, 'told'],
     ['those of the group, where that has figures', { workers: [away('a')], source: 'group' }, 'told'],
   ])('%s', (_, input, metrics) => {
-    expect(view(input)).toMatchObject({ metrics, problem: undefined });
+    expect(view(input).metrics).toBe(metrics);
+  });
+
+  test.each<[string, readonly Worker[], boolean]>([
+    ['once it has lasted 90 s', [away('a')], true],
+    ['not before', [away('a', { readySince: ago(89.999) })], false],
+    ['not while one was made after that', [away('a'), away('b', { createdAt: ago(80) })], false],
+    ['not while one was woken after that', [away('a', { wokenAt: ago(80) })], false],
+    ['whatever is wanted cold', [away('a'), away('b', { wanted: 'Cold', createdAt: ago(80) })], true],
+  ])('called missing %s', (_, workers, isTold) => {
+    expect(view({ workers })).toMatchObject({
+      metrics: 'doubtful',
+      problem: isTold ? { kind: 'silent' } : undefined,
+    });
   });
 });
 

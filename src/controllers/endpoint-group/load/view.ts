@@ -106,11 +106,12 @@ function stateOfGroup({ book, now, times }: ViewInput): Pick<LoadView, 'metrics'
 }
 
 function stateOfWorkers(input: ViewInput): Pick<LoadView, 'metrics' | 'problem'> {
-  const { book, workers } = input;
-  if (isUnheard(input)) return { metrics: 'doubtful', problem: undefined };
+  const { book, workers, now, times } = input;
+  if (isUnheard(input)) return { metrics: 'doubtful', problem: absence(input) };
   const serving = workers.filter((worker) => worker.isServing && worker.wanted === 'Hot');
   const problems = serving.flatMap((worker) => book.problems.get(worker.reporter) ?? []);
-  const lie = problems.find((problem) => problem.kind === 'invalid');
+  // Who reports by himself may lie once and then say nothing for ever: that is a silence, and no lie any more.
+  const lie = problems.find(({ kind, at }) => kind === 'invalid' && now - at < times.missingMs);
   const expected = serving.filter((worker) => isExpected(worker, input));
   if (expected.length > 0 && serving.every((worker) => isSilent(worker, input)))
     return { metrics: 'missing', problem: problems[0] };
@@ -126,10 +127,20 @@ function isSilent({ reporter }: Worker, { book, now, times }: ViewInput): boolea
  * nothing. A group that has never served has missed no load.
  */
 function isUnheard(input: ViewInput): boolean {
-  const { workers, everReady, now, times } = input;
-  const hot = workers.filter(({ wanted, isDeleting }) => wanted === 'Hot' && !isDeleting);
-  const coming = hot.filter(({ isServing, isOverdue }) => !isServing && !isOverdue);
-  if (!everReady || coming.length === 0 || hot.some(({ isServing }) => isServing)) return false;
-  const isLong = now - Math.max(...coming.map(bootsSince)) >= times.missingMs;
-  return isLong && hot.every((worker) => isSilent(worker, input));
+  const hot = hotOf(input);
+  const isOneComing = hot.some(({ isServing, isOverdue }) => !isServing && !isOverdue);
+  if (!input.everReady || !isOneComing || hot.some(({ isServing }) => isServing)) return false;
+  return hot.every((worker) => isSilent(worker, input));
+}
+
+/** Worth telling once it lasts as long as a silence may: a worker that wakes is no trouble. */
+function absence(input: ViewInput): LoadProblem | undefined {
+  const { now, times } = input;
+  const since = Math.max(...hotOf(input).map(bootsSince));
+  const detail = 'no hot worker serves, so none reports';
+  return now - since < times.missingMs ? undefined : { kind: 'silent', detail, at: since };
+}
+
+function hotOf({ workers }: ViewInput): readonly Worker[] {
+  return workers.filter(({ wanted, isDeleting }) => wanted === 'Hot' && !isDeleting);
 }
