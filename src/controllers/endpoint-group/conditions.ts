@@ -152,6 +152,10 @@ function metricsAvailable({ load }: Situation): Says {
       `Load figures cannot be true: ${problem.detail}. No worker is taken away by them.`,
     );
   }
+  return metricsMissing(problem);
+}
+
+function metricsMissing(problem: LoadView['problem']): Says {
   const isAsked = problem !== undefined && problem.kind !== 'silent';
   const reason = isAsked ? 'LoadSourceUnreachable' : 'MetricsMissing';
   const detail = problem?.detail ?? 'no worker has reported for 90 s';
