@@ -614,6 +614,14 @@ describe('a machine that is wanted running', () => {
       replacing(1, 'CannotStart', 'start-timed-out', 'stopped'),
     ],
     [
+      'is not lost by a list of long before the time of its start was over',
+      held(
+        { actualStatus: 'stopped' },
+        { memory: { startAnsweredAt: at(-120) }, list: { begunSteady: at(-31) } },
+      ),
+      { rule: 'start', record: 'status', phase: 'Starting', says: 'Starting', onList: true },
+    ],
+    [
       'is lost when others bid more',
       held({ actualStatus: 'frozen', interruptible: true }, { memory: { startAnsweredAt: at(-120) } }),
       replacing(1, 'Outbid', 'start-timed-out', 'stopped'),

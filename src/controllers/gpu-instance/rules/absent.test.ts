@@ -106,6 +106,16 @@ describe('a machine that was rented and never seen', () => {
       { rule: 'machine-missing', phase: 'Provisioning', says: 'Provisioning', afterMs: 1000, onList: true },
     ],
     [
+      'is not given up by a list of long before that time was over',
+      unlisted({
+        status: { actualStatus: undefined },
+        list: { begunSteady: at(-31) },
+        memory: { heldSince: at(-300), watchedSince: at(-300) },
+        observed: absent(lists(-31)),
+      }),
+      { rule: 'machine-missing', phase: 'Provisioning', says: 'Provisioning', onList: true },
+    ],
+    [
       'is given up at the end of it',
       unlisted({
         status: { actualStatus: undefined },

@@ -9,6 +9,7 @@ import type { Observed, Step } from '../types.ts';
 import { ended, endMachine, reasonOfEnding } from './ending.ts';
 import type { Held, StateNamed } from './held-machine.ts';
 import { machineFinding } from './machine-finding.ts';
+import { isTimeUp, untilTimeIsUp } from './time-is-up.ts';
 
 /** A recorded machine that the latest complete list does not show. */
 export function whileAbsent(observed: Observed, held: Held<StateNamed<'absent'>>): Step {
@@ -63,7 +64,7 @@ function neverSeen(observed: Observed, held: Held<StateNamed<'absent'>>): Step |
   const since = heldSince(observed, undefined);
   const deadline = deadlineAfter(observed, since, parseDuration(spec.timeouts.provisioning) ?? 0);
   const finding = { type: 'booting', held: 'Rented', reason: 'Provisioning' } as const;
-  if (observed.steadyNow >= deadline) {
+  if (isTimeUp(observed, deadline)) {
     return endMachine(observed, {
       machine: held.machine,
       reason: 'ProvisioningTimedOut',
@@ -74,7 +75,7 @@ function neverSeen(observed: Observed, held: Held<StateNamed<'absent'>>): Step |
   return decision({
     fields: carriedFields(observed),
     finding: { phase: 'Provisioning', reason: 'Provisioning', machine: finding },
-    look: { onList: true, afterMs: Math.max(1000, deadline - observed.steadyNow) },
+    look: { onList: true, ...untilTimeIsUp(observed, deadline) },
   });
 }
 

@@ -27,6 +27,28 @@ describe('a booting machine', () => {
       { rule: 'boot', phase: 'Provisioning', says: 'Provisioning', afterMs: 240000 },
     ],
     [
+      'that is created is not given up by a list of long before its time was over',
+      booting('created', -300, { memory: { heldSince: at(-300) }, list: { begunSteady: at(-31) } }),
+      { rule: 'boot', phase: 'Provisioning', says: 'Provisioning', onList: true },
+    ],
+    [
+      'that loads looks again at its limit while it waits for a list of that time',
+      booting('loading', -1200, { spec: { maxLifetime: '330s' }, list: { begunSteady: at(-31) } }),
+      { rule: 'boot', phase: 'Loading', says: 'Loading', afterMs: 30_000, onList: true },
+    ],
+    [
+      'that loads is given up by a list that was begun after its time was over, however long that took to read',
+      booting('loading', -1300, { list: { begunSteady: at(-100) } }),
+      {
+        rule: 'boot-timed-out',
+        record: 'status',
+        actions: ['destroy 1 (LoadingTimedOut)'],
+        phase: 'Replacing',
+        says: 'LoadingTimedOut, Replacing',
+        afterMs: 1000,
+      },
+    ],
+    [
       'is stopped where it is not wanted to run',
       booting('loading', -60, { spec: stopped }),
       {

@@ -12,11 +12,12 @@ import {
   wordOf,
   wordSeenSince,
 } from '../machine-fields.ts';
-import type { Decision, Observed, Step } from '../types.ts';
+import type { Decision, Look, Observed, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import type { Held, StateNamed } from './held-machine.ts';
 import { bootReason, machineFinding } from './machine-finding.ts';
 import { stop } from './stopping.ts';
+import { isTimeUp, untilTimeIsUp } from './time-is-up.ts';
 import { byRules } from './unwanted.ts';
 
 const RULES: readonly Rule<Held<StateNamed<'booting'>>>[] = [
@@ -82,7 +83,7 @@ function loadingSince(observed: Observed, row: Instance): number {
 
 function timedOut(observed: Observed, held: Held<StateNamed<'booting'>>): Step | undefined {
   const deadline = bootDeadline(observed, held.state.row);
-  if (observed.steadyNow < deadline.at) return undefined;
+  if (!isTimeUp(observed, deadline.at)) return undefined;
   return endMachine(observed, {
     ...held,
     reason: deadline.reason,
@@ -96,7 +97,6 @@ function wait(observed: Observed, held: Held<StateNamed<'booting'>>): Decision {
   const { row } = held.state;
   const reason = bootReason(wordOf(row));
   const fields = fieldsFor(observed, row);
-  const left = bootDeadline(observed, row).at - observed.steadyNow;
   return decision({
     fields,
     finding: {
@@ -104,8 +104,13 @@ function wait(observed: Observed, held: Held<StateNamed<'booting'>>): Decision {
       reason,
       machine: machineFinding(observed, held.state),
     },
-    look: { afterMs: Math.max(1000, Math.min(left, nextDeadline(observed).afterMs ?? left)) },
+    look: sooner(untilTimeIsUp(observed, bootDeadline(observed, row).at), nextDeadline(observed)),
   });
+}
+
+function sooner(one: Look, other: Look): Look {
+  const times = [one.afterMs, other.afterMs].filter((time) => time !== undefined);
+  return times.length === 0 ? one : { ...one, afterMs: Math.min(...times) };
 }
 
 /** A new machine has nothing to tell before it loads; that one which ran is created again has to outlive a restart. */

@@ -47,6 +47,36 @@ describe('the tolerance of a host', () => {
   ]);
 });
 
+describe('a host that a single list shows to be away, where minutes lie between two lists', () => {
+  const shown = { listsBegun: lists(-600, -90) };
+  table([
+    [
+      'is looked at again by the next one before its machine is lost',
+      held({ actualStatus: 'offline' }, { status: since('offline', -90), observed: shown }),
+      { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', onList: true },
+    ],
+    [
+      'is not waited for where nothing is tolerated',
+      held(
+        { actualStatus: 'offline' },
+        {
+          spec: { replacement: { tolerance: { offline: '0s' } } },
+          status: since('offline', -90),
+          observed: shown,
+        },
+      ),
+      {
+        rule: 'lost',
+        record: 'status',
+        actions: ['destroy 1 (HostOffline)'],
+        phase: 'Replacing',
+        says: 'HostOffline, Replacing',
+        afterMs: 1000,
+      },
+    ],
+  ]);
+});
+
 describe('a machine that has ended', () => {
   table([
     [

@@ -6,6 +6,7 @@ import { endMachine } from './ending.ts';
 import type { Held, StateNamed } from './held-machine.ts';
 import { machineFinding } from './machine-finding.ts';
 import { asWanted } from './stopped.ts';
+import { untilTimeIsUp } from './time-is-up.ts';
 import { byRules } from './unwanted.ts';
 
 const RULES: readonly Rule<Held<StateNamed<'failing'>>>[] = [
@@ -31,7 +32,10 @@ export function whileFailing(observed: Observed, held: Held<StateNamed<'failing'
   return byRules(RULES, observed, held);
 }
 
-/** Whether what was tolerated is over: looks for `exited`, time for a silent or disconnected host. */
+/**
+ * Whether what was tolerated is over: looks for `exited`, time for a silent or disconnected host. Where any time is
+ * tolerated, a second list has to show it: the first may be minutes old.
+ */
 export function isPastTolerance(observed: Observed, { state }: Held<StateNamed<'failing'>>): boolean {
   const { tolerance } = observed.object.spec.replacement;
   const since = wordSeenSince(observed, state.row);
@@ -41,8 +45,15 @@ export function isPastTolerance(observed: Observed, { state }: Held<StateNamed<'
       tolerance.exitedSeen
     );
   }
-  const patience = state.reason === 'HostOffline' ? tolerance.offline : tolerance.unknown;
-  return observed.steadyNow - since >= (parseDuration(patience) ?? 0);
+  const patience = patienceOf(observed, state);
+  const isSeenAgain = patience === 0 || observed.listsBegun.some((begun) => begun > since);
+  return isSeenAgain && observed.steadyNow - since >= patience;
+}
+
+/** In milliseconds. */
+function patienceOf({ object }: Observed, { reason }: StateNamed<'failing'>): number {
+  const { offline, unknown } = object.spec.replacement.tolerance;
+  return parseDuration(reason === 'HostOffline' ? offline : unknown) ?? 0;
 }
 
 function lost(observed: Observed, held: Held<StateNamed<'failing'>>): Step | undefined {
@@ -56,10 +67,8 @@ function lost(observed: Observed, held: Held<StateNamed<'failing'>>): Step | und
 }
 
 function tolerate(observed: Observed, held: Held<StateNamed<'failing'>>): Decision {
-  const { tolerance } = observed.object.spec.replacement;
-  const patience = held.state.reason === 'HostOffline' ? tolerance.offline : tolerance.unknown;
-  const left = wordSeenSince(observed, held.state.row) + (parseDuration(patience) ?? 0) - observed.steadyNow;
-  const look = held.state.reason === 'Exited' ? { onList: true } : { afterMs: Math.max(1000, left) };
+  const until = wordSeenSince(observed, held.state.row) + patienceOf(observed, held.state);
+  const look = held.state.reason === 'Exited' ? { onList: true } : untilTimeIsUp(observed, until);
   if (isFlapping(observed))
     return decision({ fields: carriedFields(observed), look: { ...look, onList: true } });
   return { ...say(observed, held), look };

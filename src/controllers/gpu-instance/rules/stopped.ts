@@ -9,6 +9,7 @@ import type { Action, Decision, Observed, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import type { Held, StateNamed } from './held-machine.ts';
 import { machineFinding } from './machine-finding.ts';
+import { isTimeUp, untilTimeIsUp } from './time-is-up.ts';
 import { byRules } from './unwanted.ts';
 
 const RULES: readonly Rule<Held<StateNamed<'stopped'>>>[] = [
@@ -65,9 +66,8 @@ function withoutStart(observed: Observed, held: Held<StateNamed<'stopped'>>): St
 
 function startTimedOut(observed: Observed, held: Held<StateNamed<'stopped'>>): Step | undefined {
   const { startAnsweredAt } = observed.memory;
-  if (startAnsweredAt === undefined || observed.steadyNow < startAnsweredAt + startTimeoutMs(observed)) {
-    return undefined;
-  }
+  if (startAnsweredAt === undefined) return undefined;
+  if (!isTimeUp(observed, startAnsweredAt + startTimeoutMs(observed))) return undefined;
   const reason = held.state.row.interruptible === true ? 'Outbid' : 'CannotStart';
   return endMachine(observed, {
     ...held,
@@ -101,7 +101,6 @@ function start(observed: Observed, held: Held<StateNamed<'stopped'>>): Decision 
   const wait = notBefore - observed.steadyNow;
   const asks = wait <= 0 && startAnsweredAt === undefined;
   const answeredAt = startAnsweredAt ?? observed.steadyNow;
-  const left = Math.max(1000, answeredAt + startTimeoutMs(observed) - observed.steadyNow);
   return decision({
     fields: refusal ? fields : { ...fields, startRequestedAt },
     finding: refusal
@@ -109,7 +108,7 @@ function start(observed: Observed, held: Held<StateNamed<'stopped'>>): Decision 
       : { phase: 'Starting', reason: 'Starting', machine },
     actions: asks ? [startAction(observed, held)] : [],
     record: { type: 'status' },
-    look: { afterMs: wait > 0 ? wait : left },
+    look: wait > 0 ? { afterMs: wait } : untilTimeIsUp(observed, answeredAt + startTimeoutMs(observed)),
   });
 }
 
