@@ -128,6 +128,11 @@ export const ACCOUNT_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'an object is wanted where five minutes lie between two looks at the marketplace, and its time to boot is shorter',
+    seconds: 500,
+    plot: (stage) => stage.users.setAccount({ pollInterval: '5m' }),
+  },
+  {
     name: 'a paused object loses its machine',
     seconds: 300,
     plot: (stage) => {
