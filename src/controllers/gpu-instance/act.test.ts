@@ -21,6 +21,7 @@ import { silentLogger } from '../../lib/logger.ts';
 import { Secret } from '../../lib/secret.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
 import type { InstancesResource } from '../../marketplace/instances/instances.ts';
+import type { CallOptions } from '../../marketplace/offers/offers.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { type ActPorts, act } from './act.ts';
@@ -55,6 +56,8 @@ function situation(
     readonly without?: 'account';
     /** How long the call may take, by its intent. */
     readonly callMs?: number;
+    /** Whether a person asked for something else while the call waited for its place. */
+    readonly isTakenBack?: boolean;
   } = {},
 ) {
   const sent: string[] = [];
@@ -126,6 +129,7 @@ function situation(
     },
     showEvent: (note) => done.push(note.reason),
     wrote: (object) => done.push(`cached ${object.metadata.finalizers?.join()}`),
+    isStillWanted: () => !options.isTakenBack,
   };
   const ticket: Ticket = {
     type: 'ticket',
@@ -262,6 +266,53 @@ describe('a rent', () => {
     expect(acted).toMatchObject({ type: 'failed', after });
     expect(sent).toHaveLength(1);
     expect(settled).toEqual([{ rented }]);
+  });
+});
+
+/** As the client does: a call that waited for its place asks before it leaves. */
+const whenItsPlaceIsFree = (...parameters: never[]) => {
+  const options = parameters.at(-1) as CallOptions | undefined;
+  if (options?.mayLeave?.() === false)
+    throw new MarketplaceError('taken back', { kind: 'aborted', outcome: 'refused' });
+  return { answeredAt: at(5) };
+};
+
+describe('a call that waits for its place', () => {
+  const waiting: readonly Action[] = [
+    { type: 'destroy', instanceId: 1, reason: 'Exited' },
+    { type: 'stop', instanceId: 1 },
+    { type: 'start', instanceId: 1, pricePerHour: 500_000 },
+    { type: 'relabel', instanceId: 1, label: 'ours' },
+  ];
+  const calls = {
+    destroy: whenItsPlaceIsFree,
+    stop: whenItsPlaceIsFree,
+    start: whenItsPlaceIsFree,
+    label: whenItsPlaceIsFree,
+  };
+
+  test.for(waiting)(
+    '$type is not sent once another wish, or the end of the lease, is known',
+    async (action) => {
+      const { ports, memory } = situation({ calls, isTakenBack: true });
+      const acted = await act({ observed: given(held()), action, receipt: receiptOf(given().object) }, ports);
+      expect(acted).toEqual({ type: 'withdrawn' });
+      const { destroys, stopAnsweredAt, startAnsweredAt } = memory.view();
+      expect({ destroys, stopAnsweredAt, startAnsweredAt }).toEqual({ destroys: [] });
+    },
+  );
+
+  test.for(waiting)('$type is sent while it is wanted', async (action) => {
+    const { ports } = situation({ calls });
+    const acted = await act({ observed: given(held()), action, receipt: receiptOf(given().object) }, ports);
+    expect(acted).toEqual({ type: 'done' });
+  });
+
+  test('is a failed call where it was not taken back', async () => {
+    const { ports } = situation({ calls: { destroy: fails('aborted', 'refused') } });
+    const action: Action = { type: 'destroy', instanceId: 1, reason: 'Exited' };
+    const acted = await act({ observed: given(held()), action, receipt: receiptOf(given().object) }, ports);
+    expect(acted.type).toBe('failed');
   });
 });
 

@@ -11,6 +11,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { parseDollars } from '../../lib/money.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import type { CallOptions } from '../../marketplace/offers/offers.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import { removeFinalizer } from '../../runtime/writes/finalizers.ts';
@@ -34,6 +35,8 @@ export interface ActPorts {
   readonly metrics: GpuInstanceMetrics;
   readonly showEvent: (note: EventNote) => void;
   readonly wrote: (object: GpuInstance) => void;
+  /** Whether this process may still act, and people still want what they wanted when it was decided. */
+  readonly isStillWanted: () => boolean;
 }
 
 /** An action, what it was decided on, and the proof that it stands on the object. */
@@ -46,10 +49,13 @@ export interface RecordedAction {
 /** How an action ended. */
 export type Acted =
   | { readonly type: 'done' }
+  /** Not sent: while it waited for its place, what it was decided on changed. */
+  | { readonly type: 'withdrawn' }
   | { readonly type: 'rented'; readonly rented: RentedFacts }
   | { readonly type: 'failed'; readonly after: AfterFailure; readonly failure: Failure };
 
 const DONE: Acted = { type: 'done' };
+const WITHDRAWN: Acted = { type: 'withdrawn' };
 /** What is written down in the cluster, where nothing can be asked of the marketplace. */
 const NEEDS_NO_KEY: ReadonlySet<Action['type']> = new Set<Action['type']>(['retain', 'release']);
 
@@ -63,6 +69,7 @@ export async function act(recorded: RecordedAction, ports: ActPorts): Promise<Ac
   } catch (error) {
     if (!(error instanceof MarketplaceError)) throw error;
     const { kind, outcome, message, retryAfterMs, instanceId } = error;
+    if (kind === 'aborted' && outcome === 'refused' && !ports.isStillWanted()) return WITHDRAWN;
     const failure = { kind, outcome, message, retryAfterMs, instanceId };
     ports.log.warn('Marketplace call failed', {
       action: action.type,
@@ -87,7 +94,7 @@ async function carryOut({ observed, action, receipt }: RecordedAction, ports: Ac
     case 'start':
       return start(observed, action, ports);
     case 'relabel':
-      await session?.client.instances.label(action.instanceId, action.label);
+      await session?.client.instances.label(action.instanceId, action.label, whileWanted(ports));
       ports.memory.relabelledAt = ports.steady.now();
       return DONE;
     case 'retain':
@@ -148,9 +155,12 @@ export function rentedFacts(purchase: Purchase, instanceId: number, answeredAt: 
   };
 }
 
+/** A call may wait for its place for minutes: by then a lease may be over, or a person may want the machine kept. */
+const whileWanted = ({ isStillWanted }: ActPorts): CallOptions => ({ mayLeave: isStillWanted });
+
 async function destroy(instanceId: number, reason: Reason, ports: ActPorts): Promise<Acted> {
   const { session, clock, steady, memory, metrics } = ports;
-  const answer = await session?.client.instances.destroy(instanceId);
+  const answer = await session?.client.instances.destroy(instanceId, whileWanted(ports));
   memory.destroyed({
     instanceId,
     reason,
@@ -163,8 +173,9 @@ async function destroy(instanceId: number, reason: Reason, ports: ActPorts): Pro
   return DONE;
 }
 
-async function stop(instanceId: number, { session, clock, steady, memory }: ActPorts): Promise<Acted> {
-  const answer = await session?.client.instances.stop(instanceId);
+async function stop(instanceId: number, ports: ActPorts): Promise<Acted> {
+  const { session, clock, steady, memory } = ports;
+  const answer = await session?.client.instances.stop(instanceId, whileWanted(ports));
   memory.stopAskedAt = steady.now();
   memory.stopAnsweredAt = answer?.answeredAt ?? clock.now();
   session?.feed.lookNow();
@@ -174,14 +185,15 @@ async function stop(instanceId: number, { session, clock, steady, memory }: ActP
 async function start(
   { uid, object }: Observed,
   { instanceId, pricePerHour }: Extract<Action, { type: 'start' }>,
-  { session, steady, memory }: ActPorts,
+  ports: ActPorts,
 ): Promise<Acted> {
+  const { session, steady, memory } = ports;
   if (!session) return DONE;
   const timeoutMs = parseDuration(object.spec.timeouts.start) ?? 0;
   const permission = session.tickets.requestStart({ objectUid: uid, pricePerHour, timeoutMs });
   if (permission.type === 'refused') return startRefused(permission);
   try {
-    await session.client.instances.start(instanceId);
+    await session.client.instances.start(instanceId, whileWanted(ports));
   } catch (error) {
     permission.settle({ started: wasRefused(error) ? false : 'unknown' });
     throw error;

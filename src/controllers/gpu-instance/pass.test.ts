@@ -22,7 +22,7 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
-import type { Offer } from '../../marketplace/offers/offers.ts';
+import type { CallOptions, Offer } from '../../marketplace/offers/offers.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
 import { AccessReviews } from '../../runtime/kube/access-review.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
@@ -56,6 +56,8 @@ interface Setting {
   /** Begin times of the lists since which its machine is missing; its own read says so, too. */
   readonly missingSince?: readonly number[];
   readonly offers?: readonly Offer[];
+  /** The object's generation in the copy that the process has of it, once a call waits for its place. */
+  readonly newestGeneration?: number;
   /** Gets what is logged for people. */
   readonly logged?: unknown[];
   /** Gets the rights that are asked for. */
@@ -72,7 +74,8 @@ function situation(setting: Setting = {}) {
   setting.memory?.(memory);
   const observed = given(setting.object);
   const rows = new Map((setting.object?.machines ?? []).map((machine) => [machine.row.id, machine.row]));
-  const call = (name: string, fallback: unknown) => async (id: number) => {
+  const call = (name: string, fallback: unknown) => async (id: number, options?: CallOptions) => {
+    if (options?.mayLeave?.() === false) fails('aborted', 'refused')();
     done.push(`${name} ${id}`);
     return setting.calls?.[name] ? setting.calls[name]() : fallback;
   };
@@ -130,7 +133,10 @@ function situation(setting: Setting = {}) {
   }
   const cluster = clusterOf(setting, done);
   const random = seededRandom(1);
-  const instances = { list: () => [], wrote() {} } as never;
+  const { newestGeneration: generation } = setting;
+  const { metadata } = observed.object;
+  const newest = generation && { ...observed.object, metadata: { ...metadata, generation } };
+  const instances = { list: () => [], get: () => newest, wrote() {} } as never;
   const book: AccountBook = {
     foldDeparted: () => Promise.resolve(),
     recordRetained: () => Promise.reject(new RangeError('the list of kept machines is full')),
@@ -262,6 +268,19 @@ describe('a pass that buys', () => {
     const { run, done } = situation({ object, leaseLooks: 2 });
     expect(await run()).toEqual({ afterMs: 1_000 });
     expect(done).toEqual(['replace', 'event ReplaceRequested']);
+  });
+
+  test('takes a destroy back where the lease ended, or the spec changed, while it waited for its place', async () => {
+    const object: Given = { ...held(), deleting: true };
+    for (const meanwhile of [{ leaseLooks: 3 }, { newestGeneration: 9 }]) {
+      const { run, done, memory } = situation({ object, ...meanwhile });
+      expect(await run()).toEqual({ afterMs: 0 });
+      expect(done).toEqual([]);
+      expect(memory.view()).toMatchObject({ destroys: [], destroyFailures: 0 });
+    }
+    const { run, done } = situation({ object, newestGeneration: 1 });
+    await run();
+    expect(done).toContain('destroy 1');
   });
 
   test('begins nothing that the lease would not outlast', async () => {

@@ -10,6 +10,7 @@ import { makeLabel } from '../../ownership/label.ts';
 import type { AccessReviews } from '../../runtime/kube/access-review.ts';
 import { objectKey } from '../../runtime/kube/kube-object.ts';
 import { type Acted, type ActPorts, act, rentedFacts } from './act.ts';
+import { isWishChanged } from './changed-wish.ts';
 import type { GpuInstanceControllerOptions } from './controller-options.ts';
 import { decide } from './decide.ts';
 import type { AfterFailure, Failure } from './failure.ts';
@@ -173,6 +174,8 @@ export class Pass {
         return this.#saveResult(context, acted.rented);
       case 'failed':
         return this.#afterFailure(action, acted, context);
+      case 'withdrawn':
+        return { afterMs: 0 };
       case 'done':
         if (action.type !== 'destroy') memory.succeeded();
         else this.#ports.instanceMetrics.destroyFailing(this.#key(), 0);
@@ -269,7 +272,13 @@ export class Pass {
       log,
       metrics: instanceMetrics,
       showEvent: (note) => this.#showEvent(note),
+      isStillWanted: () => this.#isLeading() && !isWishChanged(this.#object, this.#cached()),
     };
+  }
+
+  /** The object as this process hears of it now, which may be later than what the pass began with. */
+  #cached(): GpuInstance | undefined {
+    return this.#ports.instances.get(this.#key());
   }
 
   #showEvent(note: EventNote): void {

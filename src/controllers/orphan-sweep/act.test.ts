@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { observed as observedAccount } from '../../../test/builders/observed-account.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import type { CallOptions } from '../../marketplace/offers/offers.ts';
 import { act } from './act.ts';
 import type { Sweep } from './observe.ts';
 import type { Action } from './types.ts';
@@ -9,14 +10,19 @@ import type { Action } from './types.ts';
 const destroy: Action = { type: 'destroy', instanceId: 5, pricePerHour: 500_000 };
 
 /** What an action of the sweep does, where the service answers so and this process leads or not. */
-async function done(action: Action, { leads = true, fails }: { leads?: boolean; fails?: Error } = {}) {
+async function done(
+  action: Action,
+  { leads = () => true, fails }: { leads?: () => boolean; fails?: Error } = {},
+) {
   const happened: string[] = [];
   const session = {
     ref: { namespace: 'team', name: 'default' },
     feed: { lookNow: () => happened.push('look') },
     client: {
       instances: {
-        destroy: async (id: number) => {
+        destroy: async (id: number, { mayLeave }: CallOptions) => {
+          if (mayLeave?.() === false)
+            throw new MarketplaceError('taken back', { kind: 'aborted', outcome: 'refused' });
           happened.push(`destroy ${id}`);
           if (fails) throw fails;
         },
@@ -30,7 +36,7 @@ async function done(action: Action, { leads = true, fails }: { leads?: boolean; 
     { sweep, account },
     {
       log: silentLogger,
-      isLeader: () => leads,
+      isLeader: leads,
       metrics: { orphanDestroyed: ({ namespace, name }) => happened.push(`counted ${namespace}/${name}`) },
       events: {
         record: ({ reason, note }: { reason: string; note: string }) => happened.push(`${reason}: ${note}`),
@@ -50,7 +56,12 @@ describe('an orphan', () => {
   });
 
   test('is left alone by a process that does not lead any more', async () => {
-    expect(await done(destroy, { leads: false })).toEqual([]);
+    expect(await done(destroy, { leads: () => false })).toEqual([]);
+  });
+
+  test('is left alone by one that stopped leading while its call waited for its place', async () => {
+    let looks = 0;
+    expect(await done(destroy, { leads: () => looks++ < 1 })).toEqual([]);
   });
 
   test('that could not be destroyed is told, and not counted', async () => {

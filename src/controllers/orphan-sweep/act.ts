@@ -16,7 +16,7 @@ export interface SweepEffects {
   readonly events: EventRecorder;
   readonly metrics: SweepMetrics;
   readonly log: Logger;
-  /** Asked again right before each destroy. */
+  /** Asked before each destroy, and again when it has waited for its place. */
   readonly isLeader: () => boolean;
 }
 
@@ -50,9 +50,10 @@ async function destroyOrphan(
   const [session] = sweep.sessions;
   if (!isLeader()) return;
   try {
-    await session.client.instances.destroy(instanceId);
+    await session.client.instances.destroy(instanceId, { mayLeave: isLeader });
   } catch (error) {
     if (!(error instanceof MarketplaceError)) throw error;
+    if (!isLeader()) return;
     log.warn('orphan could not be destroyed', { instanceId, kind: error.kind });
     const note = `Machine ${instanceId}, which ${hourly(pricePerHour)} and no GpuInstance claims, could not be destroyed.`;
     tell(account, { reason: 'OrphanDestroyFailed', note }, events);

@@ -449,6 +449,18 @@ describe('the place of a call', () => {
     expect(requests).toHaveLength(1);
   });
 
+  test('is not used where its caller took the call back while it waited', async () => {
+    const { clock, requests, client } = paced(reply({ success: true }), reply({ success: true }));
+    await client.instances.destroy(7);
+    let isWanted = true;
+    const second = client.instances.destroy(8, { mayLeave: () => isWanted });
+    isWanted = false;
+    expect(await failureOf(second, clock, 60_000)).toMatchObject({ kind: 'aborted', outcome: 'refused' });
+    expect(requests).toHaveLength(1);
+    await client.instances.destroy(9, { mayLeave: () => true });
+    expect(requests).toHaveLength(2);
+  });
+
   test('comes later once the service asked for fewer calls', async () => {
     const { clock, pacer, client } = paced(reply('API requests too frequent', 429, { 'retry-after': '30' }));
     await failureOf(client.instances.rent(7, image, { deadlineMs: 30_000 }), clock, 0);

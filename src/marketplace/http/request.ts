@@ -26,6 +26,7 @@ export interface CallBounds {
   readonly signal?: AbortSignal | undefined;
   readonly deadlineMs?: number | undefined;
   readonly slot?: Slot | undefined;
+  readonly mayLeave?: (() => boolean) | undefined;
 }
 
 /** One call of the interface, as data. */
@@ -158,7 +159,7 @@ class PacedRequester implements Requester {
     read: ReadReply,
   ): Promise<Answer<z.infer<Schema>>> {
     const { clock, pacer, attemptDeadlineMs = ATTEMPT_DEADLINE_MS } = this.#options;
-    const { signal, slot, deadlineMs } = call.bounds ?? {};
+    const { signal, slot, deadlineMs, mayLeave } = call.bounds ?? {};
     const maxWaitMs = deadlineMs === undefined ? undefined : allowance.leftMs();
     const permit = await pacer
       .acquire(call.endpointClass, { signal, slot, maxWaitMs })
@@ -167,6 +168,7 @@ class PacedRequester implements Requester {
       const limitMs = Math.min(attemptDeadlineMs, allowance.leftMs());
       if (limitMs <= 0)
         throw notSent(call.operation, new DeadlineError('its time was over before it was sent'));
+      if (mayLeave?.() === false) throw notSent(call.operation, new Error('it was taken back'));
       const reply = await this.#exchange(call, { clock, limitMs, signal }, read);
       return this.#understand(call, reply);
     } finally {

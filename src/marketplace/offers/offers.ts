@@ -14,6 +14,8 @@ export interface CallOptions {
    * client's own deadline and waiting is bounded by the pacer.
    */
   readonly deadlineMs?: number | undefined;
+  /** Asked when the call has waited for its place: false, and it is not sent (`aborted`, `refused`). */
+  readonly mayLeave?: (() => boolean) | undefined;
 }
 
 /** Offers (specification 4.4). */

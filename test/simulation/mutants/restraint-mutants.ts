@@ -106,4 +106,11 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     find: '  const now = judgedTime(observed);\n',
     replace: '  const now: number | undefined = observed.now;\n',
   },
+  {
+    name: 'taken-back-is-sent',
+    loses: 'the look at what is wanted once a call has waited for its place',
+    file: 'controllers/gpu-instance/changed-wish.ts',
+    find: '  return isNewer || (isHeld(newest) && !isHeld(decidedOn));\n',
+    replace: '  return isHeld(newest) && !isHeld(decidedOn) && isNewer;\n',
+  },
 ];

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../memory-kube/json.ts';
 import { endInConsole, machineOn, rentToHandOver } from './deeds.ts';
 import { DEAREST_OFFER } from './market.ts';
-import type { Stage } from './stage.ts';
+import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
 const IMAGE = 'example/work:2';
@@ -72,6 +72,17 @@ export const RESTRAINT_STORIES: readonly Story[] = [
       stage.at(110, () => stage.cause({ name: 'exited', instance: stage.machineOf('a') }));
       stage.at(200, () => endInConsole(stage, stage.machineOf('a')));
       stage.at(450, () => stage.users.liftPolicies('a'));
+    },
+  },
+  {
+    name: 'the machine of an object that is being deleted is to be kept while its destroy waits for its turn',
+    seconds: 300,
+    plot: (stage) => {
+      stage.users.createInstance('b');
+      stage.strike({ call: 'destroy', fate: answered({ detail: 'too many requests' }, 429) });
+      stage.at(100, () => stage.users.delete('b'));
+      stage.at(100.5, () => stage.users.delete('a'));
+      stage.at(101, () => stage.users.setPolicies('a', { deletionPolicy: 'Retain' }));
     },
   },
   {
