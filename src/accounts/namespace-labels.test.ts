@@ -102,6 +102,18 @@ describe('labels that are read one namespace at a time', () => {
     expect(isNamespaceAllowed(account(others), 'guest', cluster)).toBe(false);
   });
 
+  test('that nobody has asked for in an hour are forgotten, so that memory does not grow with namespaces that come and go', async () => {
+    const { clock, labels, look } = reading(async () => ({ metadata: { labels: { team: 'ml' } } }));
+    await look('passing');
+    await look('staying');
+    await clock.advance(30 * 60_000);
+    await look('staying');
+    await clock.advance(31 * 60_000);
+    await look('staying');
+    expect(labels.labelsOf('staying')).toEqual({ team: 'ml' });
+    expect(labels.labelsOf('passing')).toBe('reading');
+  });
+
   test('that were read once stay when a later read fails', async () => {
     let fails = false;
     const { clock, look } = reading(async () => {

@@ -20,6 +20,8 @@ interface Known {
 
 /** Labels are read again after this: a namespace that was let in or out is noticed within a minute. */
 const KEPT_MS = 60_000;
+/** A namespace that nobody has asked for since then is gone, or has no objects any more. */
+const UNASKED_MS = 3_600_000;
 
 /**
  * Labels of namespaces, read one by one since the operator may not list them. A namespace that was not read
@@ -52,11 +54,17 @@ export class NamespaceLabels {
     return known?.labels ?? 'reading';
   }
 
+  #forgetUnasked(): void {
+    const since = this.#options.clock.monotonic() - UNASKED_MS;
+    for (const [name, { until }] of this.#byName) if (until <= since) this.#byName.delete(name);
+  }
+
   async #read(namespace: string): Promise<void> {
     if (this.#reading.has(namespace)) return;
     this.#reading.add(namespace);
     const { client, clock, log, onChange } = this.#options;
     const before = this.#byName.get(namespace)?.labels;
+    this.#forgetUnasked();
     const become = (labels: Known['labels']) => {
       this.#byName.set(namespace, { labels, until: clock.monotonic() + KEPT_MS });
       if (JSON.stringify(before) !== JSON.stringify(labels)) onChange();

@@ -204,6 +204,20 @@ describe('a check of a key', () => {
   });
 });
 
+test('an account that is checked no more is forgotten, though nobody says that it is gone', async () => {
+  const { asked, checks, clock, named, check } = await bench();
+  const other = { ...named(), metadata: { ...named().metadata, uid: 'another-account' } };
+  checks.nowKept(UID, new Secret('first'));
+  await check();
+  await clock.advance(10 * INTERVAL_MS);
+  await check(other);
+  expect((await check()).keyKept).toBe(true);
+  await clock.advance(10 * INTERVAL_MS + 1);
+  await check(other);
+  expect((await check()).keyKept).toBe(false);
+  expect(asked.filter((line) => line === 'may first destroy')).toHaveLength(3);
+});
+
 describe('the kept key', () => {
   test('stands in for a Secret that is gone, and is kept already', async () => {
     const { kept, named, check } = await bench();
@@ -293,6 +307,15 @@ describe('the kept key', () => {
       expect((await check()).proof).toMatchObject(proof);
       expect(asked).not.toContain('whose is former');
     });
+  });
+
+  test('is believed to be there for an hour: someone may have deleted its Secret since', async () => {
+    const { checks, clock, check } = await bench();
+    checks.nowKept(UID, new Secret('first'));
+    await clock.advance(3_600_000 - 1);
+    expect((await check()).keyKept).toBe(true);
+    await clock.advance(1);
+    expect((await check()).keyKept).toBe(false);
   });
 
   test('is not the proven one where that is another', async () => {

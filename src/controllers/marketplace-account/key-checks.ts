@@ -1,6 +1,5 @@
 import type { KeptKeys } from '../../accounts/login/kept-key.ts';
 import { type KeyReading, readKeySecret } from '../../accounts/login/key-secret.ts';
-import { NO_KEY } from '../../accounts/login/key-transport.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -10,7 +9,7 @@ import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
 import { failureOf, saysNothing } from './failure.ts';
-import { sameLogin } from './pinned-login.ts';
+import { betterProof, needsKeptKey } from './stand-in.ts';
 import type { KeyProof, KeySource } from './types.ts';
 
 /** What the latest check of an account's key found. */
@@ -55,6 +54,10 @@ export interface KeyTrial {
 const LEAST_PAUSE_MS = 1_000;
 /** After a check that only failed to arrive; doubled each time. Longer than the marketplace's longest pause between calls. */
 const UNANSWERED_PAUSE_MS = 5_000;
+/** The kept Secret is looked at again after this: someone may have deleted it, and only the last key can end machines. */
+const KEPT_BELIEVED_MS = 3_600_000;
+/** An account that is there is checked in each interval. */
+const INTERVALS_REMEMBERED = 10;
 /** No machine ever has it: destroying it only shows whether the key may destroy. */
 const NO_INSTANCE = 0;
 
@@ -65,7 +68,8 @@ const NO_INSTANCE = 0;
 export class KeyChecks {
   readonly #options: KeyChecksOptions;
   readonly #byUid = new Map<string, Remembered>();
-  readonly #keptKeys = new Map<string, Secret>();
+  /** What is in the kept Secrets, as far as this process knows, and since when on `clock.monotonic()`. */
+  readonly #keptKeys = new Map<string, { readonly key: Secret; readonly at: number }>();
   readonly #refused = new Set<string>();
 
   constructor(options: KeyChecksOptions) {
@@ -79,9 +83,10 @@ export class KeyChecks {
 
   /** The key that was just put into the kept Secret. */
   nowKept(uid: string, key: Secret): void {
-    this.#keptKeys.set(uid, key);
+    this.#keptKeys.set(uid, { key, at: this.#options.clock.monotonic() });
   }
 
+  /** The account is gone. One that nobody says this of is forgotten when it has not been checked for long. */
   forget(uid: string): void {
     this.#byUid.delete(uid);
     this.#keptKeys.delete(uid);
@@ -109,7 +114,13 @@ export class KeyChecks {
     const remembered = { ...finding, cause, unanswered, at: this.#options.clock.monotonic() };
     this.#refused.delete(uid);
     this.#byUid.set(uid, remembered);
+    this.#forgetUnchecked();
     return remembered;
+  }
+
+  #forgetUnchecked(): void {
+    const longest = INTERVALS_REMEMBERED * this.#options.intervalMs;
+    for (const [uid, check] of this.#byUid) if (this.#ageOf(check) > longest) this.forget(uid);
   }
 
   #isDue(uid: string, before: Remembered, cause: string): boolean {
@@ -119,7 +130,7 @@ export class KeyChecks {
     return this.#refused.has(uid) && age >= LEAST_PAUSE_MS;
   }
 
-  #ageOf({ at }: Remembered): number {
+  #ageOf({ at }: { readonly at: number }): number {
     return this.#options.clock.monotonic() - at;
   }
 
@@ -160,32 +171,11 @@ export class KeyChecks {
   }
 
   #isKept(uid: string, proof: KeyProof): boolean {
-    const kept = this.#keptKeys.get(uid) ?? NO_KEY;
-    return proof.type === 'proven' && (proof.source === 'kept' || kept.equals(proof.key));
+    if (proof.type !== 'proven') return false;
+    const kept = this.#keptKeys.get(uid);
+    const isKnown = kept !== undefined && this.#ageOf(kept) < KEPT_BELIEVED_MS && kept.key.equals(proof.key);
+    return isKnown || proof.source === 'kept';
   }
-}
-
-/**
- * Whether machines of the account's login may have to be ended by the key that was kept: there is no other, or it is
- * refused, or may not destroy. A key of another login is a person's mistake, of which nothing follows.
- */
-function needsKeptKey(own: KeyProof, { status }: MarketplaceAccount): boolean {
-  if (!status?.login) return false;
-  switch (own.type) {
-    case 'none':
-      return true;
-    case 'failed':
-      return !saysNothing(own.failure);
-    case 'proven':
-      return !own.mayDestroy && sameLogin(status.login, own.login);
-  }
-}
-
-/** What a kept key is worth beside the account's own. Where it only failed to answer, what it proved before holds. */
-function betterProof(own: KeyProof, kept: KeyProof): KeyProof {
-  if (own.type === 'none' || (kept.type === 'failed' && saysNothing(kept.failure))) return kept;
-  if (kept.type !== 'proven' || (own.type === 'proven' && !kept.mayDestroy)) return own;
-  return { ...kept, insteadOf: own };
 }
 
 /** Permission is checked before existence, so `notFound` shows that the key may destroy. */
