@@ -22,6 +22,16 @@ export class KeptWatch {
 
 /** Whether an object wants its recorded machine to outlive it. */
 export function isToKeep(object: JsonObject, id: number): boolean {
+  return keepsMachine(object) && objectAt(object, 'status')['instanceId'] === id;
+}
+
+/** The same, or its machine that it had no time to record. */
+export function mayKeep(object: JsonObject, id: number): boolean {
+  const { instanceId = id } = objectAt(object, 'status');
+  return keepsMachine(object) && instanceId === id;
+}
+
+function keepsMachine(object: JsonObject): boolean {
   const { deletionPolicy = 'Destroy' } = objectAt(object, 'spec');
-  return deletionPolicy !== 'Destroy' && objectAt(object, 'status')['instanceId'] === id;
+  return deletionPolicy !== 'Destroy';
 }

@@ -10,7 +10,7 @@ import {
   objectAt,
   textAt,
 } from '../memory-kube/json.ts';
-import { isToKeep } from './kept.ts';
+import { mayKeep } from './kept.ts';
 import { OwnLimits } from './own-limits.ts';
 import { intentOf, type Purchase } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
@@ -105,7 +105,7 @@ export class MachineWatch {
     this.#released.add(goneKey(uid));
     for (const contract of Object.values(this.#scene.contracts())) {
       if (contract.image === BY_HAND || this.#scene.purchaseOf(contract)?.uid !== uid) continue;
-      if (this.#scene.isKept(contract) && isToKeep(object, contract.id)) continue;
+      if (this.#scene.isKept(contract) && mayKeep(object, contract.id)) continue;
       this.#scene.broken('I7', `${nameOf(object)} was let go while contract ${contract.id} lives`);
     }
   }
