@@ -3,6 +3,7 @@ import { memoryCluster, refusedBy } from '../../test/builders/memory-cluster.ts'
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../api/v1alpha1/names.ts';
 import type { KubeObject } from '../runtime/kube/kube-object.ts';
+import { timestampOf } from '../runtime/writes/timestamp.ts';
 import { AccountRecords, withDeparted, withRetained } from './account-records.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
@@ -42,6 +43,12 @@ describe('what must outlive its object', () => {
     await records.foldDeparted({ uid: 'u', spentThisMonth: 2_000_000, rentals: [now], newestRentalAt: now });
     const month = new Date(now).toISOString().slice(0, 7);
     expect((await status())?.deletedObjects).toMatchObject({ month, spent: '2.00' });
+  });
+
+  test('is told to whoever has a copy of the account, as it was written', async () => {
+    const { records, written, status } = await setUp();
+    await records.foldDeparted(departed('u'));
+    expect(written.map((account) => account.status)).toEqual([await status()]);
   });
 
   test('is in the status of its account before anybody goes on: a machine that is kept', async () => {
@@ -123,6 +130,12 @@ describe('what deleted objects leave', () => {
       spent: '1.00',
       rentals: ['2026-11-20T11:30:00Z', '2026-11-20T11:59:59Z'],
     });
+  });
+
+  test('is no more than a status takes: of very many rentals the newest stay', () => {
+    const rentals = Array.from({ length: 1_200 }, (_, index) => NOW - 1_300_000 + index * 1_000);
+    const kept = withDeparted({ ...departed('u'), rentals }, NOW)({}).deletedObjects?.rentals ?? [];
+    expect([kept.length, kept.at(-1)]).toEqual([1_000, timestampOf(NOW - 101_000)]);
   });
 
   test('never makes the newest rental older', () => {

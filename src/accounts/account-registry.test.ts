@@ -23,11 +23,11 @@ const identity = newIdentity(
 const KNOWN: InstallationState = { type: 'known', identity, sweep: 'allowed' };
 const LOST: InstallationState = { type: 'lost', why: { reason: 'IdentityLost', message: 'm' } };
 
-const proof = (use: 'full' | 'teardown' = 'full', key = 'key'): ProvenKey => ({
+const proof = (use: 'full' | 'teardown' = 'full', key = 'key', mayTearDown = true): ProvenKey => ({
   login: LOGIN,
   key: new Secret(key),
   use,
-  user: { credit: 10_000_000, sshKeyRegistered: true, mayTearDown: true },
+  user: { credit: 10_000_000, sshKeyRegistered: true, mayTearDown },
 });
 
 /** An account by its uid; all have the same name. */
@@ -43,6 +43,7 @@ function setUp(state: InstallationState = KNOWN) {
   const random = seededRandom(1);
   const connections = new LoginConnections({ transport, clock, random, log: silentLogger, paced: false });
   const told: string[] = [];
+  const identified: (() => void)[] = [];
   const account = accountOf('first');
   const cache = new Map([[account.metadata.name, account]]);
   const registry = new AccountRegistry({
@@ -52,7 +53,7 @@ function setUp(state: InstallationState = KNOWN) {
     installation: {
       state: () => state,
       identity: () => (state.type === 'known' ? state.identity : undefined),
-      onChange: () => {},
+      onChange: (listener: () => void) => identified.push(listener),
     } as unknown as Installation,
     brake: { maxRentalsPerHour: 3, maxLiveMachines: 100, maxDollarsPerHour: 1_000_000_000 },
     paced: false,
@@ -65,7 +66,10 @@ function setUp(state: InstallationState = KNOWN) {
   });
   registry.onChange(({ name }) => told.push(name));
   const ref = { namespace: account.metadata.namespace ?? '', name: account.metadata.name };
-  return { clock, requests, registry, account, cache, ref, told };
+  const identify = () => {
+    for (const listener of identified) listener();
+  };
+  return { clock, requests, registry, connections, account, cache, ref, told, identify };
 }
 
 const ask = { objectUid: 'o', offerId: 1, pricePerHour: 500_000 };
@@ -133,6 +137,29 @@ describe('an account', () => {
     await client.instances.destroy(5).catch(() => {});
     await expect(client.instances.stop(5)).rejects.toThrow();
     expect(new Set(requests.map(({ method }) => method))).toEqual(new Set(['GET', 'DELETE']));
+  });
+
+  test('may rent nothing by a key that may not destroy, and destroys by that of another account of its login', async () => {
+    const { clock, registry, account, requests } = setUp();
+    const other = { ...accountOf('other'), metadata: { ...account.metadata, name: 'other', uid: 'other' } };
+    const session = registry.connect(account, proof('full', 'narrow', false));
+    registry.connect(other, proof('full', 'wide'));
+    await clock.advance(0);
+    expect(session.tickets.request(ask)).toMatchObject({ reason: 'KeyTooNarrow' });
+    requests.length = 0;
+    await session.client.instances.destroy(5).catch(() => {});
+    expect(requests.map(({ headers }) => headers['authorization'])).toEqual(['Bearer wide']);
+    registry.connect(account, proof('full', 'widened'));
+    expect(session.tickets.request(ask)).toMatchObject({ type: 'ticket' });
+  });
+
+  test('is told of once more when this installation knows who it is, since its objects waited for that', async () => {
+    const { clock, registry, account, told, identify } = setUp();
+    registry.connect(account, proof());
+    await clock.advance(0);
+    told.length = 0;
+    identify();
+    expect(told).toEqual([account.metadata.name]);
   });
 
   test('goes on with the newer of two keys, under the same session', async () => {
@@ -231,4 +258,14 @@ test('an account that is gone is missing, and tells who listens', () => {
   registry.forget(ref);
   expect(registry.get(ref)).toEqual({ type: 'missing' });
   expect(told.length).toBeGreaterThan(0);
+});
+
+test('an account that is gone leaves no limiter behind, one that is only refused does', () => {
+  const { registry, connections, account, ref } = setUp();
+  const limiter = connections.pacerOf('first');
+  registry.setNotReady(account, WHY);
+  registry.disconnect(ref);
+  expect(connections.pacerOf('first')).toBe(limiter);
+  registry.forget(ref);
+  expect(connections.pacerOf('first')).not.toBe(limiter);
 });

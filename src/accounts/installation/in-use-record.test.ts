@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
+import { sleep } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import type { Change } from '../../runtime/list-watch/object-store.ts';
@@ -14,9 +15,16 @@ const rented = (uid: string) => instance(uid, [MACHINE_FINALIZER]);
 function bench(present: readonly GpuInstance[] = []) {
   const clock = createVirtualClock();
   const listeners = new Set<(change: Change<GpuInstance>) => void>();
-  const cluster = { stored: undefined as Record<string, string> | undefined, writes: 0, isDown: false };
+  const cluster = {
+    stored: undefined as Record<string, string> | undefined,
+    writes: 0,
+    isDown: false,
+    /** Of each write, in milliseconds; the first one first. */
+    delays: [] as number[],
+  };
   const write = async <T>(_: unknown, object: unknown): Promise<T> => {
     if (cluster.isDown) throw new Error('down');
+    await sleep(clock, cluster.delays.shift() ?? 0);
     cluster.writes += 1;
     cluster.stored = (object as { data: Record<string, string> }).data;
     return object as T;
@@ -86,6 +94,27 @@ test('repeats a write that failed until it succeeds', async () => {
   cluster.isDown = false;
   await clock.advance(5_000);
   expect(cluster.stored).toEqual({ inUse: 'true' });
+});
+
+test('writes one after the other, so that a slow write is not the last word', async () => {
+  const { clock, cluster, start, tell } = bench();
+  await start();
+  cluster.delays = [1_000, 10];
+  await tell('added', rented('a'));
+  await tell('deleted', rented('a'));
+  await clock.advance(2_000);
+  expect(cluster).toMatchObject({ stored: { inUse: 'false' }, writes: 3 });
+});
+
+test('has written what it began to write when it has stopped, and tries no more what failed', async () => {
+  const { clock, cluster, record, start, tell } = bench();
+  await start();
+  cluster.delays = [1_000];
+  await tell('added', rented('a'));
+  const stopped = record.stop().then(() => cluster.stored);
+  await clock.advance(1_000);
+  expect(await stopped).toEqual({ inUse: 'true' });
+  expect(clock.nextTimerMs()).toBeUndefined();
 });
 
 test('writes nothing once it was stopped', async () => {
