@@ -101,6 +101,46 @@ describe('a machine whose replacement is held back', () => {
   ]);
 });
 
+describe('a machine that was taken over by an object that can rent no other', () => {
+  const takenOver = {
+    adopt: { instanceId: 1, policy: 'Manage' },
+    offers: undefined,
+    image: undefined,
+    replacement: { policy: 'Never' },
+  } as const;
+  const kept = { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 };
+  table([
+    ['stays when the spec changes', held({}, { spec: takenOver, status: outdated }), kept],
+    [
+      'stays when another is asked for',
+      held({}, { spec: takenOver, annotations: { 'gpurental.dev/replace-at': time(-10) } }),
+      kept,
+    ],
+    [
+      'stays when the alternatives alone are missing',
+      held({}, { spec: { ...takenOver, image: 'example/image:1' }, status: outdated }),
+      kept,
+    ],
+    [
+      'stays when the image alone is missing',
+      held({}, { spec: { ...takenOver, offers: [{ maxPricePerHour: '1.00' }] }, status: outdated }),
+      kept,
+    ],
+    [
+      'ends all the same when its time is over',
+      held({}, { spec: { ...takenOver, maxLifetime: '5m' } }),
+      {
+        rule: 'limit-reached',
+        record: 'status',
+        actions: ['destroy 1 (LimitReached)'],
+        phase: 'Replacing',
+        says: 'LimitReached, Replacing',
+        afterMs: 1000,
+      },
+    ],
+  ]);
+});
+
 describe('a machine beyond a limit that may not be destroyed', () => {
   const beyond = { maxLifetime: '5m', powerState: 'Stopped' } as const;
   table([

@@ -1,3 +1,4 @@
+import type { GpuInstanceSpec } from '../../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../../api/v1alpha1/names.ts';
 import { type Reason, reasons } from '../../../api/v1alpha1/reasons.ts';
 import { type Finding, say } from '../conditions.ts';
@@ -13,21 +14,34 @@ export interface HeldBackBy {
   readonly detail?: string | undefined;
 }
 
+const says = (reason: Reason, detail?: string): HeldBackBy => ({ reason, detail });
+
 /** How soon it is looked again whether the end is still held back. */
 const LOOK_MS = 60_000;
 
 /** The first thing that forbids to end this machine now. */
 export function heldBackBy(observed: Observed, wish: EndWish): HeldBackBy | undefined {
   const { object, account } = observed;
-  const says = (reason: Reason, detail?: string): HeldBackBy => ({ reason, detail });
   if (object.metadata.annotations?.[annotations.hold] !== undefined) return says('Held');
   if (wish.kind === 'limit') return undefined;
   if (object.spec.paused) return says('Paused');
   if (wish.kind === 'lost' && object.spec.replacement.policy === 'Never')
     return says('ReplacementOff', wish.detail);
+  if (wish.kind === 'unwanted' && !canRent(object.spec)) return says('ReplacementOff', NOTHING_TO_RENT);
+  return heldBackByAccount(account);
+}
+
+function heldBackByAccount(account: Observed['account']): HeldBackBy | undefined {
   if (account.state !== 'ready') return says('AccountNotReady');
   if (account.facts.breaker.type === 'open') return says('BreakerOpen', account.facts.breaker.message);
   return undefined;
+}
+
+const NOTHING_TO_RENT = 'No other machine can be rented: spec.offers or spec.image is missing.';
+
+/** A machine that was taken over may be all that its object can ever have. */
+function canRent({ offers = [], image }: GpuInstanceSpec): boolean {
+  return offers.length > 0 && image !== undefined;
 }
 
 /** What is shown of a machine that is of no use, or beyond a limit, while its end is held back. */

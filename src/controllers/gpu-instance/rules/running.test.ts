@@ -249,17 +249,10 @@ describe('the price of a machine', () => {
     [
       'is judged by the account where the object names no offers',
       adopted('x', {
-        spec: { offers: undefined, onPriceAbove: 'Replace' },
+        spec: { offers: undefined },
         facts: { limits: { maxPricePerHour: 490_000 } },
       }),
-      {
-        rule: 'price-raised',
-        record: 'status',
-        actions: ['destroy 1 (PriceRaised)'],
-        phase: 'Replacing',
-        says: 'PriceRaised, Replacing',
-        afterMs: 1000,
-      },
+      { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
       'is judged while it boots',
