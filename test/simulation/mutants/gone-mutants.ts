@@ -114,8 +114,8 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     name: 'no-tolerance',
     loses: 'patience with a machine that is silent for a moment',
     file: `${GPU}/rules/failing.ts`,
-    find: 'return observed.steadyNow - since >= (parseDuration(patience) ?? 0);',
-    replace: 'return observed.steadyNow - since >= 0 * (parseDuration(patience) ?? 0);',
+    find: 'return isSeenAgain && observed.steadyNow - since >= patience;',
+    replace: 'return isSeenAgain && observed.steadyNow - since >= 0 * patience;',
   },
   {
     name: 'unknown-word-is-failure',
