@@ -100,8 +100,8 @@ test('writes one after the other, so that a slow write is not the last word', as
   const { clock, cluster, start, tell } = bench();
   await start();
   cluster.delays = [1_000, 10];
-  await tell('added', rented('a'));
-  await tell('deleted', rented('a'));
+  for (const uid of ['a', 'b']) await tell('added', rented(uid));
+  for (const uid of ['a', 'b']) await tell('deleted', rented(uid));
   await clock.advance(2_000);
   expect(cluster).toMatchObject({ stored: { inUse: 'false' }, writes: 3 });
 });
