@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -58,6 +58,18 @@ test('lists fail, and name the definitions', async () => {
   const { exitCode, stderr } = await gpuRent('cost');
   expect(exitCode).toBe(3);
   expect(stderr).toContain('that the definitions are installed: gpu-rent doctor');
+});
+
+test('the doctor does not say that there is no account where nobody answers', async () => {
+  const gone = join(cli.home, 'gone');
+  writeFileSync(
+    gone,
+    readFileSync(join(cli.home, 'kubeconfig'), 'utf8').replace(/127\.0\.0\.1:\d+/, '127.0.0.1:1'),
+  );
+  const { exitCode, stdout } = await cli.run(['--kubeconfig', gone, 'doctor']);
+  expect(exitCode).toBe(1);
+  expect(stdout).not.toContain('There is no MarketplaceAccount');
+  expect(stdout).toMatch(/accounts\n× any: No reply from/);
 });
 
 test('the doctor finds it', async () => {

@@ -73,11 +73,11 @@ async function wholeReport(asked: Asked, onLine: OnLine): Promise<readonly Check
     return await withCluster(input, context, async (cluster) => {
       const { clusterChecks } = await import('../doctor/cluster-checks.ts');
       const lines = [...(await runChecks(clusterChecks(cluster), onLine))];
-      const accounts = await listAccounts(cluster, cluster.scope).catch(unlisted);
-      for (const account of accounts ?? [])
+      const listing = listAccounts(cluster, cluster.scope);
+      const accounts = await listing.catch(() => []);
+      for (const account of accounts)
         lines.push(...(await accountReport(cluster, account, { asked, onLine })));
-      if (!accounts?.length)
-        lines.push(...(await runChecks([noAccount(cluster, accounts !== undefined)], onLine)));
+      if (accounts.length === 0) lines.push(...(await runChecks([noAccount(cluster, listing)], onLine)));
       return lines;
     });
   } catch (error) {
@@ -98,20 +98,23 @@ async function wholeReport(asked: Asked, onLine: OnLine): Promise<readonly Check
   }
 }
 
-/** Undefined where accounts may not be listed; where there is no such kind, another line says so. */
-function unlisted(error: unknown): readonly MarketplaceAccount[] | undefined {
-  return isKubeError(error, 'forbidden') ? undefined : [];
-}
-
-function noAccount({ scope }: ClusterSession, mayList: boolean): Check {
+/** Why no account is looked at: only a list that was read, or a kind that is not served, means that there is none. */
+function noAccount({ scope }: ClusterSession, listing: Promise<readonly MarketplaceAccount[]>): Check {
   const where = scope === undefined ? 'the cluster' : `namespace ${scope}`;
-  const look = async (): Promise<Finding> =>
-    mayList
-      ? warning(
-          `There is no MarketplaceAccount in ${where}.`,
-          'Apply one (deploy/samples/account.yaml), or look elsewhere: -n, -A.',
-        )
-      : skipped(`You may not list MarketplaceAccounts in ${where}.`, 'Ask for the right to list them.');
+  const none = warning(
+    `There is no MarketplaceAccount in ${where}.`,
+    'Apply one (deploy/samples/account.yaml), or look elsewhere: -n, -A.',
+  );
+  const look = async (): Promise<Finding> => {
+    try {
+      await listing;
+      return none;
+    } catch (error) {
+      if (isKubeError(error, 'notFound')) return none;
+      if (!isKubeError(error, 'forbidden')) throw error;
+      return skipped(`You may not list MarketplaceAccounts in ${where}.`, 'Ask for the right to list them.');
+    }
+  };
   return { area: 'accounts', name: 'any', look };
 }
 
