@@ -4,6 +4,7 @@ import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import { type AccountNews, keyOf } from '../../accounts/account-registry.ts';
 import type { AccountRef } from '../../accounts/account-session.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
+import { ACCOUNT_FINALIZER } from '../../api/v1alpha1/names.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
 import type { Controller } from '../../runtime/controller.ts';
@@ -34,6 +35,10 @@ interface Setting {
   readonly account?: Account;
   /** So many writes of its status lose their race. */
   readonly lostRaces?: number;
+  /** So many removals of its finalizer do. */
+  readonly lostReleases?: number;
+  /** So often the cache is behind a write of this process. */
+  readonly behind?: number;
   /** The account has no session, and its key proves nothing. */
   readonly unproven?: boolean;
 }
@@ -42,12 +47,16 @@ let running: Controller | undefined;
 afterEach(() => running?.stop());
 
 /** The controller of accounts with one account, and what it did in order. */
-function situation({ account = ACCOUNT, lostRaces = 0, unproven = false }: Setting = {}) {
+function situation(setting: Setting = {}) {
+  const { account = ACCOUNT, lostRaces = 0, lostReleases = 0, behind = 0, unproven = false } = setting;
   const clock = createVirtualClock({ startMs: Date.parse('2026-11-20T12:00:00Z') });
   const did: string[] = [];
   let current: Account = account;
   let races = lostRaces;
+  let releases = lostReleases;
+  let looksBehind = behind;
   let onAccount: (change: Change<MarketplaceAccount>) => void = () => {};
+  let onAccess: (ref: AccountRef) => void = () => {};
   let onNews: (ref: AccountRef, news: AccountNews) => void = () => {};
   const note = (what: string) => () => void did.push(what);
   const check = { ...(unproven ? { type: 'none' } : proven()) };
@@ -55,7 +64,7 @@ function situation({ account = ACCOUNT, lostRaces = 0, unproven = false }: Setti
     accounts: {
       get: (key: string) => (key === KEY ? current : undefined),
       list: () => (current ? [current] : []),
-      isCurrent: () => true,
+      isCurrent: () => looksBehind-- <= 0,
       wrote: note('heard of what was written'),
       onChange: (listener: typeof onAccount) => {
         onAccount = listener;
@@ -69,27 +78,37 @@ function situation({ account = ACCOUNT, lostRaces = 0, unproven = false }: Setti
       replace: async (_: unknown, object: object) => {
         did.push('write');
         if (races-- > 0) throw conflict;
-        return { ...current, ...object };
+        return { ...current, ...object, metadata: current?.metadata };
+      },
+      patch: async () => {
+        did.push('release');
+        if (releases-- > 0) throw conflict;
+        return current;
       },
     },
     registry: {
       objectsOf: () => [],
+      counted: () => [],
       session: () => undefined,
       connect: note('connect'),
       disconnect: note('disconnect'),
       setNotReady: note('set readiness'),
       forget: (ref: AccountRef) => did.push(`forget ${keyOf(ref)}`),
-      onChange() {},
+      onChange: (listener: typeof onAccess) => {
+        onAccess = listener;
+      },
       onNews: (listener: typeof onNews) => {
         onNews = listener;
       },
     },
     installation: { state: () => ({ type: 'known', sweep: 'allowed' }) },
     isLeader: () => true,
-    kept: { save: async () => did.push('keep') },
+    kept: { save: async () => did.push('keep'), remove: async () => did.push('drop the kept key') },
+    listObjects: async () => [],
     keyChecks: {
       check: async () => ({ reading: { type: 'key' }, proof: check, keyKept: false, againInMs: 60_000 }),
       nowKept() {},
+      forget() {},
       refused: (uid: string) => did.push(`${uid} is read again`),
     },
     events: { record: ({ reason }: { reason: string }) => did.push(`event ${reason}`) },
@@ -117,6 +136,7 @@ function situation({ account = ACCOUNT, lostRaces = 0, unproven = false }: Setti
       onAccount({ type: 'deleted', key: KEY, object: ACCOUNT });
     },
     change: () => onAccount({ type: 'added', key: KEY, object: ACCOUNT }),
+    access: () => onAccess(REF),
     news: (news: AccountNews) => onNews(REF, news),
   };
 }
@@ -126,7 +146,7 @@ describe('a pass', () => {
     const { controller, within } = situation();
     controller.start();
     const did = await within(5);
-    expect(did[0]).toBe('write');
+    expect(did.slice(0, 2)).toEqual(['write', 'heard of what was written']);
     expect(did).toEqual(expect.arrayContaining(['keep', 'connect', 'set readiness']));
   });
 
@@ -137,6 +157,27 @@ describe('a pass', () => {
     const did = await within(30);
     expect(did.slice(0, 2)).toEqual(['asked', 'write']);
     expect(did).toContain('connect');
+  });
+
+  test('waits for a cache that is behind what this process wrote', async () => {
+    const { controller, within } = situation({ behind: 1 });
+    controller.start();
+    expect(await within(5)).toEqual([]);
+    expect(await within(30)).toContain('connect');
+  });
+
+  test('that lost a race with its last act looks at the API server next, and lets go then', async () => {
+    const deletionTimestamp = '2026-11-20T11:59:00Z';
+    const metadata = { ...ACCOUNT.metadata, deletionTimestamp, finalizers: [ACCOUNT_FINALIZER] };
+    const { controller, within } = situation({ account: { ...ACCOUNT, metadata }, lostReleases: 1 });
+    controller.start();
+    const did = await within(50);
+    expect(did.filter((what) => ['asked', 'release', `forget ${KEY}`].includes(what))).toEqual([
+      'release',
+      'asked',
+      'release',
+      `forget ${KEY}`,
+    ]);
   });
 
   test('ends the session of an account whose key proves nothing', async () => {
@@ -160,6 +201,15 @@ test('a replica that waits for the lease does nothing, and begins with all accou
   expect(await within(1_000)).toEqual([]);
   expect(controller.queue.length()).toBe(0);
   controller.start();
+  expect(await within(5)).toContain('connect');
+});
+
+test('an account is looked at when its limits, its breaker or its session are other ones', async () => {
+  const { controller, within, access } = situation();
+  controller.start();
+  await within(5);
+  expect(await within(5)).toEqual([]);
+  access();
   expect(await within(5)).toContain('connect');
 });
 
