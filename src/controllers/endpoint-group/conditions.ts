@@ -3,6 +3,7 @@ import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars } from '../../lib/money.ts';
 import type { WantedCondition } from '../../runtime/writes/conditions.ts';
 import type { Counts } from './counts.ts';
+import type { LoadProblem } from './load/book.ts';
 import type { LoadView } from './load/view.ts';
 import type { EndpointProblem } from './publish/endpoints.ts';
 import type { Choice } from './scaling/plan.ts';
@@ -76,7 +77,7 @@ function ready(situation: Situation): Says {
 function sleepsBlind({ load: { metrics, problem } }: Situation): Says | undefined {
   if (metrics !== 'missing' || !problem) return undefined;
   return no(
-    'LoadSourceUnreachable',
+    MISSING_BY[problem.kind],
     `No worker is hot, and whether there is load is not known: ${problem.detail}.`,
   );
 }
@@ -156,11 +157,16 @@ function metricsAvailable({ load }: Situation): Says {
 }
 
 function metricsMissing(problem: LoadView['problem']): Says {
-  const isAsked = problem !== undefined && problem.kind !== 'silent';
-  const reason = isAsked ? 'LoadSourceUnreachable' : 'MetricsMissing';
   const detail = problem?.detail ?? 'no worker has reported for 90 s';
+  const reason = problem ? MISSING_BY[problem.kind] : 'MetricsMissing';
   return no(reason, `No load figures arrive: ${detail}. The number of workers is not lowered.`);
 }
+
+const MISSING_BY: Readonly<Record<LoadProblem['kind'], Reason>> = {
+  unreachable: 'LoadSourceUnreachable',
+  invalid: 'MetricsInvalid',
+  silent: 'MetricsMissing',
+};
 
 function progressing(situation: Situation): Says {
   const { observed, counts, decision } = situation;

@@ -195,6 +195,26 @@ describe('figures that do not come, or cannot be true', () => {
     expect(kinds(decide(observe({ group, workers: four, memory: calm, wakeAsked: true })))).not.toEqual([]);
   });
 
+  test.each<[string, Record<string, unknown>, number]>([
+    ['minLoad', { minLoad: '250' }, 1],
+    ['scaleToZero: Never', { scaleToZero: 'Never' }, 1],
+    ['nothing', { minLoad: '0' }, 0],
+  ])('keep none from being hot where %s asks for one whatever the load', (_, spec, hot) => {
+    const problem = { kind: 'unreachable', detail: 'Prometheus: it cannot be reached', at: NOW } as const;
+    const book = withProblem(EMPTY_BOOK, '', problem);
+    const first = decide(observe({ source: 'group', group: groupObject(spec), book, memory: calmOf(0) }));
+    expect(first.memory.decision).toMatchObject({ hot, total: hot });
+    expect(first.actions).toHaveLength(hot);
+  });
+
+  test('a source that answers what cannot be read is not called unreachable', () => {
+    const detail = 'Prometheus: loadQuery answers with 2 series';
+    const book = withProblem(EMPTY_BOOK, '', { kind: 'invalid', detail, at: NOW });
+    const decision = decide(observe({ source: 'group', book, memory: calmOf(0) }));
+    expect(says(decision, 'MetricsAvailable')).toMatchObject({ reason: 'MetricsInvalid' });
+    expect(says(decision, 'Ready')).toMatchObject({ status: 'False', reason: 'MetricsInvalid' });
+  });
+
   test('a source that cannot be reached is named', () => {
     const book = withProblem(EMPTY_BOOK, 'uid-a/7', {
       kind: 'unreachable',
@@ -656,6 +676,12 @@ describe('where workers stand apart the next is made', () => {
       1,
     ],
     ['beside one that is on its way out', { isRented: false, isDeleting: true }, 1],
+    ['beside one that waits for a person', { isRented: false, isStalled: true }, 1],
+    [
+      'beside one that has found no machine for longer than a boot may take',
+      { isRented: false, isOverdue: true },
+      1,
+    ],
   ])('%s', (_, overrides, made) => {
     const present = worker('a', { isServing: false, ...overrides });
     const { actions } = decide(observe({ group: apart, workers: [present], memory: calmOf(1) }));

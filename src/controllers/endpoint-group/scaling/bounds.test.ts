@@ -12,13 +12,15 @@ const workers = (count: number, overrides: Partial<ScalingWorker> = {}): readonl
     ...overrides,
   }));
 
-function input(overrides: Partial<ScalingInput> & { readonly maxWorkers?: number } = {}): ScalingInput {
-  const { maxWorkers = 20, ...rest } = overrides;
-  const loads = { minLoad: 0, minColdLoad: 0, targetUtilization: 1, coldMultiplier: 1, coldWorkers: 0 };
+type Options = Partial<Pick<ScalingInput['options'], 'maxWorkers' | 'minLoad' | 'idle'>>;
+
+function input(overrides: Partial<ScalingInput> & Options = {}): ScalingInput {
+  const { maxWorkers = 20, minLoad = 0, idle = { type: 'load' }, ...rest } = overrides;
+  const loads = { minLoad, minColdLoad: 0, targetUtilization: 1, coldMultiplier: 1, coldWorkers: 0 };
   return {
     ...{ now: 0, history: EMPTY_HISTORY, waiting: 0, metrics: 'told', workers: [], perf: 100 },
     ...{ lastActivity: 0, wakeAsked: false, mayReachZero: true, replicas: undefined, times: defaultTimes },
-    options: { ...loads, maxWorkers, maxQueueSeconds: 30, targetQueueSeconds: 10, idle: { type: 'load' } },
+    options: { ...loads, maxWorkers, maxQueueSeconds: 30, targetQueueSeconds: 10, idle },
     memory: { recent: [], panicUntil: 0, hot: 0 },
     ...rest,
   };
@@ -79,6 +81,19 @@ describe('the wanted number of hot workers', () => {
       { metrics: 'missing', workers: workers(3) },
       6,
       [3, 'MetricsMissing'],
+    ],
+    ['does not grow from none where no figures arrive', { metrics: 'missing' }, 3, [0, 'MetricsMissing']],
+    [
+      'is one at least without any figures where a load is always provided for',
+      { metrics: 'missing', minLoad: 0.1 },
+      3,
+      [1, 'MetricsMissing'],
+    ],
+    [
+      'is one at least without any figures where it is never to be none',
+      { metrics: 'missing', idle: { type: 'never' } },
+      1,
+      [1, 'Load'],
     ],
     [
       'is no matter of figures where it is what it was',

@@ -21,12 +21,17 @@ export function limitHot(input: BoundsInput, wanted: WantedHot & { readonly inPa
   const limited = input.replicas === undefined ? unshrunk(input, wanted) : wanted;
   const { maxWorkers } = options;
   const present = hotOf(input.workers).length;
-  const known = Math.max(present, Math.min(input.memory.hot, maxWorkers));
+  const known = Math.max(present, Math.min(input.memory.hot, maxWorkers), leastHot(input));
   if (isBlind(input) && limited.hot > known) return capped(known, 'MetricsMissing', maxWorkers);
   const before = input.hotAtTick ?? present;
   const ramp = before + Math.max(LEAST_RAMP, before);
   if (before > 0 && limited.hot > ramp) return capped(ramp, 'RampUp', maxWorkers);
   return capped(limited.hot, limited.rule, maxWorkers);
+}
+
+/** One is wanted whatever the load is. */
+function leastHot({ options: { minLoad, idle } }: BoundsInput): number {
+  return minLoad > 0 || idle.type === 'never' ? 1 : 0;
 }
 
 /** Nothing says what is needed: the group is kept as it is. */
