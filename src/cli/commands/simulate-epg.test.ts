@@ -146,6 +146,11 @@ workers:
       group: 'kind: EndpointGroup\napiVersion: apps/v1\n',
       says: 'group.yaml:2: apiVersion: "apps/v1" in place of gpurental.dev/v1alpha1',
     },
+    {
+      title: 'another version of ours',
+      group: 'kind: EndpointGroup\napiVersion: gpurental.dev/v1\n',
+      says: 'group.yaml:2: apiVersion: "gpurental.dev/v1" in place of gpurental.dev/v1alpha1',
+    },
     { title: 'two groups', group: `${GROUP}---\n${GROUP}`, says: 'group.yaml:13: a second EndpointGroup' },
     {
       title: 'a number without quotes',

@@ -19,6 +19,20 @@ describe('a manifest to plan', () => {
     expect(planned.map(({ spec }) => spec.image)).toEqual(['x', 'x']);
   });
 
+  test('is every item of a list, as kubectl prints it', async () => {
+    const items = [JSON.parse(manifest('GpuInstance', { image: 'x', offers }))];
+    const planned = await read(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+    expect(planned.map(({ object }) => object)).toEqual(['gpui/x']);
+  });
+
+  test('of a version that no cluster serves is refused', async () => {
+    const newer = manifest('GpuInstance', { image: 'x', offers }).replace('v1alpha1', 'v1');
+    await expect(read(newer)).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('apiVersion: gpurental.dev/v1 in place of gpurental.dev/v1alpha1'),
+    });
+  });
+
   test.each([
     [
       { image: 'x', offers: [{ gpuName: ['A'] }] },

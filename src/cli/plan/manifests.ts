@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
-import { GROUP } from '../../api/v1alpha1/names.ts';
+import { API_VERSION, GROUP } from '../../api/v1alpha1/names.ts';
 import { CommandError, usageError } from '../failures/command-error.ts';
 
 /** A machine that a manifest asks for; a group asks for as many as its load needs. */
@@ -23,8 +23,8 @@ export async function plannedObjects(text: string, file: string): Promise<readon
   for (const document of parseAllDocuments(text)) {
     const [problem] = 'errors' in document ? document.errors : [];
     if (problem) throw usageError(`${file}: ${problem.message}`);
-    const value = plainValue(document, file);
-    if (isOurs(value)) await plannedOf(value, file).then((one) => planned.push(one), collectIn(faults));
+    for (const value of objectsIn(plainValue(document, file)))
+      if (isOurs(value)) await plannedOf(value, file).then((one) => planned.push(one), collectIn(faults));
   }
   const [fault] = faults;
   if (fault) throw usageError(faults.map(({ message }) => message).join('\n'), fault.remedy);
@@ -50,6 +50,12 @@ function plainValue(document: { toJS(): unknown }, file: string): unknown {
   }
 }
 
+/** A list of objects, as kubectl prints and takes it, stands for its items. */
+function objectsIn(value: unknown): readonly unknown[] {
+  const isList = typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'List';
+  return isList && 'items' in value && Array.isArray(value.items) ? value.items : [value];
+}
+
 /** An object of ours in a file, as far as it is read. */
 export interface Manifest {
   readonly apiVersion: string;
@@ -72,10 +78,11 @@ function isOurs(value: unknown): value is Manifest {
 }
 
 async function plannedOf(manifest: Manifest, file: string): Promise<PlannedObject> {
-  const { kind, metadata, spec } = manifest;
+  const { apiVersion, kind, metadata, spec } = manifest;
   const isGroup = kind === 'EndpointGroup';
   const object = `${isGroup ? 'epg' : 'gpui'}/${metadata?.name ?? 'unnamed'}`;
   const fault = (issues: readonly string[]) => notAsDefined(`${object} in ${file}`, kind, issues);
+  if (apiVersion !== API_VERSION) throw fault([`apiVersion: ${apiVersion} in place of ${API_VERSION}`]);
   const found = isGroup ? await templateOf(spec, fault) : await machineOf(spec, fault);
   return { object, namespace: metadata?.namespace, manifest, ...found };
 }

@@ -1,6 +1,6 @@
 import type { EndpointGroupSpec } from '../../api/v1alpha1/endpoint-group.ts';
 import { endpointGroupSpec } from '../../api/v1alpha1/endpoint-group-spec.ts';
-import { API_VERSION, GROUP } from '../../api/v1alpha1/names.ts';
+import { API_VERSION } from '../../api/v1alpha1/names.ts';
 import { usageError } from '../failures/command-error.ts';
 import { groupFaults } from './group-rules.ts';
 import { faultError, unknownFields, type YamlSource, yamlSources } from './yaml-source.ts';
@@ -32,7 +32,7 @@ function isGroup(value: unknown): value is { readonly metadata?: unknown; readon
   if (typeof value !== 'object' || value === null || !('kind' in value) || !('apiVersion' in value))
     return false;
   const { kind, apiVersion } = value;
-  return kind === 'EndpointGroup' && typeof apiVersion === 'string' && apiVersion.startsWith(`${GROUP}/`);
+  return kind === 'EndpointGroup' && apiVersion === API_VERSION;
 }
 
 function noGroup(sources: readonly YamlSource[], file: string): Error {
