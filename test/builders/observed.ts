@@ -176,6 +176,7 @@ const freshMemory: MemoryView = {
   stopAskedAt: undefined,
   stopAnsweredAt: undefined,
   destroyFailures: 0,
+  destroyNotBefore: 0,
   badEndedAt: undefined,
   seenWord: undefined,
   progress: undefined,

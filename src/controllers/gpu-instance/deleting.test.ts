@@ -127,12 +127,12 @@ describe('the deletion of an object', () => {
     ],
     [
       'waits after a destroy that failed',
-      held({}, { memory: { notBefore: at(20), destroyFailures: 1 } }),
+      held({}, { memory: { destroyNotBefore: at(20), destroyFailures: 1 } }),
       { rule: 'destroy-machines', afterMs: 20_000 },
     ],
     [
       'scenario 16: says what a destroy costs that keeps failing',
-      held({}, { memory: { notBefore: at(20), destroyFailures: 3 } }),
+      held({}, { memory: { destroyNotBefore: at(20), destroyFailures: 3 } }),
       { rule: 'destroy-machines', phase: 'Deleting', says: 'DestroyFailing', afterMs: 20_000 },
     ],
   ]);

@@ -396,10 +396,27 @@ describe('a pass that ends machines', () => {
       },
     });
     await run();
-    expect(done).toEqual(['destroy 1', 'count team/job failing 500000']);
-    expect(memory).toMatchObject({ destroyFailures: 3, failures: 1 });
-    expect(memory.notBefore).toBeGreaterThan(NOW);
+    expect(done).toEqual([
+      'destroy 1',
+      'count team/job failing 500000',
+      'destroy 5',
+      'count team/job failing 500000',
+    ]);
+    expect(memory).toMatchObject({ destroyFailures: 4, failures: 0, notBefore: 0 });
+    expect(memory.destroyNotBefore).toBeGreaterThan(NOW);
     expect(memory.view().destroys).toEqual([]);
+  });
+
+  test('destroys the other machine although the first cannot be destroyed', async () => {
+    let calls = 0;
+    const firstFails = () => (calls++ === 0 ? fails('unavailable', 'unknown')() : {});
+    const { run, done, memory } = situation({
+      object: two,
+      calls: { destroy: firstFails },
+    });
+    expect((await run()).afterMs).toBeLessThan(6_000);
+    expect(done).toContain('destroy 5');
+    expect(memory.view().destroys.map(({ instanceId }) => instanceId)).toEqual([5]);
   });
 
   test('keeps the guard of an object whose machine could not be noted as kept', async () => {

@@ -141,15 +141,18 @@ export class Pass {
 
   async #carryOut(observed: Observed, decision: Decision, receipt: Receipt): Promise<Look> {
     this.#take(decision);
+    let again: Look | undefined;
     for (const action of decision.actions) {
       if (action.type !== 'rent' && !this.#isLeading()) return { afterMs: SHORT_LEASE_RETRY_MS };
       const { rule } = decision;
       this.#ports.log.info('Acting', { rule, action: action.type, ...actionFields(action) });
       const acted = await act({ observed, action, receipt }, this.#actPorts());
       const look = await this.#afterAct(action, acted, { observed, receipt });
-      if (look) return look;
+      // One machine that cannot be destroyed must not let the next one bill on.
+      if (look && !(action.type === 'destroy' && acted.type === 'failed')) return look;
+      again = look ?? again;
     }
-    return decision.look;
+    return again ?? decision.look;
   }
 
   /** What a recorded decision means for people, for the account and for this process's memory. */
@@ -189,13 +192,12 @@ export class Pass {
     context: { readonly observed: Observed; readonly receipt: Receipt },
   ): Promise<Look> {
     if (action.type === 'rent') this.#ports.instanceMetrics.rentalFailed(this.#account(), failure.kind);
-    if (action.type === 'destroy') this.#destroyFailed();
     switch (after.type) {
       case 'settle':
         return { afterMs: 0 };
       case 'retry':
         if (action.type === 'rent') this.#ports.memory.refused = action.purchase;
-        return this.#retry(after, failure);
+        return action.type === 'destroy' ? this.#destroyFailed(after) : this.#retry(after, failure);
       case 'rented': {
         if (action.type !== 'rent') return { afterMs: 0 };
         const { clock } = this.#ports.sources;
@@ -215,10 +217,11 @@ export class Pass {
     return { afterMs: refusal ? 0 : afterMs };
   }
 
-  #destroyFailed(): void {
-    const { memory, instanceMetrics } = this.#ports;
-    memory.destroyFailures++;
+  #destroyFailed({ afterMs }: Extract<AfterFailure, { type: 'retry' }>): Look {
+    const { memory, instanceMetrics, sources } = this.#ports;
+    memory.destroyFailed(sources.steady.now(), afterMs);
     instanceMetrics.destroyFailing(this.#key(), parseDollars(this.#object.status?.cost?.pricePerHour) ?? 0);
+    return { afterMs };
   }
 
   #saveResult(context: RentalContext, rented: RentedFacts): Promise<Look> {

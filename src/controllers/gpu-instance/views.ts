@@ -122,7 +122,7 @@ export interface MemoryView {
   readonly startAnsweredAt: number | undefined;
   /** Failures in a row of what is tried now, for backoff. */
   readonly failures: number;
-  /** Before this nothing is tried again. */
+  /** Before this nothing but a destroy is tried again. */
   readonly notBefore: number;
   /** When the machine was last asked to stop. */
   readonly stopAskedAt: number | undefined;
@@ -132,6 +132,8 @@ export interface MemoryView {
   readonly relabelledAt: number | undefined;
   /** How often a destroy failed in a row. */
   readonly destroyFailures: number;
+  /** Before this no destroy is tried again. */
+  readonly destroyNotBefore: number;
   /** When the machine's last bad spell ended, so that flapping is not written down at each turn. */
   readonly badEndedAt: number | undefined;
   /** The word that the latest lists show, and since when. */

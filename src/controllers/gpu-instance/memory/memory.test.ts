@@ -145,10 +145,27 @@ describe('what is remembered of a machine', () => {
 
   test('whose destroy was answered waits for nothing that failed before', () => {
     const memory = new ObjectMemory();
-    memory.destroyFailures = 3;
-    memory.backOff(1_000, 60_000);
+    memory.destroyFailed(1_000, 60_000);
     memory.destroyed({ instanceId: 1, reason: 'Exited', answeredAt: 2_000, endedAt: 2_000 });
-    expect(memory.view()).toMatchObject({ destroyFailures: 0, notBefore: 0 });
+    expect(memory.view()).toMatchObject({ destroyFailures: 0, destroyNotBefore: 0 });
+  });
+
+  test('that is gone although no destroy of it worked leaves no failure to the next one', () => {
+    const memory = new ObjectMemory();
+    memory.destroyFailed(1_000, 60_000);
+    memory.settled(1);
+    expect(memory.view()).toMatchObject({ destroyFailures: 0, destroyNotBefore: 0 });
+  });
+
+  test('whose destroy failed is destroyed at once when the object is deleted or gets another spec', () => {
+    const memory = new ObjectMemory();
+    const { object, ...sight } = seen('running');
+    memory.look({ ...sight, object });
+    memory.destroyFailed(1_000, 60_000);
+    memory.look({ ...sight, object });
+    expect(memory.view()).toMatchObject({ destroyFailures: 1, destroyNotBefore: 61_000 });
+    memory.look({ ...sight, object: { ...object, metadata: { ...object.metadata, generation: 2 } } });
+    expect(memory.view()).toMatchObject({ destroyFailures: 1, destroyNotBefore: 0 });
   });
 
   test('that was bought by a clock ahead of the service has no more time than its intent gives it', () => {

@@ -34,6 +34,7 @@ export class ObjectMemory {
   startAnsweredAt: number | undefined;
   relabelledAt: number | undefined;
   destroyFailures = 0;
+  destroyNotBefore = 0;
   probe: ProbeView | undefined;
   /** Kinds and names of children that this process has found to be missing, or has deleted. */
   readonly absentChildren = new Set<string>();
@@ -50,13 +51,24 @@ export class ObjectMemory {
   /** A destroy was answered with success. */
   destroyed(mark: DestroyMark): void {
     this.#destroys.set(mark.instanceId, mark);
+    this.#destroysWork();
+  }
+
+  /** A destroy failed: none is tried again before `afterMs` have passed. Whatever else failed keeps none waiting. */
+  destroyFailed(now: number, afterMs: number): void {
+    this.destroyFailures++;
+    this.destroyNotBefore = now + afterMs;
+  }
+
+  #destroysWork(): void {
     this.destroyFailures = 0;
-    this.notBefore = 0;
+    this.destroyNotBefore = 0;
   }
 
   /** A machine is proven gone, and the record says so. */
   settled(instanceId: number): void {
     this.#destroys.delete(instanceId);
+    this.#destroysWork();
     this.#watch.ended();
     this.stopAskedAt = undefined;
     this.stopAnsweredAt = undefined;
@@ -126,7 +138,10 @@ export class ObjectMemory {
 
   /** What failed by an older spec may work by this one. */
   #atGeneration(generation: number | undefined): void {
-    if (this.#generation !== undefined && this.#generation !== generation) this.succeeded();
+    if (this.#generation !== undefined && this.#generation !== generation) {
+      this.succeeded();
+      this.destroyNotBefore = 0;
+    }
     this.#generation = generation;
   }
 
@@ -162,6 +177,7 @@ export class ObjectMemory {
       stopAskedAt: this.stopAskedAt,
       stopAnsweredAt: this.stopAnsweredAt,
       destroyFailures: this.destroyFailures,
+      destroyNotBefore: this.destroyNotBefore,
       childrenDueAt: this.#childrenDueAt,
     };
   }

@@ -110,7 +110,7 @@ function settleFirst(observed: Observed): Step | undefined {
 function destroyAll(observed: Observed): Step | undefined {
   const ids = machinesToDestroy(observed);
   if (ids.length === 0) return undefined;
-  const wait = observed.memory.notBefore - observed.steadyNow;
+  const wait = observed.memory.destroyNotBefore - observed.steadyNow;
   if (wait > 0) {
     if (observed.memory.destroyFailures < FAILURES_WORTH_SAYING) return decision({ look: { afterMs: wait } });
     return waiting(observed, {

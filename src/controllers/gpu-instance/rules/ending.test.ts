@@ -90,12 +90,12 @@ describe('the destroy of a machine', () => {
     ],
     [
       'waits after one that failed, and says nothing new',
-      lost({ memory: { destroyFailures: 1, notBefore: at(20) } }),
+      lost({ memory: { destroyFailures: 1, destroyNotBefore: at(20) } }),
       { rule: 'lost', record: 'status', phase: 'Replacing', says: 'HostOffline, Replacing', afterMs: 20000 },
     ],
     [
       'is tried again after that, without another event',
-      lost({ memory: { destroyFailures: 1, notBefore: at(0) } }),
+      lost({ memory: { destroyFailures: 1, destroyNotBefore: at(0) } }),
       {
         rule: 'lost',
         record: 'status',
@@ -106,9 +106,16 @@ describe('the destroy of a machine', () => {
       },
     ],
     [
-      'is no event while it waits for something else',
-      lost({ memory: { notBefore: at(20) } }),
-      { rule: 'lost', record: 'status', phase: 'Replacing', says: 'HostOffline, Replacing', afterMs: 20000 },
+      'does not wait for what failed that is no destroy',
+      lost({ memory: { notBefore: at(86_400), failures: 1 } }),
+      {
+        rule: 'lost',
+        record: 'status',
+        actions: ['destroy 1 (HostOffline)'],
+        phase: 'Replacing',
+        says: 'HostOffline, Replacing',
+        afterMs: 1000,
+      },
     ],
     [
       'is not said to fail after two',

@@ -23,7 +23,7 @@ export function endMachine(observed: Observed, wish: EndWish): Step {
 
 function destroy(observed: Observed, wish: EndWish, reason: 'Replacing' | 'OldMachineNotGone'): Decision {
   const { machine } = wish;
-  const wait = observed.memory.notBefore - observed.steadyNow;
+  const wait = observed.memory.destroyNotBefore - observed.steadyNow;
   const failing = observed.memory.destroyFailures >= FAILURES_WORTH_SAYING;
   const atWork = failing ? 'DestroyFailing' : reason;
   const detail = failing

@@ -27,12 +27,12 @@ describe('machines that are too many', () => {
     ],
     [
       'wait after a destroy that failed',
-      two({ memory: { notBefore: at(1) } }),
+      two({ memory: { destroyNotBefore: at(1) } }),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
-      'are destroyed once that time is over',
-      two({ memory: { notBefore: at(0) } }),
+      'are destroyed once that time is over, however long a rental was put off',
+      two({ memory: { destroyNotBefore: at(0), notBefore: at(3_600) } }),
       { rule: 'destroy-surplus', actions: ['destroy 2 (Surplus)', 'destroy 3 (Surplus)'], afterMs: 0 },
     ],
     [

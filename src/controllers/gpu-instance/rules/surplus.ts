@@ -10,7 +10,7 @@ import type { Observed, Step } from '../types.ts';
  */
 export function destroySurplus(observed: Observed): Step | undefined {
   const listed = surplusMachines(observed).filter(({ row }) => !isDestroyAwaited(observed, row.id));
-  if (listed.length === 0 || observed.memory.notBefore > observed.steadyNow) return undefined;
+  if (listed.length === 0 || observed.memory.destroyNotBefore > observed.steadyNow) return undefined;
   const ids = listed.map(({ row }) => row.id);
   return decision({
     rule: 'destroy-surplus',

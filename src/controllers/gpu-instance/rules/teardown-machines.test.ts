@@ -98,7 +98,7 @@ describe('a deletion destroys', () => {
     ],
     [
       'as soon as it may try again',
-      held({}, { memory: { notBefore: at(0), destroyFailures: 3 } }),
+      held({}, { memory: { destroyNotBefore: at(0), destroyFailures: 3 } }),
       { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 20000, onList: true },
     ],
     [
