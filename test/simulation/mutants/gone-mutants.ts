@@ -118,6 +118,13 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     replace: 'return isSeenAgain && observed.steadyNow - since >= 0 * patience;',
   },
   {
+    name: 'old-list-judges',
+    loses: 'the list of its own time by which a machine is given up that does not come up',
+    file: `${GPU}/rules/time-is-up.ts`,
+    find: 'return list.begunSteady >= Math.min(deadline, steadyNow - FRESH_LIST_MS);',
+    replace: 'return list.begunSteady < Math.max(deadline, steadyNow + FRESH_LIST_MS);',
+  },
+  {
     name: 'unknown-word-is-failure',
     loses: 'the rule that an unknown word is never judged',
     file: `${GPU}/stage.ts`,

@@ -75,8 +75,13 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     also: [
       {
         file: 'controllers/orphan-sweep/act.ts',
-        find: '  if (!isLeader()) return;\n',
-        replace: '  if (!isLeader() && instanceId < 0) return;\n',
+        find: '  const [session] = sweep.sessions;\n  if (!isLeader()) return;\n',
+        replace: '  const [session] = sweep.sessions;\n',
+      },
+      {
+        file: 'controllers/orphan-sweep/act.ts',
+        find: 'destroy(instanceId, { mayLeave: isLeader });',
+        replace: 'destroy(instanceId);',
       },
     ],
   },
