@@ -5,6 +5,7 @@ import type { AvoidEntry } from './avoid-list.ts';
 
 const HOUR = 3_600_000;
 const host = { type: 'host', id: 1 } as const;
+const machine = { type: 'machine', id: 2 } as const;
 const offer = { type: 'offer', id: 9 } as const;
 
 function list(entries: readonly AvoidEntry[] = []) {
@@ -66,6 +67,38 @@ describe('the avoid list of an account and its status', () => {
     avoid.add(host, 'Exited');
     avoid.follow([entry(90 * HOUR, 'Requested')]);
     expect(avoid.durable()).toEqual([entry(90 * HOUR, 'Requested')]);
+  });
+
+  test('one more failure than a status takes is written in the place of what ends first, so that the status can be written', () => {
+    const full = Array.from({ length: 256 }, (_, index) => ({
+      ...entry((24 + index) * HOUR),
+      target: { type: 'host', id: index + 100 } as const,
+    }));
+    const { avoid } = list(full);
+    avoid.add(host, 'Exited');
+    avoid.add(host, 'Exited');
+    avoid.follow(full);
+    const written = avoid.durable();
+    expect(written).toHaveLength(256);
+    expect(written.map(({ target }) => target.id)).toContain(host.id);
+    expect(written.map(({ target }) => target.id)).not.toContain(100);
+    avoid.follow(written);
+    expect(avoid.durable()).toEqual(written);
+  });
+
+  test('what failed a moment ago is avoided at once, however many others are for longer', () => {
+    const full = Array.from({ length: 256 }, (_, index) => ({
+      ...entry(24 * HOUR),
+      target: { type: 'host', id: index + 100 } as const,
+    }));
+    const { avoid, clock } = list(full);
+    avoid.add(machine, 'Exited');
+    avoid.follow(full);
+    expect(avoid.current().machines).toEqual(new Set([machine.id]));
+    expect(avoid.durable()).toHaveLength(256);
+    void clock.advance(2 * HOUR);
+    avoid.follow(full);
+    expect(avoid.durable()).toEqual(full);
   });
 
   test('offers stay whatever the status says', () => {

@@ -6,6 +6,7 @@ import {
   type AvoidTarget,
   avoidedAt,
   isSameTarget,
+  longestLasting,
   mergeAvoided,
   remembered,
   withFailure,
@@ -45,14 +46,16 @@ export class AccountAvoidList implements AvoidList {
 
   /** Takes over what the status says; of its own memory only offers and what was not yet written stay. */
   follow(status: readonly AvoidEntry[]): void {
-    this.#unwritten = this.#unwritten.filter((entry) => !shows(status, entry));
+    const unwritten = remembered(this.#unwritten, this.#clock.now());
+    this.#unwritten = unwritten.filter((entry) => !shows(status, entry));
     const offers = this.#entries.filter(({ target }) => target.type === 'offer');
     this.#entries = [...offers, ...mergeAvoided(status, this.#unwritten)];
   }
 
-  /** The part that outlives the process. */
+  /** The part that outlives the process, as far as a status takes it. */
   durable(): readonly AvoidEntry[] {
-    return remembered(this.#entries, this.#clock.now()).filter((entry) => entry.target.type !== 'offer');
+    const kept = remembered(this.#entries, this.#clock.now());
+    return longestLasting(kept.filter((entry) => entry.target.type !== 'offer'));
   }
 }
 

@@ -56,7 +56,16 @@ export function withFailure(
   const failures = (same?.failures ?? 0) + 1;
   const entry: AvoidEntry = { target, failures, reason, until: now + avoidSpanMs(target.type, failures) };
   const others = remembered.filter((other) => other !== same);
-  return [...others, entry].sort((a, b) => b.until - a.until).slice(0, MOST_ENTRIES);
+  return [...longestLasting(others, MOST_ENTRIES - 1), entry];
+}
+
+/** As many as a status takes, or as `most` says: those that end first are left out. */
+export function longestLasting(
+  entries: readonly AvoidEntry[],
+  most: number = MOST_ENTRIES,
+): readonly AvoidEntry[] {
+  if (entries.length <= most) return entries;
+  return entries.toSorted((a, b) => b.until - a.until).slice(0, most);
 }
 
 /** Entries that still matter: those in force, and those whose repetition would double. */
