@@ -29,7 +29,7 @@ export const accessValues: ChartValues = {
     breakGlassGroup: value(
       'Members may do what the policies refuse: kubectl --as=NAME --as-group=GROUP.',
       'gpurental.dev:break-glass',
-      { type: 'string', minLength: 1 },
+      schemas.userGroup,
     ),
     protectRecords: value(
       'Only the operator changes rental intents, claims and other status, and takes its finalizers away.',

@@ -39,7 +39,7 @@ export const crdChartValues: ChartValues = {
       breakGlassGroup: value(
         'Members may delete anyway: kubectl --as=NAME --as-group=GROUP.',
         'gpurental.dev:break-glass',
-        { type: 'string', minLength: 1 },
+        schemas.userGroup,
       ),
     },
   ),

@@ -37,6 +37,8 @@ export const schemas = {
   objects: { type: 'array', items: { type: 'object' } },
   object: { type: 'object' },
   duration: { type: 'string', pattern: '^([0-9]+(ms|s|m|h))+$' },
+  /** A group in an expression and a sentence of a policy: quotes, backslashes, `: ` and ` #` would mean something else there. */
+  userGroup: { type: 'string', pattern: '^[^\\s"\'\\\\{}#:]+([ :][^\\s"\'\\\\{}#:]+)*$' },
   renderMode: { type: 'string', enum: ['skipIfMissing', 'failIfMissing', 'alwaysRender'] },
   nameReferences: {
     type: 'array',
