@@ -20,6 +20,18 @@ describe('a clock that was ahead', () => {
     await life.until('as many as it takes are ready', () => (life.status().ready ?? 0) >= 3, 300);
   });
 
+  test('and is set back hides no silence', async () => {
+    const life = new SimulatedGroup();
+    life.begin({ minLoad: '50' });
+    setClocks(life, HOUR_MS);
+    await life.until('one is ready', () => life.status().ready === 1);
+    await life.pass(120);
+    setClocks(life, 0);
+    life.fleet.answer = () => ({ type: 'silent' });
+    const isMissed = () => life.condition('MetricsAvailable')?.status === 'False';
+    await life.until('it is missed', isMissed, 120);
+  });
+
   test('and wrote the status keeps no worker longer than its last load would have', async () => {
     const life = new SimulatedGroup();
     life.begin({ minLoad: '10', coldWorkers: 1, inactivityTimeout: '5m' });

@@ -89,7 +89,8 @@ function requestsIn({ inFlight, currentLoad }: LoadRecord): number {
 /** A worker that has served for as long as a silence may last should have reported. */
 function isExpected(worker: Worker, { source, now, times }: ViewInput): boolean {
   const isHot = worker.isServing && worker.wanted === 'Hot';
-  return source === 'workers' && isHot && now - worker.readySince >= times.missingMs;
+  // A time that lies ahead was noted by a clock that was ahead, long enough ago.
+  return source === 'workers' && isHot && Math.abs(now - worker.readySince) >= times.missingMs;
 }
 
 function stateOf(input: ViewInput): Pick<LoadView, 'metrics' | 'problem'> {
