@@ -480,6 +480,22 @@ describe('what is written', () => {
     expect(decide(given).status).toMatchObject(status);
   });
 
+  describe('the two-factor login of the user', () => {
+    const { account } = observed();
+    const seen = { ...account, status: { ...account.status, twoFactor: 'Enabled' as const } };
+    const { user } = proven();
+
+    test('is forgotten where a key may not read it', () => {
+      const proof = proven({ user: { ...user, twoFactor: undefined } });
+      expect(decide(observed({ account: seen, proof })).status.twoFactor).toBeUndefined();
+    });
+
+    test('stays as it was seen while no key proves the login', () => {
+      const proof = failed('unavailable');
+      expect(decide(observed({ account: seen, proof })).status.twoFactor).toBe('Enabled');
+    });
+  });
+
   describe('a retained machine that lists show no more', () => {
     const kept = {
       instanceId: 4,

@@ -18,7 +18,7 @@ type Status = MarketplaceAccountStatus;
 
 /** The whole status that this pass wants, made from the one that stands, so that nothing recorded is lost. */
 export function statusOf(observed: Observed): Status {
-  const { credit, pricePerHour, runway, ...before } = observed.account.status ?? {};
+  const { credit, pricePerHour, runway, twoFactor: _seenBefore, ...before } = observed.account.status ?? {};
   const conditions = conditionsOf(observed);
   return {
     ...before,
@@ -88,8 +88,10 @@ const TWO_FACTOR = {
   unrecognized: undefined,
 } as const;
 
+/** As the latest proof says. What its key may not read is not known any more; without a proof all stays. */
 function userFacts({ account, proof }: Observed): Pick<Status, 'twoFactor' | 'sshKeyRegistered'> {
-  if (!provesPinned(proof, account.status?.login)) return {};
+  const { login, twoFactor: before } = account.status ?? {};
+  if (!provesPinned(proof, login)) return before ? { twoFactor: before } : {};
   const { twoFactor, sshKey } = proof.user;
   const known = twoFactor && TWO_FACTOR[twoFactor];
   return { ...(known && { twoFactor: known }), sshKeyRegistered: sshKey !== undefined && sshKey !== '' };
