@@ -35,6 +35,8 @@ interface Setting {
   readonly rows?: readonly Instance[] | 'no list';
   readonly others?: readonly GpuInstance[];
   readonly lookup?: 'ready' | 'notReady' | 'neverReady' | 'missing';
+  /** The login of the account that is called so. */
+  readonly elsewhere?: typeof LOGIN;
   readonly session?: Partial<{ [Name in keyof AccountSession]: unknown }>;
   readonly sources?: Partial<Sources>;
   readonly memory?: ObjectMemory;
@@ -84,7 +86,12 @@ function seen(setting: Setting = {}) {
     steady,
     random: seededRandom(1),
     instances: { list: () => [object, ...(setting.others ?? [])] } as unknown as Sources['instances'],
-    accounts: { get: () => lookups[setting.lookup ?? 'ready'] },
+    accounts: {
+      get: ({ name }) =>
+        name === 'elsewhere' && setting.elsewhere
+          ? { type: 'ready', session: { ...session, login: setting.elsewhere } }
+          : lookups[setting.lookup ?? 'ready'],
+    },
     constants: defaultConstants,
     index: new MachineIndex(defaultConstants),
     identity: () => identity,
@@ -99,6 +106,8 @@ function other(situation: Given, metadata: Partial<GpuInstance['metadata']> = {}
   const { object } = given(situation);
   return { ...object, metadata: { ...object.metadata, uid: OTHER_UID, name: 'other', ...metadata } };
 }
+
+const ELSEWHERE = { accountRef: { name: 'elsewhere' } };
 
 describe('the account of an object', () => {
   test('is one of its own namespace unless it names another', () => {
@@ -227,6 +236,17 @@ describe('a machine that is to be adopted', () => {
     expect(seen({ object: adopting, others: [rival] })?.olderClaimant).toBe(expected);
   });
 
+  test.each([
+    ['of another marketplace', { ...LOGIN, url: 'https://other.example' }, false],
+    ['of another user', { ...LOGIN, userId: 8 }, false],
+    ['of the same login', LOGIN, true],
+  ])('is left to an older object of the same login alone: one %s', (_, elsewhere, expected) => {
+    const adopt = { instanceId: 6, policy: 'Manage' } as const;
+    const rival = other({ spec: { ...ELSEWHERE, adopt } }, { creationTimestamp: time(-601) });
+    const found = seen({ object: adopting, others: [rival], elsewhere });
+    expect(found?.olderClaimant).toBe(expected);
+  });
+
   test('has no older claimant in an object that wants another machine, or none', () => {
     const old = { creationTimestamp: time(-900) };
     const rival = other({ spec: { adopt: { instanceId: 7, policy: 'Manage' } } }, old);
@@ -258,7 +278,7 @@ describe('a machine that may be a purchase whose label did not come back', () =>
     expect(candidates([row({ id: 6, label })], { session })).toEqual(expected);
   });
 
-  test('is none that another object holds or is to adopt, but one that this object records', () => {
+  test('is none that another object holds, and doubtful where one is to adopt it', () => {
     const rows = [5, 6, 7].map((id) => row({ id, label: undefined }));
     const others = [
       other({ status: { instanceId: 5 } }),
@@ -266,7 +286,18 @@ describe('a machine that may be a purchase whose label did not come back', () =>
       other({}),
     ];
     const object = { ...buying, status: holding({ instanceId: 7 }) };
-    expect(candidates(rows, { others, object })).toEqual({ unowned: [7], doubtful: [] });
+    expect(candidates(rows, { others, object })).toEqual({ unowned: [7], doubtful: [6] });
+  });
+
+  test('may be one whose id is that of a machine of another marketplace', () => {
+    const rows = [5, 6].map((id) => row({ id, label: undefined }));
+    const others = [
+      other({ spec: ELSEWHERE, status: { instanceId: 5 } }),
+      other({ spec: { ...ELSEWHERE, adopt: { instanceId: 6, policy: 'Manage' } } }),
+    ];
+    const elsewhere = { ...LOGIN, url: 'https://other.example' };
+    expect(candidates(rows, { others, elsewhere })).toEqual({ unowned: [5, 6], doubtful: [] });
+    expect(candidates(rows, { others })).toEqual({ unowned: [], doubtful: [6] });
   });
 
   test.each([

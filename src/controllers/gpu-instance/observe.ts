@@ -5,19 +5,20 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
-import { parseTime } from '../../lib/rfc3339.ts';
 import type { CompleteList } from '../../marketplace/feed/feed-event.ts';
 import type { Instance } from '../../marketplace/instances/instances.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import { type IntentReading, readIntent } from '../../ownership/intent.ts';
 import { makeLabel, type Remnant, remnantOf } from '../../ownership/label.ts';
+import { loginText } from '../../ownership/login.ts';
 import { startsInWindow, whose } from '../../ownership/ours.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
 import type { MachineIndex } from './memory/machine-index.ts';
 import type { ObjectMemory } from './memory/memory.ts';
 import type { SteadyClock } from './memory/steady-clock.ts';
+import { hasOlderClaimant, idsHeldBy, idsWantedBy, rivalsOf } from './other-objects.ts';
 import type { Observed } from './types.ts';
 import type { AbsenceView, AccountFacts, AccountView, ListedMachine, ListView, MemoryView } from './views.ts';
 
@@ -45,6 +46,17 @@ export function accountRefOf({ spec, metadata }: GpuInstance): AccountRef {
 /** The session behind a lookup, also where it may only be used for teardown. */
 export function sessionOf(lookup: AccountLookup): AccountSession | undefined {
   return lookup.type === 'missing' ? undefined : lookup.session;
+}
+
+function rivals(object: GpuInstance, { accounts, instances }: Sources): readonly GpuInstance[] {
+  return rivalsOf(object, instances.list(), (of) => {
+    const session = sessionOf(accounts.get(accountRefOf(of)));
+    return session && loginText(session.login);
+  });
+}
+
+function isLeftToOlder(object: GpuInstance, sources: Sources): boolean {
+  return object.spec.adopt !== undefined && hasOlderClaimant(object, rivals(object, sources));
 }
 
 /** Only worth reading when a rule asks for it: then a pass looks closer. */
@@ -88,7 +100,7 @@ export function observe(object: GpuInstance, memory: ObjectMemory, sources: Sour
     absences: absencesOf(object, { session, destroys: memory.view().destroys }, sources.steady),
     memory: memory.view(),
     probe: memory.probe,
-    olderClaimant: hasOlderClaimant(object, sources.instances),
+    olderClaimant: isLeftToOlder(object, sources),
     leaseRemainingMs: sources.leaseRemainingMs(),
     jitter: sources.random.next(),
   };
@@ -173,7 +185,8 @@ function adoptTarget(
 
 /**
  * Rows that could be a purchase whose label the service does not give back, or gives back maimed. While it is
- * not known whether labels come back, one without any may as well be somebody's own: then it is doubtful.
+ * not known whether labels come back, one without any may as well be somebody's own: then it is doubtful. So is one that
+ * another object wants to take over.
  */
 function unownedRows(
   object: GpuInstance,
@@ -182,15 +195,21 @@ function unownedRows(
 ): Pick<ListView, 'unowned' | 'doubtful'> {
   if (reading.type !== 'intent' || !reading.intent.knownIds) return { unowned: [], doubtful: [] };
   const { intent } = reading;
-  const held = heldByOthers(object, sources);
+  const others = rivals(object, sources);
+  const held = idsHeldBy(others);
+  const wanted = idsWantedBy(others);
   const free = [...list.rows.values()].filter(({ id }) => !held.has(id));
   const echo = session.labelEcho();
   const sent = makeLabel(session.identity, intent);
   const inTime = ({ startedAt }: Instance) =>
     startedAt === undefined || startsInWindow(startedAt, intent.issuedAt, sources.constants);
+  const likenessOf = ({ id, label }: Instance) => {
+    const seen = likeness(label, { echo, sent });
+    return seen === 'recognizable' && wanted.has(id) ? 'doubtful' : seen;
+  };
   return {
-    unowned: free.filter((row) => likeness(row.label, { echo, sent }) === 'recognizable' && inTime(row)),
-    doubtful: free.filter((row) => likeness(row.label, { echo, sent }) === 'doubtful' && inTime(row)),
+    unowned: free.filter((row) => likenessOf(row) === 'recognizable' && inTime(row)),
+    doubtful: free.filter((row) => likenessOf(row) === 'doubtful' && inTime(row)),
   };
 }
 
@@ -205,11 +224,6 @@ function likeness(
   return echo === 'notEchoed' ? 'recognizable' : 'doubtful';
 }
 
-function heldByOthers(object: GpuInstance, { instances }: Sources): ReadonlySet<number | undefined> {
-  const others = instances.list().filter((other) => other.metadata.uid !== object.metadata.uid);
-  return new Set(others.flatMap(({ spec, status }) => [status?.instanceId, spec.adopt?.instanceId]));
-}
-
 function absencesOf(
   object: GpuInstance,
   { session, destroys }: { readonly session: AccountSession | undefined } & Pick<MemoryView, 'destroys'>,
@@ -218,15 +232,4 @@ function absencesOf(
   const ids = new Set([...destroys, object.status].flatMap((machine) => machine?.instanceId ?? []));
   const lists = (id: number) => (session ? steady.listTimes(session.feed, session.feed.absences(id)) : []);
   return new Map([...ids].map((id) => [id, { lists: lists(id), read: undefined }]));
-}
-
-function hasOlderClaimant(object: GpuInstance, instances: Informer<GpuInstance>): boolean {
-  const { adopt } = object.spec;
-  if (adopt === undefined) return false;
-  const born = parseTime(object.metadata.creationTimestamp) ?? 0;
-  return instances.list().some(({ spec, metadata }) => {
-    if (spec.adopt?.instanceId !== adopt.instanceId || metadata.uid === object.metadata.uid) return false;
-    const age = parseTime(metadata.creationTimestamp) ?? 0;
-    return age < born || (age === born && uidOf({ metadata }) < uidOf(object));
-  });
 }
