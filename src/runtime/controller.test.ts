@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { seededRandom } from '../lib/random.ts';
@@ -186,4 +186,35 @@ test('stop leaves a pass that does not end, after telling it', async () => {
   });
   await clock.advance(30_000);
   expect({ stopped, told }).toEqual({ stopped: true, told: true });
+});
+
+test('passes that wait for nothing let the rest of the process have its turn', async () => {
+  const order: string[] = [];
+  const virtual = createVirtualClock();
+  let workedMs = 0;
+  const clock = { ...virtual, monotonic: () => virtual.monotonic() + workedMs };
+  const reconcile: Reconcile = async (key) => {
+    order.push(key);
+    if (key === 'a') clock.setTimer(0, () => order.push('a timer'));
+    workedMs += 20;
+    return done;
+  };
+  const { controller } = setUp(reconcile, { clock });
+  for (const key of ['a', 'b', 'c']) controller.queue.add(key);
+  await virtual.advance(1_000);
+  expect(order).toEqual(['a', 'a timer', 'b', 'c']);
+});
+
+test('a pass that has ended listens to nothing any more', async () => {
+  const added = vi.spyOn(EventTarget.prototype, 'addEventListener');
+  const removed = vi.spyOn(EventTarget.prototype, 'removeEventListener');
+  const { clock, controller, passes } = setUp(async () => done, { timeoutMs: 60_000 });
+  for (const key of ['a', 'b']) controller.queue.add(key);
+  await clock.advance(1);
+  expect(passes).toHaveLength(2);
+  expect(removed.mock.calls.map(([, listener]) => listener)).toEqual(
+    added.mock.calls.map(([, listener]) => listener),
+  );
+  expect(clock.nextTimerMs()).toBeUndefined();
+  vi.restoreAllMocks();
 });

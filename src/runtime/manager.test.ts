@@ -143,6 +143,63 @@ test('a task that cannot start ends the others and gives the lease up', async ()
   expect(api.lease()?.spec?.holderIdentity).toBe('');
 });
 
+test('a lease that is lost while a task starts starts no other, and that one is stopped', async () => {
+  const started = Promise.withResolvers<void>();
+  const stopped: string[] = [];
+  const slow: LeaderTask = {
+    name: 'slow',
+    start: () => started.promise,
+    stop: () => void stopped.push('slow'),
+  };
+  const late: LeaderTask = {
+    name: 'late',
+    start: () => void stopped.push('never to be started'),
+    stop: () => {},
+  };
+  const network = { down: false };
+  const { clock, manager, syncs } = setUp({ network, tasks: [slow, late] });
+  const ended = manager.run();
+  syncs.pods?.();
+  syncs.nodes?.();
+  await clock.settle();
+  network.down = true;
+  await clock.advance(12_000);
+  started.resolve();
+  expect(await ended).toBe('lost');
+  expect(stopped).toEqual(['slow']);
+});
+
+test('a task that cannot start is stopped: it may have begun', async () => {
+  const stopped: string[] = [];
+  const half: LeaderTask = {
+    name: 'half',
+    start: () => Promise.reject(new Error('no port')),
+    stop: () => void stopped.push('half'),
+  };
+  const { clock, manager, syncs } = setUp({ tasks: [half] });
+  const ended = manager.run().catch(() => 'failed');
+  syncs.pods?.();
+  syncs.nodes?.();
+  await clock.settle();
+  expect([await ended, stopped]).toEqual(['failed', ['half']]);
+});
+
+test('nobody takes it for leading any more while its tasks end', async () => {
+  const seen: boolean[] = [];
+  const task: LeaderTask = {
+    name: 'asks',
+    start: () => void seen.push(manager.isLeading()),
+    stop: () => void seen.push(manager.isLeading()),
+  };
+  const { clock, manager, syncs } = setUp({ tasks: [task] });
+  void manager.run();
+  syncs.pods?.();
+  syncs.nodes?.();
+  await clock.settle();
+  await manager.stop();
+  expect(seen).toEqual([true, false]);
+});
+
 test('without an election it leads as soon as its sources are complete', async () => {
   const { clock, api, manager, syncs } = setUp({ elected: false });
   void manager.run();
