@@ -115,6 +115,16 @@ describe('an object without a machine', () => {
       { rule: 'too-many-rentals', phase: 'Pending', says: 'TooManyRentals', afterMs: 1_800_000 },
     ],
     [
+      'does not buy while one with its label is listed that says not when it began',
+      {
+        ...offers({}),
+        intent: intent({ attempt: 2 }),
+        status: { attempt: 2 },
+        machines: [machineOf(1, { startedAt: undefined })],
+      },
+      { rule: 'old-machine-listed', phase: 'Pending', says: 'OldMachineNotGone', onList: true },
+    ],
+    [
       'does not buy while a machine with its label is still listed',
       {
         ...offers({}),

@@ -260,6 +260,29 @@ describe('a deletion that keeps the machine', () => {
       { rule: 'destroy-machines', actions: ['destroy 7 (Destroying)'], afterMs: 5_000, onList: true },
     ],
     [
+      'destroys that one also while no list shows the machine that is to be kept',
+      { intent: intent(), status: holding(), spec: retain, machines: [machineOf(1, { id: 7 })] },
+      { rule: 'destroy-machines', actions: ['destroy 7 (Destroying)'], afterMs: 5_000, onList: true },
+    ],
+    [
+      'keeps one whose container ended once the service has taken note that it is to stop',
+      held({ actualStatus: 'exited', intendedStatus: 'stopped' }, { spec: stop }),
+      { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
+    ],
+    [
+      'asks one whose container ended to stop',
+      held({ actualStatus: 'exited' }, { spec: stop }),
+      {
+        rule: 'stop-machine',
+        record: 'status',
+        actions: ['stop 1'],
+        phase: 'Deleting',
+        says: 'Stopping',
+        afterMs: 30_000,
+        onList: true,
+      },
+    ],
+    [
       'keeps one whose destroy was answered and ignored, once a person wants it kept',
       held({}, { spec: retain, memory: { destroys: [destroyed(1, -300)] } }),
       { rule: 'keep-machine', actions: ['retain 1 (Retain)', 'release'] },

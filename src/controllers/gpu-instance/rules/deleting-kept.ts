@@ -63,9 +63,13 @@ export function stopFirst(observed: Observed): Step | undefined {
   });
 }
 
-/** A silent host cannot stop anything; where the service has taken note of the wish, there is no more to ask for. */
+/**
+ * A silent host cannot stop anything, and a container that ended does not run: where the service has taken note of the
+ * wish, there is no more to ask for.
+ */
 function isStopped({ actualStatus, intendedStatus }: Instance): boolean {
   if (actualStatus === 'offline' || actualStatus === 'unknown') return intendedStatus === 'stopped';
+  if (actualStatus === 'exited') return intendedStatus === 'stopped';
   return actualStatus === 'stopped' || actualStatus === 'frozen';
 }
 

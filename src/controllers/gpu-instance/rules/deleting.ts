@@ -3,7 +3,7 @@ import { formatDollars } from '../../../lib/money.ts';
 import { totalCost } from '../cost.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { goneProof } from '../gone.ts';
-import { factsOf } from '../recorded.ts';
+import { factsOf, recordedMachine } from '../recorded.ts';
 import { settlement } from '../settle.ts';
 import { heldByRecord } from '../stage.ts';
 import type { Action, Decision, EventNote, Observed, Step } from '../types.ts';
@@ -139,9 +139,21 @@ function confirmGone(observed: Observed): Step | undefined {
 }
 
 function letGo(observed: Observed): Step {
+  const stranger = observed.list?.recorded;
+  if (stranger && !recordedMachine(observed)) return release(noteUnproven(stranger.id));
   const mark = observed.memory.destroys.at(-1);
   const cost = totalCost(observed.object.status?.cost, mark?.endedAt ?? observed.now);
   return release(noteGone(`Nothing is left; all machines of this object cost $${formatDollars(cost)}.`));
+}
+
+/** The status names a listed machine, and nothing proves that it is this object's. */
+function noteUnproven(id: number): EventNote {
+  return {
+    type: 'Warning',
+    reason: 'Released',
+    action: 'Deleting',
+    note: `Machine ${id}, which the status names, is not proven to be this object's: it stays, and bills whoever rented it.`,
+  };
 }
 
 function release(note: EventNote): Decision {
