@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { groupObject } from '../../../test/builders/group-worker.ts';
-import { type MemoryCluster, memoryCluster } from '../../../test/builders/memory-cluster.ts';
+import { type MemoryCluster, memoryCluster, refusedBy } from '../../../test/builders/memory-cluster.ts';
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import { endpointGroupResource } from '../../api/v1alpha1/names.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
-import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
+import { objectKey, refOf, uidOf } from '../../runtime/kube/kube-object.ts';
 import type { Change, Informer } from '../../runtime/list-watch/informer.ts';
 import { createEndpointGroupController } from './controller.ts';
 import { GROUP_REPORTER } from './load/book.ts';
@@ -34,8 +34,10 @@ function copyOf<T extends EndpointGroup>(objects: readonly T[]) {
   return { informer: informer as Informer<T>, tell };
 }
 
-async function bench({ kube, clock }: MemoryCluster, isLeading: () => boolean) {
-  const { metadata, ...wanted } = groupObject({ minLoad: '50', load: { type: 'Static' } });
+const WORKERS = /\/gpuinstances\b/;
+
+async function bench({ kube, clock }: MemoryCluster, isLeading: () => boolean = () => true) {
+  const { metadata, ...wanted } = groupObject({ minLoad: '50' });
   const made = { ...wanted, metadata: { name: metadata.name, namespace: 'default' } };
   const group = await kube.create<EndpointGroup>(endpointGroupResource, made);
   const env = { clock, random: seededRandom(1), log: silentLogger };
@@ -71,7 +73,7 @@ describe('the controller of groups', () => {
     expect(cluster.sent).toEqual([]);
     isLeading = true;
     await cluster.clock.advance(2_000);
-    expect(cluster.sent.filter((one) => /^POST .*\/gpuinstances\b/.test(one))).toHaveLength(1);
+    expect(cluster.sent.filter((one) => one.startsWith('POST') && WORKERS.test(one))).toHaveLength(1);
     await controller.stop();
   });
 
@@ -82,6 +84,42 @@ describe('the controller of groups', () => {
     books.report(uidOf(group), report);
     groups.tell({ key: objectKey(group.metadata), type: 'deleted', object: group });
     expect(books.has(uidOf(group))).toBe(false);
+    await controller.stop();
+  });
+
+  test('forgets what was told by a machine that is gone', async () => {
+    const cluster = memoryCluster();
+    const { controller, group, books } = await bench(cluster);
+    books.report(uidOf(group), {
+      reporter: 'uid-gone/7',
+      record: groupRecord(5, 0),
+      at: 0,
+      times: defaultTimes,
+    });
+    await cluster.clock.advance(1_000);
+    expect([...books.get(uidOf(group)).reporters.keys()]).toEqual([]);
+    await controller.stop();
+  });
+
+  test.each<[string, number, string, string | undefined]>([
+    ['tries a write again that failed, and does not wait for the next tick', 500, 'InternalError', undefined],
+    [
+      'tells of a write that is refused, and does not wait for the next tick',
+      403,
+      'Forbidden',
+      'WriteRefused',
+    ],
+  ])('%s', async (_, status, reason, told) => {
+    const cluster = memoryCluster();
+    cluster.intercept = ({ method, path }) =>
+      method === 'POST' && WORKERS.test(path) ? refusedBy(status, reason) : undefined;
+    const { controller, group } = await bench(cluster);
+    await cluster.clock.advance(5_000);
+    const tries = cluster.sent.filter((one) => one.startsWith('POST') && WORKERS.test(one)).length;
+    const now = await cluster.kube.get<EndpointGroup>(endpointGroupResource, refOf(group));
+    const ready = now?.status?.conditions?.find(({ type }) => type === 'Ready');
+    if (told === undefined) expect(tries).toBeGreaterThan(1);
+    else expect(ready?.reason).toBe(told);
     await controller.stop();
   });
 });

@@ -85,6 +85,16 @@ describe('a replay', () => {
     expect(at(ticks, 130).wantedHot).toBeGreaterThan(1);
   });
 
+  test('a first worker is kept until it was ready, however late after the beginning it was rented', () => {
+    const slow = { ...MODEL, bootSeconds: 900 };
+    const options = { coldWorkers: 0, coldMultiplier: '1' };
+    const trace = 'seconds,load\n0,0\n7200,50\n7260,0\n9000,0';
+    const { ticks, summary } = replay(whatIf(trace, { spec: spec(options), models: [slow] }));
+    expect(at(ticks, 8100)).toMatchObject({ hot: 1, ready: 0 });
+    expect(at(ticks, 8990).hot).toBe(0);
+    expect(summary.rented).toBe(1);
+  });
+
   test('a cold worker that does not wake within wakeTimeout is destroyed and replaced', () => {
     const sleeper = { ...MODEL, wakeSeconds: 3600 };
     const options = spec({ coldWorkers: 0, maxWorkers: 1 });

@@ -195,7 +195,7 @@ function decideAt(state: State, plan: Plan): Decided {
 function scalingInput(
   state: State,
   { whatIf, options, deadlines }: Plan,
-  { workers, perf }: Pick<ScalingInput, 'workers' | 'perf'>,
+  { workers, perf }: Pick<ScalingInput, 'perf'> & { readonly workers: readonly ChoosableWorker[] },
 ): ScalingInput {
   const { fleet, now, history, memory, lastActivity, wasEverReady } = state;
   return {
@@ -203,10 +203,14 @@ function scalingInput(
     waiting: waitingWork(fleet),
     metrics: 'told',
     wakeAsked: false,
-    mayReachZero: wasEverReady || now > BEGIN + deadlines.bootMs,
+    mayReachZero: wasEverReady || (now > BEGIN + deadlines.bootMs && !workers.some(isComing)),
     replicas: whatIf.spec.replicas,
     times: defaultTimes,
   };
+}
+
+function isComing({ role, isReady, isOverdue }: ChoosableWorker): boolean {
+  return role === 'hot' && !isReady && !isOverdue;
 }
 
 function choiceOf(
