@@ -88,7 +88,7 @@ describe('a replay', () => {
   test('a first worker is kept until it was ready, however late after the beginning it was rented', () => {
     const slow = { ...MODEL, bootSeconds: 900 };
     const options = { coldWorkers: 0, coldMultiplier: '1' };
-    const trace = 'seconds,load\n0,0\n7200,50\n7260,0\n9000,0';
+    const trace = 'seconds,load\n0,0\n7200,5\n7260,0\n9000,0';
     const { ticks, summary } = replay(whatIf(trace, { spec: spec(options), models: [slow] }));
     expect(at(ticks, 8100)).toMatchObject({ hot: 1, ready: 0 });
     expect(at(ticks, 8990).hot).toBe(0);
