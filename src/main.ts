@@ -81,6 +81,7 @@ function buildOperator({ config, connection, doors, registry, log, podUid }: Par
     pod,
     metrics: createRuntimeMetrics(registry),
     rentalMetrics,
+    leaseTransport: doors.lease,
     prober: createMachineProber(config),
     workerTransport: doors.workers,
     prometheusTransport: doors.prometheus,

@@ -72,6 +72,27 @@ describe('an API server', () => {
   });
 });
 
+test('the lease is renewed while requests that hang hold every other connection to the API server', async () => {
+  const shown = certificate();
+  let hanging = 0;
+  const server = createServer({ cert: shown.cert, key: shown.key }, ({ url }, response) => {
+    if (url === '/hangs') hanging += 1;
+    else response.end('{}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { kube, lease } = await doorsUnder({ kubeConnections: '16' }, { ca: shown.cert });
+  const request = { method: 'PATCH', origin, path: '/hangs', headers: {} };
+  for (let writer = 0; writer < 44; writer++) kube(request).catch(() => {});
+  await expect.poll(() => hanging).toBe(16);
+  expect(await answerOf(kube, origin)).toContain('TimeoutError');
+  expect(await answerOf(lease, origin)).toBe(200);
+});
+
 test('a marketplace with a certificate of no authority is not asked', async () => {
   const { origin, asked } = await serverWith(certificate());
   expect(await answerOf((await doorsUnder({})).marketplace, origin)).toMatch(/Error/);

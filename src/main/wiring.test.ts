@@ -6,6 +6,7 @@ import type { JsonObject } from '../../test/simulation/memory-kube/json.ts';
 import { parseConfig, type RawOptions } from '../config.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { seededRandom } from '../lib/random.ts';
+import { type Transport, TransportError } from '../lib/transport.ts';
 import { defaultConstants } from '../ownership/constants.ts';
 import { noCredentials } from '../runtime/kube/credentials.ts';
 import { createMetricRegistry } from '../server/metric-registry.ts';
@@ -17,7 +18,7 @@ let wired: Wiring | undefined;
 afterEach(() => wired?.caches.instances.stop());
 
 /** What the controllers share under these flags, in a cluster with the namespaces `red` and `blue`. */
-function wiringOf(flags: RawOptions) {
+function wiringOf(flags: RawOptions, leaseTransport?: Transport) {
   const { memory, clock } = memoryCluster();
   const registry = createMetricRegistry();
   const wiring = wire({
@@ -35,6 +36,7 @@ function wiringOf(flags: RawOptions) {
     metrics: createRuntimeMetrics(registry),
     rentalMetrics: createRentalMetrics(registry),
     prober: async () => undefined,
+    ...(leaseTransport && { leaseTransport }),
   });
   wired = wiring;
   for (const name of ['red', 'blue', 'gpu-rental-system']) {
@@ -95,4 +97,19 @@ describe('an account that any namespace may use', () => {
 test('without an election there is none; with one it is for the lease of the operator’s own namespace', () => {
   expect(wiringOf({ leaderElect: 'false' }).wiring.election).toBeUndefined();
   expect(wiringOf({}).wiring.election?.leaseRemainingMs()).toBe(0);
+});
+
+test('the lease is asked for by connections of its own, where there are some', async () => {
+  const asked: string[] = [];
+  const leaseTransport: Transport = async ({ path }) => {
+    asked.push(path);
+    throw new TransportError('no answer', { sent: false });
+  };
+  const { wiring, clock } = wiringOf({}, leaseTransport);
+  const waiting = new AbortController();
+  const acquired = wiring.election?.acquire(waiting.signal).catch(() => 'given up');
+  await clock.advance(1_000);
+  waiting.abort(new Error('enough'));
+  expect(await acquired).toBe('given up');
+  expect(asked[0]).toContain('/namespaces/gpu-rental-system/leases/');
 });

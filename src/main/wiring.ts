@@ -34,6 +34,8 @@ export interface OperatorOptions {
   readonly pod?: string | undefined;
   readonly metrics: RuntimeMetrics;
   readonly rentalMetrics: RentalMetrics;
+  /** To the API server for the lease alone; without one, it shares the connections of all else. */
+  readonly leaseTransport?: Transport;
   /** Asks machines whether they serve. */
   readonly prober: Prober;
   /** To workers of groups; without one, none is asked for load. */
@@ -90,11 +92,14 @@ export function wire(options: OperatorOptions): Wiring {
   const paced = config.pacing === 'documented';
   const connections = new LoginConnections({ transport: env.marketplace, clock, random, log, paced });
   const shared = { ...options, kube, caches, events, constants, connections };
-  return { ...shared, ...accounts(shared), election: electionOf(options, kube) };
+  return { ...shared, ...accounts(shared), election: electionOf(options) };
 }
 
-function kubeClient({ env, kubeOrigin, credentials, metrics }: OperatorOptions): KubeClient {
-  const { clock, random, log, kube: transport } = env;
+function kubeClient(
+  { env, kubeOrigin, credentials, metrics }: OperatorOptions,
+  transport: Transport = env.kube,
+): KubeClient {
+  const { clock, random, log } = env;
   return createKubeClient({
     transport,
     origin: kubeOrigin,
@@ -150,11 +155,11 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
   return { installation, registry, objects };
 }
 
-function electionOf(options: OperatorOptions, client: KubeClient): LeaderElection | undefined {
-  const { config, env, metrics, processName, pod } = options;
+function electionOf(options: OperatorOptions): LeaderElection | undefined {
+  const { config, env, metrics, processName, pod, leaseTransport } = options;
   if (!config.leaderElect) return undefined;
   return createLeaderElection({
-    client,
+    client: kubeClient(options, leaseTransport),
     lease: { namespace: config.namespace, name: LEASE_NAME },
     identity: processName,
     // A container is started again only after its former process has ended.
