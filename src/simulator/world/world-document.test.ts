@@ -59,6 +59,12 @@ describe('/sim/world', () => {
     [{ contracts: [{ id: 5 }] }, /cannot go on/],
     [{ settings: { boot: { speed: 1 } } }, /settings\.boot\.speed/],
     [{ settings: { boot: { scale: 'fast' } } }, /settings\.boot\.scale must be a number/],
+    [
+      { settings: { boot: { pullSeconds: [60] } } },
+      /settings\.boot\.pullSeconds must be a list of 2 numbers/,
+    ],
+    [{ settings: { tfa: { blockedNumbers: {} } } }, /settings\.tfa\.blockedNumbers must be a list/],
+    [{ settings: { tfa: { blockedNumbers: [5] } } }, /settings\.tfa\.blockedNumbers must be a list of texts/],
   ])('%j is refused with its place', async (document, reason) => {
     const reply = await market().call('PUT /sim/world', document);
     expect(reply).toMatchObject({

@@ -75,9 +75,9 @@ function readRow(name: string, row: Json, sample: JsonObject | undefined): reado
   for (const [field, example] of Object.entries(sample ?? {})) {
     const value = row[field];
     if (value === undefined) throw badRequest(`${name} ${row.id}: ${field} is missing.`);
-    if (value !== null && example !== null && typeof value !== typeof example) {
+    if (value !== null && example !== null && typeName(value) !== typeName(example)) {
       throw badRequest(
-        `${name} ${row.id}: ${field} must be a ${typeof example}, not ${textOf(value).slice(0, 50)}.`,
+        `${name} ${row.id}: ${field} must be ${typeName(example)}, not ${textOf(value).slice(0, 50)}.`,
       );
     }
   }
@@ -103,9 +103,24 @@ function mergeShape(path: string, current: JsonObject, given: JsonObject): JsonO
 }
 
 function ofSameType(at: string, old: Json, value: Json): Json {
-  if (old !== null && (value === null || typeof old !== typeof value))
-    throw badRequest(`${at} must be a ${typeof old}.`);
+  if (old === null) return value;
+  if (typeName(old) !== typeName(value)) throw badRequest(`${at} must be ${typeName(old)}.`);
+  if (Array.isArray(old)) refuseOtherList(at, old, value as readonly Json[]);
   return value;
+}
+
+/** A list of numbers is a span, with one number for each end; any other list is of texts. */
+function refuseOtherList(at: string, old: readonly Json[], value: readonly Json[]): void {
+  const isSpan = typeof old[0] === 'number';
+  const item = isSpan ? 'number' : 'string';
+  if (value.every((one) => typeof one === item) && (!isSpan || value.length === old.length)) return;
+  throw badRequest(`${at} must be a list of ${isSpan ? `${old.length} numbers` : 'texts'}.`);
+}
+
+function typeName(value: Json): string {
+  if (Array.isArray(value)) return 'a list';
+  if (value === null) return 'null';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
 function readCounters(counters: Json | undefined): Record<string, number> {
