@@ -174,6 +174,17 @@ describe('an object without a machine', () => {
       { rule: 'ended-for-good', phase: 'Lost', says: 'stalled: VanishedHeld' },
     ],
     [
+      'says then that the machine is still there where it is listed again',
+      {
+        ...offers({}),
+        spec: { onVanish: 'Hold' },
+        intent: intent(),
+        status: { attempt: 1, history: [past(1, 'Vanished')] },
+        machines: [machineOf(1)],
+      },
+      { rule: 'old-machine-listed', phase: 'Pending', says: 'OldMachineNotGone', onList: true },
+    ],
+    [
       'does not replace a lost machine where the policy is Never',
       {
         ...offers({}),

@@ -3,8 +3,10 @@ import { decision, firstOf, type Rule } from '../decision.ts';
 import { limitState } from '../limits.ts';
 import { carriedFields, withoutMachine } from '../machine-fields.ts';
 import { factsOf } from '../recorded.ts';
+import { attemptOf } from '../settle.ts';
 import type { Stage } from '../stage.ts';
 import type { Decision, Observed, Step } from '../types.ts';
+import type { ListedMachine } from '../views.ts';
 import { idle } from './idle.ts';
 import { purchase } from './purchase.ts';
 import { unprovenRecord } from './unproven-record.ts';
@@ -119,7 +121,8 @@ function stoppedWithout(observed: Observed, stage: Unrented): Step {
 function endedForGood(observed: Observed, stage: Unrented): Decision | undefined {
   const { spec, status } = observed.object;
   const last = status?.history?.at(-1);
-  if (!last) return undefined;
+  // What is listed again has not ended: that is said by a later rule, which rents nothing either.
+  if (!last || oldMachine(observed)) return undefined;
   if (last.reason === 'Vanished' && spec.onVanish === 'Hold') {
     return idle(observed, stage, {
       reason: 'VanishedHeld',
@@ -143,10 +146,12 @@ const CHOSEN_ENDS: ReadonlySet<string> = new Set([
   'LimitReached',
 ]);
 
+function oldMachine({ list }: Observed): ListedMachine | undefined {
+  return list?.labelled.find(({ ownership }) => attemptOf(ownership) !== undefined);
+}
+
 function oldMachineListed(observed: Observed, stage: Unrented): Decision | undefined {
-  const old = observed.list?.labelled.find(
-    ({ ownership }) => ownership.type === 'labelled' || ownership.type === 'undated',
-  );
+  const old = oldMachine(observed);
   return (
     old &&
     idle(observed, stage, {
