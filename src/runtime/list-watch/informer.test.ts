@@ -298,6 +298,47 @@ test.each(failures)(
   },
 );
 
+test('lines that cannot be read with good ones between are no reason to list', async () => {
+  const fixture = setUp();
+  const { api, clock, informer } = fixture;
+  let body = await watching(fixture, []);
+  for (let attempt = 1; attempt <= 4; attempt++) {
+    body.push(bookmark(String(10 + attempt)));
+    body.push('rubbish\n');
+    await clock.advance(30_000);
+    const watch = api.take();
+    expect(watch.url.searchParams.get('resourceVersion')).toBe(String(10 + attempt));
+    body = watch.stream();
+    await clock.settle();
+  }
+  await informer.stop();
+});
+
+test('goes on from the newest version that it was told, whatever an older bookmark says', async () => {
+  const fixture = setUp();
+  const { api, clock, informer } = fixture;
+  const body = await watching(fixture, []);
+  body.push({ type: 'ADDED', object: widget('a', '20') });
+  body.push(bookmark('15'));
+  body.end();
+  await clock.advance(2_000);
+  expect(api.take().url.searchParams.get('resourceVersion')).toBe('20');
+  await informer.stop();
+});
+
+test('a listener that stops it hears nothing more, also of what came in the same piece', async () => {
+  const fixture = setUp();
+  const { clock, informer, changes } = fixture;
+  const body = await watching(fixture, []);
+  informer.onChange(() => void informer.stop());
+  const lines = [widget('a', '11'), widget('b', '12')].map((object) =>
+    JSON.stringify({ type: 'ADDED', object }),
+  );
+  body.push(`${lines.join('\n')}\n`);
+  await clock.settle();
+  expect(changes).toEqual(['added default/a 11']);
+});
+
 test('passes a line that can never be read by with a list', async () => {
   const fixture = setUp();
   const { api, clock, informer } = fixture;
@@ -549,7 +590,31 @@ test('streams its first state where the server offers it, and goes on in the sam
   await informer.stop();
 });
 
+test('a bookmark that comes before the streamed first state is complete does not end it', async () => {
+  const { api, clock, informer, changes } = setUp({ initialState: 'auto' });
+  informer.start();
+  await clock.settle();
+  const body = api.take().stream();
+  body.push({ type: 'ADDED', object: widget('a', '5') });
+  body.push(bookmark('6'));
+  await clock.settle();
+  expect(informer.hasSynced()).toBe(false);
+  body.push({ type: 'ADDED', object: widget('b', '7') });
+  body.push(bookmark('10', { 'k8s.io/initial-events-end': 'true' }));
+  await clock.settle();
+  expect(changes).toEqual(['added default/a 5', 'added default/b 7']);
+  await informer.stop();
+});
+
 const refusals = [
+  [
+    'ends the stream before the first state is complete',
+    async (_fixture: Fixture, take: Fixture['api']['take']) => {
+      const body = take().stream();
+      body.push({ type: 'ADDED', object: widget('a', '5') });
+      body.end();
+    },
+  ],
   [
     'refuses the parameter',
     async (_fixture: Fixture, take: Fixture['api']['take']) =>
