@@ -96,8 +96,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'old-machine-listed-ignored',
     loses: 'the wait while a machine of the object is still listed',
     file: 'controllers/gpu-instance/rules/unrented.ts',
-    find: 'const old = observed.list?.labelled.find(',
-    replace: 'const old = observed.list?.labelled.slice(0, 0).find(',
+    find: 'const old = oldMachine(observed);',
+    replace: 'const old = oldMachine({ ...observed, list: undefined });',
   },
   {
     name: 'breaker-not-asked',
