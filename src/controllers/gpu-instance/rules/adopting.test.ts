@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
-import { at, type Given, given, held, row, time } from '../../../../test/builders/observed.ts';
+import { at, type Given, given, held, holding, row, time } from '../../../../test/builders/observed.ts';
 import { decide } from '../decide.ts';
 
 const { table, close } = decisionTables('adopting');
@@ -106,6 +106,11 @@ describe('a machine that is to be watched', () => {
     [
       'is missed where there is none',
       { spec: watch, facts: allowed },
+      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: AdoptionTargetMissing', onList: true },
+    ],
+    [
+      'is not shown any more once it is gone: neither its address nor what it costs',
+      { spec: watch, facts: allowed, status: holding({ claim: undefined, endpoint: '203.0.113.5:20022' }) },
       { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: AdoptionTargetMissing', onList: true },
     ],
     [

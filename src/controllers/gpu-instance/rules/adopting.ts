@@ -5,11 +5,11 @@ import { formatTime } from '../../../lib/rfc3339.ts';
 import { beginCost } from '../cost.ts';
 import { decision } from '../decision.ts';
 import { judgedTime } from '../judged-time.ts';
-import { beganAt, carriedFields, withRow } from '../machine-fields.ts';
+import { beganAt, carriedFields, withoutMachine, withRow } from '../machine-fields.ts';
 import { factsOf } from '../recorded.ts';
 import { specHash } from '../spec-hash.ts';
 import { stateOf } from '../stage.ts';
-import type { Decision, Observed, Step } from '../types.ts';
+import type { Decision, Observed, StatusFields, Step } from '../types.ts';
 import type { ListedMachine } from '../views.ts';
 import { machineFinding } from './machine-finding.ts';
 import { rentedFields } from './rented.ts';
@@ -19,7 +19,7 @@ export function observeOnly(observed: Observed): Step {
   const checked = adoptable(observed);
   if (checked.type === 'wait')
     return decision({ rule: 'wait-for-list', look: { onList: true, afterMs: 5_000 } });
-  if (checked.type === 'refused') return refuse(observed, checked.reason);
+  if (checked.type === 'refused') return refuse(observed, checked.reason, shownNoMore(observed));
   const { row } = checked.machine;
   const state = stateOf(row);
   const finding = machineFinding(observed, state);
@@ -106,10 +106,16 @@ function adoptable(observed: Observed): Adoptable {
   return { type: 'machine', machine };
 }
 
-function refuse(observed: Observed, reason: Reason): Decision {
+/** What was told of a machine that was only watched is not true any more: neither where it is reached, nor what it costs. */
+function shownNoMore(observed: Observed): StatusFields {
+  const { cost: _shown, ...fields } = withoutMachine(carriedFields(observed));
+  return fields;
+}
+
+function refuse(observed: Observed, reason: Reason, fields = carriedFields(observed)): Decision {
   return decision({
     rule: 'refuse-adoption',
-    fields: carriedFields(observed),
+    fields,
     finding: { phase: 'Failed', reason, machine: { type: 'none' } },
     look: { onList: true },
   });
