@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { healthPage } from './health.ts';
 import { type Pages, type RunningServer, servePages, textPage } from './http-server.ts';
@@ -48,6 +50,17 @@ describe('pages', () => {
     });
     const reply = await fetch(`${url}/bad`);
     expect([reply.status, await reply.text()]).toEqual([500, 'the page could not be made\n']);
+  });
+
+  test('end at once, whoever is in the middle of a request', async () => {
+    const server = await servePages(hello, { host: '127.0.0.1', port: 0 });
+    const half = connect(Number(new URL(server.url).port), '127.0.0.1');
+    half.on('error', () => {});
+    await new Promise<void>((resolve) => half.write('GET /hello HTTP/1.1\r\nhost:', () => resolve()));
+    await expect(fetch(`${server.url}/hello`)).resolves.toMatchObject({ status: 200 });
+    const ended = await Promise.race([server.close().then(() => true), delay(1_000, false)]);
+    half.destroy();
+    expect(ended).toBe(true);
   });
 
   test('an address that is taken is an error', async () => {

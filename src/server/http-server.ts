@@ -14,7 +14,7 @@ export type Pages = Readonly<Record<string, () => Page | Promise<Page>>>;
 export interface RunningServer {
   /** With the port that was really taken. */
   readonly url: string;
-  /** Takes no new connection and ends the idle ones. */
+  /** Takes no new connection and ends all there are: who has sent half a request would otherwise hold it up for ever. */
   close(): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export async function servePages(
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        server.closeIdleConnections();
+        server.closeAllConnections();
       }),
   };
 }
