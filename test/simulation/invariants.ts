@@ -234,8 +234,10 @@ export class Invariants {
         this.#scene.now - at > FORGET_WITHIN_MS && !labels.some((label) => label.includes(uid)),
     );
     if (gone.length === 0) return;
-    const standing = new Set([...this.#scene.objects.values(), ...this.#scene.groups.values()].map(keyOf));
-    const names = gone.flatMap(({ uid, key }) => (standing.has(key) ? [uid] : [uid, key]));
+    const standing = [...this.#scene.objects.values(), ...this.#scene.groups.values()].map(keyOf);
+    // A worker that outlives its group stands under the group's name, which no new worker may take for its own.
+    const isNamed = (key: string) => standing.some((other) => other === key || other.startsWith(`${key}-`));
+    const names = gone.flatMap(({ uid, key }) => (isNamed(key) ? [uid] : [uid, key]));
     for (const name of await rememberedNames(names)) {
       this.#scene.broken('I13', `${name} is gone, and a process still remembers it`);
     }
