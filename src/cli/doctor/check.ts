@@ -1,3 +1,4 @@
+import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import { tellFailure } from '../failures/describe-failure.ts';
 
 /** How a check ended. Everything but `ok` says what to do. */
@@ -22,7 +23,10 @@ export const warning = (detail: string, fix: string): Finding => ({ state: 'warn
 export const wrong = (detail: string, fix: string): Finding => ({ state: 'failed', detail, fix });
 export const skipped = (detail: string, fix: string): Finding => ({ state: 'skipped', detail, fix });
 
-/** Runs checks one after another; an exception is a failure in its own words. */
+/**
+ * Runs checks one after another; an exception is a failure in its own words. A service that has no time for the
+ * question, as where the operator has just asked the same, says nothing about what was looked at.
+ */
 export async function runChecks(
   checks: readonly Check[],
   onLine: (line: CheckLine) => void,
@@ -38,5 +42,6 @@ export async function runChecks(
 
 function unexpected(error: unknown): Finding {
   const { what, remedy = 'Correct this first, then run gpu-rent doctor again.' } = tellFailure(error);
-  return wrong(what.join(' '), remedy);
+  const isThrottled = error instanceof MarketplaceError && error.kind === 'throttled';
+  return isThrottled ? skipped(what.join(' '), 'Run gpu-rent doctor again.') : wrong(what.join(' '), remedy);
 }
