@@ -326,6 +326,33 @@ test('goes on from the newest version that it was told, whatever an older bookma
   await informer.stop();
 });
 
+test('gives the connection of a watch back, however the watch ends', async () => {
+  const fixture = setUp();
+  const { api, clock, informer } = fixture;
+  const bodies = [await watching(fixture, [])];
+  bodies[0]?.push({ type: 'ERROR', object: { code: 500, reason: 'InternalError' } });
+  await clock.advance(30_000);
+  bodies.push(api.take().stream());
+  await clock.settle();
+  bodies[1]?.push({ type: 'MODIFIED', object: { metadata: { name: 'a', uid: 'u' } } });
+  await clock.advance(30_000);
+  bodies.push(api.take().stream());
+  await clock.settle();
+  await informer.stop();
+  expect(bodies.map(({ destroyed }) => destroyed)).toEqual([true, true, true]);
+});
+
+test('an event without a version is believed in nothing: the watch begins again where it was', async () => {
+  const fixture = setUp();
+  const { api, clock, informer, changes } = fixture;
+  const body = await watching(fixture, []);
+  body.push({ type: 'ADDED', object: { metadata: { name: 'a', namespace: 'default', uid: 'u' } } });
+  await clock.advance(30_000);
+  expect(changes).toEqual([]);
+  expect(api.take().url.searchParams.get('resourceVersion')).toBe('10');
+  await informer.stop();
+});
+
 test('a listener that stops it hears nothing more, also of what came in the same piece', async () => {
   const fixture = setUp();
   const { clock, informer, changes } = fixture;

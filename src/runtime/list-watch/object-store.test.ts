@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { ObjectStore, type Seen } from './object-store.ts';
+
+const seen = (resourceVersion: string, uid = 'one'): Seen<string> => ({
+  key: 'a/b',
+  uid,
+  resourceVersion,
+  object: `${uid} at ${resourceVersion}`,
+});
+
+function setUp() {
+  const told: string[] = [];
+  const store = new ObjectStore<string>({}, ({ type, object }) => told.push(`${type} ${object}`));
+  return { store, told };
+}
+
+test('the end of an object that was there before under the name is not the end of the one that is there', () => {
+  const { store, told } = setUp();
+  store.upsert(seen('5', 'two'));
+  store.remove(seen('9', 'one'));
+  expect([store.get('a/b'), told]).toEqual(['two at 5', ['added two at 5']]);
+});
+
+test('an end that is older than the state it would end is no news', () => {
+  const { store, told } = setUp();
+  store.upsert(seen('7'));
+  store.remove(seen('6'));
+  expect(store.get('a/b')).toBe('one at 7');
+  store.remove(seen('8'));
+  expect([store.get('a/b'), told]).toEqual([undefined, ['added one at 7', 'deleted one at 8']]);
+});
+
+test('who has stopped listening to touched keys hears of none', () => {
+  const { store } = setUp();
+  const touched: string[] = [];
+  const leave = store.onTouch((key) => touched.push(key));
+  store.upsert(seen('7'));
+  leave();
+  store.upsert(seen('8'));
+  expect(touched).toEqual(['a/b']);
+});
