@@ -12,6 +12,7 @@ import type { Fate } from '../simulation/network.ts';
 import { isEffect, nameOfCall } from '../simulation/plan.ts';
 import { Users } from '../simulation/users.ts';
 import { type FateOf, NAMESPACE, SimulatedWorld } from '../simulation/world.ts';
+import { answeredBy } from './memory-cluster.ts';
 import { WorkerFleet } from './worker-fleet.ts';
 
 /** One call of an operator process that changed something. */
@@ -29,6 +30,8 @@ export interface SimulatedGroupOptions {
   readonly fate?: (call: Parameters<FateOf>[0], effect: number | undefined) => Fate | undefined;
 }
 
+/** Of `--prometheus-url`: its queries `load` and `queue` tell what is offered, and the work in all workers. */
+export const PROMETHEUS = 'http://prometheus:9090';
 /** Work per second of each worker. */
 export const PERF = 100;
 
@@ -226,8 +229,12 @@ export class SimulatedGroup {
     return this.calls.length - 1;
   }
 
-  #answered(request: TransportRequest): ReturnType<WorkerFleet['transport']> {
-    return this.fleet.transport(request);
+  async #answered(request: TransportRequest): ReturnType<WorkerFleet['transport']> {
+    if (request.origin !== PROMETHEUS) return this.fleet.transport(request);
+    const query = new URL(`${PROMETHEUS}${request.path}`).searchParams.get('query');
+    const value = query === 'queue' ? this.fleet.queued : this.fleet.offered;
+    const result = [{ metric: {}, value: [this.world.now / 1000, String(value)] }];
+    return answeredBy(200, { status: 'success', data: { resultType: 'vector', result } });
   }
 
   #billing(): number {

@@ -138,7 +138,10 @@ export class SimulatedWorld {
       metrics: createRuntimeMetrics(registry),
       rentalMetrics: createRentalMetrics(registry),
       prober: async () => undefined,
-      ...(this.#options.workers && { workerTransport: this.#options.workers }),
+      ...(this.#options.workers && {
+        workerTransport: this.#options.workers,
+        prometheusTransport: this.#options.workers,
+      }),
     });
     const process: Process = { machine, pod, operator, registry };
     this.processes.push(process);

@@ -504,6 +504,30 @@ describe('rules about time', () => {
     expect(woken(undefined)).toMatchObject([{ hot: 1, total: 1 }]);
   });
 
+  test('a wake lasts until one that it asked for is ready, and for the down window from then', () => {
+    const at = (seconds: number, more: Partial<ScalingInput>) =>
+      autoscale(
+        input({ now: NOW + seconds * SECOND, times: defaultTimes, with: { coldWorkers: 0 }, ...more }),
+      );
+    const boots = hotWorkers(1, { isReady: false });
+    const asked = at(0, { wakeAsked: true });
+    const booting = at(290, { workers: boots, memory: asked.memory });
+    expect(at(580, { workers: boots, memory: booting.memory }).hot).toBe(1);
+    expect(at(580, { workers: hotWorkers(1), memory: booting.memory }).hot).toBe(1);
+    expect(at(590, { workers: hotWorkers(1), memory: booting.memory }).hot).toBe(0);
+    const one = hotWorkers(1, { name: 'other' });
+    const others = at(290, { workers: [...boots, ...one], memory: asked.memory });
+    expect(at(300, { workers: [...boots, ...one], memory: others.memory }).hot).toBe(0);
+    const late = at(290, {
+      workers: hotWorkers(1, { isReady: false, isOverdue: true }),
+      memory: asked.memory,
+    });
+    expect(at(300, { workers: boots, memory: late.memory }).hot).toBe(0);
+    const unasked = at(0, { waiting: 100 });
+    const loaded = at(290, { workers: boots, memory: unasked.memory });
+    expect(at(300, { workers: boots, memory: loaded.memory }).hot).toBe(0);
+  });
+
   test('a wake while some are wanted keeps them for the reason that they had', () => {
     const recent = [{ at: NOW - SECOND, hot: 300, total: 300 }];
     const memory = { ...NO_MEMORY, recent, hot: 3 };

@@ -133,16 +133,17 @@ interface Held extends Omit<Sample, 'at'> {
   readonly recent: ScalingMemory['recent'];
 }
 
-/** A wake asks for one worker. */
+/** A wake asks for one worker, and is not over while none is ready of those that are on their way. */
 function holdCapacities(
-  { now, times, memory, wakeAsked, perf, replicas }: ScalingInput,
+  { now, times, memory, wakeAsked, perf, replicas, workers }: ScalingInput,
   { hot, total }: Capacities,
 ): Held {
   // A sample of a clock that was ahead counts as of now: it is forgotten in its time.
   const past = memory.recent.map((one) => (one.at > now ? { ...one, at: now } : one));
   const kept = past.filter((one) => now - one.at < times.downMs);
-  const woken = wakeAsked ? (perf ?? 1) : 0;
-  const sample = { at: now, hot: Math.max(hot, woken), total: Math.max(total, woken), replicas };
+  const isWake = wakeAsked || (kept.some((one) => one.isWake) && isAwaited(workers));
+  const woken = isWake ? (perf ?? 1) : 0;
+  const sample = { at: now, hot: Math.max(hot, woken), total: Math.max(total, woken), replicas, isWake };
   const recent = [...kept, sample];
   return {
     hot: Math.max(...recent.map((one) => one.hot)),
@@ -150,6 +151,11 @@ function holdCapacities(
     replicas: replicas === undefined ? undefined : Math.max(...recent.map((one) => one.replicas ?? 0)),
     recent,
   };
+}
+
+function isAwaited(workers: ScalingInput['workers']): boolean {
+  const hot = hotOf(workers);
+  return !hot.some(({ isReady }) => isReady) && hot.some(({ isOverdue }) => !isOverdue);
 }
 
 interface Needed {

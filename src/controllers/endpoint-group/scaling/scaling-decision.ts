@@ -9,6 +9,8 @@ export interface Sample {
   readonly hot: number;
   readonly total: number;
   readonly replicas?: number | undefined;
+  /** A wake was asked for, or is not answered yet. */
+  readonly isWake?: boolean;
 }
 
 /** What scaling remembers between ticks. Lost memory only keeps workers longer: a restart acts as in panic. */
