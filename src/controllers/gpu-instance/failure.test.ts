@@ -55,8 +55,14 @@ describe('after a rent that failed', () => {
 });
 
 describe('after a start that failed', () => {
-  test('a service that finds the call wrong has no start', () => {
-    expect(decideAfterFailure(given(), start, failure('invalidRequest'))).toEqual({
+  test('a service that finds the call wrong once is asked again', () => {
+    expect(decideAfterFailure(given(), start, failure('invalidRequest'))).toEqual(refused('InvalidRequest'));
+  });
+
+  test('a service that finds the call wrong twice in a row has no start', () => {
+    const refusal = { reason: 'InvalidRequest', detail: 'no' } as const;
+    const before = given({ memory: { refusal, failures: 1 } });
+    expect(decideAfterFailure(before, start, failure('invalidRequest'))).toEqual({
       type: 'retry',
       afterMs: 0,
       unsupported: true,

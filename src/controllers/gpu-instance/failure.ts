@@ -66,9 +66,13 @@ function afterRent(observed: Observed, offerId: number, failure: Failure): After
   };
 }
 
-/** A service that calls a start wrong has none (specification 4.7 shows only the stop). */
+/**
+ * A service that calls a start wrong twice in a row has none (specification 4.7 shows only the stop). Stopped machines
+ * and their disks are given up for it, so that one such answer, as a proxy may give it, is not enough.
+ */
 function afterStart(observed: Observed, failure: Failure): AfterFailure {
-  if (failure.outcome === 'refused' && failure.kind === 'invalidRequest') {
+  const isWrong = failure.outcome === 'refused' && failure.kind === 'invalidRequest';
+  if (isWrong && observed.memory.refusal?.reason === 'InvalidRequest') {
     return { type: 'retry', afterMs: 0, unsupported: true };
   }
   const reason = REASONS[failure.kind] ?? 'CannotStart';

@@ -451,17 +451,18 @@ test('a start that the service does not know is remembered of the whole login', 
   const { run, done, withoutStart } = situation({
     object: held({ actualStatus: 'stopped' }),
     calls: { start: fails('invalidRequest', 'refused') },
+    memory: (before) => before.backOff(NOW - 6_000, 5_000, { reason: 'InvalidRequest', detail: 'no' }),
   });
   expect(await run()).toEqual({ afterMs: 0 });
   expect(done).toContain('start 1');
   expect([...withoutStart]).toEqual(['account']);
 });
 
-test('a start that failed otherwise says nothing of the login', async () => {
-  const { run, withoutStart } = situation({
-    object: held({ actualStatus: 'stopped' }),
-    calls: { start: fails('unavailable', 'unknown') },
-  });
+test.for([
+  ['otherwise', fails('unavailable', 'unknown')],
+  ['as an unknown one would, for the first time,', fails('invalidRequest', 'refused')],
+] as const)('a start that failed %s says nothing of the login', async ([, start]) => {
+  const { run, withoutStart } = situation({ object: held({ actualStatus: 'stopped' }), calls: { start } });
   await run();
   expect([...withoutStart]).toEqual([]);
 });
