@@ -15,6 +15,7 @@ import { createMarketplaceClient } from '../marketplace/client.ts';
 import type { Controller } from '../runtime/controller.ts';
 import type { KubeObject, Resource } from '../runtime/kube/kube-object.ts';
 import { accountKeyOf } from './caches.ts';
+import { ALWAYS_LEADING, isLeading } from './leading.ts';
 import type { Wiring } from './wiring.ts';
 
 /** Every controller, in the order in which they start. */
@@ -89,13 +90,6 @@ function orphanSweep(wiring: Wiring): Controller {
     isLeader: () => isLeading(wiring),
     sweepMetrics: wiring.rentalMetrics,
   });
-}
-
-/** Without an election nobody else can lead. */
-const ALWAYS_LEADING = { leaseRemainingMs: () => Number.POSITIVE_INFINITY };
-
-function isLeading({ election, constants }: Wiring): boolean {
-  return (election ?? ALWAYS_LEADING).leaseRemainingMs() > constants.leaseMarginMs;
 }
 
 async function listObjects(wiring: Wiring): Promise<readonly ListedObject[]> {

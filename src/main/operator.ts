@@ -13,6 +13,7 @@ import type { Caches } from './caches.ts';
 import { createControllers } from './controllers.ts';
 import { controllersTask } from './controllers-task.ts';
 import { createEndpointGroups, type EndpointGroups } from './endpoint-groups.ts';
+import { isLeading } from './leading.ts';
 import { type OperatorOptions, type Wiring, wire } from './wiring.ts';
 
 export type { OperatorOptions } from './wiring.ts';
@@ -48,9 +49,7 @@ export function createOperator(options: OperatorOptions): Operator {
 }
 
 function endpointGroups(wiring: Wiring): EndpointGroups {
-  const { election, constants } = wiring;
-  const isLeading = () => election === undefined || election.leaseRemainingMs() > constants.leaseMarginMs;
-  return createEndpointGroups({ ...wiring, isLeading });
+  return createEndpointGroups({ ...wiring, isLeading: () => isLeading(wiring) });
 }
 
 /** In the order of their start; they stop in reverse, so that events and connections outlive the last act. */

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import { parseConfig } from '../config.ts';
 import { createMetricRegistry } from '../server/metric-registry.ts';
@@ -25,4 +25,53 @@ test.each([
     `${flag}: cannot listen on ${address} (EADDRINUSE); choose another address`,
   );
   await new Promise((resolve) => other.close(resolve));
+});
+
+describe('what probes of the kubelet are told', () => {
+  const AT = Date.parse('2026-11-20T12:00:00Z');
+  const well = { lastContactAt: AT, failure: undefined, rewoundSince: undefined, divergences: 0 };
+
+  /** The status of a page of a process like this, and what it says. */
+  async function answer(
+    path: string,
+    { isReady = true, isLeading = true, isLost = false, health = well } = {},
+  ): Promise<readonly [number, string]> {
+    const why = { reason: 'IdentityLost', message: 'The identity is missing.' };
+    const process = {
+      caches: { accounts: { health: () => health } },
+      manager: { isReady: () => isReady, isLeading: () => isLeading },
+      installation: { state: () => (isLost ? { type: 'lost', why } : { type: 'known' }) },
+    } as unknown as Operator;
+    const flags = { ...OFF, healthProbeBindAddress: '127.0.0.1:0', marketplaceUrl: 'https://market.example' };
+    const pages = await servePageSet({
+      config: parseConfig(flags, {}),
+      operator: process,
+      registry: createMetricRegistry(),
+      clock: createVirtualClock({ startMs: AT }),
+    });
+    const url = pages.urls['healthProbeBindAddress'];
+    const reply = await fetch(`${url}${path}`);
+    const answered = [reply.status, await reply.text()] as const;
+    await pages.close();
+    await expect(fetch(`${url}${path}`)).rejects.toThrow();
+    return answered;
+  }
+
+  test.each([
+    ['is ready with complete lists', '/readyz', {}, 200, 'ok'],
+    ['is not ready before its lists are complete', '/readyz', { isReady: false }, 503, 'first lists'],
+    ['is not ready where it leads and lost its identity', '/readyz', { isLost: true }, 503, 'missing'],
+    ['is ready where another leads', '/readyz', { isLost: true, isLeading: false }, 200, 'ok'],
+    ['lives while it hears of the API server', '/healthz', {}, 200, 'ok'],
+    [
+      'does not where only a restart would help',
+      '/healthz',
+      { health: { ...well, lastContactAt: AT - 3_600_000 } },
+      503,
+      'said nothing for 3600 s',
+    ],
+  ])('a process %s', async (_, path, state, status, text) => {
+    const [answered, said] = await answer(path, state);
+    expect([answered, said]).toEqual([status, expect.stringContaining(text)]);
+  });
 });

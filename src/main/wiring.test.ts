@@ -12,13 +12,13 @@ import { noCredentials } from '../runtime/kube/credentials.ts';
 import { createMetricRegistry } from '../server/metric-registry.ts';
 import { createRentalMetrics } from '../server/rental-metrics.ts';
 import { createRuntimeMetrics } from '../server/runtime-metrics.ts';
-import { type Wiring, wire } from './wiring.ts';
+import { type OperatorOptions, type Wiring, wire } from './wiring.ts';
 
 let wired: Wiring | undefined;
 afterEach(() => wired?.caches.instances.stop());
 
 /** What the controllers share under these flags, in a cluster with the namespaces `red` and `blue`. */
-function wiringOf(flags: RawOptions, leaseTransport?: Transport) {
+function wiringOf(flags: RawOptions, options: Pick<OperatorOptions, 'leaseTransport' | 'pod'> = {}) {
   const { memory, clock } = memoryCluster();
   const registry = createMetricRegistry();
   const wiring = wire({
@@ -36,7 +36,7 @@ function wiringOf(flags: RawOptions, leaseTransport?: Transport) {
     metrics: createRuntimeMetrics(registry),
     rentalMetrics: createRentalMetrics(registry),
     prober: async () => undefined,
-    ...(leaseTransport && { leaseTransport }),
+    ...options,
   });
   wired = wiring;
   for (const name of ['red', 'blue', 'gpu-rental-system']) {
@@ -105,11 +105,49 @@ test('the lease is asked for by connections of its own, where there are some', a
     asked.push(path);
     throw new TransportError('no answer', { sent: false });
   };
-  const { wiring, clock } = wiringOf({}, leaseTransport);
+  const { wiring, clock } = wiringOf({}, { leaseTransport });
   const waiting = new AbortController();
   const acquired = wiring.election?.acquire(waiting.signal).catch(() => 'given up');
   await clock.advance(1_000);
   waiting.abort(new Error('enough'));
   expect(await acquired).toBe('given up');
   expect(asked[0]).toContain('/namespaces/gpu-rental-system/leases/');
+});
+
+describe('the lease', () => {
+  const kindOf = (memory: ReturnType<typeof wiringOf>['memory']) => ({
+    kind: memory.kind('leases'),
+    namespace: 'gpu-rental-system',
+    name: 'gpu-rental-operator',
+  });
+
+  test('is held for as long as the flag says', async () => {
+    const { wiring, memory, clock } = wiringOf({ leaderElectLeaseDuration: '60s' });
+    const acquired = wiring.election?.acquire();
+    await clock.advance(1_000);
+    await acquired;
+    expect(memory.writes.read(kindOf(memory))).toMatchObject({ spec: { leaseDurationSeconds: 60 } });
+    expect(wiring.election?.leaseRemainingMs()).toBeGreaterThan(50_000);
+    await Promise.all([wiring.election?.release(), clock.advance(1_000)]);
+  });
+
+  test.each([
+    ['a former process of this very pod is taken over at once', 'pod-a_uid_before', true],
+    ['a process of another pod is not', 'pod-b_uid_before', false],
+    ['a process of a pod whose name only begins alike is not', 'pod-a_uid2_before', false],
+  ])('of %s', async (_, holderIdentity, leads) => {
+    const { wiring, memory, clock } = wiringOf({}, { pod: 'pod-a_uid' });
+    const renewTime = '2026-11-20T12:00:00.000000Z';
+    const spec = { holderIdentity, leaseDurationSeconds: 15, acquireTime: renewTime, renewTime };
+    const metadata = { name: 'gpu-rental-operator' };
+    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
+    memory.writes.create(kindOf(memory), lease);
+    const waiting = new AbortController();
+    const acquired = wiring.election?.acquire(waiting.signal).catch(() => {});
+    await clock.advance(2_000);
+    expect((wiring.election?.leaseRemainingMs() ?? 0) > 0).toBe(leads);
+    waiting.abort(new Error('enough'));
+    await acquired;
+    await Promise.all([wiring.election?.release(), clock.advance(1_000)]);
+  });
 });
