@@ -56,13 +56,13 @@ describe('an object without a machine', () => {
     [
       'leaves out what others are about to rent and what failed lately',
       {
-        ...offers({ id: 1 }, { id: 2 }, { id: 3, hostId: 77 }, { id: 4 }),
+        ...offers({ id: 1 }, { id: 2 }, { id: 3, hostId: 77 }, { id: 4, machineId: 88 }, { id: 5 }),
         facts: {
           reserved: new Set([1]),
-          avoided: { offers: new Set([2]), machines: new Set(), hosts: new Set([77]) },
+          avoided: { offers: new Set([2]), machines: new Set([88]), hosts: new Set([77]) },
         },
       },
-      { rule: 'purchase', record: 'intent', actions: ['rent 4 as 1'] },
+      { rule: 'purchase', record: 'intent', actions: ['rent 5 as 1'] },
     ],
     [
       'waits for a complete list, since a machine of it may exist already',
@@ -224,24 +224,27 @@ describe('an object without a machine', () => {
     ],
   ]);
 
-  test('takes the intent and its label from the same moment and puts the known ids down only where labels may not come back', () => {
-    const step = decide(given({ ...offers({}), facts: { labelEcho: 'notEchoed' }, list: { ids: [4, 5] } }));
-    if (step.type !== 'decision' || step.record.type !== 'intent') throw new Error('no purchase');
-    expect(step.record.purchase).toMatchObject({
-      attempt: 1,
-      issuedAt: NOW,
-      knownIds: [4, 5],
-      pricePerHour: 500_000,
-    });
-    expect(step.record.purchase.request).toMatchObject({
-      label: labelOf(1, NOW),
-      cancelUnavailable: true,
-      diskGB: 10,
-    });
-    const echoed = decide(given(offers({})));
-    if (echoed.type !== 'decision' || echoed.record.type !== 'intent') throw new Error('no purchase');
-    expect(echoed.record.purchase.knownIds).toBeUndefined();
-  });
+  test.each(['notEchoed', 'unknown'] as const)(
+    'takes the intent and its label from the same moment and puts the known ids down only where labels may not come back: %s',
+    (labelEcho) => {
+      const step = decide(given({ ...offers({}), facts: { labelEcho }, list: { ids: [4, 5] } }));
+      if (step.type !== 'decision' || step.record.type !== 'intent') throw new Error('no purchase');
+      expect(step.record.purchase).toMatchObject({
+        attempt: 1,
+        issuedAt: NOW,
+        knownIds: [4, 5],
+        pricePerHour: 500_000,
+      });
+      expect(step.record.purchase.request).toMatchObject({
+        label: labelOf(1, NOW),
+        cancelUnavailable: true,
+        diskGB: 10,
+      });
+      const echoed = decide(given(offers({})));
+      if (echoed.type !== 'decision' || echoed.record.type !== 'intent') throw new Error('no purchase');
+      expect(echoed.record.purchase.knownIds).toBeUndefined();
+    },
+  );
 });
 
 describe('a rental whose answer is missing', () => {
@@ -312,6 +315,17 @@ describe('a rental whose answer is missing', () => {
         },
       },
       { rule: 'save-result', record: 'status', phase: 'Provisioning', says: 'Provisioning' },
+    ],
+    [
+      'records the lowest of two machines of one purchase where none is on record',
+      { machines: [machineOf(1, { id: 7 }), machineOf(1, { id: 9 })] },
+      {
+        rule: 'record-found-machine',
+        record: 'status',
+        phase: 'Provisioning',
+        says: 'Provisioning',
+        afterMs: 0,
+      },
     ],
     [
       'adopts the only new machine where labels do not come back',
