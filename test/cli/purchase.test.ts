@@ -77,6 +77,24 @@ describe('create instance --retry 5', () => {
     expect(stderr).toContain(`What to do: Use it, or end it: gpu-rent destroy instance ${rented[0]?.id}.`);
   });
 
+  test('does not take an older machine of the same label for the one whose reply was lost', async () => {
+    const { rented: older } = await rent('--label', 'pair');
+    await bench.fault('reset-before', 'PUT /api/v0/asks/{id}');
+    const { stderr, rented } = await rent('--label', 'pair');
+    expect(rented).toEqual([]);
+    expect(stderr).toContain('no new machine with its label is listed yet');
+    expect(stderr).not.toContain(`instance ${older[0]?.id}`);
+  });
+
+  test.each(['twins', ''])('finds the new one of two machines with the same label %j', async (label) => {
+    await rent('--label', label);
+    await bench.fault('reset-after', 'PUT /api/v0/asks/{id}');
+    const { stderr, rented } = await rent('--label', label);
+    expect(stderr).toContain(`The machine exists all the same: instance ${rented[0]?.id}. It bills.`);
+    const listed = await bench.cli.run(['list', 'instances', '--label', label, '-o', 'name']);
+    expect(listed.stdout).toContain(`instance/${rented[0]?.id}\n`);
+  });
+
   test('a wrong option is told before anything is rented', async () => {
     const { exitCode, stderr, rented } = await rent('--port', '99999');
     expect(rented).toEqual([]);

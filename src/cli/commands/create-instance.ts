@@ -1,7 +1,7 @@
 import { systemRandom } from '../../lib/random.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import type { MarketplaceError } from '../../marketplace/errors/errors.ts';
-import type { RentAnswer, RentRequest } from '../../marketplace/instances/instances.ts';
+import type { Instance, RentAnswer, RentRequest } from '../../marketplace/instances/instances.ts';
 import { allInstances } from '../all-instances.ts';
 import type { Command } from '../command.ts';
 import { mayHaveBought, type PurchaseEvidence, uncertainPurchase } from '../failures/uncertain-purchase.ts';
@@ -34,7 +34,8 @@ export const createInstance: Command = {
   optionSets: ['output', 'marketplace'],
   async run(input, context) {
     const offerId = parseId(input.args[0], 'offer');
-    const label = textOption(input.options, '--label') ?? `gpu-rent-${systemRandom.uuid().slice(0, 13)}`;
+    const ownLabel = textOption(input.options, '--label');
+    const label = ownLabel ?? `gpu-rent-${systemRandom.uuid().slice(0, 13)}`;
     const request: RentRequest = { ...(await rentRequest(input, context)), label };
     const path = textOption(input.options, '--save-key');
     await using file = path === undefined ? undefined : await reserveSecretFile(path, '--save-key');
@@ -42,7 +43,8 @@ export const createInstance: Command = {
     const progress = createProgress(context);
     const answer = await withMarketplace(input, context, async ({ client }) => {
       progress.say(`Renting offer ${offerId} …`);
-      return rentOnce(client, { offerId, request, deadlineMs }).finally(() => progress.clear());
+      const before = ownLabel === undefined ? NONE : await labelled(client, label);
+      return rentOnce(client, { offerId, request, deadlineMs, before }).finally(() => progress.clear());
     });
     if (answer.instanceApiKey) await file?.write(answer.instanceApiKey);
     const more = { offerId, label };
@@ -53,20 +55,47 @@ export const createInstance: Command = {
   },
 };
 
+interface Rent {
+  readonly offerId: number;
+  readonly request: RentRequest;
+  readonly deadlineMs: number;
+  /** Machines that carried the label already; undefined where that could not be seen. */
+  readonly before: ReadonlySet<number> | undefined;
+}
+
+const NONE: ReadonlySet<number> = new Set();
+
+/** A label that a person gives may be that of other machines, which are not to be taken for the new one. */
+async function labelled(client: MarketplaceClient, label: string): Promise<ReadonlySet<number> | undefined> {
+  const instances = await allInstances(client).catch(() => undefined);
+  return instances && new Set(instances.filter((row) => carries(row, label)).map(({ id }) => id));
+}
+
+/** An empty label asks for none. */
+function carries(row: Instance, label: string): boolean {
+  return (row.label ?? '') === label;
+}
+
 async function rentOnce(
   client: MarketplaceClient,
-  { offerId, request, deadlineMs }: { offerId: number; request: RentRequest; deadlineMs: number },
+  { offerId, request, deadlineMs, before }: Rent,
 ): Promise<RentAnswer> {
   try {
     return await client.instances.rent(offerId, request, { deadlineMs });
   } catch (error) {
-    throw mayHaveBought(error) ? await uncertain(client, error, request.label ?? '') : error;
+    throw mayHaveBought(error)
+      ? await uncertain(client, error, { label: request.label ?? '', before })
+      : error;
   }
 }
 
 /** The effect may have happened: look, and say what was seen. Nothing is rented again. */
-async function uncertain(client: MarketplaceClient, error: MarketplaceError, label: string): Promise<Error> {
-  const look = await lookFor(client, label, error.instanceId);
+async function uncertain(
+  client: MarketplaceClient,
+  error: MarketplaceError,
+  { label, before }: Sought,
+): Promise<Error> {
+  const look = await lookFor(client, { label, before, named: error.instanceId });
   return uncertainPurchase(error, afterLook(look, `gpu-rent list instances --label '${label}'`));
 }
 
@@ -80,7 +109,7 @@ function afterLook(look: Look, command: string): PurchaseEvidence {
       };
     case 'absent':
       return {
-        found: 'It was sent once and not repeated; no machine with its label is listed yet.',
+        found: 'It was sent once and not repeated; no new machine with its label is listed yet.',
         remedy: `Look again in a minute before you rent another: ${command}`,
       };
     case 'unknown':
@@ -93,11 +122,19 @@ function afterLook(look: Look, command: string): PurchaseEvidence {
 
 type Look = { readonly type: 'found'; readonly id: number } | { readonly type: 'absent' | 'unknown' };
 
-async function lookFor(client: MarketplaceClient, label: string, named: number | undefined): Promise<Look> {
+interface Sought extends Pick<Rent, 'before'> {
+  readonly label: string;
+  /** The machine that the failure itself names. */
+  readonly named?: number | undefined;
+}
+
+async function lookFor(client: MarketplaceClient, { label, before, named }: Sought): Promise<Look> {
   try {
     const instances = await allInstances(client);
-    const match = instances.find((row) => row.id === named || row.label === label);
-    return match ? { type: 'found', id: match.id } : { type: 'absent' };
+    const isNew = (row: Instance) => carries(row, label) && before !== undefined && !before.has(row.id);
+    const match = instances.find((row) => row.id === named || isNew(row));
+    if (match) return { type: 'found', id: match.id };
+    return { type: before === undefined ? 'unknown' : 'absent' };
   } catch {
     return { type: 'unknown' };
   }

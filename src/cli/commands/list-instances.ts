@@ -11,7 +11,7 @@ export const listInstances: Command = {
   summary: 'Show the machines that the login rents.',
   examples: ['gpu-rent list instances', 'gpu-rent list instances --status running -o wide'],
   options: [
-    { flags: '--label <label>', description: 'Only those with this label.' },
+    { flags: '--label <label>', description: 'Only those with this label; an empty one: those without.' },
     { flags: '--status <word>', description: 'Only those in this state, e.g. running.' },
   ],
   optionSets: ['output', 'marketplace'],
@@ -21,7 +21,7 @@ export const listInstances: Command = {
     const status = textOption(input.options, '--status');
     const wanted = instances.filter(
       (instance) =>
-        (label === undefined || instance.label === label) &&
+        (label === undefined || (instance.label ?? '') === label) &&
         (status === undefined || (instance.actualStatusWord ?? 'provisioning') === status),
     );
     await createOutput(input, context).rows(instanceView(Date.now()), wanted.map(instanceRow));
