@@ -318,7 +318,10 @@ describe('a rental whose answer is missing', () => {
     ],
     [
       'records the lowest of two machines of one purchase where none is on record',
-      { machines: [machineOf(1, { id: 7 }), machineOf(1, { id: 9 })] },
+      {
+        finalizers: ['gpurental.dev/machine'],
+        machines: [machineOf(1, { id: 7 }), machineOf(1, { id: 9 })],
+      },
       {
         rule: 'record-found-machine',
         record: 'status',
