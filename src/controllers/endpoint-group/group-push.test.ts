@@ -6,11 +6,11 @@ import { workerToken } from '../../ownership/worker-token.ts';
 
 const STATUS_WRITE = /^PUT .*\/endpointgroups\/llm\/status$/;
 
-/** What the first worker says, with its token. */
-function report(life: SimulatedGroup, figures: Record<string, unknown>): number {
+/** What the first worker says, with its token, to the first process or the one of this place. */
+function report(life: SimulatedGroup, figures: Record<string, unknown>, place = 0): number {
   const [worker] = life.workers();
-  const [process] = life.world.processes;
-  const identity = process?.operator.installation.identity();
+  const process = life.world.processes[place];
+  const identity = life.world.processes[0]?.operator.installation.identity();
   const { instanceId, attempt } = worker?.status ?? {};
   if (!process || !identity || attempt === undefined) throw new Error('There is nobody to report to.');
   const uid = worker?.metadata.uid ?? '';
@@ -90,6 +90,20 @@ describe('workers that report by themselves', () => {
     await life.pass(20);
     expect(life.workers().map(({ metadata }) => metadata.name)[0]).toBe(name);
     expect(report(life, { new_load: 5000, wake: { cost: 1 } })).toBe(401);
+  });
+
+  test('are to try again where a process that does not lead hears them', async () => {
+    const life = await awake();
+    life.world.startProcess();
+    await life.pass(30);
+    expect(report(life, { new_load: 0 }, 1)).toBe(503);
+    expect(report(life, { new_load: 0 })).toBe(200);
+  });
+
+  test('are missed with the reason where the operator listens nowhere', async () => {
+    const life = await awake();
+    await life.until('it is told', () => life.condition('MetricsAvailable')?.status === 'False', 120);
+    expect(life.condition('MetricsAvailable')?.message).toContain('--worker-report-bind-address');
   });
 
   test('that send lies shrink nothing, and are named', async () => {

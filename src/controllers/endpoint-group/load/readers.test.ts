@@ -226,10 +226,12 @@ describe('slow workers', () => {
   });
 
   test('that never answer are given up after their time-out', async () => {
-    const { read, late, problem } = bench(() => 'silent');
+    const { read, sent, late, problem } = bench(() => 'silent');
     expect(await read()).toBe(100);
     expect(late).toEqual([1100]);
     expect(problem()?.detail).toContain('it did not answer within 3000 ms');
+    // A connection that waits for ever would be one less for the others.
+    expect(sent.map(({ signal }) => signal?.aborted)).toEqual([true]);
   });
 });
 

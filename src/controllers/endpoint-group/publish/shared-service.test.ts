@@ -275,6 +275,17 @@ describe('a Service that groups share', () => {
     expect(ownersOf(await service())).toEqual(['two']);
   });
 
+  test('loses no group that joins it just as another one does', async () => {
+    const { publish, another, service, justBefore } = publisherBench();
+    await publish(sharing('one'), []);
+    const three = { group: sharing('three'), workers: [], endpoints: [] };
+    justBefore('PATCH', () => another().publish({ group: sharing('two'), workers: [], endpoints: [] }));
+    const late = another();
+    await expect(late.publish(three)).rejects.toThrow();
+    await late.publish(three);
+    expect(ownersOf(await service())).toEqual(['one', 'two', 'three']);
+  });
+
   test('loses no group that joins it just as another one goes', async () => {
     const { publish, publisher, another, service, justBefore } = publisherBench();
     await publish(sharing('one'), []);
@@ -323,6 +334,21 @@ describe('a group that was renamed', () => {
     await kube.delete(serviceResource, ref);
     await clock.advance(15_000);
     expect(await publish(publishedAs('chat', { endpointName: 'chat' }), [])).toEqual({ type: 'done' });
+    expect(await service('llm')).toBeUndefined();
+  });
+
+  test('keeps its former Service for as long as the new one cannot lead to a worker', async () => {
+    const { publish, service, answer } = publisherBench();
+    await publish(group, [workerInDefault('a')]);
+    answer(({ method, path }) =>
+      method !== 'GET' && path.includes('endpointslices') ? refusedBy(403, 'Forbidden') : undefined,
+    );
+    expect(await publish(renamed, [workerInDefault('a')])).toMatchObject({ reason: 'NotPermitted' });
+    expect([await service('llm'), await service('chat')]).toEqual([expect.anything(), expect.anything()]);
+    answer(() => undefined);
+    expect(await publish(publishedAs('chat', { endpointName: 'chat' }), [workerInDefault('a')])).toEqual({
+      type: 'done',
+    });
     expect(await service('llm')).toBeUndefined();
   });
 
