@@ -1,6 +1,6 @@
 import type { KeyPermissions } from '../../marketplace/api-keys.ts';
 import type { Command, CommandContext, OptionValues } from '../command.ts';
-import { usageError } from '../failures/command-error.ts';
+import { failed, usageError } from '../failures/command-error.ts';
 import { listOption, textOption } from '../options/option-values.ts';
 import { createOutput } from '../output/output.ts';
 import { reserveSecretFile } from '../secrets/secret-file.ts';
@@ -41,7 +41,7 @@ export const createApiKey: Command = {
     const path = textOption(options, '--save');
     await using file = path === undefined ? undefined : await reserveSecretFile(path, '--save');
     const made = await withMarketplace(input, context, ({ client }) => client.apiKeys.create(request));
-    await file?.write(made.key);
+    await file?.write(made.key).catch((error: unknown) => Promise.reject(unsaved(error, made.id ?? name)));
     const report = { kind: 'api-key', id: made.id, name, permissions: made.permissions };
     const secret = path === undefined ? { key: made.key.reveal() } : { savedTo: path };
     const shown = path === undefined ? `${made.key.reveal()}\n` : `Saved to ${path}.\n`;
@@ -50,6 +50,15 @@ export const createApiKey: Command = {
     return 0;
   },
 };
+
+function unsaved(error: unknown, key: number | string): Error {
+  const why = error instanceof Error ? error.message : String(error);
+  return failed(
+    `--save: api-key/${key} was created, and its secret could not be written: ${why}.`,
+    `Nobody has that secret: gpu-rent delete api-key ${key}, then make another key.`,
+    error,
+  );
+}
 
 const EVERY_CATEGORY = [
   ...FOR_OPERATOR,

@@ -46,11 +46,12 @@ export const createInstance: Command = {
       const before = ownLabel === undefined ? NONE : await labelled(client, label);
       return rentOnce(client, { offerId, request, deadlineMs, before }).finally(() => progress.clear());
     });
-    if (answer.instanceApiKey) await file?.write(answer.instanceApiKey);
     const more = { offerId, label };
+    // First: whatever becomes of the key, it is known that this machine bills.
     await createOutput(input, context).changed([
       { kind: 'instance', name: answer.instanceId, did: 'created', more },
     ]);
+    if (answer.instanceApiKey) await file?.write(answer.instanceApiKey);
     return 0;
   },
 };
