@@ -93,3 +93,28 @@ test('a sweeper that freezes until its lease is over, and thaws with an orphan i
   expect(destroyedBy).toContain(sweeper === 'operator-1' ? 'operator-2' : 'operator-1');
   expect(destroyedBy).not.toContain(sweeper);
 });
+
+test('an account goes although another one of its namespace has machines: those are not its own', async () => {
+  const world = new SimulatedWorld({ seed: 1, keepTrace: false, fate: () => QUIET });
+  const users = new Users(world, seededRandom(1));
+  users.createAccount('Report');
+  users.createInstance('a');
+  const kind = world.kube.kind('marketplaceaccounts');
+  const [own, spare] = ['default', 'spare'].map((name) => ({ kind, namespace: NAMESPACE, name }) as const);
+  if (!own || !spare) throw new Error('there are two names');
+  const { apiVersion = '', spec = {} } = world.kube.writes.read(own) ?? {};
+  world.kube.writes.create(spare, {
+    apiVersion,
+    kind: 'MarketplaceAccount',
+    metadata: { name: 'spare' },
+    spec,
+  });
+  world.startProcess();
+  const pass = (seconds: number) => world.scheduler.runUntil(world.now + seconds * 1000, () => true);
+  await pass(90);
+  expect(Object.keys(world.market.store.current().tables.contracts)).toHaveLength(1);
+  world.kube.writes.delete(spare, {});
+  await pass(60);
+  expect(world.kube.writes.read(spare)).toBeUndefined();
+  expect(world.kube.writes.read(own)).toBeDefined();
+});
