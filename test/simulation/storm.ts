@@ -1,9 +1,12 @@
 import type { Random } from '../../src/lib/random.ts';
 import type { Invariants } from './invariants.ts';
+import type { Machine } from './machine.ts';
 import type { Fate } from './network.ts';
 import { type Climate, causeFault, clearFaults, drawMarketFault, fateIn } from './weather.ts';
 import type { Whims } from './whims.ts';
 import type { FateOf, SimulatedWorld } from './world.ts';
+
+type Call = Parameters<FateOf>[0];
 
 /** One fault of a schedule: its number in order, and its kind. */
 export interface Fault {
@@ -76,7 +79,7 @@ export class Storm {
   }
 
   /** What happens to a call. */
-  fateOf(call: Parameters<FateOf>[0]): Fate {
+  fateOf(call: Call): Fate {
     const quiet = { requestMs: 2, responseMs: 2 };
     if (!this.#lasts) return quiet;
     const { fate, name } = fateIn(this.#options.climate, this.#random, call);
@@ -86,22 +89,22 @@ export class Storm {
     this.#world.tell(
       `${call.machine.name}: ${name} at ${call.request.method} ${path} (fault ${this.#drawn})`,
     );
-    return this.#whileItLasts(fate);
+    return this.#whileItLasts(fate, call);
   }
 
   /** A stream outlives the storm; what happens to its chunks does not. */
-  #whileItLasts(fate: Fate): Fate {
+  #whileItLasts(fate: Fate, { machine, request }: Call): Fate {
     const { chunkDelayMs, dropChunk } = fate;
     return {
       ...fate,
       ...(chunkDelayMs ? { chunkDelayMs: () => (this.#lasts ? chunkDelayMs() : 0) } : {}),
-      ...(dropChunk ? { dropChunk: () => this.#lasts && this.#drops(dropChunk) } : {}),
+      ...(dropChunk ? { dropChunk: () => this.#lasts && this.#drops(dropChunk, machine, request) } : {}),
     };
   }
 
-  #drops(dropChunk: () => boolean): boolean {
+  #drops(dropChunk: () => boolean, machine: Machine, { path }: Call['request']): boolean {
     const isDropped = dropChunk();
-    if (isDropped) this.#invariants.hindered();
+    if (isDropped) this.#invariants.missedEvent(machine, path);
     return isDropped;
   }
 
