@@ -91,7 +91,7 @@ export class WorkerWatch {
       const isAwake = [...this.#scene.objects.values()].some(
         (worker) => ownerUids(worker).includes(group) && noteOf(worker, 'wanted') === 'Hot',
       );
-      if (isAwake || !object) this.#wakes.delete(group);
+      if (isAwake || !object || mayWakeNobody(object)) this.#wakes.delete(group);
       else if (this.#scene.now >= due) {
         this.#wakes.delete(group);
         this.#scene.broken('Group', `${nameOf(object)} was woken, and no worker came`);
@@ -176,4 +176,9 @@ function serves(object: JsonObject): boolean {
   const ready = listAt(status, 'conditions').find((one) => isObject(one) && one['type'] === 'Ready');
   const isReady = isObject(ready) && ready['status'] === 'True';
   return isReady && status['actualStatus'] === 'running' && powerOf(object) === 'Running';
+}
+
+/** While a person pauses growth, a wake wakes nobody. */
+function mayWakeNobody(group: JsonObject): boolean {
+  return objectAt(objectAt(group, 'spec'), 'pause')['scaleUp'] === true;
 }
