@@ -204,3 +204,15 @@ test('flush leaves no timer behind, and the next event sets it again', async () 
   await answer();
   expect(clock.nextTimerMs()).toBeDefined();
 });
+
+test('no more than a thousand events wait for an API server that is slow, and what comes after they are written is told', async () => {
+  const { events, answer } = setUp();
+  const of = (uid: string) => ({
+    ...event,
+    regarding: { ...regarding, metadata: { ...regarding.metadata, uid } },
+  });
+  for (let index = 0; index < 1_100; index++) events.record(of(`u${index}`));
+  expect(await answer()).toHaveLength(1_000);
+  events.record(of('u1099'));
+  expect(await answer()).toHaveLength(1);
+});

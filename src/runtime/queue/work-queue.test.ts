@@ -141,6 +141,13 @@ describe('priorities', () => {
 });
 
 describe('shut down', () => {
+  test('leaves no timer of a key that was to come later', () => {
+    const { clock, queue } = setUp();
+    queue.addAfter('a', 60_000);
+    queue.shutDown();
+    expect(clock.nextTimerMs()).toBeUndefined();
+  });
+
   test('drops what waits, refuses what comes, and lets go of waiting workers', async () => {
     const { clock, queue } = setUp();
     const idle = queue.get();
