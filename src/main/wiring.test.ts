@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { memoryCluster } from '../../test/builders/memory-cluster.ts';
 import { given } from '../../test/builders/observed.ts';
-import { accountWith } from '../../test/builders/observed-account.ts';
+import { accountWith, LOGIN } from '../../test/builders/observed-account.ts';
 import type { JsonObject } from '../../test/simulation/memory-kube/json.ts';
 import { parseConfig, type RawOptions } from '../config.ts';
 import { silentLogger } from '../lib/logger.ts';
 import { seededRandom } from '../lib/random.ts';
+import { Secret } from '../lib/secret.ts';
 import { type Transport, TransportError } from '../lib/transport.ts';
 import { defaultConstants } from '../ownership/constants.ts';
 import { noCredentials } from '../runtime/kube/credentials.ts';
@@ -150,4 +151,16 @@ describe('the lease', () => {
     await acquired;
     await Promise.all([wiring.election?.release(), clock.advance(1_000)]);
   });
+});
+
+test('no account is polled more often than the flag allows', () => {
+  const { wiring } = wiringOf({ minPollInterval: '7s' });
+  const session = wiring.registry.connect(accountWith({ spec: { pollInterval: '1s' } }), {
+    login: LOGIN,
+    key: new Secret('key'),
+    use: 'full',
+    user: { credit: undefined, sshKeyRegistered: undefined, mayTearDown: true },
+  });
+  expect(session.pollIntervalMs()).toBe(7_000);
+  wiring.connections.closeAll();
 });
