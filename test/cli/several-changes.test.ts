@@ -31,6 +31,14 @@ test('machines that are stopped are one list, also where the last is not there',
   expect(JSON.parse(stdout)).toEqual(reports('stopped'));
 });
 
+test('where one in the middle fails, it is named, and so is what was not tried after it', async () => {
+  await bench.fault('5xx', 'DELETE /api/v0/instances/{id}');
+  const [first = 0, second = 0] = ids;
+  const { exitCode, stdout, stderr } = await run('destroy', 'instance', first, second);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+  expect(stderr).toContain(`That was ${first}. Not tried after it: ${second}.`);
+});
+
 test('machines that are destroyed are one list', async () => {
   expect(JSON.parse((await run('destroy', 'instance', ...ids)).stdout)).toEqual(reports('destroyed'));
 });

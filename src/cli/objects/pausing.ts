@@ -25,10 +25,13 @@ export function pausingCommand({ name, paused, ...texts }: Pausing): Command {
     args: [{ name: '<object...>', description: 'gpui/name or epg/name.' }],
     optionSets: ['output', 'cluster'],
     async run(input, context) {
-      const targets = input.args.map((text) => parseObject(text, gpuInstanceResource, endpointGroupResource));
+      const objectOf = (text: string) => parseObject(text, gpuInstanceResource, endpointGroupResource);
+      // Each, before the first is changed: a wrong word is told while nothing has happened.
+      input.args.forEach(objectOf);
       const output = createOutput(input, context);
       await withCluster(input, context, async (cluster) => {
-        await changeOneByOne(output, targets, async ({ resource, name: object }) => {
+        await changeOneByOne(output, input.args, async (text) => {
+          const { resource, name: object } = objectOf(text);
           await getObject<EndpointGroup>(cluster, resource, object);
           const isGroup = resource === endpointGroupResource;
           const spec = isGroup ? { pause: { scaleUp: paused, scaleDown: paused } } : { paused };

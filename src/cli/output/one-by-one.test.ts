@@ -38,12 +38,19 @@ describe.each([
     const { said, failure } = await changed(format, [1, 2, 3, 4], 3);
     expect({ said: read(said), failure }).toEqual({
       said: [report(1), report(2)],
-      failure: '3 is not there',
+      failure: '3 is not there\nThat was 3. Not tried after it: 4.',
     });
   });
 
+  test('fails in its own words alone where it is about one thing', async () => {
+    expect((await changed(format, [1], 1)).failure).toBe('1 is not there');
+  });
+
   test('is nothing where the first one failed', async () => {
-    expect(await changed(format, [1, 2], 1)).toEqual({ said: '', failure: '1 is not there' });
+    expect(await changed(format, [1, 2], 1)).toEqual({
+      said: '',
+      failure: '1 is not there\nThat was 1. Not tried after it: 2.',
+    });
   });
 });
 
@@ -51,5 +58,8 @@ test.each([
   [undefined, 'instance/1 stopped\ninstance/2 stopped\n'],
   ['name', 'instance/1\ninstance/2\n'],
 ])('people and pipes read one line after another (-o %s)', async (format, said) => {
-  expect(await changed(format, [1, 2, 3], 3)).toEqual({ said, failure: '3 is not there' });
+  expect(await changed(format, [1, 2, 3], 3)).toEqual({
+    said,
+    failure: '3 is not there\nThat was 3, the last of them.',
+  });
 });

@@ -1,11 +1,13 @@
+import { CommandError } from '../failures/command-error.ts';
+import { tellFailure } from '../failures/describe-failure.ts';
 import type { ChangeReport, Output } from './output.ts';
 
 /**
  * Changes one thing after another and ends at the first that fails. People read each line as soon as it is so;
  * JSON and YAML are one document: of one changed thing the report itself, of several their list. It is written
- * also where a later one fails, before the failure is thrown.
+ * also where a later one fails, before the failure is thrown, which then names that one and those not tried.
  */
-export async function changeOneByOne<Thing>(
+export async function changeOneByOne<Thing extends number | string>(
   output: Output,
   things: readonly Thing[],
   change: (thing: Thing) => Promise<ChangeReport>,
@@ -13,12 +15,23 @@ export async function changeOneByOne<Thing>(
   const isOneDocument = output.format === 'json' || output.format === 'yaml';
   const done: ChangeReport[] = [];
   try {
-    for (const thing of things) {
-      const report = await change(thing);
+    for (const [index, thing] of things.entries()) {
+      const stopped = (error: unknown) => Promise.reject(stoppedAt(error, things, index));
+      const report = await change(thing).catch(stopped);
       if (isOneDocument) done.push(report);
       else await output.changed([report]);
     }
   } finally {
     if (done.length > 0) await output.changed(done);
   }
+}
+
+/** A failure among several things: which one failed, and which were not tried any more. */
+function stoppedAt(error: unknown, things: readonly (number | string)[], index: number): unknown {
+  if (things.length === 1) return error;
+  const { what, remedy, exitCode } = tellFailure(error);
+  const untried = things.slice(index + 1).join(', ');
+  const rest = untried === '' ? ', the last of them.' : `. Not tried after it: ${untried}.`;
+  const message = [...what, `That was ${things[index]}${rest}`].join('\n');
+  return new CommandError(message, { exitCode, remedy, cause: error });
 }
