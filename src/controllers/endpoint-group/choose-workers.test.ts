@@ -112,6 +112,16 @@ const UP: readonly Row[] = [
     changes: ['wake b'],
   },
   {
+    what: 'one of an old template that boots for the pool is not waited for',
+    input: {
+      workers: [born('b', { isCurrentTemplate: false })],
+      hot: 1,
+      total: 2,
+      maxUnavailable: undefined,
+    },
+    changes: ['rent Hot'],
+  },
+  {
     what: 'two cold workers at a time are made',
     input: { hot: 0, total: 5 },
     changes: ['rent Cold', 'rent Cold'],
