@@ -24,7 +24,7 @@ export const accountReasons = {
   ),
   URLNotAllowed: terminal(
     "The address in spec.url is not one of the operator's marketplaces.",
-    'Choose one of them, or add this one to the operator by --marketplace-url.',
+    'Add it to the operator by --marketplace-url, or make another account with one of them: spec.url cannot change.',
   ),
   Unreachable: retryable(
     'The marketplace does not answer.',
@@ -46,10 +46,6 @@ export const accountReasons = {
     'The marketplace answers something that cannot be read, so it is not believed.',
     'Check that spec.url is the address of a marketplace.',
   ),
-  ListIncomplete: retryable(
-    'The list of machines is incomplete, so it is not believed.',
-    'You need not do anything unless this stays: then look at the status of the marketplace.',
-  ),
   LowCredit: retryable(
     'The credit of the login is not above spec.limits.minCredit.',
     "Add credit in the marketplace's console, or lower spec.limits.minCredit.",
@@ -66,12 +62,8 @@ export const accountReasons = {
     'Objects still use the account, so it cannot be removed.',
     'Delete the objects that the message names.',
   ),
-  OrphansFound: retryable(
-    'Machines of ours bill, and no object claims them.',
-    'List them by gpu-rent orphans, then destroy them by gpu-rent destroy instance ID --force. To have that done, set spec.orphanPolicy to Destroy.',
-  ),
   OrphanFound: retryable(
-    'A machine of ours bills, and no object claims it. This is an event; while it lasts, the account says OrphansFound.',
+    'A machine of ours bills, and no object claims it. This is an event; status.machines.orphaned of the account counts them.',
     'List them by gpu-rent orphans, then destroy them by gpu-rent destroy instance ID --force.',
   ),
   BreakerOpened: retryable(

@@ -10,10 +10,7 @@ export const lifeReasons = {
   ProbeSucceeded: good('The readiness probe succeeds.'),
   Stopped: good('The machine is stopped, as wanted; its disk bills.'),
   WithinLimits: good('Price, lifetime and total cost are within their limits.'),
-  Reconciled: good('Nothing is left to do.'),
   Pending: progress('The operator has not looked at the object yet.'),
-  Searching: progress('Offers are being searched.'),
-  RentalPending: progress('A rental is on its way.'),
   Provisioning: progress('The machine is being provisioned.'),
   Loading: progress('The image is loading.'),
   Starting: progress('The machine was asked to start.'),
@@ -31,7 +28,6 @@ export const lifeReasons = {
     'The readiness probe fails.',
     "Look at the container's log, and check the port and path of spec.readinessProbe.",
   ),
-  AddressUnknown: progress('The marketplace has not named an address or port yet.'),
 } as const;
 
 /** Why a machine ended or is not trusted. */

@@ -103,8 +103,4 @@ export const rentingReasons = {
     'The start script is too long, even packed.',
     'Shorten spec.onStart, or let it download the rest.',
   ),
-  ImageRefused: terminal(
-    'The image cannot be used.',
-    'Correct spec.image or the Secret in spec.imagePullSecretRef.',
-  ),
 } as const;

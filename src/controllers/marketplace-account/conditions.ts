@@ -57,7 +57,7 @@ function urlMessage(url: Extract<Observed['url'], { type: 'refused' }>, wanted: 
   const list = `is not in the operator's list (${url.allowed.join(', ')})`;
   return wanted === undefined
     ? `The marketplace ${url.url} of the account's login ${list}; add it by --marketplace-url.`
-    : `spec.url ${url.url} ${list}; choose one of them, or add it by --marketplace-url.`;
+    : `spec.url ${url.url} ${list}; add it by --marketplace-url, or make another account with one of them.`;
 }
 
 function usingKeptKey(observed: Observed, { insteadOf }: Proven): Verdict {
