@@ -4,12 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-
-/** How many tests of a suite passed and failed. */
-export interface Tally {
-  readonly passed: number;
-  readonly failed: number;
-}
+import { failedAs, type Tally, vitestTally } from './tally.ts';
 
 /** One part of a check: a command, and how its tests are counted. */
 export interface Suite {
@@ -29,12 +24,6 @@ export const UNIT_TESTS: Suite = {
 /** Rows of suites that share nothing: the rows run at the same time, the suites of one row in turn. */
 export interface Together {
   readonly rows: readonly (readonly Suite[])[];
-}
-
-interface VitestReport {
-  readonly numPassedTests: number;
-  readonly numFailedTests: number;
-  readonly numFailedTestSuites: number;
 }
 
 const running = new Set<ChildProcess>();
@@ -74,22 +63,16 @@ function markLines(stream: Readable | null, mark = ''): void {
     createInterface({ input: stream }).on('line', (line) => process.stderr.write(`${mark}${line}\n`));
 }
 
-function readVitestTally(file: string, code: number): Tally {
-  const report: VitestReport = JSON.parse(readFileSync(file, 'utf8'));
-  const failed = Math.max(report.numFailedTests, report.numFailedTestSuites > 0 ? 1 : 0);
-  return { passed: report.numPassedTests, failed: Math.max(failed, code === 0 ? 0 : 1) };
-}
-
 async function runVitest(suite: Suite, mark: string | undefined): Promise<Tally> {
   const folder = mkdtempSync(join(tmpdir(), 'suite-'));
   const file = join(folder, 'report.json');
   try {
     const reports = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
     const code = await run([...suite.command, ...reports], mark);
-    return readVitestTally(file, code);
+    return vitestTally(suite.name, readFileSync(file, 'utf8'), code);
   } catch (error) {
     if (!stoppedBy) process.stderr.write(`${suite.name} left no report: ${String(error)}\n`);
-    return { passed: 0, failed: 1 };
+    return failedAs(`${suite.name}: no report`);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -115,7 +98,7 @@ async function runRow(row: readonly Suite[], mark: string | undefined): Promise<
 
 async function runForExit(suite: Suite, mark: string | undefined): Promise<Tally> {
   const code = await run(suite.command, mark);
-  return code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+  return code === 0 ? { passed: 1, failed: 0, failures: [] } : failedAs(`${suite.name}: exit ${code}`);
 }
 
 /** Runs the suites one after the other, or side by side where they say so, whatever fails; says how long each took. */
@@ -131,16 +114,18 @@ export async function runSuites(steps: readonly (Suite | Together)[]): Promise<T
   }
   if (stoppedBy) {
     process.stderr.write(`Stopped by ${stoppedBy}: what was to follow has not run.\n`);
-    tallies.push({ passed: 0, failed: 1 });
+    tallies.push(failedAs(`stopped by ${stoppedBy}`));
   }
   return {
     passed: tallies.reduce((sum, { passed }) => sum + passed, 0),
     failed: tallies.reduce((sum, { failed }) => sum + failed, 0),
+    failures: tallies.flatMap(({ failures }) => failures),
   };
 }
 
-/** Prints the closing line and sets the exit code. */
+/** Prints what failed, a line each, and then the closing line; sets the exit code. */
 export function close(total: Tally): void {
+  for (const failure of total.failures) process.stdout.write(`FAILED ${failure}\n`);
   process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`);
   process.exitCode = total.failed > 0 || total.passed === 0 ? 1 : 0;
 }
