@@ -181,6 +181,15 @@ describe('the latest complete list', () => {
     expect(seen({ rows: own, object: { intent: intent() } })?.list?.formerSelf).toBeUndefined();
     expect(seen({ rows: own })?.list?.formerSelf).toBeUndefined();
   });
+
+  test('does not take a machine of somebody else, who has copied its label, for that machine', () => {
+    const copied = row({ id: 6, label: labelOf(1, undefined, OTHER_UID), startedAt: at(-9_000) });
+    const former = row({ id: 7, label: labelOf(1, undefined, OTHER_UID) });
+    const formerIn = (...rows: readonly Instance[]) =>
+      seen({ rows, object: { intent: intent({ uid: OTHER_UID }) } })?.list?.formerSelf?.id;
+    expect(formerIn(copied)).toBeUndefined();
+    expect(formerIn(copied, former)).toBe(7);
+  });
 });
 
 test('the absence of a machine is looked up where it is recorded, and where its destroy was answered', () => {

@@ -154,17 +154,21 @@ function listView(object: GpuInstance, listing: Listing, sources: Sources): List
   const { session, list, intent, recorded } = listing;
   const uid = uidOf(object);
   const others = intent.type === 'intent' && intent.intent.uid !== uid ? intent.intent.uid : undefined;
-  const former = others === undefined ? undefined : sources.index.labelled(session, list, others)[0];
   return {
     begunAt: list.begunAt,
     begunSteady: sources.steady.listTimes(session.feed, [list.begunAt])[0] ?? Number.NEGATIVE_INFINITY,
     recorded,
     labelled: sources.index.labelled(session, list, uid),
-    formerSelf: former?.row,
+    formerSelf: others === undefined ? undefined : formerSelf(sources.index.labelled(session, list, others)),
     adoptTarget: adoptTarget(object, listing, sources),
     ...unownedRows(object, listing, sources),
     ids: [...list.rows.keys()],
   };
+}
+
+/** One that only carries a copy of the label is somebody else's, and nobody is asked to end it. */
+function formerSelf(machines: readonly ListedMachine[]): Instance | undefined {
+  return machines.find(({ ownership }) => ownership.type !== 'labelCopied')?.row;
 }
 
 function adoptTarget(
