@@ -25,6 +25,8 @@ async function addAccount(bench: OperatorBench, name: string): Promise<string> {
 }
 
 const EACH = 8;
+/** The deadline of a call that nobody answers. */
+const HUNG_CALL_ENDS_MS = 30_000;
 
 /** Makes objects of these accounts all at once; gives how long each account took until all of its objects run. */
 async function burst(
@@ -50,11 +52,10 @@ async function burst(
   return took;
 }
 
-test('scenario 74: of three keys one hangs, and the objects of the others are as quick as before', async () => {
+test('scenario 74: of three keys one hangs, and the objects of the others wait for none of its calls', async () => {
   const bench = await readyBench({ simulator: { catalog: 400 } });
   const dead = await addAccount(bench, 'dead');
   await addAccount(bench, 'alive');
-  const before = await burst(bench, ['default', 'alive'], ['default', 'alive']);
 
   const hang = Promise.withResolvers<void>();
   bench.tap = ({ when, side, key }) =>
@@ -62,7 +63,7 @@ test('scenario 74: of three keys one hangs, and the objects of the others are as
   const seen = bench.callsTo('PUT', /asks/).length;
   const with3 = await burst(bench, ['dead', 'default', 'alive'], ['default', 'alive']);
   for (const [account, took] of with3) {
-    expect(took, account).toBeLessThan(2 * (before.get(account) ?? 0) + 2_000);
+    expect(took, account).toBeLessThan(HUNG_CALL_ENDS_MS);
   }
   expect(bench.callsTo('PUT', /asks/).length - seen).toBe(2 * EACH);
   hang.resolve();

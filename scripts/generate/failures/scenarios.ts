@@ -156,7 +156,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
     'A group goes from 0 to 20 and back within a second',
     'Level-triggered: never more than its maximum lives',
   ],
-  ['Ten thousand objects at once, one of three keys dead', 'The others are as quick as before'],
+  ['Ten thousand objects at once, one of three keys dead', 'The others wait for none of its calls'],
   ['An onStart at its limit, with multi-byte text', 'Packed, or refused with its byte count'],
   ['Up- and downgrade with old intents', 'Intents have a version; an unknown one is left alone'],
 ];
