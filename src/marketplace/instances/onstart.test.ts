@@ -1,7 +1,18 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { describe, expect, test } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
 import { ON_START_LIMIT, packOnStart } from './onstart.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'onstart-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** What it prints on a machine whose temporary files are here. */
+function run(script: string): string {
+  return execFileSync('sh', ['-c', script], { encoding: 'utf8', env: { ...process.env, TMPDIR: folder } });
+}
 
 describe('a startup script', () => {
   test('that fits is sent as it is', () => {
@@ -14,14 +25,14 @@ describe('a startup script', () => {
     const packed = packOnStart(script);
     if (packed.type !== 'packed') throw new Error(packed.type);
     expect(packed.script.length).toBeLessThanOrEqual(ON_START_LIMIT);
-    expect(execFileSync('sh', ['-c', packed.script], { encoding: 'utf8' })).toBe('ran as\n');
+    expect(run(packed.script)).toBe('ran as\n');
     expect(packOnStart(script)).toEqual(packed);
   });
 
   test('without an interpreter line runs in a shell', () => {
     const packed = packOnStart(`${'#'.repeat(5_000)}\necho hello\n`);
     if (packed.type !== 'packed') throw new Error(packed.type);
-    expect(execFileSync('sh', ['-c', packed.script], { encoding: 'utf8' })).toBe('hello\n');
+    expect(run(packed.script)).toBe('hello\n');
   });
 
   test('scenario 75: of many-byte characters counts by its bytes too', () => {

@@ -65,24 +65,15 @@ function refusal(error: unknown): string {
 /** Reads the text as a kubeconfig. One that names a program is passed by: it would be run. */
 async function readKubeconfig(text: string): Promise<undefined> {
   if (/exec|auth-provider|command/.test(text)) return;
-  writeFileSync(kubeconfig(), text);
-  const { origin } = await loadKubeConnection({
-    kubeconfig: kubeconfig(),
-    environment: {},
-    clock: systemClock,
-  });
-  new URL(origin);
-}
-
-let folder: string | undefined;
-/** One file for all inputs, gone with the process. */
-function kubeconfig(): string {
-  if (folder === undefined) {
-    const made = mkdtempSync(join(tmpdir(), 'fuzz-kubeconfig-'));
-    process.once('exit', () => rmSync(made, { recursive: true, force: true }));
-    folder = made;
+  const folder = mkdtempSync(join(tmpdir(), 'fuzz-kubeconfig-'));
+  try {
+    const kubeconfig = join(folder, 'config');
+    writeFileSync(kubeconfig, text);
+    const { origin } = await loadKubeConnection({ kubeconfig, environment: {}, clock: systemClock });
+    new URL(origin);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
-  return join(folder, 'config');
 }
 
 const EVENTS = [
