@@ -18,7 +18,9 @@ test('scenario 73: a group that is asked for fifty workers, for none, and again 
   }, 20);
   await createGroup(epg, { maxWorkers: 12, minLoad: '0' });
   await epg.reached('it is looked at', ({ status }) => status?.observedGeneration === 1);
-  for (const minLoad of ['5000', '0', '5000', '0']) {
+  await patchGroup(epg, { spec: { minLoad: '5000' } });
+  await until('it rents', () => rents(bench).length > 0);
+  for (const minLoad of ['0', '5000', '0']) {
     await patchGroup(epg, { spec: { minLoad } });
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
@@ -29,7 +31,6 @@ test('scenario 73: a group that is asked for fifty workers, for none, and again 
   );
   clearInterval(watch);
   expect(most).toBeLessThanOrEqual(12);
-  expect(most).toBeGreaterThan(0);
   const settled = rents(bench).length;
   await new Promise((resolve) => setTimeout(resolve, 1_500));
   expect(rents(bench)).toHaveLength(settled);
