@@ -30,7 +30,7 @@ export default defineConfig({
           exclude: ['**/node_modules/**'],
           globalSetup: ['test/cluster/global-setup.ts'],
           setupFiles: ['test/builders/property-seed.ts'],
-          testTimeout: 120_000,
+          testTimeout: 180_000,
           hookTimeout: 120_000,
           fileParallelism: false,
         },

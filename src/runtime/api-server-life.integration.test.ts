@@ -48,11 +48,7 @@ test('scenarios 42 and 51: the API server goes and comes back with its history c
   await apiServer.compactEtcd();
   await apiServer.restart();
 
-  await eventually(
-    'the copy converges',
-    () => told.includes('added comes') && told.includes('deleted goes'),
-    60_000,
-  );
+  await eventually('the copy converges', () => told.includes('added comes') && told.includes('deleted goes'));
   expect(
     informer
       .list()

@@ -5,7 +5,7 @@
 export async function until<T>(
   what: string,
   look: () => T | Promise<T>,
-  limitMs = 20_000,
+  limitMs = 60_000,
 ): Promise<Exclude<T, undefined | false>> {
   const end = performance.now() + limitMs;
   for (;;) {

@@ -109,7 +109,7 @@ export function hastyClock(factor: number): Clock {
 }
 
 /** Resolves once `holds` does; rejects with `what` after `limitMs` of real time. */
-export async function eventually(what: string, holds: () => boolean, limitMs = 15_000): Promise<void> {
+export async function eventually(what: string, holds: () => boolean, limitMs = 60_000): Promise<void> {
   const until = performance.now() + limitMs;
   while (!holds()) {
     if (performance.now() > until) throw new Error(`Not within ${limitMs} ms: ${what}`);

@@ -135,7 +135,7 @@ test('an operator rents with secrets, meets failures, changes its key, crashes, 
   await bench.createAccount({ orphanPolicy: 'Destroy' });
   operator.start();
   await rentWithSecrets('a');
-  await until('the first machine runs', () => isRunning('a'), 60_000);
+  await until('the first machine runs', () => isRunning('a'));
   for (const name of ['5xx', 'success-false', 'truncated-list', 'reset-after', '429-text'] as const)
     await bench.fault(name);
   await rentWithSecrets('b');
@@ -149,7 +149,7 @@ test('an operator rents with secrets, meets failures, changes its key, crashes, 
     (await bench.account())?.status?.conditions?.some(
       ({ type, status }) => type === 'Authenticated' && status === 'False',
     ) === true;
-  await until('the key that nobody knows is refused', refused, 60_000);
+  await until('the key that nobody knows is refused', refused);
   await collectMetrics('with a refused key');
   await collectObjects('with a refused key');
   await gpuRent('status');
@@ -159,7 +159,7 @@ test('an operator rents with secrets, meets failures, changes its key, crashes, 
   await gpuRent('get', 'nothing', '--api-key', CANARIES.key);
 
   operator.signal('SIGUSR2');
-  await until('the operator has crashed', () => !operator.isRunning, 30_000);
+  await until('the operator has crashed', () => !operator.isRunning);
   collected.set('log and crash output', operator.output);
   collectFiles(folder);
 }, 360_000);

@@ -63,14 +63,10 @@ async function replaceMachine(object: string): Promise<void> {
   const before = await jsonPath(object, '{.status.instanceId}');
   const at = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
   await kubectl('annotate', object, `gpurental.dev/replace-at=${at}`);
-  await until(
-    'another machine',
-    async () => {
-      const now = await jsonPath(object, '{.status.instanceId}');
-      return now !== '' && now !== before;
-    },
-    60_000,
-  );
+  await until('another machine', async () => {
+    const now = await jsonPath(object, '{.status.instanceId}');
+    return now !== '' && now !== before;
+  });
 }
 
 beforeAll(async () => {

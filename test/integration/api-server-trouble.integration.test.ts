@@ -41,7 +41,7 @@ test('scenario 51: while the API server is away nothing is destroyed and polls g
   expect(destroys(bench)).toEqual([]);
   expect(bench.billing()).toHaveLength(1);
   bench.tap = undefined;
-  await until('the orphan is gone', () => bench.billing().length === 0, 30_000);
+  await until('the orphan is gone', () => bench.billing().length === 0);
 });
 
 const roles: Resource = {
@@ -87,7 +87,7 @@ test('scenario 54: without the right to write the status nothing is rented, and 
   const ref = { namespace: bench.namespace, name: 'limited' };
   const rule = { apiGroups: ['gpurental.dev'], verbs: ['*'], resources: ['gpuinstances/status'] };
   await bench.kube.patch(roles, ref, { type: 'json', body: [{ op: 'add', path: '/rules/-', value: rule }] });
-  await reached(bench, 'job', 'Ready', 30_000);
+  await reached(bench, 'job', 'Ready');
   expect(rents(bench)).toHaveLength(1);
 });
 
@@ -113,7 +113,7 @@ test('scenario 55: a rental that a frozen leader had under way is taken over by 
   const single = watchDoubles(bench);
   const thaw = await freezeAt(bench, rentCall('before'));
   await thaw();
-  const job = await reached(bench, 'job', 'Ready', 30_000);
+  const job = await reached(bench, 'job', 'Ready');
   expect(job.status).toMatchObject({ attempt: 1, instanceId: bench.billing()[0]?.id });
   expect(contracts(bench)).toBe(1);
   single();
@@ -125,7 +125,7 @@ test('scenario 55: a leader that froze between intent and rental sends nothing w
   const intentWritten = ({ when, side, method, path }: TapMoment) =>
     when === 'after' && side === 'kube' && method === 'PATCH' && path.includes('/gpuinstances/job');
   const thaw = await freezeAt(bench, intentWritten);
-  const job = await reached(bench, 'job', 'Ready', 60_000);
+  const job = await reached(bench, 'job', 'Ready');
   expect(job.status?.attempt).toBe(2);
   await thaw();
   await pause(1_000);
@@ -146,7 +146,7 @@ test('scenario 60: a process that dies whenever it reads a list converges once i
     await crashAt(bench, reads);
     await bench.start();
   }
-  await reached(bench, 'job', 'Ready', 30_000);
+  await reached(bench, 'job', 'Ready');
   expect(bench.billing()).toHaveLength(1);
   expect(contracts(bench)).toBe(1);
 });

@@ -28,7 +28,7 @@ export interface GroupBench {
   workers(name?: string): Promise<readonly GpuInstance[]>;
   slices(): Promise<readonly EndpointSliceObject[]>;
   /** The group once it is as asked; the error tells how it was last. */
-  reached(what: string, holds: (group: EndpointGroup) => boolean, limitMs?: number): Promise<EndpointGroup>;
+  reached(what: string, holds: (group: EndpointGroup) => boolean): Promise<EndpointGroup>;
   close(): void;
 }
 
@@ -101,8 +101,7 @@ function gateway(bench: OperatorBench, fleet: WorkerFleet): GroupBench {
     group,
     slices,
     workers,
-    reached: (what, holds, limitMs = 20_000) =>
-      reachedBy(group, { what, holds, limitMs, workers: inWords, log }),
+    reached: (what, holds) => reachedBy(group, { what, holds, workers: inWords, log }),
     close: () => {
       closed = true;
     },
@@ -114,7 +113,6 @@ async function reachedBy(
   wanted: {
     readonly what: string;
     readonly holds: (group: EndpointGroup) => boolean;
-    readonly limitMs: number;
     /** In words, for the error. */
     readonly workers: () => Promise<string>;
     /** What the operator logged last. */
@@ -123,14 +121,10 @@ async function reachedBy(
 ): Promise<EndpointGroup> {
   let last: EndpointGroup | undefined;
   try {
-    return await until(
-      wanted.what,
-      async () => {
-        last = await group();
-        return wanted.holds(last) ? last : undefined;
-      },
-      wanted.limitMs,
-    );
+    return await until(wanted.what, async () => {
+      last = await group();
+      return wanted.holds(last) ? last : undefined;
+    });
   } catch (error) {
     const said = last?.status?.conditions?.map(({ type, status, message }) => `${type}=${status} ${message}`);
     const { explanation } = last?.status?.autoscaling ?? {};

@@ -27,7 +27,6 @@ test('scenario 73: a group that is asked for fifty workers, for none, and again 
   await until(
     'nothing bills and no worker is left',
     async () => bench.billing().length === 0 && (await epg.workers()).length === 0,
-    60_000,
   );
   clearInterval(watch);
   expect(most).toBeLessThanOrEqual(12);

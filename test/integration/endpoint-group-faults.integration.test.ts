@@ -32,7 +32,7 @@ test('a cold worker that does not wake in time is destroyed, and another one is 
   );
   await epg.bench.fault('cannot-start', { instance: sleeper?.status?.instanceId });
   await patchGroup(epg, { metadata: { annotations: { [annotations.wakeAt]: 'now' } } });
-  const ready = await epg.reached('another one serves', ({ status }) => status?.ready === 1, 30_000);
+  const ready = await epg.reached('another one serves', ({ status }) => status?.ready === 1);
   expect(ready.status?.hot).toBe(1);
   const names = (await epg.workers())
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
@@ -51,7 +51,7 @@ test('hosts that die while the group grows are made up for, and never more than 
   }, 50);
   const [victim] = (await epg.workers()).filter(({ status }) => status?.actualStatus === 'running');
   await epg.bench.fault('host-death', { host: victim?.status?.hostId });
-  await epg.reached('three serve, none of them there', ({ status }) => status?.ready === 3, 40_000);
+  await epg.reached('three serve, none of them there', ({ status }) => status?.ready === 3);
   clearInterval(watch);
   expect(most).toBeLessThanOrEqual(4);
   const hosts = (await epg.workers()).map(({ status }) => status?.hostId);
@@ -81,7 +81,7 @@ describe('load figures that cannot be true', () => {
     await createGroup(epg, {
       minLoad: '0',
       maxWorkers: 2,
-      load: { type: 'HTTPPull', httpPull: { port: 'http', timeout: '200ms' } },
+      load: { type: 'HTTPPull', httpPull: { port: 'http', timeout: '1s' } },
     });
     await patchGroup(epg, { spec: { minLoad: '150' } });
     await epg.reached('two are ready', ({ status }) => status?.ready === 2);
@@ -94,10 +94,9 @@ describe('load figures that cannot be true', () => {
       epg.fleet.answer = () => answer;
       const told = await epg.reached(
         `${what} is told`,
-        (one) => conditionOf(one, 'MetricsAvailable')?.status === 'False',
-        15_000,
+        (one) => conditionOf(one, 'MetricsAvailable')?.reason === reason,
       );
-      expect([what, conditionOf(told, 'MetricsAvailable')?.reason]).toEqual([what, reason]);
+      expect([what, conditionOf(told, 'MetricsAvailable')?.status]).toEqual([what, 'False']);
     }
     await patchGroup(epg, { spec: { minLoad: '0' } });
     await pause(9000);
@@ -131,7 +130,7 @@ describe('limits', () => {
     const contract = simulator.world().tables.contracts[worker?.status?.instanceId ?? 0];
     if (!contract) throw new Error('The worker has no contract.');
     simulator.store.put('contracts', { ...contract, gpuPricePerHour: 3_000_000 });
-    await epg.reached('the price is seen', ({ status }) => Number(status?.pricePerHour) > 3, 30_000);
+    await epg.reached('the price is seen', ({ status }) => Number(status?.pricePerHour) > 3);
     await pause(1500);
     expect((await epg.group()).status).toMatchObject({ hot: 3, ready: 3 });
   });
@@ -144,7 +143,7 @@ describe('a restart', () => {
     await epg.reached('workers are being made', ({ status }) => (status?.hot ?? 0) >= 1);
     await epg.bench.crash();
     await epg.bench.start();
-    await epg.reached('two are ready', ({ status }) => status?.ready === 2, 30_000);
+    await epg.reached('two are ready', ({ status }) => status?.ready === 2);
     expect(epg.bench.billing()).toHaveLength(2);
 
     epg.fleet.offered = 120;
@@ -158,13 +157,12 @@ describe('a restart', () => {
 
     epg.fleet.offered = 0;
     await patchGroup(epg, { spec: { minLoad: '50' } });
-    await epg.reached('one drains or is gone', ({ status }) => status?.hot === 1, 45_000);
+    await epg.reached('one drains or is gone', ({ status }) => status?.hot === 1);
     await epg.bench.crash();
     await epg.bench.start();
     await epg.reached(
       'one is left',
       ({ status }) => status?.hot === 1 && status.ready === 1 && status.draining === 0,
-      30_000,
     );
     expect(epg.fleet.lost).toBe(0);
   });
@@ -186,7 +184,7 @@ describe('two operators', () => {
     await patchGroup(epg, { spec: { minLoad: '250' } });
     const thaw = await frozen;
     await bench.start();
-    await epg.reached('three are ready', ({ status }) => status?.ready === 3, 30_000);
+    await epg.reached('three are ready', ({ status }) => status?.ready === 3);
     await thaw();
     await pause(2000);
     expect(await epg.workers()).toHaveLength(3);
@@ -210,7 +208,7 @@ describe('ownership', () => {
       return now?.metadata.ownerReferences?.[0]?.controller === true;
     });
     await epg.bench.kube.delete(endpointGroupResource, { namespace: epg.bench.namespace, name: 'llm' });
-    await until('everything is gone', async () => (await epg.workers()).length === 0, 30_000);
+    await until('everything is gone', async () => (await epg.workers()).length === 0);
     expect(epg.bench.billing()).toEqual([]);
   });
 });

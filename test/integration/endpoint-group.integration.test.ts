@@ -53,7 +53,7 @@ describe('a load that rises, bursts and ends', () => {
     expect(tokens.every((token) => token?.startsWith('Bearer '))).toBe(true);
 
     epg.fleet.offered = 0;
-    await epg.reached('none is hot', ({ status }) => status?.hot === 0 && status.cold === 2, 45_000);
+    await epg.reached('none is hot', ({ status }) => status?.hot === 0 && status.cold === 2);
     await epg.reached('the group rests', ({ status }) => status?.phase === 'Zero' && status.draining === 0);
     expect(await epg.slices()).toEqual([]);
     expect(epg.fleet.lost).toBe(0);
@@ -130,7 +130,6 @@ describe('a changed template', () => {
       'both are new',
       ({ status }) =>
         status?.observedGeneration === 2 && status.updated === 2 && status.ready === 2 && status.total === 2,
-      45_000,
     );
     clearInterval(watch);
     const now = await epg.workers();

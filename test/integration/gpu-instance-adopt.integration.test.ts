@@ -110,7 +110,7 @@ describe('a service that gives no labels back', () => {
     await until('a list shows what was there before', () => lists() >= enough);
     await bench.fault('reset-after', { endpoint: 'rent' });
     await bench.createInstance('job', ANY_PRICE);
-    const job = await reached(bench, 'job', 'Ready', 40_000);
+    const job = await reached(bench, 'job', 'Ready');
     expect(contracts(bench)).toBe(2);
     expect(rents(bench)).toHaveLength(1);
     expect(job.status?.attempt).toBe(1);
@@ -122,11 +122,10 @@ describe('a service that gives no labels back', () => {
     await bench.createInstance('job', ANY_PRICE);
     await until('the machine was made', () => contracts(bench) === 1);
     await strangersMachine(bench);
-    await reached(bench, 'job', 'RentalUncertain', 40_000);
+    await reached(bench, 'job', 'RentalUncertain');
     await until(
       'it names both',
       async () => conditionOf(await bench.instance('job'), 'Ready')?.message.includes(', ') === true,
-      40_000,
     );
     expect(rents(bench)).toHaveLength(1);
     expect(destroys(bench)).toEqual([]);

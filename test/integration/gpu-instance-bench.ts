@@ -79,21 +79,12 @@ export function conditionOf(object: Conditioned | undefined, type: string) {
 }
 
 /** The instance once its Ready condition has this reason. */
-export function reached(
-  bench: OperatorBench,
-  name: string,
-  reason: string,
-  limitMs?: number,
-): Promise<GpuInstance> {
+export function reached(bench: OperatorBench, name: string, reason: string): Promise<GpuInstance> {
   let last: GpuInstance | undefined;
-  return until(
-    `${name} says ${reason}`,
-    async () => {
-      last = await bench.instance(name);
-      return conditionOf(last, 'Ready')?.reason === reason ? last : undefined;
-    },
-    limitMs,
-  ).catch((error: unknown) => {
+  return until(`${name} says ${reason}`, async () => {
+    last = await bench.instance(name);
+    return conditionOf(last, 'Ready')?.reason === reason ? last : undefined;
+  }).catch((error: unknown) => {
     const said = conditionOf(last, 'Ready');
     throw new Error(`${String(error)}; it says ${said?.reason}: ${said?.message}`);
   });
@@ -113,8 +104,8 @@ export async function deleteInstance(bench: OperatorBench, name = 'job'): Promis
   await bench.kube.delete(gpuInstanceResource, { namespace: bench.namespace, name });
 }
 
-export function goneFromCluster(bench: OperatorBench, name = 'job', limitMs = 30_000): Promise<boolean> {
-  return until(`${name} is gone`, async () => (await bench.instance(name)) === undefined, limitMs);
+export function goneFromCluster(bench: OperatorBench, name = 'job'): Promise<boolean> {
+  return until(`${name} is gone`, async () => (await bench.instance(name)) === undefined);
 }
 
 export async function patchInstance(

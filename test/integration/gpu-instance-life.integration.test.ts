@@ -149,7 +149,7 @@ describe('the life of a machine', () => {
     const bench = await readyBench();
     const names = Array.from({ length: 10 }, (_, index) => `job-${index}`);
     await Promise.all(names.map((name) => bench.createInstance(name)));
-    const jobs = await Promise.all(names.map((name) => reached(bench, name, 'Ready', 60_000)));
+    const jobs = await Promise.all(names.map((name) => reached(bench, name, 'Ready')));
     expect(new Set(jobs.map((job) => job.status?.offerId)).size).toBe(10);
     expect(contracts(bench)).toBe(10);
     expect(rents(bench)).toHaveLength(10);

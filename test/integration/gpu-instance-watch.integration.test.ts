@@ -21,19 +21,11 @@ useBenches();
 const IMPATIENT = { replacement: { tolerance: { exitedSeen: 2, unknown: '1s', offline: '1s' } } };
 
 /** The object once it runs on another machine than this one. */
-async function replaced(
-  bench: Awaited<ReturnType<typeof readyBench>>,
-  before: number | undefined,
-  limitMs = 40_000,
-) {
-  return until(
-    'another machine runs',
-    async () => {
-      const job = await bench.instance('job');
-      return job?.status?.phase === 'Running' && job.status.instanceId !== before ? job : undefined;
-    },
-    limitMs,
-  );
+async function replaced(bench: Awaited<ReturnType<typeof readyBench>>, before: number | undefined) {
+  return until('another machine runs', async () => {
+    const job = await bench.instance('job');
+    return job?.status?.phase === 'Running' && job.status.instanceId !== before ? job : undefined;
+  });
 }
 
 const threeLists = async (bench: Awaited<ReturnType<typeof readyBench>>) => {
@@ -89,7 +81,7 @@ describe('a machine that is lost', () => {
     const bench = await readyBench();
     await bench.fault('stuck-loading', { count: 1 });
     await bench.createInstance('job', { timeouts: { loading: '2s' } });
-    const job = await reached(bench, 'job', 'Ready', 40_000);
+    const job = await reached(bench, 'job', 'Ready');
     expect(job.status?.history).toMatchObject([{ reason: 'LoadingTimedOut' }]);
     expect(bench.billing()).toHaveLength(1);
   });
@@ -99,7 +91,7 @@ describe('a machine that is lost', () => {
     await bench.fault('create-stopped', { count: 1 });
     await bench.fault('cannot-start', { count: 1 });
     await bench.createInstance('job', { timeouts: { start: '2s' } });
-    const job = await reached(bench, 'job', 'Ready', 40_000);
+    const job = await reached(bench, 'job', 'Ready');
     expect(bench.billing()).toHaveLength(1);
     expect(bench.billing()[0]?.id).toBe(job.status?.instanceId);
   });
@@ -108,7 +100,7 @@ describe('a machine that is lost', () => {
     const bench = await readyBench();
     await bench.fault('crash-image');
     await bench.createInstance('job', { replacement: { maxPerHour: 2, tolerance: { exitedSeen: 1 } } });
-    const job = await reached(bench, 'job', 'TooManyRentals', 60_000);
+    const job = await reached(bench, 'job', 'TooManyRentals');
     expect(job.status?.rentals).toHaveLength(2);
     await threeLists(bench);
     expect(rents(bench)).toHaveLength(2);
@@ -140,7 +132,7 @@ describe('scenario 24: a machine that someone else destroyed', () => {
     const bench = await readyBench();
     const first = await running(bench, 'job', { onVanish: 'Hold' });
     await bench.fault('destroyed-elsewhere', { instance: first.status?.instanceId });
-    const held = await reached(bench, 'job', 'VanishedHeld', 40_000);
+    const held = await reached(bench, 'job', 'VanishedHeld');
     expect(conditionOf(held, 'Stalled')?.status).toBe('True');
     expect(rents(bench)).toHaveLength(1);
   });
@@ -186,7 +178,7 @@ describe('a destroy that does not go as it should', () => {
     await running(bench);
     await bench.fault(fault, { endpoint: 'destroy', ...body });
     await deleteInstance(bench);
-    await goneFromCluster(bench, 'job', 40_000);
+    await goneFromCluster(bench);
     expect(bench.billing()).toEqual([]);
   });
 
@@ -199,7 +191,7 @@ describe('a destroy that does not go as it should', () => {
     expect((await bench.instance('job'))?.metadata.finalizers).toEqual(['gpurental.dev/machine']);
     expect(bench.billing()).toHaveLength(1);
     await bench.clearFaults();
-    await goneFromCluster(bench, 'job', 40_000);
+    await goneFromCluster(bench);
     expect(bench.billing()).toEqual([]);
   });
 });
@@ -330,14 +322,10 @@ describe('what people do', () => {
   test('maxTotalCost destroys the machine and says so', async () => {
     const bench = await readyBench();
     await bench.createInstance('job', { maxTotalCost: '0.0005' });
-    await until(
-      'it is stalled',
-      async () => {
-        const stalled = conditionOf(await bench.instance('job'), 'Stalled');
-        return stalled?.status === 'True' && stalled.reason === 'LimitReached';
-      },
-      40_000,
-    );
+    await until('it is stalled', async () => {
+      const stalled = conditionOf(await bench.instance('job'), 'Stalled');
+      return stalled?.status === 'True' && stalled.reason === 'LimitReached';
+    });
     expect(bench.billing()).toEqual([]);
     expect(rents(bench)).toHaveLength(1);
   });

@@ -33,7 +33,7 @@ describe('labels that do not come back', () => {
       await bench.createInstance('second');
       await crashed;
       await bench.start();
-      const second = await reached(bench, 'second', 'Ready', 30_000);
+      const second = await reached(bench, 'second', 'Ready');
       expect(second.status?.instanceId).not.toBe(first.status?.instanceId);
       expect(contracts(bench)).toBe(2);
       await deleteInstance(bench, 'second');
@@ -50,8 +50,8 @@ test('scenario 69: the very first rental of a login is lost with its label: it i
   await bench.createInstance('first');
   await crashed;
   await bench.start();
-  await reached(bench, 'first', 'RentalUncertain', 30_000);
-  await until('the settle time is over', () => bench.callsTo('GET', /\/instances\/$/).length > 10, 30_000);
+  await reached(bench, 'first', 'RentalUncertain');
+  await until('the settle time is over', () => bench.callsTo('GET', /\/instances\/$/).length > 10);
   expect(rents(bench)).toHaveLength(1);
   expect(destroys(bench)).toEqual([]);
 });
@@ -68,8 +68,8 @@ test('scenario 69: of two new machines without a label none is taken, none destr
   if (!newest) throw new Error('nothing was rented');
   store.put('contracts', { ...newest, id: store.nextId('contract') });
   await bench.start();
-  await reached(bench, 'second', 'RentalUncertain', 30_000);
-  await until('the settle time is over', () => bench.callsTo('GET', /\/instances\/$/).length > 12, 30_000);
+  await reached(bench, 'second', 'RentalUncertain');
+  await until('the settle time is over', () => bench.callsTo('GET', /\/instances\/$/).length > 12);
   expect((await reached(bench, 'second', 'RentalUncertain')).status?.instanceId).toBeUndefined();
   expect(rents(bench)).toHaveLength(2);
   expect(destroys(bench)).toEqual([]);

@@ -303,14 +303,10 @@ describe('a marketplace in trouble', () => {
   test('scenario 36: a plain-text 429 without Retry-After is waited out', async () => {
     const bench = await readyAccount();
     await bench.fault('429-text', { endpoint: 'list', count: 6 });
-    await until(
-      'the lists arrive again',
-      async () => {
-        const lists = bench.callsTo('GET', /instances\/$/);
-        return lists.length > 8;
-      },
-      60_000,
-    );
+    await until('the lists arrive again', async () => {
+      const lists = bench.callsTo('GET', /instances\/$/);
+      return lists.length > 8;
+    });
     await condition(bench, 'Ready', 'True');
   });
 });
@@ -332,7 +328,7 @@ test('scenario 35: without credit nothing is rented, and with credit it goes on 
     { namespace: bench.namespace, name: 'default' },
     { type: 'merge', body: { spec: { limits: { minCredit: '5' } } } },
   );
-  await until('it runs', async () => (await bench.instance('waiting'))?.status?.phase === 'Running', 60_000);
+  await until('it runs', async () => (await bench.instance('waiting'))?.status?.phase === 'Running');
 });
 
 describe('scenarios 20 and 29: many machines that turn bad at once', () => {
