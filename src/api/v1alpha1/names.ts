@@ -61,7 +61,7 @@ export const GROUP_FINALIZER = `${GROUP}/workers` as const;
 export const annotations = {
   /** Reconcile now; the value is echoed in `status.requestedAt`. */
   requestedAt: `${GROUP}/requested-at`,
-  /** A time (RFC 3339): replace the machine at or after it, once. */
+  /** A time (RFC 3339): replace the machine at or after it, once. A Warning event says what is no time. */
   replaceAt: `${GROUP}/replace-at`,
   /** Never replace or destroy the machine, except when the object is deleted. */
   hold: `${GROUP}/hold`,

@@ -1,8 +1,9 @@
 import { annotations } from '../../api/v1alpha1/names.ts';
-import { parseTime } from '../../lib/rfc3339.ts';
+import { fittingText } from '../../lib/fitting-text.ts';
+import { formatTime, parseTime } from '../../lib/rfc3339.ts';
 import { judgedTime } from './judged-time.ts';
 import { limitState } from './limits.ts';
-import type { Look, Observed } from './types.ts';
+import type { EventNote, Look, Observed } from './types.ts';
 
 /** The annotation names a time that has come, and the machine is older than it. */
 export function replaceIsDue(observed: Observed): boolean {
@@ -15,13 +16,29 @@ function replaceIsDueIn(observed: Observed): number | undefined {
   const annotation = metadata.annotations?.[annotations.replaceAt];
   const [at, rentedAt, now] = [parseTime(annotation), parseTime(status?.rentedAt), judgedTime(observed)];
   if (at === undefined || rentedAt === undefined || now === undefined) return undefined;
-  return status?.replacedAt === annotation || rentedAt >= at ? undefined : at - now;
+  return status?.replacedAt === asHandled(annotation ?? '') || rentedAt >= at ? undefined : at - now;
 }
 
-/** Its time has come, and there is nothing to replace, or it was replaced. */
+/** Its time has come, and there is nothing to replace, or it was replaced; or it names no time, which is told once. */
 export function replaceIsHandled(observed: Observed, annotation: string): boolean {
   const [at, now] = [parseTime(annotation), judgedTime(observed)];
-  return at !== undefined && now !== undefined && at <= now && !replaceIsDue(observed);
+  if (at === undefined) return true;
+  return now !== undefined && at <= now && !replaceIsDue(observed);
+}
+
+/** A value of the annotation as the status holds it. */
+export function asHandled(annotation: string): string {
+  return annotation.slice(0, 253);
+}
+
+/** What to tell of an annotation that names no time, until the status says that it was handled. */
+export function unreadableReplaceAt(observed: Observed): readonly EventNote[] {
+  const { metadata, status } = observed.object;
+  const annotation = metadata.annotations?.[annotations.replaceAt];
+  if (annotation === undefined || parseTime(annotation) !== undefined) return [];
+  if (status?.replacedAt === asHandled(annotation)) return [];
+  const note = `The machine is kept: the annotation ${annotations.replaceAt} is ${JSON.stringify(fittingText(annotation, 100))}, which is no time. To replace the machine, set it to a time such as ${formatTime(observed.now)}, or to the present one: $(date -u +%FT%TZ).`;
+  return [{ type: 'Warning', reason: 'InvalidReplaceAt', action: 'Replacing', note }];
 }
 
 /**

@@ -102,8 +102,29 @@ describe('a replacement that was asked for', () => {
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
-      'is none without a time',
+      'is none without a time, which is told',
       held({}, { annotations: { 'gpurental.dev/replace-at': 'soon' } }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'is none without a time, which is told once',
+      held({}, { annotations: { 'gpurental.dev/replace-at': 'soon' }, status: { replacedAt: 'soon' } }),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'is none without a time, which is told once of a long text',
+      held(
+        {},
+        {
+          annotations: { 'gpurental.dev/replace-at': 'so'.repeat(200) },
+          status: { replacedAt: 'so'.repeat(200).slice(0, 253) },
+        },
+      ),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'is told anew of another text',
+      held({}, { annotations: { 'gpurental.dev/replace-at': 'now' }, status: { replacedAt: 'soon' } }),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
   ]);

@@ -1,5 +1,5 @@
 import { decision, type Rule } from '../decision.ts';
-import { nextDeadline } from '../due.ts';
+import { nextDeadline, unreadableReplaceAt } from '../due.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import type { Held, StateNamed } from './held-machine.ts';
 import { machineFinding, reachable } from './machine-finding.ts';
@@ -35,6 +35,7 @@ function healthy(observed: Observed, held: Held<StateNamed<'running'>>): Decisio
       machine: machineFinding(observed, held.state),
       ...(detail === undefined ? {} : { budget: { reason: 'PriceRaised', detail } }),
     },
+    events: unreadableReplaceAt(observed),
     look: nextDeadline(observed),
   });
 }

@@ -1,7 +1,7 @@
 import { annotations } from '../../../api/v1alpha1/names.ts';
 import { formatTime } from '../../../lib/rfc3339.ts';
 import type { Instance } from '../../../marketplace/instances/instances.ts';
-import { replaceIsHandled } from '../due.ts';
+import { asHandled, replaceIsHandled } from '../due.ts';
 import { withRow } from '../machine-fields.ts';
 import type { Observed, StatusFields } from '../types.ts';
 
@@ -19,7 +19,7 @@ function runningFields(observed: Observed, row: Instance): StatusFields {
     ...fields,
     runningAt: fields.runningAt ?? seenAt,
     ...(annotation !== undefined && replaceIsHandled(observed, annotation)
-      ? { replacedAt: annotation.slice(0, 253) }
+      ? { replacedAt: asHandled(annotation) }
       : {}),
   };
 }
