@@ -49,10 +49,15 @@ beforeAll(async () => {
 afterAll(() => reader?.close());
 
 describe('the operations page, typed as it is written', () => {
-  test('install', async () => {
-    await type(under('Install')[0]);
+  test('install, and what Helm says to paste next', async () => {
+    const notes = await type(under('Install')[0]);
     await startOperator();
-    await type('kubectl create secret generic marketplace-key --from-file=api-key=./my-key.txt');
+    const [, paste = 'false', watch = 'false'] =
+      /^(kubectl create secret [\s\S]*)^(kubectl get .* -w)$/m.exec(notes) ?? [];
+    await type(paste);
+    // It goes on until it is told to end, which is 124.
+    expect(await type(`timeout 2 ${watch} || echo "ended with $?"`)).toContain('ended with 124');
+    await type('kubectl delete gpui first');
     await type('kubectl apply -f deploy/samples/account.yaml -f deploy/samples/gpu-instance-trainer.yaml');
     await becomesReady();
   });
