@@ -1,69 +1,30 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { memoryCluster } from '../../test/builders/memory-cluster.ts';
 import { given } from '../../test/builders/observed.ts';
-import { accountWith, LOGIN } from '../../test/builders/observed-account.ts';
-import type { JsonObject } from '../../test/simulation/memory-kube/json.ts';
-import { parseConfig, type RawOptions } from '../config.ts';
-import { silentLogger } from '../lib/logger.ts';
-import { seededRandom } from '../lib/random.ts';
-import { Secret } from '../lib/secret.ts';
+import { accountWith } from '../../test/builders/observed-account.ts';
+import { PROVEN, type Wired, wiredUnder } from '../../test/builders/wired.ts';
+import type { RawOptions } from '../config.ts';
 import { type Transport, TransportError } from '../lib/transport.ts';
 import { defaultConstants } from '../ownership/constants.ts';
-import { noCredentials } from '../runtime/kube/credentials.ts';
-import { createMetricRegistry } from '../server/metric-registry.ts';
-import { createRentalMetrics } from '../server/rental-metrics.ts';
-import { createRuntimeMetrics } from '../server/runtime-metrics.ts';
-import { type OperatorOptions, type Wiring, wire } from './wiring.ts';
 
-let wired: Wiring | undefined;
-afterEach(() => wired?.caches.instances.stop());
+let wired: Wired | undefined;
+afterEach(() => wired?.end());
 
-/** What the controllers share under these flags, in a cluster with the namespaces `red` and `blue`. */
-function wiringOf(flags: RawOptions, options: Pick<OperatorOptions, 'leaseTransport' | 'pod'> = {}) {
-  const { memory, clock } = memoryCluster();
-  const registry = createMetricRegistry();
-  const wiring = wire({
-    config: parseConfig(flags, {}),
-    env: {
-      clock,
-      random: seededRandom(1),
-      log: silentLogger,
-      kube: memory.transport,
-      marketplace: () => Promise.reject(new Error('nothing is asked of the marketplace')),
-    },
-    kubeOrigin: 'https://memory',
-    credentials: noCredentials,
-    processName: 'process',
-    metrics: createRuntimeMetrics(registry),
-    rentalMetrics: createRentalMetrics(registry),
-    prober: async () => undefined,
-    ...options,
-  });
-  wired = wiring;
-  for (const name of ['red', 'blue', 'gpu-rental-system']) {
-    const address = { kind: memory.kind('namespaces'), namespace: undefined, name };
-    memory.writes.create(address, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-  }
-  return { wiring, memory, clock };
+function wiringOf(...given: Parameters<typeof wiredUnder>): Wired {
+  wired = wiredUnder(...given);
+  return wired;
 }
 
 /** The objects that count for an account of `red` which any namespace may use, where each of both has one. */
 async function countedUnder(flags: RawOptions): Promise<readonly string[]> {
-  const { wiring, memory, clock } = wiringOf(flags);
+  const { wiring, create, sync } = wiringOf(flags);
   const { spec } = given({ spec: { accountRef: { name: 'default', namespace: 'red' } } }).object;
-  for (const namespace of ['red', 'blue']) {
-    const object = {
-      apiVersion: 'gpurental.dev/v1alpha1',
-      kind: 'GpuInstance',
-      metadata: { name: 'job' },
-      spec,
-    };
-    const address = { kind: memory.kind('gpuinstances'), namespace, name: 'job' };
-    memory.writes.create(address, JSON.parse(JSON.stringify(object)) as JsonObject);
-  }
+  for (const namespace of ['red', 'blue'])
+    create('gpuinstances', {
+      ...{ apiVersion: 'gpurental.dev/v1alpha1', kind: 'GpuInstance', spec },
+      metadata: { name: 'job', namespace },
+    });
   await wiring.installation.resolve();
-  wiring.caches.instances.start();
-  await clock.advance(1_000);
+  await sync();
   const account = accountWith({
     metadata: { namespace: 'red' },
     spec: { allowedNamespaces: { from: 'All' } },
@@ -116,7 +77,7 @@ test('the lease is asked for by connections of its own, where there are some', a
 });
 
 describe('the lease', () => {
-  const kindOf = (memory: ReturnType<typeof wiringOf>['memory']) => ({
+  const kindOf = (memory: Wired['memory']) => ({
     kind: memory.kind('leases'),
     namespace: 'gpu-rental-system',
     name: 'gpu-rental-operator',
@@ -155,12 +116,6 @@ describe('the lease', () => {
 
 test('no account is polled more often than the flag allows', () => {
   const { wiring } = wiringOf({ minPollInterval: '7s' });
-  const session = wiring.registry.connect(accountWith({ spec: { pollInterval: '1s' } }), {
-    login: LOGIN,
-    key: new Secret('key'),
-    use: 'full',
-    user: { credit: undefined, sshKeyRegistered: undefined, mayTearDown: true },
-  });
-  expect(session.pollIntervalMs()).toBe(7_000);
-  wiring.connections.closeAll();
+  const account = accountWith({ spec: { pollInterval: '1s' } });
+  expect(wiring.registry.connect(account, PROVEN).pollIntervalMs()).toBe(7_000);
 });
