@@ -1,5 +1,7 @@
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createHttpsServer } from 'node:https';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import { selfSigned } from '../../../../test/builders/self-signed.ts';
 import { createProber, type ProberOptions } from './probe-connection.ts';
 
 const closing: (() => unknown)[] = [];
@@ -108,6 +110,44 @@ describe('a probe', () => {
     const { port } = await door((socket) => socket.end(`HTTP/1.1 ${status} x\r\ncontent-length: 0\r\n\r\n`));
     const { ask } = prober({ mapAddress: simulated });
     expect(await ask({ host: '203.0.113.5', port, timeoutMs: 1000, http })).toBe(problem);
+  });
+
+  test('fails where nobody listens, by TCP and by HTTP', async () => {
+    const { port } = await door();
+    for (const close of closing.splice(0)) await close();
+    const { ask } = prober({ mapAddress: simulated });
+    const target = { host: '203.0.113.5', port, timeoutMs: 1000 };
+    expect(await ask({ ...target, http: undefined })).toBe('The connection was refused.');
+    expect(await ask({ ...target, http })).toBe('The probe did not answer.');
+  });
+
+  test.each([
+    ['TCP', undefined],
+    ['HTTP', http],
+  ])('leaves no connection behind that the machine would hold, by %s', async (_, how) => {
+    const closed = Promise.withResolvers<void>();
+    const { port } = await door((socket) => {
+      socket.on('close', () => closed.resolve());
+      // An answer without end.
+      if (how) socket.write('HTTP/1.1 200 OK\r\n\r\nmore');
+      socket.resume();
+    });
+    const { ask } = prober({ mapAddress: simulated });
+    const timeoutMs = 60_000;
+    expect(await ask({ host: '203.0.113.5', port, timeoutMs, http: how })).toBeUndefined();
+    await closed.promise;
+  });
+
+  test('by HTTPS takes any certificate: nobody could verify one of a rented machine', async () => {
+    const day = 86_400_000;
+    const [notBefore, notAfter] = [new Date(Date.now() - day), new Date(Date.now() + day)];
+    const server = createHttpsServer(selfSigned({ notBefore, notAfter }), (_, response) => response.end());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    closing.push(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const { ask } = prober({ mapAddress: simulated });
+    const https = { ...http, scheme: 'HTTPS' } as const;
+    expect(await ask({ host: '203.0.113.5', port, timeoutMs: 5_000, http: https })).toBeUndefined();
   });
 
   test('gives up a machine that answers a byte now and then when its time is over', async () => {

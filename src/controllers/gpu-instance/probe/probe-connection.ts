@@ -76,7 +76,6 @@ function askHttp(
       port,
       path,
       headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
-      timeout: timeoutMs,
       signal: AbortSignal.timeout(timeoutMs),
       agent: false as const,
     };
@@ -87,7 +86,6 @@ function askHttp(
       response.destroy();
       resolve(statusCode >= 200 && statusCode < 400 ? undefined : `The probe answered ${statusCode}.`);
     });
-    request.once('timeout', () => request.destroy());
     request.once('error', () => resolve('The probe did not answer.'));
     request.end();
   });
