@@ -5,6 +5,7 @@ import { FORCE, refuseOwned } from './operator-machines.ts';
 import { parseIds } from './options/option-values.ts';
 import { changeOneByOne } from './output/one-by-one.ts';
 import { createOutput } from './output/output.ts';
+import { confirmed, YES } from './secrets/prompt.ts';
 import { withMarketplace } from './sessions/marketplace-session.ts';
 
 /** A change of things that are named by ids alone. */
@@ -17,20 +18,25 @@ export interface IdChange {
   readonly change: (client: MarketplaceClient, id: number) => Promise<unknown>;
   /** Where machines of an operator need --force: what to do in place of it. */
   readonly ownedInstead?: string;
+  /** Where something is lost for ever: what to ask at a terminal before it, of ids such as `12, 13`. */
+  readonly question?: (ids: string) => string;
 }
 
 /** The command of such a change: it does one id after another and ends at the first that fails. */
-export function idChangeCommand({ name, kind, did, change, ownedInstead, ...texts }: IdChange): Command {
+export function idChangeCommand(wanted: IdChange): Command {
+  const { name, kind, did, change, ownedInstead, question, ...texts } = wanted;
+  const options = [...(question === undefined ? [] : [YES]), ...(ownedInstead === undefined ? [] : [FORCE])];
   return {
     name,
     ...texts,
     examples: [`gpu-rent ${name} 12`],
     args: [{ name: '<id...>', description: `Which ${kind}.` }],
-    ...(ownedInstead === undefined ? {} : { options: [FORCE] }),
+    ...(options.length === 0 ? {} : { options }),
     optionSets: ['output', 'marketplace'],
     async run(input, context) {
       const ids = parseIds(input.args, kind);
       const output = createOutput(input, context);
+      if (question) await confirmed(question(ids.join(', ')), input, context);
       await withMarketplace(input, context, async ({ client }) => {
         if (ownedInstead !== undefined) {
           const machines = (await allInstances(client)).filter(({ id }) => ids.includes(id));

@@ -6,5 +6,6 @@ export const deleteApiKey = idChangeCommand({
   kind: 'api-key',
   did: 'deleted',
   summary: 'Delete API keys: whoever uses them is refused from then on.',
+  question: (ids) => `Delete api-key ${ids}? Whoever uses it is refused from then on.`,
   change: (client, id) => client.apiKeys.delete(id),
 });

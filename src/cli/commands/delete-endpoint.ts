@@ -6,5 +6,6 @@ export const deleteEndpoint = idChangeCommand({
   kind: 'endpoint',
   did: 'deleted',
   summary: 'Delete endpoint groups; their worker groups go too.',
+  question: (ids) => `Delete endpoint ${ids} with its worker groups?`,
   change: (client, id) => client.endpointGroups.delete(id),
 });

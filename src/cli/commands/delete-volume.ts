@@ -6,5 +6,6 @@ export const deleteVolume = idChangeCommand({
   kind: 'volume',
   did: 'deleted',
   summary: 'Delete volumes that you rent, with everything on them.',
+  question: (ids) => `Delete volume ${ids} with everything on it?`,
   change: (client, id) => client.volumes.delete(id),
 });

@@ -1,14 +1,14 @@
 import type { Instance } from '../../marketplace/instances/instances.ts';
 import { allInstances } from '../all-instances.ts';
 import type { Command } from '../command.ts';
-import { failed, notFound } from '../failures/command-error.ts';
+import { notFound } from '../failures/command-error.ts';
 import { FORCE, type Intended, refuseOwned } from '../operator-machines.ts';
-import { parseIds, switchOption } from '../options/option-values.ts';
+import { parseIds } from '../options/option-values.ts';
 import { dollarText, inDollars } from '../output/amounts.ts';
 import { changeOneByOne } from '../output/one-by-one.ts';
 import { createOutput } from '../output/output.ts';
 import { printableLine } from '../output/printable.ts';
-import { confirm } from '../secrets/prompt.ts';
+import { confirmed, YES } from '../secrets/prompt.ts';
 import { withMarketplace } from '../sessions/marketplace-session.ts';
 
 const INTENDED: Intended = {
@@ -28,7 +28,7 @@ export const destroyInstance: Command = {
     'gpu-rent destroy instance 4711 --force',
   ],
   args: [{ name: '<id...>', description: 'The instances.' }],
-  options: [{ flags: '-y, --yes', description: 'Do not ask.' }, FORCE],
+  options: [YES, FORCE],
   optionSets: ['output', 'marketplace'],
   async run(input, context) {
     const ids = parseIds(input.args, 'instance');
@@ -37,9 +37,7 @@ export const destroyInstance: Command = {
       const listed = await allInstances(client);
       const wanted = ids.map((id) => listedInstance(listed, id));
       refuseOwned(wanted, input, INTENDED);
-      if (!switchOption(input.options, '--yes') && !(await confirm(context, question(wanted), true))) {
-        throw failed('Nothing was destroyed.');
-      }
+      await confirmed(question(wanted), input, context);
       await changeOneByOne(output, ids, async (id) => {
         await client.instances.destroy(id);
         return { kind: 'instance', name: id, did: 'destroyed' };

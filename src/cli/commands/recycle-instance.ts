@@ -6,5 +6,6 @@ export const recycleInstance = idChangeCommand({
   kind: 'instance',
   did: 'recycled',
   summary: 'Make the container anew from its image.',
+  question: (ids) => `Recycle instance ${ids}? What its container wrote is lost.`,
   change: (client, id) => client.instances.recycle(id),
 });

@@ -1,5 +1,6 @@
-import type { CommandContext } from '../command.ts';
-import { Interrupted, usageError } from '../failures/command-error.ts';
+import type { CommandContext, CommandInput } from '../command.ts';
+import { failed, Interrupted, usageError } from '../failures/command-error.ts';
+import { switchOption } from '../options/option-values.ts';
 
 /** A terminal that can be asked to show nothing. */
 interface Terminal {
@@ -36,14 +37,21 @@ export async function ask(context: CommandContext, question: string, options: Qu
   return answer.trim();
 }
 
-/** A question of yes or no; anything but yes is no. Without a terminal `otherwise` holds. */
-export async function confirm(
-  context: CommandContext,
+/** Answers the question of `confirmed` beforehand. */
+export const YES = { flags: '-y, --yes', description: 'Do not ask.' } as const;
+
+/**
+ * Asks before something is lost for ever, at a terminal and without `--yes`; anything but yes is no, and throws. A
+ * script is not asked.
+ */
+export async function confirmed(
   question: string,
-  otherwise: boolean,
-): Promise<boolean> {
-  if (!context.stdin.isTTY) return otherwise;
-  return /^y(es)?$/i.test(await ask(context, `${question} [y/N]`, { instead: '--yes' }));
+  { options }: Pick<CommandInput, 'options'>,
+  context: CommandContext,
+): Promise<void> {
+  if (!context.stdin.isTTY || switchOption(options, '--yes')) return;
+  const answer = await ask(context, `${question} [y/N]`, { instead: '--yes' });
+  if (!/^y(es)?$/i.test(answer)) throw failed('Nothing was done.');
 }
 
 /** Everything that stdin still holds. */
