@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'vitest';
+import { metadataOf, objectAt } from '../../test/simulation/memory-kube/json.ts';
+import type { Fate } from '../../test/simulation/network.ts';
+import { Users } from '../../test/simulation/users.ts';
+import { type FateOf, NAMESPACE, SimulatedWorld, SYSTEM_NAMESPACE } from '../../test/simulation/world.ts';
+import { IN_USE_RECORD, inUseKey } from '../api/v1alpha1/names.ts';
+import type { RawOptions } from '../config.ts';
+import { seededRandom } from '../lib/random.ts';
+import { IDENTITY_SECRET } from '../ownership/identity.ts';
+
+const QUIET: Fate = { requestMs: 2, responseMs: 2 };
+
+type Call = Parameters<FateOf>[0];
+
+/** A cluster with an account and an object that is to be rented for; and every call of its operators. */
+function inhabited({
+  flags = {},
+  fate,
+}: {
+  flags?: RawOptions;
+  fate?: (call: Call) => Fate | undefined;
+} = {}) {
+  const calls: { readonly by: string; readonly side: string; readonly what: string; readonly at: number }[] =
+    [];
+  const world: SimulatedWorld = new SimulatedWorld({
+    ...{ seed: 1, keepTrace: false, flags },
+    fate: (call) => {
+      const { machine, side, request } = call;
+      calls.push({ by: machine.name, side, what: `${request.method} ${request.path}`, at: world.second });
+      return fate?.(call) ?? QUIET;
+    },
+  });
+  const users = new Users(world, seededRandom(1));
+  users.createAccount('Report');
+  users.createInstance('a');
+  const pass = (seconds: number) => world.scheduler.runUntil(world.now + seconds * 1000, () => true);
+  const read = (plural: string, name: string, namespace = SYSTEM_NAMESPACE) =>
+    world.kube.writes.read({ kind: world.kube.kind(plural), namespace, name });
+  return { world, users, calls, pass, read };
+}
+
+test('what guards the installation against its removal hears of the first machine and of the last', async () => {
+  const { world, users, pass, read } = inhabited();
+  const inUse = () => objectAt(read('configmaps', IN_USE_RECORD) ?? {}, 'data')[inUseKey];
+  world.startProcess();
+  await pass(60);
+  expect(inUse()).toBe('true');
+  users.delete('a');
+  await pass(120);
+  expect([inUse(), read('gpuinstances', 'a', NAMESPACE)]).toEqual(['false', undefined]);
+});
+
+describe('a stop', () => {
+  test('ends what was asked of the marketplace: nothing of this process is sent after it', async () => {
+    const { world, calls, pass } = inhabited();
+    const { operator, machine } = world.startProcess();
+    await pass(60);
+    // The process would go on: nothing but its own stop ends it here.
+    machine.kill = () => {};
+    void operator.manager.stop();
+    await pass(10);
+    const sent = () => calls.filter(({ by }) => by === machine.name).length;
+    const before = sent();
+    expect(before).toBeGreaterThan(0);
+    await pass(120);
+    expect(sent()).toBe(before);
+  });
+});
+
+test('what the operator keeps for itself is in its own namespace', async () => {
+  const { world, pass } = inhabited({ flags: { namespace: 'ops' } });
+  const kindOf = (plural: string) => world.kube.kind(plural);
+  world.kube.writes.create(
+    { kind: kindOf('namespaces'), namespace: undefined, name: 'ops' },
+    { metadata: { name: 'ops' } },
+  );
+  world.startProcess();
+  await pass(60);
+  const own = ['leases', 'secrets', 'configmaps'].flatMap((plural) => world.kube.store.all(kindOf(plural)));
+  const places = own.map(metadataOf).map(({ namespace, name }) => `${String(namespace)}/${String(name)}`);
+  const { uid } = metadataOf(world.kube.store.all(kindOf('marketplaceaccounts'))[0] ?? {});
+  expect(places.filter((place) => !place.startsWith(`${NAMESPACE}/`)).toSorted()).toEqual([
+    `ops/${IN_USE_RECORD}`,
+    'ops/gpu-rental-operator',
+    `ops/${IDENTITY_SECRET}`,
+    `ops/gpuacct-${String(uid)}`,
+  ]);
+});
+
+test('each controller has the workers that its flag says', async () => {
+  const flags = { gpuInstanceWorkers: '3', marketplaceAccountWorkers: '5', endpointGroupWorkers: '7' };
+  const { world, pass } = inhabited({ flags });
+  const { registry } = world.startProcess();
+  await pass(30);
+  const lines = (await registry.expose()).split('\n').filter((line) => line.includes('max_concurrent'));
+  const shown = lines.flatMap((line) => /controller="(\w+)"\} (\d+)$/.exec(line)?.slice(1).join(' ') ?? []);
+  expect(shown.toSorted()).toEqual([
+    'endpointgroup 7',
+    'gpuinstance 3',
+    'marketplaceaccount 5',
+    'orphansweep 1',
+  ]);
+});
+
+describe('an account', () => {
+  test('has its key read as often as the flag says', async () => {
+    const { world, calls, pass } = inhabited({ flags: { keyCheckInterval: '10s' } });
+    world.startProcess();
+    await pass(20);
+    calls.length = 0;
+    await pass(100);
+    const reads = calls.filter(({ what }) => what.endsWith('/secrets/marketplace-key'));
+    expect(reads.length).toBeGreaterThanOrEqual(9);
+  });
+
+  test('of a marketplace that no flag names is told so, and is asked nothing', async () => {
+    const { world, calls, pass, read } = inhabited();
+    const address = { kind: world.kube.kind('marketplaceaccounts'), namespace: NAMESPACE, name: 'default' };
+    const elsewhere = 'https://console.vast.ai';
+    world.kube.writes.update(
+      address,
+      (account) => ({ ...account, spec: { ...objectAt(account, 'spec'), url: elsewhere } }),
+      undefined,
+    );
+    world.startProcess();
+    await pass(60);
+    expect(JSON.stringify(read('marketplaceaccounts', 'default', NAMESPACE)?.['status'])).toContain(
+      elsewhere,
+    );
+    expect(calls.filter(({ side }) => side === 'market')).toEqual([]);
+  });
+});
+
+test('an identity that cannot be read at first does not end the process: it is read when it can be', async () => {
+  const { world, pass, read } = inhabited({
+    fate: ({ request }) =>
+      world.second < 60 && request.path.includes(IDENTITY_SECRET)
+        ? { ...QUIET, loseRequest: true }
+        : undefined,
+  });
+  const { machine } = world.startProcess();
+  await pass(50);
+  expect(machine.alive).toBe(true);
+  await pass(120);
+  expect([machine.alive, read('secrets', IDENTITY_SECRET)?.['kind']]).toEqual([true, 'Secret']);
+});
+
+test('a process is ready, and begins to act, when the copies of all three kinds are complete', async () => {
+  const { world, pass } = inhabited({
+    fate: ({ request }) =>
+      request.path.includes('/endpointgroups') ? { ...QUIET, loseRequest: true } : undefined,
+  });
+  const { operator } = world.startProcess();
+  await pass(60);
+  expect([operator.manager.isReady(), operator.manager.isLeading()]).toEqual([false, false]);
+});
