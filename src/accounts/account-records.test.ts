@@ -102,6 +102,16 @@ describe('what deleted objects leave', () => {
     expect((await status())?.deletedObjects?.spent).toBe('1.00');
   });
 
+  test('is written also when other writes ended before it, well or not', async () => {
+    const { records, status, cluster } = await setUp();
+    await records.foldDeparted(departed('u'));
+    cluster.intercept = (request) => (request.method === 'PUT' ? refusedBy(403, 'Forbidden') : undefined);
+    await expect(records.foldDeparted(departed('v'))).rejects.toMatchObject({ kind: 'forbidden' });
+    cluster.intercept = () => undefined;
+    await records.foldDeparted(departed('v'));
+    expect((await status())?.deletedObjects?.spent).toBe('2.00');
+  });
+
   test('is told to have failed where the API server does not take it', async () => {
     const { records, cluster } = await setUp();
     cluster.intercept = (request) => (request.method === 'PUT' ? refusedBy(403, 'Forbidden') : undefined);

@@ -59,9 +59,10 @@ function setUp(state: InstallationState = KNOWN) {
     paced: false,
     constants: defaultConstants,
     minPollIntervalMs: 5_000,
-    objectsOf: () => ['team/a', 'other/b'].map((key) => accountObject({ key, instanceId: 7 })),
+    objectsOf: () => ['team/a', 'other/b', 'unread/c'].map((key) => accountObject({ key, instanceId: 7 })),
     accountOf: ({ name }) => cache.get(name),
-    namespaceAllowed: ({ metadata }, namespace) => namespace === metadata.namespace,
+    namespaceAllowed: ({ metadata }, namespace) =>
+      namespace === 'unread' ? undefined : namespace === metadata.namespace,
     onWritten: () => {},
   });
   registry.onChange(({ name }) => told.push(name));
@@ -90,7 +91,7 @@ describe('an account', () => {
     expect(registry.book({ ...ref, name: 'none' })).toBeUndefined();
   });
 
-  test('counts objects of the namespaces that it permits', () => {
+  test('counts objects of the namespaces that it permits, and none of one that is not read yet', () => {
     const { registry, account } = setUp();
     expect(registry.objectsOf(account).map(({ key }) => key)).toEqual(['team/a']);
     expect(registry.connect(account, proof()).sums().liveMachines).toBe(1);
@@ -160,6 +161,35 @@ describe('an account', () => {
     told.length = 0;
     identify();
     expect(told).toEqual([account.metadata.name]);
+  });
+
+  test('is told of when it gets a session, and once that is gone', () => {
+    const { registry, account, ref, told } = setUp();
+    const tellsOf = (deed: () => unknown) => {
+      told.length = 0;
+      deed();
+      return told.length > 0;
+    };
+    registry.setNotReady(account, WHY);
+    expect(tellsOf(() => registry.connect(account, proof()))).toBe(true);
+    expect(tellsOf(() => registry.connect(account, proof()))).toBe(false);
+    expect(tellsOf(() => registry.disconnect(ref))).toBe(true);
+    expect(tellsOf(() => registry.disconnect(ref))).toBe(false);
+    expect(tellsOf(() => registry.forget(ref))).toBe(true);
+  });
+
+  test('is told of when its session changes what may be done, and what is to be written', async () => {
+    const { clock, registry, account, told } = setUp();
+    const news: string[] = [];
+    registry.onNews((_, { type }) => news.push(type));
+    const session = registry.connect(account, proof());
+    await clock.advance(0);
+    expect(news).toEqual(['list']);
+    told.length = 0;
+    session.closeBreaker();
+    expect([told.length, news]).toEqual([1, ['list']]);
+    session.avoid.add({ type: 'host', id: 5 }, 'Exited');
+    expect([told.length, news]).toEqual([1, ['list', 'status']]);
   });
 
   test('goes on with the newer of two keys, under the same session', async () => {

@@ -74,6 +74,48 @@ const reasonOf = (account: ProvenAccount) => {
   return decision.type === 'refused' ? decision.reason : decision.type;
 };
 
+describe('a kept machine that no list shows', () => {
+  const retained = [
+    {
+      instanceId: 5,
+      owner: 'team/x',
+      ownerUid: 'x',
+      since: `${MONTH}-20T00:00:00Z`,
+      policy: 'Retain' as const,
+    },
+  ];
+
+  /** What is gone for sure after some minutes of lists without it, where lists may fail at the end. */
+  async function goneAfter({ fails = false, userId = 7 } = {}) {
+    const clock = createVirtualClock({ startMs: NOW });
+    let isBroken = false;
+    const answer: Script = (request) => {
+      const { path } = request;
+      if (path.includes('/users/')) return reply({ id: userId })(request);
+      if (path.includes('/instances/5/')) return reply({ instances: null })(request);
+      return isBroken ? reply({}, 500)(request) : reply({ instances: [], instances_found: 0 })(request);
+    };
+    const account = proven({ clock, answer, status: { retained } });
+    account.feed.start();
+    await clock.advance(180_000);
+    isBroken = fails;
+    await clock.advance(60_000);
+    const gone = account.longGone();
+    await clock.advance(60_000);
+    account.feed.stop();
+    return [...(await gone)];
+  }
+
+  test('is gone for sure once its own page is empty and the key proved its login', async () => {
+    expect(await goneAfter()).toEqual([5]);
+    expect(await goneAfter({ userId: 8 })).toEqual([]);
+  });
+
+  test('is not called gone while the breaker is open: lists are not to be believed then', async () => {
+    expect(await goneAfter({ fails: true })).toEqual([]);
+  });
+});
+
 describe('a proven account gives a ticket', () => {
   test('while nothing speaks against it', () => {
     const account = proven();

@@ -133,6 +133,18 @@ test('an API server that does not answer leaves it open', async () => {
   expect((await installation.resolve()).type).toBe('known');
 });
 
+test('who waits for an identity is told when it is known, and once', async () => {
+  const { start } = setUp();
+  const installation = start();
+  let told = 0;
+  installation.onChange(() => {
+    told += 1;
+  });
+  await installation.resolve();
+  await installation.resolve();
+  expect(told).toBe(1);
+});
+
 test('looks at the same time are one look', async () => {
   const { start, cluster } = setUp();
   const installation = start();

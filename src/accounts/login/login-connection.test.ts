@@ -77,6 +77,13 @@ describe('accounts of one login', () => {
     expect(keys).toEqual(['Bearer slow', 'Bearer slow', 'Bearer slow']);
   });
 
+  test('are listed as often as the most eager of them asks, whoever came last', async () => {
+    const { clock, requests, logins } = joined();
+    logins.open(LOGIN, OTHER);
+    await clock.advance(30_000);
+    expect(requests).toHaveLength(4);
+  });
+
   test('lose the key of one that goes, and their list goes on', async () => {
     const { clock, requests, logins } = joined();
     await clock.advance(0);
@@ -109,12 +116,14 @@ describe('accounts of one login', () => {
   });
 
   test('stop together when the process does', async () => {
-    const { clock, requests, logins } = joined();
+    const { clock, requests, logins, fast } = joined();
     await clock.advance(0);
+    await fast.client.instances.destroy(5).catch(() => {});
+    const waiting = fast.client.instances.destroy(6).catch(({ kind, outcome }) => [kind, outcome]);
     logins.closeAll();
     requests.length = 0;
     await clock.advance(60_000);
-    expect(requests).toEqual([]);
+    expect([await waiting, requests, clock.nextTimerMs()]).toEqual([['aborted', 'refused'], [], undefined]);
   });
 });
 
