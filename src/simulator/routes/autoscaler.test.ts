@@ -45,6 +45,21 @@ describe('scaling of simulated workers', () => {
     expect(await statuses(service, id)).toEqual(['stopped', 'stopped', 'stopped']);
   });
 
+  test('takes machines with open ports alone, since a worker is called at its own', async () => {
+    const catalog = [
+      { id: 1, directPorts: 0, pricePerHour: 0.1 },
+      { id: 2, directPorts: 8, pricePerHour: 0.9 },
+    ];
+    const service = simulatedService({ catalog, settings: { boot: { scale: 0.01 } } });
+    const endpoint = await endpointOf(service, { min_load: 1, cold_workers: 2 });
+    service.advance(300);
+    const [instance] = (await service.call('GET /api/v0/instances/')).body.instances;
+    expect(await statuses(service, endpoint.id)).toEqual(['idle']);
+    expect((await ask(service, endpoint)).body.url).toBe(
+      `http://${instance.public_ipaddr}:${instance.ports['3000/tcp'][0].HostPort}`,
+    );
+  });
+
   test('min_load keeps enough workers hot', async () => {
     const service = fast();
     const { id } = await endpointOf(service, { min_load: 1, cold_workers: 2 });

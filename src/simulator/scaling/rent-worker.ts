@@ -38,9 +38,13 @@ export function rentWorker(
 const value = (offer: Offer): number =>
   Number(offer.columns.dlperf ?? 0) / Math.max(1, offer.gpuPricePerHour);
 
+/** A worker is called at a port of its own, so only machines with open ports will do, unless a filter says more. */
+const REACHABLE = { direct_port_count: { gte: 1 } };
+
 function bestOffer(world: World, group: WorkerGroupRow): Candidate | undefined {
+  const order = [['dlperf_per_dphtotal', 'desc']];
   const query = readSearch(
-    { order: [['dlperf_per_dphtotal', 'desc']], ...readFilters(group), rentable: { eq: true }, limit: 1 },
+    { order, ...REACHABLE, ...readFilters(group), rentable: { eq: true }, limit: 1 },
     world.settings,
   );
   const [offer] = matching(query, viewOf(world, query, group.userId));
