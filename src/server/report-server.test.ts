@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import type { RunningServer } from './http-server.ts';
@@ -52,6 +53,16 @@ test('a refusal says what the taker says', async () => {
     401,
     { success: false, error: 'the token is not that of a worker' },
   ]);
+});
+
+test('a worker that begins is given a public key, the same each time', async () => {
+  const url = await serve(() => {
+    throw new Error('never asked');
+  });
+  const keys = [1, 2].map(async () => (await fetch(`${url}/pubkey/`)).text());
+  const [first = '', second] = await Promise.all(keys);
+  expect(createPublicKey(first)).toMatchObject({ type: 'public', asymmetricKeyType: 'rsa' });
+  expect(second).toBe(first);
 });
 
 test('only POST is taken', async () => {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { RunningServer } from './http-server.ts';
+import { publicKeyPem } from './public-key.ts';
 
 /** Answers one POST; `body` is parsed JSON. */
 export type TakeReport = (
@@ -16,11 +17,13 @@ export interface ReportLimits {
 }
 
 const MOST_BYTES = 65_536;
+/** Read by workers of the public protocol when they begin. */
+const PUBLIC_KEY_PATH = '/pubkey/';
 const LIMITS: ReportLimits = { connections: 1024, requestMs: 10_000 };
 
 /**
  * Takes POSTs of JSON from machines that nobody trusts: short bodies, short times, few connections, and the same few
- * answers whatever is sent. Rejects where the address cannot be taken.
+ * answers whatever is sent. Beside them it shows {@link publicKeyPem}. Rejects where the address cannot be taken.
  */
 export async function serveReports(
   take: TakeReport,
@@ -52,6 +55,10 @@ export async function serveReports(
 }
 
 async function answer(take: TakeReport, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (request.method === 'GET' && pathOf(request) === PUBLIC_KEY_PATH) {
+    response.writeHead(200, { 'content-type': 'text/plain' }).end(await publicKeyPem());
+    return;
+  }
   const { status, message } = await replyTo(take, request);
   const body = JSON.stringify(status === 200 ? { success: true } : { success: false, error: message });
   response.writeHead(status, {
@@ -71,11 +78,15 @@ async function replyTo(
   try {
     const text = await bodyOf(request);
     if (text === undefined) return { status: 413, message: `a report has at most ${MOST_BYTES} bytes` };
-    return take((request.url ?? '/').split('?')[0] ?? '/', JSON.parse(text));
+    return take(pathOf(request), JSON.parse(text));
   } catch (error) {
     if (error instanceof SyntaxError) return { status: 400, message: 'the body is not JSON' };
     return { status: 500, message: 'the report could not be taken' };
   }
+}
+
+function pathOf({ url = '/' }: IncomingMessage): string {
+  return url.split('?')[0] ?? '/';
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
