@@ -2,6 +2,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type SelfSigned, selfSigned } from '../../test/builders/self-signed.ts';
+import { until } from '../../test/builders/until.ts';
 import { parseConfig, type RawOptions } from '../config.ts';
 import type { Transport } from '../lib/transport.ts';
 import type { TlsOptions } from '../runtime/kube/undici-transport.ts';
@@ -88,7 +89,7 @@ test('the lease is renewed while requests that hang hold every other connection 
   const { kube, lease } = await doorsUnder({ kubeConnections: '16' }, { ca: shown.cert });
   const request = { method: 'PATCH', origin, path: '/hangs', headers: {} };
   for (let writer = 0; writer < 44; writer++) kube(request).catch(() => {});
-  await expect.poll(() => hanging).toBe(16);
+  await until('all connections hang', () => hanging === 16);
   expect(await answerOf(kube, origin)).toContain('TimeoutError');
   expect(await answerOf(lease, origin)).toBe(200);
 });

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Interrupted } from '../../src/cli/failures/command-error.ts';
 import { ledger } from '../../src/simulator/world/ledger.ts';
+import { until } from '../builders/until.ts';
 import { type MarketplaceBench, marketplaceBench } from './marketplace.ts';
 
 /* How each command line ends: 0 done, 1 failure, 2 usage, 3 not found, 4 timed out, 130 interrupted. */
@@ -166,7 +167,7 @@ describe('a signal ends a command with 128 and its number', () => {
     const running = bench.cli.run(args, { signal: abort.signal });
     const rented = () =>
       ledger(bench.service.simulator.world()).contracts.some(({ label }) => label === 'left');
-    await vi.waitUntil(rented);
+    await until('it is rented', rented);
     abort.abort(new Interrupted(143));
     const { exitCode, stderr } = await running;
     expect(exitCode).toBe(143);

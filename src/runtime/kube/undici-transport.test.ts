@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { until } from '../../../test/builders/until.ts';
 import { TransportError } from '../../lib/transport.ts';
 import { readText } from './json-stream.ts';
 import { type ClosableTransport, createTransport } from './undici-transport.ts';
@@ -130,5 +131,5 @@ test('a body that is given up frees its socket', async () => {
   server.on('connection', (socket) => socket.on('close', () => (closed = true)));
   const reply = await open()(get(origin));
   reply.destroy();
-  await expect.poll(() => closed).toBe(true);
+  await until('the connection is closed', () => closed);
 });

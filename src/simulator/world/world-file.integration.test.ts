@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { until } from '../../../test/builders/until.ts';
 import { openWorldFile } from './world-file.ts';
 
 /* Simulators as processes of their own, which are killed without a chance to say goodbye. */
@@ -112,10 +113,11 @@ describe('a world on disk', () => {
     const acknowledged = new Map<number, boolean>();
     for (let life = 0; life < 3; life += 1) {
       const { url, child } = await start(file);
+      const before = (await ledgerOf(url)).contracts.length;
       const offers = Array.from({ length: 60 }, (_, at) => life * 60 + at + 1);
       const lanes = [0, 1, 2].map((lane) => offers.filter((offer) => offer % 3 === lane));
       const busy = Promise.all(lanes.map((lane) => rentUntilGone(url, lane)));
-      await expect.poll(async () => (await ledgerOf(url)).contracts.length).toBeGreaterThan(life * 60 + 10);
+      await until('ten are rented', async () => (await ledgerOf(url)).contracts.length > before + 10);
       await kill(child);
       for (const seen of await busy) for (const [id, gone] of seen) acknowledged.set(id, gone);
     }
