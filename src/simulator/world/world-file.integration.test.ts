@@ -13,7 +13,11 @@ let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'world-'));
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
 
 const headers = { authorization: 'Bearer k' };
 
@@ -30,6 +34,7 @@ async function start(file: string): Promise<{ url: string; child: ChildProcess }
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  children.push(child);
   const [line] = await once(child.stdout, 'data');
   return { url: String(line).trim(), child };
 }
