@@ -162,7 +162,7 @@ export async function createGroup(
       coldMultiplier: '1',
       maxWorkers: 6,
       expectedPerf: '100',
-      wakeTimeout: '5s',
+      wakeTimeout: '15s',
       load: { type: 'HTTPPull', httpPull: { port: 'http' } },
       template: workerTemplate(),
       ...spec,
