@@ -39,6 +39,8 @@ const goneByUs = (seconds: number, begun: readonly number[], read?: AbsenceView[
 const release = { rule: 'let-go', actions: ['release'] };
 const waits = { rule: 'confirm-gone', afterMs: 30_000, onList: true };
 
+const withoutAccount: Given = { account: { state: 'missing' } };
+
 describe('the deletion of an object', () => {
   table([
     ['is none of our business without our guard', held({}, { finalizers: [] }), { rule: 'not-guarded' }],
@@ -95,6 +97,33 @@ describe('the deletion of an object', () => {
       { ...held(), account: { state: 'missing' } },
       { rule: 'wait-for-account', phase: 'Deleting', says: 'AccountMissing' },
     ],
+    [
+      'does not wait for an account that is gone where no machine and no purchase was left when it went',
+      { intent: intent(), status: { attempt: 1 }, ...withoutAccount },
+      { rule: 'settled-before', actions: ['release'] },
+    ],
+    [
+      'does not wait for it because of what a former self has bought',
+      { intent: intent({ uid: 'aaaa' }), ...withoutAccount },
+      { rule: 'settled-before', actions: ['release'] },
+    ],
+    ...(
+      [
+        ['a purchase of unknown outcome', { intent: intent({ attempt: 2 }) }],
+        ['a purchase whose record somebody took away', { memory: { intent: intent({ attempt: 2 }) } }],
+        ['a machine that is still to be recorded', { memory: { rented: rented(4) } }],
+        ['the id of a machine', { status: { attempt: 1, instanceId: 1 } }],
+        ['the claim of a machine', { status: { attempt: 1, claim: 'abc' } }],
+        ['a record that somebody changed', { observed: { intent: { type: 'tampered' } } }],
+      ] satisfies readonly (readonly [string, Given])[]
+    ).map(
+      ([what, left]) =>
+        [
+          `waits for an account that is gone where there is ${what}`,
+          { intent: intent(), status: { attempt: 1 }, ...left, ...withoutAccount },
+          { rule: 'wait-for-account', phase: 'Deleting', says: 'AccountMissing' },
+        ] as const,
+    ),
     [
       'scenario 15: waits out the outcome of a rental in flight',
       { intent: intent({ issuedAt: at(-10) }), observed: { listsBegun: lists(-1) } },

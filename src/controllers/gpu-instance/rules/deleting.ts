@@ -4,7 +4,7 @@ import { totalCost } from '../cost.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { goneProof } from '../gone.ts';
 import { factsOf, recordedMachine } from '../recorded.ts';
-import { settlement } from '../settle.ts';
+import { openIntent, settlement } from '../settle.ts';
 import { heldByRecord } from '../stage.ts';
 import type { Action, Decision, EventNote, Observed, Step } from '../types.ts';
 import { giveUp, keep, stopFirst } from './deleting-kept.ts';
@@ -34,6 +34,11 @@ const RULES: readonly Rule<undefined>[] = [
     name: 'hands-off',
     because: 'A newer version wrote the record; only it knows what stands behind it.',
     decide: handsOff,
+  },
+  {
+    name: 'settled-before',
+    because: 'Its account has gone, which nothing of this object kept: no machine and no purchase is open.',
+    decide: settledBefore,
   },
   { name: 'wait-for-account', because: 'Only a proven key can destroy.', decide: waitForKey },
   {
@@ -80,6 +85,17 @@ function handsOff(observed: Observed): Step | undefined {
   const held = heldByRecord(observed);
   if (held?.reason !== 'IntentUnknown' && held?.reason !== 'LoginChanged') return undefined;
   return waiting(observed, { reason: held.reason, detail: held.detail });
+}
+
+/** What would have kept the account from going is what would still need it. */
+function settledBefore(observed: Observed): Step | undefined {
+  const { object, account, intent, memory } = observed;
+  const { instanceId, claim } = object.status ?? {};
+  const isDoubtful = intent.type !== 'none' && intent.type !== 'intent';
+  const isOpen = isDoubtful || openIntent(observed) !== undefined || memory.rented !== undefined;
+  if (account.state !== 'missing' || isOpen || instanceId !== undefined || claim !== undefined)
+    return undefined;
+  return release(noteGone('No machine of it was left when its account went.'));
 }
 
 function waitForKey(observed: Observed): Step | undefined {
