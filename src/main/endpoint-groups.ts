@@ -1,4 +1,5 @@
 import type { AccountRegistry } from '../accounts/account-registry.ts';
+import type { AccountSession } from '../accounts/account-session.ts';
 import type { Installation } from '../accounts/installation/installation.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { Config } from '../config/options.ts';
@@ -12,6 +13,7 @@ import { PushIntake } from '../controllers/endpoint-group/load/push.ts';
 import { LoadReaders, type Prometheus } from '../controllers/endpoint-group/load/readers.ts';
 import { timesAt } from '../controllers/endpoint-group/scaling/scaling-times.ts';
 import { groupKeysOf, isChildOf } from '../controllers/endpoint-group/workers/families.ts';
+import { accountRefOf, sessionOf } from '../controllers/gpu-instance/observe.ts';
 import type { Env } from '../lib/env.ts';
 import { Secret } from '../lib/secret.ts';
 import { type Transport, TransportError } from '../lib/transport.ts';
@@ -19,7 +21,7 @@ import { workerToken } from '../ownership/worker-token.ts';
 import type { EventRecorder } from '../runtime/events/events.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import type { ControllerMetrics, QueueMetrics } from '../runtime/metrics-ports.ts';
-import { accountKeyOf, BY_INSTANCE_ID, type Caches } from './caches.ts';
+import { BY_INSTANCE_ID, type Caches } from './caches.ts';
 
 export interface EndpointGroupWiring {
   readonly config: Config;
@@ -67,7 +69,7 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
     instances: caches.instances,
     events: wiring.events,
     isLeading: wiring.isLeading,
-    isFrozen: (worker) => sessionOf(registry, worker)?.breaker().type === 'open',
+    isFrozen: (worker) => sessionFor(registry, worker)?.breaker().type === 'open',
     blame: (worker, reason) => blameHost(registry, worker, reason),
     workers: config.endpointGroupWorkers,
     metrics: wiring.metrics,
@@ -96,15 +98,14 @@ function tokenOfWorker(installation: Installation, { metadata, status }: GpuInst
   return new Secret(workerToken(identity.keys, { uid: metadata.uid, attempt: status.attempt }));
 }
 
-function sessionOf(registry: AccountRegistry, worker: GpuInstance) {
-  const [namespace = '', name = ''] = accountKeyOf(worker).split('/');
-  const found = registry.get({ namespace, name });
-  return found.type === 'ready' ? found.session : undefined;
+/** Also that of an account which may not be used: where its lists fail, its breaker is open. */
+function sessionFor(registry: AccountRegistry, worker: GpuInstance): AccountSession | undefined {
+  return sessionOf(registry.get(accountRefOf(worker)));
 }
 
 function blameHost(registry: AccountRegistry, worker: GpuInstance, reason: string): void {
   const { hostId } = worker.status ?? {};
-  if (hostId !== undefined) sessionOf(registry, worker)?.avoid.add({ type: 'host', id: hostId }, reason);
+  if (hostId !== undefined) sessionFor(registry, worker)?.avoid.add({ type: 'host', id: hostId }, reason);
 }
 
 const unreachable: Transport = () => Promise.reject(new TransportError('no network', { sent: false }));
