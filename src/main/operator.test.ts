@@ -65,6 +65,52 @@ describe('a stop', () => {
     await pass(120);
     expect(sent()).toBe(before);
   });
+
+  /** How many seconds a stop lasts, which begins with the first call like this: each of them takes so long. */
+  async function stopWhile(isSlow: (what: string) => boolean, seconds: number, flags: RawOptions = {}) {
+    const begun = Promise.withResolvers<void>();
+    const { world, pass, read } = inhabited({
+      flags,
+      fate: ({ request: { method, path } }) => {
+        if (!isSlow(`${method} ${path}`)) return undefined;
+        begun.resolve();
+        return { ...QUIET, requestMs: seconds * 1000 };
+      },
+    });
+    const { operator, machine } = world.startProcess();
+    machine.kill = () => {};
+    let lasted: number | undefined;
+    const stopped = begun.promise.then(async () => {
+      const at = world.second;
+      await operator.manager.stop();
+      lasted = world.second - at;
+    });
+    await pass(240);
+    await stopped;
+    return { lasted, world, read };
+  }
+
+  const isEvent = (what: string) => /^POST .*\/events$/.test(what);
+
+  test('waits until what people are told is written', async () => {
+    const { lasted, world } = await stopWhile(isEvent, 3);
+    expect(lasted).toBeGreaterThanOrEqual(3);
+    expect(world.kube.store.all(world.kube.kind('events'))).not.toEqual([]);
+  });
+
+  test('waits for that no longer than is worth it', async () => {
+    const { lasted } = await stopWhile(isEvent, 20);
+    expect(lasted).toBeLessThan(10);
+  });
+
+  test('lets a rental that was begun end, for as long as the flag says', async () => {
+    const isRental = (what: string) => what.includes('/asks/');
+    const patient = await stopWhile(isRental, 8);
+    expect(patient.read('gpuinstances', 'a', NAMESPACE)?.['status']).toHaveProperty('instanceId');
+    expect(patient.lasted).toBeGreaterThanOrEqual(8);
+    const { lasted } = await stopWhile(isRental, 8, { shutdownGrace: '2s' });
+    expect(lasted).toBeLessThan(8);
+  });
 });
 
 test('what the operator keeps for itself is in its own namespace', async () => {
@@ -103,6 +149,14 @@ test('each controller has the workers that its flag says', async () => {
 });
 
 describe('an account', () => {
+  test('is told which machines of its login are whose', async () => {
+    const { world, pass, read } = inhabited();
+    world.startProcess();
+    await pass(60);
+    const status = objectAt(read('marketplaceaccounts', 'default', NAMESPACE) ?? {}, 'status');
+    expect(status['machines']).toMatchObject({ rented: 1, billing: 1, orphaned: 0, foreign: 0 });
+  });
+
   test('has its key read as often as the flag says', async () => {
     const { world, calls, pass } = inhabited({ flags: { keyCheckInterval: '10s' } });
     world.startProcess();
@@ -143,6 +197,29 @@ test('an identity that cannot be read at first does not end the process: it is r
   expect(machine.alive).toBe(true);
   await pass(120);
   expect([machine.alive, read('secrets', IDENTITY_SECRET)?.['kind']]).toEqual([true, 'Secret']);
+});
+
+test('an identity that is lost is told where no account is left to look for it', async () => {
+  const { world, pass } = inhabited();
+  const first = world.startProcess();
+  await pass(60);
+  const at = (plural: string, namespace: string, name: string) => ({
+    ...{ kind: world.kube.kind(plural), namespace, name },
+  });
+  world.crash(first.machine, 'in a disaster');
+  world.kube.writes.delete(at('secrets', SYSTEM_NAMESPACE, IDENTITY_SECRET), {});
+  const account = at('marketplaceaccounts', NAMESPACE, 'default');
+  world.kube.writes.update(
+    account,
+    (current) => ({ ...current, metadata: { ...metadataOf(current), finalizers: [] } }),
+    undefined,
+  );
+  world.kube.writes.delete(account, {});
+  await pass(60);
+  expect(world.processes[0]?.operator.installation.state()).toMatchObject({
+    type: 'lost',
+    why: { reason: 'IdentityLost' },
+  });
 });
 
 test('a process is ready, and begins to act, when the copies of all three kinds are complete', async () => {
