@@ -78,7 +78,7 @@ function situation(first: readonly GpuInstance[], { lostRaces = 0 } = {}) {
     constants: defaultConstants,
     lease: { leaseRemainingMs: () => 15_000 },
     events: { record() {} },
-    prober: async () => undefined,
+    prober: async ({ port }: { port: number }) => void did.push(`probe port ${port}`),
     allowPrivateAddresses: false,
     workers: 1,
   } as unknown as GpuInstanceControllerOptions);
@@ -89,6 +89,11 @@ function situation(first: readonly GpuInstance[], { lostRaces = 0 } = {}) {
       did.length = 0;
       await clock.advance(ms);
       return [...did];
+    },
+    forget: (object: GpuInstance) => {
+      const key = objectKey(object.metadata);
+      objects.delete(key);
+      for (const listener of listeners) listener({ type: 'deleted', key, object });
     },
     hear: (object: GpuInstance) => {
       const key = objectKey(object.metadata);
@@ -142,4 +147,45 @@ test('after a lost race the API server is asked: the copy may have missed an eve
   controller.start();
   expect(await within(10)).toEqual(['write a']);
   expect(await within(200)).toEqual(['ask for a', 'write a']);
+});
+
+test('after a finalizer that could not be taken off the API server is asked, too', async () => {
+  const { controller, within } = situation([objectOf('a', { deleting: true })], { lostRaces: 1 });
+  controller.start();
+  expect(await within(1)).toEqual(['patch a']);
+  expect(await within(200)).toEqual(['ask for a', 'patch a']);
+});
+
+describe('a machine is asked whether it serves', () => {
+  /** An object with a machine that runs, and a probe of it. */
+  function probed(): GpuInstance {
+    const { spec, ...object } = objectOf('a');
+    const readinessProbe = { tcpSocket: { port: 22 }, periodSeconds: 10, timeoutSeconds: 1 };
+    return {
+      ...object,
+      spec: { ...spec, readinessProbe } as GpuInstance['spec'],
+      status: {
+        ...{ instanceId: 5, actualStatus: 'running', runningAt: time(-60) },
+        ssh: { host: 'ssh.market.example', port: 2222 },
+      },
+    };
+  }
+  const asks = (did: readonly string[]) => did.filter((what) => what === 'probe port 2222').length;
+
+  test('until its object is gone', async () => {
+    const { controller, within, forget } = situation([probed()]);
+    controller.start();
+    expect(asks(await within(25_000))).toBe(3);
+    forget(probed());
+    await within(10);
+    expect(asks(await within(60_000))).toBe(0);
+  });
+
+  test('until this process leads no more', async () => {
+    const { controller, within } = situation([probed()]);
+    controller.start();
+    expect(asks(await within(25_000))).toBe(3);
+    await controller.stop();
+    expect(asks(await within(60_000))).toBe(0);
+  });
 });
