@@ -62,6 +62,18 @@ describe('a key that was proved', () => {
     expect(await running).toMatchObject([{ login: proof.login, use, user: { mayTearDown } }]);
   });
 
+  test.each([
+    ['ssh-ed25519 AAAA', true],
+    ['', false],
+    [undefined, false],
+  ])('tells whether a key for ssh is registered: %j', async (sshKey, sshKeyRegistered) => {
+    const { running } = await done({
+      type: 'connect',
+      proof: proven({ user: { ...proven().user, sshKey } }),
+    });
+    expect(await running).toMatchObject([{ user: { sshKeyRegistered } }]);
+  });
+
   test('is kept before it is said to be', async () => {
     const action: Action = { type: 'keepKey', key: proven().key };
     expect(await (await done(action)).running).toEqual(['kept', 'known as kept']);

@@ -215,6 +215,9 @@ test('an account is looked at when its limits, its breaker or its session are ot
 
 test.each([
   ['a refusal', 'unauthorized', true],
+  ['a refusal of what the key may do', 'forbidden', true],
+  ['the end of a session', 'sessionExpired', true],
+  ['a second factor', 'twoFactorRequired', true],
   ['a service that does not answer', 'unavailable', false],
 ] as const)('a list that failed by %s has the key read again: %s %s', async (_, kind, isRead) => {
   const { controller, within, news, did } = situation();

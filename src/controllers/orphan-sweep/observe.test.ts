@@ -13,17 +13,20 @@ type Policy = 'Report' | 'Destroy';
 
 const LOGIN = { url: 'https://market.example', userId: 7 };
 const ORPHAN = row({ id: 5 });
+/** The list that came while a sweep rode on the one before. */
+const LATEST = new Map([ORPHAN, row({ id: 6 })].map((machine) => [machine.id, machine]));
 const facts = { uid: 'gone', attempt: 1, issuedAt: 0 };
 const claimant = { uid: 'young' } as ListedObject;
 
 /** A session of this login, whose latest list shows a machine: unclaimed unless an object of its name is there. */
 function session(name: string, { breaker }: Login = {}): ProvenAccount {
   const census: ProvenAccount['census'] = (objects, kept, list): readonly CensusEntry[] => {
-    if (list && !list.rows.has(ORPHAN.id)) return [];
-    if (kept?.includes(ORPHAN.id)) return [{ type: 'retained', row: ORPHAN }];
-    return objects.some(({ uid }) => uid === claimant.uid)
-      ? [{ type: 'claimed', row: ORPHAN }]
-      : [{ type: 'unclaimed', row: ORPHAN, facts }];
+    const rows = [...(list?.rows ?? LATEST).values()];
+    const isClaimed = objects.some(({ uid }) => uid === claimant.uid);
+    return rows.map((machine) => {
+      if (kept?.includes(machine.id)) return { type: 'retained', row: machine };
+      return isClaimed ? { type: 'claimed', row: machine } : { type: 'unclaimed', row: machine, facts };
+    });
   };
   return {
     ref: { namespace: 'team', name },
@@ -66,6 +69,8 @@ interface More {
   readonly cached?: readonly MarketplaceAccount[];
   /** Machines of the list that the sweep rides on, where these are not those of the latest one. */
   readonly rows?: readonly (typeof ORPHAN)[];
+  /** Whether what this installation knows of itself lets it sweep. */
+  readonly state?: { readonly type: string; readonly sweep?: string };
   /** Another process may lead by now. */
   readonly leads?: false;
   /** Happens while objects are read. */
@@ -85,7 +90,7 @@ function sweepOf(policies: readonly [Policy, ...Policy[]], listed: readonly List
   const accounts = gone ? [...others] : [...connected, ...others];
   const sources = {
     registry: {},
-    installation: { state: () => ({ type: 'known', sweep: 'allowed' }) },
+    installation: { state: () => more.state ?? { type: 'known', sweep: 'allowed' } },
     accounts: { list: () => cached ?? [...accounts] },
     listAccounts: async () => [...accounts],
     allObjects: () => [],
@@ -112,6 +117,8 @@ test('a machine that the cache does not know is unclaimed only where objects rea
 test('a machine that came with a later list is left to the sweep of that list, and of objects read after it', async () => {
   const { candidates, copied } = await sweepOf(['Destroy'], [], { rows: [] });
   expect([candidates, copied]).toEqual([[], []]);
+  const both = await sweepOf(['Destroy'], []);
+  expect(both.candidates.map(({ instanceId }) => instanceId)).toEqual([ORPHAN.id]);
 });
 
 test('of several accounts with one login all must want orphans destroyed', async () => {
@@ -162,6 +169,15 @@ test('a machine that is listed as kept while objects are read is kept', async ()
 test('a process whose lease ended while it looked does not lead', async () => {
   expect((await sweepOf(['Destroy'], [], { leads: false })).isLeader).toBe(false);
   expect((await sweepOf(['Destroy'], [])).isLeader).toBe(true);
+});
+
+test.each([
+  [{ type: 'known', sweep: 'allowed' }, 'allowed'],
+  [{ type: 'known', sweep: 'scopeShrunk' }, 'scopeShrunk'],
+  [{ type: 'known', sweep: 'clusterChanged' }, 'clusterChanged'],
+  [{ type: 'lost' }, 'clusterChanged'],
+])('a sweep of an installation that is %j counts as %s', async (state, sweep) => {
+  expect((await sweepOf(['Destroy'], [], { state })).sweep).toBe(sweep);
 });
 
 describe('the newest rental on record', () => {
