@@ -122,6 +122,37 @@ test('a source that is never complete is named', async () => {
   expect(steps.slice(2)).toEqual(['stop pods', 'stop nodes']);
 });
 
+test('a stop while sources are not complete yet waits for none of them', async () => {
+  const { clock, manager, steps } = setUp();
+  const ended = manager.run();
+  await clock.settle();
+  const stopped = manager.stop();
+  await clock.advance(1);
+  await stopped;
+  expect(await ended).toBe('stopped');
+  expect(steps.slice(2)).toEqual(['stop pods', 'stop nodes']);
+});
+
+test('it lives once, however often it is asked to, and its stop is over when it has ended', async () => {
+  const ending = Promise.withResolvers<void>();
+  const slow: LeaderTask = { name: 'slow', start() {}, stop: () => ending.promise };
+  const { clock, manager, steps, syncs } = setUp({ elected: false, tasks: [slow] });
+  const ended = [manager.run(), manager.run()];
+  syncs.pods?.();
+  syncs.nodes?.();
+  await clock.settle();
+  expect(steps).toEqual(['start pods', 'start nodes', 'start feed', 'start controller']);
+  let isStopped = false;
+  const stopped = manager.stop().then(() => {
+    isStopped = true;
+  });
+  await clock.settle();
+  expect(isStopped).toBe(false);
+  ending.resolve();
+  await stopped;
+  expect(await Promise.all(ended)).toEqual(['stopped', 'stopped']);
+});
+
 test('a task that cannot start ends the others and gives the lease up', async () => {
   const failing: LeaderTask = {
     name: 'bad',

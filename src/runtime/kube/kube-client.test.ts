@@ -195,6 +195,16 @@ test('scenario 52: a read is asked again when throttled, after the rest that the
   expect(await got).toEqual({ value: object });
 });
 
+test('a list is asked again as well when the server could not answer', async () => {
+  const { clock, api, client } = setUp();
+  const listed = outcomeOf(client.list(widgets, { namespace: 'ns' }));
+  await clock.settle();
+  api.take().reply(503, { code: 503 });
+  await clock.advance(1000);
+  api.take().reply(200, { items: [], metadata: { resourceVersion: '9' } });
+  expect(await listed).toMatchObject({ value: { resourceVersion: '9' } });
+});
+
 test('a read gives up after four attempts', async () => {
   const { clock, api, client } = setUp();
   const got = outcomeOf(client.get(widgets, ref));
@@ -212,8 +222,9 @@ test('scenario 53: a 401 makes the token be read again, once, even for a write',
   const written = outcomeOf(client.create(widgets, object));
   await clock.settle();
   tokens.push('second');
-  api.take().reply(401, { code: 401 });
+  const refusal = api.take().stream(401);
   await clock.settle();
+  expect(refusal.destroyed).toBe(true);
   const again = api.take();
   expect(again.request.headers.authorization).toBe('Bearer second');
   again.reply(401, { code: 401 });

@@ -37,6 +37,29 @@ function listing(page: (next: string | undefined) => unknown) {
   return { served, list: listPages(client, createVirtualClock(), { resource: widgets, keep, signal }) };
 }
 
+test('a page that never comes to its end is given up after a minute, and its connection', async () => {
+  const clock = createVirtualClock();
+  let destroyed = 0;
+  const client: KubeStream = {
+    stream: async (_resource, { signal }) => ({
+      status: 200,
+      headers: {},
+      body: (async function* () {
+        yield Buffer.from('{"items":[');
+        await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+      })(),
+      destroy: () => {
+        destroyed += 1;
+      },
+    }),
+  };
+  const { signal } = new AbortController();
+  const list = listPages(client, clock, { resource: widgets, keep: (object) => object, signal });
+  const failed = list.catch((error: Error) => error.name);
+  await clock.advance(60_000);
+  expect([await failed, destroyed]).toEqual(['DeadlineError', 1]);
+});
+
 const item = (name: string) => ({ metadata: { name } });
 
 test('a list is all of its pages, of the version of the last, and each gives its connection back', async () => {

@@ -432,6 +432,24 @@ test('scenario 44: waits longer after each failure up to 30 s, and briefly again
   await informer.stop();
 });
 
+test('tells what fails for as long as it does, and when it was last answered', async () => {
+  const { api, clock, informer } = setUp();
+  informer.start();
+  await clock.settle();
+  api.take().reply(500, { code: 500, message: 'etcd has no leader' });
+  await clock.settle();
+  expect(informer.health()).toMatchObject({ lastContactAt: undefined });
+  expect(informer.health().failure).toContain('etcd has no leader');
+  await clock.advance(1600);
+  api.take().reply(200, page([], '10'));
+  await clock.settle();
+  expect(informer.health()).toMatchObject({ failure: undefined, lastContactAt: clock.now() });
+  api.take().stream();
+  await clock.advance(1_000);
+  expect(informer.health().failure).toBeUndefined();
+  await informer.stop();
+});
+
 test('scenario 52: comes back no earlier than the server asks', async () => {
   const { api, clock, informer } = setUp();
   informer.start();
