@@ -48,6 +48,8 @@ export interface AccountSession {
   sshKeyRegistered(): boolean | undefined;
   /** Asks the marketplace right now whether the key in use is one of `login`. Never throws. */
   proveLogin(): Promise<boolean>;
+  /** Milliseconds until such a search could be sent; 0 where an earlier reply is shared. */
+  searchWaitMs(query: OfferQuery): number;
   /** Equal searches within 15 s share one reply. Reserved and avoided offers are still in it. */
   searchOffers(query: OfferQuery): Promise<readonly Offer[]>;
 }

@@ -31,12 +31,14 @@ function proven({
   status,
   answer = reply({ id: userId }),
   clock = createVirtualClock({ startMs: NOW }),
+  paced = false,
   changes = {},
 }: {
   userId?: number;
   status?: MarketplaceAccount['status'];
   answer?: Script;
   clock?: VirtualClock;
+  paced?: boolean;
   changes?: Partial<ProvenAccountOptions>;
 } = {}) {
   const { transport } = answeringTransport(answer);
@@ -45,7 +47,7 @@ function proven({
     clock,
     random: seededRandom(1),
     log: silentLogger,
-    paced: false,
+    paced,
   });
   const connection = connections.open(LOGIN, { accountUid: 'account-uid', pollIntervalMs: 10_000 });
   connection.keys.set('account-uid', { key: new Secret('key'), use: 'full', mayDestroy: true });
@@ -56,7 +58,7 @@ function proven({
     identity: () => identity,
     clock,
     brake: { maxRentalsPerHour: 3, maxLiveMachines: 100, maxDollarsPerHour: 1_000_000_000 },
-    paced: false,
+    paced,
     constants: defaultConstants,
     minPollIntervalMs: 5_000,
     objects: () => [],
@@ -186,6 +188,15 @@ test('a search that found nothing but offers that others hold is made again, and
   account.tickets.request(ask);
   await search();
   expect(searches).toBe(2);
+});
+
+test('a search waits for its place in the pace, and for none where a reply is shared', async () => {
+  const clock = createVirtualClock({ startMs: NOW });
+  const account = proven({ clock, paced: true, answer: reply({ offers: [] }) });
+  expect(account.searchWaitMs({ filters: [] })).toBe(0);
+  await account.searchOffers({ filters: [] });
+  expect(account.searchWaitMs({ filters: [] })).toBe(0);
+  expect(account.searchWaitMs({ filters: [], limit: 7 })).toBeGreaterThan(5_000);
 });
 
 describe('those who wait for a proven account are told', () => {

@@ -173,6 +173,10 @@ export class ProvenAccount implements AccountSession {
     }
   }
 
+  searchWaitMs(query: OfferQuery): number {
+    return this.#options.connection.searches.isAnswered(query) ? 0 : this.waitMs('search');
+  }
+
   searchOffers(query: OfferQuery): Promise<readonly Offer[]> {
     const { searches, reservations } = this.#options.connection;
     return searches.offers(query, (offer) => reservations.isHeld(offer.id));

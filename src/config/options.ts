@@ -179,7 +179,7 @@ export const OPTIONS = {
   gpuInstanceWorkers: {
     value: wholeNumber(1, 1024),
     placeholder: 'number',
-    description: 'GpuInstances reconciled at a time',
+    description: 'GpuInstances reconciled at a time; those that wait for the marketplace are not counted',
     defaultValue: '32',
   },
   marketplaceAccountWorkers: {

@@ -46,6 +46,29 @@ test('a pass that is done is not repeated', async () => {
   expect(outcomes).toEqual(['success']);
 });
 
+test('a pass that stands aside keeps its key, and keeps no other waiting', async () => {
+  let open = () => {};
+  const outside = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const { clock, controller, outcomes, passes } = setUp(async (key, { aside }) => {
+    if (key === 'waits') await aside(() => outside);
+    return done;
+  });
+  controller.queue.add('waits');
+  controller.queue.add('other');
+  controller.queue.add('waits');
+  await clock.advance(1_000);
+  expect(passes.map(({ key }) => key)).toEqual(['waits', 'other']);
+  controller.queue.add('waits');
+  await clock.advance(1_000);
+  expect(passes).toHaveLength(2);
+  open();
+  await clock.advance(1_000);
+  expect(passes.map(({ key }) => key)).toEqual(['waits', 'other', 'waits']);
+  expect(outcomes).toEqual(['success', 'success', 'success']);
+});
+
 test('a pass that asks for a time is repeated then', async () => {
   const { clock, controller, outcomes, passes } = setUp(async () => requeueAfter(60_000));
   controller.queue.add('a');

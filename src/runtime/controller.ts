@@ -2,6 +2,7 @@ import { type Clock, sleep } from '../lib/clock.ts';
 import { DeadlineError } from '../lib/deadline.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
+import { Crew } from './crew.ts';
 import { isKubeError } from './kube/kube-error.ts';
 import { refOfKey } from './kube/kube-object.ts';
 import {
@@ -39,6 +40,11 @@ export interface ReconcileContext {
   readonly log: Logger;
   /** How many passes of this key failed in a row before this one. */
   readonly retries: number;
+  /**
+   * Waits for something outside that may take long, without counting as one of `workers` meanwhile. The key stays
+   * this pass's own.
+   */
+  aside<T>(wait: () => Promise<T>): Promise<T>;
 }
 
 /**
@@ -50,7 +56,7 @@ export type Reconcile = (key: string, context: ReconcileContext) => Promise<Resu
 export interface ControllerOptions {
   readonly name: string;
   readonly reconcile: Reconcile;
-  /** Keys worked on at the same time. Default 1. */
+  /** Keys worked on at the same time; what stands aside is not counted. Default 1. */
   readonly workers?: number | undefined;
   /** A pass that lasts longer is told to end by its signal. Default none. */
   readonly timeoutMs?: number | undefined;
@@ -75,20 +81,15 @@ export function createController(options: ControllerOptions): Controller {
   const { name, clock, random, workers = 1, metrics = silentMetrics } = options;
   const queue = createWorkQueue({ name, clock, random, metrics });
   const ending = new AbortController();
-  const pass = createPass({ ...options, queue, metrics, ending: ending.signal });
   let started = false;
 
-  const turns = new Turns(clock);
-  const take = async (): Promise<string | undefined> => {
-    if (queue.length() > 0) await turns.next();
-    const mustWait = queue.length() === 0;
-    const key = await queue.get();
-    if (mustWait) turns.begin();
-    return key;
-  };
-  const work = async (): Promise<void> => {
-    for (let key = await take(); key !== undefined; key = await take()) await pass(key);
-  };
+  const aside: ReconcileContext['aside'] = (wait) => crew.aside(wait);
+  const crew = new Crew({
+    size: workers,
+    take: takingTurns(queue, clock),
+    pass: createPass({ ...options, queue, metrics, aside, ending: ending.signal }),
+    onBusy: (count) => metrics.activeWorkers(name, count),
+  });
   return {
     name,
     queue,
@@ -96,7 +97,7 @@ export function createController(options: ControllerOptions): Controller {
       if (started) return;
       started = true;
       metrics.maxConcurrentReconciles(name, workers);
-      for (let worker = 0; worker < workers; worker++) void work();
+      crew.start();
     },
     async stop(drainMs = DRAIN_MS) {
       queue.shutDown();
@@ -111,25 +112,35 @@ export function createController(options: ControllerOptions): Controller {
   };
 }
 
+/** The next key, with a turn for the rest of the process in between. */
+function takingTurns(queue: WorkQueue, clock: Clock): () => Promise<string | undefined> {
+  const turns = new Turns(clock);
+  return async () => {
+    if (queue.length() > 0) await turns.next();
+    const mustWait = queue.length() === 0;
+    const key = await queue.get();
+    if (mustWait) turns.begin();
+    return key;
+  };
+}
+
 interface PassOptions extends Omit<ControllerOptions, 'metrics'> {
   readonly queue: WorkQueue;
   readonly metrics: ControllerMetrics;
+  readonly aside: ReconcileContext['aside'];
   readonly ending: AbortSignal;
 }
 
 /** One key's turn: reconcile, then what its end asks of the queue. Never rejects. */
 function createPass(options: PassOptions): (key: string) => Promise<void> {
   const { name, queue, clock, metrics } = options;
-  let active = 0;
   return async (key) => {
     const log = options.log.child({ controller: name, ...refOfKey(key), reconcileID: options.random.uuid() });
     const begun = clock.monotonic();
-    metrics.activeWorkers(name, ++active);
     const ended = await reconcileOnce(options, key, log);
     const outcome = settle(queue, key, ended);
     if (ended.type === 'failed') logFailure(log, ended.error, queue.retries(key));
     queue.done(key);
-    metrics.activeWorkers(name, --active);
     metrics.reconciled(name, outcome, (clock.monotonic() - begun) / 1000);
   };
 }
@@ -137,7 +148,7 @@ function createPass(options: PassOptions): (key: string) => Promise<void> {
 type Ended = Result | { readonly type: 'failed'; readonly error: unknown };
 
 async function reconcileOnce(options: PassOptions, key: string, log: Logger): Promise<Ended> {
-  const { name, queue, clock, timeoutMs, metrics, ending } = options;
+  const { name, queue, clock, timeoutMs, metrics, aside, ending } = options;
   const scope = new AbortController();
   const onEnding = () => scope.abort(ending.reason);
   ending.addEventListener('abort', onEnding, { once: true });
@@ -149,7 +160,7 @@ async function reconcileOnce(options: PassOptions, key: string, log: Logger): Pr
           scope.abort(new DeadlineError(`The pass takes longer than ${timeoutMs} ms`));
         });
   try {
-    return await options.reconcile(key, { signal: scope.signal, log, retries: queue.retries(key) });
+    return await options.reconcile(key, { signal: scope.signal, log, retries: queue.retries(key), aside });
   } catch (error) {
     return { type: 'failed', error };
   } finally {

@@ -27,6 +27,16 @@ test('different searches do not', async () => {
   expect(asked()).toBe(2);
 });
 
+test('a reply is there once it came, for 15 s, and for equal searches only', async () => {
+  const { cache, clock } = cacheOver(async () => []);
+  const asked = cache.offers(query('A'));
+  expect(cache.isAnswered(query('A'))).toBe(false);
+  await asked;
+  expect([cache.isAnswered(query('A')), cache.isAnswered(query('B'))]).toEqual([true, false]);
+  await clock.advance(SEARCH_SHARED_MS);
+  expect(cache.isAnswered(query('A'))).toBe(false);
+});
+
 test('after 15 s it is asked again', async () => {
   const { cache, asked, clock } = cacheOver(async () => []);
   await cache.offers(query('A'));

@@ -10,6 +10,7 @@ interface Shared {
   /** On `clock.monotonic()`. */
   readonly begunAt: number;
   readonly offers: Promise<readonly Offer[]>;
+  answered: boolean;
 }
 
 /** Searches of one login. A failed search is shared only while it is on its way. */
@@ -38,6 +39,12 @@ export class SearchCache {
     return (newer === undefined || newer === shared ? this.#begin(key, query) : newer).offers;
   }
 
+  /** Whether a search asked now would share a reply that is there. */
+  isAnswered(query: OfferQuery): boolean {
+    this.#forgetOld();
+    return this.#byQuery.get(JSON.stringify(query))?.answered === true;
+  }
+
   #forgetOld(): void {
     const oldest = this.#clock.monotonic() - SEARCH_SHARED_MS;
     for (const [key, shared] of this.#byQuery) {
@@ -47,11 +54,16 @@ export class SearchCache {
 
   #begin(key: string, query: OfferQuery): Shared {
     const offers = this.#search(query);
-    const shared: Shared = { begunAt: this.#clock.monotonic(), offers };
+    const shared: Shared = { begunAt: this.#clock.monotonic(), offers, answered: false };
     this.#byQuery.set(key, shared);
-    offers.catch(() => {
-      if (this.#byQuery.get(key) === shared) this.#byQuery.delete(key);
-    });
+    offers.then(
+      () => {
+        shared.answered = true;
+      },
+      () => {
+        if (this.#byQuery.get(key) === shared) this.#byQuery.delete(key);
+      },
+    );
     return shared;
   }
 }

@@ -10,7 +10,7 @@ export const lifeReasons = {
   ProbeSucceeded: good('The readiness probe succeeds.'),
   Stopped: good('The machine is stopped, as wanted; its disk bills.'),
   WithinLimits: good('Price, lifetime and total cost are within their limits.'),
-  Pending: progress('The operator has not looked at the object yet.'),
+  Pending: progress('The operator has not come to it yet; the message says what comes first.'),
   Provisioning: progress('The machine is being provisioned.'),
   Loading: progress('The image is loading.'),
   Starting: progress('The machine was asked to start.'),

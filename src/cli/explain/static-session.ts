@@ -54,6 +54,7 @@ export function staticSession(looked: LookedAt): AccountSession {
     adoption: () => account.spec.adoption,
     sshKeyRegistered: () => sshKeyRegistered,
     proveLogin: async () => userId === (account.status?.login?.userId ?? userId),
+    searchWaitMs: () => 0,
     searchOffers: (query) => client.offers.search(query).catch(orOurs),
   };
 }

@@ -3,6 +3,7 @@ import { endpointGroupSpec } from '../../api/v1alpha1/endpoint-group-spec.ts';
 import { API_VERSION } from '../../api/v1alpha1/names.ts';
 import { usageError } from '../failures/command-error.ts';
 import { groupFaults } from './group-rules.ts';
+import { nestedFaults } from './nested-rules.ts';
 import { faultError, unknownFields, type YamlSource, yamlSources } from './yaml-source.ts';
 
 /** The group that a manifest describes. */
@@ -14,7 +15,10 @@ export interface GroupFile {
 const EXAMPLE = `Give the manifest of one EndpointGroup (apiVersion: ${API_VERSION}), as kubectl apply takes it.`;
 const AS_APPLIED = 'Write the fields as in docs/reference/endpointgroup.md.';
 
-/** The one EndpointGroup of a YAML text. Anything that the API server would refuse is a usage error with its line. */
+/**
+ * The one EndpointGroup of a YAML text. What the API server refuses of a group is a usage error with its line; rules
+ * that span fields of its workers' template are left to the API server.
+ */
 export function readGroup(text: string, file: string): GroupFile {
   const sources = yamlSources(text, file);
   const groups = sources.filter(({ value }) => isGroup(value));
@@ -65,7 +69,8 @@ function specOf(source: YamlSource): EndpointGroupSpec {
     }));
     throw faultError(source, faults, AS_APPLIED);
   }
-  const faults = [...unknownFields(written, parsed.data, ['spec']), ...groupFaults(parsed.data)];
+  const { data } = parsed;
+  const faults = [...unknownFields(written, data, ['spec']), ...groupFaults(data), ...nestedFaults(data)];
   if (faults.length > 0) throw faultError(source, faults, AS_APPLIED);
   return parsed.data;
 }

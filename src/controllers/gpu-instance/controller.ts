@@ -129,7 +129,7 @@ class InstanceLoop {
     if (change.type === 'deleted') this.#memories.forget(uidOf(change.object));
   }
 
-  async reconcile(key: string, { log }: ReconcileContext): Promise<Result> {
+  async reconcile(key: string, { log, aside }: ReconcileContext): Promise<Result> {
     const current = await this.#objects.read(key);
     if (current.type === 'behind') return requeueAfter(current.afterMs);
     if (current.type === 'gone') {
@@ -146,6 +146,7 @@ class InstanceLoop {
       withoutStart: this.#withoutStart,
       reviews: this.#reviews,
       log,
+      aside,
       instanceMetrics: this.#options.instanceMetrics ?? silentInstanceMetrics,
     });
     return this.#nextLook(key, object, await this.#objects.duringPass(key, () => pass.run()));

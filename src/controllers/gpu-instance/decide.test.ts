@@ -40,9 +40,26 @@ const missing = (
 describe('an object without a machine', () => {
   table([
     [
-      'asks for offers before it decides anything',
+      'asks for offers before it decides anything, and waits for no turn before it has said so',
       {},
+      {
+        look: {
+          type: 'offers',
+          index: 0,
+          query: expect.objectContaining({ pricing: 'on-demand' }),
+          unlessWaitMs: 1_000,
+        },
+      },
+    ],
+    [
+      'waits for its turn to search where its status tells of this generation',
+      { status: { observedGeneration: 1 } },
       { look: { type: 'offers', index: 0, query: expect.objectContaining({ pricing: 'on-demand' }) } },
+    ],
+    [
+      'says that others come first where they do',
+      { observed: { offers: new Map([[0, { type: 'waits' }]]) } },
+      { rule: 'purchase', phase: 'Pending', says: 'Pending', afterMs: 0 },
     ],
     [
       'rents the cheapest offer, of two equal ones the one with the lower id',

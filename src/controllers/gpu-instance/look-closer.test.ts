@@ -18,6 +18,7 @@ const bug = new TypeError('a bug');
 interface Answers {
   readonly read?: () => unknown;
   readonly search?: () => unknown;
+  readonly searchWaitMs?: number;
   readonly login?: boolean;
 }
 
@@ -28,6 +29,7 @@ async function look(need: Need, answers: Answers | 'no account', before: Observe
   const session = {
     login: LOGIN,
     feed: { get: async () => replies.read?.() },
+    searchWaitMs: () => replies.searchWaitMs ?? 0,
     searchOffers: async () => replies.search?.(),
     proveLogin: async () => replies.login,
     serviceTime: () => ({ type: 'known', at: at(77) }),
@@ -44,7 +46,7 @@ const throws = (error: unknown) => () => {
   throw error;
 };
 const read: Need = { type: 'read', instanceId: 1 };
-const search: Need = { type: 'offers', index: 1, query: {} as never };
+const search = { type: 'offers', index: 1, query: {} as never } as const satisfies Need;
 
 describe('the read of one machine', () => {
   test.for<readonly [string, Answers | 'no account', string]>([
@@ -80,6 +82,19 @@ describe('a search', () => {
       [1, { type: 'found', offers: [found] }],
     ]);
   });
+
+  test.for([
+    [1_000, 1_000, 'found'],
+    [1_001, 1_000, 'waits'],
+    [60_000, undefined, 'found'],
+  ] as const)(
+    'that would wait %i ms, and may wait %s, is one that %s',
+    async ([searchWaitMs, unlessWaitMs, type]) => {
+      const need = unlessWaitMs === undefined ? search : { ...search, unlessWaitMs };
+      const seen = await look(need, { search: () => [], searchWaitMs });
+      expect(seen.offers.get(1)?.type).toBe(type);
+    },
+  );
 
   test('that failed is not a search that found nothing', async () => {
     const seen = await look(search, { search: throws(failure) });

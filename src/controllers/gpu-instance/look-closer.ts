@@ -1,7 +1,6 @@
 import type { AccountSession } from '../../accounts/account-session.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
-import type { OfferQuery } from '../../marketplace/offers/offers.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import type { SteadyClock } from './memory/steady-clock.ts';
 import { readInputs } from './rental/inputs.ts';
@@ -38,7 +37,7 @@ async function readNeed(observed: Observed, need: Need, sources: CloserSources):
     case 'inputs':
       return { inputs: await readInputs(observed.object, sources.cluster) };
     case 'offers': {
-      const found = await searchOffers(need.query, sources.session);
+      const found = await searchOffers(need, sources.session);
       return { offers: new Map([...observed.offers, [need.index, found]]) };
     }
     case 'read': {
@@ -51,7 +50,12 @@ async function readNeed(observed: Observed, need: Need, sources: CloserSources):
   }
 }
 
-async function searchOffers(query: OfferQuery, session: AccountSession | undefined): Promise<OffersView> {
+async function searchOffers(
+  { query, unlessWaitMs }: Extract<Need, { type: 'offers' }>,
+  session: AccountSession | undefined,
+): Promise<OffersView> {
+  const isLong = unlessWaitMs !== undefined && (session?.searchWaitMs(query) ?? 0) > unlessWaitMs;
+  if (isLong) return { type: 'waits' };
   try {
     return { type: 'found', offers: (await session?.searchOffers(query)) ?? [] };
   } catch (error) {

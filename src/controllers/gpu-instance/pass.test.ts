@@ -56,6 +56,9 @@ interface Setting {
   /** Begin times of the lists since which its machine is missing; its own read says so, too. */
   readonly missingSince?: readonly number[];
   readonly offers?: readonly Offer[];
+  readonly searchWaitMs?: number;
+  /** Gets a word for each wait beside the other objects. */
+  readonly aside?: string[];
   /** The object's generation in the copy that the process has of it, once a call waits for its place. */
   readonly newestGeneration?: number;
   /** Gets what is logged for people. */
@@ -125,6 +128,7 @@ function situation(setting: Setting = {}) {
     permits: () => true,
     adoption: () => 'None',
     sshKeyRegistered: () => true,
+    searchWaitMs: () => setting.searchWaitMs ?? 0,
     searchOffers: async () => setting.offers ?? [offer()],
   } as unknown as AccountSession;
   const { feed } = session;
@@ -163,6 +167,10 @@ function situation(setting: Setting = {}) {
     withoutStart,
     cluster,
     instances,
+    aside: (wait) => {
+      setting.aside?.push('aside');
+      return wait();
+    },
     log: { ...silentLogger, info: (message, fields) => setting.logged?.push([message, fields]) },
     env: { clock, random, log: silentLogger },
     identity: () => undefined,
@@ -248,6 +256,37 @@ describe('a pass that buys', () => {
     ]);
   });
 
+  test('says once that its turn in the pace of rentals comes, where that takes long', async () => {
+    const ticket = { reason: 'Pacing', retryAfterMs: 4_500 };
+    const first = situation({ ticket });
+    expect(await first.run()).toEqual({ afterMs: 4_500 });
+    expect(first.done).toEqual(['replace']);
+    const told = situation({ ticket, object: { status: { observedGeneration: 1 } } });
+    expect(await told.run()).toEqual({ afterMs: 4_500 });
+    expect(told.done).toEqual([]);
+    const outrun = situation({ ticket, conflict: 'replace' });
+    expect(await outrun.run()).toEqual({ afterMs: 50, lostRace: true });
+  });
+
+  test('says that its turn to search comes, counts no failure for it, and searches in the next pass', async () => {
+    const { run, done, memory } = situation({ searchWaitMs: 6_000 });
+    expect(await run()).toEqual({ afterMs: 0 });
+    expect(done).toEqual(['replace']);
+    expect(memory.failures).toBe(0);
+    const told = situation({ searchWaitMs: 6_000, object: { status: { observedGeneration: 1 } } });
+    await told.run();
+    expect(told.done).toContain('rent 100');
+  });
+
+  test('keeps nobody waiting where the marketplace lets it wait, but for a rental, whose place is there', async () => {
+    const buying: string[] = [];
+    await situation({ aside: buying }).run();
+    expect(buying, 'the search').toHaveLength(1);
+    const leaving: string[] = [];
+    await situation({ aside: leaving, object: { ...held(), deleting: true } }).run();
+    expect(leaving, 'the destroy').toHaveLength(1);
+  });
+
   test('rents nothing where someone else wrote first', async () => {
     const { run, done } = situation({ conflict: 'patch' });
     expect(await run()).toEqual({ afterMs: 50, lostRace: true });
@@ -291,7 +330,7 @@ describe('a pass that buys', () => {
 
   test.for([
     ['OfferReserved', 1_000, { afterMs: 50 }, undefined],
-    ['Pacing', 1_200, { afterMs: 1_200 }, undefined],
+    ['Pacing', 1_000, { afterMs: 1_000 }, undefined],
     ['TooManyRentals', 5_000, { afterMs: 0 }, { reason: 'TooManyRentals', detail: 'm' }],
   ] as const)(
     'without a ticket (%s) writes nothing and asks again',

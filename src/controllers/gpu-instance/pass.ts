@@ -4,9 +4,9 @@ import type { TicketDecision } from '../../accounts/tickets/tickets.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { formatDollars, parseDollars } from '../../lib/money.ts';
-import type { Offer } from '../../marketplace/offers/offer.ts';
+import { parseDollars } from '../../lib/money.ts';
 import { makeLabel } from '../../ownership/label.ts';
+import type { ReconcileContext } from '../../runtime/controller.ts';
 import type { AccessReviews } from '../../runtime/kube/access-review.ts';
 import { objectKey } from '../../runtime/kube/kube-object.ts';
 import { type Acted, type ActPorts, act, rentedFacts } from './act.ts';
@@ -14,6 +14,7 @@ import { isWishChanged } from './changed-wish.ts';
 import type { GpuInstanceControllerOptions } from './controller-options.ts';
 import { decide } from './decide.ts';
 import type { AfterFailure, Failure } from './failure.ts';
+import { actionFields, searchFields } from './log-fields.ts';
 import { lookCloser } from './look-closer.ts';
 import type { ObjectMemory } from './memory/memory.ts';
 import type { GpuInstanceMetrics } from './metrics.ts';
@@ -23,6 +24,7 @@ import type { Receipt } from './receipt.ts';
 import { type RecordPorts, record } from './record.ts';
 import { recordedMachine } from './recorded.ts';
 import { type RentalContext, saveResult } from './rental/save-result.ts';
+import { isWaitForTurn, waitForTurn } from './rules/its-turn.ts';
 import type { Action, Decision, EventNote, Look, Observed, Step } from './types.ts';
 import type { RentedFacts } from './views.ts';
 
@@ -31,6 +33,8 @@ export interface PassPorts extends GpuInstanceControllerOptions {
   readonly memory: ObjectMemory;
   readonly withoutStart: Set<string>;
   readonly log: Logger;
+  /** Waits for the marketplace without keeping other objects waiting. */
+  readonly aside: ReconcileContext['aside'];
   readonly reviews: AccessReviews;
   readonly instanceMetrics: GpuInstanceMetrics;
 }
@@ -39,6 +43,14 @@ export interface PassPorts extends GpuInstanceControllerOptions {
 const MOST_LOOKS = 12;
 /** By then the cache has what the other writer wrote. */
 const LOST_RACE_RETRY_MS = 50;
+/** Calls that may wait long for their place in the marketplace's pace; a rental has its place already. */
+const WAITS: ReadonlySet<Action['type']> = new Set<Action['type']>([
+  'destroy',
+  'stop',
+  'start',
+  'relabel',
+  'retain',
+]);
 const IDENTITY_RETRY_MS = 1_000;
 const SHORT_LEASE_RETRY_MS = 1_000;
 const NOT_PERMITTED_RETRY_MS = 10_000;
@@ -71,7 +83,7 @@ export class Pass {
       case 'leaseTooShort':
         return { afterMs: SHORT_LEASE_RETRY_MS };
       case 'refused':
-        return this.#ticketRefused(recorded.refusal);
+        return this.#ticketRefused(recorded.refusal, observed);
       case 'recorded':
       case 'purchase':
         return this.#carryOut(observed, decision, recorded.receipt);
@@ -122,9 +134,11 @@ export class Pass {
   }
 
   async #look(observed: Observed, { need }: Extract<Step, { type: 'look' }>): Promise<Observed> {
-    const { sources, cluster, log } = this.#ports;
+    const { sources, cluster, log, aside } = this.#ports;
     const { clock, steady } = sources;
-    const closer = await lookCloser(observed, need, { clock, steady, cluster, session: this.#session });
+    const closerSources = { clock, steady, cluster, session: this.#session };
+    const look = () => lookCloser(observed, need, closerSources);
+    const closer = await (need.type === 'inputs' ? look() : aside(look));
     const found = need.type === 'offers' ? closer.offers.get(need.index) : undefined;
     if (found?.type === 'found') log.info('Offers searched', searchFields(found.offers));
     return closer;
@@ -146,7 +160,8 @@ export class Pass {
       if (action.type !== 'rent' && !this.#isLeading()) return { afterMs: SHORT_LEASE_RETRY_MS };
       const { rule } = decision;
       this.#ports.log.info('Acting', { rule, action: action.type, ...actionFields(action) });
-      const acted = await act({ observed, action, receipt }, this.#actPorts());
+      const carryOut = () => act({ observed, action, receipt }, this.#actPorts());
+      const acted = await (WAITS.has(action.type) ? this.#ports.aside(carryOut) : carryOut());
       const look = await this.#afterAct(action, acted, { observed, receipt });
       // One machine that cannot be destroyed must not let the next one bill on.
       if (look && !(action.type === 'destroy' && acted.type === 'failed')) return look;
@@ -156,14 +171,15 @@ export class Pass {
   }
 
   /** What a recorded decision means for people, for the account and for this process's memory. */
-  #take({ rule, events, avoid, settled, ended, actions }: Decision): void {
+  #take(decision: Decision): void {
+    const { rule, events, avoid, settled, ended, actions } = decision;
     const { memory, instanceMetrics } = this.#ports;
     for (const note of events) this.#showEvent(note);
     for (const { target, reason } of avoid) this.#session?.avoid.add(target, reason);
     for (const instanceId of settled) memory.settled(instanceId);
     if (ended) instanceMetrics.ended(this.#account(), ended.reason, ended.cost);
     if (rule === 'save-result') memory.rented = undefined;
-    if (rule === 'purchase' && actions.length === 0) memory.failures++;
+    if (rule === 'purchase' && actions.length === 0 && !isWaitForTurn(decision)) memory.failures++;
   }
 
   async #afterAct(
@@ -237,12 +253,22 @@ export class Pass {
     });
   }
 
-  #ticketRefused({ reason, message, retryAfterMs }: Extract<TicketDecision, { type: 'refused' }>): Look {
+  async #ticketRefused(
+    { reason, message, retryAfterMs }: Extract<TicketDecision, { type: 'refused' }>,
+    observed: Observed,
+  ): Promise<Look> {
     const { memory, sources } = this.#ports;
     if (reason === 'OfferReserved') return { afterMs: Math.min(retryAfterMs, 50) };
-    if (reason === 'Pacing') return { afterMs: retryAfterMs };
+    if (reason === 'Pacing') return this.#waitForPlace(observed, retryAfterMs);
     memory.refusedByAccount(sources.steady.now(), retryAfterMs, { reason, detail: message });
     return { afterMs: 0 };
+  }
+
+  /** Who waits long for the marketplace's pace says so, once. */
+  async #waitForPlace(observed: Observed, afterMs: number): Promise<Look> {
+    const waits = waitForTurn(observed, afterMs);
+    const recorded = waits && (await record(observed, waits, this.#recordPorts()));
+    return recorded?.type === 'lost' ? { afterMs: LOST_RACE_RETRY_MS, lostRace: true } : { afterMs };
   }
 
   /** The first machine of a login tells whether the service gives labels back. */
@@ -294,31 +320,5 @@ export class Pass {
 
   #account(): string {
     return keyOf(accountRefOf(this.#object));
-  }
-}
-
-/** What a log line says of a search: how many offers the marketplace has for it, and from which price on. */
-function searchFields(offers: readonly Offer[]): Record<string, unknown> {
-  const prices = offers.flatMap(({ pricePerHour }) => pricePerHour ?? []);
-  return {
-    offers: offers.length,
-    ...(prices.length > 0 && { fromDollarsPerHour: formatDollars(Math.min(...prices)) }),
-  };
-}
-
-/** What a log line says of an action beside its type. */
-function actionFields(action: Action): Record<string, unknown> {
-  switch (action.type) {
-    case 'rent':
-      return { offerId: action.purchase.offer.id, attempt: action.purchase.attempt };
-    case 'destroy':
-      return { instanceId: action.instanceId, reason: action.reason };
-    case 'release':
-      return {};
-    case 'stop':
-    case 'start':
-    case 'relabel':
-    case 'retain':
-      return { instanceId: action.instanceId };
   }
 }

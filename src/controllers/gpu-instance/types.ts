@@ -55,7 +55,13 @@ export interface Observed {
 
 /** Something only worth reading when a rule asks for it. */
 export type Need =
-  | { readonly type: 'offers'; readonly index: number; readonly query: OfferQuery }
+  | {
+      readonly type: 'offers';
+      readonly index: number;
+      readonly query: OfferQuery;
+      /** Not asked where it would have to wait longer than this for its place. Waited for where absent. */
+      readonly unlessWaitMs?: number;
+    }
   | { readonly type: 'inputs' }
   | { readonly type: 'read'; readonly instanceId: number }
   | { readonly type: 'loginProof' };

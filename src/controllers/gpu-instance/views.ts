@@ -165,6 +165,8 @@ export type InputsView =
 /** What one search answered. */
 export type OffersView =
   | { readonly type: 'found'; readonly offers: readonly Offer[] }
+  /** Not asked: others come first, and the rule did not want to wait so long. */
+  | { readonly type: 'waits' }
   | {
       readonly type: 'failed';
       readonly kind: MarketplaceErrorKind;

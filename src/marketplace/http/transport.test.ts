@@ -8,7 +8,7 @@ import {
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type SelfSigned, selfSigned } from '../../../test/builders/self-signed.ts';
 import { until } from '../../../test/builders/until.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -234,6 +234,17 @@ describe('certificates', () => {
       expect(arrived).toEqual([]);
     },
   );
+
+  test('are looked at although the environment of the process says that none has to be', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    try {
+      const { url, arrived } = await serveTls(valid());
+      await expect(rent(clientAt(url, {}))).rejects.toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+      expect(arrived).toEqual([]);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
 });
 
 describe('addresses', () => {

@@ -13,6 +13,7 @@ import type { Stage } from '../stage.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import type { AccountFacts, InputsView, OffersView } from '../views.ts';
 import { idle } from './idle.ts';
+import { isTold, SILENCE_MS, sayItsTurnComes } from './its-turn.ts';
 
 type Unrented = Extract<Stage, { type: 'unrented' }>;
 type Requirements = NonNullable<GpuInstanceSpec['offers']>[number];
@@ -48,7 +49,7 @@ function firstChoice(observed: Observed, stage: Unrented, means: Means): Step {
     if (!hasPriceRule(requirements, means.facts)) continue;
     const found = observed.offers.get(index);
     if (found === undefined) return search(observed, { index, requirements, facts: means.facts });
-    if (found.type === 'failed') return searchFailed(observed, stage, found);
+    if (found.type !== 'found') return withoutReply(observed, stage, found);
     const choice = chooseOffer(
       choiceInput(observed, { index, requirements, facts: means.facts }, found.offers),
     );
@@ -69,7 +70,12 @@ interface Alternative {
 
 function search(observed: Observed, { index, requirements, facts }: Alternative): Step {
   const context = { limits: facts.limits, diskGB: diskGB(observed.object.spec) };
-  return { type: 'look', need: { type: 'offers', index, query: offerQuery(requirements, context, 'exact') } };
+  const query = offerQuery(requirements, context, 'exact');
+  const mayWait = isTold(observed) || observed.offers.size > 0;
+  return {
+    type: 'look',
+    need: { type: 'offers', index, query, ...(mayWait ? {} : { unlessWaitMs: SILENCE_MS }) },
+  };
 }
 
 /** Key of the broad search for an alternative, beside the exact one's index. */
@@ -88,7 +94,7 @@ function explain(observed: Observed, stage: Unrented, facts: AccountFacts): Step
       need: { type: 'offers', index: broadIndex(index), query: offerQuery(requirements, context, 'broad') },
     };
   }
-  if (broad.type === 'failed') return searchFailed(observed, stage, broad);
+  if (broad.type !== 'found') return withoutReply(observed, stage, broad);
   return nothingMatches(observed, stage, choiceInput(observed, { index, requirements, facts }, broad.offers));
 }
 
@@ -139,11 +145,12 @@ function exclusions({ object, now }: Observed, facts: AccountFacts): Exclusions 
   };
 }
 
-function searchFailed(
+function withoutReply(
   observed: Observed,
   stage: Unrented,
-  failed: Extract<OffersView, { type: 'failed' }>,
+  failed: Exclude<OffersView, { type: 'found' }>,
 ): Decision {
+  if (failed.type === 'waits') return sayItsTurnComes(observed, stage);
   const reason: Reason =
     failed.kind === 'invalidRequest'
       ? 'InvalidFilter'

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { describeFailure } from '../failures/describe-failure.ts';
+import { readGroup } from './group-file.ts';
+
+/** One line of YAML for the field `under`, beside a template that is well. */
+function refusal(under: string, more = ''): string {
+  const lines = [
+    'apiVersion: gpurental.dev/v1alpha1',
+    'kind: EndpointGroup',
+    'spec:',
+    `  template: {spec: {image: x, offers: [{maxPricePerHour: "0.40"}]${more}}}`,
+    `  ${under}`,
+  ];
+  try {
+    readGroup(lines.join('\n'), 'group.yaml');
+    return '';
+  } catch (error) {
+    return describeFailure(error).lines[0] ?? '';
+  }
+}
+
+test.each([
+  ['load: {type: Static, httpPull: {}}', 'spec.load.httpPull: httpPull belongs to type: HTTPPull'],
+  ['load: {static: {}}', 'spec.load.static: static belongs to type: Static'],
+  [
+    'load: {type: Push, prometheus: {loadQuery: up}}',
+    'spec.load.prometheus: prometheus belongs to type: Prometheus',
+  ],
+  ['load: {type: Prometheus}', 'spec.load.type: Prometheus needs prometheus.loadQuery'],
+  [
+    'load: {httpPull: {preset: Custom, path: /x, format: JSON}}',
+    'spec.load.httpPull.preset: Custom needs path, format and figures',
+  ],
+  ['load: {httpPull: {timeout: 99ms}}', 'spec.load.httpPull.timeout: timeout 99ms is not between'],
+  ['load: {httpPull: {timeout: 11s}}', 'spec.load.httpPull.timeout: timeout 11s is not between'],
+  ['updateStrategy: {maxUnavailable: 101%}', 'spec.updateStrategy.maxUnavailable: write a count'],
+  ['updateStrategy: {maxUnavailable: -1}', 'spec.updateStrategy.maxUnavailable: write a count'],
+])('a group with %s is refused as the API server refuses it', (under, says) => {
+  expect(refusal(under)).toContain(`group.yaml:5: ${says}`);
+});
+
+test.each([
+  [', powerState: Stopped', 'powerState: leave powerState out: the group decides which workers run'],
+  [', deletionPolicy: Retain', 'deletionPolicy: leave deletionPolicy out: a group destroys'],
+  [', adopt: {instanceId: 7}', 'adopt: leave adopt out: the machines of a group are its own rentals'],
+])('a template with%s is refused as the API server refuses it', (more, says) => {
+  expect(refusal('maxWorkers: 5', more)).toContain(`group.yaml:4: spec.template.spec.${says}`);
+});
+
+test.each([
+  'load: {type: Static, static: {load: "9"}}',
+  'load: {type: Prometheus, prometheus: {loadQuery: up}}',
+  'load: {httpPull: {preset: Custom, path: /x, format: JSON, figures: {newLoad: a}, timeout: 100ms}}',
+  'load: {httpPull: {timeout: 10s}}',
+  'updateStrategy: {maxUnavailable: 100%}',
+  'updateStrategy: {maxUnavailable: 0}',
+])('a group with %s is taken', (under) => {
+  expect(refusal(under)).toBe('');
+});
