@@ -167,6 +167,26 @@ describe('an account', () => {
     expect(reads.length).toBeGreaterThanOrEqual(9);
   });
 
+  test('whose limit is raised rents at once for who waited for it', async () => {
+    const { world, users, calls, pass } = inhabited();
+    const limitTo = (maxInstances: number) =>
+      world.kube.writes.update(
+        { kind: world.kube.kind('marketplaceaccounts'), namespace: NAMESPACE, name: 'default' },
+        (account) => ({ ...account, spec: { ...objectAt(account, 'spec'), limits: { maxInstances } } }),
+        undefined,
+      );
+    const rentals = () => calls.filter(({ what }) => what.includes('/asks/')).length;
+    limitTo(1);
+    users.createInstance('b');
+    world.startProcess();
+    // In the middle of the ten seconds after which it would ask by itself.
+    await pass(64);
+    limitTo(2);
+    expect(rentals()).toBe(1);
+    await pass(2);
+    expect(rentals()).toBe(2);
+  });
+
   test('of a marketplace that no flag names is told so, and is asked nothing', async () => {
     const { world, calls, pass, read } = inhabited();
     const address = { kind: world.kube.kind('marketplaceaccounts'), namespace: NAMESPACE, name: 'default' };
