@@ -56,7 +56,14 @@ const numbers: readonly Refused[] = [
     given: 'a negative load',
     spec: { ...base, minLoad: '-1' },
     says: [
-      'spec.minLoad: Invalid value: "-1": write a decimal in quotes that is not negative, such as "2.5"',
+      'spec.minLoad: Invalid value: "-1": write a decimal in quotes that is not negative, with at most twelve digits before the point and six behind it, such as "2.5"',
+    ],
+  },
+  {
+    given: 'a multiplier with more digits than are kept',
+    spec: { ...base, coldMultiplier: '2.5000001' },
+    says: [
+      'spec.coldMultiplier: Invalid value: "2.5000001": write a decimal in quotes that is not negative, with at most twelve digits before the point and six behind it, such as "2.5"',
     ],
   },
   {

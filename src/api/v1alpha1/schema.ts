@@ -104,7 +104,8 @@ export function decimal(field: FieldNotes): z.ZodString {
     ...field,
     maxLength: 20,
     pattern: '^[0-9]{1,12}([.][0-9]{1,6})?$',
-    write: 'write a decimal in quotes that is not negative, such as "2.5"',
+    write:
+      'write a decimal in quotes that is not negative, with at most twelve digits before the point and six behind it, such as "2.5"',
   });
 }
 
