@@ -1,10 +1,12 @@
 import { describe, expect, test, vi } from 'vitest';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import { sleep } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../errors/errors.ts';
 import type { Instance } from '../instances/instance.ts';
 import type { InstancePage, InstancesResource, PageQuery } from '../instances/instances.ts';
+import type { CallOptions } from '../offers/offers.ts';
 import { instanceRow, toInstance } from '../wire/instance.ts';
 import { createFeed } from './feed.ts';
 import type { FeedEvent } from './feed-event.ts';
@@ -106,6 +108,47 @@ describe('a feed of whole lists', () => {
     await clock.advance(1_000_000);
     expect(feed.absences(5)).toHaveLength(256);
     expect(feed.listsBegunSince(0)).toHaveLength(256);
+  });
+
+  test('is not listed more often for being started again, or for having been asked to look', async () => {
+    const { clock, feed, list } = setUp({ list: () => sleep(clock, 1_000).then(() => ({ instances: [] })) });
+    feed.lookNow();
+    await clock.advance(0);
+    expect(list).toHaveBeenCalledTimes(0);
+    feed.start();
+    await clock.advance(500);
+    feed.lookNow();
+    await clock.advance(1_000);
+    expect(list).toHaveBeenCalledTimes(2);
+    for (let second = 0; second < 60; second += 1) {
+      feed.start();
+      await clock.advance(1_000);
+    }
+    expect(list).toHaveBeenCalledTimes(2 + 6);
+    feed.stop();
+  });
+
+  test('gives up the list that is under way when it is stopped, whole or in pages', async () => {
+    for (const form of ['whole', 'paged'] as const) {
+      const signals: (AbortSignal | undefined)[] = [];
+      const hangs = (options: CallOptions | undefined) => {
+        signals.push(options?.signal);
+        return new Promise<never>((_, reject) => {
+          options?.signal?.addEventListener('abort', () => reject(failure('aborted')), { once: true });
+        });
+      };
+      const { clock, feed } = setUp({
+        list: (options) => (form === 'whole' ? hangs(options) : Promise.reject(failure('gone'))),
+        page: (_, options) => hangs(options),
+      });
+      feed.start();
+      await clock.advance(0);
+      expect(signals.map((signal) => signal?.aborted)).toEqual([false]);
+      feed.stop();
+      expect(signals.map((signal) => signal?.aborted)).toEqual([true]);
+      await clock.settle();
+      expect([clock.nextTimerMs(), feed.health().state]).toEqual([undefined, 'stopped']);
+    }
   });
 
   test('looks again at once when asked, and after the look that was under way', async () => {
