@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { memoryCluster } from '../../test/builders/memory-cluster.ts';
 import { given } from '../../test/builders/observed.ts';
 import { accountWith } from '../../test/builders/observed-account.ts';
 import { PROVEN, type Wired, wiredUnder } from '../../test/builders/wired.ts';
@@ -91,6 +92,35 @@ describe('the lease', () => {
     expect(memory.writes.read(kindOf(memory))).toMatchObject({ spec: { leaseDurationSeconds: 60 } });
     expect(wiring.election?.leaseRemainingMs()).toBeGreaterThan(50_000);
     await Promise.all([wiring.election?.release(), clock.advance(1_000)]);
+  });
+
+  test('is renewed as often as the flag says, and given up when it could not be for as long as another one says', async () => {
+    let isDown = false;
+    let writes = 0;
+    const { memory: served } = memoryCluster();
+    const leaseTransport: Transport = (request) => {
+      if (isDown) return Promise.reject(new TransportError('no answer', { sent: false }));
+      if (request.method !== 'GET') writes += 1;
+      return served.transport(request);
+    };
+    const flags = {
+      ...{ leaderElectLeaseDuration: '60s', leaderElectRenewDeadline: '40s' },
+      leaderElectRetryPeriod: '10s',
+    };
+    const { wiring, clock } = wiringOf(flags, { leaseTransport });
+    const address = { kind: served.kind('namespaces'), namespace: undefined, name: 'gpu-rental-system' };
+    served.writes.create(address, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: address.name } });
+    const acquired = wiring.election?.acquire();
+    await clock.advance(1_000);
+    await acquired;
+    writes = 0;
+    await clock.advance(100_000);
+    expect(writes).toBe(10);
+    isDown = true;
+    await clock.advance(30_000);
+    expect(wiring.election?.lost.aborted).toBe(false);
+    await clock.advance(25_000);
+    expect(wiring.election?.lost.aborted).toBe(true);
   });
 
   test.each([
