@@ -4,6 +4,8 @@ import type { SimulatedWorld } from './world.ts';
 
 /** What machines run that people rented themselves. */
 export const BY_HAND = 'example/by-hand:1';
+/** What a machine runs that a person rented and means to hand over to an object. */
+export const HANDED_OVER = 'example/work:1';
 const LARGEST_REPLY = 1_000_000;
 
 /** What people do in the marketplace's console, beside the operator. Faults of the marketplace strike these calls, too. */
@@ -20,6 +22,16 @@ export class Console {
     const outcome = await this.#outcome('PUT', `/api/v0/asks/${offerId}/`, request);
     this.#world.tell(`a user rents offer ${offerId} by hand with the label ${label ?? 'none'}: ${outcome}`);
     return outcome;
+  }
+
+  /** Rents a machine that an object is to take over; undefined where there is none, or its answer was lost. */
+  async rentToHandOver(offerId: number): Promise<number | undefined> {
+    const request = { image: HANDED_OVER, disk: 20 };
+    const rented = this.call('PUT', `/api/v0/asks/${offerId}/`, request);
+    const body = await rented.then(({ body }) => body).catch(() => undefined);
+    const { new_contract: id } = isObject(body) ? body : {};
+    this.#world.tell(`a user rents offer ${offerId} to hand it over: contract ${String(id)}`);
+    return typeof id === 'number' ? id : undefined;
   }
 
   /** Writes a label on a machine, whoever rented it. */

@@ -218,7 +218,9 @@ export class Invariants {
   /** A watch of a process lost an event without a trace: until its copy is audited, it may not know an object. */
   missedEvent(machine: Machine, path: string): void {
     this.hindered();
-    if (path.includes('/gpuinstances')) this.#blindUntil.set(machine, this.#scene.now + AUDITED_WITHIN_MS);
+    const until = this.#scene.now + AUDITED_WITHIN_MS;
+    if (path.includes('/marketplaceaccounts')) this.#limits.blind(machine, until);
+    if (path.includes('/gpuinstances')) this.#blindUntil.set(machine, until);
   }
 
   /** A process wrote a line into its log; returns what the line shows. */
@@ -277,7 +279,7 @@ export class Invariants {
     if (!purchase) return;
     const offer = Number(path.split('/')[4]);
     this.#attempts.rentSent(machine, offer, purchase);
-    this.#limits.rentSent(purchase);
+    this.#limits.rentSent(machine, purchase);
     this.#scene.rentSent(offer, purchase);
   }
 

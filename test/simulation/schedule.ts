@@ -54,6 +54,10 @@ const PERSON_LOOKS_EVERY_MS = 120 * SECOND;
 const LONG_WATCH_EVERY = 7;
 /** Every so many seeds, each a long one, the heap is asked what it still holds: as dear as one and a half schedules. */
 const MEMORY_EVERY = 35;
+/** Every so many seeds all is deleted in the end, the account as well. */
+const FAREWELL_EVERY = 5;
+const FAREWELL_MS = 440 * SECOND;
+const FAREWELL_TAKES_MS = 20 * SECOND;
 const COPY_LABELS_AT_MS = 120 * SECOND;
 /** The third object of every second schedule is a group, which has up to three workers. */
 const hasGroup = (seed: number): boolean => seed % 2 === 0;
@@ -78,6 +82,7 @@ class Schedule {
   readonly #invariants: Invariants;
   readonly #foreigners: Foreigners;
   readonly #storm: Storm;
+  readonly #whims: Whims;
 
   constructor(options: ScheduleOptions) {
     const { seed, mode, allow, keepTrace } = options;
@@ -102,6 +107,7 @@ class Schedule {
     this.#users = users;
     this.#invariants = invariants;
     this.#foreigners = new Foreigners(world, users);
+    this.#whims = whims;
     this.#storm = new Storm({ world, climate, random, invariants, whims, allow });
   }
 
@@ -121,6 +127,7 @@ class Schedule {
     const processes = processesOf(this.#options.seed);
     for (let count = 0; count < processes; count += 1) world.startProcess();
     this.#storm.begin();
+    if (this.#isFarewell) this.#planFarewell();
     await world.scheduler.runUntil(begin + FAULTS_MS, check);
     this.#storm.end();
     this.#personLooks();
@@ -147,6 +154,23 @@ class Schedule {
 
   get #isLong(): boolean {
     return this.#options.seed % LONG_WATCH_EVERY === 0;
+  }
+
+  /** Not where hands have removed finalizers: an account goes before orphans that nobody has swept yet. */
+  get #isFarewell(): boolean {
+    const { mode, seed } = this.#options;
+    return mode === 'sweeperOff' && seed % FAREWELL_EVERY === FAREWELL_EVERY - 1;
+  }
+
+  /** Somebody wants none of it any more, and deletes everything; the account a little before, with, or after the rest. */
+  #planFarewell(): void {
+    const { scheduler } = this.#world;
+    const accountGoesAt = FAREWELL_MS + ((this.#options.seed % 3) - 1) * FAREWELL_TAKES_MS;
+    scheduler.after(accountGoesAt, () => this.#users.deleteAccount());
+    scheduler.after(FAREWELL_MS, () => {
+      this.#whims.leave();
+      this.#users.deleteEverything();
+    });
   }
 
   get #asksMemory(): boolean {

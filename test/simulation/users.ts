@@ -1,5 +1,5 @@
 import type { Random } from '../../src/lib/random.ts';
-import { BY_HAND, Console } from './console.ts';
+import { Console } from './console.ts';
 import type { Address } from './memory-kube/address.ts';
 import { Failure } from './memory-kube/failure.ts';
 import { isObject, type JsonObject, listAt, metadataOf, objectAt } from './memory-kube/json.ts';
@@ -11,6 +11,8 @@ const GROUPS = 'endpointgroups';
 /** Work per second of one worker of a group. */
 export const WORKER_PERF = 100;
 const KEY_SECRET = 'marketplace-key';
+const WORK_SECRET = 'work';
+const NAMESPACE_LABEL = 'kubernetes.io/metadata.name';
 const HOLD = 'gpurental.dev/hold';
 const IN_DOUBT = /Machines? ([\d, ]+) (?:is|are) new and carr(?:y|ies) no label/;
 
@@ -20,6 +22,42 @@ export const MACHINE: JsonObject = {
   disk: '20G',
   timeouts: { provisioning: '2m', loading: '3m', start: '1m' },
 };
+
+const USUAL_POLICIES: JsonObject = {
+  onVanish: 'Recreate',
+  onPriceAbove: 'Report',
+  updateStrategy: { type: 'Replace' },
+  offers: MACHINE['offers'] ?? [],
+  timeouts: MACHINE['timeouts'] ?? {},
+};
+
+/** A group of at most three workers under a ceiling that binds at times; its load and its template come beside this. */
+export const GROUP_SPEC: JsonObject = {
+  expectedPerf: String(WORKER_PERF),
+  targetUtilizationPercent: 100,
+  minLoad: '0',
+  coldMultiplier: '1',
+  coldWorkers: 0,
+  maxWorkers: 3,
+  maxSpendPerHour: '1.50',
+  scaleToZero: 'Allow',
+  wakeTimeout: '60s',
+  spreadBy: 'None',
+  updateStrategy: { type: 'RollingUpdate', maxUnavailable: 1 },
+  pause: {},
+  replicas: null,
+  endpointName: null,
+};
+
+interface InstanceWish {
+  readonly maxPerHour?: number;
+  readonly offers?: JsonObject[];
+}
+
+/** A machine that is rented by a bid, which somebody may outbid. */
+export const BY_BID: JsonObject[] = [
+  { gpuNames: ['RTX 4090'], pricing: 'Interruptible', bid: '0.45', maxPricePerHour: '0.90' },
+];
 
 /** What people do to the cluster. Each act is told; refusals by the API server are what they are. */
 export class Users {
@@ -47,12 +85,33 @@ export class Users {
     });
   }
 
-  createInstance(name: string, { maxPerHour = 30 } = {}): void {
+  createInstance(name: string, { maxPerHour = 30, ...spec }: InstanceWish = {}): void {
     this.#create(GPU_INSTANCES, name, {
       apiVersion: 'gpurental.dev/v1alpha1',
       kind: 'GpuInstance',
-      spec: { ...MACHINE, replacement: { maxPerHour } },
+      spec: { ...MACHINE, replacement: { maxPerHour }, ...spec },
     });
+  }
+
+  /** A namespace, where other people live. */
+  createNamespace(name: string): void {
+    const { kube } = this.#world;
+    const address = { kind: kube.kind('namespaces'), namespace: undefined, name };
+    const labels = { [NAMESPACE_LABEL]: name };
+    kube.writes.create(address, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
+  }
+
+  /** An object of another namespace that rents by this account. */
+  createFar(namespace: string, name: string): void {
+    const kind = this.#world.kube.kind(GPU_INSTANCES);
+    const accountRef = { name: 'default', namespace: NAMESPACE };
+    const spec = { ...MACHINE, replacement: { maxPerHour: 30 }, accountRef };
+    this.#try(`a user creates gpuinstances ${namespace}/${name}`, () =>
+      this.#world.kube.writes.create(
+        { kind, namespace, name },
+        { apiVersion: 'gpurental.dev/v1alpha1', kind: 'GpuInstance', metadata: { name }, spec },
+      ),
+    );
   }
 
   /** An object that takes over a machine that there is already. */
@@ -64,7 +123,7 @@ export class Users {
     });
   }
 
-  /** A group of at most three workers, as many as its written load asks for, under a ceiling that binds at times. */
+  /** A group of as many workers as its written load asks for. */
   createGroup(name: string, load: number, spec: JsonObject = {}): void {
     this.#create(GROUPS, name, {
       apiVersion: 'gpurental.dev/v1alpha1',
@@ -72,15 +131,14 @@ export class Users {
       spec: {
         template: { spec: { ...MACHINE, replacement: { maxPerHour: 30 } } },
         load: { type: 'Static', static: { load: String(load) } },
-        expectedPerf: String(WORKER_PERF),
-        targetUtilizationPercent: 100,
-        coldMultiplier: '1',
-        coldWorkers: 0,
-        maxWorkers: 3,
-        maxSpendPerHour: '1.50',
-        ...spec,
+        ...withoutNull({ ...GROUP_SPEC, ...spec }),
       },
     });
+  }
+
+  /** Any of its options; one that is null is taken out. */
+  setGroup(name: string, spec: JsonObject): void {
+    this.#editGroup(name, JSON.stringify(spec), spec);
   }
 
   setLoad(name: string, load: number): void {
@@ -172,6 +230,52 @@ export class Users {
     });
   }
 
+  /** Asks for a look at it now. */
+  lookNow(name: string): void {
+    this.#annotate(name, 'asks for a look', { 'gpurental.dev/requested-at': String(this.#world.second) });
+  }
+
+  /** The first worker to go when one has to. */
+  dropFirst(worker: string): void {
+    this.#annotate(worker, 'gives up the first', { 'gpurental.dev/drop-first': 'true' });
+  }
+
+  /** Gives its machine a variable out of a Secret. */
+  takeEnv(name: string): void {
+    this.createWork();
+    const secretKeyRef = { name: WORK_SECRET, key: 'token' };
+    this.#editSpec(name, 'a variable', { env: [{ name: 'TOKEN', valueFrom: { secretKeyRef } }] });
+  }
+
+  /** The Secret of that variable, where there is none. */
+  createWork(): void {
+    const token = Buffer.from('canary-7be2d09c41aa').toString('base64');
+    if (!this.#world.kube.writes.read(this.#work)) this.#create('secrets', WORK_SECRET, { data: { token } });
+  }
+
+  removeWork(): void {
+    this.#try('a user deletes the Secret of a variable', () =>
+      this.#world.kube.writes.delete(this.#work, {}),
+    );
+  }
+
+  get #work(): Address {
+    return { kind: this.#world.kube.kind('secrets'), namespace: NAMESPACE, name: WORK_SECRET };
+  }
+
+  /** Deletes all instances and groups, as who wants none of it any more. */
+  deleteEverything(): void {
+    for (const name of this.groupNames()) this.deleteGroup(name);
+    for (const name of this.names()) this.delete(name);
+  }
+
+  deleteAccount(): void {
+    const kind = this.#world.kube.kind('marketplaceaccounts');
+    this.#try('a user deletes the account', () =>
+      this.#world.kube.writes.delete({ kind, namespace: NAMESPACE, name: 'default' }, {}),
+    );
+  }
+
   /** Nothing may replace or destroy its machine, but for a deletion. */
   hold(name: string): void {
     this.#annotate(name, 'holds the machine', { [HOLD]: 'at work' });
@@ -192,7 +296,7 @@ export class Users {
           const { [HOLD]: _held, ...annotations } = objectAt(metadata, 'annotations');
           const spec = objectAt(current, 'spec');
           const replacement = { ...objectAt(spec, 'replacement'), policy: 'Always' };
-          const policies = { onVanish: 'Recreate', updateStrategy: { type: 'Replace' }, replacement };
+          const policies = { ...USUAL_POLICIES, replacement };
           return { ...current, metadata: { ...metadata, annotations }, spec: { ...spec, ...policies } };
         },
         undefined,
@@ -221,7 +325,7 @@ export class Users {
   /** Such as `pollInterval` or `limits`. */
   setAccount(spec: JsonObject): void {
     const kind = this.#world.kube.kind('marketplaceaccounts');
-    this.#try(`a user sets ${Object.keys(spec).join(', ')} of the account`, () =>
+    this.#try(`a user sets ${JSON.stringify(spec)} of the account`, () =>
       this.#world.kube.writes.update(
         { kind, namespace: NAMESPACE, name: 'default' },
         (current) => ({ ...current, spec: { ...objectAt(current, 'spec'), ...spec } }),
@@ -321,11 +425,36 @@ export class Users {
     this.#try('a user deletes the Secret of the key', () => this.#world.kube.writes.delete(address, {}));
   }
 
-  /** Makes the Secret anew that was deleted, where it was. */
+  /** Writes something into the Secret of the key that is none. */
+  spoilKey(values: Readonly<Record<string, string>>): void {
+    const kind = this.#world.kube.kind('secrets');
+    const address = { kind, namespace: NAMESPACE, name: KEY_SECRET };
+    this.#removed ??= this.#world.kube.writes.read(address);
+    const encoded = Object.entries(values).map(([key, value]) => [
+      key,
+      Buffer.from(value).toString('base64'),
+    ]);
+    this.#try('a user spoils the Secret of the key', () =>
+      this.#world.kube.writes.update(
+        address,
+        (current) => ({ ...current, data: Object.fromEntries(encoded) }),
+        undefined,
+      ),
+    );
+  }
+
+  /** Puts the key back that was deleted or spoilt, where it was. */
   bringKeyBack(): void {
     const data = this.#removed && objectAt(this.#removed, 'data');
     this.#removed = undefined;
-    if (data) this.#create('secrets', KEY_SECRET, { data });
+    if (!data) return;
+    const kind = this.#world.kube.kind('secrets');
+    const address = { kind, namespace: NAMESPACE, name: KEY_SECRET };
+    if (!this.#world.kube.writes.read(address)) this.#create('secrets', KEY_SECRET, { data });
+    else
+      this.#try('a user puts the key back', () =>
+        this.#world.kube.writes.update(address, (current) => ({ ...current, data }), undefined),
+      );
   }
 
   /** Machines that an object takes for purchases of its own perhaps, since they carry no label: `RentalUncertain`. */
@@ -334,7 +463,7 @@ export class Users {
     const said = this.#world.kube.store.all(kind).map((object) => JSON.stringify(objectAt(object, 'status')));
     const named = said.flatMap((status) => IN_DOUBT.exec(status)?.[1]?.split(', ') ?? []);
     const { contracts } = this.#world.market.store.current().tables;
-    return named.map(Number).filter((id) => contracts[id]?.image === BY_HAND);
+    return named.map(Number).filter((id) => contracts[id]?.label === null);
   }
 
   /** Whether the account says that memory may have been rolled back. */
@@ -346,15 +475,24 @@ export class Users {
 
   /** A person has looked at the machines that `MemoryRolledBack` names: objects removed by force look like a restore. */
   confirmRollback(): void {
+    this.#annotateAccount('confirms that memory may have been rolled back', 'gpurental.dev/confirm-rollback');
+  }
+
+  closeBreaker(): void {
+    this.#annotateAccount('closes the breaker', 'gpurental.dev/close-breaker');
+  }
+
+  /** Each time with a value that it has not had. */
+  #annotateAccount(what: string, annotation: string): void {
     const kind = this.#world.kube.kind('marketplaceaccounts');
-    this.#try('a user confirms that memory may have been rolled back', () =>
+    this.#try(`a user ${what}`, () =>
       this.#world.kube.writes.update(
         { kind, namespace: NAMESPACE, name: 'default' },
         (current) => {
           const metadata = metadataOf(current);
           const annotations = {
             ...objectAt(metadata, 'annotations'),
-            'gpurental.dev/confirm-rollback': String(this.#world.second),
+            [annotation]: String(this.#world.second),
           };
           return { ...current, metadata: { ...metadata, annotations } };
         },
@@ -415,7 +553,7 @@ export class Users {
     this.#try(`a user sets ${what} of ${name}`, () =>
       this.#world.kube.writes.update(
         this.#group(name),
-        (current) => ({ ...current, spec: { ...objectAt(current, 'spec'), ...spec } }),
+        (current) => ({ ...current, spec: withoutNull({ ...objectAt(current, 'spec'), ...spec }) }),
         undefined,
       ),
     );
@@ -466,4 +604,8 @@ export class Users {
       this.#world.tell(`${what}: ${error.reason}`);
     }
   }
+}
+
+function withoutNull(spec: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== null));
 }

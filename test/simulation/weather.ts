@@ -169,7 +169,7 @@ const STRUCK_ENDPOINTS = ['rent', 'list', 'destroy'] as const;
 /**
  * Faults of the marketplace that a swarm draws from. Those that cost a minute of real time (100 MB, a byte a second) are
  * left to tests; labels that a service loses, to stories and integration tests: where none come back, a machine that a
- * person rents without one is taken for a purchase whose answer is missing, by design. Nobody here rents by a bid.
+ * person rents without one is taken for a purchase whose answer is missing, by design.
  */
 const CALL_FAULTS: readonly MarketFault[] = [
   { name: 'refused' },
@@ -224,6 +224,7 @@ const MACHINE_FAULTS: readonly MarketFault[] = [
   { name: 'host-death' },
   { name: 'destroyed-elsewhere' },
   { name: 'price-increase', seconds: 60 },
+  { name: 'outbid' },
 ];
 
 /** Asks the simulator for a fault, as `/sim/faults` does. */

@@ -1,7 +1,10 @@
 import type { Random } from '../../src/lib/random.ts';
+import { AccountWhims } from './account-whims.ts';
+import { Chance } from './chance.ts';
+import { GroupWhims } from './group-whims.ts';
 import type { Invariants } from './invariants.ts';
 import type { JsonObject } from './memory-kube/json.ts';
-import type { Users } from './users.ts';
+import { BY_BID, type Users } from './users.ts';
 
 export interface WhimsOptions {
   readonly users: Users;
@@ -14,77 +17,44 @@ export interface WhimsOptions {
   readonly created: number;
 }
 
-/** Hundreds of work per second that a user asks a group for; a worker does one of them, and four are too many. */
-const MOST_LOAD = 4;
+/** Among the dearest, which nobody else rents. */
+const OFFERS_TO_HAND_OVER = [8_000_020, 8_000_019] as const;
 /** More instances that stand alone are not made. */
 const MOST_INSTANCES = 4;
-
-/** How often beside others, and what. */
-type Deed = readonly [weight: number, act: () => unknown];
 
 /** What users come to do with their objects, drawn from a seed. */
 export class Whims {
   readonly #options: WhimsOptions;
-  readonly #random: Random;
+  readonly #chance: Chance;
+  readonly #ofAccount: AccountWhims;
+  readonly #ofGroups: GroupWhims;
   readonly #paused = new Set<string>();
-  readonly #pausedGroups = new Set<string>();
   /** What a person has written on them keeps them from a machine, perhaps. */
   readonly #restrained = new Set<string>();
   readonly #backups = new Map<string, JsonObject>();
   #created: number;
+  #haveLeft = false;
 
   constructor(options: WhimsOptions) {
+    const { users, invariants, random, isSwept } = options;
+    const chance = new Chance(random);
     this.#options = options;
-    this.#random = options.random;
+    this.#chance = chance;
     this.#created = options.created;
+    this.#ofAccount = new AccountWhims({ users, invariants, chance, isSwept });
+    this.#ofGroups = new GroupWhims({
+      ...{ users, invariants, chance },
+      hold: (name) => this.#hold(name),
+      anyImage: () => this.#anyImage(),
+    });
   }
 
   /** Somebody does something. */
   act(): void {
-    if (this.#random.next() < 0.1) this.#actOnAccount();
-    else if (this.#options.hasGroup && this.#random.next() < 0.4) this.#actOnGroup();
+    if (this.#haveLeft) return;
+    if (this.#chance.isWithin(0.1)) this.#ofAccount.act();
+    else if (this.#options.hasGroup && this.#chance.isWithin(0.4)) this.#ofGroups.act();
     else this.#actOnInstance();
-  }
-
-  #actOnGroup(): void {
-    const { users } = this.#options;
-    const load = () => Math.round(this.#random.next() * MOST_LOAD * 100);
-    const name = users.anyGroup();
-    if (name === undefined) {
-      this.#created += 1;
-      users.createGroup(`group${this.#created}`, load());
-      return;
-    }
-    const worker = users.anyWorker();
-    this.#doOneOf([
-      [40, () => users.setLoad(name, load())],
-      [5, () => users.wake(name)],
-      [5, () => users.setInactivityTimeout(name, '30s')],
-      [10, () => users.setMaxWorkers(name, this.#upTo(3))],
-      [5, () => users.setGroupImage(name, this.#anyImage())],
-      [5, () => users.setColdWorkers(name, this.#upTo(3) - 1)],
-      [5, () => this.#pauseGroup(name)],
-      [15, () => users.deleteGroup(name)],
-      [15, () => worker !== undefined && users.delete(worker)],
-      [10, () => worker !== undefined && this.#meddle(worker)],
-    ]);
-  }
-
-  #pauseGroup(name: string): void {
-    const { users } = this.#options;
-    this.#pausedGroups.add(name);
-    const scaleUp = this.#random.next() < 0.7;
-    users.setPause(name, { scaleUp, scaleDown: !scaleUp || this.#random.next() < 0.5 });
-  }
-
-  /** A person lays hands on a worker of a group. */
-  #meddle(worker: string): void {
-    const { users, invariants } = this.#options;
-    this.#doOneOf([
-      [2, () => this.#hold(worker)],
-      [1, () => invariants.byPerson(() => users.setPowerState(worker, 'Stopped'))],
-      [1, () => invariants.byPerson(() => users.release(worker))],
-    ]);
   }
 
   #actOnInstance(): void {
@@ -94,41 +64,35 @@ export class Whims {
       this.#create();
       return;
     }
-    this.#doOneOf([
+    this.#chance.doOneOf([
       [20, () => this.#create()],
       [30, () => users.delete(name)],
-      [10, () => users.setPowerState(name, this.#oneOf(['Stopped', 'Running']))],
+      [10, () => users.setPowerState(name, this.#chance.oneOf(['Stopped', 'Running']))],
       [10, () => users.setImage(name, this.#anyImage())],
       [5, () => this.#pause(name)],
+      [5, () => this.#resume()],
+      [3, () => users.lookNow(name)],
+      [6, () => this.#tune(name)],
       [5, () => users.askForAnother(name)],
       [4, () => this.#stopInConsole(users.machineOf(name))],
-      [3, () => users.setDeletionPolicy(name, this.#oneOf(['Destroy', 'Stop', 'Retain']))],
+      [3, () => users.setDeletionPolicy(name, this.#chance.oneOf(['Destroy', 'Stop', 'Retain']))],
       [15, () => this.#restrain(name)],
       [13, () => this.#layHandsOn(name)],
     ]);
   }
 
-  #actOnAccount(): void {
-    const { users } = this.#options;
-    this.#doOneOf([
-      [30, () => void users.rotateKey()],
-      [20, () => users.removeKey()],
-      [20, () => users.setAccount({ orphanPolicy: 'Report' })],
-      [30, () => users.setAccount({ limits: { maxInstances: this.#upTo(4) } })],
-      [30, () => users.setAccount({ limits: { maxPricePerHour: '0.20' } })],
-    ]);
+  /** Nobody does anything from now on. */
+  leave(): void {
+    this.#haveLeft = true;
   }
 
   /** What people left in the middle, they end. */
   settle(): void {
     for (const name of this.#paused) this.#options.users.setPaused(name, false);
-    for (const name of this.#pausedGroups) this.#options.users.setPause(name, {});
     for (const name of this.#restrained) this.#options.users.liftPolicies(name);
-    this.#options.users.setAccount({
-      limits: {},
-      orphanPolicy: this.#options.isSwept ? 'Destroy' : 'Report',
-    });
-    this.#options.users.bringKeyBack();
+    this.#options.users.createWork();
+    this.#ofGroups.settle();
+    this.#ofAccount.settle();
   }
 
   /** Half of the time under a name that there was before. */
@@ -136,13 +100,62 @@ export class Whims {
     const { users } = this.#options;
     this.#created += 1;
     const fresh = `n${this.#created}`;
-    const former = this.#oneOf(['a', `n${this.#upTo(this.#created)}`]);
-    if (users.names().length < MOST_INSTANCES) users.createInstance(this.#oneOf([fresh, former]));
+    const former = this.#chance.oneOf(['a', `n${this.#chance.upTo(this.#created)}`]);
+    if (users.names().length >= MOST_INSTANCES) return;
+    const name = this.#chance.oneOf([fresh, former]);
+    this.#chance.doOneOf([
+      [8, () => users.createInstance(name)],
+      [1, () => users.createInstance(name, { offers: BY_BID })],
+      [1, () => void this.#handOver(name)],
+      [0.5, () => this.#watch(name)],
+    ]);
+  }
+
+  /** A person rents a machine and has an object take it over. */
+  async #handOver(name: string): Promise<void> {
+    const { users } = this.#options;
+    const machine = await users.console.rentToHandOver(this.#chance.oneOf(OFFERS_TO_HAND_OVER));
+    if (machine === undefined) return;
+    users.setAccount({ adoption: 'Unlabelled' });
+    users.createAdopting(name, machine);
+  }
+
+  /** An object shows the machine of somebody else. */
+  #watch(name: string): void {
+    const { users, invariants } = this.#options;
+    const machine = users.console.machines().find((id) => invariants.isForeign(id));
+    if (machine === undefined) return;
+    users.setAccount({ adoption: 'Unlabelled' });
+    users.createAdopting(name, machine, 'Observe');
   }
 
   #pause(name: string): void {
     this.#options.users.setPaused(name, true);
     this.#paused.add(name);
+  }
+
+  /** A person takes back what keeps an object from having what it wants. */
+  #resume(): void {
+    const { users } = this.#options;
+    for (const name of this.#paused) users.setPaused(name, false);
+    for (const name of this.#restrained) users.liftPolicies(name);
+    this.#paused.clear();
+    this.#restrained.clear();
+  }
+
+  /** What machines may cost, how long they may take, and what is borne of them. */
+  #tune(name: string): void {
+    const { users } = this.#options;
+    this.#restrained.add(name);
+    this.#chance.doOneOf([
+      [2, () => users.setCeiling(name, this.#chance.oneOf(['0.20', '0.34', '0.90']))],
+      [2, () => users.setPolicies(name, { onPriceAbove: 'Replace' })],
+      [2, () => users.setTolerance(name, this.#chance.oneOf(['10s', '3m']))],
+      [1, () => users.setPolicies(name, { timeouts: { provisioning: '20s', loading: '40s', start: '20s' } })],
+      [2, () => users.setPolicies(name, { maxLifetime: '12h', maxTotalCost: '50' })],
+      [2, () => users.takeEnv(name)],
+      [1, () => users.removeWork()],
+    ]);
   }
 
   /** Not a stranger's, whose id somebody wrote into a status. */
@@ -158,7 +171,7 @@ export class Whims {
     const backup = this.#backups.get(name);
     this.#backups.set(name, users.backup(name));
     invariants.handsOn(name);
-    this.#doOneOf([
+    this.#chance.doOneOf([
       [25, () => users.removeFinalizers(name)],
       [10, () => users.removeIntent(name)],
       [25, () => users.editStatus(name, this.#anyMachine())],
@@ -177,7 +190,7 @@ export class Whims {
   /** Of anybody, or one that there never was. */
   #anyMachine(): number {
     const ids = this.#options.users.console.machines();
-    return ids[Math.floor(this.#random.next() * (ids.length + 1))] ?? 1;
+    return ids[this.#chance.below(ids.length + 1)] ?? 1;
   }
 
   #hold(name: string): void {
@@ -188,9 +201,9 @@ export class Whims {
   #restrain(name: string): void {
     const { users } = this.#options;
     this.#restrained.add(name);
-    this.#doOneOf([
+    this.#chance.doOneOf([
       [4, () => this.#hold(name)],
-      [2, () => users.setPolicies(name, { maxLifetime: this.#oneOf(['2m', '5m']) })],
+      [2, () => users.setPolicies(name, { maxLifetime: this.#chance.oneOf(['2m', '5m']) })],
       [1, () => users.setPolicies(name, { maxTotalCost: '0.01' })],
       [2, () => users.setPolicies(name, { onVanish: 'Hold' })],
       [3, () => users.setPolicies(name, { updateStrategy: { type: 'OnDelete' } })],
@@ -199,23 +212,6 @@ export class Whims {
   }
 
   #anyImage(): string {
-    return `example/work:${this.#upTo(3)}`;
-  }
-
-  /** A whole number from 1. */
-  #upTo(most: number): number {
-    return Math.ceil(this.#random.next() * most) || 1;
-  }
-
-  #oneOf<const T>(choices: readonly [T, ...T[]]): T {
-    return choices[Math.floor(this.#random.next() * choices.length)] ?? choices[0];
-  }
-
-  #doOneOf(deeds: readonly Deed[]): void {
-    let roll = this.#random.next() * deeds.reduce((sum, [weight]) => sum + weight, 0);
-    for (const [weight, act] of deeds) {
-      roll -= weight;
-      if (roll < 0) return void act();
-    }
+    return `example/work:${this.#chance.upTo(3)}`;
   }
 }

@@ -69,6 +69,8 @@ export class SimulatedWorld {
   readonly market: Simulator;
   readonly trace: Trace;
   readonly processes: Process[] = [];
+  /** What processes are started with from now on, beside the defaults. */
+  flags: RawOptions;
   readonly #options: WorldOptions;
   readonly #clock: Clock;
   /** How far ahead the wall clock is of processes that are still to be started. */
@@ -77,6 +79,7 @@ export class SimulatedWorld {
 
   constructor(options: WorldOptions) {
     this.#options = options;
+    this.flags = options.flags ?? {};
     this.random = seededRandom(options.seed);
     this.scheduler = new Scheduler({ startMs: START_MS, random: seededRandom(options.seed ^ 0x5eed) });
     this.#clock = worldClock(this.scheduler);
@@ -123,7 +126,7 @@ export class SimulatedWorld {
     const random = seededRandom(this.#options.seed * 31 + this.#started);
     const registry = createMetricRegistry();
     const operator = createOperator({
-      config: configOf(this.#options.flags ?? {}),
+      config: configOf(this.flags),
       env: {
         clock: machine.clock(),
         random,

@@ -164,6 +164,13 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     replace: "  const objects = cached.map((object) => ({ ...object, account: '' }));\n",
   },
   {
+    name: 'sweep-with-fewer-namespaces',
+    loses: 'the halt where fewer namespaces are watched than before',
+    file: 'controllers/orphan-sweep/decide.ts',
+    find: "applies: (_, { sweep }) => sweep === 'scopeShrunk' }",
+    replace: "applies: (_, { sweep, now }) => sweep === 'scopeShrunk' && now < 0 }",
+  },
+  {
     name: 'sweep-after-rollback',
     loses: 'the halt where the cluster may have been rolled back',
     file: 'controllers/orphan-sweep/decide.ts',

@@ -4,8 +4,6 @@ import { metadataOf, objectAt } from '../memory-kube/json.ts';
 import type { Scene } from './scene.ts';
 
 const LEAST_MASS = 3;
-/** The default of `maxUnhealthy`. */
-const SHARE = 0.2;
 const CALM_LISTS = 2;
 /** How often a list is asked for before it counts as failed. */
 const TRIES = 3;
@@ -63,7 +61,7 @@ export class BreakerWatch {
     { openedAt, calm }: Seen,
     { well, turnedBad, of }: { readonly well: ReadonlySet<number>; turnedBad: number; of: number },
   ): Seen {
-    if (turnedBad > Math.max(LEAST_MASS, Math.ceil(SHARE * of)))
+    if (turnedBad > Math.max(LEAST_MASS, this.#scene.mostBadOf(of)))
       return { well, openedAt: this.#scene.now, calm: 0 };
     const calmNow = turnedBad === 0 ? calm + 1 : 0;
     return { well, openedAt: calmNow < CALM_LISTS ? openedAt : undefined, calm: calmNow };

@@ -21,9 +21,20 @@ export interface Restraints {
 /** What is missing from, or too much of, what was wanted: empty once everything is there, and nothing else. */
 export function shortfallsOf(scene: Scene, restraints: Restraints): readonly Shortfall[] {
   return [
+    ...ofAccount(scene),
     ...unclaimed(scene),
     ...[...scene.objects.values()].flatMap((object) => unreached(scene, object, restraints)),
   ];
+}
+
+/** An account that is deleted goes, and the key that was kept for it. */
+function ofAccount(scene: Scene): readonly Shortfall[] {
+  if (scene.isAccountLeaving()) return [{ invariant: 'ESR', text: 'the account is still being deleted' }];
+  if (!scene.isAccountGone) return [];
+  const { kube } = scene.world;
+  const secrets = kube.store.all(kube.kind('secrets')).map(nameOf);
+  const kept = secrets.filter((name) => name.startsWith('gpuacct-'));
+  return kept.map((name) => ({ invariant: 'I12', text: `the key in ${name} outlives its account` }));
 }
 
 function unclaimed(scene: Scene): readonly Shortfall[] {
@@ -61,19 +72,26 @@ function unreached(
   const mayRun = !ownLimits.isReached(object) && !isHeldBack(String(metadata['uid']));
   if (contract?.actualStatus === 'running' && ownLimits.isOverrun(object) && isEndedByLimits(scene, object))
     found.push({ invariant: 'I9', text: `${name} has a machine beyond its own limits: ${state}` });
-  if (wanted === 'Running' && contract?.actualStatus !== 'running' && mayRun) {
+  if (wanted === 'Running' && contract?.actualStatus !== 'running' && mayRun && !isWithoutTarget(object)) {
     found.push({
       invariant: 'ESR',
       text: `${name} wants to run and does not: ${state}, ${readyMessage(status)}`,
     });
   }
-  if (wanted === 'Stopped' && contract && runs(scene, contract)) {
+  if (wanted === 'Stopped' && contract && runs(scene, contract) && !isWithoutTarget(object)) {
     found.push({ invariant: 'ESR', text: `${name} wants to be stopped and runs: ${state}` });
   }
   if (status['phase'] === 'Running' && !contract) {
     found.push({ invariant: 'I14', text: `${name} claims to run on a machine that is gone` });
   }
   return found;
+}
+
+/** Who only watches a machine, or was to take one over that is gone or somebody else's, has none of its own. */
+function isWithoutTarget(object: JsonObject): boolean {
+  const { policy } = objectAt(objectAt(object, 'spec'), 'adopt');
+  const { attempt = 0 } = objectAt(object, 'status');
+  return policy === 'Observe' || (policy !== undefined && attempt === 0);
 }
 
 /**

@@ -2,7 +2,6 @@ import { parseDollars } from '../../../src/lib/money.ts';
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { ownerUids } from '../memory-kube/writes.ts';
-import { WORKER_PERF } from '../users.ts';
 import type { Shortfall } from './converged.ts';
 import { nameOf, type Scene } from './scene.ts';
 
@@ -134,9 +133,13 @@ function dearestOf(group: JsonObject): number {
   return parseDollars(String(maxPricePerHour)) ?? 0;
 }
 
-/** How many workers the written load of a group asks for. */
+/** How many workers a group wants hot: by hand, or else as its written load asks for. */
 export function wantedBy(group: JsonObject): number {
   const spec = objectAt(group, 'spec');
-  const load = Number(objectAt(objectAt(spec, 'load'), 'static')['load']);
-  return Math.min(Number(spec['maxWorkers']), Math.ceil(load / WORKER_PERF));
+  const { replicas, minLoad, expectedPerf, targetUtilizationPercent, scaleToZero, maxWorkers } = spec;
+  const written = Number(objectAt(objectAt(spec, 'load'), 'static')['load']);
+  const load = Math.max(written, Number(minLoad ?? 0));
+  const perf = (Number(expectedPerf) * Number(targetUtilizationPercent ?? 100)) / 100;
+  const byLoad = Math.max(Math.ceil(load / perf), scaleToZero === 'Never' ? 1 : 0);
+  return Math.min(Number(maxWorkers), replicas === undefined ? byLoad : Number(replicas));
 }

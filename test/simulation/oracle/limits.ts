@@ -1,17 +1,21 @@
 import { parseDollars } from '../../../src/lib/money.ts';
 import { creditMicros } from '../../../src/simulator/world/ledger.ts';
 import type { Contract } from '../../../src/simulator/world/world.ts';
-import { isObject, type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
+import type { Machine } from '../machine.ts';
+import { equalJson, isObject, type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
 import type { Purchase } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
 const HOUR_MS = 3_600_000;
 /** How long a process may go by the credit that it read last. */
 const CREDIT_IS_KNOWN_MS = 90_000;
+/** How long a process may go by limits that were changed: watches lag, and are cut and begun again. */
+const LIMITS_ARE_KNOWN_MS = 30_000;
 
 /** What held when a rent call left: it may be carried out two minutes later, and no limit that is set meanwhile recalls it. */
 interface Allowed {
-  readonly limits: JsonObject;
+  /** Those of the account, and those that it had until just now; none for a process that cannot know them. */
+  readonly limits: readonly JsonObject[];
   /** Micro-dollars an hour; undefined where any price will do. */
   readonly dearest: number | undefined;
   readonly isPoor: boolean;
@@ -28,6 +32,9 @@ export class LimitWatch {
   /** When contracts began, within an hour. */
   #begun: readonly number[] = [];
   #poorSince = Number.POSITIVE_INFINITY;
+  #limits: JsonObject | undefined;
+  #former: { readonly limits: JsonObject; readonly until: number }[] = [];
+  readonly #blindUntil = new WeakMap<Machine, number>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -35,9 +42,10 @@ export class LimitWatch {
 
   changed(): void {
     const { now } = this.#scene;
-    const fresh = this.#scene.live().filter(({ id }) => !this.#seen.has(id));
+    const begun = this.#scene.live().filter(({ id }) => !this.#seen.has(id));
+    for (const { id } of begun) this.#seen.add(id);
+    const fresh = begun.filter((contract) => this.#scene.purchaseOf(contract) !== undefined);
     if (fresh.length === 0) return;
-    for (const { id } of fresh) this.#seen.add(id);
     this.#begun = [...this.#begun.filter((at) => at > now - HOUR_MS), ...fresh.map(() => now)];
     this.#checkRate();
     for (const contract of fresh) {
@@ -50,8 +58,15 @@ export class LimitWatch {
   }
 
   /** A rent call leaves. */
-  rentSent(purchase: Purchase): void {
-    this.#sent.set(keyOf(purchase), this.#allowedNow(this.#scene.objects.get(purchase.uid)));
+  rentSent(machine: Machine, purchase: Purchase): void {
+    const allowed = this.#allowedNow(this.#scene.objects.get(purchase.uid));
+    const isBlind = this.#scene.now < (this.#blindUntil.get(machine) ?? 0);
+    this.#sent.set(keyOf(purchase), isBlind ? { ...allowed, limits: [], isPoor: false } : allowed);
+  }
+
+  /** A process may not know what the account allows until then. */
+  blind(machine: Machine, until: number): void {
+    this.#blindUntil.set(machine, until);
   }
 
   #allowed(contract: Contract): Allowed {
@@ -62,16 +77,25 @@ export class LimitWatch {
 
   #allowedNow(owner: JsonObject | undefined): Allowed {
     return {
-      limits: this.#scene.accountLimits(),
+      limits: [this.#scene.accountLimits(), ...this.#formerLimits()],
       dearest: owner && dearestOf(owner),
       isPoor: this.#scene.now - this.#poorSince >= CREDIT_IS_KNOWN_MS,
     };
   }
 
+  #formerLimits(): readonly JsonObject[] {
+    return this.#former.filter(({ until }) => this.#scene.now < until).map(({ limits }) => limits);
+  }
+
   /** Since when the credit has been so low that nothing may be rented. */
   elapsed(): void {
-    const { minCredit } = this.#scene.accountLimits();
-    if (minCredit === undefined) return;
+    const limits = this.#scene.accountLimits();
+    if (limits !== this.#limits) this.#changed(limits);
+    const { minCredit } = limits;
+    if (minCredit === undefined) {
+      this.#poorSince = Number.POSITIVE_INFINITY;
+      return;
+    }
     const world = this.#scene.world.market.store.current();
     const [user] = Object.values(world.tables.users);
     const isPoor = user && creditMicros(world, user, this.#scene.now) <= (dollarsOf(minCredit) ?? 0);
@@ -79,15 +103,32 @@ export class LimitWatch {
     else this.#poorSince = Math.min(this.#poorSince, this.#scene.now);
   }
 
-  #checkAccount({ maxInstances, maxSpendPerHour }: JsonObject): void {
-    // What was kept when its object went counts no more.
-    const live = this.#scene.live().filter((contract) => !this.#scene.isKept(contract));
+  #changed(limits: JsonObject): void {
+    const before = this.#limits;
+    this.#limits = limits;
+    if (before === undefined || equalJson(limits, before)) return;
+    const { now } = this.#scene;
+    const standing = this.#former.filter(({ until }) => until > now);
+    this.#former = [...standing, { limits: before, until: now + LIMITS_ARE_KNOWN_MS }];
+  }
+
+  #checkAccount(standing: readonly JsonObject[]): void {
+    const problems = standing.map((limits) => this.#whyNot(limits));
+    const [first] = problems;
+    if (first !== undefined && problems.every((problem) => problem !== undefined))
+      this.#scene.broken('I9', first);
+  }
+
+  #whyNot({ maxInstances, maxSpendPerHour }: JsonObject): string | undefined {
+    // What was kept when its object went counts no more, and what nobody has taken over yet not at all.
+    const live = this.#scene
+      .live()
+      .filter((contract) => !this.#scene.isKept(contract) && this.#scene.purchaseOf(contract) !== undefined);
     if (typeof maxInstances === 'number' && live.length > maxInstances)
-      this.#scene.broken('I9', `the account has ${live.length} machines, and may have ${maxInstances}`);
+      return `the account has ${live.length} machines, and may have ${maxInstances}`;
     const most = dollarsOf(maxSpendPerHour) ?? Number.POSITIVE_INFINITY;
-    const spent = live.reduce((sum, contract) => sum + priceOf(contract), 0);
-    if (spent > most)
-      this.#scene.broken('I9', `the account rents for $${spent / 1e6}/h, and may for $${most / 1e6}/h`);
+    const spent = live.reduce((sum, contract) => sum + costOf(contract), 0);
+    return spent > most ? `the account rents for $${spent / 1e6}/h, and may for $${most / 1e6}/h` : undefined;
   }
 
   #checkRate(): void {
@@ -111,6 +152,10 @@ const keyOf = ({ uid, attempt }: Purchase): string => `${uid} ${attempt}`;
 
 const priceOf = ({ gpuPricePerHour, diskPricePerHour }: Contract): number =>
   gpuPricePerHour + diskPricePerHour;
+
+/** A stopped machine costs its disk. */
+const costOf = (contract: Contract): number =>
+  contract.intendedStatus === 'stopped' ? contract.diskPricePerHour : priceOf(contract);
 
 const dollarsOf = (value: unknown): number | undefined => parseDollars(String(value));
 

@@ -35,6 +35,7 @@ export class MachineWatch {
   readonly #excused = new Set<number>();
   /** The spec that stood when a contract began: one of another spec may be replaced. */
   readonly #boughtFor = new Map<number, Json | undefined>();
+  readonly #boughtAt = new Map<number, number>();
   /** When each was last seen not to work: an operator may learn of its recovery that much later. */
   readonly #notWorkingAt = new Map<number, number>();
   readonly #notWorking = new Set<number>();
@@ -123,9 +124,10 @@ export class MachineWatch {
     if (!purchase) return;
     this.#onRented(purchase);
     const { uid, attempt } = purchase;
-    this.ownLimits.began(contract, uid);
+    this.ownLimits.holds(contract, uid);
     const owner = this.#scene.objects.get(uid);
     this.#boughtFor.set(contract.id, owner?.['spec']);
+    this.#boughtAt.set(contract.id, contract.gpuPricePerHour);
     if (this.#scene.isHandled(uid)) return;
     if (owner && !hasIntentFor(owner, attempt)) {
       this.#scene.broken('I5', `contract ${contract.id} was rented before its intent stood on the object`);
@@ -179,6 +181,7 @@ export class MachineWatch {
   #noteHealth(): void {
     for (const contract of this.#scene.live()) {
       const owner = this.#scene.ownerOf(contract);
+      if (owner) this.ownLimits.holds(contract, String(metadataOf(owner)['uid']));
       if (owner) this.#noteSilence(owner, contract);
       if (this.#notWorking.delete(contract.id)) this.#notWorkingAt.set(contract.id, this.#scene.now);
       if (owner && !this.#isWorkingFor(owner, contract)) this.#notWorking.add(contract.id);
@@ -202,12 +205,18 @@ export class MachineWatch {
       metadataOf(object)['deletionTimestamp'] === undefined &&
       !this.ownLimits.isReached(object) &&
       !isToBeReplaced(object, contract) &&
+      !this.#isTooDear(spec, contract) &&
       objectAt(object, 'status')['instanceId'] === contract.id &&
       spec['powerState'] === 'Running' &&
       contract.actualStatus === 'running' &&
       contract.intendedStatus === 'running' &&
       (isUpdatedOnDelete(spec) || isBoughtAs(spec, bought))
     );
+  }
+
+  /** Its host has raised the price, and the object says that another machine is to come then. */
+  #isTooDear({ onPriceAbove }: JsonObject, { id, gpuPricePerHour }: Contract): boolean {
+    return onPriceAbove === 'Replace' && gpuPricePerHour > (this.#boughtAt.get(id) ?? gpuPricePerHour);
   }
 
   #checkForeign(contracts: Readonly<Record<number, Contract>>): void {

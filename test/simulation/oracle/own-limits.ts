@@ -12,6 +12,8 @@ const MICROS = 1e6;
 
 interface Stay {
   readonly from: number;
+  /** One that is taken over is claimed some time between this and `from`. */
+  readonly createdAt: number;
   readonly microsPerHour: number;
   until: number | undefined;
 }
@@ -25,10 +27,13 @@ export class OwnLimits {
     this.#scene = scene;
   }
 
-  began({ id, gpuPricePerHour, diskPricePerHour }: Contract, uid: string): void {
+  /** From now on an object has that machine, rented or taken over; asked again and again. */
+  holds({ id, createdAt, gpuPricePerHour, diskPricePerHour }: Contract, uid: string): void {
     const stays = this.#stays.get(keyOf(uid)) ?? new Map<number, Stay>();
+    if (stays.has(id)) return;
     const microsPerHour = gpuPricePerHour + diskPricePerHour;
-    this.#stays.set(keyOf(uid), stays.set(id, { from: this.#scene.now, microsPerHour, until: undefined }));
+    const stay = { from: this.#scene.now, createdAt, microsPerHour, until: undefined };
+    this.#stays.set(keyOf(uid), stays.set(id, stay));
   }
 
   ended({ id }: Contract): void {
@@ -55,16 +60,24 @@ export class OwnLimits {
     const seen = endsOnRecord(object);
     const stays = [...(this.#stays.get(keyOf(uid)) ?? [])].map(([id, stay]) => ({
       ...stay,
-      from: stay.from - earlierMs,
+      from: earlierMs > 0 ? Math.min(stay.from, stay.createdAt) - earlierMs : stay.from,
       until: stay.until && Math.max(stay.until, seen.get(id) ?? 0),
     }));
     const longest = parseDuration(typeof maxLifetime === 'string' ? maxLifetime : undefined);
-    if (longest !== undefined && stays.some(({ from }) => now - from >= longest)) return true;
+    const began = [...stays.map(({ from }) => from), ...(earlierMs > 0 ? takenOverAt(object) : [])];
+    if (longest !== undefined && began.some((from) => now - from >= longest)) return true;
     const cost = stays.reduce((sum, { from, until, microsPerHour }) => {
       return sum + Math.max(0, Math.min(until ?? now, now) - from) * (microsPerHour / HOUR_MS);
     }, 0);
     return maxTotalCost !== undefined && cost >= Number(maxTotalCost) * MICROS;
   }
+}
+
+/** A machine that was taken over may end before it shows whose it is. */
+function takenOverAt(object: JsonObject): readonly number[] {
+  const { firstRentedAt } = objectAt(object, 'status');
+  const isTakenOver = objectAt(object, 'spec')['adopt'] !== undefined && firstRentedAt !== undefined;
+  return isTakenOver ? [Date.parse(String(firstRentedAt))] : [];
 }
 
 /** Nobody sees a machine vanish while no operator runs: it counts until the first list without it. */

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import type { Contract } from '../../../src/simulator/world/world.ts';
 import { Bench } from './bench.ts';
 import {
   abandoned,
   atWork,
   buysAfter,
+  destroyedAtWork,
   FAILED,
   forgotten,
   givesUp,
@@ -240,6 +242,73 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     new Bench(),
     async (bench) => {
       bench.users.setAccount({ limits: { maxInstances: 1, maxSpendPerHour: '1.00' } });
+      await bench.rent(1);
+    },
+  ],
+  [
+    'a machine is destroyed whose host asks for more, as its object says',
+    new Bench(),
+    async (bench) => {
+      bench.users.setPolicies('a', { onPriceAbove: 'Replace' });
+      await destroyedAtWork(bench, 1.25);
+    },
+  ],
+  [
+    'four machines turn bad together where an account bears ten',
+    new Bench(),
+    async (bench) => {
+      bench.users.setAccount({ maxUnhealthy: 10 });
+      const names = ['a', 'b', 'c', 'd'];
+      for (const name of names.slice(1)) bench.users.createInstance(name);
+      const contracts: Contract[] = [];
+      for (const [index, name] of names.entries()) contracts.push(await atWork(bench, name, index + 1));
+      await bench.poll(10);
+      for (const contract of contracts) silence(bench, contract);
+      await bench.poll(90);
+      bench.sendDestroy(contracts[0]?.id ?? 0);
+    },
+  ],
+  [
+    'an account has a machine more that nobody has taken over',
+    new Bench(),
+    async (bench) => {
+      bench.users.setAccount({ limits: { maxInstances: 1 } });
+      await bench.pass(1);
+      await bench.pass(31);
+      await bench.users.console.rentToHandOver(8_000_020);
+      bench.invariants.check();
+      await bench.pass(10);
+      await bench.rent(1);
+    },
+  ],
+  [
+    'an object that only watches a machine sees none',
+    new Bench(),
+    (bench) => {
+      bench.users.delete('a');
+      bench.users.createAdopting('watching', 7, 'Observe');
+      bench.invariants.checkConverged();
+    },
+  ],
+  [
+    'an account rents by limits that were lowered while nobody could know it',
+    new Bench(),
+    async (bench) => {
+      bench.users.setAccount({ limits: { maxInstances: 0, maxSpendPerHour: '0.01' } });
+      await bench.pass(1);
+      await bench.pass(20);
+      await bench.rent(1);
+    },
+  ],
+  [
+    'an account rents once its credit need not remain any more',
+    new Bench(),
+    async (bench) => {
+      bench.users.setAccount({ limits: { minCredit: '100000.00' } });
+      await bench.pass(1);
+      await bench.pass(100);
+      bench.users.setAccount({ limits: {} });
+      await bench.pass(1);
       await bench.rent(1);
     },
   ],

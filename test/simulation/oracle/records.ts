@@ -52,7 +52,7 @@ export class RecordWatch {
     const letGo = this.#letGo.get(key) ?? new Set<number>();
     this.#letGo.set(key, letGo);
     if (from !== undefined) letGo.add(from);
-    if (to === undefined) return;
+    if (to === undefined || isOnlyWatching(after)) return;
     this.#checkOther(to, after);
     if (!letGo.has(to)) return;
     this.#scene.broken('I14', `${nameOf(after)} records machine ${to} again, which it had let go of`);
@@ -60,7 +60,6 @@ export class RecordWatch {
 
   /** Whether the machine that an object records stands on the record of another, as well. */
   #checkOther(machine: number, after: JsonObject): void {
-    if (isOnlyWatching(after)) return;
     const { uid } = metadataOf(after);
     const other = [...this.#scene.objects.values()].find(
       (object) =>

@@ -39,6 +39,7 @@ export class Scene {
   readonly groups = new Map<string, JsonObject>();
   #leaseEndsAt = Number.POSITIVE_INFINITY;
   #account: JsonObject = {};
+  #isAccountGone = false;
   /** GpuInstances that are gone, with the time of their end. */
   readonly gone: { readonly uid: string; readonly key: string; readonly at: number }[] = [];
   readonly #handsOn = new Set<string>();
@@ -144,6 +145,23 @@ export class Scene {
     return objectAt(objectAt(this.#account, 'spec'), 'limits');
   }
 
+  /** How many of so many machines may turn bad at once before the breaker opens. */
+  mostBadOf(machines: number): number {
+    const { maxUnhealthy = '20%' } = objectAt(this.#account, 'spec');
+    const share = typeof maxUnhealthy === 'string' ? Number.parseInt(maxUnhealthy, 10) / 100 : undefined;
+    return share === undefined ? Number(maxUnhealthy) : Math.ceil(share * machines);
+  }
+
+  /** Whether the account is to go, and still stands. */
+  isAccountLeaving(): boolean {
+    return !this.#isAccountGone && metadataOf(this.#account)['deletionTimestamp'] !== undefined;
+  }
+
+  /** Whether the account is gone for good. */
+  get isAccountGone(): boolean {
+    return this.#isAccountGone;
+  }
+
   /** What is to become of machines that nobody claims. */
   orphanPolicy(): unknown {
     return objectAt(this.#account, 'spec')['orphanPolicy'];
@@ -160,7 +178,10 @@ export class Scene {
 
   /** An object was written or removed. */
   committed({ kind, object, type }: Commit): void {
-    if (kind.plural === 'marketplaceaccounts') this.#account = object;
+    if (kind.plural === 'marketplaceaccounts') {
+      this.#account = object;
+      this.#isAccountGone = type === 'DELETED';
+    }
     if (kind.plural === 'leases') this.#leaseWritten(objectAt(object, 'spec'));
     const standing = { [INSTANCES]: this.objects, [GROUPS]: this.groups }[kind.plural];
     if (!standing) return;

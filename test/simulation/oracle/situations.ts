@@ -1,5 +1,5 @@
 import type { Contract } from '../../../src/simulator/world/world.ts';
-import { type JsonObject, objectAt } from '../memory-kube/json.ts';
+import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { NAMESPACE } from '../world.ts';
 import type { Bench } from './bench.ts';
 
@@ -15,6 +15,31 @@ export async function atWork(bench: Bench, name = 'a', attempt = 1): Promise<Con
   bench.invariants.check();
   await bench.pass(120);
   return contract;
+}
+
+/** A machine at work is destroyed, whose host asks for so many times its price by then. */
+export async function destroyedAtWork(bench: Bench, times: number): Promise<void> {
+  const { id } = await atWork(bench);
+  const { store } = bench.world.market;
+  const contract = store.current().tables.contracts[id];
+  if (!contract) throw new Error(`there is no contract ${id}`);
+  store.put('contracts', { ...contract, gpuPricePerHour: contract.gpuPricePerHour * times });
+  bench.invariants.check();
+  await bench.pass(70);
+  bench.sendDestroy(id);
+  store.remove('contracts', id);
+  bench.invariants.check();
+}
+
+/** The account is guarded, so that it does not go at once. */
+export function guardAccount(bench: Bench): void {
+  const { kube } = bench.world;
+  const address = { kind: kube.kind('marketplaceaccounts'), namespace: NAMESPACE, name: 'default' };
+  const change = (current: JsonObject) => ({
+    ...current,
+    metadata: { ...metadataOf(current), finalizers: ['gpurental.dev/account'] },
+  });
+  kube.writes.update(address, change, undefined);
 }
 
 /** The host of a machine falls silent. */

@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { Contract } from '../../../src/simulator/world/world.ts';
+import { SYSTEM_NAMESPACE } from '../world.ts';
 import { Bench } from './bench.ts';
 import {
   abandoned,
   atWork,
   buysAfter,
+  destroyedAtWork,
   FAILED,
   forgotten,
   givesUp,
+  guardAccount,
   INSTANCES,
   INTENT,
   intends,
@@ -203,6 +206,49 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     },
   ],
   [
+    'an account that was deleted never goes',
+    /^ESR the account is still being deleted$/,
+    new Bench(),
+    (bench) => {
+      guardAccount(bench);
+      bench.users.delete('a');
+      bench.users.deleteAccount();
+      bench.invariants.checkConverged();
+    },
+  ],
+  [
+    'the kept key of an account that is gone stays',
+    /^I12 the key in gpuacct-1 outlives its account$/,
+    new Bench(),
+    (bench) => {
+      bench.users.delete('a');
+      bench.users.deleteAccount();
+      const { kube } = bench.world;
+      const address = { kind: kube.kind('secrets'), namespace: SYSTEM_NAMESPACE, name: 'gpuacct-1' };
+      kube.writes.create(address, { metadata: { name: 'gpuacct-1' } });
+      bench.invariants.checkConverged();
+    },
+  ],
+  [
+    'a group that is told by hand how many it needs has fewer',
+    /^ESR group needs 2 workers and has 0$/,
+    new Bench(),
+    (bench) => {
+      bench.group(0);
+      bench.users.setGroup('group', { replicas: 2 });
+      bench.invariants.checkConverged();
+    },
+  ],
+  [
+    'a machine is destroyed although its host asks for no more than before',
+    /^I4 contract \d+ was destroyed while a wanted it and it ran$/,
+    new Bench(),
+    async (bench) => {
+      bench.users.setPolicies('a', { onPriceAbove: 'Replace' });
+      await destroyedAtWork(bench, 1);
+    },
+  ],
+  [
     'a machine is given up while the list fails',
     /^I4 .* was given up while the breaker had to be open$/,
     new Bench(),
@@ -229,6 +275,8 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     new Bench(),
     async (bench) => {
       bench.users.setAccount({ limits: { maxInstances: 1 } });
+      await bench.pass(1);
+      await bench.pass(30);
       await bench.rent(1);
       await bench.pass(10);
       await bench.rent(2);
@@ -240,6 +288,8 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     new Bench(),
     async (bench) => {
       bench.users.setAccount({ limits: { maxSpendPerHour: '0.10' } });
+      await bench.pass(1);
+      await bench.pass(30);
       await bench.rent(1);
     },
   ],

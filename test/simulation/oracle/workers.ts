@@ -120,12 +120,13 @@ export class WorkerWatch {
     this.#scene.broken('Group', `worker ${nameOf(worker)} was given up right after a restart`);
   }
 
-  /** Somebody has lowered `maxWorkers` or set another template: that needs no figures, which a restart might have lost. */
+  /** Somebody has lowered `maxWorkers`, said how many there are to be, or set another template: that needs no figures, which a restart might have lost. */
   #isUnwanted(worker: JsonObject): boolean {
     const group = this.#groupOf(worker);
     if (group === undefined) return false;
+    const { maxWorkers, replicas = maxWorkers } = objectAt(group, 'spec');
     const workers = [...this.#scene.objects.values()].filter((other) => this.#groupOf(other) === group);
-    return isOutdated(worker, group) || workers.length > Number(objectAt(group, 'spec')['maxWorkers']);
+    return isOutdated(worker, group) || workers.length > Math.min(Number(maxWorkers), Number(replicas));
   }
 
   /** Nobody is sent to a worker that is about to go. */

@@ -1,5 +1,6 @@
 import { objectAt } from '../memory-kube/json.ts';
-import { createElsewhere, deleteAccount, makeAnew } from './deeds.ts';
+import { NAMESPACE } from '../world.ts';
+import { createElsewhere, makeAnew } from './deeds.ts';
 import type { Story } from './story.ts';
 
 /** What an account may spend, and objects that are not what they were. */
@@ -34,6 +35,27 @@ export const ACCOUNT_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'an account goes while an object has no machine any more, and the object is deleted after it',
+    seconds: 400,
+    plot: (stage) => {
+      stage.users.setPolicies('a', { maxLifetime: '1m' });
+      stage.at(200, () => stage.users.deleteAccount());
+      stage.at(240, () => stage.users.delete('a'));
+    },
+  },
+  {
+    name: 'an operator that sweeps is installed anew for one of two namespaces in which machines are rented, and later for both',
+    sweeps: true,
+    seconds: 700,
+    plot: (stage) => {
+      stage.users.setAccount({ allowedNamespaces: { from: 'All' } });
+      stage.users.createNamespace('other');
+      stage.users.createFar('other', 'far');
+      stage.at(150, () => stage.watchOnly(NAMESPACE));
+      stage.at(450, () => stage.watchOnly());
+    },
+  },
+  {
     name: 'an object is made anew from a backup and wants no machine, and another does where the account may have one',
     seconds: 400,
     plot: (stage) => {
@@ -54,7 +76,7 @@ export const ACCOUNT_STORIES: readonly Story[] = [
         call: 'intent',
         meanwhile: ({ name }) => {
           stage.lag(name, 6, 'gpuinstances');
-          stage.after(0.3, () => deleteAccount(stage));
+          stage.after(0.3, () => stage.users.deleteAccount());
         },
       });
       stage.at(120, () => stage.users.delete('a'));

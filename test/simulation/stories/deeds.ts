@@ -1,12 +1,10 @@
+import { HANDED_OVER } from '../console.ts';
 import type { Address } from '../memory-kube/address.ts';
 import { isObject, type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { NAMESPACE } from '../world.ts';
 import type { Stage } from './stage.ts';
 
 const INTENT = 'gpurental.dev/rental-intent';
-
-/** What a machine runs that a person rented in the console and means to hand over to an object. */
-const HANDED_OVER = 'example/work:1';
 
 /** A person calls the marketplace with the account's key. */
 async function call(stage: Stage, method: string, path: string, body?: JsonObject): Promise<void> {
@@ -105,10 +103,7 @@ export function makeAnew(stage: Stage, name: string, { spec = {}, ...backup }: J
 /** Somebody of another namespace makes an object that names the account and wants no machine, and writes its intent. */
 export function createElsewhere(stage: Stage, namespace: string, intent: string): void {
   const { kube } = stage.world;
-  kube.writes.create(
-    { kind: kube.kind('namespaces'), namespace: undefined, name: namespace },
-    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
-  );
+  stage.users.createNamespace(namespace);
   const { apiVersion = '', kind = '', spec } = stage.users.backup('a');
   const accountRef = { name: 'default', namespace: NAMESPACE };
   kube.writes.create(
@@ -121,12 +116,6 @@ export function createElsewhere(stage: Stage, namespace: string, intent: string)
     },
   );
   stage.world.tell(`a user makes ${namespace}/forged with the intent ${intent}`);
-}
-
-/** A person deletes the account, which waits for its machines. */
-export function deleteAccount(stage: Stage): void {
-  stage.world.kube.writes.delete(account(stage), {});
-  stage.world.tell('a user deletes the account');
 }
 
 function account({ world }: Stage): Address {

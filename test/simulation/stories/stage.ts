@@ -165,6 +165,12 @@ export class Stage {
     for (const { machine } of this.world.processes) this.world.crash(machine, 'by SIGKILL');
   }
 
+  /** The operator is installed anew, so that it watches those namespaces; all where there is none. */
+  watchOnly(...namespaces: readonly string[]): void {
+    this.world.flags = { ...this.world.flags, watchNamespace: namespaces };
+    this.killAll();
+  }
+
   /** The fate of a call, where the story has one for it. */
   fateOf({ machine, request }: Call): Fate | undefined {
     if (request.path.includes('watch=true')) return this.#watchOf(machine, request.path);

@@ -1,0 +1,103 @@
+import type { Chance } from './chance.ts';
+import type { Invariants } from './invariants.ts';
+import { GROUP_SPEC, type Users } from './users.ts';
+
+export interface GroupWhimsOptions {
+  readonly users: Users;
+  readonly invariants: Invariants;
+  readonly chance: Chance;
+  /** Nothing may replace or destroy the machine of that object for a while. */
+  readonly hold: (name: string) => void;
+  readonly anyImage: () => string;
+}
+
+/** Hundreds of work per second that a user asks a group for; a worker does one of them, and four are too many. */
+const MOST_LOAD = 4;
+
+/** What users come to do with their groups and the workers of those. */
+export class GroupWhims {
+  readonly #options: GroupWhimsOptions;
+  readonly #edited = new Set<string>();
+  #made = 0;
+
+  constructor(options: GroupWhimsOptions) {
+    this.#options = options;
+  }
+
+  /** Somebody does something. */
+  act(): void {
+    const { users, chance, anyImage } = this.#options;
+    const name = users.anyGroup();
+    if (name === undefined) {
+      this.#create();
+      return;
+    }
+    const worker = users.anyWorker();
+    chance.doOneOf([
+      [40, () => users.setLoad(name, this.#load())],
+      [5, () => users.wake(name)],
+      [5, () => users.setInactivityTimeout(name, '30s')],
+      [10, () => users.setMaxWorkers(name, chance.upTo(3))],
+      [5, () => users.setGroupImage(name, anyImage())],
+      [5, () => users.setColdWorkers(name, chance.upTo(3) - 1)],
+      [5, () => this.#pause(name)],
+      [15, () => this.#setOption(name)],
+      [15, () => users.deleteGroup(name)],
+      [15, () => worker !== undefined && users.delete(worker)],
+      [10, () => worker !== undefined && this.#meddle(worker)],
+    ]);
+  }
+
+  /** What people left in the middle, they end. */
+  settle(): void {
+    for (const name of this.#edited) this.#options.users.setGroup(name, GROUP_SPEC);
+  }
+
+  #load(): number {
+    return Math.round(this.#options.chance.below(MOST_LOAD * 100));
+  }
+
+  /** Half of the time under the name of one that was deleted. */
+  #create(): void {
+    const { users, chance } = this.#options;
+    this.#made += 1;
+    users.createGroup(chance.isWithin(0.5) ? 'group' : `group${this.#made}`, this.#load());
+  }
+
+  #pause(name: string): void {
+    const { users, chance } = this.#options;
+    this.#edited.add(name);
+    const scaleUp = chance.isWithin(0.7);
+    users.setPause(name, { scaleUp, scaleDown: !scaleUp || chance.isWithin(0.5) });
+  }
+
+  /** What is rarely touched in a group that runs. */
+  #setOption(name: string): void {
+    const { users, chance } = this.#options;
+    this.#edited.add(name);
+    chance.doOneOf([
+      [3, () => users.setGroup(name, { replicas: chance.below(3) })],
+      [1, () => users.setGroup(name, { replicas: null, pause: {} })],
+      [1, () => users.setGroup(name, { minLoad: '120' })],
+      [1, () => users.setGroup(name, { targetUtilizationPercent: 50 })],
+      [1, () => users.setGroup(name, { scaleToZero: 'Never', inactivityTimeout: null })],
+      [1, () => users.setGroup(name, { coldMultiplier: '2.5' })],
+      [1, () => users.setGroup(name, { wakeTimeout: '5s' })],
+      [1, () => users.setGroup(name, { spreadBy: chance.oneOf(['Machine', 'Host']) })],
+      [1, () => users.setGroup(name, { endpointName: chance.oneOf(['shared', 'a']) })],
+      [1, () => users.setGroup(name, { updateStrategy: { type: 'OnDelete' } })],
+      [1, () => users.setGroup(name, { updateStrategy: { maxUnavailable: chance.oneOf([2, '50%']) } })],
+    ]);
+  }
+
+  /** A person lays hands on a worker of a group. */
+  #meddle(worker: string): void {
+    const { users, invariants, chance, hold } = this.#options;
+    chance.doOneOf([
+      [2, () => hold(worker)],
+      [1, () => invariants.byPerson(() => users.setPowerState(worker, 'Stopped'))],
+      [1, () => invariants.byPerson(() => users.release(worker))],
+      [1, () => users.dropFirst(worker)],
+    ]);
+  }
+}
