@@ -62,6 +62,25 @@ describe('create instance --retry 5', () => {
     expect(stderr).toContain("gpu-rent list instances --label 'sought'");
   });
 
+  test('does not say that there is no machine where the list cannot be read', async () => {
+    await bench.fault('reset-after', 'PUT /api/v0/asks/{id}');
+    await bench.fault('5xx', 'GET /api/v0/instances/', { count: 100 });
+    const { stderr, rented } = await rent('--retry', '0');
+    expect(rented).toHaveLength(1);
+    expect(stderr).toContain('It was sent once and not repeated, and the list cannot be read.');
+    expect(stderr).toContain('Look before you rent another: gpu-rent list instances');
+  });
+
+  test('takes no machine of a label for its own where it could not see which there were before', async () => {
+    const { rented: older } = await rent('--label', 'unseen');
+    await bench.fault('5xx', 'GET /api/v0/instances/', { count: 1 });
+    await bench.fault('reset-before', 'PUT /api/v0/asks/{id}');
+    const { stderr, rented } = await rent('--label', 'unseen', '--retry', '0');
+    expect([older.length, rented.length]).toEqual([1, 0]);
+    expect(stderr).not.toContain('The machine exists all the same');
+    expect(stderr).toContain("gpu-rent list instances --label 'unseen'");
+  });
+
   test('says what the service does not take, in its words and ours, also where it looks for a machine', async () => {
     const { exitCode, stderr, rented } = await rent('--disk', '5', '--label', 'small');
     expect(rented).toEqual([]);
