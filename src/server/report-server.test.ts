@@ -1,4 +1,5 @@
 import { createPublicKey } from 'node:crypto';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import type { RunningServer } from './http-server.ts';
@@ -53,6 +54,19 @@ test('a refusal says what the taker says', async () => {
     401,
     { success: false, error: 'the token is not that of a worker' },
   ]);
+});
+
+test('a worker that keeps its connection does not keep the server from closing', async () => {
+  const { url, close } = await serveReports(taken, { host: '127.0.0.1', port: 0 });
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname, () =>
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\nPOST / HT'),
+  );
+  socket.on('error', () => {});
+  await once(socket, 'data');
+  const gone = once(socket, 'close');
+  await close();
+  await gone;
 });
 
 test('a worker that begins is given a public key, the same each time', async () => {

@@ -31,6 +31,7 @@ async function seen(setting: Setting = {}) {
   const account = accountWith({ spec: url === undefined ? {} : { url }, status: login });
   const keyReadFor: string[] = [];
   const updates: MarketplaceAccount[] = [];
+  const censuses: (readonly string[])[] = [];
   const sources = {
     registry: {
       objectsOf: () => objects,
@@ -38,7 +39,9 @@ async function seen(setting: Setting = {}) {
         login: LOGIN,
         feed: { health: () => ({ lastCompleteAt: undefined, consecutiveFailures: 0 }) },
         avoid: { durable: () => [] },
-        census: () => undefined,
+        census: (claimants: readonly AccountObject[]) => {
+          censuses.push(claimants.map(({ key }) => key));
+        },
         serviceTime: () => time,
         connected: () => isConnected,
         update: (newest: MarketplaceAccount) => updates.push(newest),
@@ -61,10 +64,10 @@ async function seen(setting: Setting = {}) {
     allowedUrls: allowed,
     minPollIntervalMs: 5_000,
     keyCheckIntervalMs: 60_000,
-    allObjects: () => objects,
+    allObjects: () => [...objects, accountObject({ key: 'elsewhere/of-another-account' })],
     figuresWrittenAt: () => undefined,
   } as unknown as AccountSources;
-  return { account, updates, keyReadFor, observed: await observe(account, sources) };
+  return { account, updates, keyReadFor, censuses, observed: await observe(account, sources) };
 }
 
 describe('the key is shown to allowed addresses alone', () => {
@@ -119,6 +122,11 @@ describe('the key is shown to allowed addresses alone', () => {
     const { observed, keyReadFor } = await seen({ allowed: [] });
     expect([observed.url.type, keyReadFor]).toEqual(['refused', []]);
   });
+});
+
+test('machines are counted by the objects of all accounts: another one may have the same login', async () => {
+  const { censuses } = await seen({ objects: [accountObject({ key: 'team/own' })] });
+  expect(censuses).toEqual([['team/own', 'elsewhere/of-another-account']]);
 });
 
 describe('what keeps an account from going', () => {
