@@ -8,6 +8,7 @@ import { compactEtcd, sizeOfEtcd } from '../cluster/etcd.ts';
 import { sharedCluster } from '../cluster/shared-cluster.ts';
 import { readStrictly } from '../settings/reader.ts';
 import { execute } from './differential/execute.ts';
+import { makeLast } from './differential/last-object.ts';
 import { ALL_PLURALS, CLIENTS, type Operation } from './differential/operations.ts';
 import { drawProgram } from './differential/programs.ts';
 import { memoryServer, realServer, type Server } from './differential/servers.ts';
@@ -24,6 +25,8 @@ const AT_ONCE = 8;
 const IN_A_BATCH = 500;
 /** Watched beside everything: objects that come into the selection and leave it again. */
 const SELECTORS = ['', 'tier=gold'];
+/** No program makes one of this name. */
+const LAST = 'last-of-all';
 const CRDS = join(import.meta.dirname, '..', '..', 'crds');
 
 const DEFINITIONS = readdirSync(CRDS).map(
@@ -63,6 +66,10 @@ class Comparison {
       const count = Math.min(AT_ONCE, to - index);
       const indexes = Array.from({ length: count }, (_, offset) => index + offset);
       await Promise.all(indexes.map((each) => this.#compare(each, { namespace, memory })));
+    }
+    const last = { namespace, name: LAST, labels: { tier: 'gold' } };
+    for (const plural of ALL_PLURALS) {
+      await Promise.all([memory, real].map((server) => makeLast(server, { ...last, plural })));
     }
     const watched = here.flatMap((own, at) =>
       SELECTORS.map((selector) => ({ own, other: there[at], selector })),
@@ -107,8 +114,8 @@ class Comparison {
   ): Promise<void> {
     if (other === undefined) throw new Error(`${own.plural} were not listed`);
     const [here, there] = await Promise.all([
-      eventsSince(memory, own, selector),
-      eventsSince(real, other, selector),
+      eventsSince(memory, own, { labelSelector: selector, last: LAST }),
+      eventsSince(real, other, { labelSelector: selector, last: LAST }),
     ]);
     const programs = [...new Set([...here.keys(), ...there.keys()])].filter((id) => id.startsWith('p'));
     for (const id of programs) {

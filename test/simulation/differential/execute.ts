@@ -1,10 +1,11 @@
-import { isObject, type JsonObject, metadataOf, objectAt, objectsAt, textAt } from '../memory-kube/json.ts';
+import { isObject, type JsonObject, metadataOf, objectsAt, textAt } from '../memory-kube/json.ts';
 import { Canonical } from './canonical.ts';
 import { Known } from './known.ts';
+import { makeLast, tellsOf } from './last-object.ts';
 import { type OpenWatch, requireBookmarks } from './open-watch.ts';
 import type { Operation, Program } from './operations.ts';
 import { notOlderThan, type Place, requestOf, watchPath } from './requests.ts';
-import { collectionOf, GROUPS, KINDS, VALID } from './resources.ts';
+import { collectionOf } from './resources.ts';
 import type { Reply, Request, Server } from './servers.ts';
 
 /**
@@ -52,11 +53,12 @@ class Run {
   /** What was said to each step. Watches are read up to an object that is made for them to tell. */
   async end(): Promise<readonly JsonObject[]> {
     if (this.#watches.size === 0) return this.#said;
-    const { id } = this.#program;
-    await this.#makeLast(`${id}-end`);
-    const isLast = (event: JsonObject) => metadataOf(objectAt(event, 'object'))['name'] === `${id}-end`;
+    const { id, plural } = this.#program;
+    const last = `${id}-end`;
+    const { namespace } = this.#place;
+    await makeLast(this.#server, { plural, namespace, name: last, labels: { program: id, tier: 'gold' } });
     for (const [step, watch] of this.#watches) {
-      await watch.until(`end of the watch that step ${step} of ${id} opened`, isLast);
+      await watch.until(`end of the watch that step ${step} of ${id} opened`, tellsOf(last));
       requireBookmarks(watch.events, `${id} step ${step}`);
       const events = watch.events.map((event) => this.#canonical.event(event)).filter(isObject);
       this.#said[step] = { status: 200, events };
@@ -79,19 +81,6 @@ class Run {
     const watch = await this.#server.watch(watchPath(operation, this.#place));
     this.#watches.set(this.#said.length, watch);
     this.#said.push({ status: 200 });
-  }
-
-  async #makeLast(name: string): Promise<void> {
-    const { plural, id } = this.#program;
-    const body = {
-      apiVersion: GROUPS[plural].replace(/^\/apis?\//, ''),
-      kind: KINDS[plural],
-      metadata: { name, labels: { program: id, tier: 'gold' } },
-      ...VALID[plural],
-    };
-    const path = collectionOf(plural, this.#place.namespace);
-    const { status } = await this.#server.send({ method: 'POST', path, body });
-    if (status !== 201) throw new Error(`${name} could not be made: ${status}`);
   }
 
   /** All pages as one list: where a page ends differs, since the real server selects after it has cut. */

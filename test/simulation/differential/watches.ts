@@ -1,12 +1,13 @@
 import { isObject, type JsonObject, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
 import { Canonical } from './canonical.ts';
-import { requireBookmarks } from './open-watch.ts';
+import { tellsOf } from './last-object.ts';
+import { type OpenWatch, requireBookmarks } from './open-watch.ts';
 import type { Plural } from './operations.ts';
 import { collectionOf } from './resources.ts';
 import type { Server } from './servers.ts';
 
-/** Long enough for a server to tell what has been, on a busy machine. */
-const WATCH_SECONDS = 4;
+/** What a server needs to tell what has been: of a busy machine nobody knows. */
+const WATCH_SECONDS = [4, 8, 16, 32, 64];
 
 /** A collection and the version that it had before any program ran. */
 export interface Beginning {
@@ -25,21 +26,14 @@ export async function beginningOf(server: Server, plural: Plural, namespace: str
   return { plural, namespace, resourceVersion };
 }
 
-/** Watches from the beginning until the server ends the watch; the programs have ended before. */
+/** All that a watch from the beginning tells, up to the object that was made last. */
 export async function eventsSince(
   server: Server,
-  { plural, namespace, resourceVersion }: Beginning,
-  labelSelector: string,
+  beginning: Beginning,
+  { labelSelector, last }: { readonly labelSelector: string; readonly last: string },
 ): Promise<EventsByProgram> {
-  const query = new URLSearchParams({
-    watch: '1',
-    allowWatchBookmarks: 'true',
-    timeoutSeconds: String(WATCH_SECONDS),
-    resourceVersion,
-    ...(labelSelector === '' ? {} : { labelSelector }),
-  });
-  const watch = await server.watch(`${collectionOf(plural, namespace)}?${query}`);
-  await watch.ended();
+  const { plural, resourceVersion } = beginning;
+  const watch = await endedWatch(server, beginning, { labelSelector, last });
   requireBookmarks(watch.events, `a watch of ${plural} from ${resourceVersion}`);
   const told = new Map<string, JsonObject[]>();
   const canonicals = new Map<string, Canonical>();
@@ -51,4 +45,27 @@ export async function eventsSince(
     if (plain) told.set(program, [...(told.get(program) ?? []), plain]);
   }
   return told;
+}
+
+/** Of a watch that its server ends, bookmarks are seen as well. */
+async function endedWatch(
+  server: Server,
+  { plural, namespace, resourceVersion }: Beginning,
+  { labelSelector, last }: { readonly labelSelector: string; readonly last: string },
+): Promise<OpenWatch> {
+  for (const seconds of WATCH_SECONDS) {
+    const query = new URLSearchParams({
+      watch: '1',
+      allowWatchBookmarks: 'true',
+      timeoutSeconds: String(seconds),
+      resourceVersion,
+      ...(labelSelector === '' ? {} : { labelSelector }),
+    });
+    const watch = await server.watch(`${collectionOf(plural, namespace)}?${query}`);
+    await watch.ended();
+    if (watch.events.some(tellsOf(last))) return watch;
+  }
+  throw new Error(
+    `a watch of ${plural} from ${resourceVersion} has not told ${last} in ${WATCH_SECONDS.at(-1)} s`,
+  );
 }
