@@ -57,7 +57,8 @@ test('a refusal says what the taker says', async () => {
 });
 
 test('a worker that keeps its connection does not keep the server from closing', async () => {
-  const { url, close } = await serveReports(taken, { host: '127.0.0.1', port: 0 });
+  const limits = { connections: 4, requestMs: 3_600_000 };
+  const { url, close } = await serveReports(taken, { host: '127.0.0.1', port: 0 }, limits);
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname, () =>
     socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\nPOST / HT'),
