@@ -90,6 +90,17 @@ test('who comes back while there is a place goes on at once, and the crew is as 
   expect(log.filter((line) => /^[bcd] works/.test(line))).toEqual(['b works', 'c works']);
 });
 
+test('a key that comes when those who came back have all places waits for one', async () => {
+  const { add, open, log, busy } = setUp(1);
+  await add('waits');
+  await open('waits outside');
+  await add('a');
+  expect(log).toEqual(['waits begins', 'waits works']);
+  await open('waits');
+  expect(log.slice(2)).toEqual(['waits ends', 'a begins', 'a works']);
+  expect(Math.max(...busy)).toBe(1);
+});
+
 test('what fails aside fails its pass, which has its place again', async () => {
   const { crew, busy } = setUp(1);
   const told = new Error('told to fail');

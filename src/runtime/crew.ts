@@ -55,13 +55,19 @@ export class Crew {
         this.#ended = true;
         break;
       }
-      this.#atWork(1);
+      await this.#placeForKey();
       this.#fillPlace();
       await this.#options.pass(key);
       this.#atWork(-1);
     } while (!this.#isOneTooMany());
     this.#hands--;
     this.#fillPlace();
+  }
+
+  /** Who waited for a key may find that passes which came back meanwhile have all places. */
+  async #placeForKey(): Promise<void> {
+    this.#hands--;
+    await this.#place();
   }
 
   /** Whether somebody else has, or waits for, the place of a pass that ended. */
