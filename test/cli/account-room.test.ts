@@ -70,6 +70,27 @@ describe('plan', () => {
     expect(stdout).toMatch(/^gpui\/second would rent nothing: The account has 1 machines/m);
   });
 
+  test('counts what deleted objects have spent this month', async () => {
+    const month = new Date().toISOString().slice(0, 7);
+    here.account('spent', {
+      spec: { limits: { maxSpendPerMonth: '40' } },
+      status: { deletedObjects: { month, spent: '40.00', rentals: [] } },
+    });
+    const { exitCode, stdout } = await plan(manifest('planned', named('spent')));
+    expect(exitCode).toBe(3);
+    expect(stdout).toContain('$40.00 are spent this month (UTC)');
+  });
+
+  test('counts nothing of an account that has the same name elsewhere', async () => {
+    here.account('shared', { spec: { limits: { maxInstances: 1 }, allowedNamespaces: { from: 'All' } } });
+    here.put('namespaces', { metadata: { name: 'other', namespace: undefined } });
+    const status = { instanceId: 2, attempt: 1 };
+    here.put('gpuinstances', {
+      ...{ metadata: { name: 'theirs', namespace: 'other' }, status, spec: named('shared') },
+    });
+    expect(await plan(manifest('planned', named('shared')))).toMatchObject({ exitCode: 0 });
+  });
+
   test('rents where there is room', async () => {
     expect(await plan(manifest('planned', named('roomy')))).toMatchObject({ exitCode: 0 });
   });
