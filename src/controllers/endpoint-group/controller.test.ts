@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { groupObject } from '../../../test/builders/group-worker.ts';
+import { groupObject, workerObject } from '../../../test/builders/group-worker.ts';
 import { type MemoryCluster, memoryCluster, refusedBy } from '../../../test/builders/memory-cluster.ts';
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
-import { endpointGroupResource } from '../../api/v1alpha1/names.ts';
+import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { endpointGroupResource, gpuInstanceResource, labels } from '../../api/v1alpha1/names.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
-import { objectKey, refOf, uidOf } from '../../runtime/kube/kube-object.ts';
+import { controllerReference, objectKey, refOf, uidOf } from '../../runtime/kube/kube-object.ts';
 import type { Change, Informer } from '../../runtime/list-watch/informer.ts';
 import { createEndpointGroupController } from './controller.ts';
 import { GROUP_REPORTER } from './load/book.ts';
@@ -15,7 +16,7 @@ import { groupRecord } from './load/static.ts';
 import { defaultTimes } from './scaling/scaling-times.ts';
 
 /** A copy that holds these objects, and the way to tell of a change in it. */
-function copyOf<T extends EndpointGroup>(objects: readonly T[]) {
+function copyOf<T extends EndpointGroup>(objects: readonly T[], { isCurrent = true } = {}) {
   const listeners: ((change: Change<T>) => void)[] = [];
   const informer: Pick<Informer<T>, 'get' | 'list' | 'byIndex' | 'onChange' | 'wrote' | 'isCurrent'> = {
     get: (key) => objects.find(({ metadata }) => objectKey(metadata) === key),
@@ -26,7 +27,7 @@ function copyOf<T extends EndpointGroup>(objects: readonly T[]) {
       return () => {};
     },
     wrote: () => {},
-    isCurrent: () => true,
+    isCurrent: () => isCurrent,
   };
   const tell = (change: Change<T>) => {
     for (const listener of listeners) listener(change);
@@ -36,19 +37,29 @@ function copyOf<T extends EndpointGroup>(objects: readonly T[]) {
 
 const WORKERS = /\/gpuinstances\b/;
 
-async function bench({ kube, clock }: MemoryCluster, isLeading: () => boolean = () => true) {
+/** Which copies never show what this process wrote. */
+interface Lagging {
+  readonly groups?: boolean;
+  readonly workers?: boolean;
+}
+
+async function bench(
+  { kube, clock }: MemoryCluster,
+  isLeading: () => boolean = () => true,
+  lagging: Lagging = {},
+) {
   const { metadata, ...wanted } = groupObject({ minLoad: '50' });
   const made = { ...wanted, metadata: { name: metadata.name, namespace: 'default' } };
   const group = await kube.create<EndpointGroup>(endpointGroupResource, made);
   const env = { clock, random: seededRandom(1), log: silentLogger };
   const books = new LoadBooks();
   const times = defaultTimes;
-  const groups = copyOf([group]);
+  const groups = copyOf([group], { isCurrent: !lagging.groups });
   const transport = () => Promise.reject(new Error('no network'));
   const controller = createEndpointGroupController({
     ...{ env, cluster: kube, books, times, isLeading, allowPrivateAddresses: false },
     groups: groups.informer,
-    instances: copyOf([]).informer as never,
+    instances: copyOf([], { isCurrent: !lagging.workers }).informer as never,
     events: { record: () => {} } as never,
     readers: new LoadReaders({
       ...{ clock, books, times, transport, allowPrivateAddresses: false, takesReports: false },
@@ -74,6 +85,49 @@ describe('the controller of groups', () => {
     isLeading = true;
     await cluster.clock.advance(2_000);
     expect(cluster.sent.filter((one) => one.startsWith('POST') && WORKERS.test(one))).toHaveLength(1);
+    await controller.stop();
+  });
+
+  const made = ({ sent }: MemoryCluster) =>
+    sent.filter((one) => one.startsWith('POST') && WORKERS.test(one)).length;
+
+  test('asks the API server for a group whose copy does not show in time what was written of it', async () => {
+    const cluster = memoryCluster();
+    const { controller } = await bench(cluster, () => true, { groups: true });
+    await cluster.clock.advance(1_000);
+    expect(made(cluster)).toBe(0);
+    await cluster.clock.advance(3_000);
+    expect(made(cluster)).toBe(1);
+    await controller.stop();
+  });
+
+  test('asks the API server for a worker whose copy does not show in time that it was made', async () => {
+    const cluster = memoryCluster();
+    const { controller } = await bench(cluster, () => true, { workers: true });
+    await cluster.clock.advance(1_000);
+    const asked = () => cluster.sent.filter((one) => /^GET .*\/gpuinstances\/llm-\w+$/.test(one)).length;
+    expect([made(cluster), asked()]).toEqual([1, 0]);
+    // It looks at its workers with the next tick.
+    await cluster.clock.advance(13_000);
+    expect([made(cluster), asked() > 0]).toEqual([1, true]);
+    await controller.stop();
+  });
+
+  test('makes no worker beside one that its copy has missed', async () => {
+    const cluster = memoryCluster();
+    const { controller, group } = await bench(cluster);
+    const { metadata, ...worker } = workerObject('llm-missed');
+    await cluster.kube.create<GpuInstance>(gpuInstanceResource, {
+      ...worker,
+      metadata: {
+        ...{ name: metadata.name, namespace: 'default' },
+        labels: { [labels.endpointGroup]: group.metadata.name },
+        ownerReferences: [controllerReference(group)],
+      },
+    });
+    cluster.sent.length = 0;
+    await cluster.clock.advance(30_000);
+    expect(made(cluster)).toBe(0);
     await controller.stop();
   });
 
