@@ -9,6 +9,7 @@ import type { EndpointProblem } from './publish/endpoints.ts';
 import type { Choice } from './scaling/plan.ts';
 import type { ScalingDecision } from './scaling/scaling-decision.ts';
 import type { Observed, Refusal } from './types.ts';
+import { withoutMachine } from './without-machine.ts';
 
 /** Everything that conditions speak about. */
 export interface Situation {
@@ -82,8 +83,10 @@ function sleepsBlind({ load: { metrics, problem } }: Situation): Says | undefine
   );
 }
 
-function short({ counts, decision }: Situation): Says {
-  const wanting = `${counts.ready} of ${decision.hot} hot workers are ready.`;
+function short({ counts, decision, observed }: Situation): Says {
+  const ready = `${counts.ready} of ${decision.hot} hot workers are ready.`;
+  const why = withoutMachine(observed.workers);
+  const wanting = why === undefined ? ready : `${ready} ${why}`;
   if (counts.ready > 0) return no('ScalingUp', wanting);
   return no(counts.waking > 0 ? 'Waking' : 'NoReadyWorkers', wanting);
 }

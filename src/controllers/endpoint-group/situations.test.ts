@@ -13,6 +13,12 @@ const MINUTE = 60 * SECOND;
 const OLD = { templateHash: 'v1:0000000000000000' };
 const STOPPED = { wanted: 'Cold', powerState: 'Stopped', isServing: false, isStopped: true } as const;
 const BOOTING = { isServing: false, isBooted: false, wasEverReady: false, hasRun: false } as const;
+const NO_OFFERS = { ...condition('Rented', 'False', '2026-11-20T11:10:00Z'), reason: 'NoOffers' };
+const UNRENTED = {
+  ...BOOTING,
+  isRented: false,
+  object: workerObject('a', { status: { observedGeneration: 1, conditions: [NO_OFFERS] } }),
+} as const;
 const WAKING = { isServing: false, ranSinceWoken: false, wokenAt: NOW - 20 * SECOND } as const;
 const DRAINING = { drainSince: NOW - 10 * SECOND } as const;
 const floor = (load: number, spec: object = {}) => groupObject({ minLoad: String(load), ...spec });
@@ -401,6 +407,11 @@ describe('a group in trouble', () => {
   });
 
   table([
+    [
+      'whose workers find no offer says so',
+      { group: floor(150), workers: [worker('a', UNRENTED), worker('b', UNRENTED)], memory: calm(2) },
+      [],
+    ],
     [
       'has failed where no worker can go on',
       { group: floor(50), workers: [worker('a', { isServing: false, isStalled: true })], memory: calm(1) },
