@@ -3,7 +3,12 @@ import { groupObject, workerObject } from '../../../test/builders/group-worker.t
 import { type MemoryCluster, memoryCluster, refusedBy } from '../../../test/builders/memory-cluster.ts';
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
-import { endpointGroupResource, gpuInstanceResource, labels } from '../../api/v1alpha1/names.ts';
+import {
+  endpointGroupResource,
+  GROUP_FINALIZER,
+  gpuInstanceResource,
+  labels,
+} from '../../api/v1alpha1/names.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
 import { controllerReference, objectKey, refOf, uidOf } from '../../runtime/kube/kube-object.ts';
@@ -37,29 +42,34 @@ function copyOf<T extends EndpointGroup>(objects: readonly T[], { isCurrent = tr
 
 const WORKERS = /\/gpuinstances\b/;
 
-/** Which copies never show what this process wrote. */
-interface Lagging {
+interface Setting {
+  /** Whether copies never show what this process wrote. */
   readonly groups?: boolean;
   readonly workers?: boolean;
+  /** The group is on its way out. */
+  readonly isDeleting?: boolean;
 }
 
 async function bench(
   { kube, clock }: MemoryCluster,
   isLeading: () => boolean = () => true,
-  lagging: Lagging = {},
+  setting: Setting = {},
 ) {
   const { metadata, ...wanted } = groupObject({ minLoad: '50' });
-  const made = { ...wanted, metadata: { name: metadata.name, namespace: 'default' } };
-  const group = await kube.create<EndpointGroup>(endpointGroupResource, made);
+  const finalizers = setting.isDeleting ? [GROUP_FINALIZER] : [];
+  const made = { ...wanted, metadata: { name: metadata.name, namespace: 'default', finalizers } };
+  const created = await kube.create<EndpointGroup>(endpointGroupResource, made);
+  if (setting.isDeleting) await kube.delete(endpointGroupResource, refOf(created));
+  const group = (await kube.get<EndpointGroup>(endpointGroupResource, refOf(created))) ?? created;
   const env = { clock, random: seededRandom(1), log: silentLogger };
   const books = new LoadBooks();
   const times = defaultTimes;
-  const groups = copyOf([group], { isCurrent: !lagging.groups });
+  const groups = copyOf([group], { isCurrent: !setting.groups });
   const transport = () => Promise.reject(new Error('no network'));
   const controller = createEndpointGroupController({
     ...{ env, cluster: kube, books, times, isLeading, allowPrivateAddresses: false },
     groups: groups.informer,
-    instances: copyOf([], { isCurrent: !lagging.workers }).informer as never,
+    instances: copyOf([], { isCurrent: !setting.workers }).informer as never,
     events: { record: () => {} } as never,
     readers: new LoadReaders({
       ...{ clock, books, times, transport, allowPrivateAddresses: false, takesReports: false },
@@ -110,6 +120,20 @@ describe('the controller of groups', () => {
     // It looks at its workers with the next tick.
     await cluster.clock.advance(13_000);
     expect([made(cluster), asked() > 0]).toEqual([1, true]);
+    await controller.stop();
+  });
+
+  test('asks the API server for a group whose finalizer could not be taken off', async () => {
+    const cluster = memoryCluster();
+    cluster.intercept = ({ method, path }) =>
+      method === 'PATCH' && path.includes('/endpointgroups/') ? refusedBy(409, 'Conflict') : undefined;
+    const { controller } = await bench(cluster, () => true, { isDeleting: true });
+    cluster.sent.length = 0;
+    await cluster.clock.advance(100);
+    const calls = cluster.sent.map((one) => one.split('?')[0]);
+    const released = calls.findIndex((one) => /^PATCH .*\/endpointgroups\/llm$/.test(one ?? ''));
+    expect(released).toBeGreaterThanOrEqual(0);
+    expect(calls[released + 1]).toMatch(/^GET .*\/endpointgroups\/llm$/);
     await controller.stop();
   });
 
