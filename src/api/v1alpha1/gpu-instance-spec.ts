@@ -251,7 +251,7 @@ const lifeFields = {
   }).default('Recreate'),
   onPriceAbove: choice(['Report', 'Replace'], {
     description:
-      'What follows when the real price is more than 5 % over that of the offer, or over the maximum.',
+      'What follows when the real price is more than 5 % over that of the offer, or over the maximum in `offers`. A limit of the account ends no machine.',
   }).default('Report'),
   updateStrategy: z
     .object({

@@ -78,7 +78,7 @@ export const troubleReasons = {
   ),
   PriceRaised: retryable(
     'The machine costs more than its offer said.',
-    'Set spec.onPriceAbove to Replace to have it replaced; with Report it is kept at this price.',
+    'Set spec.onPriceAbove to Replace to have it replaced; with Report, or where only a limit of the account is passed, it is kept at this price.',
   ),
   SpecChanged: progress(
     'The spec changed, and the machine still is as the old spec said.',

@@ -276,6 +276,17 @@ describe('the price of a machine', () => {
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
+      'above the limit of the account is told and borne: that limit stops no machine that runs',
+      held(
+        { pricePerHour: 495_000 },
+        {
+          spec: { offers: [{ maxPricePerHour: '1.00' }], onPriceAbove: 'Replace' },
+          facts: { limits: { maxPricePerHour: 490_000 } },
+        },
+      ),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
       'is judged while it boots',
       held({ actualStatus: 'loading', pricePerHour: 1_100_000 }, { spec: { onPriceAbove: 'Replace' } }),
       {

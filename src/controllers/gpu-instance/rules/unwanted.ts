@@ -1,3 +1,4 @@
+import { parseDollars } from '../../../lib/money.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { replaceIsDue } from '../due.ts';
 import { limitState, priceRise } from '../limits.ts';
@@ -24,7 +25,7 @@ const specChanged: WishOf = (observed, held) =>
     : undefined;
 
 const priceRaised: WishOf = (observed, held) => {
-  const detail = risenPrice(observed, held);
+  const detail = risenPrice(observed, held, ownCap(observed));
   return detail !== undefined && observed.object.spec.onPriceAbove === 'Replace'
     ? { ...unwanted(observed, held, 'PriceRaised'), detail }
     : undefined;
@@ -95,11 +96,28 @@ export function isOutdated({ object }: Observed): boolean {
   return hasDrifted(object.status?.specHash, object.spec);
 }
 
-/** How much dearer than agreed a machine is that costs its whole price; undefined where it is not. */
-export function risenPrice(observed: Observed, { state }: Held<Listed>): string | undefined {
+/**
+ * How much dearer a machine is that costs its whole price than its offer said or than `cap`, by default the lower of the
+ * object's and the account's; undefined where it is not.
+ */
+export function risenPrice(
+  observed: Observed,
+  { state }: Held<Listed>,
+  cap = capOf(observed),
+): string | undefined {
   if (state.type !== 'running' && state.type !== 'booting') return undefined;
-  const requirements = observed.object.spec.offers?.[observed.object.status?.offerIndex ?? 0];
-  const limits = factsOf(observed)?.limits ?? {};
-  const cap = requirements === undefined ? limits.maxPricePerHour : priceCap(requirements, limits);
   return priceRise(observed, state.row.pricePerHour, cap);
+}
+
+const requirementsOf = ({ object }: Observed) => object.spec.offers?.[object.status?.offerIndex ?? 0];
+
+function capOf(observed: Observed): number | undefined {
+  const requirements = requirementsOf(observed);
+  const limits = factsOf(observed)?.limits ?? {};
+  return requirements === undefined ? limits.maxPricePerHour : priceCap(requirements, limits);
+}
+
+/** What a machine may be given up for: limits of an account stop rentals, and no machine that runs. */
+function ownCap(observed: Observed): number {
+  return parseDollars(requirementsOf(observed)?.maxPricePerHour) ?? Number.POSITIVE_INFINITY;
 }
