@@ -86,6 +86,12 @@ describe.each([[[]], [['--force']]])('with %j', (more) => {
   });
 });
 
+test('a new one knows which namespaces the operator watches, so that it sweeps as before', async () => {
+  holding(MISSING);
+  expect(await reset('--watch-namespace', 'red', '--watch-namespace', 'blue')).toMatchObject({ exitCode: 0 });
+  expect(writes()).toMatchObject([{ body: { stringData: { scope: 'blue,red' } } }]);
+});
+
 test('without --confirm nothing is asked of the cluster', async () => {
   holding(UNREADABLE);
   const { exitCode, stderr } = await cluster.cli.run(['reset', 'identity', '--force']);
