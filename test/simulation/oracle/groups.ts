@@ -3,6 +3,7 @@ import type { Contract } from '../../../src/simulator/world/world.ts';
 import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { ownerUids } from '../memory-kube/writes.ts';
 import type { Shortfall } from './converged.ts';
+import { priceOf } from './price.ts';
 import { nameOf, type Scene } from './scene.ts';
 
 /** How long a call that was sent may take to arrive. */
@@ -118,9 +119,6 @@ const uidOf = (object: JsonObject): string => String(metadataOf(object)['uid']);
 
 /** Not the uid itself: that is looked for in the memory of processes. */
 const countKey = (group: JsonObject): string => `workers of ${uidOf(group)}`;
-
-const priceOf = ({ gpuPricePerHour, diskPricePerHour }: Contract): number =>
-  gpuPricePerHour + diskPricePerHour;
 
 const ceilingOf = (group: JsonObject): number =>
   parseDollars(String(objectAt(group, 'spec')['maxSpendPerHour'])) ?? Number.POSITIVE_INFINITY;

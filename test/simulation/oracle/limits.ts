@@ -3,6 +3,7 @@ import { creditMicros } from '../../../src/simulator/world/ledger.ts';
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import type { Machine } from '../machine.ts';
 import { equalJson, isObject, type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
+import { priceOf } from './price.ts';
 import type { Purchase } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
@@ -149,9 +150,6 @@ export class LimitWatch {
 }
 
 const keyOf = ({ uid, attempt }: Purchase): string => `${uid} ${attempt}`;
-
-const priceOf = ({ gpuPricePerHour, diskPricePerHour }: Contract): number =>
-  gpuPricePerHour + diskPricePerHour;
 
 /** A stopped machine costs its disk. */
 const costOf = (contract: Contract): number =>

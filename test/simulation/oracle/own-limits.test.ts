@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { Contract } from '../../../src/simulator/world/world.ts';
 import { type JsonObject, objectAt } from '../memory-kube/json.ts';
 import { NAMESPACE } from '../world.ts';
 import { Bench } from './bench.ts';
+import { priceOf } from './price.ts';
 import { atWork } from './situations.ts';
 
 /** A machine of an object with that limit is destroyed after so many seconds at work. */
@@ -19,6 +21,12 @@ async function destroyedAfter(limit: JsonObject, seconds: number): Promise<reado
   bench.invariants.check();
   return bench.invariants.violations.map(({ invariant }) => invariant);
 }
+
+test('a machine costs what was bid for it', () => {
+  const contract = { bidPerHour: 450_000, gpuPricePerHour: 300_000, diskPricePerHour: 4_000 } as Contract;
+  expect(priceOf(contract)).toBe(454_000);
+  expect(priceOf({ ...contract, bidPerHour: null })).toBe(304_000);
+});
 
 describe('a machine at work that is destroyed', () => {
   test.for([

@@ -1,6 +1,7 @@
 import { parseDuration } from '../../../src/lib/duration.ts';
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { priceOf } from './price.ts';
 import type { Scene } from './scene.ts';
 
 /** An operator counts from when it decided to rent, a little before the machine begins. */
@@ -28,11 +29,11 @@ export class OwnLimits {
   }
 
   /** From now on an object has that machine, rented or taken over; asked again and again. */
-  holds({ id, createdAt, gpuPricePerHour, diskPricePerHour }: Contract, uid: string): void {
+  holds(contract: Contract, uid: string): void {
+    const { id, createdAt } = contract;
     const stays = this.#stays.get(keyOf(uid)) ?? new Map<number, Stay>();
     if (stays.has(id)) return;
-    const microsPerHour = gpuPricePerHour + diskPricePerHour;
-    const stay = { from: this.#scene.now, createdAt, microsPerHour, until: undefined };
+    const stay = { from: this.#scene.now, createdAt, microsPerHour: priceOf(contract), until: undefined };
     this.#stays.set(keyOf(uid), stays.set(id, stay));
   }
 
