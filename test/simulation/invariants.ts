@@ -280,6 +280,7 @@ export class Invariants {
     const offer = Number(path.split('/')[4]);
     this.#attempts.rentSent(machine, offer, purchase);
     this.#limits.rentSent(machine, purchase);
+    this.#machines.rentSent(purchase);
     this.#scene.rentSent(offer, purchase);
   }
 

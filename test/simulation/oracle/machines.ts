@@ -33,7 +33,9 @@ export class MachineWatch {
   readonly #elsewhere = new Set<number>();
   /** Contracts that were not at work when a process sent their destroy. */
   readonly #excused = new Set<number>();
-  /** The spec that stood when a contract began: one of another spec may be replaced. */
+  /** The spec of each purchase when its call left, which may be carried out after the next edit. */
+  readonly #askedFor = new Map<string, Json | undefined>();
+  /** The spec that a contract was bought for: one of another spec may be replaced. */
   readonly #boughtFor = new Map<number, Json | undefined>();
   readonly #boughtAt = new Map<number, number>();
   /** When each was last seen not to work: an operator may learn of its recovery that much later. */
@@ -64,6 +66,11 @@ export class MachineWatch {
   /** Whoever rented that contract by hand labels it in the console: from then on it has to stay as it is then. */
   labelledElsewhere(id: number): void {
     this.#foreign.delete(id);
+  }
+
+  /** A rent call leaves. */
+  rentSent({ uid, attempt }: Purchase): void {
+    this.#askedFor.set(askedKey(uid, attempt), this.#scene.objects.get(uid)?.['spec']);
   }
 
   changed(): void {
@@ -126,7 +133,7 @@ export class MachineWatch {
     const { uid, attempt } = purchase;
     this.ownLimits.holds(contract, uid);
     const owner = this.#scene.objects.get(uid);
-    this.#boughtFor.set(contract.id, owner?.['spec']);
+    this.#boughtFor.set(contract.id, this.#askedFor.get(askedKey(uid, attempt)) ?? owner?.['spec']);
     this.#boughtAt.set(contract.id, contract.gpuPricePerHour);
     if (this.#scene.isHandled(uid)) return;
     if (owner && !hasIntentFor(owner, attempt)) {
@@ -253,6 +260,7 @@ export class MachineWatch {
 }
 
 /** Not the uid itself: that is looked for in the memory of processes. */
+const askedKey = (uid: string, attempt: number): string => `asked ${uid} ${attempt}`;
 const goneKey = (uid: string): string => `gone ${uid}`;
 
 const standingOf = ({ label, intendedStatus }: Contract): string => JSON.stringify([label, intendedStatus]);

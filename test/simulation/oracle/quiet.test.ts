@@ -254,6 +254,17 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     },
   ],
   [
+    'a machine is destroyed whose object was edited after its rental was sent, and before it began',
+    new Bench(),
+    async (bench) => {
+      bench.sendRent(1);
+      bench.users.setImage('a', 'example/work:2');
+      const { id } = await atWork(bench);
+      bench.sendDestroy(id);
+      bench.world.market.store.remove('contracts', id);
+    },
+  ],
+  [
     'four machines turn bad together where an account bears ten',
     new Bench(),
     async (bench) => {
