@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../test/simulation/memory-kube/json.ts';
-import { MACHINE, Users } from '../../test/simulation/users.ts';
+import { Users } from '../../test/simulation/users.ts';
+import { MACHINE } from '../../test/simulation/wishes.ts';
 import { NAMESPACE, SimulatedWorld } from '../../test/simulation/world.ts';
 import { seededRandom } from '../lib/random.ts';
 
@@ -34,7 +35,7 @@ test('objects of every watched namespace claim their machines while an orphan of
   const flags = { watchNamespace: [NAMESPACE, OTHER] };
   const world = new SimulatedWorld({ seed: 1, keepTrace: false, flags, fate: () => QUIET });
   const users = new Users(world, seededRandom(1));
-  users.createAccount('Destroy');
+  users.account.create('Destroy');
   users.createInstance('a');
   settleElsewhere(world);
   world.startProcess();
@@ -78,7 +79,7 @@ test('a sweeper that freezes until its lease is over, and thaws with an orphan i
     },
   });
   const users = new Users(world, seededRandom(1));
-  users.createAccount('Destroy');
+  users.account.create('Destroy');
   users.createInstance('a');
   world.startProcess();
   world.startProcess();
@@ -97,7 +98,7 @@ test('a sweeper that freezes until its lease is over, and thaws with an orphan i
 test('an account goes although another one of its namespace has machines: those are not its own', async () => {
   const world = new SimulatedWorld({ seed: 1, keepTrace: false, fate: () => QUIET });
   const users = new Users(world, seededRandom(1));
-  users.createAccount('Report');
+  users.account.create('Report');
   users.createInstance('a');
   const kind = world.kube.kind('marketplaceaccounts');
   const [own, spare] = ['default', 'spare'].map((name) => ({ kind, namespace: NAMESPACE, name }) as const);

@@ -31,7 +31,7 @@ function inhabited({
     },
   });
   const users = new Users(world, seededRandom(1));
-  users.createAccount('Report');
+  users.account.create('Report');
   users.createInstance('a');
   const pass = (seconds: number) => world.scheduler.runUntil(world.now + seconds * 1000, () => true);
   const read = (plural: string, name: string, namespace = SYSTEM_NAMESPACE) =>

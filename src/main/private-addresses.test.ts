@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../test/simulation/memory-kube/json.ts';
-import { MACHINE, Users } from '../../test/simulation/users.ts';
+import { Users } from '../../test/simulation/users.ts';
+import { MACHINE } from '../../test/simulation/wishes.ts';
 import { NAMESPACE, SimulatedWorld } from '../../test/simulation/world.ts';
 import type { RawOptions } from '../config.ts';
 import { seededRandom } from '../lib/random.ts';
@@ -19,7 +20,7 @@ async function publishedUnder(flags: RawOptions) {
   const { store } = world.market;
   for (const machine of Object.values(store.current().tables.machines))
     store.put('machines', { ...machine, publicAddress: '10.1.2.3' });
-  new Users(world, seededRandom(1)).createAccount('Report');
+  new Users(world, seededRandom(1)).account.create('Report');
   const kind = world.kube.kind('gpuinstances');
   world.kube.writes.create({ kind, namespace: NAMESPACE, name: 'job' }, INSTANCE);
   world.startProcess();

@@ -71,7 +71,7 @@ export class SimulatedGroup {
     this.world.kube.store.onCommit(({ kind }) => {
       if (kind.plural === 'endpointslices') this.fleet.publish(this.#ports());
     });
-    new Users(this.world, seededRandom(seed)).createAccount('Report');
+    new Users(this.world, seededRandom(seed)).account.create('Report');
   }
 
   /** Creates the group and starts an operator. */

@@ -29,18 +29,18 @@ export class AccountWhims {
   act(): void {
     const { users, chance } = this.#options;
     chance.doOneOf([
-      [30, () => void users.rotateKey()],
-      [20, () => users.removeKey()],
-      [10, () => users.spoilKey(chance.oneOf(SPOILT))],
-      [20, () => users.setAccount({ orphanPolicy: 'Report' })],
-      [30, () => users.setAccount({ limits: { maxInstances: chance.upTo(4) } })],
-      [30, () => users.setAccount({ limits: { maxPricePerHour: '0.20' } })],
-      [10, () => users.setAccount({ limits: { maxSpendPerHour: chance.oneOf(['0.40', '0.80']) } })],
-      [10, () => users.setAccount({ limits: { maxSpendPerMonth: chance.oneOf(['0.01', '0.10']) } })],
-      [5, () => users.setAccount({ limits: { minCredit: '1000000' } })],
-      [15, () => users.setAccount({ limits: {} })],
-      [15, () => users.setAccount({ pollInterval: chance.oneOf(['5s', '30s', '1m']) })],
-      [10, () => users.setAccount({ maxUnhealthy: chance.oneOf([10, '100%', '1%']) })],
+      [30, () => void users.account.rotateKey()],
+      [20, () => users.account.removeKey()],
+      [10, () => users.account.spoilKey(chance.oneOf(SPOILT))],
+      [20, () => users.account.set({ orphanPolicy: 'Report' })],
+      [30, () => users.account.set({ limits: { maxInstances: chance.upTo(4) } })],
+      [30, () => users.account.set({ limits: { maxPricePerHour: '0.20' } })],
+      [10, () => users.account.set({ limits: { maxSpendPerHour: chance.oneOf(['0.40', '0.80']) } })],
+      [10, () => users.account.set({ limits: { maxSpendPerMonth: chance.oneOf(['0.01', '0.10']) } })],
+      [5, () => users.account.set({ limits: { minCredit: '1000000' } })],
+      [15, () => users.account.set({ limits: {} })],
+      [15, () => users.account.set({ pollInterval: chance.oneOf(['5s', '30s', '1m']) })],
+      [10, () => users.account.set({ maxUnhealthy: chance.oneOf([10, '100%', '1%']) })],
       [10, () => this.#closeBreaker()],
     ]);
   }
@@ -48,17 +48,17 @@ export class AccountWhims {
   /** What people left in the middle, they end. */
   settle(): void {
     const { users, isSwept } = this.#options;
-    users.setAccount({
+    users.account.set({
       limits: {},
       pollInterval: '10s',
       maxUnhealthy: '20%',
       orphanPolicy: isSwept ? 'Destroy' : 'Report',
     });
-    users.bringKeyBack();
+    users.account.bringKeyBack();
   }
 
   #closeBreaker(): void {
-    this.#options.users.closeBreaker();
+    this.#options.users.account.closeBreaker();
     this.#options.invariants.hindered();
   }
 }

@@ -1,6 +1,7 @@
 import type { Chance } from './chance.ts';
 import type { Invariants } from './invariants.ts';
-import { GROUP_SPEC, type Users } from './users.ts';
+import type { Users } from './users.ts';
+import { GROUP_SPEC } from './wishes.ts';
 
 export interface GroupWhimsOptions {
   readonly users: Users;
@@ -34,15 +35,15 @@ export class GroupWhims {
     }
     const worker = users.anyWorker();
     chance.doOneOf([
-      [40, () => users.setLoad(name, this.#load())],
-      [5, () => users.wake(name)],
-      [5, () => users.setInactivityTimeout(name, '30s')],
-      [10, () => users.setMaxWorkers(name, chance.upTo(3))],
-      [5, () => users.setGroupImage(name, anyImage())],
-      [5, () => users.setColdWorkers(name, chance.upTo(3) - 1)],
+      [40, () => users.groups.setLoad(name, this.#load())],
+      [5, () => users.groups.wake(name)],
+      [5, () => users.groups.setInactivityTimeout(name, '30s')],
+      [10, () => users.groups.setMaxWorkers(name, chance.upTo(3))],
+      [5, () => users.groups.setImage(name, anyImage())],
+      [5, () => users.groups.setColdWorkers(name, chance.upTo(3) - 1)],
       [5, () => this.#pause(name)],
       [15, () => this.#setOption(name)],
-      [15, () => users.deleteGroup(name)],
+      [15, () => users.groups.delete(name)],
       [15, () => worker !== undefined && users.delete(worker)],
       [10, () => worker !== undefined && this.#meddle(worker)],
     ]);
@@ -50,7 +51,7 @@ export class GroupWhims {
 
   /** What people left in the middle, they end. */
   settle(): void {
-    for (const name of this.#edited) this.#options.users.setGroup(name, GROUP_SPEC);
+    for (const name of this.#edited) this.#options.users.groups.set(name, GROUP_SPEC);
   }
 
   #load(): number {
@@ -61,14 +62,14 @@ export class GroupWhims {
   #create(): void {
     const { users, chance } = this.#options;
     this.#made += 1;
-    users.createGroup(chance.isWithin(0.5) ? 'group' : `group${this.#made}`, this.#load());
+    users.groups.create(chance.isWithin(0.5) ? 'group' : `group${this.#made}`, this.#load());
   }
 
   #pause(name: string): void {
     const { users, chance } = this.#options;
     this.#edited.add(name);
     const scaleUp = chance.isWithin(0.7);
-    users.setPause(name, { scaleUp, scaleDown: !scaleUp || chance.isWithin(0.5) });
+    users.groups.setPause(name, { scaleUp, scaleDown: !scaleUp || chance.isWithin(0.5) });
   }
 
   /** What is rarely touched in a group that runs. */
@@ -76,17 +77,17 @@ export class GroupWhims {
     const { users, chance } = this.#options;
     this.#edited.add(name);
     chance.doOneOf([
-      [3, () => users.setGroup(name, { replicas: chance.below(3) })],
-      [1, () => users.setGroup(name, { replicas: null, pause: {} })],
-      [1, () => users.setGroup(name, { minLoad: '120' })],
-      [1, () => users.setGroup(name, { targetUtilizationPercent: 50 })],
-      [1, () => users.setGroup(name, { scaleToZero: 'Never', inactivityTimeout: null })],
-      [1, () => users.setGroup(name, { coldMultiplier: '2.5' })],
-      [1, () => users.setGroup(name, { wakeTimeout: '5s' })],
-      [1, () => users.setGroup(name, { spreadBy: chance.oneOf(['Machine', 'Host']) })],
-      [1, () => users.setGroup(name, { endpointName: chance.oneOf(['shared', 'a']) })],
-      [1, () => users.setGroup(name, { updateStrategy: { type: 'OnDelete' } })],
-      [1, () => users.setGroup(name, { updateStrategy: { maxUnavailable: chance.oneOf([2, '50%']) } })],
+      [3, () => users.groups.set(name, { replicas: chance.below(3) })],
+      [1, () => users.groups.set(name, { replicas: null, pause: {} })],
+      [1, () => users.groups.set(name, { minLoad: '120' })],
+      [1, () => users.groups.set(name, { targetUtilizationPercent: 50 })],
+      [1, () => users.groups.set(name, { scaleToZero: 'Never', inactivityTimeout: null })],
+      [1, () => users.groups.set(name, { coldMultiplier: '2.5' })],
+      [1, () => users.groups.set(name, { wakeTimeout: '5s' })],
+      [1, () => users.groups.set(name, { spreadBy: chance.oneOf(['Machine', 'Host']) })],
+      [1, () => users.groups.set(name, { endpointName: chance.oneOf(['shared', 'a']) })],
+      [1, () => users.groups.set(name, { updateStrategy: { type: 'OnDelete' } })],
+      [1, () => users.groups.set(name, { updateStrategy: { maxUnavailable: chance.oneOf([2, '50%']) } })],
     ]);
   }
 

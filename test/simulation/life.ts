@@ -69,8 +69,8 @@ class Life {
   async run(): Promise<LifeResult> {
     const world = this.#world;
     const begin = world.now;
-    this.#users.createAccount('Report');
-    if (this.#options.subject === 'group') this.#users.createGroup('group', FIRST_LOAD);
+    this.#users.account.create('Report');
+    if (this.#options.subject === 'group') this.#users.groups.create('group', FIRST_LOAD);
     else this.#users.createInstance('a');
     world.startProcess();
     for (const act of this.#options.acts)
@@ -100,7 +100,7 @@ class Life {
   #isOver(): boolean {
     if (this.#invariants.violations.length > 0) return true;
     const { contracts } = this.#world.market.store.current().tables;
-    const left = [...this.#users.names(), ...this.#users.groupNames(), ...Object.keys(contracts)];
+    const left = [...this.#users.names(), ...this.#users.groups.names(), ...Object.keys(contracts)];
     return left.length === 0;
   }
 

@@ -118,9 +118,9 @@ class Schedule {
       this.#invariants.check();
       return this.#options.untilViolation !== true || this.#invariants.violations.length === 0;
     };
-    this.#users.createAccount(this.#options.mode === 'all' ? 'Destroy' : 'Report');
+    this.#users.account.create(this.#options.mode === 'all' ? 'Destroy' : 'Report');
     for (const name of FIRST_NAMES) this.#users.createInstance(name);
-    if (hasGroup(this.#options.seed)) this.#users.createGroup(GROUP, FIRST_LOAD);
+    if (hasGroup(this.#options.seed)) this.#users.groups.create(GROUP, FIRST_LOAD);
     else this.#users.createInstance('c', TIGHT_BRAKE);
     await this.#foreigners.settle();
     world.scheduler.after(COPY_LABELS_AT_MS, () => this.#foreigners.copyLabels());
@@ -166,7 +166,7 @@ class Schedule {
   #planFarewell(): void {
     const { scheduler } = this.#world;
     const accountGoesAt = FAREWELL_MS + ((this.#options.seed % 3) - 1) * FAREWELL_TAKES_MS;
-    scheduler.after(accountGoesAt, () => this.#users.deleteAccount());
+    scheduler.after(accountGoesAt, () => this.#users.account.delete());
     scheduler.after(FAREWELL_MS, () => {
       this.#whims.leave();
       this.#users.deleteEverything();
@@ -222,7 +222,7 @@ class Schedule {
 
   #personLooks(): void {
     this.#world.scheduler.after(PERSON_LOOKS_EVERY_MS, () => {
-      if (this.#users.seesRollback()) this.#users.confirmRollback();
+      if (this.#users.account.seesRollback()) this.#users.account.confirmRollback();
       for (const id of this.#users.machinesInDoubt()) void this.#labelOwn(id);
       this.#personLooks();
     });

@@ -50,8 +50,8 @@ const LIVES = {
   group: {
     subject: 'group',
     acts: [
-      { second: 120, what: 'load', act: (users) => users.setLoad('group', 250) },
-      { second: 240, what: 'delete', act: (users) => users.deleteGroup('group') },
+      { second: 120, what: 'load', act: (users) => users.groups.setLoad('group', 250) },
+      { second: 240, what: 'delete', act: (users) => users.groups.delete('group') },
     ],
   },
   /** From the purchase to the release, for pairs. */

@@ -1,27 +1,19 @@
 import type { Random } from '../../src/lib/random.ts';
+import { AccountOwner } from './account-owner.ts';
 import { Console } from './console.ts';
+import { GroupOwner } from './group-owner.ts';
+import { Kubectl } from './kubectl.ts';
 import type { Address } from './memory-kube/address.ts';
-import { Failure } from './memory-kube/failure.ts';
 import { isObject, type JsonObject, listAt, metadataOf, objectAt } from './memory-kube/json.ts';
 import { ownerUids } from './memory-kube/writes.ts';
+import { MACHINE } from './wishes.ts';
 import { NAMESPACE, type SimulatedWorld } from './world.ts';
 
 const GPU_INSTANCES = 'gpuinstances';
-const GROUPS = 'endpointgroups';
-/** Work per second of one worker of a group. */
-export const WORKER_PERF = 100;
-const KEY_SECRET = 'marketplace-key';
 const WORK_SECRET = 'work';
 const NAMESPACE_LABEL = 'kubernetes.io/metadata.name';
 const HOLD = 'gpurental.dev/hold';
 const IN_DOUBT = /Machines? ([\d, ]+) (?:is|are) new and carr(?:y|ies) no label/;
-
-export const MACHINE: JsonObject = {
-  offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.90' }],
-  image: 'example/work:1',
-  disk: '20G',
-  timeouts: { provisioning: '2m', loading: '3m', start: '1m' },
-};
 
 const USUAL_POLICIES: JsonObject = {
   onVanish: 'Recreate',
@@ -31,62 +23,32 @@ const USUAL_POLICIES: JsonObject = {
   timeouts: MACHINE['timeouts'] ?? {},
 };
 
-/** A group of at most three workers under a ceiling that binds at times; its load and its template come beside this. */
-export const GROUP_SPEC: JsonObject = {
-  expectedPerf: String(WORKER_PERF),
-  targetUtilizationPercent: 100,
-  minLoad: '0',
-  coldMultiplier: '1',
-  coldWorkers: 0,
-  maxWorkers: 3,
-  maxSpendPerHour: '1.50',
-  scaleToZero: 'Allow',
-  wakeTimeout: '60s',
-  spreadBy: 'None',
-  updateStrategy: { type: 'RollingUpdate', maxUnavailable: 1 },
-  pause: {},
-  replicas: null,
-  endpointName: null,
-};
-
 interface InstanceWish {
   readonly maxPerHour?: number;
   readonly offers?: JsonObject[];
 }
 
-/** A machine that is rented by a bid, which somebody may outbid. */
-export const BY_BID: JsonObject[] = [
-  { gpuNames: ['RTX 4090'], pricing: 'Interruptible', bid: '0.45', maxPricePerHour: '0.90' },
-];
-
 /** What people do to the cluster. Each act is told; refusals by the API server are what they are. */
 export class Users {
   readonly console: Console;
+  readonly account: AccountOwner;
+  readonly groups: GroupOwner;
   readonly #world: SimulatedWorld;
   readonly #random: Random;
-  /** Of the key that the operator has, where it was rotated. */
-  #key: number | undefined;
-  #removed: JsonObject | undefined;
+  readonly #kubectl: Kubectl;
 
   constructor(world: SimulatedWorld, random: Random) {
     this.console = new Console(world);
+    const kubectl = new Kubectl(world);
+    this.account = new AccountOwner(world, { kubectl, console: this.console });
+    this.groups = new GroupOwner(world, kubectl);
+    this.#kubectl = kubectl;
     this.#world = world;
     this.#random = random;
   }
 
-  createAccount(orphanPolicy: 'Destroy' | 'Report'): void {
-    this.#create('secrets', KEY_SECRET, {
-      data: { 'api-key': Buffer.from(this.#world.market.apiKey).toString('base64') },
-    });
-    this.#create('marketplaceaccounts', 'default', {
-      apiVersion: 'gpurental.dev/v1alpha1',
-      kind: 'MarketplaceAccount',
-      spec: { apiKeySecretRef: { name: KEY_SECRET, key: 'api-key' }, orphanPolicy },
-    });
-  }
-
   createInstance(name: string, { maxPerHour = 30, ...spec }: InstanceWish = {}): void {
-    this.#create(GPU_INSTANCES, name, {
+    this.#kubectl.create(GPU_INSTANCES, name, {
       apiVersion: 'gpurental.dev/v1alpha1',
       kind: 'GpuInstance',
       spec: { ...MACHINE, replacement: { maxPerHour }, ...spec },
@@ -106,7 +68,7 @@ export class Users {
     const kind = this.#world.kube.kind(GPU_INSTANCES);
     const accountRef = { name: 'default', namespace: NAMESPACE };
     const spec = { ...MACHINE, replacement: { maxPerHour: 30 }, accountRef };
-    this.#try(`a user creates gpuinstances ${namespace}/${name}`, () =>
+    this.#kubectl.try(`creates gpuinstances ${namespace}/${name}`, () =>
       this.#world.kube.writes.create(
         { kind, namespace, name },
         { apiVersion: 'gpurental.dev/v1alpha1', kind: 'GpuInstance', metadata: { name }, spec },
@@ -116,103 +78,25 @@ export class Users {
 
   /** An object that takes over a machine that there is already. */
   createAdopting(name: string, instanceId: number, policy: 'Manage' | 'Observe' = 'Manage'): void {
-    this.#create(GPU_INSTANCES, name, {
+    this.#kubectl.create(GPU_INSTANCES, name, {
       apiVersion: 'gpurental.dev/v1alpha1',
       kind: 'GpuInstance',
       spec: { ...MACHINE, adopt: { instanceId, policy } },
     });
   }
 
-  /** A group of as many workers as its written load asks for. */
-  createGroup(name: string, load: number, spec: JsonObject = {}): void {
-    this.#create(GROUPS, name, {
-      apiVersion: 'gpurental.dev/v1alpha1',
-      kind: 'EndpointGroup',
-      spec: {
-        template: { spec: { ...MACHINE, replacement: { maxPerHour: 30 } } },
-        load: { type: 'Static', static: { load: String(load) } },
-        ...withoutNull({ ...GROUP_SPEC, ...spec }),
-      },
-    });
-  }
-
-  /** Any of its options; one that is null is taken out. */
-  setGroup(name: string, spec: JsonObject): void {
-    this.#editGroup(name, JSON.stringify(spec), spec);
-  }
-
-  setLoad(name: string, load: number): void {
-    this.#editGroup(name, `the load ${load}`, { load: { type: 'Static', static: { load: String(load) } } });
-  }
-
-  setMaxWorkers(name: string, maxWorkers: number): void {
-    this.#editGroup(name, `maxWorkers ${maxWorkers}`, { maxWorkers });
-  }
-
-  /** Another version of what its workers run. */
-  setGroupImage(name: string, image: string): void {
-    this.#editGroup(name, `image ${image}`, {
-      template: { spec: { ...MACHINE, image, replacement: { maxPerHour: 30 } } },
-    });
-  }
-
-  setColdWorkers(name: string, coldWorkers: number): void {
-    this.#editGroup(name, `coldWorkers ${coldWorkers}`, { coldWorkers });
-  }
-
-  setPause(name: string, pause: { readonly scaleUp?: boolean; readonly scaleDown?: boolean }): void {
-    this.#editGroup(name, `pause ${JSON.stringify(pause)}`, { pause });
-  }
-
   /** Takes a worker out of its group, as one does with a Pod of a ReplicaSet to look at it: it lives on. */
   release(worker: string): void {
     const { ownerReferences: _owners, labels = {}, ...metadata } = metadataOf(this.backup(worker));
     const { 'gpurental.dev/endpoint-group': _group, ...others } = isObject(labels) ? labels : {};
-    this.#try(`a user takes ${worker} out of its group`, () =>
-      this.#world.kube.writes.update(
-        this.#instance(worker),
-        (current) => ({ ...current, metadata: { ...metadata, labels: others, ownerReferences: [] } }),
-        undefined,
-      ),
-    );
-  }
-
-  setInactivityTimeout(name: string, inactivityTimeout: string): void {
-    this.#editGroup(name, `inactivityTimeout ${inactivityTimeout}`, { inactivityTimeout });
-  }
-
-  /** Asks a group to wake, as an application does that has work. */
-  wake(name: string): void {
-    this.#try(`a user wakes the group ${name}`, () =>
-      this.#world.kube.writes.update(
-        this.#group(name),
-        (current) => {
-          const metadata = metadataOf(current);
-          const annotations = {
-            ...objectAt(metadata, 'annotations'),
-            'gpurental.dev/wake-at': String(this.#world.second),
-          };
-          return { ...current, metadata: { ...metadata, annotations } };
-        },
-        undefined,
-      ),
-    );
-  }
-
-  deleteGroup(name: string): void {
-    this.#try(`a user deletes the group ${name}`, () =>
-      this.#world.kube.writes.delete(this.#group(name), {}),
-    );
-  }
-
-  /** Names of the groups that stand now. */
-  groupNames(): string[] {
-    const kind = this.#world.kube.kind(GROUPS);
-    return this.#world.kube.store.all(kind).map((object) => String(metadataOf(object)['name']));
+    this.#kubectl.edit(this.#instance(worker), {
+      what: `takes ${worker} out of its group`,
+      change: (current) => ({ ...current, metadata: { ...metadata, labels: others, ownerReferences: [] } }),
+    });
   }
 
   delete(name: string): void {
-    this.#try(`a user deletes ${name}`, () => this.#world.kube.writes.delete(this.#instance(name), {}));
+    this.#kubectl.delete(this.#instance(name), `deletes ${name}`);
   }
 
   setPowerState(name: string, powerState: 'Running' | 'Stopped'): void {
@@ -250,30 +134,22 @@ export class Users {
   /** The Secret of that variable, where there is none. */
   createWork(): void {
     const token = Buffer.from('canary-7be2d09c41aa').toString('base64');
-    if (!this.#world.kube.writes.read(this.#work)) this.#create('secrets', WORK_SECRET, { data: { token } });
+    if (!this.#world.kube.writes.read(this.#work))
+      this.#kubectl.create('secrets', WORK_SECRET, { data: { token } });
   }
 
   removeWork(): void {
-    this.#try('a user deletes the Secret of a variable', () =>
-      this.#world.kube.writes.delete(this.#work, {}),
-    );
+    this.#kubectl.delete(this.#work, 'deletes the Secret of a variable');
   }
 
   get #work(): Address {
-    return { kind: this.#world.kube.kind('secrets'), namespace: NAMESPACE, name: WORK_SECRET };
+    return this.#kubectl.address('secrets', WORK_SECRET);
   }
 
   /** Deletes all instances and groups, as who wants none of it any more. */
   deleteEverything(): void {
-    for (const name of this.groupNames()) this.deleteGroup(name);
+    for (const name of this.groups.names()) this.groups.delete(name);
     for (const name of this.names()) this.delete(name);
-  }
-
-  deleteAccount(): void {
-    const kind = this.#world.kube.kind('marketplaceaccounts');
-    this.#try('a user deletes the account', () =>
-      this.#world.kube.writes.delete({ kind, namespace: NAMESPACE, name: 'default' }, {}),
-    );
   }
 
   /** Nothing may replace or destroy its machine, but for a deletion. */
@@ -288,20 +164,17 @@ export class Users {
 
   /** Takes back what may keep an object from having the machine that it wants, but for its limits. */
   liftPolicies(name: string): void {
-    this.#try(`a user lets ${name} have machines`, () =>
-      this.#world.kube.writes.update(
-        this.#instance(name),
-        (current) => {
-          const metadata = metadataOf(current);
-          const { [HOLD]: _held, ...annotations } = objectAt(metadata, 'annotations');
-          const spec = objectAt(current, 'spec');
-          const replacement = { ...objectAt(spec, 'replacement'), policy: 'Always' };
-          const policies = { ...USUAL_POLICIES, replacement };
-          return { ...current, metadata: { ...metadata, annotations }, spec: { ...spec, ...policies } };
-        },
-        undefined,
-      ),
-    );
+    this.#kubectl.edit(this.#instance(name), {
+      what: `lets ${name} have machines`,
+      change: (current) => {
+        const metadata = metadataOf(current);
+        const { [HOLD]: _held, ...annotations } = objectAt(metadata, 'annotations');
+        const spec = objectAt(current, 'spec');
+        const replacement = { ...objectAt(spec, 'replacement'), policy: 'Always' };
+        const policies = { ...USUAL_POLICIES, replacement };
+        return { ...current, metadata: { ...metadata, annotations }, spec: { ...spec, ...policies } };
+      },
+    });
   }
 
   setBrake(name: string, maxPerHour: number): void {
@@ -322,18 +195,6 @@ export class Users {
     this.#editSpec(name, `image ${image}`, { image });
   }
 
-  /** Such as `pollInterval` or `limits`. */
-  setAccount(spec: JsonObject): void {
-    const kind = this.#world.kube.kind('marketplaceaccounts');
-    this.#try(`a user sets ${JSON.stringify(spec)} of the account`, () =>
-      this.#world.kube.writes.update(
-        { kind, namespace: NAMESPACE, name: 'default' },
-        (current) => ({ ...current, spec: { ...objectAt(current, 'spec'), ...spec } }),
-        undefined,
-      ),
-    );
-  }
-
   /** Removes our finalizer by force. */
   removeFinalizers(name: string): void {
     this.#editMetadata(name, 'removes the finalizers', { finalizers: [] });
@@ -341,13 +202,11 @@ export class Users {
 
   /** Writes another machine's id into the status by hand. */
   editStatus(name: string, instanceId: number): void {
-    this.#try(`a user writes instanceId ${instanceId} into the status of ${name}`, () =>
-      this.#world.kube.writes.update(
-        this.#instance(name),
-        (current) => ({ ...current, status: { ...objectAt(current, 'status'), instanceId } }),
-        'status',
-      ),
-    );
+    this.#kubectl.edit(this.#instance(name), {
+      what: `writes instanceId ${instanceId} into the status of ${name}`,
+      change: (current) => ({ ...current, status: { ...objectAt(current, 'status'), instanceId } }),
+      subresource: 'status',
+    });
   }
 
   /** All of an object as it is now. */
@@ -359,13 +218,11 @@ export class Users {
   restore(name: string, backup: JsonObject): void {
     const { annotations = {} } = metadataOf(backup);
     this.#editMetadata(name, 'restores the annotations', { annotations });
-    this.#try(`a user restores the status of ${name}`, () =>
-      this.#world.kube.writes.update(
-        this.#instance(name),
-        (current) => ({ ...current, status: objectAt(backup, 'status') }),
-        'status',
-      ),
-    );
+    this.#kubectl.edit(this.#instance(name), {
+      what: `restores the status of ${name}`,
+      change: (current) => ({ ...current, status: objectAt(backup, 'status') }),
+      subresource: 'status',
+    });
   }
 
   /** For how long its host may be silent. */
@@ -375,39 +232,14 @@ export class Users {
   }
 
   removeIntent(name: string): void {
-    this.#try(`a user removes the intent of ${name}`, () =>
-      this.#world.kube.writes.update(
-        this.#instance(name),
-        (current) => {
-          const metadata = metadataOf(current);
-          const { 'gpurental.dev/rental-intent': _intent, ...annotations } = objectAt(
-            metadata,
-            'annotations',
-          );
-          return { ...current, metadata: { ...metadata, annotations } };
-        },
-        undefined,
-      ),
-    );
-  }
-
-  /** Gives the operator another key of the same login, and revokes the one it had from this. */
-  async rotateKey(): Promise<void> {
-    const made = await this.console.makeKey();
-    if (!made) return;
-    const data = { 'api-key': Buffer.from(made.key).toString('base64') };
-    const kind = this.#world.kube.kind('secrets');
-    this.#try('a user rotates the key', () =>
-      this.#world.kube.writes.update(
-        { kind, namespace: NAMESPACE, name: KEY_SECRET },
-        (current) => ({ ...current, data }),
-        undefined,
-      ),
-    );
-    if (this.#removed) this.#removed = { ...this.#removed, data };
-    const former = this.#key;
-    this.#key = made.id;
-    if (former !== undefined) await this.console.revokeKey(former);
+    this.#kubectl.edit(this.#instance(name), {
+      what: `removes the intent of ${name}`,
+      change: (current) => {
+        const metadata = metadataOf(current);
+        const { 'gpurental.dev/rental-intent': _intent, ...annotations } = objectAt(metadata, 'annotations');
+        return { ...current, metadata: { ...metadata, annotations } };
+      },
+    });
   }
 
   /** The machine that an object records. */
@@ -415,46 +247,6 @@ export class Users {
     const object = this.#world.kube.writes.read(this.#instance(name)) ?? {};
     const id = objectAt(object, 'status')['instanceId'];
     return typeof id === 'number' ? id : undefined;
-  }
-
-  /** Deletes the Secret that holds the key. */
-  removeKey(): void {
-    const kind = this.#world.kube.kind('secrets');
-    const address = { kind, namespace: NAMESPACE, name: KEY_SECRET };
-    this.#removed ??= this.#world.kube.writes.read(address);
-    this.#try('a user deletes the Secret of the key', () => this.#world.kube.writes.delete(address, {}));
-  }
-
-  /** Writes something into the Secret of the key that is none. */
-  spoilKey(values: Readonly<Record<string, string>>): void {
-    const kind = this.#world.kube.kind('secrets');
-    const address = { kind, namespace: NAMESPACE, name: KEY_SECRET };
-    this.#removed ??= this.#world.kube.writes.read(address);
-    const encoded = Object.entries(values).map(([key, value]) => [
-      key,
-      Buffer.from(value).toString('base64'),
-    ]);
-    this.#try('a user spoils the Secret of the key', () =>
-      this.#world.kube.writes.update(
-        address,
-        (current) => ({ ...current, data: Object.fromEntries(encoded) }),
-        undefined,
-      ),
-    );
-  }
-
-  /** Puts the key back that was deleted or spoilt, where it was. */
-  bringKeyBack(): void {
-    const data = this.#removed && objectAt(this.#removed, 'data');
-    this.#removed = undefined;
-    if (!data) return;
-    const kind = this.#world.kube.kind('secrets');
-    const address = { kind, namespace: NAMESPACE, name: KEY_SECRET };
-    if (!this.#world.kube.writes.read(address)) this.#create('secrets', KEY_SECRET, { data });
-    else
-      this.#try('a user puts the key back', () =>
-        this.#world.kube.writes.update(address, (current) => ({ ...current, data }), undefined),
-      );
   }
 
   /** Machines that an object takes for purchases of its own perhaps, since they carry no label: `RentalUncertain`. */
@@ -466,45 +258,9 @@ export class Users {
     return named.map(Number).filter((id) => contracts[id]?.label === null);
   }
 
-  /** Whether the account says that memory may have been rolled back. */
-  seesRollback(): boolean {
-    const kind = this.#world.kube.kind('marketplaceaccounts');
-    const account = this.#world.kube.writes.read({ kind, namespace: NAMESPACE, name: 'default' }) ?? {};
-    return JSON.stringify(objectAt(account, 'status')).includes('MemoryRolledBack');
-  }
-
-  /** A person has looked at the machines that `MemoryRolledBack` names: objects removed by force look like a restore. */
-  confirmRollback(): void {
-    this.#annotateAccount('confirms that memory may have been rolled back', 'gpurental.dev/confirm-rollback');
-  }
-
-  closeBreaker(): void {
-    this.#annotateAccount('closes the breaker', 'gpurental.dev/close-breaker');
-  }
-
-  /** Each time with a value that it has not had. */
-  #annotateAccount(what: string, annotation: string): void {
-    const kind = this.#world.kube.kind('marketplaceaccounts');
-    this.#try(`a user ${what}`, () =>
-      this.#world.kube.writes.update(
-        { kind, namespace: NAMESPACE, name: 'default' },
-        (current) => {
-          const metadata = metadataOf(current);
-          const annotations = {
-            ...objectAt(metadata, 'annotations'),
-            [annotation]: String(this.#world.second),
-          };
-          return { ...current, metadata: { ...metadata, annotations } };
-        },
-        undefined,
-      ),
-    );
-  }
-
   /** Names of the instances that stand now. */
   names(): string[] {
-    const kind = this.#world.kube.kind(GPU_INSTANCES);
-    return this.#world.kube.store.all(kind).map((object) => String(metadataOf(object)['name']));
+    return this.#kubectl.names(GPU_INSTANCES);
   }
 
   /** One that a person made, or undefined. */
@@ -515,7 +271,7 @@ export class Users {
   }
 
   anyGroup(): string | undefined {
-    return this.#oneOf(this.groupNames());
+    return this.#oneOf(this.groups.names());
   }
 
   /** One that a group made, or undefined. */
@@ -535,77 +291,24 @@ export class Users {
   }
 
   #instance(name: string): Address {
-    return { kind: this.#world.kube.kind(GPU_INSTANCES), namespace: NAMESPACE, name };
-  }
-
-  #group(name: string): Address {
-    return { kind: this.#world.kube.kind(GROUPS), namespace: NAMESPACE, name };
-  }
-
-  #create(plural: string, name: string, body: JsonObject): void {
-    const kind = this.#world.kube.kind(plural);
-    this.#try(`a user creates ${plural} ${name}`, () =>
-      this.#world.kube.writes.create({ kind, namespace: NAMESPACE, name }, { ...body, metadata: { name } }),
-    );
-  }
-
-  #editGroup(name: string, what: string, spec: JsonObject): void {
-    this.#try(`a user sets ${what} of ${name}`, () =>
-      this.#world.kube.writes.update(
-        this.#group(name),
-        (current) => ({ ...current, spec: withoutNull({ ...objectAt(current, 'spec'), ...spec }) }),
-        undefined,
-      ),
-    );
+    return this.#kubectl.address(GPU_INSTANCES, name);
   }
 
   #editSpec(name: string, what: string, spec: JsonObject): void {
-    this.#try(`a user sets ${what} of ${name}`, () =>
-      this.#world.kube.writes.update(
-        this.#instance(name),
-        (current) => ({ ...current, spec: { ...objectAt(current, 'spec'), ...spec } }),
-        undefined,
-      ),
-    );
+    this.#kubectl.edit(this.#instance(name), {
+      what: `sets ${what} of ${name}`,
+      change: (current) => ({ ...current, spec: { ...objectAt(current, 'spec'), ...spec } }),
+    });
   }
 
   #annotate(name: string, what: string, annotations: JsonObject): void {
-    this.#try(`a user ${what} of ${name}`, () =>
-      this.#world.kube.writes.update(
-        this.#instance(name),
-        (current) => {
-          const metadata = metadataOf(current);
-          return {
-            ...current,
-            metadata: { ...metadata, annotations: { ...objectAt(metadata, 'annotations'), ...annotations } },
-          };
-        },
-        undefined,
-      ),
-    );
+    this.#kubectl.annotate(this.#instance(name), `${what} of ${name}`, annotations);
   }
 
   #editMetadata(name: string, what: string, metadata: JsonObject): void {
-    this.#try(`a user ${what} of ${name}`, () =>
-      this.#world.kube.writes.update(
-        this.#instance(name),
-        (current) => ({ ...current, metadata: { ...metadataOf(current), ...metadata } }),
-        undefined,
-      ),
-    );
+    this.#kubectl.edit(this.#instance(name), {
+      what: `${what} of ${name}`,
+      change: (current) => ({ ...current, metadata: { ...metadataOf(current), ...metadata } }),
+    });
   }
-
-  #try(what: string, act: () => unknown): void {
-    try {
-      act();
-      this.#world.tell(what);
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      this.#world.tell(`${what}: ${error.reason}`);
-    }
-  }
-}
-
-function withoutNull(spec: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== null));
 }

@@ -4,7 +4,8 @@ import { Chance } from './chance.ts';
 import { GroupWhims } from './group-whims.ts';
 import type { Invariants } from './invariants.ts';
 import type { JsonObject } from './memory-kube/json.ts';
-import { BY_BID, type Users } from './users.ts';
+import type { Users } from './users.ts';
+import { BY_BID } from './wishes.ts';
 
 export interface WhimsOptions {
   readonly users: Users;
@@ -116,7 +117,7 @@ export class Whims {
     const { users } = this.#options;
     const machine = await users.console.rentToHandOver(this.#chance.oneOf(OFFERS_TO_HAND_OVER));
     if (machine === undefined) return;
-    users.setAccount({ adoption: 'Unlabelled' });
+    users.account.set({ adoption: 'Unlabelled' });
     users.createAdopting(name, machine);
   }
 
@@ -125,7 +126,7 @@ export class Whims {
     const { users, invariants } = this.#options;
     const machine = users.console.machines().find((id) => invariants.isForeign(id));
     if (machine === undefined) return;
-    users.setAccount({ adoption: 'Unlabelled' });
+    users.account.set({ adoption: 'Unlabelled' });
     users.createAdopting(name, machine, 'Observe');
   }
 

@@ -26,7 +26,7 @@ test('a proof that is not answered is asked for again after 5 s, then twice as l
       return { ...QUIET, loseResponse: true };
     },
   });
-  new Users(world, seededRandom(1)).createAccount('Report');
+  new Users(world, seededRandom(1)).account.create('Report');
   world.startProcess();
   await world.scheduler.runUntil(world.now + 240_000, () => true);
   // A check asks again by itself within its first second; what counts is how the checks are spaced.

@@ -27,7 +27,7 @@ export class Bench {
 
   constructor({ strict = true, orphanPolicy = 'Report', ...options }: BenchOptions = {}) {
     this.invariants = new Invariants(this.world, { strict, ...options });
-    this.users.createAccount(orphanPolicy);
+    this.users.account.create(orphanPolicy);
     this.users.createInstance('a');
     this.invariants.check();
   }
@@ -132,7 +132,7 @@ export class Bench {
 
   /** Makes a group and so many workers of it, whatever it may have. */
   group(workers: number): void {
-    this.users.createGroup('group', 100);
+    this.users.groups.create('group', 100);
     const { kube } = this.world;
     const groups = kube.kind('endpointgroups');
     const group = kube.writes.read({ kind: groups, namespace: NAMESPACE, name: 'group' }) ?? {};

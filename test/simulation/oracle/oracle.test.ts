@@ -195,7 +195,7 @@ const PLANTED: readonly (readonly [string, string, (bench: Bench) => Promise<voi
     'a group is let go before its workers',
     (bench) => {
       bench.group(2);
-      bench.users.deleteGroup('group');
+      bench.users.groups.delete('group');
     },
   ],
   [

@@ -47,7 +47,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     new Bench(),
     async (bench) => {
       bench.group(3);
-      bench.users.setMaxWorkers('group', 1);
+      bench.users.groups.setMaxWorkers('group', 1);
       await bench.pass(10);
     },
   ],
@@ -222,7 +222,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     new Bench({ strict: false, orphanPolicy: 'Destroy' }),
     async (bench) => {
       const id = await forgotten(bench);
-      bench.users.confirmRollback();
+      bench.users.account.confirmRollback();
       bench.sendDestroy(id);
     },
   ],
@@ -241,7 +241,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     'an account has as many machines as it may, at the price that it may',
     new Bench(),
     async (bench) => {
-      bench.users.setAccount({ limits: { maxInstances: 1, maxSpendPerHour: '1.00' } });
+      bench.users.account.set({ limits: { maxInstances: 1, maxSpendPerHour: '1.00' } });
       await bench.rent(1);
     },
   ],
@@ -268,7 +268,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     'four machines turn bad together where an account bears ten',
     new Bench(),
     async (bench) => {
-      bench.users.setAccount({ maxUnhealthy: 10 });
+      bench.users.account.set({ maxUnhealthy: 10 });
       const names = ['a', 'b', 'c', 'd'];
       for (const name of names.slice(1)) bench.users.createInstance(name);
       const contracts: Contract[] = [];
@@ -283,7 +283,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     'an account has a machine more that nobody has taken over',
     new Bench(),
     async (bench) => {
-      bench.users.setAccount({ limits: { maxInstances: 1 } });
+      bench.users.account.set({ limits: { maxInstances: 1 } });
       await bench.pass(1);
       await bench.pass(31);
       await bench.users.console.rentToHandOver(8_000_020);
@@ -305,7 +305,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     'an account rents by limits that were lowered while nobody could know it',
     new Bench(),
     async (bench) => {
-      bench.users.setAccount({ limits: { maxInstances: 0, maxSpendPerHour: '0.01' } });
+      bench.users.account.set({ limits: { maxInstances: 0, maxSpendPerHour: '0.01' } });
       await bench.pass(1);
       await bench.pass(20);
       await bench.rent(1);
@@ -315,10 +315,10 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     'an account rents once its credit need not remain any more',
     new Bench(),
     async (bench) => {
-      bench.users.setAccount({ limits: { minCredit: '100000.00' } });
+      bench.users.account.set({ limits: { minCredit: '100000.00' } });
       await bench.pass(1);
       await bench.pass(100);
-      bench.users.setAccount({ limits: {} });
+      bench.users.account.set({ limits: {} });
       await bench.pass(1);
       await bench.rent(1);
     },
@@ -336,9 +336,9 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     'an account rents in the minute in which its credit becomes too little',
     new Bench(),
     async (bench) => {
-      bench.users.setAccount({ limits: { minCredit: '1.00' } });
+      bench.users.account.set({ limits: { minCredit: '1.00' } });
       await bench.pass(100);
-      bench.users.setAccount({ limits: { minCredit: '100000.00' } });
+      bench.users.account.set({ limits: { minCredit: '100000.00' } });
       await bench.pass(60);
       await bench.rent(1);
     },
@@ -399,7 +399,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     async (bench) => {
       processBegins(bench);
       const leave = await led(bench);
-      bench.users.setLoad('group', 0);
+      bench.users.groups.setLoad('group', 0);
       await bench.pass(60);
       leave();
       bench.edit({ annotations: { 'gpurental.dev/wanted': 'Cold' } }, 'worker-0');
@@ -435,7 +435,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
         bench.edit({ finalizers: [] }, name);
         bench.users.delete(name);
       }
-      bench.users.deleteGroup('group');
+      bench.users.groups.delete('group');
     },
   ],
 ];

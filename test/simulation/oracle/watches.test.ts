@@ -212,7 +212,7 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     (bench) => {
       guardAccount(bench);
       bench.users.delete('a');
-      bench.users.deleteAccount();
+      bench.users.account.delete();
       bench.invariants.checkConverged();
     },
   ],
@@ -222,7 +222,7 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     new Bench(),
     (bench) => {
       bench.users.delete('a');
-      bench.users.deleteAccount();
+      bench.users.account.delete();
       const { kube } = bench.world;
       const address = { kind: kube.kind('secrets'), namespace: SYSTEM_NAMESPACE, name: 'gpuacct-1' };
       kube.writes.create(address, { metadata: { name: 'gpuacct-1' } });
@@ -235,7 +235,7 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     new Bench(),
     (bench) => {
       bench.group(0);
-      bench.users.setGroup('group', { replicas: 2 });
+      bench.users.groups.set('group', { replicas: 2 });
       bench.invariants.checkConverged();
     },
   ],
@@ -274,7 +274,7 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     /^I9 the account has 2 machines, and may have 1$/,
     new Bench(),
     async (bench) => {
-      bench.users.setAccount({ limits: { maxInstances: 1 } });
+      bench.users.account.set({ limits: { maxInstances: 1 } });
       await bench.pass(1);
       await bench.pass(30);
       await bench.rent(1);
@@ -287,7 +287,7 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     /^I9 the account rents for .*, and may for \$0.1\/h$/,
     new Bench(),
     async (bench) => {
-      bench.users.setAccount({ limits: { maxSpendPerHour: '0.10' } });
+      bench.users.account.set({ limits: { maxSpendPerHour: '0.10' } });
       await bench.pass(1);
       await bench.pass(30);
       await bench.rent(1);
@@ -308,7 +308,7 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     /^I9 the account rented although less credit is left than has to remain$/,
     new Bench(),
     async (bench) => {
-      bench.users.setAccount({ limits: { minCredit: '100000.00' } });
+      bench.users.account.set({ limits: { minCredit: '100000.00' } });
       await bench.pass(1);
       await bench.pass(100);
       await bench.rent(1);

@@ -46,7 +46,7 @@ class Sequence {
 
   async run(): Promise<Outcome> {
     const { subject } = this.#plan.edited;
-    this.#users.createAccount('Report');
+    this.#users.account.create('Report');
     subject.create(this.#users);
     this.#world.startProcess();
     await this.#until(READY_WITHIN, () => this.#isReady());

@@ -46,9 +46,9 @@ export const SUBJECTS: readonly Subject[] = [
     name: 'g',
     examples: ENDPOINT_GROUPS,
     user: { plural: 'endpointgroups', name: 'g' },
-    create: (users) => users.createGroup('g', GROUP_LOAD),
-    remove: (users) => users.deleteGroup('g'),
-    isGone: (users) => users.groupNames().length === 0 && users.names().length === 0,
+    create: (users) => users.groups.create('g', GROUP_LOAD),
+    remove: (users) => users.groups.delete('g'),
+    isGone: (users) => users.groups.names().length === 0 && users.names().length === 0,
     backWithin: GROUP_BACK_WITHIN,
   },
 ];
@@ -69,7 +69,7 @@ export function editedOf(subject: Subject): Edited {
     fate: () => ({ requestMs: 2, responseMs: 2 }),
   });
   const users = new Users(world, seededRandom(1));
-  users.createAccount('Report');
+  users.account.create('Report');
   subject.create(users);
   const kind = world.kube.kind(subject.plural);
   const object = world.kube.writes.read({ kind, namespace: NAMESPACE, name: subject.name }) ?? {};

@@ -10,7 +10,7 @@ export const ACCOUNT_STORIES: readonly Story[] = [
     seconds: 200,
     mayLeave: true,
     plot: (stage) => {
-      stage.users.setAccount({ limits: { maxInstances: 1 } });
+      stage.users.account.set({ limits: { maxInstances: 1 } });
       stage.users.createInstance('b');
     },
   },
@@ -19,7 +19,7 @@ export const ACCOUNT_STORIES: readonly Story[] = [
     seconds: 200,
     mayLeave: true,
     plot: (stage) => {
-      stage.users.setAccount({ limits: { maxSpendPerHour: '0.45' } });
+      stage.users.account.set({ limits: { maxSpendPerHour: '0.45' } });
       stage.users.createInstance('b');
     },
   },
@@ -27,7 +27,7 @@ export const ACCOUNT_STORIES: readonly Story[] = [
     name: 'somebody of a namespace that may not use the account writes an intent, and two objects are wanted where it may have two machines',
     seconds: 300,
     plot: (stage) => {
-      stage.users.setAccount({ limits: { maxInstances: 2 } });
+      stage.users.account.set({ limits: { maxInstances: 2 } });
       stage.at(60, () => {
         createElsewhere(stage, 'other', JSON.stringify({ attempt: 1, issuedAt: stage.world.now }));
       });
@@ -39,7 +39,7 @@ export const ACCOUNT_STORIES: readonly Story[] = [
     seconds: 400,
     plot: (stage) => {
       stage.users.setPolicies('a', { maxLifetime: '1m' });
-      stage.at(200, () => stage.users.deleteAccount());
+      stage.at(200, () => stage.users.account.delete());
       stage.at(240, () => stage.users.delete('a'));
     },
   },
@@ -48,7 +48,7 @@ export const ACCOUNT_STORIES: readonly Story[] = [
     sweeps: true,
     seconds: 700,
     plot: (stage) => {
-      stage.users.setAccount({ allowedNamespaces: { from: 'All' } });
+      stage.users.account.set({ allowedNamespaces: { from: 'All' } });
       stage.users.createNamespace('other');
       stage.users.createFar('other', 'far');
       stage.at(150, () => stage.watchOnly(NAMESPACE));
@@ -59,7 +59,7 @@ export const ACCOUNT_STORIES: readonly Story[] = [
     name: 'an object is made anew from a backup and wants no machine, and another does where the account may have one',
     seconds: 400,
     plot: (stage) => {
-      stage.users.setAccount({ limits: { maxInstances: 1 } });
+      stage.users.account.set({ limits: { maxInstances: 1 } });
       const backup = stage.backupAt(90, 'a');
       stage.at(100, () => stage.users.delete('a'));
       stage.at(200, () => {
@@ -76,7 +76,7 @@ export const ACCOUNT_STORIES: readonly Story[] = [
         call: 'intent',
         meanwhile: ({ name }) => {
           stage.lag(name, 6, 'gpuinstances');
-          stage.after(0.3, () => stage.users.deleteAccount());
+          stage.after(0.3, () => stage.users.account.delete());
         },
       });
       stage.at(120, () => stage.users.delete('a'));
@@ -87,14 +87,14 @@ export const ACCOUNT_STORIES: readonly Story[] = [
     seconds: 300,
     mayLeave: true,
     plot: (stage) => {
-      stage.users.setAccount({ limits: { maxSpendPerHour: '0.45' } });
+      stage.users.account.set({ limits: { maxSpendPerHour: '0.45' } });
       stage.at(100, () => stage.users.createInstance('b'));
       stage.at(195, () => void stage.users.console.stop(stage.machineOf('a')));
       stage.at(199.9, () => stage.lag(stage.world.processes[0]?.machine.name ?? '', 11, 'gpuinstances'));
       stage.at(200.5, () => stage.cast({ call: 'list', seconds: 14, fate: { requestMs: 13_000 } }));
       // Whatever changes at the account makes those look who wait for it.
       for (const second of [203, 212])
-        stage.at(second, () => stage.users.setAccount({ pollInterval: `${second}s` }));
+        stage.at(second, () => stage.users.account.set({ pollInterval: `${second}s` }));
     },
   },
   {
@@ -113,11 +113,11 @@ export const ACCOUNT_STORIES: readonly Story[] = [
     mayLeave: true,
     flags: { pacing: 'off' },
     plot: (stage) => {
-      stage.users.setAccount({ limits: { maxInstances: 1 } });
+      stage.users.account.set({ limits: { maxInstances: 1 } });
       // The service refuses two rentals at once: one is long on its way.
       stage.strike({ call: 'rent', nth: 2, fate: { requestMs: 6_000 } });
       stage.at(40, () => {
-        stage.users.setAccount({ limits: { maxInstances: 2 } });
+        stage.users.account.set({ limits: { maxInstances: 2 } });
         for (const name of ['b', 'c', 'd']) stage.users.createInstance(name);
       });
     },
@@ -136,7 +136,7 @@ export const ACCOUNT_STORIES: readonly Story[] = [
     seconds: 400,
     mayLeave: true,
     plot: (stage) => {
-      stage.at(100, () => stage.users.setAccount({ limits: { minCredit: '100000.00' } }));
+      stage.at(100, () => stage.users.account.set({ limits: { minCredit: '100000.00' } }));
       stage.at(250, () => stage.users.createInstance('b'));
     },
   },
@@ -145,14 +145,14 @@ export const ACCOUNT_STORIES: readonly Story[] = [
     seconds: 100,
     mayLeave: true,
     plot: (stage) => {
-      stage.users.setAccount({ limits: { maxPricePerHour: '0.90' } });
+      stage.users.account.set({ limits: { maxPricePerHour: '0.90' } });
       stage.users.setCeiling('a', '0.20');
     },
   },
   {
     name: 'an object is wanted where five minutes lie between two looks at the marketplace, and its time to boot is shorter',
     seconds: 500,
-    plot: (stage) => stage.users.setAccount({ pollInterval: '5m' }),
+    plot: (stage) => stage.users.account.set({ pollInterval: '5m' }),
   },
   {
     name: 'a paused object loses its machine',

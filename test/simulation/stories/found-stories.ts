@@ -40,7 +40,7 @@ export const FOUND_STORIES: readonly Story[] = [
     seconds: 900,
     group: { load: 200 },
     plot: (stage) => {
-      stage.at(150, () => stage.users.setLoad(GROUP, 100));
+      stage.at(150, () => stage.users.groups.setLoad(GROUP, 100));
       stage.at(485, () => {
         const [cheaper = ''] = stage.users.names();
         stage.befall({ name: 'exited', instance: stage.machineOf(cheaper) });

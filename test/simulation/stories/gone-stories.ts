@@ -23,7 +23,7 @@ export const GONE_STORIES: readonly Story[] = [
     name: 'a destroy is answered and ignored, and the next two lists, five seconds apart, and a read show nothing',
     seconds: 500,
     plot: (stage) => {
-      stage.at(90, () => stage.users.setAccount({ pollInterval: '5s' }));
+      stage.at(90, () => stage.users.account.set({ pollInterval: '5s' }));
       ignoredDestroy(stage, () => nothingFor(stage, 13));
     },
   },

@@ -1,4 +1,4 @@
-import { MACHINE } from '../users.ts';
+import { MACHINE } from '../wishes.ts';
 import type { Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
@@ -13,7 +13,7 @@ export const GROUP_STORIES: readonly Story[] = [
     name: 'a group of three is deleted',
     seconds: 400,
     group: { load: 300 },
-    plot: (stage) => stage.at(100, () => stage.users.deleteGroup(GROUP)),
+    plot: (stage) => stage.at(100, () => stage.users.groups.delete(GROUP)),
   },
   {
     name: 'a group wants three workers and may pay for one at a time',
@@ -32,10 +32,10 @@ export const GROUP_STORIES: readonly Story[] = [
     seconds: 400,
     group: { load: 100 },
     plot: (stage) => {
-      const meanwhile = () => stage.after(0.01, () => stage.users.setMaxWorkers(GROUP, 1));
+      const meanwhile = () => stage.after(0.01, () => stage.users.groups.setMaxWorkers(GROUP, 1));
       stage.at(60, () => {
         stage.strike({ call: 'groupStatus', fate: { requestMs: 50 }, meanwhile });
-        stage.users.setLoad(GROUP, 300);
+        stage.users.groups.setLoad(GROUP, 300);
       });
     },
   },
@@ -43,21 +43,21 @@ export const GROUP_STORIES: readonly Story[] = [
     name: 'the load of a group falls',
     seconds: 900,
     group: { load: 300 },
-    plot: (stage) => stage.at(120, () => stage.users.setLoad(GROUP, 100)),
+    plot: (stage) => stage.at(120, () => stage.users.groups.setLoad(GROUP, 100)),
   },
   {
     name: 'the load of a group falls to whose workers a Service leads',
     seconds: 520,
     mayLeave: true,
     group: { load: 300, spec: { template: { spec: { ...MACHINE, ports: [{ containerPort: 8000 }] } } } },
-    plot: (stage) => stage.at(120, () => stage.users.setLoad(GROUP, 100)),
+    plot: (stage) => stage.at(120, () => stage.users.groups.setLoad(GROUP, 100)),
   },
   {
     name: 'the load of a group falls, and the process restarts when its workers were about to go',
     seconds: 900,
     group: { load: 300 },
     plot: (stage) => {
-      stage.at(120, () => stage.users.setLoad(GROUP, 100));
+      stage.at(120, () => stage.users.groups.setLoad(GROUP, 100));
       stage.at(400, () => stage.killAll());
     },
   },
@@ -65,7 +65,7 @@ export const GROUP_STORIES: readonly Story[] = [
     name: 'a group with two workers may have one from now on, and its load asks for both',
     seconds: 500,
     group: { load: 150 },
-    plot: (stage) => stage.at(100, () => stage.users.setMaxWorkers(GROUP, 1)),
+    plot: (stage) => stage.at(100, () => stage.users.groups.setMaxWorkers(GROUP, 1)),
   },
   {
     name: 'a group boots workers for its pool of cold ones',
@@ -79,10 +79,10 @@ export const GROUP_STORIES: readonly Story[] = [
     seconds: 900,
     group: { load: 0, spec: { inactivityTimeout: '60s', scaleToZero: 'Allow' } },
     plot: (stage) => {
-      stage.at(490, () => stage.users.setInactivityTimeout(GROUP, '2s'));
+      stage.at(490, () => stage.users.groups.setInactivityTimeout(GROUP, '2s'));
       stage.at(500, () => {
         stage.strike({ call: 'groupStatus', meanwhile: dieBeforeActing(stage) });
-        stage.users.wake(GROUP);
+        stage.users.groups.wake(GROUP);
       });
     },
   },

@@ -111,7 +111,7 @@ export const OWNERSHIP_STORIES: readonly Story[] = [
         // The second sweep is the one that destroys: it has read the account, and freezes before it hears of that.
         const meanwhile = (sweeper: Machine) => {
           stage.freezeIn(0.003, 240)(sweeper);
-          stage.after(1, () => stage.users.setAccount({ orphanPolicy: 'Report' }));
+          stage.after(1, () => stage.users.account.set({ orphanPolicy: 'Report' }));
         };
         stage.strike({ call: 'accounts', nth: 2, meanwhile });
       });
@@ -167,7 +167,7 @@ export const OWNERSHIP_STORIES: readonly Story[] = [
     name: 'an object adopts a machine that carries the label of another installation',
     seconds: 300,
     plot: (stage) => {
-      stage.users.setAccount({ adoption: 'Unlabelled' });
+      stage.users.account.set({ adoption: 'Unlabelled' });
       stage.at(40, () => void stage.users.console.rent(DEAREST_OFFER, OTHER_INSTALL));
       stage.at(60, () => stage.users.createAdopting('b', stage.strangerId()));
       stage.at(200, () => stage.users.delete('b'));

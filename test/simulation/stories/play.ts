@@ -40,8 +40,8 @@ export async function play(story: Story, { keepTrace = false } = {}): Promise<Pl
     ...(maxRentalsPerHour !== undefined && { maxRentalsPerHour }),
   });
   stage = new Stage(world, users, invariants);
-  users.createAccount(sweeps ? 'Destroy' : 'Report');
-  if (story.group) users.createGroup('group', story.group.load, story.group.spec);
+  users.account.create(sweeps ? 'Destroy' : 'Report');
+  if (story.group) users.groups.create('group', story.group.load, story.group.spec);
   else users.createInstance('a');
   story.plot(stage);
   world.startProcess();

@@ -36,7 +36,7 @@ export const RECORD_STORIES: readonly Story[] = [
     name: 'two objects name one machine that a person rented, and are judged in one moment',
     seconds: 300,
     plot: (stage) => {
-      stage.users.setAccount({ adoption: 'Unlabelled' });
+      stage.users.account.set({ adoption: 'Unlabelled' });
       stage.at(40, () => rentToHandOver(stage, DEAREST_OFFER));
       stage.at(60, () => {
         for (const name of ['b', 'c']) stage.users.createAdopting(name, machineOn(stage, DEAREST_OFFER));
@@ -76,7 +76,7 @@ export const RECORD_STORIES: readonly Story[] = [
     seconds: 600,
     plot: (stage) => {
       restoreWithout(stage, 'b');
-      stage.at(400, () => stage.users.confirmRollback());
+      stage.at(400, () => stage.users.account.confirmRollback());
     },
   },
   {
@@ -87,7 +87,7 @@ export const RECORD_STORIES: readonly Story[] = [
       restoreWithout(stage, 'b');
       stage.at(300, () => stage.users.createInstance('c'));
       stage.at(360, () => stage.killAll());
-      stage.at(500, () => stage.users.confirmRollback());
+      stage.at(500, () => stage.users.account.confirmRollback());
     },
   },
   {
@@ -98,7 +98,7 @@ export const RECORD_STORIES: readonly Story[] = [
       stage.world.bornAheadMs = 3_600_000;
       stage.invariants.clockJumped();
       restoreWithout(stage, 'b');
-      stage.at(400, () => stage.users.confirmRollback());
+      stage.at(400, () => stage.users.account.confirmRollback());
     },
   },
   {
@@ -109,7 +109,7 @@ export const RECORD_STORIES: readonly Story[] = [
       restoreWithout(stage, 'b');
       stage.at(300, () => stage.users.createInstance('c'));
       stage.at(400, () => stage.cast({ call: 'list', seconds: 135, fate: NO_MACHINES }));
-      stage.at(700, () => stage.users.confirmRollback());
+      stage.at(700, () => stage.users.account.confirmRollback());
     },
   },
   {
@@ -117,12 +117,12 @@ export const RECORD_STORIES: readonly Story[] = [
     sweeps: true,
     seconds: 700,
     plot: (stage) => {
-      stage.at(100, () => stage.users.removeKey());
+      stage.at(100, () => stage.users.account.removeKey());
       stage.at(180, () => {
         stage.users.setDeletionPolicy('a', 'Retain');
         stage.users.delete('a');
       });
-      stage.at(260, () => stage.users.bringKeyBack());
+      stage.at(260, () => stage.users.account.bringKeyBack());
       stage.at(400, () => stage.cast({ call: 'list', seconds: 135, fate: NO_MACHINES }));
     },
   },
@@ -138,7 +138,7 @@ export const RECORD_STORIES: readonly Story[] = [
       });
       restoreWithout(stage, 'b');
       stage.at(390, () => stage.users.delete('forged'));
-      stage.at(400, () => stage.users.confirmRollback());
+      stage.at(400, () => stage.users.account.confirmRollback());
     },
   },
   {
@@ -175,7 +175,7 @@ export const RECORD_STORIES: readonly Story[] = [
     name: 'a person gives an account the key of another login, which has no machines, and takes it back',
     seconds: 500,
     plot: (stage) => {
-      stage.users.setAccount({ adoption: 'Unlabelled' });
+      stage.users.account.set({ adoption: 'Unlabelled' });
       stage.at(40, () => rentToHandOver(stage, DEAREST_OFFER));
       stage.at(60, () => stage.users.createAdopting('b', machineOn(stage, DEAREST_OFFER)));
       stage.at(150, () => {

@@ -8,7 +8,7 @@ const IMAGE = 'example/work:2';
 
 /** A person rents a machine, and ten minutes later an object with limits takes it over. */
 function takeOverLate(stage: Stage, limits: JsonObject): void {
-  stage.users.setAccount({ adoption: 'Unlabelled' });
+  stage.users.account.set({ adoption: 'Unlabelled' });
   stage.at(20, () => rentToHandOver(stage, DEAREST_OFFER));
   stage.at(620, () => {
     stage.users.createAdopting('b', machineOn(stage, DEAREST_OFFER));

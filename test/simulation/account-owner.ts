@@ -1,0 +1,115 @@
+import type { Console } from './console.ts';
+import type { Kubectl } from './kubectl.ts';
+import type { Address } from './memory-kube/address.ts';
+import { type JsonObject, objectAt } from './memory-kube/json.ts';
+import type { SimulatedWorld } from './world.ts';
+
+const KEY_SECRET = 'marketplace-key';
+
+/** Who has the account and its key. */
+export class AccountOwner {
+  readonly #world: SimulatedWorld;
+  readonly #kubectl: Kubectl;
+  readonly #console: Console;
+  /** Of the key that the operator has, where it was rotated. */
+  #key: number | undefined;
+  #removed: JsonObject | undefined;
+
+  constructor(world: SimulatedWorld, { kubectl, console }: { kubectl: Kubectl; console: Console }) {
+    this.#world = world;
+    this.#kubectl = kubectl;
+    this.#console = console;
+  }
+
+  create(orphanPolicy: 'Destroy' | 'Report'): void {
+    this.#kubectl.create('secrets', KEY_SECRET, { data: dataOf({ 'api-key': this.#world.market.apiKey }) });
+    this.#kubectl.create('marketplaceaccounts', 'default', {
+      apiVersion: 'gpurental.dev/v1alpha1',
+      kind: 'MarketplaceAccount',
+      spec: { apiKeySecretRef: { name: KEY_SECRET, key: 'api-key' }, orphanPolicy },
+    });
+  }
+
+  /** Such as `pollInterval` or `limits`. */
+  set(spec: JsonObject): void {
+    this.#kubectl.edit(this.#account, {
+      what: `sets ${JSON.stringify(spec)} of the account`,
+      change: (current) => ({ ...current, spec: { ...objectAt(current, 'spec'), ...spec } }),
+    });
+  }
+
+  delete(): void {
+    this.#kubectl.delete(this.#account, 'deletes the account');
+  }
+
+  /** Gives the operator another key of the same login, and revokes the one it had from this. */
+  async rotateKey(): Promise<void> {
+    const made = await this.#console.makeKey();
+    if (!made) return;
+    const data = dataOf({ 'api-key': made.key });
+    this.#setKey(data, 'rotates the key');
+    if (this.#removed) this.#removed = { ...this.#removed, data };
+    const former = this.#key;
+    this.#key = made.id;
+    if (former !== undefined) await this.#console.revokeKey(former);
+  }
+
+  /** Deletes the Secret that holds the key. */
+  removeKey(): void {
+    this.#removed ??= this.#world.kube.writes.read(this.#secret);
+    this.#kubectl.delete(this.#secret, 'deletes the Secret of the key');
+  }
+
+  /** Writes something into the Secret of the key that is none. */
+  spoilKey(values: Readonly<Record<string, string>>): void {
+    this.#removed ??= this.#world.kube.writes.read(this.#secret);
+    this.#setKey(dataOf(values), 'spoils the Secret of the key');
+  }
+
+  /** Puts the key back that was deleted or spoilt, where it was. */
+  bringKeyBack(): void {
+    const data = this.#removed && objectAt(this.#removed, 'data');
+    this.#removed = undefined;
+    if (!data) return;
+    if (this.#world.kube.writes.read(this.#secret)) this.#setKey(data, 'puts the key back');
+    else this.#kubectl.create('secrets', KEY_SECRET, { data });
+  }
+
+  /** Whether the account says that memory may have been rolled back. */
+  seesRollback(): boolean {
+    const account = this.#world.kube.writes.read(this.#account) ?? {};
+    return JSON.stringify(objectAt(account, 'status')).includes('MemoryRolledBack');
+  }
+
+  /** A person has looked at the machines that `MemoryRolledBack` names: objects removed by force look like a restore. */
+  confirmRollback(): void {
+    this.#annotate('confirms that memory may have been rolled back', 'gpurental.dev/confirm-rollback');
+  }
+
+  closeBreaker(): void {
+    this.#annotate('closes the breaker', 'gpurental.dev/close-breaker');
+  }
+
+  /** Each time with a value that it has not had. */
+  #annotate(what: string, annotation: string): void {
+    this.#kubectl.annotate(this.#account, what, { [annotation]: String(this.#world.second) });
+  }
+
+  #setKey(data: JsonObject, what: string): void {
+    this.#kubectl.edit(this.#secret, { what, change: (current) => ({ ...current, data }) });
+  }
+
+  get #account(): Address {
+    return this.#kubectl.address('marketplaceaccounts', 'default');
+  }
+
+  get #secret(): Address {
+    return this.#kubectl.address('secrets', KEY_SECRET);
+  }
+}
+
+/** Of a Secret. */
+function dataOf(values: Readonly<Record<string, string>>): JsonObject {
+  const encoded = Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);
+  return Object.fromEntries(encoded);
+}

@@ -1,0 +1,93 @@
+import type { Kubectl } from './kubectl.ts';
+import type { Address } from './memory-kube/address.ts';
+import { type JsonObject, objectAt } from './memory-kube/json.ts';
+import { GROUP_SPEC, MACHINE } from './wishes.ts';
+import type { SimulatedWorld } from './world.ts';
+
+const GROUPS = 'endpointgroups';
+
+/** Who has the groups. */
+export class GroupOwner {
+  readonly #world: SimulatedWorld;
+  readonly #kubectl: Kubectl;
+
+  constructor(world: SimulatedWorld, kubectl: Kubectl) {
+    this.#world = world;
+    this.#kubectl = kubectl;
+  }
+
+  /** A group of as many workers as its written load asks for. */
+  create(name: string, load: number, spec: JsonObject = {}): void {
+    this.#kubectl.create(GROUPS, name, {
+      apiVersion: 'gpurental.dev/v1alpha1',
+      kind: 'EndpointGroup',
+      spec: {
+        template: { spec: { ...MACHINE, replacement: { maxPerHour: 30 } } },
+        load: { type: 'Static', static: { load: String(load) } },
+        ...withoutNull({ ...GROUP_SPEC, ...spec }),
+      },
+    });
+  }
+
+  /** Any of its options; one that is null is taken out. */
+  set(name: string, spec: JsonObject): void {
+    this.#edit(name, JSON.stringify(spec), spec);
+  }
+
+  setLoad(name: string, load: number): void {
+    this.#edit(name, `the load ${load}`, { load: { type: 'Static', static: { load: String(load) } } });
+  }
+
+  setMaxWorkers(name: string, maxWorkers: number): void {
+    this.#edit(name, `maxWorkers ${maxWorkers}`, { maxWorkers });
+  }
+
+  /** Another version of what its workers run. */
+  setImage(name: string, image: string): void {
+    this.#edit(name, `image ${image}`, {
+      template: { spec: { ...MACHINE, image, replacement: { maxPerHour: 30 } } },
+    });
+  }
+
+  setColdWorkers(name: string, coldWorkers: number): void {
+    this.#edit(name, `coldWorkers ${coldWorkers}`, { coldWorkers });
+  }
+
+  setPause(name: string, pause: { readonly scaleUp?: boolean; readonly scaleDown?: boolean }): void {
+    this.#edit(name, `pause ${JSON.stringify(pause)}`, { pause });
+  }
+
+  setInactivityTimeout(name: string, inactivityTimeout: string): void {
+    this.#edit(name, `inactivityTimeout ${inactivityTimeout}`, { inactivityTimeout });
+  }
+
+  /** Asks a group to wake, as an application does that has work. */
+  wake(name: string): void {
+    const annotations = { 'gpurental.dev/wake-at': String(this.#world.second) };
+    this.#kubectl.annotate(this.#group(name), `wakes the group ${name}`, annotations);
+  }
+
+  delete(name: string): void {
+    this.#kubectl.delete(this.#group(name), `deletes the group ${name}`);
+  }
+
+  /** Names of the groups that stand now. */
+  names(): string[] {
+    return this.#kubectl.names(GROUPS);
+  }
+
+  #group(name: string): Address {
+    return this.#kubectl.address(GROUPS, name);
+  }
+
+  #edit(name: string, what: string, spec: JsonObject): void {
+    this.#kubectl.edit(this.#group(name), {
+      what: `sets ${what} of ${name}`,
+      change: (current) => ({ ...current, spec: withoutNull({ ...objectAt(current, 'spec'), ...spec }) }),
+    });
+  }
+}
+
+function withoutNull(spec: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== null));
+}

@@ -1,0 +1,67 @@
+import type { Address } from './memory-kube/address.ts';
+import { Failure } from './memory-kube/failure.ts';
+import { type JsonObject, metadataOf, objectAt } from './memory-kube/json.ts';
+import { NAMESPACE, type SimulatedWorld } from './world.ts';
+
+/** A change of an object that is there. */
+export interface Edit {
+  /** As it is told: `a user <what>`. */
+  readonly what: string;
+  readonly change: (current: JsonObject) => JsonObject;
+  readonly subresource?: 'status';
+}
+
+/** What a person with rights types against the cluster. Each act is told; refusals by the API server are what they are. */
+export class Kubectl {
+  readonly #world: SimulatedWorld;
+
+  constructor(world: SimulatedWorld) {
+    this.#world = world;
+  }
+
+  address(plural: string, name: string, namespace = NAMESPACE): Address {
+    return { kind: this.#world.kube.kind(plural), namespace, name };
+  }
+
+  create(plural: string, name: string, body: JsonObject): void {
+    const address = this.address(plural, name);
+    this.try(`creates ${plural} ${name}`, () =>
+      this.#world.kube.writes.create(address, { ...body, metadata: { name } }),
+    );
+  }
+
+  edit(address: Address, { what, change, subresource }: Edit): void {
+    this.try(what, () => this.#world.kube.writes.update(address, change, subresource));
+  }
+
+  annotate(address: Address, what: string, annotations: JsonObject): void {
+    this.edit(address, { what, change: (current) => withAnnotations(current, annotations) });
+  }
+
+  delete(address: Address, what: string): void {
+    this.try(what, () => this.#world.kube.writes.delete(address, {}));
+  }
+
+  /** Names of all objects of a kind. */
+  names(plural: string): string[] {
+    const objects = this.#world.kube.store.all(this.#world.kube.kind(plural));
+    return objects.map((object) => String(metadataOf(object)['name']));
+  }
+
+  /** Tells what was done, or why the API server refused it. */
+  try(what: string, act: () => unknown): void {
+    try {
+      act();
+      this.#world.tell(`a user ${what}`);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      this.#world.tell(`a user ${what}: ${error.reason}`);
+    }
+  }
+}
+
+function withAnnotations(current: JsonObject, more: JsonObject): JsonObject {
+  const metadata = metadataOf(current);
+  const annotations = { ...objectAt(metadata, 'annotations'), ...more };
+  return { ...current, metadata: { ...metadata, annotations } };
+}
