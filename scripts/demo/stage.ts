@@ -193,7 +193,18 @@ async function openSimulator(logFolder: string): Promise<Marketplace> {
   const simulator = startGpuRent({
     name: 'simulator',
     logFolder,
-    args: ['simulator', '--port', '0', '--control', '--seed', '42', '--boot-scale', '0.02'],
+    // Polled each second, the service would refuse every other call of whoever looks around with the same key.
+    args: [
+      'simulator',
+      '--port',
+      '0',
+      '--control',
+      '--seed',
+      '42',
+      '--boot-scale',
+      '0.02',
+      '--no-rate-limits',
+    ],
   });
   try {
     const { url, apiKey, control } = (await simulator.ready) as Record<'url' | 'apiKey' | 'control', string>;
