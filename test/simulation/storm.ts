@@ -58,11 +58,7 @@ export class Storm {
     this.#every(killEvery, 'kill', () => this.#kill());
     this.#every(freezeEvery, 'freeze', () => this.#freeze());
     this.#every(clockJumpEvery, 'clockJump', () => this.#jumpClock());
-    this.#every(compactEvery, 'compact', () => {
-      this.#world.kube.store.compact();
-      this.#world.kube.closeWatches();
-      this.#world.tell('etcd is compacted and the API server restarts');
-    });
+    this.#every(compactEvery, 'compact', () => this.#world.forgetHistory());
     this.#every(userEvery, 'user', () => this.#options.whims.act());
   }
 

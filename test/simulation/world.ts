@@ -164,6 +164,13 @@ export class SimulatedWorld {
     this.#replace(machine);
   }
 
+  /** What happened until now can be read by nobody any more: every copy begins anew. */
+  forgetHistory(): void {
+    this.kube.store.compact();
+    this.kube.closeWatches();
+    this.tell('etcd is compacted and the API server restarts');
+  }
+
   ended(process: Process, how: string): void {
     this.tell(`${process.machine.name} ended: ${how}`);
     process.machine.kill();

@@ -7,7 +7,7 @@ export interface CarryOutPorts {
   readonly act: (action: Action) => Promise<void>;
   /** Whether this process may take its next step: it leads, and the group asks for what was decided. */
   readonly mayGoOn: () => boolean;
-  /** Whether there is no worker beyond those that were counted; asked before one is made. */
+  /** Whether there is no worker beyond those that were counted; asked before one is made, and before the group goes. */
   readonly isComplete: () => Promise<boolean>;
 }
 
@@ -32,7 +32,7 @@ export async function carryOut(actions: readonly Action[], ports: CarryOutPorts)
   let isComplete: boolean | undefined;
   for (const action of actions) {
     try {
-      if (action.type === 'create') isComplete ??= await ports.isComplete();
+      if (needsAllWorkers(action)) isComplete ??= await ports.isComplete();
       if (isComplete === false || !ports.mayGoOn()) return { done, refused, failures, isCut: true };
       await ports.act(action);
       done.push(action);
@@ -43,6 +43,9 @@ export async function carryOut(actions: readonly Action[], ports: CarryOutPorts)
   }
   return { done, refused, failures, isCut: false };
 }
+
+/** One worker too many is paid for; a group that goes too early says that nothing bills while its last machine does. */
+const needsAllWorkers = ({ type }: Action): boolean => type === 'create' || type === 'release';
 
 function refusalOf(action: Action, { message }: Error): Refusal {
   return { action: actionKey(action), detail: `${deedOf(action)} is refused: ${message}`.slice(0, 1024) };

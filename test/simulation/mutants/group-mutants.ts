@@ -12,6 +12,13 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     replace: "actions: [...actions, { type: 'release' }],",
   },
   {
+    name: 'group-goes-by-its-copy',
+    loses: 'the question to the API server whether a worker is left before a deleted group goes',
+    file: `${GROUP}/carry-out.ts`,
+    find: "type === 'create' || type === 'release';",
+    replace: "type === 'create';",
+  },
+  {
     name: 'group-keeps-its-workers',
     loses: 'the end of the workers of a deleted group',
     file: `${GROUP}/decide.ts`,

@@ -16,6 +16,17 @@ export const GROUP_STORIES: readonly Story[] = [
     plot: (stage) => stage.at(100, () => stage.users.groups.delete(GROUP)),
   },
   {
+    name: 'a group is deleted while copies begin anew, without its worker',
+    seconds: 300,
+    group: { load: 100 },
+    plot: (stage) =>
+      stage.at(100, () => {
+        stage.world.forgetHistory();
+        stage.loseFirstObject('gpuinstances', 5);
+        stage.users.groups.delete(GROUP);
+      }),
+  },
+  {
     name: 'a group wants three workers and may pay for one at a time',
     seconds: 300,
     group: { load: 300, spec: { maxSpendPerHour: '0.91' } },

@@ -59,6 +59,7 @@ export class Stage {
   #lister: Machine | undefined;
   readonly #lagging = new Map<string, { readonly until: number; readonly plural: string }>();
   readonly #blind = new Map<string, number>();
+  #deaf: { readonly plural: string; readonly until: number } | undefined;
   readonly #spells: { readonly spell: Spell; readonly until: number }[] = [];
 
   constructor(world: SimulatedWorld, users: Users, invariants: Invariants) {
@@ -160,6 +161,11 @@ export class Stage {
     if (this.#lister) this.#blind.set(this.#lister.name, this.world.now + seconds * SECOND);
   }
 
+  /** For so many seconds, a stream that a copy of that resource begins with loses the first object that it tells of. */
+  loseFirstObject(plural: string, seconds: number): void {
+    this.#deaf = { plural, until: this.world.now + seconds * SECOND };
+  }
+
   /** Kills every process. */
   killAll(): void {
     for (const { machine } of this.world.processes) this.world.crash(machine, 'by SIGKILL');
@@ -194,11 +200,22 @@ export class Stage {
       const lag = this.#lagging.get(name);
       return lag && path.includes(lag.plural) ? lag.until - this.world.now : 0;
     };
+    let losesNext = this.#losesFirstObject(path);
+    const losesFirst = () => {
+      const isLost = losesNext;
+      losesNext = false;
+      return isLost;
+    };
     return {
       ...QUIET,
       chunkDelayMs: () => Math.max(0, left()),
-      dropChunk: () => this.world.now < (this.#blind.get(name) ?? 0),
+      dropChunk: () => losesFirst() || this.world.now < (this.#blind.get(name) ?? 0),
     };
+  }
+
+  #losesFirstObject(path: string): boolean {
+    if (this.#deaf === undefined || this.world.now >= this.#deaf.until) return false;
+    return path.includes(this.#deaf.plural) && path.includes('sendInitialEvents=true');
   }
 
   /** Calls that were to be struck and never came. */

@@ -55,8 +55,7 @@ export const VANISHED_STORIES: readonly Story[] = [
       stage.at(100, () => {
         stage.world.kube.closeWatches();
         abandon(stage, 'a');
-        stage.world.kube.store.compact();
-        stage.world.tell('etcd is compacted and the API server restarts');
+        stage.world.forgetHistory();
       }),
   },
   {

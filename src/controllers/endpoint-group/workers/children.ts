@@ -79,7 +79,7 @@ export class Children {
 
   /**
    * Whether the API server, asked now, knows no worker of the group beyond those seen. Money hangs on it: the copy may
-   * have missed an event, and then more would be rented than there may be.
+   * have missed an event, and then more would be rented than there may be, or the group would go before its machines.
    */
   async isComplete(group: EndpointGroup, seen: readonly GpuInstance[]): Promise<boolean> {
     const { namespace, name } = group.metadata;
