@@ -15,6 +15,7 @@ const LIMITS_ARE_KNOWN_MS = 30_000;
 
 /** What held when a rent call left: it may be carried out two minutes later, and no limit that is set meanwhile recalls it. */
 interface Allowed {
+  readonly at: number;
   /** Those of the account, and those that it had until just now; none for a process that cannot know them. */
   readonly limits: readonly JsonObject[];
   /** Micro-dollars an hour; undefined where any price will do. */
@@ -51,7 +52,7 @@ export class LimitWatch {
     this.#checkRate();
     for (const contract of fresh) {
       const allowed = this.#allowed(contract);
-      this.#checkAccount(allowed.limits);
+      this.#checkAccount(allowed.at);
       this.#checkPrice(contract, allowed.dearest);
       if (allowed.isPoor)
         this.#scene.broken('I9', 'the account rented although less credit is left than has to remain');
@@ -70,14 +71,18 @@ export class LimitWatch {
     this.#blindUntil.set(machine, until);
   }
 
+  /** By what its call left. A machine for which no call was seen to leave goes by what held when it was first seen. */
   #allowed(contract: Contract): Allowed {
     const purchase = this.#scene.purchaseOf(contract);
-    const sent = purchase && this.#sent.get(keyOf(purchase));
-    return sent ?? this.#allowedNow(this.#scene.ownerOf(contract));
+    const key = purchase ? keyOf(purchase) : `contract ${contract.id}`;
+    const known = this.#sent.get(key) ?? this.#allowedNow(this.#scene.ownerOf(contract));
+    this.#sent.set(key, known);
+    return known;
   }
 
   #allowedNow(owner: JsonObject | undefined): Allowed {
     return {
+      at: this.#scene.now,
       limits: [this.#scene.accountLimits(), ...this.#formerLimits()],
       dearest: owner && dearestOf(owner),
       isPoor: this.#scene.now - this.#poorSince >= CREDIT_IS_KNOWN_MS,
@@ -113,23 +118,32 @@ export class LimitWatch {
     this.#former = [...standing, { limits: before, until: now + LIMITS_ARE_KNOWN_MS }];
   }
 
-  #checkAccount(standing: readonly JsonObject[]): void {
-    const problems = standing.map((limits) => this.#whyNot(limits));
-    const [first] = problems;
-    if (first !== undefined && problems.every((problem) => problem !== undefined))
+  /**
+   * A machine whose call left at that moment is there now. Each call that left since had to reckon with it, by the limits
+   * that it went by itself: one that left after a limit was lifted is no reason against one that left before.
+   */
+  #checkAccount(since: number): void {
+    const counted = this.#counted().map((contract) => ({ contract, allowed: this.#allowed(contract) }));
+    for (const { allowed } of counted.filter(({ allowed: { at } }) => at >= since)) {
+      const before = counted.filter((other) => other.allowed.at <= allowed.at);
+      const problems = allowed.limits.map((limits) =>
+        whyNot(
+          before.map(({ contract }) => contract),
+          limits,
+        ),
+      );
+      const [first] = problems;
+      if (first === undefined || problems.includes(undefined)) continue;
       this.#scene.broken('I9', first);
+      return;
+    }
   }
 
-  #whyNot({ maxInstances, maxSpendPerHour }: JsonObject): string | undefined {
-    // What was kept when its object went counts no more, and what nobody has taken over yet not at all.
-    const live = this.#scene
+  /** What was kept when its object went counts no more, and what nobody has taken over yet not at all. */
+  #counted(): readonly Contract[] {
+    return this.#scene
       .live()
       .filter((contract) => !this.#scene.isKept(contract) && this.#scene.purchaseOf(contract) !== undefined);
-    if (typeof maxInstances === 'number' && live.length > maxInstances)
-      return `the account has ${live.length} machines, and may have ${maxInstances}`;
-    const most = dollarsOf(maxSpendPerHour) ?? Number.POSITIVE_INFINITY;
-    const spent = live.reduce((sum, contract) => sum + costOf(contract), 0);
-    return spent > most ? `the account rents for $${spent / 1e6}/h, and may for $${most / 1e6}/h` : undefined;
   }
 
   #checkRate(): void {
@@ -147,6 +161,17 @@ export class LimitWatch {
     const text = `contract ${contract.id} costs $${priceOf(contract) / 1e6}/h`;
     this.#scene.broken('I9', `${text}, and ${name} may pay $${most / 1e6}/h`);
   }
+}
+
+function whyNot(
+  live: readonly Contract[],
+  { maxInstances, maxSpendPerHour }: JsonObject,
+): string | undefined {
+  if (typeof maxInstances === 'number' && live.length > maxInstances)
+    return `the account has ${live.length} machines, and may have ${maxInstances}`;
+  const most = dollarsOf(maxSpendPerHour) ?? Number.POSITIVE_INFINITY;
+  const spent = live.reduce((sum, contract) => sum + costOf(contract), 0);
+  return spent > most ? `the account rents for $${spent / 1e6}/h, and may for $${most / 1e6}/h` : undefined;
 }
 
 const keyOf = ({ uid, attempt }: Purchase): string => `${uid} ${attempt}`;

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { Contract } from '../../../src/simulator/world/world.ts';
 import { Bench } from './bench.ts';
 import {
   abandoned,
@@ -9,11 +8,13 @@ import {
   FAILED,
   forgotten,
   givesUp,
+  givesUpOneOfFour,
   INSTANCES,
   INTENT,
   intends,
   leaving,
   led,
+  overtaken,
   processBegins,
   serving,
   setGroupStatus,
@@ -269,14 +270,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     new Bench(),
     async (bench) => {
       bench.users.account.set({ maxUnhealthy: 10 });
-      const names = ['a', 'b', 'c', 'd'];
-      for (const name of names.slice(1)) bench.users.createInstance(name);
-      const contracts: Contract[] = [];
-      for (const [index, name] of names.entries()) contracts.push(await atWork(bench, name, index + 1));
-      await bench.poll(10);
-      for (const contract of contracts) silence(bench, contract);
-      await bench.poll(90);
-      bench.sendDestroy(contracts[0]?.id ?? 0);
+      await givesUpOneOfFour(bench, 90);
     },
   ],
   [
@@ -309,6 +303,16 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
       await bench.pass(1);
       await bench.pass(20);
       await bench.rent(1);
+    },
+  ],
+  [
+    'a call that left before a limit was lifted comes after one that left since',
+    new Bench(),
+    async (bench) => {
+      bench.users.account.set({ limits: { maxSpendPerHour: '0.40' } });
+      await bench.pass(1);
+      await bench.pass(30);
+      await overtaken(bench, () => bench.users.account.set({ limits: {} }));
     },
   ],
   [

@@ -109,6 +109,30 @@ export function intends(bench: Bench, seconds: number): void {
   bench.edit({ annotations: { 'gpurental.dev/rental-intent': JSON.stringify(intent) } });
 }
 
+/** Calls to rent leave for two objects, and the second arrives before the first. */
+export async function overtaken(bench: Bench, between = (): void => {}): Promise<void> {
+  bench.users.createInstance('b');
+  bench.sendRent(1);
+  between();
+  await bench.pass(5);
+  bench.sendRent(2, 'b');
+  await bench.rent(2, { name: 'b' });
+  await bench.pass(5);
+  await bench.rent(1);
+}
+
+/** Four machines turn bad together, and one of them is given up so many seconds later. */
+export async function givesUpOneOfFour(bench: Bench, seconds: number): Promise<void> {
+  const names = ['a', 'b', 'c', 'd'];
+  for (const name of names.slice(1)) bench.users.createInstance(name);
+  const contracts: Contract[] = [];
+  for (const [index, name] of names.entries()) contracts.push(await atWork(bench, name, index + 1));
+  await bench.poll(10);
+  for (const contract of contracts) silence(bench, contract);
+  await bench.poll(seconds);
+  bench.sendDestroy(contracts[0]?.id ?? 0);
+}
+
 /** The object is being deleted, and something of it is left to do. */
 export function leaving(bench: Bench): void {
   bench.edit({ finalizers: ['gpurental.dev/machine'] });

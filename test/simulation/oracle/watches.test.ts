@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { Contract } from '../../../src/simulator/world/world.ts';
 import { SYSTEM_NAMESPACE } from '../world.ts';
 import { Bench } from './bench.ts';
 import {
@@ -10,19 +9,19 @@ import {
   FAILED,
   forgotten,
   givesUp,
+  givesUpOneOfFour,
   guardAccount,
   INSTANCES,
   INTENT,
   intends,
   leaving,
   led,
+  overtaken,
   processBegins,
   serving,
   setGroupStatus,
   silence,
 } from './situations.ts';
-
-const WORKERS = ['a', 'b', 'c', 'd'];
 
 const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promise<void> | void])[] = [
   [
@@ -195,15 +194,7 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     'a machine is given up right after four turned bad together',
     /^I4 .* was given up while the breaker had to be open$/,
     new Bench(),
-    async (bench) => {
-      for (const name of WORKERS.slice(1)) bench.users.createInstance(name);
-      const contracts: Contract[] = [];
-      for (const [index, name] of WORKERS.entries()) contracts.push(await atWork(bench, name, index + 1));
-      await bench.poll(10);
-      for (const contract of contracts) silence(bench, contract);
-      await bench.poll(10);
-      bench.sendDestroy(contracts[0]?.id ?? 0);
-    },
+    (bench) => givesUpOneOfFour(bench, 10),
   ],
   [
     'an account that was deleted never goes',
@@ -291,6 +282,17 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
       await bench.pass(1);
       await bench.pass(30);
       await bench.rent(1);
+    },
+  ],
+  [
+    'an account rents for more than it may by two calls, of which the later comes first',
+    /^I9 the account rents for .*, and may for \$0.4\/h$/,
+    new Bench(),
+    async (bench) => {
+      bench.users.account.set({ limits: { maxSpendPerHour: '0.40' } });
+      await bench.pass(1);
+      await bench.pass(30);
+      await overtaken(bench);
     },
   ],
   [
