@@ -12,6 +12,7 @@ import { createTransport } from '../../src/runtime/kube/undici-transport.ts';
 import { type Cluster, prepareCluster, startCluster } from '../../test/cluster/cluster.ts';
 import { untilInterrupted } from './ending.ts';
 import { type LogListener, type RunningProcess, startGpuRent } from './processes.ts';
+import { type Marketplace, openSimulator } from './simulator.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..');
 
@@ -28,14 +29,6 @@ const SYSTEM_NAMESPACE = 'gpu-rental-system';
 const OPERATOR_ACCOUNT = 'gpu-rental-operator';
 /** Where the demo's objects live. */
 export const DEMO_NAMESPACE = 'default';
-
-/** A simulated marketplace that listens. */
-export interface Marketplace {
-  readonly url: string;
-  readonly apiKey: string;
-  readonly controlUrl: string;
-  stop(): Promise<void>;
-}
 
 /** Everything the demo plays on: a real API server, a simulated marketplace, the operator. */
 export interface Stage {
@@ -164,7 +157,7 @@ async function build(plan: StagePlan, undo: (() => Promise<void>)[]): Promise<Om
   undo.push(close);
   const logFolder = join(cluster.folder, 'logs');
   mkdirSync(logFolder, { recursive: true });
-  const marketplace = await (plan.openMarketplace ?? openSimulator)(logFolder);
+  const marketplace = await (plan.openMarketplace ?? openUnlimited)(logFolder);
   undo.push(() => marketplace.stop());
   signal.throwIfAborted();
   const { url, apiKey, controlUrl } = marketplace;
@@ -189,28 +182,6 @@ async function install(cluster: Cluster): Promise<void> {
   }
 }
 
-async function openSimulator(logFolder: string): Promise<Marketplace> {
-  const simulator = startGpuRent({
-    name: 'simulator',
-    logFolder,
-    // Polled each second, the service would refuse every other call of whoever looks around with the same key.
-    args: [
-      'simulator',
-      '--port',
-      '0',
-      '--control',
-      '--seed',
-      '42',
-      '--boot-scale',
-      '0.02',
-      '--no-rate-limits',
-    ],
-  });
-  try {
-    const { url, apiKey, control } = (await simulator.ready) as Record<'url' | 'apiKey' | 'control', string>;
-    return { url, apiKey, controlUrl: control, stop: () => simulator.stop() };
-  } catch (error) {
-    await simulator.stop();
-    throw error;
-  }
-}
+/** Polled each second, the service would refuse every other call of whoever looks around with the same key. */
+const openUnlimited = (logFolder: string): Promise<Marketplace> =>
+  openSimulator(logFolder, '--no-rate-limits');

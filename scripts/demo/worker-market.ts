@@ -1,7 +1,7 @@
 import { systemClock } from '../../src/lib/clock.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { WorkerFleet } from '../../test/builders/worker-fleet.ts';
-import type { Marketplace } from './stage.ts';
+import type { Marketplace } from './simulator.ts';
 
 /** Work per second of every simulated worker. */
 export const WORKER_PERF = 100;

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type RunningProcess, startGpuRent } from '../../scripts/demo/processes.ts';
+import { openSimulator } from '../../scripts/demo/simulator.ts';
 import { DEMO_DURATIONS } from '../../scripts/demo/stage.ts';
 import { type Cluster, startCluster } from '../cluster/cluster.ts';
 import { findFreePort } from '../cluster/free-port.ts';
@@ -51,23 +52,8 @@ async function install(
   await helm.run(args, cluster.kubeconfigPath);
   const logFolder = join(cluster.folder, 'logs');
   mkdirSync(logFolder, { recursive: true });
-  const simulator = startGpuRent({
-    name: 'simulator',
-    logFolder,
-    args: [
-      'simulator',
-      '--port',
-      '0',
-      '--control',
-      '--seed',
-      '42',
-      '--boot-scale',
-      '0.02',
-      '--serve-machines',
-    ],
-  });
-  undo.push(() => simulator.stop());
-  const market = (await simulator.ready) as Record<'url' | 'apiKey' | 'control', string>;
+  const market = await openSimulator(logFolder, '--serve-machines');
+  undo.push(() => market.stop());
   const port = await findFreePort();
   const serviceAccount = { namespace: NAMESPACE, name: RELEASE };
   const { kubeconfigPath } = await cluster.kubeconfigFor({ serviceAccount });
@@ -91,7 +77,7 @@ async function install(
     operatorUser: `system:serviceaccount:${NAMESPACE}:${RELEASE}`,
     metricsUrl: `http://127.0.0.1:${port}/metrics`,
     marketplaceUrl: market.url,
-    controlUrl: market.control,
+    controlUrl: market.controlUrl,
     apiKey: market.apiKey,
   };
 }

@@ -158,7 +158,7 @@ describe('a reply over a real socket', () => {
     });
     const before = process.memoryUsage().rss;
     await expect(clientAt(url).users.current()).rejects.toMatchObject({ kind: 'malformedReply' });
-    expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
+    expect(process.memoryUsage().rss - before).toBeLessThan(60_000_000);
     await until('the connection is closed', () => closed);
   });
 

@@ -1,0 +1,26 @@
+import { startGpuRent } from './processes.ts';
+
+/** A simulated marketplace that listens. */
+export interface Marketplace {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly controlUrl: string;
+  stop(): Promise<void>;
+}
+
+const ARGS = ['simulator', '--port', '0', '--control', '--seed', '42', '--boot-scale', '0.02'];
+
+/** Starts the simulator with hosts that boot quickly, on a free port. One that does not come up is ended, and is rejected. */
+export async function openSimulator(
+  logFolder: string,
+  flag: '--no-rate-limits' | '--serve-machines',
+): Promise<Marketplace> {
+  const simulator = startGpuRent({ name: 'simulator', logFolder, args: [...ARGS, flag] });
+  try {
+    const { url, apiKey, control } = (await simulator.ready) as Record<'url' | 'apiKey' | 'control', string>;
+    return { url, apiKey, controlUrl: control, stop: () => simulator.stop() };
+  } catch (error) {
+    await simulator.stop();
+    throw error;
+  }
+}
