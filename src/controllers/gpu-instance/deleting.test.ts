@@ -103,6 +103,16 @@ describe('the deletion of an object', () => {
       { rule: 'settled-before', actions: ['release'] },
     ],
     [
+      'does not wait for it because of a machine that this process has rented and that has ended since',
+      {
+        intent: intent(),
+        status: { attempt: 1 },
+        memory: { rented: rented(4), destroys: [mark(4, -600)] },
+        ...withoutAccount,
+      },
+      { rule: 'settled-before', actions: ['release'] },
+    ],
+    [
       'does not wait for it because of what a former self has bought',
       { intent: intent({ uid: 'aaaa' }), ...withoutAccount },
       { rule: 'settled-before', actions: ['release'] },

@@ -3,7 +3,7 @@ import { formatDollars } from '../../../lib/money.ts';
 import { totalCost } from '../cost.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { goneProof } from '../gone.ts';
-import { factsOf, recordedMachine } from '../recorded.ts';
+import { endedIds, factsOf, recordedMachine } from '../recorded.ts';
 import { openIntent, settlement } from '../settle.ts';
 import { heldByRecord } from '../stage.ts';
 import type { Action, Decision, EventNote, Observed, Step } from '../types.ts';
@@ -92,7 +92,8 @@ function settledBefore(observed: Observed): Step | undefined {
   const { object, account, intent, memory } = observed;
   const { instanceId, claim } = object.status ?? {};
   const isDoubtful = intent.type !== 'none' && intent.type !== 'intent';
-  const isOpen = isDoubtful || openIntent(observed) !== undefined || memory.rented !== undefined;
+  const mayBill = memory.rented !== undefined && !endedIds(observed).has(memory.rented.instanceId);
+  const isOpen = isDoubtful || openIntent(observed) !== undefined || mayBill;
   if (account.state !== 'missing' || isOpen || instanceId !== undefined || claim !== undefined)
     return undefined;
   return release(noteGone('No machine of it was left when its account went.'));
