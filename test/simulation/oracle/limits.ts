@@ -176,9 +176,11 @@ function whyNot(
 
 const keyOf = ({ uid, attempt }: Purchase): string => `${uid} ${attempt}`;
 
-/** A stopped machine costs its disk. */
+/** A machine costs its disk while it is stopped, be it by a person or by the service. */
 const costOf = (contract: Contract): number =>
-  contract.intendedStatus === 'stopped' ? contract.diskPricePerHour : priceOf(contract);
+  contract.intendedStatus === 'stopped' || contract.heldBy !== null
+    ? contract.diskPricePerHour
+    : priceOf(contract);
 
 const dollarsOf = (value: unknown): number | undefined => parseDollars(String(value));
 

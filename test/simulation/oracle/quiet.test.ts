@@ -316,6 +316,20 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     },
   ],
   [
+    'an account rents while the service has stopped its other machine, which costs its disk alone',
+    new Bench(),
+    async (bench) => {
+      bench.users.account.set({ limits: { maxSpendPerHour: '0.40' } });
+      await bench.pass(1);
+      await bench.pass(30);
+      const contract = await bench.rent(1);
+      bench.world.market.store.put('contracts', { ...contract, heldBy: 'outbid' });
+      bench.users.createInstance('b');
+      await bench.pass(5);
+      await bench.rent(2, { name: 'b' });
+    },
+  ],
+  [
     'an account rents once its credit need not remain any more',
     new Bench(),
     async (bench) => {
