@@ -40,6 +40,8 @@ const release = { rule: 'let-go', actions: ['release'] };
 const waits = { rule: 'confirm-gone', afterMs: 30_000, onList: true };
 
 const withoutAccount: Given = { account: { state: 'missing' } };
+const announced = { endpoint: '203.0.113.5:20022' };
+const UNPUBLISHED: Given = { observed: { published: undefined } };
 
 describe('the deletion of an object', () => {
   table([
@@ -52,6 +54,33 @@ describe('the deletion of an object', () => {
     [
       'destroys the machine',
       held(),
+      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
+    ],
+    [
+      'takes the address of the machine out of its Service before anything else',
+      { ...held({}, { status: announced }), ...UNPUBLISHED },
+      { publish: false },
+    ],
+    [
+      'takes it out, too, where the machine is to be kept, or nothing can be asked',
+      {
+        ...held({}, { status: announced, spec: { deletionPolicy: 'Retain' } }),
+        ...UNPUBLISHED,
+        ...withoutAccount,
+      },
+      { publish: false },
+    ],
+    [
+      'destroys the machine at once where no Service leads to it',
+      { ...held({}, { status: announced, spec: { service: { enabled: false } } }), ...UNPUBLISHED },
+      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
+    ],
+    [
+      'destroys the machine, too, where its address cannot be taken away',
+      {
+        ...held({}, { status: announced }),
+        observed: { published: { type: 'failed', detail: 'The operator may not delete it.' } },
+      },
       { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
     ],
     [

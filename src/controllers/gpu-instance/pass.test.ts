@@ -14,6 +14,7 @@ import {
   NOW,
   offer,
   time,
+  UID,
 } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { AccountBook } from '../../accounts/account-book.ts';
@@ -47,6 +48,10 @@ interface Setting {
   readonly conflict?: 'patch' | 'replace';
   /** A Secret of the name of the object's own is somebody else's. */
   readonly nameTaken?: boolean;
+  /** A slice of the object's own is there. */
+  readonly slice?: boolean;
+  /** What every read of the cluster fails with. */
+  readonly unreadable?: Error;
   readonly ticket?: { readonly reason: string; readonly retryAfterMs: number };
   /** What the account says to a start. */
   readonly start?: { readonly reason: string; readonly retryAfterMs: number };
@@ -193,7 +198,7 @@ function situation(setting: Setting = {}) {
 
 /** Says yes to what is written, but for the one verb that is told to lose its race. */
 function clusterOf(
-  { allowed = true, conflict, nameTaken = false, asked = [] }: Setting,
+  { allowed = true, conflict, nameTaken = false, slice = false, unreadable, asked = [] }: Setting,
   done: string[],
 ): KubeClient {
   const details = { kind: 'conflict', status: 409, reason: '', outcome: 'refused' } as const;
@@ -211,8 +216,13 @@ function clusterOf(
       asked.push(object.spec);
       return { ...object, status: { allowed } };
     },
-    get: async (_resource: unknown, { name }: { readonly name: string }) =>
-      nameTaken ? { metadata: { name, ownerReferences: [{ uid: 'another' }] } } : undefined,
+    get: async ({ kind }: { readonly kind: string }, { name }: { readonly name: string }) => {
+      if (unreadable) throw unreadable;
+      if (slice && kind === 'EndpointSlice') return { metadata: { name, ownerReferences: [{ uid: UID }] } };
+      return nameTaken ? { metadata: { name, ownerReferences: [{ uid: 'another' }] } } : undefined;
+    },
+    delete: async ({ kind }: { readonly kind: string }, { name }: { readonly name: string }) =>
+      done.push(`delete ${kind} ${name}`),
     patch: async (_resource: unknown, _ref: unknown, { body }: { body: GpuInstance }) =>
       write('patch', withKind(body)),
     replace: async (_resource: unknown, object: GpuInstance) => write('replace', object),
@@ -320,6 +330,24 @@ describe('a pass that buys', () => {
     const { run, done } = situation({ object, newestGeneration: 1 });
     await run();
     expect(done).toContain('destroy 1');
+  });
+
+  test('takes the address of a deleted object out of its Service first, and destroys where that fails, too', async () => {
+    const announced = { endpoint: '203.0.113.5:20022' };
+    const object: Given = { ...held({}, { status: announced }), deleting: true };
+    const { run, done } = situation({ object, slice: true });
+    await run();
+    expect(done.slice(0, 3)).toEqual([
+      'delete EndpointSlice job-direct',
+      'delete EndpointSlice job-ssh',
+      'destroy 1',
+    ]);
+    const details = { kind: 'unavailable', status: 503, reason: '', outcome: 'unknown' } as const;
+    const cut = situation({ object, unreadable: new KubeError('told to fail', details) });
+    await cut.run();
+    expect(cut.done[0]).toBe('destroy 1');
+    const broken = situation({ object, unreadable: new TypeError('a fault of the operator') });
+    await expect(broken.run()).rejects.toThrow('a fault of the operator');
   });
 
   test('begins nothing that the lease would not outlast', async () => {

@@ -8,6 +8,7 @@ import { parseDollars } from '../../lib/money.ts';
 import { makeLabel } from '../../ownership/label.ts';
 import type { ReconcileContext } from '../../runtime/controller.ts';
 import type { AccessReviews } from '../../runtime/kube/access-review.ts';
+import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { objectKey } from '../../runtime/kube/kube-object.ts';
 import { type Acted, type ActPorts, act, rentedFacts } from './act.ts';
 import { isWishChanged } from './changed-wish.ts';
@@ -26,7 +27,7 @@ import { recordedMachine } from './recorded.ts';
 import { type RentalContext, saveResult } from './rental/save-result.ts';
 import { isWaitForTurn, waitForTurn } from './rules/its-turn.ts';
 import type { Action, Decision, EventNote, Look, Observed, Step } from './types.ts';
-import type { RentedFacts } from './views.ts';
+import type { Published, RentedFacts } from './views.ts';
 
 export interface PassPorts extends GpuInstanceControllerOptions {
   readonly sources: Sources;
@@ -54,6 +55,16 @@ const WAITS: ReadonlySet<Action['type']> = new Set<Action['type']>([
 const IDENTITY_RETRY_MS = 1_000;
 const SHORT_LEASE_RETRY_MS = 1_000;
 const NOT_PERMITTED_RETRY_MS = 10_000;
+
+/** While nothing can be written in the cluster the machine of a deleted object goes all the same, or it would bill on. */
+async function unlessDeleting({ object }: Observed, write: () => Promise<Published>): Promise<Published> {
+  try {
+    return await write();
+  } catch (error) {
+    if (object.metadata.deletionTimestamp === undefined || !(error instanceof KubeError)) throw error;
+    return { type: 'failed', detail: error.message };
+  }
+}
 
 /** One pass over one object: observe, decide, record, act. */
 export class Pass {
@@ -148,7 +159,7 @@ export class Pass {
     const { cluster, memory, sources, allowPrivateAddresses } = this.#ports;
     const { keys } = observed.identity;
     const ports = { cluster, keys, memory, allowPrivateAddresses };
-    const published = await publish(observed.object, publication, ports);
+    const published = await unlessDeleting(observed, () => publish(observed.object, publication, ports));
     if (published.type === 'done') memory.childrenWritten(sources.steady.now());
     return { ...observed, published, memory: memory.view() };
   }

@@ -169,8 +169,10 @@ export interface Decision {
 export interface Publication {
   /** Fields of the status that goes with it. */
   readonly fields: StatusFields;
-  /** Whether anything answers there. */
+  /** Whether the machine runs: then Secret and Service are there. */
   readonly serving: boolean;
+  /** Whether the Service is to lead there: not while the machine's probe fails, nor while it is told to go. */
+  readonly ready: boolean;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { at, given, held, holding } from '../../../../test/builders/observed.ts';
+import { at, type Given, given, held, holding, time } from '../../../../test/builders/observed.ts';
 import { outline } from '../../../../test/builders/outline.ts';
+import type { GpuInstanceStatus } from '../../../api/v1alpha1/gpu-instance.ts';
 import { Secret } from '../../../lib/secret.ts';
 import { decide } from '../decide.ts';
 import { connectionSecret, endpointSlices, instanceService, unpublished } from './children.ts';
@@ -14,6 +15,12 @@ const fields = {
   publicAddress: '203.0.113.5',
   ports: [{ containerPort: 8080, protocol: 'TCP' as const, publicPort: 20_080, name: 'http' }],
 };
+const told = (reachable: 'True' | 'False', atWork?: string): GpuInstanceStatus['conditions'] =>
+  [
+    { type: 'Booted', status: 'True' as const, reason: 'Running' },
+    { type: 'Reachable', status: reachable, reason: 'Any' },
+    ...(atWork === undefined ? [] : [{ type: 'Reconciling', status: 'True' as const, reason: atWork }]),
+  ].map((condition) => ({ ...condition, message: '', lastTransitionTime: time(-60) }));
 const text = (data: Readonly<Record<string, string>>) =>
   Object.fromEntries(
     Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]),
@@ -23,7 +30,7 @@ describe('the children of an instance', () => {
   test('the connection Secret has the shape of a service binding, and belongs to the object', () => {
     const secret = connectionSecret(
       owner,
-      { fields, serving: true },
+      { fields, serving: true, ready: true },
       { workerToken: 't', instanceApiKey: new Secret('k') },
     );
     expect(secret).toMatchObject({
@@ -50,7 +57,7 @@ describe('the children of an instance', () => {
   });
 
   test('the connection Secret has nothing that is not known', () => {
-    const publication = { fields: { instanceId: 1, attempt: 1 }, serving: false };
+    const publication = { fields: { instanceId: 1, attempt: 1 }, serving: false, ready: false };
     const secret = connectionSecret(owner, publication, { workerToken: 't', instanceApiKey: undefined });
     expect(text(secret.data)).toEqual({
       type: 'gpu-instance',
@@ -81,7 +88,7 @@ describe('the children of an instance', () => {
     const published = [{ containerPort: 2222, protocol: 'TCP' as const, publicPort: 20_222 }];
     const [slice, ...others] = endpointSlices(
       given(held({}, { spec })).object,
-      { fields: { ...fields, ports: published }, serving: true },
+      { fields: { ...fields, ports: published }, serving: true, ready: true },
       PUBLIC,
     );
     expect(slice?.ports).toEqual([{ name: 'ssh', port: 20_222, protocol: 'TCP' }]);
@@ -91,7 +98,7 @@ describe('the children of an instance', () => {
   test('a machine whose way in by SSH nobody tells is reached by the port that it publishes', () => {
     const published = [{ containerPort: 22, protocol: 'TCP' as const, publicPort: 20_022 }];
     const { ssh: _untold, ...direct } = { ...fields, ports: published };
-    const [slice] = endpointSlices(owner, { fields: direct, serving: true }, PUBLIC);
+    const [slice] = endpointSlices(owner, { fields: direct, serving: true, ready: true }, PUBLIC);
     expect(slice?.ports).toEqual([{ name: 'ssh', port: 20_022, protocol: 'TCP' }]);
   });
 
@@ -108,7 +115,7 @@ describe('the children of an instance', () => {
   });
 
   test('one slice leads to an address with all its ports', () => {
-    expect(endpointSlices(owner, { fields, serving: true }, PUBLIC)).toMatchObject([
+    expect(endpointSlices(owner, { fields, serving: true, ready: true }, PUBLIC)).toMatchObject([
       {
         apiVersion: 'discovery.k8s.io/v1',
         kind: 'EndpointSlice',
@@ -126,16 +133,20 @@ describe('the children of an instance', () => {
   test('SSH that is reached elsewhere has a slice of its own, and a host name has none', () => {
     const proxied = { ...fields, ssh: { host: '198.51.100.7', port: 1234 } };
     expect(
-      endpointSlices(owner, { fields: proxied, serving: true }, PUBLIC).map(({ metadata }) => metadata.name),
+      endpointSlices(owner, { fields: proxied, serving: true, ready: true }, PUBLIC).map(
+        ({ metadata }) => metadata.name,
+      ),
     ).toEqual(['job-direct', 'job-ssh']);
     const named = { ...fields, ssh: { host: 'ssh5.market.example', port: 1234 } };
     expect(
-      endpointSlices(owner, { fields: named, serving: true }, PUBLIC).map(({ metadata }) => metadata.name),
+      endpointSlices(owner, { fields: named, serving: true, ready: true }, PUBLIC).map(
+        ({ metadata }) => metadata.name,
+      ),
     ).toEqual(['job-direct']);
   });
 
   test('nothing is served by a machine that does not run', () => {
-    const [slice] = endpointSlices(owner, { fields, serving: false }, PUBLIC);
+    const [slice] = endpointSlices(owner, { fields, serving: false, ready: false }, PUBLIC);
     expect(slice?.endpoints).toEqual([{ addresses: ['203.0.113.5'], conditions: { ready: false } }]);
   });
 
@@ -153,16 +164,87 @@ describe('the children of an instance', () => {
   ])('%s is published with these settings alone: %o', (address, expected) => {
     const moved = { ...fields, publicAddress: address, ssh: { host: address, port: 20_022 } };
     const published = (allowPrivate: boolean) =>
-      endpointSlices(owner, { fields: moved, serving: true }, { allowPrivate }).length > 0;
-    const problem = unpublished(owner, { fields: moved, serving: true }, PUBLIC);
+      endpointSlices(owner, { fields: moved, serving: true, ready: true }, { allowPrivate }).length > 0;
+    const problem = unpublished(owner, { fields: moved, serving: true, ready: true }, PUBLIC);
     expect(problem === undefined).toBe(published(false));
     const found = [...(published(false) ? ['strict'] : []), ...(published(true) ? ['open'] : [])];
     expect(found).toEqual(expected);
   });
 });
 
+describe('the Service leads to a machine', () => {
+  const probed = { readinessProbe: { tcpSocket: { port: 22 } }, ssh: true };
+  const asked = { 'gpurental.dev/replace-at': time(-1) };
+  const there = (conditions: GpuInstanceStatus['conditions'], { spec }: Given) =>
+    holding(
+      {
+        endpoint: '203.0.113.5:20022',
+        ssh: { host: '203.0.113.5', port: 20_022 },
+        publicAddress: '203.0.113.5',
+        conditions,
+      },
+      spec,
+    );
+  const written = (conditions: GpuInstanceStatus['conditions'], situation: Given) => {
+    const observed = { published: undefined, ...situation.observed };
+    const step = decide(
+      given({ ...held({}, { ...situation, observed }), status: there(conditions, situation) }),
+    );
+    return step.type === 'publish' ? step.publication : 'nothing';
+  };
+  const probe = (ready: boolean): Given => ({ spec: probed, observed: { probe: { ready, detail: '' } } });
+
+  test.each<[string, GpuInstanceStatus['conditions'], Given, unknown]>([
+    ['no more when its probe fails', told('True'), probe(false), { serving: true, ready: false }],
+    ['again when its probe succeeds', told('False'), probe(true), { serving: true, ready: true }],
+    ['as before while its probe fails on', told('False'), probe(false), 'nothing'],
+    ['as before while its probe succeeds', told('True'), probe(true), 'nothing'],
+    [
+      'no more before it is destroyed for another',
+      told('True'),
+      { annotations: asked },
+      { serving: true, ready: false },
+    ],
+    ['no more, once it was told to go', told('True', 'Replacing'), { annotations: asked }, 'nothing'],
+    [
+      'no more before it is stopped',
+      told('True'),
+      { spec: { powerState: 'Stopped' } },
+      { serving: true, ready: false },
+    ],
+    [
+      'while its end is held back',
+      told('True', 'Paused'),
+      { annotations: asked, spec: { paused: true } },
+      'nothing',
+    ],
+  ])('%s', (_, conditions, situation, expected) => {
+    const publication = written(conditions, situation);
+    expect(publication).toEqual(
+      expected === 'nothing' ? 'nothing' : { fields: expect.anything(), ...(expected as object) },
+    );
+  });
+
+  test('a machine without a Service is told to go without a word to anybody else', () => {
+    const situation = { annotations: asked, spec: { service: { enabled: false } } };
+    expect(written(told('True'), situation)).toBe('nothing');
+  });
+
+  test('a foreign object of the name of a child does not hide why a machine ends', () => {
+    const taken = { type: 'nameTaken' as const, detail: 'Secret job-connection exists.' };
+    const situation = { annotations: asked, observed: { published: taken } };
+    const step = decide(given({ ...held({}, situation), status: there(told('True'), situation) }));
+    expect(outline(step)).toMatchObject({
+      actions: ['destroy 1 (ReplaceRequested)'],
+      says: 'ReplaceRequested, Replacing',
+    });
+  });
+});
+
 test('a machine without an address yet is no reason to say that it cannot be published', () => {
-  expect(unpublished(owner, { fields: { instanceId: 1 }, serving: true }, PUBLIC)).toBeUndefined();
+  expect(
+    unpublished(owner, { fields: { instanceId: 1 }, serving: true, ready: true }, PUBLIC),
+  ).toBeUndefined();
 });
 
 describe('what a status says of the children', () => {
@@ -171,6 +253,7 @@ describe('what a status says of the children', () => {
     endpoint: '203.0.113.5:20022',
     ssh: { host: '203.0.113.5', port: 20_022 },
     publicAddress: '203.0.113.5',
+    conditions: told('True'),
   });
 
   test('comes after they were written', () => {

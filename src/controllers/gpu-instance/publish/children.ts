@@ -97,7 +97,7 @@ export function instanceService(owner: GpuInstance): ServiceObject | undefined {
  */
 export function endpointSlices(
   owner: GpuInstance,
-  { fields, serving }: Publication,
+  { fields, ready }: Publication,
   policy: AddressPolicy,
 ): readonly EndpointSliceObject[] {
   if (!owner.spec.service.enabled) return [];
@@ -109,13 +109,13 @@ export function endpointSlices(
       suffix: 'direct',
       address: fields.publicAddress,
       ports: together ? [...direct, ssh] : direct,
-      ...{ serving, policy },
+      ...{ ready, policy },
     }),
     ...sliceOf(owner, {
       suffix: 'ssh',
       address: fields.ssh?.host,
       ports: ssh && !together ? [ssh] : [],
-      ...{ serving, policy },
+      ...{ ready, policy },
     }),
   ];
 }
@@ -135,13 +135,13 @@ interface SliceFacts {
   readonly suffix: SliceSuffix;
   readonly address: string | undefined;
   readonly ports: readonly ServicePort[];
-  readonly serving: boolean;
+  readonly ready: boolean;
   readonly policy: AddressPolicy;
 }
 
 function sliceOf(
   owner: GpuInstance,
-  { suffix, address, ports, serving, policy }: SliceFacts,
+  { suffix, address, ports, ready, policy }: SliceFacts,
 ): readonly EndpointSliceObject[] {
   if (address === undefined || ports.length === 0) return [];
   if (machineAddressProblem(address, policy) !== undefined) return [];
@@ -160,7 +160,7 @@ function sliceOf(
         },
       },
       addressType: isIP(address) === 6 ? 'IPv6' : 'IPv4',
-      endpoints: [{ addresses: [address], conditions: { ready: serving } }],
+      endpoints: [{ addresses: [address], conditions: { ready } }],
       ports,
     },
   ];

@@ -46,7 +46,7 @@ async function published(before: StatusFields, allowPrivate = false) {
   });
   const process = new ObjectMemory();
   const first = { ...ownerOf(WITH_SSH), status: {} };
-  await publish(first, { fields: before, serving: true }, to(process, allowPrivate));
+  await publish(first, { fields: before, serving: true, ready: true }, to(process, allowPrivate));
   sent.length = 0;
   const namesOf = async (resource: typeof secretResource) =>
     (await kube.list(resource, { namespace: 'team' })).items.map(({ metadata }) => metadata.name);
@@ -69,7 +69,7 @@ async function published(before: StatusFields, allowPrivate = false) {
         readonly serving?: boolean;
         readonly memory?: ObjectMemory;
       } = {},
-    ) => publish(ownerOf(spec), { fields, serving }, to(memory)),
+    ) => publish(ownerOf(spec), { fields, serving, ready: serving }, to(memory)),
   };
 }
 
@@ -144,7 +144,7 @@ test('what belongs to someone else stays, whatever it is called', async () => {
   const { kube } = await clusterWithTeam();
   const { object } = given(held({}, { spec: WITH_SSH }));
   const other = { ...object, metadata: { ...object.metadata, uid: 'someone-else' } };
-  const publication = { fields: machineAt('203.0.113.5', '198.51.100.7'), serving: true };
+  const publication = { fields: machineAt('203.0.113.5', '198.51.100.7'), serving: true, ready: true };
   for (const slice of endpointSlices(other, publication, { allowPrivate: false }))
     await kube.create(endpointSliceResource, slice);
   const service = instanceService(other);

@@ -1,6 +1,8 @@
+import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import type { Reason } from '../../../api/v1alpha1/reasons.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import { say } from '../conditions.ts';
-import type { Decision, EventNote, Observed, StatusFields, Step } from '../types.ts';
+import type { Decision, EventNote, Observed, Publication, StatusFields, Step } from '../types.ts';
 import type { Published } from '../views.ts';
 
 const ADDRESS_FIELDS = [
@@ -18,12 +20,45 @@ const ADDRESS_FIELDS = [
 export function publishFirst(observed: Observed, step: Step): Step {
   if (step.type !== 'decision' || !step.status || observed.object.spec.adopt?.policy === 'Observe')
     return step;
-  const serving = step.status.verdict.Booted.status === 'True';
-  const wanted = { ...step, status: { ...step.status, fields: announced(step.status.fields, serving) } };
+  const { verdict } = step.status;
+  const serving = verdict.Booted.status === 'True';
+  const fields = announced(step.status.fields, serving);
+  const wanted = { ...step, status: { ...step.status, fields } };
+  const publication = { fields, serving, ready: isReady((type) => verdict[type]) };
   const isDue = serving && isCheckDue(observed);
-  if (!isDue && !needsPublishing(observed, wanted.status.fields, serving)) return lookAgain(observed, wanted);
-  if (!observed.published) return { type: 'publish', publication: { fields: wanted.status.fields, serving } };
-  return lookAgain(observed, afterPublishing(observed, wanted, serving));
+  if (!isDue && !needsPublishing(observed, publication)) return lookAgain(observed, wanted);
+  if (!observed.published) return { type: 'publish', publication };
+  return lookAgain(observed, afterPublishing(observed, wanted, publication));
+}
+
+/**
+ * Takes the addresses of an object that is being deleted out of its Service, before anything happens to its machine:
+ * nobody is led to one that goes. Undefined where that was tried in this pass, or none was announced.
+ */
+export function withdraw({ object, published }: Observed): Step | undefined {
+  if (published || !isAnnounced(object)) return undefined;
+  return { type: 'publish', publication: { fields: {}, serving: false, ready: false } };
+}
+
+type Told = (
+  type: 'Booted' | 'Reachable' | 'Reconciling',
+) => { readonly status: string; readonly reason: string } | undefined;
+
+/** A machine that is told to stop or to go takes no more work, whatever its probe says meanwhile. */
+const LEAVING: ReadonlySet<string> = new Set<Reason>([
+  'Replacing',
+  'OldMachineNotGone',
+  'DestroyFailing',
+  'Stopping',
+]);
+
+function isLeaving(told: Told): boolean {
+  return LEAVING.has(told('Reconciling')?.reason ?? '');
+}
+
+/** Whether conditions, as they are or as they will be, let a Service lead to the machine. */
+function isReady(told: Told): boolean {
+  return told('Booted')?.status === 'True' && told('Reachable')?.status === 'True' && !isLeaving(told);
 }
 
 /** Someone may have deleted or changed a child since it was written. */
@@ -45,9 +80,21 @@ function announced(fields: StatusFields, serving: boolean): StatusFields {
   return rest;
 }
 
-function needsPublishing({ object }: Observed, fields: StatusFields, serving: boolean): boolean {
+/** Whether a Service may lead to the machine, by what was told when the children were last written. */
+function isAnnounced({ spec, status }: GpuInstance): boolean {
+  return spec.service.enabled && status?.endpoint !== undefined;
+}
+
+/** Whether the Service is to lead there where it did not, or the other way round. */
+function turnsReady({ spec, status }: GpuInstance, ready: boolean): boolean {
+  const wasReady = isReady((of) => status?.conditions?.find(({ type }) => type === of));
+  return spec.service.enabled && ready !== wasReady;
+}
+
+function needsPublishing({ object }: Observed, { fields, serving, ready }: Publication): boolean {
   const { status, metadata } = object;
-  if (!serving) return object.spec.service.enabled && status?.endpoint !== undefined;
+  if (!serving) return isAnnounced(object);
+  if (turnsReady(object, ready)) return true;
   if (status?.binding === undefined || status.requestedAt !== fields.requestedAt) return true;
   if (status.observedGeneration !== metadata.generation) return true;
   return ADDRESS_FIELDS.some((field) => canonicalJson(status[field]) !== canonicalJson(fields[field]));
@@ -56,9 +103,10 @@ function needsPublishing({ object }: Observed, fields: StatusFields, serving: bo
 function afterPublishing(
   { published }: Observed,
   step: Decision & { readonly status: NonNullable<Decision['status']> },
-  serving: boolean,
+  { serving }: Publication,
 ): Decision {
-  if (!serving || !published) return step;
+  const { verdict } = step.status;
+  if (!serving || !published || isLeaving((type) => verdict[type])) return step;
   if (published.type === 'done') {
     const fields = { ...step.status.fields, binding: { name: published.bindingName } };
     const events = [...step.events, ...unpublishedEvent(published)];
@@ -67,14 +115,14 @@ function afterPublishing(
   const { binding: _none, endpoint: _unsaid, ...fields } = step.status.fields;
   const reason = published.type === 'nameTaken' ? 'NameTaken' : 'NotPermitted';
   const { detail } = published;
-  const verdict = {
-    ...step.status.verdict,
+  const told = {
+    ...verdict,
     Ready: say('False', reason, detail),
     Reconciling: say('True', reason, detail),
   };
   return {
     ...step,
-    status: { fields, verdict },
+    status: { fields, verdict: told },
     look: { ...step.look, afterMs: Math.min(60_000, step.look.afterMs ?? 60_000) },
   };
 }

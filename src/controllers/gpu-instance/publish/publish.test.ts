@@ -63,7 +63,7 @@ const foreign = { 'job-connection': { owner: 'someone-else' } };
 describe('the connection Secret', () => {
   test('costs one create', async () => {
     const { cluster, sent } = clusterWith();
-    const published = await publish(unbound, { fields, serving: true }, portsTo(cluster));
+    const published = await publish(unbound, { fields, serving: true, ready: true }, portsTo(cluster));
     expect(published).toEqual({ type: 'done', bindingName: 'job-connection' });
     expect(sent).toEqual(['create Secret job-connection']);
   });
@@ -71,7 +71,7 @@ describe('the connection Secret', () => {
   test('of someone else is never written', async () => {
     for (const owner of [unbound, bound]) {
       const { cluster, sent } = clusterWith(foreign);
-      const published = await publish(owner, { fields, serving: true }, portsTo(cluster));
+      const published = await publish(owner, { fields, serving: true, ready: true }, portsTo(cluster));
       expect(published).toMatchObject({
         type: 'nameTaken',
         detail: expect.stringContaining('job-connection'),
@@ -82,7 +82,7 @@ describe('the connection Secret', () => {
 
   test('that is gone is made again', async () => {
     const { cluster, sent } = clusterWith();
-    await publish(bound, { fields, serving: true }, portsTo(cluster));
+    await publish(bound, { fields, serving: true, ready: true }, portsTo(cluster));
     expect(sent.filter((line) => line.includes('Secret'))).toEqual([
       'get Secret job-connection',
       'create Secret job-connection',
@@ -100,7 +100,7 @@ describe('a slice to a private address', () => {
   ])('is written by --allow-private-addresses alone: %s', async (allowPrivateAddresses, kinds) => {
     const { cluster, sent } = clusterWith();
     const ports = { ...portsTo(cluster), allowPrivateAddresses };
-    await publish(withService, { fields: privately, serving: true }, ports);
+    await publish(withService, { fields: privately, serving: true, ready: true }, ports);
     const made = sent.filter((line) => line.startsWith('create '));
     expect(made.map((line) => line.split(' ')[1])).toEqual(kinds);
   });
@@ -116,7 +116,7 @@ describe('a slice to a private address', () => {
     ['is not said where no Service is wanted', unbound, false, undefined],
   ])('%s', async (_name, owner, allowPrivateAddresses, said) => {
     const ports = { ...portsTo(clusterWith().cluster), allowPrivateAddresses };
-    const published = await publish(owner, { fields: privately, serving: true }, ports);
+    const published = await publish(owner, { fields: privately, serving: true, ready: true }, ports);
     expect(published).toEqual({
       type: 'done',
       bindingName: 'job-connection',
@@ -134,7 +134,7 @@ describe('the key of a machine', () => {
     await keepInstanceKey(unbound, machine, ports);
     expect(first.sent).toEqual(['create Secret job-connection']);
     const then = clusterWith(mine);
-    await publish(unbound, { fields, serving: true }, { ...ports, cluster: then.cluster });
+    await publish(unbound, { fields, serving: true, ready: true }, { ...ports, cluster: then.cluster });
     expect(then.sent).toEqual(['merge patch Secret job-connection']);
     expect(JSON.stringify(then.bodies)).toContain(Buffer.from('203.0.113.5').toString('base64'));
   });
@@ -172,7 +172,7 @@ describe('the key of a machine', () => {
     const ports = portsTo(first.cluster, { attempt: 1 });
     await keepInstanceKey(unbound, machine, ports);
     const then = clusterWith();
-    await publish(unbound, { fields, serving: true }, { ...ports, cluster: then.cluster });
+    await publish(unbound, { fields, serving: true, ready: true }, { ...ports, cluster: then.cluster });
     expect(then.sent).toEqual(['merge patch Secret job-connection', 'create Secret job-connection']);
     expect(JSON.stringify(then.bodies)).toContain(Buffer.from('k').toString('base64'));
   });
@@ -181,9 +181,9 @@ describe('the key of a machine', () => {
     const { cluster } = clusterWith();
     const ports = portsTo(cluster, { attempt: 1 });
     await keepInstanceKey(unbound, machine, ports);
-    await publish(unbound, { fields, serving: false }, ports);
+    await publish(unbound, { fields, serving: false, ready: false }, ports);
     expect(ports.memory).toMatchObject({ keptKeyOf: 1, instanceApiKey: { attempt: 1 } });
-    await publish(unbound, { fields, serving: true }, ports);
+    await publish(unbound, { fields, serving: true, ready: true }, ports);
     expect(ports.memory).toMatchObject({ keptKeyOf: undefined, instanceApiKey: undefined });
   });
 
@@ -194,7 +194,7 @@ describe('the key of a machine', () => {
     const base64 = (text: string) => Buffer.from(text).toString('base64');
     const data = { 'instance-id': base64(instanceId), 'instance-api-key': base64('old'), stale: base64('x') };
     const { cluster, bodies } = clusterWith({ 'job-connection': { ...mine['job-connection'], data } });
-    await publish(bound, { fields, serving: true }, portsTo(cluster));
+    await publish(bound, { fields, serving: true, ready: true }, portsTo(cluster));
     const patch = bodies.at(-1) as { readonly data: Readonly<Record<string, string | null>> };
     expect(patch.data['instance-api-key']).toBe(expected);
     expect(patch.data['stale']).toBeNull();

@@ -87,7 +87,7 @@ export async function keepInstanceKey(
 ): Promise<void> {
   const { instanceApiKey } = memory;
   if (instanceApiKey?.attempt !== machine.attempt) return;
-  const publication: Publication = { fields: machine, serving: false };
+  const publication: Publication = { fields: machine, serving: false, ready: false };
   const secret = secretOf(owner, publication, { keys, memory });
   const mayExist = owner.status?.binding !== undefined;
   const isThere = mayExist && (await refillSecret(secret, owner, cluster));

@@ -20,6 +20,7 @@ const publication = {
     ports: [{ containerPort: 8080, protocol: 'TCP' as const, publicPort: 20_080, name: 'http' }],
   },
   serving: true,
+  ready: true,
 };
 const secret = connectionSecret(owner, publication, { workerToken: 't', instanceApiKey: undefined });
 const service = instanceService(owner) ?? secret;

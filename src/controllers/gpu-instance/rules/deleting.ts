@@ -3,6 +3,7 @@ import { formatDollars } from '../../../lib/money.ts';
 import { totalCost } from '../cost.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { goneProof } from '../gone.ts';
+import { withdraw } from '../publish/publication.ts';
 import { endedIds, factsOf, recordedMachine } from '../recorded.ts';
 import { openIntent, settlement } from '../settle.ts';
 import { heldByRecord } from '../stage.ts';
@@ -25,6 +26,11 @@ const RULES: readonly Rule<undefined>[] = [
     decide: observedOnly,
   },
   { name: 'never-rented', because: 'No intent and no claim: no money was spent.', decide: neverRented },
+  {
+    name: 'leave-service',
+    because: 'Nobody is led to a machine that goes.',
+    decide: withdraw,
+  },
   {
     name: 'give-up-machine',
     because: 'The documented way out: a person keeps the machine, and there is nothing to ask anything with.',
