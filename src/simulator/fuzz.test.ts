@@ -273,6 +273,8 @@ describe('fuzzed calls', () => {
           }
           expect((await service.call('GET /sim/ledger')).status).toBe(200);
           expect((await service.call('GET /api/v0/instances/')).status).toBe(200);
+          const { body: world } = await service.call('GET /sim/world');
+          expect((await service.call('PUT /sim/world', world)).body).toEqual({ success: true });
         }),
         { numRuns: RUNS / 5 },
       );

@@ -23,8 +23,15 @@ export function instanceRow(contract: Contract, view: RowView): JsonObject {
   return { ...fixedFields(view.world, contract), ...movingFields(contract, view) };
 }
 
-/** JSON of the fields that do not move, by contract and the settings it was written under. */
-const fixedJson = new WeakMap<Contract, { readonly settings: World['settings']; readonly json: string }>();
+/** JSON of the fields that do not move, and what it was written from beside the contract. */
+interface FixedJson {
+  readonly settings: World['settings'];
+  readonly columns: Offer['columns'] | undefined;
+  readonly address: string | undefined;
+  readonly json: string;
+}
+
+const fixedJson = new WeakMap<Contract, FixedJson>();
 
 /** The JSON text of {@link instanceRow}: most of a list is the same in each look. */
 export function instanceJson(contract: Contract, view: RowView): string {
@@ -34,10 +41,13 @@ export function instanceJson(contract: Contract, view: RowView): string {
 }
 
 function fixedText(contract: Contract, world: World): string {
+  const { settings, tables } = world;
+  const columns = tables.offers[contract.offerId]?.columns;
+  const address = tables.machines[contract.machineId]?.publicAddress;
   const kept = fixedJson.get(contract);
-  if (kept?.settings === world.settings) return kept.json;
+  if (kept?.settings === settings && kept.columns === columns && kept.address === address) return kept.json;
   const json = JSON.stringify(fixedFields(world, contract)).slice(0, -1);
-  fixedJson.set(contract, { settings: world.settings, json });
+  fixedJson.set(contract, { settings, columns, address, json });
   return json;
 }
 

@@ -105,17 +105,18 @@ export function columnReader(name: string): (offer: Offer, view: OfferView) => C
   return ownValue(COMPUTED, name) ?? ((offer) => ownValue(offer.columns, name));
 }
 
-/** JSON of columns that do not change, by the object that holds them: most of a reply is the same each time. */
+/** The beginning of a row with the columns that do not change, by the object that holds them: most of a reply is the same each time. */
 const fixedJson = new WeakMap<Offer['columns'], string>();
 
 /** The complete row of a reply as JSON text. */
 export function offerJson(offer: Offer, view: OfferView): string {
   let fixed = fixedJson.get(offer.columns);
   if (fixed === undefined) {
-    fixed = JSON.stringify(offer.columns).slice(0, -1);
+    const columns = JSON.stringify(offer.columns).slice(0, -1);
+    fixed = columns === '{' ? columns : `${columns},`;
     fixedJson.set(offer.columns, fixed);
   }
-  return `${fixed},${JSON.stringify(computedColumns(offer, view)).slice(1)}`;
+  return `${fixed}${JSON.stringify(computedColumns(offer, view)).slice(1)}`;
 }
 
 function computedColumns(offer: Offer, view: OfferView): Record<string, Json> {

@@ -133,7 +133,7 @@ export function firstUserVolumes(
 }
 
 /** Listings of a seeded market begin here. */
-const FIRST_LISTING = 6_000_001;
+export const FIRST_LISTING = 6_000_001;
 
 /** Every fourth machine lists disk, every sixteenth of these over the network; the same for the same seed. */
 export function seededListings(

@@ -1,6 +1,11 @@
 import { badRequest } from '../calls/refusal.ts';
 import { isObject, textOf } from '../calls/request-body.ts';
-import { type Json, type JsonObject, ownValue } from '../json.ts';
+import type { Json, JsonObject } from '../json.ts';
+import { settingsShape } from '../settings-shape.ts';
+import { aheadOfRows, readCounters } from './counters.ts';
+import { danglingReference } from './references.ts';
+import { differenceIn } from './shape-words.ts';
+import { tableShapes } from './table-shapes.ts';
 import { emptyTables, type TableName, type World } from './world.ts';
 
 /*
@@ -9,7 +14,7 @@ import { emptyTables, type TableName, type World } from './world.ts';
  */
 
 /** What is written under a name of its own, in a form of its own. */
-const SPECIAL: ReadonlySet<string> = new Set(['now', 'nextEventAt', 'seed', 'settings', 'counters', 'hosts']);
+const SPECIAL: ReadonlySet<string> = new Set(['now', 'seed', 'settings', 'counters', 'hosts']);
 
 /** The JSON text of the document. */
 export function worldJson(world: World): string {
@@ -28,104 +33,96 @@ export function worldJson(world: World): string {
 
 /**
  * The world with what the document holds in place of its own: whole tables, settings one by one; what it
- * leaves out stays. Time is never set back, so `now` is passed over. Refuses names, types and rows of
- * another shape than the world has.
+ * leaves out stays. Time is never set back, so `now` is passed over. Refuses, with the place and what to do,
+ * unknown names, other types, and rows that name what is not there.
  */
 export function readWorld(world: World, document: JsonObject): World {
-  const given = Object.entries(document).filter(([name]) => !SPECIAL.has(name));
-  const tables = given.map(([name, rows]) => [name, readTable(world, name, rows)] as const);
-  const machines = document.hosts === undefined ? {} : { machines: readHosts(world, document.hosts) };
+  const given = readTables(document);
+  const tables = { ...world.tables, ...given } as World['tables'];
+  const dangling = danglingReference(tables, new Set(Object.keys(given) as TableName[]));
+  if (dangling !== undefined) throw badRequest(dangling);
   return {
     ...world,
     nextEventAt: 0,
-    seed: typeof document.seed === 'number' ? document.seed : world.seed,
+    seed: readSeed(world.seed, document.seed),
     settings: readSettings(world.settings, document.settings),
-    counters: { ...world.counters, ...readCounters(document.counters) },
-    tables: { ...world.tables, ...Object.fromEntries(tables), ...machines } as World['tables'],
+    counters: aheadOfRows(readCounters(world.counters, document.counters), tables),
+    tables,
   };
 }
 
-const TABLES = Object.keys(emptyTables());
+const TABLES = Object.keys(emptyTables()).map((name) => (name === 'machines' ? 'hosts' : name));
 
-function readTable(world: World, name: string, rows: Json): Record<number, JsonObject> {
+/** The tables that the document holds, by their own names. */
+function readTables(document: JsonObject): Readonly<Record<string, Record<number, JsonObject>>> {
+  const named = Object.entries(document).filter(([name]) => !SPECIAL.has(name));
+  const tables = named.map(([name, rows]) => [name, readTable(name, rows)] as const);
+  const machines =
+    document.hosts === undefined ? {} : { machines: readRows('machines', machinesOf(document.hosts)) };
+  return { ...Object.fromEntries(tables), ...machines };
+}
+
+function readTable(name: string, rows: Json): Record<number, JsonObject> {
   if (!TABLES.includes(name))
     throw badRequest(`${name}: there is no such table; there are ${TABLES.join(', ')}.`);
-  const sample = Object.values(world.tables[name as TableName])[0] as JsonObject | undefined;
-  return readRows(name, rows, sample);
-}
-
-function readHosts(world: World, hosts: Json): Record<number, JsonObject> {
-  if (!Array.isArray(hosts)) throw badRequest('hosts must be a list of {"id", "machines"}.');
-  const machines = (hosts as readonly Json[]).flatMap((host) => {
-    if (!isObject(host) || !Array.isArray(host.machines))
-      throw badRequest('hosts: each needs a list of machines.');
-    return host.machines as readonly Json[];
-  });
-  return readTable(world, 'machines', machines);
-}
-
-function readRows(name: string, rows: Json, sample: JsonObject | undefined): Record<number, JsonObject> {
   if (!Array.isArray(rows)) throw badRequest(`${name} must be a list of rows.`);
-  return Object.fromEntries((rows as readonly Json[]).map((row) => [...readRow(name, row, sample)]));
+  return readRows(name as TableName, rows);
 }
 
-/** A row of the same fields and types as one that is there; a table that is empty has none to compare with. */
-function readRow(name: string, row: Json, sample: JsonObject | undefined): readonly [number, JsonObject] {
-  if (!isObject(row) || typeof row.id !== 'number') throw badRequest(`${name}: each row needs a numeric id.`);
-  for (const [field, example] of Object.entries(sample ?? {})) {
-    const value = row[field];
-    if (value === undefined) throw badRequest(`${name} ${row.id}: ${field} is missing.`);
-    if (value !== null && example !== null && typeName(value) !== typeName(example)) {
+/** The machines of all hosts, each under the host that it names. */
+function machinesOf(hosts: Json): readonly Json[] {
+  if (!Array.isArray(hosts)) throw badRequest('hosts must be a list of {"id", "machines"}.');
+  return (hosts as readonly Json[]).flatMap((host) => {
+    if (!isObject(host) || typeof host.id !== 'number' || !Array.isArray(host.machines))
+      throw badRequest('hosts: each needs a numeric id and a list of machines.');
+    const machines = host.machines as readonly Json[];
+    const stranger = machines.find((machine) => isObject(machine) && machine.hostId !== host.id);
+    if (isObject(stranger)) {
+      const { id = null, hostId = null } = stranger;
       throw badRequest(
-        `${name} ${row.id}: ${field} must be ${typeName(example)}, not ${textOf(value).slice(0, 50)}.`,
+        `hosts ${host.id}: hostId of its machine ${textOf(id)} must be ${host.id}, not ${textOf(hostId)}.`,
       );
     }
-  }
-  return [row.id, row];
+    return machines;
+  });
 }
 
+function readRows(table: TableName, rows: readonly Json[]): Record<number, JsonObject> {
+  const read: Record<number, JsonObject> = {};
+  for (const row of rows) {
+    if (!isObject(row) || typeof row.id !== 'number')
+      throw badRequest(`${table}: each row needs a numeric id.`);
+    const difference = differenceIn(tableShapes[table], row, { place: `${table} ${row.id}`, field: 'field' });
+    if (difference !== undefined) throw badRequest(difference);
+    if (read[row.id]) throw badRequest(`${table} ${row.id}: two rows have this id; give one of them.`);
+    read[row.id] = row;
+  }
+  return read;
+}
+
+function readSeed(current: number, given: Json | undefined): number {
+  if (given === undefined || given === null) return current;
+  if (typeof given !== 'number')
+    throw badRequest(`seed must be a number, not ${textOf(given).slice(0, 50)}.`);
+  return given;
+}
+
+/** Given settings over current ones; groups are merged, anything else takes the place of what was there. */
 function readSettings(current: World['settings'], given: Json | undefined): World['settings'] {
   if (given === undefined || given === null) return current;
   if (!isObject(given)) throw badRequest('settings must be an object of groups.');
-  return mergeShape('settings', current as unknown as JsonObject, given) as unknown as World['settings'];
-}
-
-/** Given values over current ones, level by level; a name or type that is not there is refused. */
-function mergeShape(path: string, current: JsonObject, given: JsonObject): JsonObject {
-  const merged: Record<string, Json> = { ...current };
-  for (const [name, value] of Object.entries(given)) {
-    const old = ownValue(current, name);
-    const at = `${path}.${name}`;
-    if (old === undefined) throw badRequest(`${at}: there is no such setting.`);
-    merged[name] = isObject(old) && isObject(value) ? mergeShape(at, old, value) : ofSameType(at, old, value);
-  }
-  return merged;
-}
-
-function ofSameType(at: string, old: Json, value: Json): Json {
-  if (old === null) return value;
-  if (typeName(old) !== typeName(value)) throw badRequest(`${at} must be ${typeName(old)}.`);
-  if (Array.isArray(old)) refuseOtherList(at, old, value as readonly Json[]);
-  return value;
-}
-
-/** A list of numbers is a span, with one number for each end; any other list is of texts. */
-function refuseOtherList(at: string, old: readonly Json[], value: readonly Json[]): void {
-  const isSpan = typeof old[0] === 'number';
-  const item = isSpan ? 'number' : 'string';
-  if (value.every((one) => typeof one === item) && (!isSpan || value.length === old.length)) return;
-  throw badRequest(`${at} must be a list of ${isSpan ? `${old.length} numbers` : 'texts'}.`);
-}
-
-function typeName(value: Json): string {
-  if (Array.isArray(value)) return 'a list';
-  if (value === null) return 'null';
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
-}
-
-function readCounters(counters: Json | undefined): Record<string, number> {
-  if (!isObject(counters)) return {};
-  return Object.fromEntries(
-    Object.entries(counters).filter((entry): entry is [string, number] => typeof entry[1] === 'number'),
+  const groups = current as unknown as Readonly<Record<string, JsonObject>>;
+  const merged = Object.fromEntries(
+    Object.entries(given).map(([name, group]) => [
+      name,
+      isObject(group) ? { ...groups[name], ...group } : group,
+    ]),
   );
+  const difference = differenceIn(
+    settingsShape,
+    { ...groups, ...merged },
+    { place: 'settings', field: 'setting' },
+  );
+  if (difference !== undefined) throw badRequest(difference);
+  return { ...groups, ...merged } as unknown as World['settings'];
 }
