@@ -235,6 +235,8 @@ describe('avoid', () => {
     expect(await gpuRent('avoid clear host/4711')).toMatchObject({ exitCode: 0 });
     await passes();
     expect(await hosts()).not.toContain(4711);
+    expect(await gpuRent('avoid clear host/4711 -o json')).toMatchObject({ exitCode: 0, stdout: 'null\n' });
+    expect(await gpuRent('avoid clear --all -o json')).toMatchObject({ exitCode: 0, stdout: '[]\n' });
   });
 });
 

@@ -39,7 +39,7 @@ export const avoidClear: Command = {
       const [kind = '', name = ''] = what.split('/');
       return { kind, name, did: 'may be rented again' };
     });
-    await createOutput(input, context).changed(reports);
+    await createOutput(input, context).changed(reports, { asList: all || targets.length !== 1 });
     return 0;
   },
 };

@@ -4,7 +4,7 @@ const OUTPUT: readonly CommandOption[] = [
   {
     flags: '-o, --output <format>',
     description:
-      'How results are shown. json and yaml are one value: where several things were changed, their list.',
+      'How results are shown. json and yaml are one value: of a change of one thing its report, where several were asked for a list.',
     choices: ['table', 'wide', 'json', 'yaml', 'name'],
   },
   { flags: '--raw', description: 'The same as -o json.' },

@@ -42,6 +42,10 @@ describe.each([
     });
   });
 
+  test('of several things of which one was done is a list, too', async () => {
+    expect(read((await changed(format, [1, 2], 2)).said)).toEqual([report(1)]);
+  });
+
   test('fails in its own words alone where it is about one thing', async () => {
     expect((await changed(format, [1], 1)).failure).toBe('1 is not there');
   });

@@ -4,8 +4,9 @@ import type { ChangeReport, Output } from './output.ts';
 
 /**
  * Changes one thing after another and ends at the first that fails. People read each line as soon as it is so;
- * JSON and YAML are one document: of one changed thing the report itself, of several their list. It is written
- * also where a later one fails, before the failure is thrown, which then names that one and those not tried.
+ * JSON and YAML are one document: where one thing was asked for its report, where several were the list of
+ * what was done, were it a single one. It is written also where a later one fails, before the failure is
+ * thrown, which then names that one and those not tried.
  */
 export async function changeOneByOne<Thing extends number | string>(
   output: Output,
@@ -22,7 +23,7 @@ export async function changeOneByOne<Thing extends number | string>(
       else await output.changed([report]);
     }
   } finally {
-    if (done.length > 0) await output.changed(done);
+    if (done.length > 0) await output.changed(done, { asList: things.length > 1 });
   }
 }
 

@@ -29,7 +29,8 @@ export interface Output {
   /** A list; an empty one says so on stderr in words. */
   rows<Row>(view: View<Row>, rows: readonly Row[]): Promise<void>;
   row<Row>(view: View<Row>, row: Row): Promise<void>;
-  changed(reports: readonly ChangeReport[]): Promise<void>;
+  /** For machines the report itself, or their list where several were asked for: `asList`, or more than one. */
+  changed(reports: readonly ChangeReport[], asked?: { readonly asList: boolean }): Promise<void>;
   /** A value for machines, and the same as text for people. */
   value(value: unknown, text: string): Promise<void>;
 }
@@ -57,8 +58,9 @@ export function createOutput({ options }: CommandInput, context: CommandContext)
       if (await structured(row)) return;
       write(format === 'name' ? nameLine(view, row) : formatDetails(view.columns, row));
     },
-    async changed(reports) {
-      if (await structured(machineReport(reports))) return;
+    async changed(reports, { asList } = { asList: reports.length > 1 }) {
+      const values = reports.map(({ kind, name, did, more }) => ({ kind, id: name, did, ...more }));
+      if (await structured(asList ? values : (values[0] ?? null))) return;
       const lines = reports.map(
         ({ kind, name, did }) => `${kind}/${name}${format === 'name' ? '' : ` ${did}`}`,
       );
@@ -86,11 +88,6 @@ function formatOf(word: string | undefined, raw: boolean): OutputFormat {
     default:
       return 'table';
   }
-}
-
-function machineReport(reports: readonly ChangeReport[]): unknown {
-  const values = reports.map(({ kind, name, did, more }) => ({ kind, id: name, did, ...more }));
-  return values.length === 1 ? values[0] : values;
 }
 
 /** YAML that a person reads; the library is loaded only when asked for. */
