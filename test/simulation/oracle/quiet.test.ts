@@ -445,6 +445,16 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     },
   ],
   [
+    'a group is woken of which a person wants no hot worker',
+    new Bench(),
+    async (bench) => {
+      bench.group(0);
+      bench.users.groups.set('group', { replicas: 0 });
+      setGroupStatus(bench, { wokenAt: '2026-01-05T12:00:00Z' });
+      await bench.pass(130);
+    },
+  ],
+  [
     'a group has as many workers as it may, and goes after them',
     new Bench(),
     (bench) => {

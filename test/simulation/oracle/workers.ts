@@ -179,7 +179,8 @@ function serves(object: JsonObject): boolean {
   return isReady && status['actualStatus'] === 'running' && powerOf(object) === 'Running';
 }
 
-/** While a person pauses growth, a wake wakes nobody. */
+/** While a person pauses growth, or has said that there are to be no hot workers, a wake wakes nobody. */
 function mayWakeNobody(group: JsonObject): boolean {
-  return objectAt(objectAt(group, 'spec'), 'pause')['scaleUp'] === true;
+  const spec = objectAt(group, 'spec');
+  return objectAt(spec, 'pause')['scaleUp'] === true || spec['replicas'] === 0;
 }
