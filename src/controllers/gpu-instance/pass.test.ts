@@ -432,6 +432,17 @@ test('a machine that is proven gone is counted, kept off and forgotten, once tha
   expect(memory.view().destroys).toEqual([]);
 });
 
+test('an object that had many machines too many is let go once each is proven gone', async () => {
+  const object: Given = { intent: intent(), status: { attempt: 1 }, deleting: true };
+  const destroyed = (memory: ObjectMemory) => {
+    for (let instanceId = 1; instanceId <= 30; instanceId += 1)
+      memory.destroyed({ instanceId, reason: 'Destroying', answeredAt: at(-60), endedAt: at(-60) });
+  };
+  const { run, done } = situation({ object, memory: destroyed, missingSince: [at(-50), at(-2)] });
+  await run();
+  expect(done).toEqual(['event InstanceDestroyed', 'patch']);
+});
+
 test('a search that leads to no purchase is made later each time', async () => {
   const { run, memory } = situation({ offers: [] });
   await run();

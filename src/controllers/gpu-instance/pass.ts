@@ -40,7 +40,7 @@ export interface PassPorts extends GpuInstanceControllerOptions {
   readonly instanceMetrics: GpuInstanceMetrics;
 }
 
-/** Asking for more than this in one pass means that two rules disagree. */
+/** Asking for more than this in one pass, beside a look at each destroyed machine, means that two rules disagree. */
 const MOST_LOOKS = 12;
 /** By then the cache has what the other writer wrote. */
 const LOST_RACE_RETRY_MS = 50;
@@ -135,7 +135,8 @@ export class Pass {
 
   async #decide(first: Observed): Promise<{ observed: Observed; decision: Decision }> {
     let observed = first;
-    for (let looks = 0; looks < MOST_LOOKS; looks++) {
+    const most = MOST_LOOKS + first.memory.destroys.length;
+    for (let looks = 0; looks < most; looks++) {
       const step: Step = decide(observed);
       if (step.type === 'decision') return { observed, decision: step };
       observed =
