@@ -169,6 +169,11 @@ describe.skipIf(!canRun)('the chart', () => {
       '--set-json=workerReports={"enabled":true,"ingress":{"enabled":true}}',
       /workerReports\.ingress\.host is required/,
     ],
+    [
+      'two listeners on one port',
+      '--set=metrics.port=8081',
+      /metrics\.port and health\.port are both 8081; give each a port of its own/,
+    ],
     ['an account without a name', '--set=serviceAccount.create=false', /serviceAccount\.name is required/],
   ])('refuses %s', async (_given, value, message) => {
     await expect(helm.template([value])).rejects.toThrow(message);

@@ -147,3 +147,20 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ include "gpu-rental-operator.testSelectorLabels" . }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
+
+{{/* Refuses two listeners of the operator on one port: the second could not open it. */}}
+{{- define "gpu-rental-operator.checkPorts" -}}
+{{- $taken := dict }}
+{{- $ports := list (list "metrics.port" .Values.metrics.port) (list "health.port" .Values.health.port) }}
+{{- if .Values.workerReports.enabled }}
+{{- $ports = append $ports (list "workerReports.port" .Values.workerReports.port) }}
+{{- end }}
+{{- range $ports }}
+{{- $name := first . }}
+{{- $port := toString (last .) }}
+{{- with get $taken $port }}
+{{- fail (printf "%s and %s are both %s; give each a port of its own." . $name $port) }}
+{{- end }}
+{{- $_ := set $taken $port $name }}
+{{- end }}
+{{- end }}
