@@ -31,7 +31,7 @@ export interface ServiceOptions {
   readonly random: Random;
   readonly profile: Profile;
   readonly routes: readonly Route[];
-  /** Called after each change of the world, before its reply leaves. */
+  /** Called after each change of the world, a fault that is used up among them, before its reply leaves. */
   readonly saved: () => void;
 }
 
@@ -76,6 +76,7 @@ function answerRequest(parts: Parts, request: SimRequest): Answer | Promise<Answ
   const visit: Visit = { request, ...found, scope: { route: found.route, path } };
   const plan = planFor(options, visit);
   if (plan === PLAIN_PLAN) return bend(options, visit, visitor(visit));
+  options.saved();
   return carryOut(options, plan, () => visitor(visit)).then((answer) =>
     answer.type === 'reply' ? bend(options, visit, stamped(nowOf(options), answer)) : answer,
   );
@@ -126,7 +127,9 @@ function bend(options: ServiceOptions, visit: Visit, draft: Draft): Answer {
   for (const name of REPLY_FAULTS) {
     if (!present.has(name) || !canBend(name, draft)) continue;
     const fault = takeFault(options, name, { scope: visit.scope, target });
-    if (fault) return bendReply(draft, { ...fault, name }, options.clock);
+    if (!fault) continue;
+    options.saved();
+    return bendReply(draft, { ...fault, name }, options.clock);
   }
   return draft;
 }

@@ -19,7 +19,7 @@ import { advanceSteps } from './steps/advance-steps.ts';
 import { makeKey, newWorld } from './world/new-world.ts';
 import type { ApiKey, World } from './world/world.ts';
 import type { WorldFile } from './world/world-file.ts';
-import { createWorldStore, type WorldStore } from './world/world-store.ts';
+import { type Change, createWorldStore, type WorldStore } from './world/world-store.ts';
 
 /** How a simulator is made. Everything has a default; a seeded simulation gives clock and random. */
 export interface SimulatorOptions {
@@ -183,13 +183,16 @@ function keeper(parts: {
     counters: store.current().counters,
     pushed: time.pushed(),
   };
+  // What a full disk refused is still to be written when it has room again.
+  let unsaved: readonly Change[] = [];
   const save = (): void => {
     const { settings, counters } = store.current();
-    const changes = store.takeChanges();
+    unsaved = [...unsaved, ...store.takeChanges()];
     const pushed = time.pushed();
     const isSame = settings === saved.settings && counters === saved.counters && pushed === saved.pushed;
-    if (changes.length === 0 && isSame) return;
-    file.save(store.current(), changes, time.anchor());
+    if (unsaved.length === 0 && isSame) return;
+    file.save(store.current(), unsaved, time.anchor());
+    unsaved = [];
     saved = { settings, counters, pushed };
   };
   if (fresh) file.saveAll(store.current(), time.anchor());

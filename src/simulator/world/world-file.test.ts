@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { simulatedService } from '../../../test/builders/simulated-service.ts';
 import { addMethod } from '../../../test/builders/tfa-account.ts';
 import { createSimulator } from '../simulator.ts';
@@ -75,6 +75,36 @@ describe('a world on disk', () => {
     const again = openWorldFile(path);
     expect(again.load()?.world.tables.tfaAccounts).toEqual(service.simulator.world().tables.tfaAccounts);
     again.close();
+  });
+
+  test.each([
+    ['the call', '429-json'],
+    ['the reply', 'empty-list'],
+  ])('a fault of %s that is used up does not strike again after a crash', async (_what, name) => {
+    const path = join(folder, 'world.db');
+    const file = openWorldFile(path);
+    const first = simulatedService({ file, catalog: 3, apiKey: 'k' });
+    await first.call('POST /sim/faults', { name, endpoint: 'list', count: 1 });
+    await first.call('GET /api/v0/instances/');
+    expect((await first.call('GET /sim/faults')).body.faults).toEqual([]);
+    file.close();
+    const again = openWorldFile(path);
+    expect((await simulatedService({ file: again }).call('GET /sim/faults')).body.faults).toEqual([]);
+    again.close();
+  });
+
+  test('what a full disk refused is written with the next change', async () => {
+    const file = openWorldFile(join(folder, 'world.db'));
+    const refusesOnce = vi.spyOn(file, 'save').mockImplementationOnce(() => {
+      throw new Error('database or disk is full');
+    });
+    const service = simulatedService({ file, catalog: [{ id: 1 }, { id: 2 }], apiKey: 'k' });
+    await service.call('PUT /api/v0/asks/1/', { image: 'x' }).catch(() => undefined);
+    expect(refusesOnce).toHaveBeenCalledOnce();
+    await service.call('PUT /api/v0/asks/2/', { image: 'x' });
+    expect(file.load()?.world.tables.contracts).toEqual(service.simulator.world().tables.contracts);
+    expect(Object.keys(service.simulator.world().tables.contracts)).toHaveLength(2);
+    file.close();
   });
 
   test('a file that is no database is refused', () => {
