@@ -70,6 +70,7 @@ function proven({
   });
 }
 
+const NO_ROWS = { rows: new Map() };
 const ask = { objectUid: 'a', offerId: 1, pricePerHour: 500_000 };
 const reasonOf = (account: ProvenAccount) => {
   const decision = account.tickets.request(ask);
@@ -231,10 +232,49 @@ describe('those who wait for a proven account are told', () => {
 
   test('of what a sweep found, once', () => {
     const { account, onNews } = told();
-    account.swept({ orphans: [5], rolledBack: [], confirmedAt: 0, copied: [] });
-    account.swept({ orphans: [5], rolledBack: [], confirmedAt: 0, copied: [] });
+    account.swept({ orphans: [5], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] }, NO_ROWS);
+    account.swept({ orphans: [5], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] }, NO_ROWS);
     expect(onNews).toHaveBeenCalledTimes(1);
     expect(account.findings().orphans).toEqual([5]);
+  });
+});
+
+describe('machines that no object claims', () => {
+  const found = { orphans: [5], unsettled: [6], rolledBack: [], confirmedAt: 0, copied: [] };
+  const nothing = { ...found, orphans: [], unsettled: [] };
+  const { account: object } = observed();
+  const deleted = { ...object, metadata: { ...object.metadata, deletionTimestamp: `${MONTH}-20T12:00:00Z` } };
+
+  test('are not known before the first sweep, and waited for by an account that is deleted alone', () => {
+    const account = proven();
+    expect(account.unclaimed()).toBeUndefined();
+    account.swept(found, NO_ROWS);
+    expect(account.unclaimed()).toEqual([]);
+    account.update(deleted);
+    account.swept(nothing, NO_ROWS);
+    expect(account.unclaimed()).toEqual([5, 6]);
+  });
+
+  test('are waited for until lists, their own page and the key say that they are gone', async () => {
+    const clock = createVirtualClock({ startMs: NOW });
+    const answer: Script = (request) => {
+      const { path } = request;
+      if (path.includes('/users/')) return reply({ id: 7 })(request);
+      if (path.includes('/instances/5/')) return reply({ instances: null })(request);
+      return reply({ instances: [], instances_found: 0 })(request);
+    };
+    const account = proven({ clock, answer });
+    account.update(deleted);
+    account.swept({ ...found, unsettled: [] }, NO_ROWS);
+    account.feed.start();
+    await clock.advance(60_000);
+    expect([...(await account.longGone())]).toEqual([]);
+    await clock.advance(120_000);
+    const gone = account.longGone();
+    await clock.advance(60_000);
+    account.feed.stop();
+    expect([...(await gone)]).toEqual([5]);
+    expect(account.unclaimed()).toEqual([]);
   });
 });
 

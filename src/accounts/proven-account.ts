@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { MicroDollars } from '../lib/money.ts';
 import type { MarketplaceClient } from '../marketplace/client.ts';
 import type { Feed } from '../marketplace/feed/feed.ts';
-import type { FeedEvent } from '../marketplace/feed/feed-event.ts';
+import type { CompleteList, FeedEvent } from '../marketplace/feed/feed-event.ts';
 import type { Offer, OfferQuery } from '../marketplace/offers/offers.ts';
 import type { EndpointClass } from '../marketplace/pacing/endpoint-class.ts';
 import type { PurchaseConstants } from '../ownership/constants.ts';
@@ -27,6 +27,7 @@ import { FeedWatch } from './watch/feed-watch.ts';
 import { goneForSure } from './watch/gone-check.ts';
 import type { LabelEcho } from './watch/label-echo.ts';
 import { type CensusEntry, MachineCensus } from './watch/machine-census.ts';
+import { UnclaimedMachines } from './watch/unclaimed-machines.ts';
 
 /** What the latest proof of the key said of its user. */
 export interface UserFacts {
@@ -41,13 +42,23 @@ export interface UserFacts {
 export interface SweepFindings {
   /** Ids of machines of ours that no object claims. */
   readonly orphans: readonly number[];
-  /** Ids of those that are younger than every rental that was on record when they were first seen. */
+  /** Ids of unclaimed machines that are too new to call orphans: their age or a second look will tell. */
+  readonly unsettled: readonly number[];
+  /** Ids of orphans that are younger than every rental that was on record when they were first seen. */
   readonly rolledBack: readonly number[];
   /** Epoch milliseconds of the last time that a person confirmed a rollback, as far as the sweep knew; 0 for never. */
   readonly confirmedAt: number;
   /** Ids that carry our label where it cannot belong. */
   readonly copied: readonly number[];
 }
+
+const NOTHING_FOUND: SweepFindings = {
+  orphans: [],
+  unsettled: [],
+  rolledBack: [],
+  confirmedAt: 0,
+  copied: [],
+};
 
 /** What a session needs of the process around it. */
 export interface ProvenAccountOptions {
@@ -88,7 +99,9 @@ export class ProvenAccount implements AccountSession {
   #account: MarketplaceAccount;
   #user: UserFacts = { credit: undefined, sshKeyRegistered: undefined, mayTearDown: true };
   #refusal: AccountRefusal | undefined;
-  #findings: SweepFindings = { orphans: [], rolledBack: [], confirmedAt: 0, copied: [] };
+  readonly #unclaimed = new UnclaimedMachines();
+  /** Undefined before the first sweep. */
+  #findings: SweepFindings | undefined;
   readonly #watch: FeedWatch;
 
   constructor(options: ProvenAccountOptions) {
@@ -101,7 +114,11 @@ export class ProvenAccount implements AccountSession {
     this.client = connection.client;
     this.feed = connection.feed;
     this.avoid = new AccountAvoidList(clock, avoidOf(account), options.onNews);
-    this.#watch = new FeedWatch({ ...options, objects: () => this.#objects() }, () => this.#account);
+    const remembered = () => this.#unclaimed.ids();
+    this.#watch = new FeedWatch(
+      { ...options, objects: () => this.#objects(), remembered },
+      () => this.#account,
+    );
     this.#census = new MachineCensus(this.login, options.constants);
     this.#office = this.#createOffice();
     this.tickets = this.#office;
@@ -133,11 +150,13 @@ export class ProvenAccount implements AccountSession {
   /** Machines that the account's status names and that are gone for sure. An open breaker believes no list. */
   async longGone(): Promise<ReadonlySet<number>> {
     if (this.breaker().type === 'open') return new Set();
-    return goneForSure(this.#watch.longUnlisted(), {
+    const gone = await goneForSure(this.#watch.longUnlisted(), {
       read: (id) => this.feed.get(id),
       proveLogin: () => this.proveLogin(),
       found: (id) => this.#watch.found(id),
     });
+    this.#unclaimed.gone(gone);
+    return gone;
   }
 
   labelEcho(): LabelEcho {
@@ -215,13 +234,22 @@ export class ProvenAccount implements AccountSession {
 
   /** What the latest sweep found. */
   findings(): SweepFindings {
-    return this.#findings;
+    return this.#findings ?? NOTHING_FOUND;
   }
 
-  /** The orphan sweep looked at this login's machines. */
-  swept(findings: SweepFindings): void {
+  /**
+   * Ids of machines of ours that no object claims, which an account that is being deleted waits for; none for any other.
+   * Undefined before the first sweep, which may find some.
+   */
+  unclaimed(): readonly number[] | undefined {
+    return this.#findings && this.#unclaimed.ids();
+  }
+
+  /** The orphan sweep looked at this login's machines, as this list shows them. */
+  swept(findings: SweepFindings, list: Pick<CompleteList, 'rows'>): void {
     const changed = JSON.stringify(findings) !== JSON.stringify(this.#findings);
     this.#findings = findings;
+    if (this.#isDeleted()) this.#unclaimed.swept(unclaimedOf(findings), list);
     if (changed) this.#options.onNews();
   }
 
@@ -241,6 +269,7 @@ export class ProvenAccount implements AccountSession {
     const changed = account.metadata.generation !== this.#account.metadata.generation;
     this.#account = account;
     this.avoid.follow(avoidOf(account));
+    if (this.#isDeleted()) this.#unclaimed.add(unclaimedOf(this.findings()));
     if (changed) this.#options.onChange();
   }
 
@@ -263,6 +292,10 @@ export class ProvenAccount implements AccountSession {
   /** Listens to the feed no more. */
   close(): void {
     this.#unsubscribe();
+  }
+
+  #isDeleted(): boolean {
+    return this.#account.metadata.deletionTimestamp !== undefined;
   }
 
   #objects(): readonly AccountObject[] {
@@ -296,6 +329,10 @@ export class ProvenAccount implements AccountSession {
       'The key may not list or destroy machines; nothing is rented that could not be destroyed.';
     return { reason: 'KeyTooNarrow', message };
   }
+}
+
+function unclaimedOf({ orphans, unsettled }: SweepFindings): readonly number[] {
+  return [...orphans, ...unsettled];
 }
 
 /** Whether something that was refused before may be allowed now. */

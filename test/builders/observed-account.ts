@@ -62,7 +62,8 @@ export function session(changes: Partial<SessionFacts> = {}): SessionFacts {
     breaker: { type: 'closed' },
     labelEcho: 'unknown',
     avoid: [],
-    findings: { orphans: [], rolledBack: [], confirmedAt: 0, copied: [] },
+    findings: { orphans: [], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] },
+    unclaimed: [],
     ...changes,
   };
 }
@@ -122,6 +123,7 @@ export function observed(changes: Partial<Observed> = {}): Observed {
     session: session(),
     installation: { type: 'known', identity, sweep: 'allowed' },
     blockers: [],
+    isLoginShared: false,
     newestRentalAt: undefined,
     keyKept: false,
     figuresWrittenAt: undefined,

@@ -46,6 +46,7 @@ function watch(objects: readonly AccountObject[], status?: MarketplaceAccount['s
     constants: { listLagMs: 60_000 },
     identity: () => identity,
     objects: () => objects,
+    remembered: () => [],
     onChange: () => {
       changes++;
     },
@@ -160,6 +161,7 @@ describe('what a look tells the account', () => {
       constants: { listLagMs: 60_000 },
       identity: () => identity,
       objects: () => [],
+      remembered: () => [],
       onChange: () => {
         changes++;
       },

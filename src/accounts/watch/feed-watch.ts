@@ -18,6 +18,8 @@ export interface FeedWatchOptions {
   readonly constants: Pick<PurchaseConstants, 'listLagMs'>;
   readonly identity: () => Identity | undefined;
   readonly objects: () => readonly AccountObject[];
+  /** Machines to be followed until they are gone, beside those that the status names. */
+  readonly remembered: () => readonly number[];
   readonly onChange: () => void;
   readonly onLook: (event: FeedEvent) => void;
 }
@@ -52,7 +54,7 @@ export class FeedWatch {
     this.#options.onChange();
   }
 
-  /** Machines of the status that lists further apart than two list-lags did not show. */
+  /** Machines of the status, and those that are remembered beside it, that lists further apart than two list-lags did not show. */
   longUnlisted(): ReadonlySet<number> {
     return this.#absences.longerThan(LAGS_TO_BE_GONE * this.#options.constants.listLagMs);
   }
@@ -84,7 +86,8 @@ export class FeedWatch {
       case 'list': {
         const { rows, endedAt } = event.list;
         this.#learnEcho(rows.values());
-        this.#absences.see(event.list, rememberedIds(this.#account()), this.#options.clock.monotonic());
+        const remembered = [...rememberedIds(this.#account()), ...this.#options.remembered()];
+        this.#absences.see(event.list, remembered, this.#options.clock.monotonic());
         this.#moveBreaker({ type: 'complete', at: endedAt, rows, expected: this.#expected() });
         if (!this.#listedBefore) this.#options.onChange();
         this.#listedBefore = true;

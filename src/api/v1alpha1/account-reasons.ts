@@ -59,8 +59,8 @@ export const accountReasons = {
     'Use a key with the category user_read.',
   ),
   MachinesRemain: retryable(
-    'Objects still use the account, so it cannot be removed.',
-    'Delete the objects that the message names.',
+    'Machines of the account remain, so it cannot be removed yet.',
+    'Delete the objects that the message names. Machines that no object claims are destroyed first where spec.orphanPolicy is Destroy; set it to Report to let them be.',
   ),
   OrphanFound: retryable(
     'A machine of ours bills, and no object claims it. This is an event; status.machines.orphaned of the account counts them.',

@@ -3,6 +3,7 @@ import type { AccountSums } from '../../accounts/tickets/spend-brake.ts';
 import { isTerminal, type Reason } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars, type MicroDollars } from '../../lib/money.ts';
 import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
+import { leftBehind } from './left-behind.ts';
 import { sameLogin } from './pinned-login.ts';
 import { rollbackRecord } from './rollback.ts';
 import type { Failure, KeyProof, Observed, SessionFacts, Unreadiness } from './types.ts';
@@ -205,8 +206,8 @@ const dollars = (amount: MicroDollars | undefined) => `$${formatDollars(amount ?
 
 /** The first reason why the account gives no tickets, in the order in which a person should mend them. */
 export function unreadiness(observed: Observed): Unreadiness | undefined {
-  const { account, installation, blockers } = observed;
-  if (account.metadata.deletionTimestamp !== undefined) return deleting(blockers);
+  const { account, installation } = observed;
+  if (account.metadata.deletionTimestamp !== undefined) return deleting(observed);
   const auth = authenticated(observed);
   if (auth.status !== 'True') return auth;
   if (installation.type === 'lost') return { reason: 'IdentityLost', message: installation.why.message };
@@ -216,7 +217,11 @@ export function unreadiness(observed: Observed): Unreadiness | undefined {
   return undefined;
 }
 
-function deleting(blockers: readonly string[]): Unreadiness {
+function deleting(observed: Observed): Unreadiness {
+  const { blockers } = observed;
+  const orphans = leftBehind(observed);
+  if (blockers.length === 0 && orphans.type === 'awaited')
+    return { reason: 'MachinesRemain', message: orphans.message };
   if (blockers.length === 0) return { reason: 'Deleting', message: 'The account is being removed.' };
   const named = blockers.slice(0, 10).join(', ');
   const more = blockers.length > 10 ? ` and ${blockers.length - 10} more` : '';

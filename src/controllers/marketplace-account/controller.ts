@@ -21,7 +21,7 @@ import { record } from './record.ts';
 
 export interface MarketplaceAccountControllerOptions
   extends AccountEffects,
-    Omit<AccountSources, 'figuresWrittenAt'>,
+    Omit<AccountSources, 'figuresWrittenAt' | 'allAccounts'>,
     Pick<ControllerOptions, 'random' | 'log' | 'metrics' | 'workers'> {
   readonly accounts: Informer<MarketplaceAccount>;
 }
@@ -32,7 +32,11 @@ export function createMarketplaceAccountController(options: MarketplaceAccountCo
   const figuresWrittenAt = new Map<string, number>();
   const resource = marketplaceAccountResource;
   const objects = new CurrentObjects({ informer: accounts, client: options.kube, resource, clock });
-  const sources: AccountSources = { ...options, figuresWrittenAt: (key) => figuresWrittenAt.get(key) };
+  const sources: AccountSources = {
+    ...options,
+    figuresWrittenAt: (key) => figuresWrittenAt.get(key),
+    allAccounts: () => accounts.list(),
+  };
 
   const reconcile = async (key: string): Promise<Result> => {
     const current = await objects.read(key);

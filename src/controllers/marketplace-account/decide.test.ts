@@ -219,7 +219,9 @@ describe('Ready and Stalled', () => {
     [
       'memory was rolled back',
       observed({
-        session: session({ findings: { orphans: [5], rolledBack: [5], confirmedAt: 0, copied: [] } }),
+        session: session({
+          findings: { orphans: [5], unsettled: [], rolledBack: [5], confirmedAt: 0, copied: [] },
+        }),
       }),
       'Ready',
       'MemoryRolledBack',

@@ -3,6 +3,7 @@ import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { closingWord } from './breaker-record.ts';
 import { ready, stalled, unreadiness } from './conditions.ts';
 import { saysNothing } from './failure.ts';
+import { type LeftBehind, leftBehind } from './left-behind.ts';
 import { provesPinned } from './pinned-login.ts';
 import { statusOf } from './status.ts';
 import type { Action, Decision, Observed } from './types.ts';
@@ -34,11 +35,17 @@ function service(observed: Observed): readonly Action[] {
   return [...breaker(observed), ...session(observed), ...identity(observed), readiness(observed)];
 }
 
-/** While it is being deleted: its session serves until the last machine is gone, then everything goes. */
+/** While it is being deleted: its session serves until the last machine is gone, those among them that no object claims. */
 function teardown(observed: Observed, guarded: boolean): readonly Action[] {
-  if (observed.blockers.length > 0) return service(observed);
-  if (!guarded) return [{ type: 'disconnect' }];
-  return [{ type: 'disconnect' }, { type: 'dropKeptKey' }, { type: 'removeFinalizer' }];
+  if (!guarded) return observed.blockers.length > 0 ? service(observed) : [{ type: 'disconnect' }];
+  const orphans = leftBehind(observed);
+  if (observed.blockers.length > 0 || orphans.type === 'awaited') return service(observed);
+  return [...farewell(orphans), { type: 'disconnect' }, { type: 'dropKeptKey' }, { type: 'removeFinalizer' }];
+}
+
+function farewell(orphans: LeftBehind): readonly Action[] {
+  if (orphans.type !== 'left') return [];
+  return [{ type: 'event', severity: 'Warning', reason: 'OrphanFound', note: orphans.message }];
 }
 
 /** A key that may not destroy takes the place of no kept one: what was rented by that is destroyed by it. */

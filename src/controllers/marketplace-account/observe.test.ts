@@ -20,6 +20,11 @@ interface Setting {
   /** Of the pinned login. */
   readonly pinnedUrl?: string;
   readonly objects?: readonly AccountObject[];
+  /** Of the account that is looked at. */
+  readonly status?: MarketplaceAccount['status'];
+  readonly others?: readonly MarketplaceAccount[];
+  /** Undefined: no sweep was made. */
+  readonly unclaimed?: readonly number[];
   /** The operator allows these alone. */
   readonly allowed?: readonly string[];
 }
@@ -27,8 +32,9 @@ interface Setting {
 /** What is observed of an account with this URL and these objects, and the URLs for which its key was read. */
 async function seen(setting: Setting = {}) {
   const { url, pinnedUrl, objects = [], allowed = ALLOWED, time = UNKNOWN, isConnected = true } = setting;
+  const { status, others = [], unclaimed } = setting;
   const login = pinnedUrl === undefined ? {} : { login: { ...LOGIN, url: pinnedUrl, provenAt: '' } };
-  const account = accountWith({ spec: url === undefined ? {} : { url }, status: login });
+  const account = accountWith({ spec: url === undefined ? {} : { url }, status: { ...login, ...status } });
   const keyReadFor: string[] = [];
   const updates: MarketplaceAccount[] = [];
   const censuses: (readonly string[])[] = [];
@@ -41,6 +47,7 @@ async function seen(setting: Setting = {}) {
         avoid: { durable: () => [] },
         census: (claimants: readonly AccountObject[]) => {
           censuses.push(claimants.map(({ key }) => key));
+          return [];
         },
         serviceTime: () => time,
         connected: () => isConnected,
@@ -49,7 +56,8 @@ async function seen(setting: Setting = {}) {
         sums: () => ({}),
         breaker: () => ({ type: 'closed' }),
         labelEcho: () => 'unknown',
-        findings: () => ({ orphans: [], rolledBack: [], confirmedAt: 0, copied: [] }),
+        findings: () => ({ orphans: [], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] }),
+        unclaimed: () => unclaimed,
       }),
     },
     installation: { state: () => ({ type: 'pending' }) },
@@ -65,6 +73,7 @@ async function seen(setting: Setting = {}) {
     minPollIntervalMs: 5_000,
     keyCheckIntervalMs: 60_000,
     allObjects: () => [...objects, accountObject({ key: 'elsewhere/of-another-account' })],
+    allAccounts: () => [account, ...others],
     figuresWrittenAt: () => undefined,
   } as unknown as AccountSources;
   return { account, updates, keyReadFor, censuses, observed: await observe(account, sources) };
@@ -152,6 +161,38 @@ test.each([
 ] as const)('the time of the service is %s', async (_, setting, at) => {
   const { now, serviceNow } = (await seen(setting)).observed;
   expect(serviceNow).toBe(at === 'ours' ? now : at);
+});
+
+describe('machines that no object claims', () => {
+  const machines = { objects: 0, rented: 0, billing: 2, retained: 0, orphaned: 2, foreign: 0 };
+
+  test('are counted as on record until the first sweep, and then by what that found', async () => {
+    const counted = async (unclaimed?: readonly number[]) =>
+      (await seen({ status: { machines }, ...(unclaimed && { unclaimed }) })).observed.session?.counts
+        ?.orphaned;
+    expect(await counted()).toBe(2);
+    expect(await counted([])).toBe(0);
+  });
+
+  test.each([
+    ['of another login', { userId: 8 }, {}, false],
+    ['of this login', {}, {}, true],
+    ['of this login that is being deleted, too', {}, { deletionTimestamp: '2026-11-20T12:00:00Z' }, false],
+    ['that is this very one', {}, { uid: 'account-uid' }, false],
+  ])('are left to another account: one %s', async (_, login, metadata, isLoginShared) => {
+    const other = accountWith({
+      metadata: { name: 'other', uid: 'other-uid', ...metadata },
+      status: { login: { ...LOGIN, provenAt: '', ...login } },
+    });
+    const { observed } = await seen({ pinnedUrl: LOGIN.url, others: [other], allowed: [LOGIN.url] });
+    expect(observed.isLoginShared).toBe(isLoginShared);
+  });
+
+  test('are not left to an account whose login is not known', async () => {
+    const other = accountWith({ metadata: { name: 'other', uid: 'other-uid' } });
+    const { observed } = await seen({ pinnedUrl: LOGIN.url, others: [other], allowed: [LOGIN.url] });
+    expect(observed.isLoginShared).toBe(false);
+  });
 });
 
 test('the session hears of the account as it is now', async () => {

@@ -9,6 +9,7 @@ import { objectKey } from '../../runtime/kube/kube-object.ts';
 import { type BlockerSources, blockersOf } from './blockers.ts';
 import { failureOf } from './failure.ts';
 import type { KeyCheck, KeyChecks } from './key-checks.ts';
+import { sameLogin } from './pinned-login.ts';
 import type { MachineCounts, Observed, SessionFacts, UrlCheck } from './types.ts';
 
 /** Where an account's pass looks. */
@@ -21,6 +22,8 @@ export interface AccountSources extends BlockerSources {
   readonly keyCheckIntervalMs: number;
   /** Every GpuInstance in the cache, whatever account it names. */
   readonly allObjects: () => readonly AccountObject[];
+  /** Every account in the cache. */
+  readonly allAccounts: () => readonly MarketplaceAccount[];
   readonly figuresWrittenAt: (uid: string) => number | undefined;
 }
 
@@ -43,8 +46,9 @@ export async function observe(account: MarketplaceAccount, sources: AccountSourc
     proof,
     keyKept,
     keyCheckAgainInMs: Math.min(againInMs, sources.keyCheckIntervalMs),
-    session: session && (await sessionFacts(session, { objects, sources })),
+    session: session && (await sessionFacts(session, account, { objects, sources })),
     installation: sources.installation.state(),
+    isLoginShared: isLoginShared(account, sources.allAccounts()),
     blockers: await blockersOf(account, objects, sources),
     newestRentalAt: newestOf(objects),
     figuresWrittenAt: sources.figuresWrittenAt(objectKey(account.metadata)),
@@ -77,6 +81,22 @@ function serviceNow(session: ProvenAccount, clock: Clock): number | undefined {
   return time.type === 'unknown' && session.connected() ? clock.now() : undefined;
 }
 
+/** An account that is being deleted itself sweeps nothing for long. */
+function isLoginShared(
+  { metadata, status }: MarketplaceAccount,
+  all: readonly MarketplaceAccount[],
+): boolean {
+  const { login } = status ?? {};
+  if (!login) return false;
+  return all.some(
+    (other) =>
+      other.metadata.uid !== metadata.uid &&
+      other.metadata.deletionTimestamp === undefined &&
+      other.status?.login !== undefined &&
+      sameLogin(other.status.login, login),
+  );
+}
+
 function newestOf(objects: readonly AccountObject[]): number | undefined {
   const times = objects.flatMap(({ newestRentalAt }) =>
     newestRentalAt === undefined ? [] : [newestRentalAt],
@@ -89,26 +109,32 @@ interface SessionContext {
   readonly sources: AccountSources;
 }
 
-async function sessionFacts(session: ProvenAccount, context: SessionContext): Promise<SessionFacts> {
+async function sessionFacts(
+  session: ProvenAccount,
+  account: MarketplaceAccount,
+  context: SessionContext,
+): Promise<SessionFacts> {
   const longGone = await session.longGone();
   const health = session.feed.health();
   return {
     login: session.login,
     health,
     failure: health.lastError && failureOf(health.lastError),
-    counts: machineCounts(session, context),
+    counts: machineCounts(session, context, account),
     longGone,
     sums: session.sums(),
     breaker: session.breaker(),
     labelEcho: session.labelEcho(),
     avoid: session.avoid.durable(),
     findings: session.findings(),
+    unclaimed: session.unclaimed(),
   };
 }
 
 function machineCounts(
   session: ProvenAccount,
   { objects, sources }: SessionContext,
+  { status }: MarketplaceAccount,
 ): MachineCounts | undefined {
   const census = session.census(sources.allObjects());
   if (!census) return undefined;
@@ -119,7 +145,7 @@ function machineCounts(
     rented: count('claimed'),
     billing: count('claimed', 'unclaimed', 'retained'),
     retained: count('retained'),
-    orphaned: session.findings().orphans.length,
+    orphaned: session.unclaimed() ? session.findings().orphans.length : (status?.machines?.orphaned ?? 0),
     foreign: count('foreign', 'copied'),
   };
 }

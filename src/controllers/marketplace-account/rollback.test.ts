@@ -17,7 +17,7 @@ interface Given {
 
 function given({ status = {}, word, found = [], confirmedAt = 0, facts = {} }: Given): Observed {
   const annotations = word === undefined ? {} : { 'gpurental.dev/confirm-rollback': word };
-  const findings = { orphans: found, rolledBack: found, confirmedAt, copied: [] };
+  const findings = { orphans: found, unsettled: [], rolledBack: found, confirmedAt, copied: [] };
   return observed({
     account: accountWith({ metadata: { annotations }, status }),
     session: session({ findings, ...facts }),

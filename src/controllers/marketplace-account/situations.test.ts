@@ -315,7 +315,11 @@ describe('the installation', () => {
     ],
     [
       'was rolled back',
-      { session: session({ findings: { orphans: [5, 6], rolledBack: [5, 6], confirmedAt: 0, copied: [] } }) },
+      {
+        session: session({
+          findings: { orphans: [5, 6], unsettled: [], rolledBack: [5, 6], confirmedAt: 0, copied: [] },
+        }),
+      },
       [...CONNECTED, 'event MemoryRolledBack'],
     ],
     [
@@ -327,7 +331,9 @@ describe('the installation', () => {
       'was rolled back, and a person has looked',
       {
         account: accountWith({ metadata: { annotations: seen }, status: { rolledBack: [5] } }),
-        session: session({ findings: { orphans: [5], rolledBack: [5], confirmedAt: 0, copied: [] } }),
+        session: session({
+          findings: { orphans: [5], unsettled: [], rolledBack: [5], confirmedAt: 0, copied: [] },
+        }),
       },
       CONNECTED,
     ],
@@ -467,13 +473,103 @@ describe('what is on record', () => {
 describe('an account that is deleted', () => {
   const deletionTimestamp = '2026-11-20T12:00:00Z';
   const going = accountWith({ metadata: { deletionTimestamp } });
+  const GOES = ['disconnect', 'dropKeptKey', 'removeFinalizer'];
+  const WAITS = ['keepKey', 'connect', 'ready MachinesRemain'];
+  const machines = { objects: 0, rented: 0, billing: 2, retained: 0, orphaned: 2, foreign: 0 };
+  const ON_RECORD = { machines };
+  const destroying = (status?: MarketplaceAccountStatus) =>
+    accountWith({
+      metadata: { deletionTimestamp },
+      spec: { orphanPolicy: 'Destroy' },
+      ...(status && { status }),
+    });
   table([
     [
       'waits for the machines of its objects',
       { account: going, blockers: ['team/a', 'team/b'] },
       ['keepKey', 'connect', 'ready MachinesRemain'],
     ],
-    ['goes when there are none', { account: going }, ['disconnect', 'dropKeptKey', 'removeFinalizer']],
+    ['goes when there are none', { account: going }, GOES],
+    [
+      'waits for machines that no object claims, where its policy is to destroy them',
+      { account: destroying(), session: session({ unclaimed: [5, 6] }) },
+      WAITS,
+    ],
+    [
+      'waits for those of its objects first, and names them',
+      { account: destroying(), session: session({ unclaimed: [5] }), blockers: ['team/a'] },
+      WAITS,
+    ],
+    [
+      'names ten machines that no object claims and counts the others',
+      {
+        account: destroying(),
+        session: session({ unclaimed: Array.from({ length: 12 }, (_, index) => index + 1) }),
+      },
+      WAITS,
+    ],
+    [
+      'waits for those on record while this process has not swept yet',
+      { account: destroying(ON_RECORD), session: session({ unclaimed: undefined }) },
+      WAITS,
+    ],
+    [
+      'waits for those on record while the marketplace does not answer',
+      { account: destroying(ON_RECORD), session: undefined, proof: failed('unavailable') },
+      ['ready MachinesRemain'],
+    ],
+    [
+      'waits for them while it is being found out who this installation is',
+      {
+        account: destroying(),
+        session: session({ unclaimed: [5] }),
+        installation: { type: 'pending', why: { reason: 'IdentityPending', message: '' } },
+      },
+      ['keepKey', 'connect', 'resolveIdentity', 'ready MachinesRemain'],
+    ],
+    [
+      'goes where none is on record and this process has not swept yet',
+      { account: destroying(), session: session({ unclaimed: undefined }) },
+      GOES,
+    ],
+    [
+      'goes where another account of the login sweeps them',
+      { account: destroying(), session: session({ unclaimed: [5] }), isLoginShared: true },
+      GOES,
+    ],
+    [
+      'names them and goes where its policy is to report them',
+      { account: going, session: session({ unclaimed: [5, 6] }) },
+      ['event OrphanFound', ...GOES],
+    ],
+    [
+      'names them and goes where its key is refused, since nothing destroys them then',
+      { account: destroying(ON_RECORD), session: undefined, proof: failed('unauthorized') },
+      ['event OrphanFound', ...GOES],
+    ],
+    [
+      'names them and goes where its key may not destroy',
+      {
+        account: destroying(),
+        session: session({ unclaimed: [5] }),
+        proof: proven({ mayDestroy: false }),
+      },
+      ['event OrphanFound', ...GOES],
+    ],
+    [
+      'names them and goes where nothing is swept before a person has looked',
+      {
+        account: destroying(),
+        session: session({ unclaimed: [5] }),
+        installation: { ...observed().installation, sweep: 'scopeShrunk' } as Observed['installation'],
+      },
+      ['event OrphanFound', ...GOES],
+    ],
+    [
+      'names them and goes where memory was rolled back',
+      { account: destroying({ rolledBack: [5] }), session: session({ unclaimed: [5] }) },
+      ['event OrphanFound', ...GOES],
+    ],
     [
       'is let go at once where it never had a login',
       {

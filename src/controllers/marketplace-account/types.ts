@@ -63,6 +63,11 @@ export interface SessionFacts {
   readonly labelEcho: LabelEcho;
   readonly avoid: readonly AvoidEntry[];
   readonly findings: SweepFindings;
+  /**
+   * Ids of machines of ours that no object claims and that are not gone for sure; followed only while the account is being
+   * deleted. Undefined before this process's first sweep.
+   */
+  readonly unclaimed: readonly number[] | undefined;
 }
 
 /** Everything one pass needs, in one frozen value. */
@@ -79,6 +84,8 @@ export interface Observed {
   readonly installation: InstallationState;
   /** namespace/name of objects that keep the account from going. */
   readonly blockers: readonly string[];
+  /** Another account of the same login stands, and sweeps its machines. */
+  readonly isLoginShared: boolean;
   /** Epoch milliseconds of the newest rental that any object has on record. */
   readonly newestRentalAt: number | undefined;
   /** The kept key is this very key already. */

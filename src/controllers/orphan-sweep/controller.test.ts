@@ -15,7 +15,7 @@ import { SweepMemory } from './sweep-memory.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const ORPHAN = row({ id: 5, startedAt: NOW - 3_600_000 });
-const FINDINGS: SweepFindings = { orphans: [], rolledBack: [], confirmedAt: 0, copied: [] };
+const FINDINGS: SweepFindings = { orphans: [], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] };
 const facts = { uid: 'gone', attempt: 1, issuedAt: 0 };
 
 let running: Controller | undefined;

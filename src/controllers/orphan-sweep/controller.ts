@@ -28,7 +28,7 @@ export function createOrphanSweep(options: OrphanSweepOptions): Controller {
     const account = accounts.get(key);
     if (!sweep || !account) return done;
     const decision = decide(await observe(sweep, options));
-    for (const session of sweep.sessions) session.swept(decision.findings);
+    for (const session of sweep.sessions) session.swept(decision.findings, sweep.list);
     if (decision.kept !== undefined) {
       options.log.debug('orphans are left alone', { because: decision.kept, ...decision.findings });
     }

@@ -21,7 +21,7 @@ const observed = (changes: Partial<Observed> = {}): Observed => ({
   now: NOW,
   candidates: [candidate()],
   copied: [],
-  before: { orphans: [], rolledBack: [], confirmedAt: 0, copied: [] },
+  before: { orphans: [], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] },
   policy: 'Destroy',
   breaker: { type: 'closed' },
   sweep: 'allowed',
@@ -46,6 +46,15 @@ describe('what counts as an orphan', () => {
     const { findings } = decide(observed({ candidates: [candidate(changes)] }));
     expect(findings.orphans).toEqual(isOrphan ? [5] : []);
   });
+});
+
+test.each([
+  ['old, unclaimed twice', {}, []],
+  ['too young', { startedAt: NOW }, [5]],
+  ['unclaimed once', { sweeps: 1 }, [5]],
+  ['without a start date, which makes no orphan of it ever', { startedAt: undefined }, []],
+] as const)('what is unclaimed and may become an orphan yet: %s', (_, changes, unsettled) => {
+  expect(decide(observed({ candidates: [candidate(changes)] })).findings).toMatchObject({ unsettled });
 });
 
 /** A machine that is younger than everything on record. */
@@ -98,7 +107,7 @@ describe('what is told', () => {
       reason: 'OrphanFound',
       note: 'Machine 5 is ours, bills $0.50/h, and no GpuInstance claims it.',
     });
-    const before = { orphans: [5], rolledBack: [], confirmedAt: 0, copied: [] };
+    const before = { orphans: [5], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] };
     expect(decide(observed({ before })).actions.map(({ type }) => type)).toEqual(['destroy']);
   });
 

@@ -41,6 +41,7 @@ export function decide(observed: Observed): Decision {
   const orphans = observed.candidates.filter((candidate) => unsettled(candidate) === undefined);
   const findings: SweepFindings = {
     orphans: orphans.map(({ instanceId }) => instanceId),
+    unsettled: observed.candidates.filter(isUnsettled(orphans)).map(({ instanceId }) => instanceId),
     rolledBack: orphans
       .filter((orphan) => isYoungerThanRecords(orphan, observed))
       .map((orphan) => orphan.instanceId),
@@ -50,6 +51,11 @@ export function decide(observed: Observed): Decision {
   const kept = orphans.length === 0 ? undefined : KEPT.find((rule) => rule.applies(findings, observed))?.name;
   const destroys = kept === undefined ? orphans.map(destroy) : [];
   return { findings, kept, actions: [...news(observed, orphans), ...destroys, ...lookAgain(observed)] };
+}
+
+/** Not one without a start date: nothing would ever make an orphan of it. */
+function isUnsettled(orphans: readonly Candidate[]): (candidate: Candidate) => boolean {
+  return (candidate) => candidate.startedAt !== undefined && !orphans.includes(candidate);
 }
 
 /** A rental that is recorded later proves nothing: the machine was unknown when it was seen. */

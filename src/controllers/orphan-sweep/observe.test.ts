@@ -33,7 +33,7 @@ function session(name: string, { breaker }: Login = {}): ProvenAccount {
     login: LOGIN,
     census,
     breaker: () => ({ type: breaker ?? 'closed' }),
-    findings: () => ({ orphans: [], rolledBack: [], confirmedAt: 0, copied: [] }),
+    findings: () => ({ orphans: [], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] }),
   } as unknown as ProvenAccount;
 }
 

@@ -94,6 +94,47 @@ export const OWNERSHIP_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'an object is removed by force, its account is deleted a second after a list shows that, and a sweeper runs',
+    sweeps: true,
+    seconds: 400,
+    plot: (stage) => {
+      stage.at(81, () => abandon(stage, 'a'));
+      stage.at(90.5, () => stage.users.account.delete());
+    },
+  },
+  {
+    name: 'an account is deleted while a machine that no object claims cannot be destroyed, its process dies, and a sweeper runs',
+    sweeps: true,
+    seconds: 600,
+    plot: (stage) => {
+      stage.at(81, () => {
+        abandon(stage, 'a');
+        stage.cast({ call: 'destroy', seconds: 60, fate: answered({ error: 'broken' }, 500) });
+      });
+      stage.at(105, () => stage.users.account.delete());
+      stage.at(125, () => stage.killAll());
+    },
+  },
+  {
+    name: 'an object is removed by force, its account is deleted, the destroy is answered and ignored once, and a sweeper runs',
+    sweeps: true,
+    seconds: 600,
+    plot: (stage) => {
+      stage.at(81, () => {
+        abandon(stage, 'a');
+        stage.cause({ name: 'delete-ignored', endpoint: 'destroy', count: 1 });
+      });
+      stage.at(90.5, () => {
+        stage.users.account.delete();
+        stage.strike({
+          call: 'list',
+          nth: 2,
+          fate: answered({ instances: [], instances_found: 0 }, 200),
+        });
+      });
+    },
+  },
+  {
     name: 'an object is removed by force, and the policy is to report it',
     seconds: 200,
     mayLeave: true,
