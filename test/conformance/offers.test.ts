@@ -189,6 +189,8 @@ describe('rent', () => {
       { ask_id: 2, success: true },
       { ask_id: 3, success: false, error: 'invalid_args' },
     ]);
+    const odd = await service.call('POST /api/v0/asks/bulk/', { ids: ['x'], image: 'x' });
+    expect(odd).toMatchObject({ status: 400, body: { msg: 'ids must be a number.' } });
     const tooMany = await service.call('POST /api/v0/asks/bulk/', {
       ids: Array.from({ length: 65 }, (_, id) => id),
       image: 'x',

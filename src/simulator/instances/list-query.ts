@@ -72,7 +72,9 @@ function readOrder(value: Json | undefined): ListQuery['order'] {
     const column = isObject(entry) ? entry.col : undefined;
     if (!isObject(entry) || typeof column !== 'string')
       throw invalid('order_by must be a list of {"col", "dir"}.');
-    return { column, descending: textOf(entry.dir ?? 'asc').toLowerCase() === 'desc' };
+    const direction = textOf(entry.dir ?? 'asc').toLowerCase();
+    if (direction !== 'asc' && direction !== 'desc') throw invalid('order_by: dir must be "asc" or "desc".');
+    return { column, descending: direction === 'desc' };
   });
 }
 

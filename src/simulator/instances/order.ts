@@ -47,12 +47,19 @@ export function readOrder(ctx: RouteContext, given: JsonObject): Order {
     imageLogin: stringField(body, 'image_login') ?? null,
     template,
     cancelUnavailable: booleanField(body, 'cancel_unavail') ?? false,
-    targetStopped: stringField(body, 'target_state') === 'stopped',
+    targetStopped: readTargetState(body) === 'stopped',
     volume: readVolumeWish(body),
   };
   checkLengths(ctx, order, body);
   checkVm(ctx, body);
   return order;
+}
+
+/** A word that is none would begin to bill a machine that was wanted stopped. */
+function readTargetState(body: JsonObject): 'running' | 'stopped' {
+  const state = stringField(body, 'target_state') || 'running';
+  if (state === 'running' || state === 'stopped') return state;
+  throw invalidArgs(`target_state must be "running" or "stopped", not "${state.slice(0, 50)}".`);
 }
 
 function readArgs(body: JsonObject): readonly string[] {

@@ -13,6 +13,12 @@ const text = (value: Json): string => Buffer.from(JSON.stringify(value)).toStrin
 const BY_ID = [{ column: 'id', descending: false }];
 const BY_LABEL = JSON.stringify([{ col: 'label', dir: 'asc' }]);
 
+test('an order in no direction is refused instead of shown in the other one', () => {
+  const order = (dir: string) => JSON.stringify([{ col: 'id', dir }]);
+  expect(page({ order_by: order('DESC') }).rows).toMatchObject([{ id: 3 }]);
+  expect(() => page({ order_by: order('descending') })).toThrow('order_by: dir must be "asc" or "desc".');
+});
+
 describe('a page token', () => {
   test('leads to the page behind it, in its own order', () => {
     const first = page({ order_by: BY_LABEL });

@@ -221,5 +221,5 @@ export function bulkIds(ctx: RouteContext): readonly number[] {
       `ids names ${ids.length} offers; ${ctx.settings.limits.bulkRent} are allowed in one call.`,
     );
   }
-  return ids.map((id) => integerField({ id }, 'id') ?? 0);
+  return ids.map((id) => integerField({ ids: id }, 'ids') ?? 0);
 }

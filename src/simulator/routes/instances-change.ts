@@ -29,11 +29,11 @@ export function requireContract(ctx: RouteContext, id: number): Contract {
 /** One path stops, starts and labels; the key of the body tells which. */
 function change(ctx: RouteContext): Reply {
   const contract = requireContract(ctx, Number(ctx.params.id));
-  const label = ctx.profile === 'public' ? stringField(ctx.body, 'label') : undefined;
+  const label = ctx.profile === 'public' ? newLabel(ctx) : undefined;
   const state = stringField(ctx.body, 'state');
   if (state === undefined && label === undefined) throw badRequest(changeHint(ctx));
-  if (label !== undefined) relabel(ctx, contract, label);
-  if (state !== undefined) setState(ctx, requireContract(ctx, contract.id), state);
+  if (state !== undefined) setState(ctx, contract, state);
+  if (label !== undefined) relabel(ctx, requireContract(ctx, contract.id), label);
   return SUCCESS;
 }
 
@@ -42,14 +42,20 @@ const changeHint = (ctx: RouteContext): string =>
     ? 'The body must hold state ("running" or "stopped") or label.'
     : 'state must be "stopped".';
 
-function relabel(ctx: RouteContext, contract: Contract, label: string): void {
-  if (label.length > ctx.settings.limits.label) {
+/** The label of the body, undefined where it holds none; throws before anything changes where it is too long. */
+function newLabel(ctx: RouteContext): string | undefined {
+  const label = stringField(ctx.body, 'label');
+  if (label !== undefined && label.length > ctx.settings.limits.label) {
     throw new Refusal(
       400,
       'label_too_long',
       `label has ${label.length} characters; ${ctx.settings.limits.label} are allowed.`,
     );
   }
+  return label;
+}
+
+function relabel(ctx: RouteContext, contract: Contract, label: string): void {
   const kept = ctx.settings.market.keepLabels && label !== '' ? label : null;
   ctx.write.put('contracts', { ...contract, label: kept });
 }

@@ -31,6 +31,29 @@ describe('instances in odd circumstances', () => {
     expect(await prepay(2, 101)).toMatchObject({ error: 'insufficient_credit' });
   });
 
+  test('a target_state that is none is refused instead of running a machine that was wanted stopped', async () => {
+    const service = simulatedService({ catalog: [{ id: 1 }] });
+    const refused = await service.call('PUT /api/v0/asks/1/', { image: 'x', target_state: 'stoped' });
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_args', msg: 'target_state must be "running" or "stopped", not "stoped".' },
+    });
+    expect(service.simulator.world().tables.contracts).toEqual({});
+    expect((await service.call('PUT /api/v0/asks/1/', { image: 'x', target_state: '' })).status).toBe(200);
+  });
+
+  test.each([
+    ['state', { label: 'new', state: 'stoped' }],
+    ['label', { label: 'x'.repeat(1025), state: 'stopped' }],
+  ])('a change that is refused for its %s changes nothing', async (_what, change) => {
+    const service = simulatedService({ catalog: [{ id: 1 }] });
+    const { body } = await service.call('PUT /api/v0/asks/1/', { image: 'x', label: 'old' });
+    const before = service.simulator.world().tables.contracts;
+    expect((await service.call(`PUT /api/v0/instances/${body.new_contract}/`, change)).status).toBe(400);
+    expect(service.simulator.world().tables.contracts).toEqual(before);
+    expect(before[body.new_contract]).toMatchObject({ label: 'old', intendedStatus: 'running' });
+  });
+
   test('a destroyed machine has no price increase to answer', async () => {
     const service = simulatedService({ catalog: [{ id: 1 }] });
     const id = (await service.call('PUT /api/v0/asks/1/', { image: 'x' })).body.new_contract;
