@@ -32,13 +32,13 @@ function accountController(wiring: Wiring): Controller {
     kept,
     clock,
     intervalMs: config.keyCheckInterval,
-    clientFor: ({ uid, url, key }) =>
+    clientFor: ({ uid, url, key }, login) =>
       createMarketplaceClient({
         ...env,
         transport: env.marketplace,
         baseUrl: url,
         apiKey: key,
-        pacer: connections.pacerOf(uid),
+        pacer: login ? connections.pacerOfProof(login, uid) : connections.pacerOf(uid),
       }),
   });
   return createMarketplaceAccountController({

@@ -28,6 +28,51 @@ test('what proves a key counts towards the pace of the login that it proves', as
   expect(logins.pacerOf(USER.accountUid)).toBe(pacer);
 });
 
+describe('keys that have said whose they are, and are still tried out', () => {
+  const OTHER = 'other';
+  const OTHER_LOGIN = { ...LOGIN, userId: 8 };
+
+  test('share the limiter of their login, whoever opens it', () => {
+    const logins = connections();
+    const first = logins.pacerOfProof(LOGIN, USER.accountUid);
+    expect(logins.pacerOfProof(LOGIN, OTHER)).toBe(first);
+    expect(logins.open(LOGIN, { ...USER, accountUid: OTHER }).pacer).toBe(first);
+    expect(logins.pacerOfProof(LOGIN, USER.accountUid)).toBe(first);
+  });
+
+  test('keep what they were paced by before', () => {
+    const logins = connections();
+    expect(logins.pacerOfProof(LOGIN, USER.accountUid)).toBe(logins.pacerOf(USER.accountUid));
+    const before = logins.pacerOf(OTHER);
+    expect(logins.pacerOfProof(OTHER_LOGIN, OTHER)).toBe(before);
+  });
+
+  test('share none with those of another login, also where the key of an account was another one’s', () => {
+    const logins = connections();
+    const first = logins.pacerOfProof(LOGIN, USER.accountUid);
+    expect(logins.pacerOfProof(OTHER_LOGIN, OTHER)).not.toBe(first);
+    expect(logins.pacerOfProof(OTHER_LOGIN, USER.accountUid)).not.toBe(first);
+    const { pacer } = logins.open(LOGIN, USER);
+    expect(logins.pacerOfProof(OTHER_LOGIN, USER.accountUid)).not.toBe(pacer);
+  });
+
+  test('get another limiter once the last user of their login has left', () => {
+    const logins = connections();
+    const { pacer } = logins.open(LOGIN, USER);
+    expect(logins.pacerOfProof(LOGIN, OTHER)).toBe(pacer);
+    logins.close(LOGIN, USER.accountUid);
+    expect(logins.pacerOfProof(LOGIN, OTHER)).not.toBe(pacer);
+  });
+
+  test('get another limiter than the one that stopped with the last user of their login', () => {
+    const logins = connections();
+    const proving = logins.pacerOfProof(LOGIN, OTHER);
+    expect(logins.open(LOGIN, USER).pacer).toBe(proving);
+    logins.close(LOGIN, USER.accountUid);
+    expect(logins.open(LOGIN, { ...USER, accountUid: OTHER }).pacer).not.toBe(proving);
+  });
+});
+
 test('an account that is gone leaves no limiter behind', async () => {
   const logins = connections();
   const before = logins.pacerOf(USER.accountUid);

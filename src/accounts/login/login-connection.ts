@@ -40,13 +40,20 @@ interface Shared {
   pollIntervalMs: number;
 }
 
+/** An account whose key is being proved. */
+interface Unproved {
+  readonly pacer: Pacer;
+  /** What its key has said, as text; undefined until then. */
+  readonly login: string | undefined;
+}
+
 /** The connections of this process, by login. A connection ends with the last account that uses it. */
 export class LoginConnections {
   readonly #access: MarketplaceAccess;
   readonly #byLogin = new Map<string, Shared>();
   readonly #reservationsByUrl = new Map<string, OfferReservations>();
   /** Limiters of accounts that have proved no login yet, by account uid. */
-  readonly #unproved = new Map<string, Pacer>();
+  readonly #unproved = new Map<string, Unproved>();
 
   constructor(access: MarketplaceAccess) {
     this.#access = access;
@@ -57,7 +64,7 @@ export class LoginConnections {
     login: Login,
     user: { readonly accountUid: string; readonly pollIntervalMs: number },
   ): LoginConnection {
-    const pacer = this.pacerOf(user.accountUid);
+    const pacer = this.pacerOfProof(login, user.accountUid);
     this.#unproved.delete(user.accountUid);
     const shared = this.#byLogin.get(loginText(login)) ?? this.#create(login, pacer);
     shared.users.set(user.accountUid, user.pollIntervalMs);
@@ -73,9 +80,28 @@ export class LoginConnections {
     for (const { connection, users } of this.#byLogin.values()) {
       if (users.has(accountUid)) return connection.pacer;
     }
-    const pacer = this.#unproved.get(accountUid) ?? this.#newPacer();
-    this.#unproved.set(accountUid, pacer);
+    const { pacer } = this.#unproved.get(accountUid) ?? this.#startProof(accountUid, this.#newPacer());
     return pacer;
+  }
+
+  /**
+   * The same once the key has said whose it is: accounts that prove one login at a time share its limiter already, and no
+   * two logins share one.
+   */
+  pacerOfProof(login: Login, accountUid: string): Pacer {
+    const text = loginText(login);
+    const open = this.#byLogin.get(text);
+    if (open) return open.connection.pacer;
+    const same = [...this.#unproved.values()].find((proof) => proof.login === text);
+    const own = this.#unproved.get(accountUid);
+    const undecided = own?.login === undefined ? own : undefined;
+    return this.#startProof(accountUid, (same ?? undecided)?.pacer ?? this.#newPacer(), text).pacer;
+  }
+
+  #startProof(accountUid: string, pacer: Pacer, login?: string): Unproved {
+    const proof = { pacer, login };
+    this.#unproved.set(accountUid, proof);
+    return proof;
   }
 
   /** The account is gone. */
@@ -92,7 +118,13 @@ export class LoginConnections {
     if (shared.users.size > 0) return;
     this.#byLogin.delete(loginText(login));
     shared.connection.feed.stop();
-    shared.connection.pacer.stop();
+    this.#stop(shared.connection.pacer);
+  }
+
+  /** Who is still proving the login gets another one. */
+  #stop(pacer: Pacer): void {
+    pacer.stop();
+    for (const [uid, proof] of this.#unproved) if (proof.pacer === pacer) this.#unproved.delete(uid);
   }
 
   closeAll(): void {

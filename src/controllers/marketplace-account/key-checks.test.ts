@@ -54,6 +54,7 @@ async function bench() {
     });
   await put('key', 'first');
   const asked: string[] = [];
+  const paced: unknown[] = [];
   const marketplace: { user: (key: string) => unknown; destroy: (key: string) => unknown } = {
     user: () => ({ id: 7 }),
     destroy: fails('notFound'),
@@ -64,7 +65,7 @@ async function bench() {
     kept,
     clock,
     intervalMs: INTERVAL_MS,
-    clientFor: ({ key }) =>
+    clientFor: ({ key }, login) =>
       ({
         users: {
           async current() {
@@ -75,6 +76,7 @@ async function bench() {
         instances: {
           async destroy() {
             asked.push(`may ${key.reveal()} destroy`);
+            paced.push(login);
             return marketplace.destroy(key.reveal());
           },
         },
@@ -95,7 +97,7 @@ async function bench() {
     >,
   });
   const check = (object = named()) => checks.check(object, 'https://market.example');
-  return { asked, marketplace, kept, checks, clock, sent, put, named, check };
+  return { asked, paced, marketplace, kept, checks, clock, sent, put, named, check };
 }
 
 describe('whether a key may destroy', () => {
@@ -110,6 +112,12 @@ describe('whether a key may destroy', () => {
     const { marketplace, check } = await bench();
     marketplace.destroy = destroy;
     expect((await check()).proof).toMatchObject({ type: 'proven', mayDestroy });
+  });
+
+  test('is asked at the pace of the login that the key has named', async () => {
+    const { paced, check } = await bench();
+    await check();
+    expect(paced).toEqual([{ url: 'https://market.example', userId: 7 }]);
   });
 
   test('is not told by a service that fails: then nothing is proven', async () => {

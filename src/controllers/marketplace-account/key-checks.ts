@@ -6,6 +6,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import type { Login } from '../../ownership/login.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
 import { failureOf, saysNothing } from './failure.ts';
@@ -38,8 +39,8 @@ export interface KeyChecksOptions {
   readonly kept: KeptKeys;
   readonly clock: Clock;
   readonly intervalMs: number;
-  /** A client for one key whose login is not known yet. */
-  readonly clientFor: (trial: KeyTrial) => MarketplaceClient;
+  /** A client for one key, whose calls keep the pace of its login as far as that is known. */
+  readonly clientFor: (trial: KeyTrial, login: Login | undefined) => MarketplaceClient;
 }
 
 /** A key of an account, to be tried at a marketplace. */
@@ -158,12 +159,13 @@ export class KeyChecks {
   /** Asks whose the key is, and, for a key not seen before, whether it may destroy. */
   async #prove(trial: KeyTrial, source: KeySource, before: KeyProof | undefined): Promise<KeyProof> {
     const { url, key } = trial;
-    const client = this.#options.clientFor(trial);
+    const { clientFor } = this.#options;
     try {
-      const user = await client.users.current();
+      const user = await clientFor(trial, undefined).users.current();
+      const login = { url, userId: user.id };
       const known = before?.type === 'proven' && before.key.equals(key) && before.mayDestroy;
-      const mayDestroy = known || (await mayDestroyWith(client));
-      return { type: 'proven', source, key, login: { url, userId: user.id }, user, mayDestroy };
+      const mayDestroy = known || (await mayDestroyWith(clientFor(trial, login)));
+      return { type: 'proven', source, key, login, user, mayDestroy };
     } catch (error) {
       if (!(error instanceof MarketplaceError)) throw error;
       return { type: 'failed', source, failure: failureOf(error) };
