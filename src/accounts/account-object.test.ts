@@ -233,12 +233,27 @@ test('an object is known by its uid and name, by whether it is being deleted, an
   expect(seen(watching('Manage'), NOW).adopted).toBe('Manage');
 });
 
+test.each([
+  ['running', true],
+  ['loading', true],
+  ['a word that nobody knows', true],
+  ['exited', false],
+  ['offline', false],
+  [undefined, false],
+])(
+  'by its record a machine was well where a list showed it and nothing was wrong: %s',
+  (actualStatus, wasWell) => {
+    expect(seen(instance(actualStatus === undefined ? {} : { actualStatus }), NOW).wasWell).toBe(wasWell);
+  },
+);
+
 test('an object that has no status yet has nothing', () => {
   const { status: _none, ...fresh } = instance({}, { creationTimestamp: '2026-10-01T00:00:00Z' });
   expect(seen(fresh as GpuInstance, NOW)).toMatchObject({
     instanceId: undefined,
     claim: undefined,
     leaving: false,
+    wasWell: false,
     hasOpenIntent: false,
     pricePerHour: 0,
     rentals: [],

@@ -4,6 +4,7 @@ import { parseTime } from '../lib/rfc3339.ts';
 import type { KeyRing } from '../ownership/key-ring.ts';
 import type { RecordedClaim } from '../ownership/ours.ts';
 import { objectIntent } from './object-intent.ts';
+import { isWellWord } from './watch/breaker.ts';
 
 /** One object of an account, as far as limits, breaker and deletion are concerned. */
 export interface AccountObject {
@@ -17,6 +18,8 @@ export interface AccountObject {
   readonly claim: RecordedClaim | undefined;
   /** Its machine is being destroyed by us, so that its end is no news. */
   readonly leaving: boolean;
+  /** By its record a list showed its machine, and nothing was wrong with it. */
+  readonly wasWell: boolean;
   /** How it took over a machine that was there before. `Observe`: never ours to count as unhealthy or to pay for. */
   readonly adopted: 'Manage' | 'Observe' | undefined;
   /** A rental was written down, and it may still come to a machine that is not recorded. */
@@ -55,12 +58,17 @@ export function accountObject(instance: GpuInstance, now: number, keys: KeyRing 
     instanceId: status?.instanceId,
     claim: recordedClaim(instance),
     leaving: status?.conditions?.some(({ reason }) => LEAVING.has(reason)) === true,
+    wasWell: wasWell(instance),
     adopted: spec.adopt?.policy,
     pricePerHour: status?.instanceId === undefined ? 0 : heldPrice(status),
     dearestPrice: highestCap((spec.offers ?? []).map(({ maxPricePerHour }) => maxPricePerHour)),
     spentThisMonth: spentThisMonth(instance, now),
     ...rentalsOf(instance, now, keys),
   };
+}
+
+function wasWell({ status: { actualStatus } = {} }: GpuInstance): boolean {
+  return actualStatus !== undefined && isWellWord(actualStatus);
 }
 
 function rentalsOf(

@@ -9,6 +9,7 @@ export function accountObject(change: Partial<AccountObject> = {}): AccountObjec
     instanceId: undefined,
     claim: undefined,
     leaving: false,
+    wasWell: false,
     adopted: undefined,
     hasOpenIntent: false,
     hasProvenIntent: false,

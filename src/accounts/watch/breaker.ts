@@ -38,11 +38,29 @@ export type BreakerPoll =
 
 const LEAST_MASS = 3;
 const CALM_POLLS_TO_CLOSE = 2;
-const BAD: ReadonlySet<ActualStatus> = new Set<ActualStatus>(['exited', 'unknown', 'offline', 'destroyed']);
+const BAD: ReadonlySet<string> = new Set([
+  'exited',
+  'unknown',
+  'offline',
+  'destroyed',
+] satisfies ActualStatus[]);
 
 /** Before the first poll of a process: what the account's status said, so that a restart forgets nothing. */
 export function breakerAtStart(state: BreakerState): BreakerMemory {
   return { state, well: new Set(), calmPolls: 0 };
+}
+
+/**
+ * At the first list of a process: these were well by what stands on record. What turned bad since then did so in one poll,
+ * as far as anybody saw, be it in an outage that no process has lived through.
+ */
+export function wellOnRecord(memory: BreakerMemory, well: ReadonlySet<number>): BreakerMemory {
+  return { ...memory, well };
+}
+
+/** Whether a machine that shows this word counts as well. */
+export function isWellWord(word: string | null): boolean {
+  return word === null || !BAD.has(word);
 }
 
 /**
@@ -81,7 +99,7 @@ export function allowedUnhealthy(maxUnhealthy: number | string, machines: number
 function wellOf(poll: Extract<BreakerPoll, { type: 'complete' }>): ReadonlySet<number> {
   const isWell = (id: number) => {
     const row = poll.rows.get(id);
-    return row !== undefined && !BAD.has(row.actualStatus);
+    return row !== undefined && isWellWord(row.actualStatus);
   };
   return new Set([...poll.expected].filter(isWell));
 }

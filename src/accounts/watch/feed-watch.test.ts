@@ -91,6 +91,35 @@ describe('a process that starts anew', () => {
   });
 
   test.each([
+    ['what was well by the record is bad now', true, 'exited', 'open'],
+    ['what was well by the record is gone now', true, undefined, 'open'],
+    ['what was well by the record is well', true, 'running', 'closed'],
+    ['what was bad by the record is bad', false, 'exited', 'closed'],
+  ] as const)(
+    'goes by the record at its first list, and only there: %s',
+    (_, wasWell, actualStatus, expected) => {
+      const { watched } = watch(IDS.map((id) => object(id, { wasWell })));
+      const rows = actualStatus === undefined ? [] : IDS.map((id) => row({ id, actualStatus }));
+      watched.hear(list(rows));
+      expect(watched.breaker().type).toBe(expected);
+      watched.hear(list(rows));
+      watched.hear(list(rows));
+      expect(watched.breaker().type).toBe('closed');
+    },
+  );
+
+  test('goes by the record at its first list, too, where others failed before', () => {
+    const { watched } = watch(IDS.map((id) => object(id, { wasWell: true })));
+    watched.hear({
+      type: 'failed',
+      error: new MarketplaceError('told to fail', { kind: 'unavailable', outcome: 'refused' }),
+    });
+    expect(watched.breaker()).toMatchObject({ type: 'open', cause: 'listFailed' });
+    watched.hear(list([]));
+    expect(watched.breaker()).toMatchObject({ type: 'open', cause: 'massFailure', newlyBad: 5 });
+  });
+
+  test.each([
     [true, 'echoed'],
     [false, 'notEchoed'],
   ] as const)('remembers whether labels come back: %s', (labelsEchoed, expected) => {

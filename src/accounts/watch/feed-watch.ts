@@ -8,7 +8,14 @@ import type { Login } from '../../ownership/login.ts';
 import type { AccountObject } from '../account-object.ts';
 import { breakerOf } from '../account-status.ts';
 import { Absences } from './absences.ts';
-import { afterPoll, type BreakerMemory, type BreakerState, breakerAtStart, closeByHand } from './breaker.ts';
+import {
+  afterPoll,
+  type BreakerMemory,
+  type BreakerState,
+  breakerAtStart,
+  closeByHand,
+  wellOnRecord,
+} from './breaker.ts';
 import { echoOf, echoOfRows, type LabelEcho } from './label-echo.ts';
 
 export interface FeedWatchOptions {
@@ -86,9 +93,14 @@ export class FeedWatch {
       case 'list': {
         const { rows, endedAt } = event.list;
         this.#learnEcho(rows.values());
+        if (!this.#listedBefore)
+          this.#breaker = wellOnRecord(
+            this.#breaker,
+            machinesOf(this.#watching().filter(({ wasWell }) => wasWell)),
+          );
         const remembered = [...rememberedIds(this.#account()), ...this.#options.remembered()];
         this.#absences.see(event.list, remembered, this.#options.clock.monotonic());
-        this.#moveBreaker({ type: 'complete', at: endedAt, rows, expected: this.#expected() });
+        this.#moveBreaker({ type: 'complete', at: endedAt, rows, expected: machinesOf(this.#watching()) });
         if (!this.#listedBefore) this.#options.onChange();
         this.#listedBefore = true;
         this.#options.onLook(event);
@@ -113,12 +125,11 @@ export class FeedWatch {
     return new Set(verified.map(({ instanceId }) => instanceId));
   }
 
-  /** Machines whose end would be news: not those that objects give up themselves, nor those that they only show. */
-  #expected(): ReadonlySet<number> {
-    const living = this.#options
+  /** Objects the end of whose machine would be news: none that gives it up itself, and none that only shows it. */
+  #watching(): readonly AccountObject[] {
+    return this.#options
       .objects()
       .filter((object) => !object.deleting && !object.leaving && object.adopted !== 'Observe');
-    return new Set(living.flatMap(({ instanceId }) => (instanceId === undefined ? [] : [instanceId])));
   }
 
   #moveBreaker(poll: Parameters<typeof afterPoll>[1]): void {
@@ -126,6 +137,10 @@ export class FeedWatch {
     this.#breaker = afterPoll(this.#breaker, poll, this.#account().spec.maxUnhealthy);
     if (this.#breaker.state.type !== before) this.#options.onChange();
   }
+}
+
+function machinesOf(objects: readonly AccountObject[]): ReadonlySet<number> {
+  return new Set(objects.flatMap(({ instanceId }) => instanceId ?? []));
 }
 
 /** Machines that the status of an account names until they are gone. */
