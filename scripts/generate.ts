@@ -10,6 +10,7 @@ import { commandsPage } from './generate/commands-page.ts';
 import { customResourceArtifacts, GENERATED_FOLDERS } from './generate/custom-resources.ts';
 import { failureArtifacts } from './generate/failures/failures-page.ts';
 import { monitoringArtifacts } from './generate/monitoring/monitoring-artifacts.ts';
+import { offerFieldsPage } from './generate/offer-fields-page.ts';
 import { permissionArtifacts } from './generate/permissions.ts';
 import { quickstartArtifact } from './generate/quickstart.ts';
 import { REASON_PAGES } from './generate/reason-pages.ts';
@@ -25,6 +26,7 @@ const artifacts: readonly Artifact[] = [
   argoCdArtifact(),
   ...referenceArtifacts(),
   ...failureArtifacts(),
+  offerFieldsPage(),
   await commandsPage(),
 ];
 

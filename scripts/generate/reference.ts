@@ -15,6 +15,7 @@ const index: Artifact = {
     '',
     ...definitions.map(({ names, description }) => `- [${names.kind}](${names.singular}.md): ${description}`),
     '- [Conditions and reasons](reasons.md): what each word means, and what to do.',
+    '- [Fields of an offer](offer-fields.md): what filters, order and `search offers` may name.',
     '- [Flags of the operator](operator-flags.md): flags, environment variables and defaults.',
     '- [Commands of gpu-rent](commands.md): every command, its arguments and options.',
     '- [Permissions](permissions.md): what the operator may do in Kubernetes, and why.',

@@ -10,7 +10,7 @@ export const searchOffers: Command = {
   name: 'search offers',
   summary: 'Find machines for rent.',
   description:
-    'A query is written as field operator value: gpu_name=RTX_4090 num_gpus>=2 gpu_ram>=24. Memory is in GB, duration in days, _ in a name is a space; any, ? and * take a usual filter away. Quote < and > for the shell.',
+    'A query is written as field operator value: gpu_name=RTX_4090 num_gpus>=2 gpu_ram>=24; docs/reference/offer-fields.md lists the fields. Memory is in GB, duration in days, _ in a name is a space; any, ? and * take a usual filter away. Quote < and > for the shell.',
   examples: [
     "gpu-rent search offers 'gpu_name=RTX_4090 num_gpus=1 dph_total<0.5'",
     "gpu-rent search offers 'gpu_ram>=48 geolocation in [DE,NL]' --order dph_total --limit 5",

@@ -34,7 +34,8 @@ export function findOfferField(name: string): FieldLookup {
 /** One sentence for a name that is no field: which name, and what to write instead. */
 export function unknownFieldMessage(name: string): string {
   const nearest = nearestName(name);
-  const hint = nearest === undefined ? 'see the list of offer fields' : `did you mean "${nearest}"?`;
+  const hint =
+    nearest === undefined ? 'docs/reference/offer-fields.md lists them' : `did you mean "${nearest}"?`;
   return `"${name}" is no field of an offer: ${hint}`;
 }
 

@@ -20,7 +20,7 @@ function told(...offers: readonly Named[]): string | undefined {
 }
 
 const UNLIKE_ANY = 'colour_of_the_case';
-const UNLIKE_ANY_TOLD = `"${UNLIKE_ANY}" is no field of an offer: see the list of offer fields`;
+const UNLIKE_ANY_TOLD = `"${UNLIKE_ANY}" is no field of an offer: docs/reference/offer-fields.md lists them`;
 
 describe('nothing is wrong', () => {
   test.each<[string, readonly Named[]]>([
