@@ -70,8 +70,15 @@ function ready(situation: Situation): Says {
   if (counts.ready < decision.hot) return short(situation);
   const update = updating(situation);
   if (update) return no(update.reason, update.message);
-  if (decision.hot > 0) return yes('Stable', `${workersAre(counts.ready)} ready.`);
-  return sleepsBlind(situation) ?? yes('ScaledToZero', 'No worker is hot, since there is no load.');
+  const gap = poolGap(situation);
+  if (decision.hot > 0) return yes('Stable', `${workersAre(counts.ready)} ready.${gap}`);
+  return sleepsBlind(situation) ?? yes('ScaledToZero', `No worker is hot, since there is no load.${gap}`);
+}
+
+/** What is missing of the pool, and why: the load is served without it, and nothing else would tell. */
+function poolGap({ observed }: Situation): string {
+  const why = withoutMachine(observed.workers, 'Cold');
+  return why === undefined ? '' : ` Of the pool ${why}`;
 }
 
 /** Nobody is hot, and nobody would be for any load: the source that alone knows of it cannot be asked. */
@@ -85,7 +92,7 @@ function sleepsBlind({ load: { metrics, problem } }: Situation): Says | undefine
 
 function short({ counts, decision, observed }: Situation): Says {
   const ready = `${counts.ready} of ${decision.hot} hot workers are ready.`;
-  const why = withoutMachine(observed.workers);
+  const why = withoutMachine(observed.workers, 'Hot');
   const wanting = why === undefined ? ready : `${ready} ${why}`;
   if (counts.ready > 0) return no('ScalingUp', wanting);
   return no(counts.waking > 0 ? 'Waking' : 'NoReadyWorkers', wanting);
@@ -133,7 +140,10 @@ function underWay(situation: Situation): Says | undefined {
   if (counts.draining > 0) return yes('Draining', `${workersAre(counts.draining)} finishing work.`);
   if (counts.waking > 0) return yes('Waking', `${workersAre(counts.waking)} being woken.`);
   if (counts.hot < decision.hot || counts.starting > 0)
-    return yes('ScalingUp', `${counts.hot} of ${decision.hot} hot workers exist, ${counts.starting} start.`);
+    return yes(
+      'ScalingUp',
+      `${counts.hot} of ${decision.hot} hot workers exist, ${counts.starting} start.${poolGap(situation)}`,
+    );
   const kept = counts.hot + counts.cold;
   if (kept < decision.total) return yes('ScalingUp', `${kept} of ${decision.total} workers exist.`);
   if (counts.leaving > 0) return yes('ScalingDown', `${workersAre(counts.leaving)} being destroyed.`);

@@ -51,6 +51,25 @@ describe('a group at rest', () => {
       [],
     ],
     [
+      'that finds no offers for its pool says what is missing and why',
+      {
+        group: groupObject({ coldWorkers: 3 }),
+        workers: [worker('a', { ...UNRENTED, wanted: 'Cold' }), worker('b', STOPPED)],
+        memory: calm(0),
+      },
+      ['create Cold 0'],
+    ],
+    [
+      'that serves its load and finds no offers for its pool says so, too',
+      {
+        group: floor(50, { coldWorkers: 2 }),
+        workers: [worker('a', { ...UNRENTED, wanted: 'Cold' }), worker('b')],
+        book: reports(['b']),
+        memory: calm(1),
+      },
+      [],
+    ],
+    [
       'counts what a worker costs by what it is: not rented, stopped, running, of a price that nobody told',
       {
         group: floor(250, { coldWorkers: 4 }),

@@ -11,19 +11,21 @@ function waiting(name: string, reason: string, more: Partial<Worker> = {}): Work
 }
 
 test('workers that find no offer say so, and the first by name says more', () => {
-  expect(withoutMachine([waiting('b', 'NoOffers'), waiting('a', 'NoOffers'), groupWorker()])).toBe(
+  expect(withoutMachine([waiting('b', 'NoOffers'), waiting('a', 'NoOffers'), groupWorker()], 'Hot')).toBe(
     '2 have no machine (NoOffers): look at the conditions of worker a.',
   );
 });
 
 test('those that wait for another reason are not counted with them', () => {
-  expect(withoutMachine([waiting('a', 'AccountMissing'), waiting('b', 'NoOffers')])).toBe(
+  expect(withoutMachine([waiting('a', 'AccountMissing'), waiting('b', 'NoOffers')], 'Hot')).toBe(
     '1 has no machine (AccountMissing): look at the conditions of worker a.',
   );
 });
 
 test('what stalls a worker is said, too', () => {
-  expect(withoutMachine([waiting('a', 'InvalidFilter')])).toContain('1 has no machine (InvalidFilter)');
+  expect(withoutMachine([waiting('a', 'InvalidFilter')], 'Hot')).toContain(
+    '1 has no machine (InvalidFilter)',
+  );
 });
 
 test.each<[string, readonly Worker[]]>([
@@ -34,5 +36,12 @@ test.each<[string, readonly Worker[]]>([
   ['that is cold', [waiting('a', 'NoOffers', { wanted: 'Cold' })]],
   ['that has a machine', [waiting('a', 'NoOffers', { isRented: true })]],
 ])('nothing is said of a worker %s', (_, workers) => {
-  expect(withoutMachine(workers)).toBeUndefined();
+  expect(withoutMachine(workers, 'Hot')).toBeUndefined();
+});
+
+test('those of the pool are told apart from hot ones', () => {
+  const workers = [waiting('a', 'AccountMissing'), waiting('b', 'NoOffers', { wanted: 'Cold' })];
+  expect(withoutMachine(workers, 'Cold')).toBe(
+    '1 has no machine (NoOffers): look at the conditions of worker b.',
+  );
 });

@@ -3,12 +3,12 @@ import { findCondition } from '../../runtime/writes/conditions.ts';
 import type { Worker } from './workers/worker.ts';
 
 /**
- * Why hot workers have no machine, as far as they tell more than that the operator is at work on it: the reason of the
+ * Why workers that are wanted hot, or cold, have no machine, as far as they tell more than that the operator is at work on it: the reason of the
  * first by name, how many share it, and that one's name. Undefined where none of them waits for anything.
  */
-export function withoutMachine(workers: readonly Worker[]): string | undefined {
+export function withoutMachine(workers: readonly Worker[], wanted: 'Hot' | 'Cold'): string | undefined {
   const waiting = workers
-    .filter((worker) => !worker.isDeleting && worker.wanted === 'Hot' && !worker.isRented)
+    .filter((worker) => !worker.isDeleting && worker.wanted === wanted && !worker.isRented)
     .flatMap(({ name, object }) => {
       const rented = findCondition(object.status?.conditions, 'Rented');
       return rented?.status === 'False' && isObstacle(rented.reason) ? [{ name, reason: rented.reason }] : [];
