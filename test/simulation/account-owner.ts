@@ -4,54 +4,74 @@ import type { Address } from './memory-kube/address.ts';
 import { type JsonObject, objectAt } from './memory-kube/json.ts';
 import type { SimulatedWorld } from './world.ts';
 
-const KEY_SECRET = 'marketplace-key';
+export interface AccountOwnerOptions {
+  readonly kubectl: Kubectl;
+  readonly console: Console;
+  /** Of the account. */
+  readonly name: string;
+  /** Of the Secret that holds its key. */
+  readonly secret: string;
+}
 
-/** Who has the account and its key. */
+/** Who has an account and its key. */
 export class AccountOwner {
   readonly #world: SimulatedWorld;
   readonly #kubectl: Kubectl;
   readonly #console: Console;
+  readonly #name: string;
+  readonly #secretName: string;
+  /** The first key of the login, which people keep. */
+  #apiKey: string;
   /** Of the key that the operator has, where it was rotated. */
   #key: number | undefined;
   #removed: JsonObject | undefined;
 
-  constructor(world: SimulatedWorld, { kubectl, console }: { kubectl: Kubectl; console: Console }) {
+  constructor(world: SimulatedWorld, { kubectl, console, name, secret }: AccountOwnerOptions) {
     this.#world = world;
     this.#kubectl = kubectl;
     this.#console = console;
+    this.#name = name;
+    this.#secretName = secret;
+    this.#apiKey = world.market.apiKey;
   }
 
-  create(orphanPolicy: 'Destroy' | 'Report'): void {
-    this.#kubectl.create('secrets', KEY_SECRET, { data: dataOf({ 'api-key': this.#world.market.apiKey }) });
-    this.#kubectl.create('marketplaceaccounts', 'default', {
+  /** Makes it, of the first login of the marketplace or of the one that has that key. */
+  create(orphanPolicy: 'Destroy' | 'Report', apiKey = this.#apiKey): void {
+    this.#apiKey = apiKey;
+    this.#kubectl.create('secrets', this.#secretName, { data: dataOf({ 'api-key': apiKey }) });
+    this.#kubectl.create('marketplaceaccounts', this.#name, {
       apiVersion: 'gpurental.dev/v1alpha1',
       kind: 'MarketplaceAccount',
-      spec: { apiKeySecretRef: { name: KEY_SECRET, key: 'api-key' }, orphanPolicy },
+      spec: { apiKeySecretRef: { name: this.#secretName, key: 'api-key' }, orphanPolicy },
     });
+  }
+
+  isThere(): boolean {
+    return this.#world.kube.writes.read(this.#account) !== undefined;
   }
 
   /** Such as `pollInterval` or `limits`. */
   set(spec: JsonObject): void {
     this.#kubectl.edit(this.#account, {
-      what: `sets ${JSON.stringify(spec)} of the account`,
+      what: `sets ${JSON.stringify(spec)} of the account ${this.#name}`,
       change: (current) => ({ ...current, spec: { ...objectAt(current, 'spec'), ...spec } }),
     });
   }
 
   delete(): void {
-    this.#kubectl.delete(this.#account, 'deletes the account');
+    this.#kubectl.delete(this.#account, `deletes the account ${this.#name}`);
   }
 
   /** Gives the operator another key of the same login, and revokes the one it had from this. */
   async rotateKey(): Promise<void> {
-    const made = await this.#console.makeKey();
+    const made = await this.#console.makeKey(this.#apiKey);
     if (!made) return;
     const data = dataOf({ 'api-key': made.key });
     this.#setKey(data, 'rotates the key');
     if (this.#removed) this.#removed = { ...this.#removed, data };
     const former = this.#key;
     this.#key = made.id;
-    if (former !== undefined) await this.#console.revokeKey(former);
+    if (former !== undefined) await this.#console.revokeKey(former, this.#apiKey);
   }
 
   /** Deletes the Secret that holds the key. */
@@ -72,7 +92,7 @@ export class AccountOwner {
     this.#removed = undefined;
     if (!data) return;
     if (this.#world.kube.writes.read(this.#secret)) this.#setKey(data, 'puts the key back');
-    else this.#kubectl.create('secrets', KEY_SECRET, { data });
+    else this.#kubectl.create('secrets', this.#secretName, { data });
   }
 
   /** Whether the account says that memory may have been rolled back. */
@@ -100,11 +120,11 @@ export class AccountOwner {
   }
 
   get #account(): Address {
-    return this.#kubectl.address('marketplaceaccounts', 'default');
+    return this.#kubectl.address('marketplaceaccounts', this.#name);
   }
 
   get #secret(): Address {
-    return this.#kubectl.address('secrets', KEY_SECRET);
+    return this.#kubectl.address('secrets', this.#secretName);
   }
 }
 

@@ -1,5 +1,8 @@
+import type { AccountOwner } from './account-owner.ts';
 import type { Chance } from './chance.ts';
+import { OTHER_NAMESPACE } from './installer.ts';
 import type { Invariants } from './invariants.ts';
+import type { JsonObject } from './memory-kube/json.ts';
 import type { Users } from './users.ts';
 
 /** No key, an empty one, and two. */
@@ -9,12 +12,19 @@ const SPOILT: readonly [Readonly<Record<string, string>>, ...Readonly<Record<str
   { 'api-key': 'two words' },
 ];
 
+const TEAM = 'team';
+const TEAM_ALLOWED: JsonObject = { from: 'Selector', selector: { matchLabels: { [TEAM]: 'gpu' } } };
+
 export interface AccountWhimsOptions {
   readonly users: Users;
   readonly invariants: Invariants;
   readonly chance: Chance;
   /** Whether a sweeper destroys what nobody claims. */
   readonly isSwept: boolean;
+  /** Whether objects of another namespace rent by the account. */
+  readonly hasFar: boolean;
+  /** Whether there are two accounts. */
+  readonly hasSecond: boolean;
 }
 
 /** What users come to do with their account and its key. */
@@ -27,38 +37,54 @@ export class AccountWhims {
 
   /** Somebody does something. */
   act(): void {
-    const { users, chance } = this.#options;
+    const { users, chance, hasFar, hasSecond } = this.#options;
+    const account = hasSecond && chance.isWithin(0.5) ? users.second : users.account;
     chance.doOneOf([
-      [30, () => void users.account.rotateKey()],
-      [20, () => users.account.removeKey()],
-      [10, () => users.account.spoilKey(chance.oneOf(SPOILT))],
-      [20, () => users.account.set({ orphanPolicy: 'Report' })],
-      [30, () => users.account.set({ limits: { maxInstances: chance.upTo(4) } })],
-      [30, () => users.account.set({ limits: { maxPricePerHour: '0.20' } })],
-      [10, () => users.account.set({ limits: { maxSpendPerHour: chance.oneOf(['0.40', '0.80']) } })],
-      [10, () => users.account.set({ limits: { maxSpendPerMonth: chance.oneOf(['0.01', '0.10']) } })],
-      [5, () => users.account.set({ limits: { minCredit: '1000000' } })],
-      [15, () => users.account.set({ limits: {} })],
-      [15, () => users.account.set({ pollInterval: chance.oneOf(['5s', '30s', '1m']) })],
-      [10, () => users.account.set({ maxUnhealthy: chance.oneOf([10, '100%', '1%']) })],
-      [10, () => this.#closeBreaker()],
+      [hasFar ? 60 : 0, () => this.#allow(account)],
+      [30, () => void account.rotateKey()],
+      [20, () => account.removeKey()],
+      [10, () => account.spoilKey(chance.oneOf(SPOILT))],
+      [20, () => account.set({ orphanPolicy: 'Report' })],
+      [30, () => account.set({ limits: { maxInstances: chance.upTo(4) } })],
+      [30, () => account.set({ limits: { maxPricePerHour: '0.20' } })],
+      [10, () => account.set({ limits: { maxSpendPerHour: chance.oneOf(['0.40', '0.80']) } })],
+      [10, () => account.set({ limits: { maxSpendPerMonth: chance.oneOf(['0.01', '0.10']) } })],
+      [5, () => account.set({ limits: { minCredit: '1000000' } })],
+      [15, () => account.set({ limits: {} })],
+      [15, () => account.set({ pollInterval: chance.oneOf(['5s', '30s', '1m']) })],
+      [10, () => account.set({ maxUnhealthy: chance.oneOf([10, '100%', '1%']) })],
+      [10, () => this.#closeBreaker(account)],
     ]);
   }
 
   /** What people left in the middle, they end. */
   settle(): void {
-    const { users, isSwept } = this.#options;
-    users.account.set({
-      limits: {},
-      pollInterval: '10s',
-      maxUnhealthy: '20%',
-      orphanPolicy: isSwept ? 'Destroy' : 'Report',
-    });
-    users.account.bringKeyBack();
+    const { users, isSwept, hasFar } = this.#options;
+    for (const account of users.accounts) {
+      account.set({
+        ...(hasFar && { allowedNamespaces: { from: 'All' } }),
+        limits: {},
+        pollInterval: '10s',
+        maxUnhealthy: '20%',
+        orphanPolicy: isSwept ? 'Destroy' : 'Report',
+      });
+      account.bringKeyBack();
+    }
   }
 
-  #closeBreaker(): void {
-    this.#options.users.account.closeBreaker();
+  /** Who may use it. */
+  #allow(account: AccountOwner): void {
+    const { users, chance } = this.#options;
+    chance.doOneOf([
+      [2, () => account.set({ allowedNamespaces: { from: 'Same' } })],
+      [2, () => account.set({ allowedNamespaces: { from: 'All' } })],
+      [2, () => account.set({ allowedNamespaces: TEAM_ALLOWED })],
+      [3, () => users.labelNamespace(OTHER_NAMESPACE, TEAM, chance.oneOf(['gpu', null]))],
+    ]);
+  }
+
+  #closeBreaker(account: AccountOwner): void {
+    account.closeBreaker();
     this.#options.invariants.hindered();
   }
 }

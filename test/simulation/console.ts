@@ -46,16 +46,18 @@ export class Console {
     this.#world.tell(`a user stops contract ${id} in the console: ${outcome}`);
   }
 
-  /** Another key of the same login; undefined where a fault kept it from being made, or its reply from being read. */
-  async makeKey(): Promise<{ readonly id: number; readonly key: string } | undefined> {
-    const made = this.call('POST', '/api/v0/auth/apikeys/', { name: 'rotated' });
+  /** Another key of the login that has this one; undefined where a fault kept it from being made, or its reply from being read. */
+  async makeKey(apiKey: string): Promise<{ readonly id: number; readonly key: string } | undefined> {
+    const made = this.call('POST', '/api/v0/auth/apikeys/', { name: 'rotated' }, apiKey);
     const body = await made.then(({ body }) => body).catch(() => undefined);
     const { id, key } = isObject(body) ? body : {};
     return typeof id === 'number' && typeof key === 'string' ? { id, key } : undefined;
   }
 
-  async revokeKey(id: number): Promise<void> {
-    const outcome = await this.#outcome('DELETE', `/api/v0/auth/apikeys/${id}/`);
+  /** Takes that key from the login that has the other one. */
+  async revokeKey(id: number, apiKey: string): Promise<void> {
+    const revoked = this.call('DELETE', `/api/v0/auth/apikeys/${id}/`, undefined, apiKey);
+    const outcome = await revoked.then(({ status }) => String(status), String);
     this.#world.tell(`a user revokes the key ${id}: ${outcome}`);
   }
 
@@ -64,17 +66,18 @@ export class Console {
     return Object.keys(this.#world.market.store.current().tables.contracts).map(Number);
   }
 
-  /** A call under the account's own key. A reply that is no JSON has the body undefined. */
+  /** A call under a key, that of the first login where none is given. A reply that is no JSON has the body undefined. */
   async call(
     method: string,
     path: string,
     body?: JsonObject,
+    apiKey = this.#world.market.apiKey,
   ): Promise<{ readonly status: number; readonly body: unknown }> {
     const { market } = this.#world;
     const response = await market.handle({
       ...{ method, path },
       origin: 'http://simulator',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${market.apiKey}` },
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${apiKey}` },
       ...(body && { body: JSON.stringify(body) }),
     });
     return { status: response.status, body: parsed(await readText(response.body, LARGEST_REPLY)) };

@@ -3,8 +3,8 @@ import type { SimulatedWorld } from './world.ts';
 
 export const OTHER_INSTALL =
   'gpurental1:deadbeef:7d9f1b6e-3a52-4a7b-9a56-0d5b6f3c1e11:1:1767614400000:0123456789abcdef0123';
-/** A label fits machines that began until then after it was issued (late call and list lag together). */
-const LABEL_WINDOW_MS = 180_000;
+/** A label fits machines that began until then after it was issued: the longest late call and list lag together. */
+const LABEL_WINDOW_MS = 300_000;
 
 /** The marketplace refuses two rentals at once. */
 const PAUSE_MS = 7_000;

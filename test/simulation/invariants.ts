@@ -1,4 +1,5 @@
 import type { LogFields } from '../../src/lib/logger.ts';
+import { calledOf } from './kubectl.ts';
 import type { Machine } from './machine.ts';
 import { isObject, metadataOf, textAt, textOf } from './memory-kube/json.ts';
 import type { Commit } from './memory-kube/store.ts';
@@ -15,6 +16,7 @@ import { LeakWatch } from './oracle/leaks.ts';
 import { LimitWatch } from './oracle/limits.ts';
 import { MachineWatch } from './oracle/machines.ts';
 import { PaceWatch } from './oracle/pace.ts';
+import { PermitWatch } from './oracle/permits.ts';
 import { type Purchase, readPurchase } from './oracle/purchase.ts';
 import { RecordWatch } from './oracle/records.ts';
 import { keyOf, nameOf, Scene, type SceneOptions, type Violation } from './oracle/scene.ts';
@@ -35,6 +37,8 @@ const SLOW_MS = 1000;
 const FORGET_WITHIN_MS = 600_000;
 /** A copy is compared with the API server every ten minutes. */
 const AUDITED_WITHIN_MS = 630_000;
+/** Kinds that say who may use which account. */
+const PERMITTING: ReadonlySet<string> = new Set(['marketplaceaccounts', 'namespaces', 'gpuinstances']);
 const DESTROY_PATH = /^\/api\/v0\/instances\/(\d+)\//;
 
 /** Watches a simulated world after every step. The marketplace's own ledger is the oracle, never the operator. */
@@ -59,6 +63,7 @@ export class Invariants {
   readonly #kept: KeptWatch;
   readonly #heldBack: HeldBackWatch;
   readonly #statuses: StatusWatch;
+  readonly #permits: PermitWatch;
   #lastWriteAt = 0;
   #isByPerson = false;
 
@@ -82,6 +87,7 @@ export class Invariants {
     this.#kept = new KeptWatch(this.#scene);
     this.#heldBack = new HeldBackWatch(this.#scene);
     this.#statuses = new StatusWatch(this.#scene);
+    this.#permits = new PermitWatch(this.#scene);
     world.kube.store.onCommit((commit) => this.#onCommit(commit));
   }
 
@@ -106,13 +112,14 @@ export class Invariants {
 
   /** A person laid hands on that object, so that promises about hand-made states no longer hold for it. */
   handsOn(name: string): void {
-    for (const [uid, object] of this.#scene.objects) if (nameOf(object) === name) this.#scene.handsOn(uid);
+    for (const [uid, object] of this.#scene.objects) if (calledOf(object) === name) this.#scene.handsOn(uid);
   }
 
   /** The cluster is about to be restored to a moment before that object was made. */
   forgotten(name: string): void {
     this.handsOn(name);
-    for (const [uid, object] of this.#scene.objects) if (nameOf(object) === name) this.#sweeps.forgotten(uid);
+    for (const [uid, object] of this.#scene.objects)
+      if (calledOf(object) === name) this.#sweeps.forgotten(uid);
   }
 
   /** What a person writes breaks no promise; what follows from it may. */
@@ -195,7 +202,7 @@ export class Invariants {
     }
     this.#pace.sent(machine, request);
     const { method, path, body = '' } = request;
-    if (method === 'GET' && LIST_PATH.test(path)) this.#listSent(machine, fate);
+    if (method === 'GET' && LIST_PATH.test(path)) this.#listSent(machine, this.#scene.loginOf(request), fate);
     else if (method === 'DELETE') this.#destroySent(machine, path);
     else if (method === 'PUT' && path.startsWith('/api/v0/asks/')) this.#rentSent(machine, path, body);
   }
@@ -203,6 +210,13 @@ export class Invariants {
   /** The wall clock of a process was set. */
   clockJumped(): void {
     this.#brake.clockJumped();
+    this.#limits.clockJumped();
+    this.hindered();
+  }
+
+  /** The operator was installed anew, with other flags perhaps. */
+  installed(): void {
+    this.#permits.changed();
     this.hindered();
   }
 
@@ -219,7 +233,10 @@ export class Invariants {
   missedEvent(machine: Machine, path: string): void {
     this.hindered();
     const until = this.#scene.now + AUDITED_WITHIN_MS;
-    if (path.includes('/marketplaceaccounts')) this.#limits.blind(machine, until);
+    if (path.includes('/marketplaceaccounts')) {
+      this.#limits.blind(machine, until);
+      this.#permits.blind(machine, until);
+    }
     if (path.includes('/gpuinstances')) this.#blindUntil.set(machine, until);
   }
 
@@ -254,24 +271,24 @@ export class Invariants {
     }
   }
 
-  #listSent(machine: Machine, { refusal }: Fate): void {
-    if (refusal !== undefined && refusal.status >= 500) this.#breaker.listFails(machine);
-    else this.#listed(machine);
+  #listSent(machine: Machine, login: number | undefined, { refusal }: Fate): void {
+    if (refusal !== undefined && refusal.status >= 500) this.#breaker.listFails(machine, login);
+    else this.#listed(machine, login);
   }
 
-  #listed(machine: Machine): void {
-    this.#sweeps.listed();
+  #listed(machine: Machine, login: number | undefined): void {
+    this.#sweeps.listed(login);
     const { faults } = this.#scene.world.market.store.current().tables;
     if (Object.keys(faults).length > 0) {
       this.hindered();
-      this.#breaker.answered(machine);
+      this.#breaker.answered(machine, login);
       return;
     }
-    this.#leaks.listed(machine);
-    this.#breaker.listed(machine);
+    this.#leaks.listed(machine, login);
+    this.#breaker.listed(machine, login);
     if (this.#scene.now < (this.#blindUntil.get(machine) ?? 0)) return;
-    this.#truth.listed(machine);
-    this.#unrecorded.listed(machine);
+    this.#truth.listed(machine, login);
+    this.#unrecorded.listed(machine, login);
   }
 
   #rentSent(machine: Machine, path: string, body: string): void {
@@ -280,6 +297,7 @@ export class Invariants {
     const offer = Number(path.split('/')[4]);
     this.#attempts.rentSent(machine, offer, purchase);
     this.#limits.rentSent(machine, purchase);
+    this.#permits.rentSent(machine, purchase);
     this.#machines.rentSent(purchase);
     this.#scene.rentSent(offer, purchase);
   }
@@ -289,7 +307,7 @@ export class Invariants {
     if (Number.isNaN(id)) return;
     this.#kept.destroySent(id);
     this.#machines.destroySent(id);
-    this.#sweeps.destroySent(id, { isBreakerOpen: this.#breaker.isOpenFor(machine) });
+    this.#sweeps.destroySent(id, { isBreakerOpen: this.#breaker.isOpenFor(machine, id) });
     this.#breaker.destroySent(machine, id);
   }
 
@@ -306,6 +324,7 @@ export class Invariants {
     const before = this.#scene.objects.get(uid);
     const groupBefore = this.#scene.groups.get(uid);
     this.#scene.committed(commit);
+    if (PERMITTING.has(kind.plural)) this.#permits.changed();
     if (kind.group === 'gpurental.dev' && type !== 'DELETED' && !this.#isByPerson)
       this.#statuses.written(object);
     if (kind.plural === 'endpointgroups' && type === 'DELETED') this.#groups.released(uid, object);

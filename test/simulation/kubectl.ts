@@ -19,13 +19,15 @@ export class Kubectl {
     this.#world = world;
   }
 
-  address(plural: string, name: string, namespace = NAMESPACE): Address {
-    return { kind: this.#world.kube.kind(plural), namespace, name };
+  /** Of an object by what people call it: see {@link calledOf}. */
+  address(plural: string, called: string): Address {
+    return addressOf(this.#world, plural, called);
   }
 
-  create(plural: string, name: string, body: JsonObject): void {
-    const address = this.address(plural, name);
-    this.try(`creates ${plural} ${name}`, () =>
+  create(plural: string, called: string, body: JsonObject): void {
+    const address = this.address(plural, called);
+    const { name } = address;
+    this.try(`creates ${plural} ${called}`, () =>
       this.#world.kube.writes.create(address, { ...body, metadata: { name } }),
     );
   }
@@ -45,7 +47,7 @@ export class Kubectl {
   /** Names of all objects of a kind. */
   names(plural: string): string[] {
     const objects = this.#world.kube.store.all(this.#world.kube.kind(plural));
-    return objects.map((object) => String(metadataOf(object)['name']));
+    return objects.map(calledOf);
   }
 
   /** Tells what was done, or why the API server refused it. */
@@ -58,6 +60,18 @@ export class Kubectl {
       this.#world.tell(`a user ${what}: ${error.reason}`);
     }
   }
+}
+
+/** Where an object is by what people call it. */
+export function addressOf({ kube }: SimulatedWorld, plural: string, called: string): Address {
+  const [name = '', namespace = NAMESPACE] = called.split('.');
+  return { kind: kube.kind(plural), namespace, name };
+}
+
+/** What people call an object: its name, with its namespace behind it where that is another than usual: `a.other`. */
+export function calledOf(object: JsonObject): string {
+  const { namespace, name } = metadataOf(object);
+  return namespace === NAMESPACE ? String(name) : `${String(name)}.${String(namespace)}`;
 }
 
 function withAnnotations(current: JsonObject, more: JsonObject): JsonObject {

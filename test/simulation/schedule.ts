@@ -1,6 +1,8 @@
 import type { LogFields, Logger } from '../../src/lib/logger.ts';
 import { seededRandom } from '../../src/lib/random.ts';
+import { Chance } from './chance.ts';
 import { Foreigners } from './foreigners.ts';
+import { Installer, OTHER_NAMESPACE } from './installer.ts';
 import { Invariants } from './invariants.ts';
 import type { Machine } from './machine.ts';
 import type { Fate } from './network.ts';
@@ -61,6 +63,10 @@ const FAREWELL_TAKES_MS = 20 * SECOND;
 const COPY_LABELS_AT_MS = 120 * SECOND;
 /** The third object of every second schedule is a group, which has up to three workers. */
 const hasGroup = (seed: number): boolean => seed % 2 === 0;
+/** The third object of every sixth one stands in another namespace. */
+const hasFar = (seed: number): boolean => seed % 6 === 1;
+/** Every seventh one has a second account: of the same login where the seed is odd, and of another where it is even. */
+const hasSecond = (seed: number): boolean => seed % 7 === 3;
 /** Of four seeds two have one process, as the chart installs it, and two have one that waits for the lease. */
 const processesOf = (seed: number): number => (seed % 4 < 2 ? 2 : 1);
 const GROUP = 'group';
@@ -100,6 +106,8 @@ class Schedule {
     const whims = new Whims({
       ...{ users, invariants, random, created },
       hasGroup: hasGroup(seed),
+      hasFar: hasFar(seed),
+      hasSecond: hasSecond(seed),
       isSwept: !isStrict,
     });
     this.#options = options;
@@ -108,7 +116,13 @@ class Schedule {
     this.#invariants = invariants;
     this.#foreigners = new Foreigners(world, users);
     this.#whims = whims;
-    this.#storm = new Storm({ world, climate, random, invariants, whims, allow });
+    const installer = new Installer({
+      world,
+      invariants,
+      chance: new Chance(random),
+      mayNarrow: hasFar(seed) && !this.#isFarewell,
+    });
+    this.#storm = new Storm({ world, climate, random, invariants, whims, installer, allow });
   }
 
   async run(): Promise<ScheduleResult> {
@@ -118,9 +132,15 @@ class Schedule {
       this.#invariants.check();
       return this.#options.untilViolation !== true || this.#invariants.violations.length === 0;
     };
-    this.#users.account.create(this.#options.mode === 'all' ? 'Destroy' : 'Report');
-    for (const name of FIRST_NAMES) this.#users.createInstance(name);
+    const { seed, mode } = this.#options;
+    const orphanPolicy = mode === 'all' ? 'Destroy' : 'Report';
+    this.#users.account.create(orphanPolicy);
+    if (hasSecond(seed))
+      this.#users.second.create(orphanPolicy, seed % 2 === 0 ? world.addLogin() : undefined);
+    for (const name of FIRST_NAMES)
+      this.#users.createInstance(name, { isOfSecond: hasSecond(seed) && name === 'b' });
     if (hasGroup(this.#options.seed)) this.#users.groups.create(GROUP, FIRST_LOAD);
+    else if (hasFar(this.#options.seed)) this.#goFar();
     else this.#users.createInstance('c', TIGHT_BRAKE);
     await this.#foreigners.settle();
     world.scheduler.after(COPY_LABELS_AT_MS, () => this.#foreigners.copyLabels());
@@ -152,6 +172,13 @@ class Schedule {
     };
   }
 
+  /** An object of other people, who may rent by the same account. */
+  #goFar(): void {
+    this.#users.createNamespace(OTHER_NAMESPACE);
+    for (const account of this.#users.accounts) account.set({ allowedNamespaces: { from: 'All' } });
+    this.#users.createInstance(`far.${OTHER_NAMESPACE}`);
+  }
+
   get #isLong(): boolean {
     return this.#options.seed % LONG_WATCH_EVERY === 0;
   }
@@ -166,7 +193,9 @@ class Schedule {
   #planFarewell(): void {
     const { scheduler } = this.#world;
     const accountGoesAt = FAREWELL_MS + ((this.#options.seed % 3) - 1) * FAREWELL_TAKES_MS;
-    scheduler.after(accountGoesAt, () => this.#users.account.delete());
+    scheduler.after(accountGoesAt, () => {
+      for (const account of this.#users.accounts) account.delete();
+    });
     scheduler.after(FAREWELL_MS, () => {
       this.#whims.leave();
       this.#users.deleteEverything();
@@ -222,7 +251,7 @@ class Schedule {
 
   #personLooks(): void {
     this.#world.scheduler.after(PERSON_LOOKS_EVERY_MS, () => {
-      if (this.#users.account.seesRollback()) this.#users.account.confirmRollback();
+      for (const account of this.#users.accounts) if (account.seesRollback()) account.confirmRollback();
       for (const id of this.#users.machinesInDoubt()) void this.#labelOwn(id);
       this.#personLooks();
     });

@@ -1,4 +1,5 @@
 import type { Random } from '../../src/lib/random.ts';
+import type { Installer } from './installer.ts';
 import type { Invariants } from './invariants.ts';
 import type { Machine } from './machine.ts';
 import type { Fate } from './network.ts';
@@ -20,6 +21,7 @@ export interface StormOptions {
   readonly random: Random;
   readonly invariants: Invariants;
   readonly whims: Whims;
+  readonly installer: Installer;
   /** Which faults may strike; all where absent. */
   readonly allow?: ((fault: Fault) => boolean) | undefined;
 }
@@ -52,14 +54,22 @@ export class Storm {
   }
 
   begin(): void {
-    const { marketFaultEvery, killEvery, freezeEvery, clockJumpEvery, compactEvery, userEvery } =
-      this.#options.climate;
+    const {
+      marketFaultEvery,
+      killEvery,
+      freezeEvery,
+      clockJumpEvery,
+      compactEvery,
+      userEvery,
+      installEvery,
+    } = this.#options.climate;
     this.#every(marketFaultEvery, 'marketFault', () => this.#marketFault());
     this.#every(killEvery, 'kill', () => this.#kill());
     this.#every(freezeEvery, 'freeze', () => this.#freeze());
     this.#every(clockJumpEvery, 'clockJump', () => this.#jumpClock());
     this.#every(compactEvery, 'compact', () => this.#world.forgetHistory());
     this.#every(userEvery, 'user', () => this.#options.whims.act());
+    this.#every(installEvery, 'install', () => this.#options.installer.act());
   }
 
   /** Everything works again and stays so. */
@@ -68,6 +78,7 @@ export class Storm {
     this.#world.tell('the faults stop');
     clearFaults(this.#world);
     this.#options.whims.settle();
+    this.#options.installer.settle();
     for (const { machine } of this.#world.processes) {
       if (machine.wallSkewMs !== 0) this.#invariants.clockJumped();
       machine.wallSkewMs = 0;

@@ -2,13 +2,14 @@ import type { Random } from '../../src/lib/random.ts';
 import { AccountOwner } from './account-owner.ts';
 import { Console } from './console.ts';
 import { GroupOwner } from './group-owner.ts';
-import { Kubectl } from './kubectl.ts';
+import { calledOf, Kubectl } from './kubectl.ts';
 import type { Address } from './memory-kube/address.ts';
 import { isObject, type JsonObject, listAt, metadataOf, objectAt } from './memory-kube/json.ts';
 import { ownerUids } from './memory-kube/writes.ts';
 import { MACHINE } from './wishes.ts';
 import { NAMESPACE, type SimulatedWorld } from './world.ts';
 
+const SECOND_ACCOUNT = 'second';
 const GPU_INSTANCES = 'gpuinstances';
 const WORK_SECRET = 'work';
 const NAMESPACE_LABEL = 'kubernetes.io/metadata.name';
@@ -25,6 +26,8 @@ const USUAL_POLICIES: JsonObject = {
 
 interface InstanceWish {
   readonly maxPerHour?: number;
+  /** It rents by the second account. */
+  readonly isOfSecond?: boolean;
   readonly offers?: JsonObject[];
 }
 
@@ -32,6 +35,8 @@ interface InstanceWish {
 export class Users {
   readonly console: Console;
   readonly account: AccountOwner;
+  /** Has another account beside that, where {@link AccountOwner.create} makes one. */
+  readonly second: AccountOwner;
   readonly groups: GroupOwner;
   readonly #world: SimulatedWorld;
   readonly #random: Random;
@@ -40,19 +45,33 @@ export class Users {
   constructor(world: SimulatedWorld, random: Random) {
     this.console = new Console(world);
     const kubectl = new Kubectl(world);
-    this.account = new AccountOwner(world, { kubectl, console: this.console });
+    const people = { kubectl, console: this.console };
+    this.account = new AccountOwner(world, { ...people, name: 'default', secret: 'marketplace-key' });
+    this.second = new AccountOwner(world, { ...people, name: SECOND_ACCOUNT, secret: 'second-key' });
     this.groups = new GroupOwner(world, kubectl);
     this.#kubectl = kubectl;
     this.#world = world;
     this.#random = random;
   }
 
-  createInstance(name: string, { maxPerHour = 30, ...spec }: InstanceWish = {}): void {
+  createInstance(name: string, { maxPerHour = 30, isOfSecond, ...spec }: InstanceWish = {}): void {
+    const accountRef = { name: SECOND_ACCOUNT, namespace: NAMESPACE };
+    this.#create(name, { replacement: { maxPerHour }, ...(isOfSecond && { accountRef }), ...spec });
+  }
+
+  /** One of another namespace rents by the account of this one. */
+  #create(name: string, spec: JsonObject): void {
+    const accountRef = { name: 'default', namespace: NAMESPACE };
     this.#kubectl.create(GPU_INSTANCES, name, {
       apiVersion: 'gpurental.dev/v1alpha1',
       kind: 'GpuInstance',
-      spec: { ...MACHINE, replacement: { maxPerHour }, ...spec },
+      spec: { ...MACHINE, ...(name.includes('.') && { accountRef }), ...spec },
     });
+  }
+
+  /** Who has an account now. */
+  get accounts(): readonly AccountOwner[] {
+    return [this.account, this.second].filter((account) => account.isThere());
   }
 
   /** A namespace, where other people live. */
@@ -63,26 +82,25 @@ export class Users {
     kube.writes.create(address, { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
   }
 
-  /** An object of another namespace that rents by this account. */
-  createFar(namespace: string, name: string): void {
-    const kind = this.#world.kube.kind(GPU_INSTANCES);
-    const accountRef = { name: 'default', namespace: NAMESPACE };
-    const spec = { ...MACHINE, replacement: { maxPerHour: 30 }, accountRef };
-    this.#kubectl.try(`creates gpuinstances ${namespace}/${name}`, () =>
-      this.#world.kube.writes.create(
-        { kind, namespace, name },
-        { apiVersion: 'gpurental.dev/v1alpha1', kind: 'GpuInstance', metadata: { name }, spec },
-      ),
-    );
+  /** Puts that label on a namespace, or takes it off where it is null. */
+  labelNamespace(name: string, label: string, value: string | null): void {
+    const address = { kind: this.#world.kube.kind('namespaces'), namespace: undefined, name };
+    this.#kubectl.edit(address, {
+      what: `labels the namespace ${name} ${label}=${value}`,
+      change: (current) => {
+        const metadata = metadataOf(current);
+        const { [label]: _before, ...labels } = objectAt(metadata, 'labels');
+        return {
+          ...current,
+          metadata: { ...metadata, labels: { ...labels, ...(value !== null && { [label]: value }) } },
+        };
+      },
+    });
   }
 
   /** An object that takes over a machine that there is already. */
   createAdopting(name: string, instanceId: number, policy: 'Manage' | 'Observe' = 'Manage'): void {
-    this.#kubectl.create(GPU_INSTANCES, name, {
-      apiVersion: 'gpurental.dev/v1alpha1',
-      kind: 'GpuInstance',
-      spec: { ...MACHINE, adopt: { instanceId, policy } },
-    });
+    this.#create(name, { adopt: { instanceId, policy } });
   }
 
   /** Takes a worker out of its group, as one does with a Pod of a ReplicaSet to look at it: it lives on. */
@@ -134,16 +152,20 @@ export class Users {
   /** The Secret of that variable, where there is none. */
   createWork(): void {
     const token = Buffer.from('canary-7be2d09c41aa').toString('base64');
-    if (!this.#world.kube.writes.read(this.#work))
-      this.#kubectl.create('secrets', WORK_SECRET, { data: { token } });
+    for (const name of this.#works())
+      if (!this.#world.kube.writes.read(this.#kubectl.address('secrets', name)))
+        this.#kubectl.create('secrets', name, { data: { token } });
   }
 
   removeWork(): void {
-    this.#kubectl.delete(this.#work, 'deletes the Secret of a variable');
+    for (const name of this.#works())
+      this.#kubectl.delete(this.#kubectl.address('secrets', name), 'deletes the Secret of a variable');
   }
 
-  get #work(): Address {
-    return this.#kubectl.address('secrets', WORK_SECRET);
+  /** One in each namespace where there are objects. */
+  #works(): readonly string[] {
+    const far = this.names().filter((name) => name.includes('.'));
+    return [WORK_SECRET, ...new Set(far.map((name) => `${WORK_SECRET}.${name.split('.')[1]}`))];
   }
 
   /** Deletes all instances and groups, as who wants none of it any more. */
@@ -267,7 +289,7 @@ export class Users {
   anyName(): string | undefined {
     const kind = this.#world.kube.kind(GPU_INSTANCES);
     const own = this.#world.kube.store.all(kind).filter((object) => ownerUids(object).length === 0);
-    return this.#oneOf(own.map((object) => String(metadataOf(object)['name'])));
+    return this.#oneOf(own.map(calledOf));
   }
 
   anyGroup(): string | undefined {

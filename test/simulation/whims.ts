@@ -2,6 +2,7 @@ import type { Random } from '../../src/lib/random.ts';
 import { AccountWhims } from './account-whims.ts';
 import { Chance } from './chance.ts';
 import { GroupWhims } from './group-whims.ts';
+import { OTHER_NAMESPACE } from './installer.ts';
 import type { Invariants } from './invariants.ts';
 import type { JsonObject } from './memory-kube/json.ts';
 import type { Users } from './users.ts';
@@ -12,6 +13,10 @@ export interface WhimsOptions {
   readonly invariants: Invariants;
   readonly random: Random;
   readonly hasGroup: boolean;
+  /** Whether other people live in another namespace, and rent by the same account. */
+  readonly hasFar: boolean;
+  /** Whether there are two accounts. */
+  readonly hasSecond: boolean;
   /** Whether a sweeper mends what hands have done to finalizers and status. */
   readonly isSwept: boolean;
   /** How many objects there are from the start; later ones are counted on. */
@@ -37,12 +42,12 @@ export class Whims {
   #haveLeft = false;
 
   constructor(options: WhimsOptions) {
-    const { users, invariants, random, isSwept } = options;
+    const { users, invariants, random, isSwept, hasFar, hasSecond } = options;
     const chance = new Chance(random);
     this.#options = options;
     this.#chance = chance;
     this.#created = options.created;
-    this.#ofAccount = new AccountWhims({ users, invariants, chance, isSwept });
+    this.#ofAccount = new AccountWhims({ users, invariants, chance, isSwept, hasFar, hasSecond });
     this.#ofGroups = new GroupWhims({
       ...{ users, invariants, chance },
       hold: (name) => this.#hold(name),
@@ -103,10 +108,13 @@ export class Whims {
     const fresh = `n${this.#created}`;
     const former = this.#chance.oneOf(['a', `n${this.#chance.upTo(this.#created)}`]);
     if (users.names().length >= MOST_INSTANCES) return;
-    const name = this.#chance.oneOf([fresh, former]);
+    const own = this.#chance.oneOf([fresh, former]);
+    const isOfSecond = this.#options.hasSecond && this.#chance.isWithin(0.5);
+    const isFar = this.#options.hasFar && this.#chance.isWithin(0.4);
+    const name = isFar ? `${own}.${OTHER_NAMESPACE}` : own;
     this.#chance.doOneOf([
-      [8, () => users.createInstance(name)],
-      [1, () => users.createInstance(name, { offers: BY_BID })],
+      [8, () => users.createInstance(name, { isOfSecond })],
+      [1, () => users.createInstance(name, { offers: BY_BID, isOfSecond })],
       [1, () => void this.#handOver(name)],
       [0.5, () => this.#watch(name)],
     ]);

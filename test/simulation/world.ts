@@ -13,6 +13,7 @@ import { createMetricRegistry, type MetricRegistry } from '../../src/server/metr
 import { createRentalMetrics } from '../../src/server/rental-metrics.ts';
 import { createRuntimeMetrics } from '../../src/server/runtime-metrics.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { makeKey, makeUser } from '../../src/simulator/world/new-world.ts';
 import { Machine } from './machine.ts';
 import type { JsonObject } from './memory-kube/json.ts';
 import { createMemoryKube, type MemoryKube } from './memory-kube/memory-kube.ts';
@@ -24,6 +25,7 @@ const DEFINITIONS: readonly JsonObject[] = readDefinitions();
 const START_MS = Date.UTC(2026, 0, 5, 12, 0, 0);
 /** Unlike anything else, so that it is found wherever it should not be. */
 const API_KEY = 'canary-5f1e7c0a9d3b';
+const OTHER_API_KEY = 'canary-83d0b6e2f714';
 const MARKETPLACE = 'http://127.0.0.1:9';
 export const SYSTEM_NAMESPACE = 'gpu-rental-system';
 export const NAMESPACE = 'default';
@@ -113,6 +115,17 @@ export class SimulatedWorld {
     return (this.scheduler.now - START_MS) / 1000;
   }
 
+  /** Another login of the marketplace. Returns its key. */
+  addLogin(): string {
+    const { store } = this.market;
+    const { now, settings } = store.current();
+    const user = makeUser({ id: store.nextId('user'), now, settings });
+    const secret = OTHER_API_KEY;
+    store.put('users', user);
+    store.put('apiKeys', makeKey({ id: store.nextId('apiKey'), user, secret, now }));
+    return secret;
+  }
+
   tell(text: string): void {
     this.trace.add(this.scheduler.now, text);
   }
@@ -164,6 +177,16 @@ export class SimulatedWorld {
     this.#replace(machine);
   }
 
+  /** New pods, with these flags beside the defaults, take the place of those that run. */
+  reinstall(flags: RawOptions): void {
+    this.flags = flags;
+    this.tell(`the operator is installed anew with ${JSON.stringify(flags)}`);
+    for (const { machine } of [...this.processes]) {
+      machine.kill();
+      this.#replace(machine, { inItsPod: false });
+    }
+  }
+
   /** What happened until now can be read by nobody any more: every copy begins anew. */
   forgetHistory(): void {
     this.kube.store.compact();
@@ -177,11 +200,12 @@ export class SimulatedWorld {
     this.#replace(process.machine);
   }
 
-  /** Kubernetes restarts what ended, in the same pod. */
-  #replace(machine: Machine): void {
+  /** Kubernetes restarts what ended, in the same pod unless that went as well. */
+  #replace(machine: Machine, { inItsPod = true } = {}): void {
     const index = this.processes.findIndex((process) => process.machine === machine);
     const [ended] = index >= 0 ? this.processes.splice(index, 1) : [];
-    this.scheduler.after(1000 + this.random.next() * 4000, () => this.startProcess(ended?.pod));
+    const pod = inItsPod ? ended?.pod : undefined;
+    this.scheduler.after(1000 + this.random.next() * 4000, () => this.startProcess(pod));
   }
 
   #connect(side: Side, machine: Machine) {

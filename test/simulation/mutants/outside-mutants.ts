@@ -89,6 +89,13 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
     replace: '?? this.#create(login, this.#newPacer())',
   },
   {
+    name: 'proofs-each-paced',
+    loses: 'the one pace of all accounts that prove a login at a time',
+    file: 'accounts/login/login-connection.ts',
+    find: '[...this.#unproved.values()].find((proof) => proof.login === text)',
+    replace: '[this.#unproved.get(accountUid)].find((proof) => proof?.login === text)',
+  },
+  {
     name: 'doubtful-machine-taken',
     loses: "the doubt about a machine without a label that may be somebody's own",
     file: `${GPU}/settle.ts`,

@@ -1,6 +1,8 @@
+import type { RawOptions } from '../../../src/config.ts';
 import { seededRandom } from '../../../src/lib/random.ts';
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import { Invariants } from '../invariants.ts';
+import { addressOf } from '../kubectl.ts';
 import { Machine } from '../machine.ts';
 import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import type { Fate } from '../network.ts';
@@ -14,19 +16,22 @@ const ORIGIN = 'http://simulator';
 interface BenchOptions {
   readonly strict?: boolean;
   readonly orphanPolicy?: 'Destroy' | 'Report';
-  readonly maxRentalsPerHour?: number;
-  readonly paced?: boolean;
+  /** What the operator would be started with beside its defaults. */
+  readonly flags?: RawOptions;
 }
 
 /** A world without any operator, in which promises are broken by hand. */
 export class Bench {
-  readonly world = new SimulatedWorld({ seed: 1, keepTrace: false, fate: () => QUIET });
-  readonly users = new Users(this.world, seededRandom(1));
+  readonly world: SimulatedWorld;
+  readonly users: Users;
   readonly invariants: Invariants;
-  readonly machine = new Machine('operator-0', this.world.scheduler);
+  readonly machine: Machine;
 
-  constructor({ strict = true, orphanPolicy = 'Report', ...options }: BenchOptions = {}) {
-    this.invariants = new Invariants(this.world, { strict, ...options });
+  constructor({ strict = true, orphanPolicy = 'Report', flags = {} }: BenchOptions = {}) {
+    this.world = new SimulatedWorld({ seed: 1, keepTrace: false, flags, fate: () => QUIET });
+    this.users = new Users(this.world, seededRandom(1));
+    this.machine = new Machine('operator-0', this.world.scheduler);
+    this.invariants = new Invariants(this.world, { strict });
     this.users.account.create(orphanPolicy);
     this.users.createInstance('a');
     this.invariants.check();
@@ -45,8 +50,7 @@ export class Bench {
   }
 
   objectOf(name: string, plural = 'gpuinstances'): JsonObject {
-    const kind = this.world.kube.kind(plural);
-    return this.world.kube.writes.read({ kind, namespace: NAMESPACE, name }) ?? {};
+    return this.world.kube.writes.read(addressOf(this.world, plural, name)) ?? {};
   }
 
   label(attempt: number, name = 'a'): string {
@@ -109,14 +113,15 @@ export class Bench {
     });
   }
 
-  send(method: string, path: string, { body = '', fate = QUIET } = {}): void {
-    const request = { method, origin: ORIGIN, path, headers: {}, body };
+  send(method: string, path: string, { body = '', fate = QUIET, apiKey = '' } = {}): void {
+    const headers = apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` };
+    const request = { method, origin: ORIGIN, path, headers, body };
     this.invariants.sent({ side: 'market', machine: this.machine, request }, fate);
   }
 
-  /** A process reads the list of machines, and so many seconds pass. */
-  async poll(seconds: number, fate: Fate = QUIET): Promise<void> {
-    this.send('GET', '/api/v0/instances/?owner=me', { fate });
+  /** A process reads the list of machines, of any login or of the one that has that key, and so many seconds pass. */
+  async poll(seconds: number, { fate = QUIET, apiKey = '' } = {}): Promise<void> {
+    this.send('GET', '/api/v0/instances/?owner=me', { fate, apiKey });
     await this.pass(seconds);
   }
 
@@ -157,8 +162,7 @@ export class Bench {
     { plural, name, subresource }: { plural: string; name: string; subresource: string | undefined },
     change: (current: JsonObject) => JsonObject,
   ): void {
-    const kind = this.world.kube.kind(plural);
-    this.world.kube.writes.update({ kind, namespace: NAMESPACE, name }, change, subresource);
+    this.world.kube.writes.update(addressOf(this.world, plural, name), change, subresource);
     this.invariants.check();
   }
 }

@@ -40,10 +40,11 @@ export class CleanLists<Key> {
     return [...this.#counts.keys()];
   }
 
-  /** A process has sent for a list that it will get as it is. */
-  listed(machine: Machine): void {
+  /** A process has sent for a list that it will get as it is, and that shows what `concerns` some of it. */
+  listed(machine: Machine, concerns: (key: Key) => boolean): void {
     const { lists, withinMs, now } = this.#options;
-    for (const count of this.#counts.values()) {
+    for (const [key, count] of this.#counts) {
+      if (!concerns(key)) continue;
       count.lists = count.reader === machine ? count.lists + 1 : 1;
       count.reader = machine;
       if (count.lists === lists) count.overdueAt = now() + withinMs;

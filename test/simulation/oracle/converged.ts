@@ -21,20 +21,27 @@ export interface Restraints {
 /** What is missing from, or too much of, what was wanted: empty once everything is there, and nothing else. */
 export function shortfallsOf(scene: Scene, restraints: Restraints): readonly Shortfall[] {
   return [
-    ...ofAccount(scene),
+    ...ofAccounts(scene),
     ...unclaimed(scene),
     ...[...scene.objects.values()].flatMap((object) => unreached(scene, object, restraints)),
   ];
 }
 
 /** An account that is deleted goes, and the key that was kept for it. */
-function ofAccount(scene: Scene): readonly Shortfall[] {
-  if (scene.isAccountLeaving()) return [{ invariant: 'ESR', text: 'the account is still being deleted' }];
-  if (!scene.isAccountGone) return [];
+function ofAccounts(scene: Scene): readonly Shortfall[] {
+  const standing = scene.accounts.all();
+  const leaving = standing.filter((account) => metadataOf(account)['deletionTimestamp']);
+  const mayStay = new Set(standing.map((account) => `gpuacct-${String(metadataOf(account)['uid'])}`));
   const { kube } = scene.world;
   const secrets = kube.store.all(kube.kind('secrets')).map(nameOf);
-  const kept = secrets.filter((name) => name.startsWith('gpuacct-'));
-  return kept.map((name) => ({ invariant: 'I12', text: `the key in ${name} outlives its account` }));
+  const kept = secrets.filter((name) => name.startsWith('gpuacct-') && !mayStay.has(name));
+  return [
+    ...leaving.map((account) => ({
+      invariant: 'ESR',
+      text: `the account ${nameOf(account)} is still being deleted`,
+    })),
+    ...kept.map((name) => ({ invariant: 'I12', text: `the key in ${name} outlives its account` })),
+  ];
 }
 
 function unclaimed(scene: Scene): readonly Shortfall[] {

@@ -3,8 +3,6 @@ import { CleanLists } from './clean-lists.ts';
 import { fitsItsLabel } from './purchase.ts';
 import type { Scene } from './scene.ts';
 
-/** The operator's `--orphan-age`. */
-const ORPHAN_AGE_MS = 60_000;
 /** Two sweeps have to see it and one may have been under way; then the destroy waits for its place. */
 const PATIENCE = { lists: 4, withinMs: 15_000 };
 
@@ -22,11 +20,12 @@ export class LeakWatch {
     this.#lists = new CleanLists({ ...PATIENCE, now: () => scene.now });
   }
 
-  listed(machine: Machine): void {
-    const leaks = new Set(this.#scene.isSweepHeld() ? [] : this.#leaks());
+  /** A process sends for the list of that login, or of any. */
+  listed(machine: Machine, userId: number | undefined): void {
+    const leaks = new Set(this.#leaks());
     for (const id of this.#lists.keys()) if (!leaks.has(id)) this.#lists.end(id);
     for (const id of leaks) this.#lists.begin(id);
-    this.#lists.listed(machine);
+    this.#lists.listed(machine, (id) => this.#scene.isListedFor(id, userId));
   }
 
   hindered(): void {
@@ -36,21 +35,27 @@ export class LeakWatch {
   elapsed(): void {
     for (const id of this.#lists.overdue()) {
       this.#lists.end(id);
-      if (!this.#leaks().includes(id) || this.#scene.isSweepHeld()) continue;
+      if (!this.#leaks().includes(id)) continue;
       this.#told.add(id);
       this.#scene.broken('I1', `contract ${id} bills, no object claims it, and several sweeps have left it`);
     }
   }
 
   #leaks(): readonly number[] {
-    if (this.#scene.strict || this.#scene.orphanPolicy() === 'Report') return [];
+    if (this.#scene.strict) return [];
     return this.#scene
       .live()
       .filter(
         (contract) =>
           this.#scene.purchaseOf(contract) && !this.#scene.ownerOf(contract) && !this.#scene.isKept(contract),
       )
-      .filter((contract) => fitsItsLabel(contract) && this.#scene.now - contract.createdAt > ORPHAN_AGE_MS)
+      .filter(
+        (contract) => this.#scene.orphanPolicy(contract) === 'Destroy' && !this.#scene.isSweepHeld(contract),
+      )
+      .filter(
+        (contract) =>
+          fitsItsLabel(contract) && this.#scene.now - contract.createdAt > this.#scene.orphanAgeMs,
+      )
       .map(({ id }) => id)
       .filter((id) => !this.#told.has(id));
   }

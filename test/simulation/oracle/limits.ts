@@ -1,21 +1,25 @@
 import { parseDollars } from '../../../src/lib/money.ts';
-import { creditMicros } from '../../../src/simulator/world/ledger.ts';
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import type { Machine } from '../machine.ts';
-import { equalJson, isObject, type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
+import { isObject, type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
+import { AccountLimits } from './account-limits.ts';
+import { accountKeyOf } from './accounts.ts';
 import { priceOf } from './price.ts';
 import type { Purchase } from './purchase.ts';
-import { nameOf, type Scene } from './scene.ts';
+import { keyOf, nameOf, type Scene } from './scene.ts';
 
 const HOUR_MS = 3_600_000;
+const RENTED = 'rented ';
 /** How long a process may go by the credit that it read last. */
 const CREDIT_IS_KNOWN_MS = 90_000;
-/** How long a process may go by limits that were changed: watches lag, and are cut and begun again. */
-const LIMITS_ARE_KNOWN_MS = 30_000;
 
 /** What held when a rent call left: it may be carried out two minutes later, and no limit that is set meanwhile recalls it. */
 interface Allowed {
   readonly at: number;
+  /** namespace/name of the account by which; undefined where no object was there to say so. */
+  readonly account: string | undefined;
+  /** How many rentals the account may have had within an hour. */
+  readonly mostRentals: number;
   /** Those of the account, and those that it had until just now; none for a process that cannot know them. */
   readonly limits: readonly JsonObject[];
   /** Micro-dollars an hour; undefined where any price will do. */
@@ -31,11 +35,10 @@ export class LimitWatch {
   readonly #scene: Scene;
   readonly #seen = new Set<number>();
   readonly #sent = new Map<string, Allowed>();
-  /** When contracts began, within an hour. */
-  #begun: readonly number[] = [];
-  #poorSince = Number.POSITIVE_INFINITY;
-  #limits: JsonObject | undefined;
-  #former: { readonly limits: JsonObject; readonly until: number }[] = [];
+  /** The purchases that contracts came of, and when their calls left. */
+  readonly #begun: { readonly key: string; readonly account: string | undefined; readonly at: number }[] = [];
+  #clockWrongAt = Number.NEGATIVE_INFINITY;
+  readonly #accounts = new Map<string, AccountLimits>();
   readonly #blindUntil = new WeakMap<Machine, number>();
 
   constructor(scene: Scene) {
@@ -43,16 +46,14 @@ export class LimitWatch {
   }
 
   changed(): void {
-    const { now } = this.#scene;
     const begun = this.#scene.live().filter(({ id }) => !this.#seen.has(id));
     for (const { id } of begun) this.#seen.add(id);
     const fresh = begun.filter((contract) => this.#scene.purchaseOf(contract) !== undefined);
     if (fresh.length === 0) return;
-    this.#begun = [...this.#begun.filter((at) => at > now - HOUR_MS), ...fresh.map(() => now)];
-    this.#checkRate();
     for (const contract of fresh) {
       const allowed = this.#allowed(contract);
-      this.#checkAccount(allowed.at);
+      this.#checkRate(contract, allowed);
+      this.#checkAccount(allowed);
       this.#checkPrice(contract, allowed.dearest);
       if (allowed.isPoor)
         this.#scene.broken('I9', 'the account rented although less credit is left than has to remain');
@@ -63,7 +64,12 @@ export class LimitWatch {
   rentSent(machine: Machine, purchase: Purchase): void {
     const allowed = this.#allowedNow(this.#scene.objects.get(purchase.uid));
     const isBlind = this.#scene.now < (this.#blindUntil.get(machine) ?? 0);
-    this.#sent.set(keyOf(purchase), isBlind ? { ...allowed, limits: [], isPoor: false } : allowed);
+    this.#sent.set(purchaseKey(purchase), isBlind ? { ...allowed, limits: [], isPoor: false } : allowed);
+  }
+
+  /** The wall clock of a process was set: by it, what was rented just now may lie an hour back. */
+  clockJumped(): void {
+    this.#clockWrongAt = this.#scene.now;
   }
 
   /** A process may not know what the account allows until then. */
@@ -74,56 +80,42 @@ export class LimitWatch {
   /** By what its call left. A machine for which no call was seen to leave goes by what held when it was first seen. */
   #allowed(contract: Contract): Allowed {
     const purchase = this.#scene.purchaseOf(contract);
-    const key = purchase ? keyOf(purchase) : `contract ${contract.id}`;
+    const key = purchase ? purchaseKey(purchase) : `contract ${contract.id}`;
     const known = this.#sent.get(key) ?? this.#allowedNow(this.#scene.ownerOf(contract));
     this.#sent.set(key, known);
     return known;
   }
 
   #allowedNow(owner: JsonObject | undefined): Allowed {
+    const account = owner && accountKeyOf(owner);
+    const limits = account === undefined ? undefined : this.#accounts.get(account);
     return {
       at: this.#scene.now,
-      limits: [this.#scene.accountLimits(), ...this.#formerLimits()],
+      account,
+      mostRentals: this.#scene.maxRentalsPerHour,
+      limits: limits?.known() ?? [],
       dearest: owner && dearestOf(owner),
-      isPoor: this.#scene.now - this.#poorSince >= CREDIT_IS_KNOWN_MS,
+      isPoor: (limits?.poorForMs() ?? 0) >= CREDIT_IS_KNOWN_MS,
     };
   }
 
-  #formerLimits(): readonly JsonObject[] {
-    return this.#former.filter(({ until }) => this.#scene.now < until).map(({ limits }) => limits);
-  }
-
-  /** Since when the credit has been so low that nothing may be rented. */
+  /** Follows what accounts allow. */
   elapsed(): void {
-    const limits = this.#scene.accountLimits();
-    if (limits !== this.#limits) this.#changed(limits);
-    const { minCredit } = limits;
-    if (minCredit === undefined) {
-      this.#poorSince = Number.POSITIVE_INFINITY;
-      return;
+    for (const account of this.#scene.accounts.all()) {
+      const limits = this.#accounts.get(keyOf(account)) ?? new AccountLimits(this.#scene);
+      this.#accounts.set(keyOf(account), limits);
+      limits.follow(account);
     }
-    const world = this.#scene.world.market.store.current();
-    const [user] = Object.values(world.tables.users);
-    const isPoor = user && creditMicros(world, user, this.#scene.now) <= (dollarsOf(minCredit) ?? 0);
-    if (!isPoor) this.#poorSince = Number.POSITIVE_INFINITY;
-    else this.#poorSince = Math.min(this.#poorSince, this.#scene.now);
-  }
-
-  #changed(limits: JsonObject): void {
-    const before = this.#limits;
-    this.#limits = limits;
-    if (before === undefined || equalJson(limits, before)) return;
-    const { now } = this.#scene;
-    const standing = this.#former.filter(({ until }) => until > now);
-    this.#former = [...standing, { limits: before, until: now + LIMITS_ARE_KNOWN_MS }];
   }
 
   /**
    * A machine whose call left at that moment is there now. Each call that left since had to reckon with it, by the limits
    * that it went by itself: one that left after a limit was lifted is no reason against one that left before.
    */
-  #checkAccount(since: number): void {
-    const counted = this.#counted().map((contract) => ({ contract, allowed: this.#allowed(contract) }));
+  #checkAccount({ at: since, account }: Allowed): void {
+    const counted = this.#counted()
+      .map((contract) => ({ contract, allowed: this.#allowed(contract) }))
+      .filter(({ allowed }) => allowed.account === account);
     for (const { allowed } of counted.filter(({ allowed: { at } }) => at >= since)) {
       const before = counted.filter((other) => other.allowed.at <= allowed.at);
       const problems = allowed.limits.map((limits) =>
@@ -146,13 +138,28 @@ export class LimitWatch {
       .filter((contract) => !this.#scene.isKept(contract) && this.#scene.purchaseOf(contract) !== undefined);
   }
 
-  #checkRate(): void {
-    const most = this.#scene.maxRentalsPerHour;
-    if (this.#begun.length <= most) return;
+  /**
+   * By the calls that left before. What a person has laid hands on may be forgotten, and what stands in a namespace that
+   * is not watched any more is not known.
+   */
+  #checkRate(contract: Contract, { at, account, mostRentals }: Allowed): void {
+    const uid = this.#scene.purchaseOf(contract)?.uid ?? '';
+    this.#begun.push({ key: rentedKey(uid), account, at });
+    if (at - this.#clockWrongAt < HOUR_MS || this.#scene.isHandled(uid)) return;
+    const before = this.#begun.filter(
+      (other) => other.account === account && other.at <= at && other.at > at - HOUR_MS,
+    );
+    const count = before.filter(({ key }) => this.#isRemembered(uidIn(key))).length;
+    if (count <= mostRentals) return;
     this.#scene.broken(
       'I9',
-      `the account rented ${this.#begun.length} times within an hour, and may ${most} times`,
+      `the account rented ${count} times within an hour, and may ${mostRentals} times`,
     );
+  }
+
+  #isRemembered(uid: string): boolean {
+    const object = this.#scene.objects.get(uid);
+    return !this.#scene.isHandled(uid) && (object === undefined || this.#scene.isWatched(object));
   }
 
   #checkPrice(contract: Contract, most: number | undefined): void {
@@ -174,7 +181,10 @@ function whyNot(
   return spent > most ? `the account rents for $${spent / 1e6}/h, and may for $${most / 1e6}/h` : undefined;
 }
 
-const keyOf = ({ uid, attempt }: Purchase): string => `${uid} ${attempt}`;
+/** Not the uid itself: that is looked for in the memory of processes. */
+const rentedKey = (uid: string): string => `${RENTED}${uid}`;
+const uidIn = (key: string): string => key.slice(RENTED.length);
+const purchaseKey = ({ uid, attempt }: Purchase): string => `${uid} ${attempt}`;
 
 /** A machine costs its disk while it is stopped, be it by a person or by the service. */
 const costOf = (contract: Contract): number =>

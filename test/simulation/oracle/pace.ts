@@ -29,13 +29,15 @@ export class PaceWatch {
     this.#scene = scene;
   }
 
-  sent(machine: Machine, { method, path }: TransportRequest): void {
+  sent(machine: Machine, request: TransportRequest): void {
+    const { method, path } = request;
     const pace = PACES.find((each) => each.method === method && each.path.test(path));
     if (!pace || !this.#scene.paced) return;
     const times = this.#lastAt.get(machine) ?? new Map<string, number>();
     this.#lastAt.set(machine, times);
-    const passed = this.#scene.now - (times.get(pace.name) ?? Number.NEGATIVE_INFINITY);
-    times.set(pace.name, this.#scene.now);
+    const kind = `${pace.name} of ${this.#scene.loginOf(request)}`;
+    const passed = this.#scene.now - (times.get(kind) ?? Number.NEGATIVE_INFINITY);
+    times.set(kind, this.#scene.now);
     if (passed >= pace.gapMs) return;
     const text = `${machine.name} sent two calls to ${pace.name} within ${passed.toFixed(0)} ms, ${pace.gapMs} are due`;
     this.#scene.broken('I10', text);

@@ -58,7 +58,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     async (bench) => {
       const { id } = await atWork(bench);
       bench.users.setImage('a', 'example/work:2');
-      for (let tries = 0; tries < 3; tries += 1) await bench.poll(2, FAILED);
+      for (let tries = 0; tries < 3; tries += 1) await bench.poll(2, { fate: FAILED });
       await polls(bench, 2);
       bench.sendDestroy(id);
     },
@@ -107,7 +107,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
   ],
   [
     'an offer that was refused to one object is asked for by another a second later',
-    new Bench({ paced: false }),
+    new Bench({ flags: { pacing: 'off' } }),
     async (bench) => {
       bench.users.createInstance('b');
       bench.sendRent(1);
@@ -234,7 +234,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
       await abandoned(bench);
       await bench.pass(60);
       await polls(bench, 3);
-      await bench.poll(10, FAILED);
+      await bench.poll(10, { fate: FAILED });
       await polls(bench, 3);
     },
   ],
@@ -343,7 +343,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
   ],
   [
     'an account rents as often as it may, and once more an hour later',
-    new Bench({ strict: false, maxRentalsPerHour: 1 }),
+    new Bench({ strict: false, flags: { maxRentalsPerHour: '1' } }),
     async (bench) => {
       await bench.rent(1);
       await bench.pass(3601);

@@ -1,9 +1,12 @@
+import { parseDuration } from '../../../src/lib/duration.ts';
+import type { TransportRequest } from '../../../src/lib/transport.ts';
 import { rowsOf } from '../../../src/simulator/world/remembered.ts';
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import { BY_HAND } from '../console.ts';
-import { isObject, type JsonObject, listAt, metadataOf, objectAt, textOf } from '../memory-kube/json.ts';
+import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import type { Commit } from '../memory-kube/store.ts';
 import type { SimulatedWorld } from '../world.ts';
+import { Accounts, accountKeyOf, holdsSweep } from './accounts.ts';
 import { hasKeptLabel, type Purchase, readPurchase } from './purchase.ts';
 
 /** A promise that was broken, with the moment. */
@@ -16,13 +19,10 @@ export interface Violation {
 export interface SceneOptions {
   /** With pauses and a sweeper two machines may overlap for a while; without both, never. */
   readonly strict: boolean;
-  /** The operator's `--max-rentals-per-hour`, where it is not the default. */
-  readonly maxRentalsPerHour?: number;
-  /** False where the operator runs with `--pacing off`. */
-  readonly paced?: boolean;
 }
 
 const MAX_RENTALS_PER_HOUR = 600;
+const ORPHAN_AGE = '60s';
 const INSTANCES = 'gpuinstances';
 const GROUPS = 'endpointgroups';
 
@@ -30,16 +30,13 @@ const GROUPS = 'endpointgroups';
 export class Scene {
   readonly world: SimulatedWorld;
   readonly strict: boolean;
-  readonly maxRentalsPerHour: number;
-  readonly paced: boolean;
   readonly violations: Violation[] = [];
   /** GpuInstances that stand, by uid. */
   readonly objects = new Map<string, JsonObject>();
   /** EndpointGroups that stand, by uid. */
   readonly groups = new Map<string, JsonObject>();
+  readonly accounts = new Accounts();
   #leaseEndsAt = Number.POSITIVE_INFINITY;
-  #account: JsonObject = {};
-  #isAccountGone = false;
   /** GpuInstances that are gone, with the time of their end. */
   readonly gone: { readonly uid: string; readonly key: string; readonly at: number }[] = [];
   readonly #handsOn = new Set<string>();
@@ -54,15 +51,50 @@ export class Scene {
   #live: readonly Contract[] = [];
 
   constructor(world: SimulatedWorld, options: SceneOptions) {
-    const { strict, maxRentalsPerHour = MAX_RENTALS_PER_HOUR, paced = true } = options;
     this.world = world;
-    this.strict = strict;
-    this.maxRentalsPerHour = maxRentalsPerHour;
-    this.paced = paced;
+    this.strict = options.strict;
+  }
+
+  /** The operator's `--max-rentals-per-hour`. */
+  get maxRentalsPerHour(): number {
+    return Number(this.world.flags.maxRentalsPerHour ?? MAX_RENTALS_PER_HOUR);
+  }
+
+  /** False where the operator runs with `--pacing off`. */
+  get paced(): boolean {
+    return this.world.flags.pacing !== 'off';
+  }
+
+  /** The operator's `--orphan-age`, in milliseconds. */
+  get orphanAgeMs(): number {
+    return parseDuration(String(this.world.flags.orphanAge ?? ORPHAN_AGE)) ?? 0;
+  }
+
+  /** Whether the operator watches the namespace of that object. */
+  isWatched(object: JsonObject): boolean {
+    const scope = this.world.flags.watchNamespace;
+    return !Array.isArray(scope) || scope.length === 0 || scope.includes(metadataOf(object)['namespace']);
+  }
+
+  /** Whether it watches some namespaces only, which are fewer than it did: machines may be at work for objects of others. */
+  isNamespaced(): boolean {
+    const scope = this.world.flags.watchNamespace;
+    return Array.isArray(scope) && scope.length > 0;
   }
 
   get now(): number {
     return this.world.now;
+  }
+
+  /** By whose key a process asks the marketplace; undefined where it has none. */
+  loginOf({ headers }: TransportRequest): number | undefined {
+    const [, key = ''] = (headers?.['authorization'] ?? '').split(' ');
+    return this.world.market.store.keyBySecret(key)?.userId;
+  }
+
+  /** Whether the list of a login shows that contract. */
+  isListedFor(id: number, userId: number | undefined): boolean {
+    return userId === undefined || this.contracts()[id]?.userId === userId;
   }
 
   /** Contracts that bill now, by id. */
@@ -115,8 +147,7 @@ export class Scene {
 
   /** Whether a contract outlives its object on purpose: its label says so, or the account where nothing could be labelled. */
   isKept(contract: Contract): boolean {
-    const listed = listAt(objectAt(this.#account, 'status'), 'retained').filter(isObject);
-    return hasKeptLabel(contract) || listed.some(({ instanceId }) => instanceId === contract.id);
+    return hasKeptLabel(contract) || this.accounts.keeps(contract.id);
   }
 
   /** Whether the host of a contract answers. */
@@ -124,10 +155,12 @@ export class Scene {
     return this.world.market.store.current().tables.machines[machineId]?.state === 'up';
   }
 
-  /** Whether the sweep waits: for a breaker to close, or for a person to look at what may be a restore. */
-  isSweepHeld(): boolean {
-    const status = objectAt(this.#account, 'status');
-    return objectAt(status, 'breaker')['open'] === true || textOf(status).includes('MemoryRolledBack');
+  /**
+   * Whether the sweep of a contract's login waits: for a breaker to close, for a person to look at what may be a restore,
+   * or for the namespaces to be watched that were.
+   */
+  isSweepHeld({ userId }: Contract): boolean {
+    return this.isNamespaced() || this.accounts.ofLogin(userId).some(holdsSweep);
   }
 
   /** When the lease ends that a process holds, unless it renews it; never where none holds it. */
@@ -135,36 +168,17 @@ export class Scene {
     return this.#leaseEndsAt;
   }
 
-  /** Whether a person has looked at the machines that a restored cluster knows nothing of. */
-  isRollbackConfirmed(): boolean {
-    return objectAt(metadataOf(this.#account), 'annotations')['gpurental.dev/confirm-rollback'] !== undefined;
+  /** The account by which an object rents; empty where there is none. */
+  accountOf(object: JsonObject): JsonObject {
+    return this.accounts.get(accountKeyOf(object));
   }
 
-  /** What the account may spend in sum. */
-  accountLimits(): JsonObject {
-    return objectAt(objectAt(this.#account, 'spec'), 'limits');
-  }
-
-  /** How many of so many machines may turn bad at once before the breaker opens. */
-  mostBadOf(machines: number): number {
-    const { maxUnhealthy = '20%' } = objectAt(this.#account, 'spec');
-    const share = typeof maxUnhealthy === 'string' ? Number.parseInt(maxUnhealthy, 10) / 100 : undefined;
-    return share === undefined ? Number(maxUnhealthy) : Math.ceil(share * machines);
-  }
-
-  /** Whether the account is to go, and still stands. */
-  isAccountLeaving(): boolean {
-    return !this.#isAccountGone && metadataOf(this.#account)['deletionTimestamp'] !== undefined;
-  }
-
-  /** Whether the account is gone for good. */
-  get isAccountGone(): boolean {
-    return this.#isAccountGone;
-  }
-
-  /** What is to become of machines that nobody claims. */
-  orphanPolicy(): unknown {
-    return objectAt(this.#account, 'spec')['orphanPolicy'];
+  /** What is to become of a machine that nobody claims: one account of its login that does not want its end is enough. */
+  orphanPolicy({ userId }: Contract): 'Destroy' | 'Report' {
+    const policies = this.accounts
+      .ofLogin(userId)
+      .map((account) => objectAt(account, 'spec')['orphanPolicy']);
+    return policies.length > 0 && policies.every((policy) => policy === 'Destroy') ? 'Destroy' : 'Report';
   }
 
   /** A person laid hands on that object, so that promises about hand-made states no longer hold for it. */
@@ -178,10 +192,7 @@ export class Scene {
 
   /** An object was written or removed. */
   committed({ kind, object, type }: Commit): void {
-    if (kind.plural === 'marketplaceaccounts') {
-      this.#account = object;
-      this.#isAccountGone = type === 'DELETED';
-    }
+    if (kind.plural === 'marketplaceaccounts') this.accounts.committed(object, type);
     if (kind.plural === 'leases') this.#leaseWritten(objectAt(object, 'spec'));
     const standing = { [INSTANCES]: this.objects, [GROUPS]: this.groups }[kind.plural];
     if (!standing) return;

@@ -122,9 +122,13 @@ export async function overtaken(bench: Bench, between = (): void => {}): Promise
 }
 
 /** Four machines turn bad together, and one of them is given up so many seconds later. */
-export async function givesUpOneOfFour(bench: Bench, seconds: number): Promise<void> {
+export async function givesUpOneOfFour(
+  bench: Bench,
+  seconds: number,
+  ofOthers: { readonly isOfSecond?: boolean } = {},
+): Promise<void> {
   const names = ['a', 'b', 'c', 'd'];
-  for (const name of names.slice(1)) bench.users.createInstance(name);
+  for (const name of names.slice(1)) bench.users.createInstance(name, ofOthers);
   const contracts: Contract[] = [];
   for (const [index, name] of names.entries()) contracts.push(await atWork(bench, name, index + 1));
   await bench.poll(10);

@@ -1,8 +1,9 @@
 import { type JsonObject, metadataOf } from '../memory-kube/json.ts';
+import { isRollbackConfirmed } from './accounts.ts';
 import type { Scene } from './scene.ts';
 
-/** The operator's `--orphan-age`, less the second to which start dates are rounded. */
-const ORPHAN_AGE_MS = 59_000;
+/** Start dates are rounded. */
+const ROUNDING_MS = 1_000;
 /** In how many lists a machine has to be unclaimed before it may be swept. */
 const LEAST_LISTS = 2;
 /** How long a process that was destroying the machines of an object may not know that the object is gone. */
@@ -53,16 +54,17 @@ export class SweepWatch {
     for (const id of unowned) if (!this.#lists.has(id)) this.#lists.set(id, 0);
   }
 
-  /** Some process sends for a list. */
-  listed(): void {
-    for (const [id, lists] of this.#lists) this.#lists.set(id, lists + 1);
+  /** Some process sends for the list of that login, or of any. */
+  listed(userId: number | undefined): void {
+    for (const [id, lists] of this.#lists)
+      if (this.#scene.isListedFor(id, userId)) this.#lists.set(id, lists + 1);
   }
 
   destroySent(id: number, { isBreakerOpen }: { readonly isBreakerOpen: boolean }): void {
     const sight = { lists: this.#lists.get(id) ?? 0, isBreakerOpen };
     const why = this.#lists.has(id) ? this.#whyNot(id, sight) : undefined;
     if (why !== undefined) this.#scene.broken('I1', `contract ${id}, which nobody claims, was swept ${why}`);
-    if (this.#isForgotten(id) && !this.#scene.isRollbackConfirmed())
+    if (this.#isForgotten(id) && !this.#scene.accounts.all().some(isRollbackConfirmed))
       this.#scene.broken('I4', `contract ${id} was swept, which a restored cluster had forgotten`);
   }
 
@@ -78,10 +80,11 @@ export class SweepWatch {
     if (!contract || uid === undefined) return undefined;
     const tornDownAt = this.#tornDown.get(tornKey(uid)) ?? Number.NEGATIVE_INFINITY;
     if (this.#scene.now - tornDownAt < TEARDOWN_MS) return undefined;
-    if (this.#scene.orphanPolicy() === 'Report') return 'although the policy is to report it';
+    if (this.#scene.orphanPolicy(contract) === 'Report') return 'although the policy is to report it';
+    if (this.#scene.isNamespaced()) return 'while fewer namespaces are watched than before';
     if (isBreakerOpen) return 'while the breaker had to be open';
     const age = this.#scene.now - contract.createdAt;
-    if (age < ORPHAN_AGE_MS) return `${age / 1000} s after it began`;
+    if (age < this.#scene.orphanAgeMs - ROUNDING_MS) return `${age / 1000} s after it began`;
     return lists < LEAST_LISTS ? `after ${lists} lists` : undefined;
   }
 }

@@ -1,5 +1,6 @@
 import type { Machine } from '../machine.ts';
 import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { isOfLogin } from './accounts.ts';
 import { CleanLists } from './clean-lists.ts';
 import { nameOf, type Scene } from './scene.ts';
 
@@ -23,8 +24,12 @@ export class TruthWatch {
     for (const key of wrong) this.#lists.begin(key);
   }
 
-  listed(machine: Machine): void {
-    this.#lists.listed(machine);
+  /** A process sends for the list of that login, or of any. */
+  listed(machine: Machine, userId: number | undefined): void {
+    this.#lists.listed(machine, (key) => {
+      const object = this.#scene.objects.get(key.split(' ')[0] ?? '');
+      return object === undefined || isOfLogin(this.#scene.accountOf(object), userId);
+    });
   }
 
   hindered(): void {
@@ -45,7 +50,9 @@ export class TruthWatch {
   #falseClaim(uid: string, object: JsonObject): readonly string[] {
     const instanceId = claimedBy(object);
     const isTrue = instanceId === undefined || this.#scene.contracts()[instanceId] !== undefined;
-    return isTrue || this.#scene.isHandled(uid) ? [] : [`${uid} ${instanceId}`];
+    return isTrue || this.#scene.isHandled(uid) || !this.#scene.isWatched(object)
+      ? []
+      : [`${uid} ${instanceId}`];
   }
 }
 

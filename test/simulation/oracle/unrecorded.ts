@@ -25,8 +25,9 @@ export class UnrecordedWatch {
     for (const id of ids) this.#lists.begin(id);
   }
 
-  listed(machine: Machine): void {
-    this.#lists.listed(machine);
+  /** A process sends for the list of that login, or of any. */
+  listed(machine: Machine, userId: number | undefined): void {
+    this.#lists.listed(machine, (id) => this.#scene.isListedFor(id, userId));
   }
 
   hindered(): void {
@@ -46,7 +47,8 @@ export class UnrecordedWatch {
   #isUnrecorded(contract: Contract): boolean {
     const purchase = this.#scene.purchaseOf(contract);
     const owner = this.#scene.ownerOf(contract);
-    if (!purchase || !owner || this.#scene.isHandled(purchase.uid)) return false;
+    if (!purchase || !owner || this.#scene.isHandled(purchase.uid) || !this.#scene.isWatched(owner))
+      return false;
     const isOurs = contract.label === null || fitsItsLabel(contract);
     return isOurs && !isLeaving(owner) && purchase.attempt > attemptOf(owner);
   }

@@ -179,7 +179,7 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
       const { id } = await abandoned(bench);
       await bench.pass(90);
       await bench.poll(10);
-      for (let tries = 0; tries < 3; tries += 1) await bench.poll(2, FAILED);
+      for (let tries = 0; tries < 3; tries += 1) await bench.poll(2, { fate: FAILED });
       await bench.poll(10);
       bench.sendDestroy(id);
     },
@@ -198,7 +198,7 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
   ],
   [
     'an account that was deleted never goes',
-    /^ESR the account is still being deleted$/,
+    /^ESR the account default is still being deleted$/,
     new Bench(),
     (bench) => {
       guardAccount(bench);
@@ -245,7 +245,7 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     new Bench(),
     async (bench) => {
       const { id } = await atWork(bench);
-      for (let tries = 0; tries < 3; tries += 1) await bench.poll(2, FAILED);
+      for (let tries = 0; tries < 3; tries += 1) await bench.poll(2, { fate: FAILED });
       await bench.pass(10);
       bench.sendDestroy(id);
     },
@@ -298,7 +298,7 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
   [
     'an account rents more often than the operator allows',
     /^I9 the account rented 2 times within an hour, and may 1 times$/,
-    new Bench({ strict: false, maxRentalsPerHour: 1 }),
+    new Bench({ strict: false, flags: { maxRentalsPerHour: '1' } }),
     async (bench) => {
       await bench.rent(1);
       await bench.pass(10);

@@ -24,6 +24,14 @@ export const ACCOUNT_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'two accounts of one login are proved in one moment',
+    seconds: 100,
+    plot: (stage) => {
+      stage.users.second.create('Report');
+      stage.users.createInstance('b', { isOfSecond: true });
+    },
+  },
+  {
     name: 'somebody of a namespace that may not use the account writes an intent, and two objects are wanted where it may have two machines',
     seconds: 300,
     plot: (stage) => {
@@ -50,7 +58,7 @@ export const ACCOUNT_STORIES: readonly Story[] = [
     plot: (stage) => {
       stage.users.account.set({ allowedNamespaces: { from: 'All' } });
       stage.users.createNamespace('other');
-      stage.users.createFar('other', 'far');
+      stage.users.createInstance('far.other');
       stage.at(150, () => stage.watchOnly(NAMESPACE));
       stage.at(450, () => stage.watchOnly());
     },

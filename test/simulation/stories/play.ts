@@ -34,11 +34,7 @@ export async function play(story: Story, { keepTrace = false } = {}): Promise<Pl
   };
   const world = new SimulatedWorld({ seed: story.seed ?? 1, keepTrace, fate, flags });
   const users = new Users(world, seededRandom(1));
-  const invariants = new Invariants(world, {
-    strict: !sweeps,
-    paced: pacing === undefined,
-    ...(maxRentalsPerHour !== undefined && { maxRentalsPerHour }),
-  });
+  const invariants = new Invariants(world, { strict: !sweeps });
   stage = new Stage(world, users, invariants);
   users.account.create(sweeps ? 'Destroy' : 'Report');
   if (story.group) users.groups.create('group', story.group.load, story.group.spec);

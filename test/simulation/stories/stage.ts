@@ -168,7 +168,7 @@ export class Stage {
 
   /** Kills every process. */
   killAll(): void {
-    for (const { machine } of this.world.processes) this.world.crash(machine, 'by SIGKILL');
+    for (const { machine } of [...this.world.processes]) this.world.crash(machine, 'by SIGKILL');
   }
 
   /** The operator is installed anew, so that it watches those namespaces; all where there is none. */

@@ -1,0 +1,58 @@
+import { parseDollars } from '../../../src/lib/money.ts';
+import { creditMicros } from '../../../src/simulator/world/ledger.ts';
+import { equalJson, type JsonObject, objectAt } from '../memory-kube/json.ts';
+import { limitsOf } from './accounts.ts';
+import type { Scene } from './scene.ts';
+
+/** How long a process may go by limits that were changed: watches lag, and are cut and begun again. */
+const LIMITS_ARE_KNOWN_MS = 30_000;
+
+/** What one account allows, with what it allowed until just now, and whether its credit is too low for anything. */
+export class AccountLimits {
+  readonly #scene: Scene;
+  #limits: JsonObject | undefined;
+  #former: readonly { readonly limits: JsonObject; readonly until: number }[] = [];
+  #poorSince = Number.POSITIVE_INFINITY;
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+  }
+
+  /** The account as it stands now; asked again and again. */
+  follow(account: JsonObject): void {
+    const limits = limitsOf(account);
+    if (limits !== this.#limits) this.#changed(limits);
+    const { minCredit } = limits;
+    const isPoor =
+      minCredit !== undefined && this.#creditOf(account) <= (parseDollars(String(minCredit)) ?? 0);
+    this.#poorSince = isPoor ? Math.min(this.#poorSince, this.#scene.now) : Number.POSITIVE_INFINITY;
+  }
+
+  /** Those that a process may go by now. */
+  known(): readonly JsonObject[] {
+    const former = this.#former.filter(({ until }) => this.#scene.now < until);
+    return [this.#limits ?? {}, ...former.map(({ limits }) => limits)];
+  }
+
+  /** For so many milliseconds, less credit is left than has to remain. */
+  poorForMs(): number {
+    return this.#scene.now - this.#poorSince;
+  }
+
+  #creditOf(account: JsonObject): number {
+    const world = this.#scene.world.market.store.current();
+    const { userId } = objectAt(objectAt(account, 'status'), 'login');
+    const [first] = Object.values(world.tables.users);
+    const user = userId === undefined ? first : world.tables.users[Number(userId)];
+    return user ? creditMicros(world, user, this.#scene.now) : Number.POSITIVE_INFINITY;
+  }
+
+  #changed(limits: JsonObject): void {
+    const before = this.#limits;
+    this.#limits = limits;
+    if (before === undefined || equalJson(limits, before)) return;
+    const { now } = this.#scene;
+    const standing = this.#former.filter(({ until }) => until > now);
+    this.#former = [...standing, { limits: before, until: now + LIMITS_ARE_KNOWN_MS }];
+  }
+}

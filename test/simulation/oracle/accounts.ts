@@ -1,0 +1,92 @@
+import {
+  isObject,
+  type JsonObject,
+  listAt,
+  metadataOf,
+  objectAt,
+  textAt,
+  textOf,
+} from '../memory-kube/json.ts';
+import type { Commit } from '../memory-kube/store.ts';
+
+/** MarketplaceAccounts as etcd holds them, and as they were when they went. */
+export class Accounts {
+  readonly #standing = new Map<string, JsonObject>();
+  readonly #gone = new Map<string, JsonObject>();
+
+  /** An account was written or removed. */
+  committed(account: JsonObject, type: Commit['type']): void {
+    const [to, from] = type === 'DELETED' ? [this.#gone, this.#standing] : [this.#standing, this.#gone];
+    to.set(keyOf(account), account);
+    from.delete(keyOf(account));
+  }
+
+  /** Those that stand. */
+  all(): readonly JsonObject[] {
+    return [...this.#standing.values()];
+  }
+
+  /** Those that are gone and were not made anew. */
+  gone(): readonly JsonObject[] {
+    return [...this.#gone.values()];
+  }
+
+  /** By namespace/name, also one that is gone; an empty object where there was none. */
+  get(key: string): JsonObject {
+    return this.#standing.get(key) ?? this.#gone.get(key) ?? {};
+  }
+
+  /** Those that have proved that login, or none so far; of any login where none is given. */
+  ofLogin(userId: number | undefined): readonly JsonObject[] {
+    return this.all().filter((account) => isOfLogin(account, userId));
+  }
+
+  /** Whether one of them lists that machine as kept on purpose. */
+  keeps(instanceId: number): boolean {
+    return [...this.all(), ...this.gone()].some((account) =>
+      listAt(objectAt(account, 'status'), 'retained')
+        .filter(isObject)
+        .some((kept) => kept['instanceId'] === instanceId),
+    );
+  }
+}
+
+/** namespace/name of the account by which an object rents. */
+export function accountKeyOf(object: JsonObject): string {
+  const { namespace: own } = metadataOf(object);
+  const { name = 'default', namespace = own } = objectAt(objectAt(object, 'spec'), 'accountRef');
+  return `${String(namespace)}/${String(name)}`;
+}
+
+/** Whether an account has proved that login, or none so far; any login where none is given. */
+export function isOfLogin(account: JsonObject, userId: number | undefined): boolean {
+  const login = objectAt(objectAt(account, 'status'), 'login')['userId'];
+  return login === undefined || userId === undefined || login === userId;
+}
+
+/** What an account may spend in sum. */
+export const limitsOf = (account: JsonObject): JsonObject => objectAt(objectAt(account, 'spec'), 'limits');
+
+/** Whether its sweep waits for a person, or for its breaker to close. */
+export function holdsSweep(account: JsonObject): boolean {
+  const status = objectAt(account, 'status');
+  return objectAt(status, 'breaker')['open'] === true || textOf(status).includes('MemoryRolledBack');
+}
+
+/** Whether a person has looked at the machines that a restored cluster knows nothing of. */
+export function isRollbackConfirmed(account: JsonObject): boolean {
+  const annotations = objectAt(metadataOf(account), 'annotations');
+  return textAt(annotations, 'gpurental.dev/confirm-rollback') !== undefined;
+}
+
+/** How many of so many machines may turn bad at once before the breaker opens. */
+export function mostBadOf(account: JsonObject, machines: number): number {
+  const { maxUnhealthy = '20%' } = objectAt(account, 'spec');
+  const share = typeof maxUnhealthy === 'string' ? Number.parseInt(maxUnhealthy, 10) / 100 : undefined;
+  return share === undefined ? Number(maxUnhealthy) : Math.ceil(share * machines);
+}
+
+function keyOf(account: JsonObject): string {
+  const { namespace, name } = metadataOf(account);
+  return `${String(namespace)}/${String(name)}`;
+}
