@@ -5,9 +5,10 @@ import { type AccountNews, keyOf } from '../../accounts/account-registry.ts';
 import type { AccountRef } from '../../accounts/account-session.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { ACCOUNT_FINALIZER } from '../../api/v1alpha1/names.ts';
+import { sleep } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
-import type { Controller } from '../../runtime/controller.ts';
+import type { Controller, ReconcileContext } from '../../runtime/controller.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import type { Change } from '../../runtime/list-watch/informer.ts';
 import {
@@ -41,6 +42,8 @@ interface Setting {
   readonly behind?: number;
   /** The account has no session, and its key proves nothing. */
   readonly unproven?: boolean;
+  /** Another account, whose marketplace answers after a minute. */
+  readonly silent?: MarketplaceAccount;
 }
 
 let running: Controller | undefined;
@@ -48,7 +51,14 @@ afterEach(() => running?.stop());
 
 /** The controller of accounts with one account, and what it did in order. */
 function situation(setting: Setting = {}) {
-  const { account = ACCOUNT, lostRaces = 0, lostReleases = 0, behind = 0, unproven = false } = setting;
+  const {
+    account = ACCOUNT,
+    lostRaces = 0,
+    lostReleases = 0,
+    behind = 0,
+    unproven = false,
+    silent,
+  } = setting;
   const clock = createVirtualClock({ startMs: Date.parse('2026-11-20T12:00:00Z') });
   const did: string[] = [];
   let current: Account = account;
@@ -62,8 +72,8 @@ function situation(setting: Setting = {}) {
   const check = { ...(unproven ? { type: 'none' } : proven()) };
   const controller = createMarketplaceAccountController({
     accounts: {
-      get: (key: string) => (key === KEY ? current : undefined),
-      list: () => (current ? [current] : []),
+      get: (key: string) => (key === KEY ? current : silent),
+      list: () => [...(silent ? [silent] : []), ...(current ? [current] : [])],
       isCurrent: () => looksBehind-- <= 0,
       wrote: note('heard of what was written'),
       onChange: (listener: typeof onAccount) => {
@@ -106,7 +116,10 @@ function situation(setting: Setting = {}) {
     kept: { save: async () => did.push('keep'), remove: async () => did.push('drop the kept key') },
     listObjects: async () => [],
     keyChecks: {
-      check: async () => ({ reading: { type: 'key' }, proof: check, keyKept: false, againInMs: 60_000 }),
+      check: async (of: MarketplaceAccount, _: string, aside: ReconcileContext['aside']) => {
+        if (of === silent) await aside(() => sleep(clock, 60_000));
+        return { reading: { type: 'key' }, proof: check, keyKept: false, againInMs: 60_000 };
+      },
       nowKept() {},
       forget() {},
       refused: (uid: string) => did.push(`${uid} is read again`),
@@ -185,6 +198,14 @@ describe('a pass', () => {
     controller.start();
     expect(await within(5)).toContain('disconnect');
   });
+});
+
+test('an account whose marketplace takes a minute to answer keeps no other waiting', async () => {
+  const metadata = { ...ACCOUNT.metadata, name: 'silent', uid: 'silent-uid' };
+  const { controller, within } = situation({ silent: { ...ACCOUNT, metadata } });
+  controller.start();
+  expect(await within(5)).toContain('connect');
+  await within(60_000);
 });
 
 test('an account that is gone has no session', async () => {

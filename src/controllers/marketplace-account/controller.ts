@@ -8,6 +8,7 @@ import {
   type Controller,
   createController,
   done,
+  type ReconcileContext,
   type Result,
   requeueAfter,
 } from '../../runtime/controller.ts';
@@ -32,13 +33,9 @@ export function createMarketplaceAccountController(options: MarketplaceAccountCo
   const figuresWrittenAt = new Map<string, number>();
   const resource = marketplaceAccountResource;
   const objects = new CurrentObjects({ informer: accounts, client: options.kube, resource, clock });
-  const sources: AccountSources = {
-    ...options,
-    figuresWrittenAt: (key) => figuresWrittenAt.get(key),
-    allAccounts: () => accounts.list(),
-  };
+  const sources = sourcesOf(options, figuresWrittenAt);
 
-  const reconcile = async (key: string): Promise<Result> => {
+  const reconcile = async (key: string, { aside }: ReconcileContext): Promise<Result> => {
     const current = await objects.read(key);
     if (current.type === 'behind') return requeueAfter(current.afterMs);
     if (current.type === 'gone') {
@@ -46,11 +43,15 @@ export function createMarketplaceAccountController(options: MarketplaceAccountCo
       figuresWrittenAt.delete(key);
       return done;
     }
-    return objects.duringPass(key, () => pass(key, current.object));
+    return objects.duringPass(key, () => pass(key, current.object, aside));
   };
 
-  const pass = async (key: string, account: MarketplaceAccount): Promise<Result> => {
-    const decision = decide(await observe(account, sources));
+  const pass = async (
+    key: string,
+    account: MarketplaceAccount,
+    aside: ReconcileContext['aside'],
+  ): Promise<Result> => {
+    const decision = decide(await observe(account, sources, aside));
     const receipt = await record(account, decision, {
       client: options.kube,
       onWritten: (written) => accounts.wrote(written),
@@ -67,6 +68,17 @@ export function createMarketplaceAccountController(options: MarketplaceAccountCo
   const controller = createController({ ...options, name: 'marketplaceaccount', reconcile });
   wakeByNews(controller, options);
   return onceStarted(controller, accounts);
+}
+
+function sourcesOf(
+  options: MarketplaceAccountControllerOptions,
+  figuresWrittenAt: ReadonlyMap<string, number>,
+): AccountSources {
+  return {
+    ...options,
+    figuresWrittenAt: (key) => figuresWrittenAt.get(key),
+    allAccounts: () => options.accounts.list(),
+  };
 }
 
 /** What the accounts of this process learn is looked at; a refusal makes the key be read again first. */

@@ -96,9 +96,40 @@ async function bench() {
       MarketplaceAccount['status']
     >,
   });
-  const check = (object = named()) => checks.check(object, 'https://market.example');
-  return { asked, paced, marketplace, kept, checks, clock, sent, put, named, check };
+  let waiting = 0;
+  const check = (object = named()) =>
+    checks.check(object, 'https://market.example', async (wait) => {
+      waiting++;
+      return wait().finally(() => waiting--);
+    });
+  return {
+    isAside: () => waiting > 0,
+    asked,
+    paced,
+    marketplace,
+    kept,
+    checks,
+    clock,
+    sent,
+    put,
+    named,
+    check,
+  };
 }
+
+test('a marketplace is waited for aside, with the key of the account and with the kept one, and the API server is not', async () => {
+  const { check, marketplace, isAside, kept, put, named } = await bench();
+  await put('other', 'second');
+  await kept.save(UID, new Secret('kept'));
+  const waits: boolean[] = [];
+  marketplace.user = () => {
+    waits.push(isAside());
+    return fails('unauthorized')();
+  };
+  await check(named('other'));
+  expect(waits).toEqual([true, true]);
+  expect(isAside()).toBe(false);
+});
 
 describe('whether a key may destroy', () => {
   test.each([

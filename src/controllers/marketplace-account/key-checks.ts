@@ -7,6 +7,7 @@ import type { Secret } from '../../lib/secret.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { Login } from '../../ownership/login.ts';
+import type { ReconcileContext } from '../../runtime/controller.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
 import { failureOf, saysNothing } from './failure.ts';
@@ -51,6 +52,8 @@ export interface KeyTrial {
   readonly key: Secret;
 }
 
+type Aside = ReconcileContext['aside'];
+
 /** A refused key is tried again no sooner than this, however often someone asks. */
 const LEAST_PAUSE_MS = 1_000;
 /** After a check that only failed to arrive; doubled each time. Longer than the marketplace's longest pause between calls. */
@@ -94,15 +97,18 @@ export class KeyChecks {
     this.#refused.delete(uid);
   }
 
-  /** The latest check, made again where it is due. Rejects where the API server does not answer. */
-  async check(account: MarketplaceAccount, url: string): Promise<KeyCheck> {
+  /**
+   * The latest check, made again where it is due; the marketplace is waited for `aside`. Rejects where the API server does
+   * not answer.
+   */
+  async check(account: MarketplaceAccount, url: string, aside: Aside): Promise<KeyCheck> {
     const uid = uidOf(account);
     const before = this.#byUid.get(uid);
     const cause = causeOf(account);
     const check =
       before && !this.#isDue(uid, before, cause)
         ? before
-        : this.#remember(uid, cause, await this.#make(account, url, before?.proof));
+        : this.#remember(uid, cause, await this.#make(account, { url, aside, before: before?.proof }));
     const { reading, proof } = check;
     const againInMs = Math.max(0, this.#pauseAfter(check) - this.#ageOf(check));
     return { reading, proof, againInMs, keyKept: this.#isKept(uid, proof) };
@@ -140,19 +146,25 @@ export class KeyChecks {
     return unanswered === 0 ? intervalMs : Math.min(intervalMs, UNANSWERED_PAUSE_MS * 2 ** (unanswered - 1));
   }
 
-  async #make(account: MarketplaceAccount, url: string, before: KeyProof | undefined): Promise<Finding> {
+  async #make(
+    account: MarketplaceAccount,
+    {
+      url,
+      aside,
+      before,
+    }: { readonly url: string; readonly aside: Aside; readonly before: KeyProof | undefined },
+  ): Promise<Finding> {
+    const prove = (key: Secret, source: KeySource) =>
+      aside(() => this.#prove({ uid, url, key }, source, before));
     const { name, key: keyName } = account.spec.apiKeySecretRef;
     const uid = uidOf(account);
     const ref = { namespace: account.metadata.namespace, name };
     const reading = await readKeySecret(this.#options.kube, ref, keyName);
-    const own: KeyProof =
-      reading.type === 'key'
-        ? await this.#prove({ uid, url, key: reading.key }, 'user', before)
-        : { type: 'none' };
+    const own: KeyProof = reading.type === 'key' ? await prove(reading.key, 'user') : { type: 'none' };
     if (!needsKeptKey(own, account)) return { reading, proof: own };
     const kept = await this.#options.kept.read(uid);
     if (!kept || (reading.type === 'key' && kept.equals(reading.key))) return { reading, proof: own };
-    const proof = await this.#prove({ uid, url, key: kept }, 'kept', before);
+    const proof = await prove(kept, 'kept');
     return { reading, proof: betterProof(own, proof) };
   }
 

@@ -76,7 +76,13 @@ async function seen(setting: Setting = {}) {
     allAccounts: () => [account, ...others],
     figuresWrittenAt: () => undefined,
   } as unknown as AccountSources;
-  return { account, updates, keyReadFor, censuses, observed: await observe(account, sources) };
+  return {
+    account,
+    updates,
+    keyReadFor,
+    censuses,
+    observed: await observe(account, sources, (wait) => wait()),
+  };
 }
 
 describe('the key is shown to allowed addresses alone', () => {

@@ -5,6 +5,7 @@ import type { Installation } from '../../accounts/installation/installation.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { ReconcileContext } from '../../runtime/controller.ts';
 import { objectKey } from '../../runtime/kube/kube-object.ts';
 import { type BlockerSources, blockersOf } from './blockers.ts';
 import { failureOf } from './failure.ts';
@@ -27,12 +28,19 @@ export interface AccountSources extends BlockerSources {
   readonly figuresWrittenAt: (uid: string) => number | undefined;
 }
 
-/** Gathers everything one pass needs. The Secret and the marketplace are asked only where a check is due. */
-export async function observe(account: MarketplaceAccount, sources: AccountSources): Promise<Observed> {
+/**
+ * Gathers everything one pass needs. The Secret and the marketplace are asked only where a check is due; what the
+ * marketplace is asked is waited for `aside`, since a slow one is no reason to let other accounts wait.
+ */
+export async function observe(
+  account: MarketplaceAccount,
+  sources: AccountSources,
+  aside: ReconcileContext['aside'],
+): Promise<Observed> {
   const { registry, clock } = sources;
   const ref = refOf(account);
   const url = checkUrl(account, sources.allowedUrls);
-  const check = url.type === 'allowed' ? await sources.keyChecks.check(account, url.url) : NOT_TRIED;
+  const check = url.type === 'allowed' ? await sources.keyChecks.check(account, url.url, aside) : NOT_TRIED;
   const { reading, proof, keyKept, againInMs } = check;
   const objects = registry.objectsOf(account);
   const session = registry.session(ref);
@@ -46,7 +54,7 @@ export async function observe(account: MarketplaceAccount, sources: AccountSourc
     proof,
     keyKept,
     keyCheckAgainInMs: Math.min(againInMs, sources.keyCheckIntervalMs),
-    session: session && (await sessionFacts(session, account, { objects, sources })),
+    session: session && (await sessionFacts(session, account, { objects, sources, aside })),
     installation: sources.installation.state(),
     isLoginShared: isLoginShared(account, sources.allAccounts()),
     blockers: await blockersOf(account, objects, sources),
@@ -107,6 +115,7 @@ function newestOf(objects: readonly AccountObject[]): number | undefined {
 interface SessionContext {
   readonly objects: readonly AccountObject[];
   readonly sources: AccountSources;
+  readonly aside: ReconcileContext['aside'];
 }
 
 async function sessionFacts(
@@ -114,7 +123,7 @@ async function sessionFacts(
   account: MarketplaceAccount,
   context: SessionContext,
 ): Promise<SessionFacts> {
-  const longGone = await session.longGone();
+  const longGone = await context.aside(() => session.longGone());
   const health = session.feed.health();
   return {
     login: session.login,

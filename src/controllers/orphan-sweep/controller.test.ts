@@ -5,6 +5,7 @@ import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import { type AccountNews, keyOf } from '../../accounts/account-registry.ts';
 import type { AccountRef } from '../../accounts/account-session.ts';
 import type { SweepFindings } from '../../accounts/proven-account.ts';
+import { sleep } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
@@ -27,10 +28,12 @@ interface Setting {
   readonly knowsIdentity?: boolean;
   readonly withoutAccount?: string;
   readonly openBreakerOf?: string;
+  /** Its marketplace takes a minute to answer. */
+  readonly silent?: string;
 }
 
 /** A sweeper that runs; each login has one machine that nobody claims, and its accounts want it destroyed. */
-function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf }: Setting) {
+function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, silent }: Setting) {
   const clock = createVirtualClock({ startMs: NOW });
   const did: string[] = [];
   const told: [string, readonly number[]][] = [];
@@ -43,7 +46,14 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf }:
     findings: () => FINDINGS,
     swept: ({ orphans }: SweepFindings) => told.push([name, orphans]),
     feed: { latest: () => ({ begunAt: listBegunAt, endedAt: listBegunAt, rows: new Map() }), lookNow() {} },
-    client: { instances: { destroy: async (id: number) => did.push(`${name} destroys ${id}`) } },
+    client: {
+      instances: {
+        destroy: async (id: number) => {
+          if (name === silent) await sleep(clock, 60_000);
+          did.push(`${name} destroys ${id}`);
+        },
+      },
+    },
   }));
   const accounts = Object.keys(users)
     .filter((name) => name !== withoutAccount)
@@ -87,7 +97,7 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf }:
     await clock.advance(1_000);
     return { did, told };
   };
-  return { hears };
+  return { hears, clock };
 }
 
 describe('of a login that two accounts have', () => {
@@ -118,6 +128,13 @@ describe('of a login that two accounts have', () => {
     await hears('list');
     expect(await hears('list')).toEqual({ did: [], told: [] });
   });
+});
+
+test('a login whose marketplace takes a minute to answer keeps the sweep of no other waiting', async () => {
+  const { hears, clock } = sweeper({ users: { one: 7, two: 8 }, silent: 'one' });
+  await hears('list');
+  expect((await hears('list')).did).toContain('two destroys 5');
+  await clock.advance(60_000);
 });
 
 test('each of two logins is swept by its own account, and told of that alone', async () => {

@@ -1,7 +1,7 @@
 import { keyOf } from '../../accounts/account-registry.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
 import { loginText } from '../../ownership/login.ts';
-import type { ControllerOptions } from '../../runtime/controller.ts';
+import type { ControllerOptions, ReconcileContext } from '../../runtime/controller.ts';
 import { type Controller, createController, done, type Result } from '../../runtime/controller.ts';
 import { refOfKey } from '../../runtime/kube/kube-object.ts';
 import { act, type SweepEffects } from './act.ts';
@@ -23,7 +23,7 @@ export function createOrphanSweep(options: OrphanSweepOptions): Controller {
   const { registry, accounts } = options;
   const effects: SweepEffects = { ...options, metrics: options.sweepMetrics };
 
-  const reconcile = async (key: string): Promise<Result> => {
+  const reconcile = async (key: string, { aside }: ReconcileContext): Promise<Result> => {
     const sweep = sweepOf(key, options);
     const account = accounts.get(key);
     if (!sweep || !account) return done;
@@ -32,7 +32,11 @@ export function createOrphanSweep(options: OrphanSweepOptions): Controller {
     if (decision.kept !== undefined) {
       options.log.debug('orphans are left alone', { because: decision.kept, ...decision.findings });
     }
-    for (const action of decision.actions) await act(action, { sweep, account }, effects);
+    const carryOut = async () => {
+      for (const action of decision.actions) await act(action, { sweep, account }, effects);
+    };
+    // Destroys wait for their place in the pace of one login: the sweeps of other logins do not.
+    await (decision.actions.length > 0 ? aside(carryOut) : undefined);
     return done;
   };
 
