@@ -42,13 +42,17 @@ export const simulatorCommand: Command = {
       choices: ['public', 'specification'],
     },
     { flags: '--seed <number>', description: 'Seed of catalog, boot times and chances.', defaultValue: '1' },
-    { flags: '--time-scale <factor>', description: 'Simulated seconds per second.', defaultValue: '1' },
+    {
+      flags: '--time-scale <factor>',
+      description: 'Simulated seconds per second, at most 1000000.',
+      defaultValue: '1',
+    },
     { flags: '--api-key <key>', description: 'Key of the first user; drawn when absent.' },
     { flags: '--control', description: 'Serve /sim/: clock, outbox, ledger, faults, world.' },
     { flags: '--data <file>', description: 'Keep the world in this SQLite file.' },
     { flags: '--boot-scale <factor>', description: 'Multiplies boot times; 0.01 boots in seconds.' },
     { flags: '--list-lag <seconds>', description: 'Seconds for which lists do not show a new contract.' },
-    { flags: '--offers <count>', description: 'Number of offers in the catalog.' },
+    { flags: '--offers <count>', description: 'Number of offers in the catalog, at most 100000.' },
     {
       flags: '--serve-machines',
       description: 'Answer on 127.0.0.1 at the ports of running machines (map 203.0.113.0/24 to it).',
@@ -123,22 +127,26 @@ function optionsOf(flags: SimulatorFlags): SimulatorOptions {
   };
 }
 
+/** As many offers as a process holds in some 300 MB; many more end it. */
+const MOST_OFFERS = 100_000;
+
+/** Eleven days a second; a process that runs for a month stays before the year 9999, which HTTP dates end with. */
+const FASTEST = 1_000_000;
+
 /** Flags from commander's strings; a value that cannot be used names its flag and what it takes. */
 export function readFlags(options: OptionValues): SimulatorFlags {
   const atLeast0 = (flag: string): number | undefined => numberOption(options, flag, { min: 0 });
-  const whole = (flag: string, min: number): number | undefined =>
-    numberOption(options, flag, { min, whole: true });
   return {
     port: numberOption(options, '--port', { min: 0, max: 65_535, whole: true }) ?? 0,
     profile: readProfile(options),
-    seed: whole('--seed', 0) ?? 1,
-    timeScale: atLeast0('--time-scale') ?? 1,
+    seed: numberOption(options, '--seed', { min: 0, whole: true }) ?? 1,
+    timeScale: numberOption(options, '--time-scale', { min: 0, max: FASTEST }) ?? 1,
     apiKey: readKey(options),
     control: switchOption(options, '--control'),
     data: textOption(options, '--data'),
     bootScale: atLeast0('--boot-scale'),
     listLag: atLeast0('--list-lag'),
-    offers: whole('--offers', 1),
+    offers: numberOption(options, '--offers', { min: 1, max: MOST_OFFERS, whole: true }),
     serveMachines: switchOption(options, '--serve-machines'),
     rateLimits: options.rateLimits !== false,
   };

@@ -45,6 +45,7 @@ export function accountGate(facts: GateFacts): TicketOffice {
     limits: () => limitsOf(facts.account),
     refusal: () => undefined,
     labelEcho: () => 'echoed',
+    isLoginRenting: () => false,
     objects: () => viewsOf(facts, clock.now()),
     sums: (objects, pending) => sumsOf(facts, { objects, pending }),
   });
