@@ -154,6 +154,23 @@ describe('an account', () => {
     expect(session.tickets.request(ask)).toMatchObject({ type: 'ticket' });
   });
 
+  test.each([
+    ['of its own login', LOGIN, 'LabelsNotEchoed'],
+    ['of no other login', { ...LOGIN, userId: 8 }, undefined],
+  ])(
+    'waits for a rental of another account %s while labels are not known to come back',
+    async (_, login, reason) => {
+      const { clock, registry, account } = setUp();
+      const other = { ...accountOf('other'), metadata: { ...account.metadata, name: 'other', uid: 'other' } };
+      const session = registry.connect(account, proof());
+      const beside = registry.connect(other, { ...proof('full', 'second'), login });
+      await clock.advance(0);
+      expect(session.tickets.request(ask).type).toBe('ticket');
+      const second = beside.tickets.request({ ...ask, objectUid: 'p', offerId: 2 });
+      expect(second.type === 'refused' ? second.reason : undefined).toBe(reason);
+    },
+  );
+
   test('is told of once more when this installation knows who it is, since its objects waited for that', async () => {
     const { clock, registry, account, told, identify } = setUp();
     registry.connect(account, proof());

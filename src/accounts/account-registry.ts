@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Secret } from '../lib/secret.ts';
 import type { FeedEvent } from '../marketplace/feed/feed-event.ts';
 import type { PurchaseConstants } from '../ownership/constants.ts';
-import type { Login } from '../ownership/login.ts';
+import { type Login, loginText } from '../ownership/login.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import { uidOf } from '../runtime/kube/kube-object.ts';
 import type { AccountBook } from './account-book.ts';
@@ -227,6 +227,11 @@ export class AccountRegistry implements AccountDirectory {
     return known;
   }
 
+  #ofSameLogin(account: MarketplaceAccount, login: Login): readonly ProvenAccount[] {
+    const uid = uidOf(account);
+    return this.proven().filter((other) => other.uid !== uid && loginText(other.login) === loginText(login));
+  }
+
   #createSession(
     account: MarketplaceAccount,
     connection: ReturnType<LoginConnections['open']>,
@@ -238,6 +243,7 @@ export class AccountRegistry implements AccountDirectory {
       connection,
       identity: () => this.#options.installation.identity(),
       objects: (current) => this.objectsOf(current),
+      ofSameLogin: () => this.#ofSameLogin(account, connection.login),
       onChange: () => this.announce(ref),
       onNews: () => this.#tell(ref, { type: 'status' }),
       onLook: (look) => this.#tell(ref, look),

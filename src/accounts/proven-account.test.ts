@@ -62,6 +62,7 @@ function proven({
     constants: defaultConstants,
     minPollIntervalMs: 5_000,
     objects: () => [],
+    ofSameLogin: () => [],
     namespaceAllowed: () => true,
     onChange: () => {},
     onNews: () => {},

@@ -73,6 +73,8 @@ export interface ProvenAccountOptions {
   readonly minPollIntervalMs: number;
   /** GpuInstances that count for this account, as the cache has them. */
   readonly objects: (account: MarketplaceAccount) => readonly AccountObject[];
+  /** Accounts that have proved the same login, without this one. */
+  readonly ofSameLogin: () => readonly ProvenAccount[];
   /** Undefined while it is being found out. */
   readonly namespaceAllowed: (account: MarketplaceAccount, namespace: string) => boolean | undefined;
   /** Something changed that may let objects do what they could not, or stop them. */
@@ -263,6 +265,11 @@ export class ProvenAccount implements AccountSession {
     return this.#office.rentingFor();
   }
 
+  /** Whether one of its rentals may still make a machine that no record shows. */
+  isRenting(): boolean {
+    return this.#office.isRenting();
+  }
+
   /** The controller saw a newer object. Another one that took over the name is none. */
   update(account: MarketplaceAccount): void {
     if (uidOf(account) !== this.uid) return;
@@ -314,6 +321,7 @@ export class ProvenAccount implements AccountSession {
       limits: () => this.limits(),
       refusal: () => this.#refusal ?? this.#narrowKey(),
       labelEcho: () => this.labelEcho(),
+      isLoginRenting: () => this.#options.ofSameLogin().some((other) => other.isRenting()),
       sums: (items, pending) => {
         const now = clock.now();
         const credit = this.#user.credit;

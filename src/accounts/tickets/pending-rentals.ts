@@ -101,8 +101,8 @@ export class PendingRentals {
     return this.#byObject.has(objectUid);
   }
 
-  /** Whether an object other than this one is between its ticket and its result. */
-  isBusyFor(objectUid: string): boolean {
+  /** Whether an object other than this one, or any at all, is between its ticket and its result. */
+  isBusyFor(objectUid: string | undefined): boolean {
     const now = this.#clock.monotonic();
     return [...this.#byObject].some(
       ([uid, { outcome, until }]) => uid !== objectUid && UNSETTLED.has(outcome) && until > now,

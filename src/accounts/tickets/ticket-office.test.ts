@@ -17,6 +17,7 @@ interface Setting {
   limits: AccountLimits;
   refusal: AccountRefusal | undefined;
   echo: LabelEcho;
+  isLoginRenting: boolean;
   objects: readonly AccountObject[];
 }
 
@@ -27,7 +28,7 @@ let pacer: Pacer;
 
 beforeEach(() => {
   clock = createVirtualClock();
-  setting = { limits: {}, refusal: undefined, echo: 'echoed', objects: [] };
+  setting = { limits: {}, refusal: undefined, echo: 'echoed', isLoginRenting: false, objects: [] };
   reservations = new OfferReservations(clock);
   pacer = createPacer({ clock });
 });
@@ -42,6 +43,7 @@ function office(paced = false, maxDollarsPerHour = 1000 * DOLLAR, maxRentalsPerH
     limits: () => setting.limits,
     refusal: () => setting.refusal,
     labelEcho: () => setting.echo,
+    isLoginRenting: () => setting.isLoginRenting,
     objects: () => setting.objects,
     sums: (objects, pending) =>
       sumAccount({
@@ -251,6 +253,20 @@ describe('where labels are not known to come back', () => {
     const tickets = office();
     ticketOf(tickets.request(ask('a', 1)));
     expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'LabelsNotEchoed' });
+  });
+
+  test('an object waits for one of another account of its login, and says of its own that it rents', () => {
+    const tickets = office();
+    setting.isLoginRenting = true;
+    expect(tickets.request(ask('a', 1))).toMatchObject({ reason: 'LabelsNotEchoed' });
+    expect(tickets.isRenting()).toBe(false);
+    setting.isLoginRenting = false;
+    const ticket = ticketOf(tickets.request(ask('a', 1)));
+    expect(tickets.isRenting()).toBe(true);
+    ticket.settle({ rented: true });
+    expect(tickets.isRenting()).toBe(false);
+    setting.objects = [recorded('b')];
+    expect(tickets.isRenting()).toBe(true);
   });
 
   test('the same object may ask again', () => {

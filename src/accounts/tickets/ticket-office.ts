@@ -45,6 +45,8 @@ export interface TicketOfficeOptions {
   readonly limits: () => AccountLimits;
   readonly refusal: () => AccountRefusal | undefined;
   readonly labelEcho: () => LabelEcho;
+  /** Whether another account of the same login is {@link TicketOffice.isRenting}. */
+  readonly isLoginRenting: () => boolean;
   readonly objects: () => readonly AccountObject[];
   readonly sums: (objects: readonly AccountObject[], pending: readonly PendingRental[]) => AccountSums;
 }
@@ -111,6 +113,11 @@ export class TicketOffice implements Tickets {
     return this.#pending.unused();
   }
 
+  /** Whether a rental of this account may still make a machine that no record shows. */
+  isRenting(): boolean {
+    return this.#isRentingBeside(undefined, this.#options.objects());
+  }
+
   /** Sums with the rentals and starts under way, for status and metrics. */
   sums(): AccountSums {
     const { objects, pending } = this.#underWay();
@@ -162,13 +169,18 @@ export class TicketOffice implements Tickets {
       : refuse(decision.reason, decision.message, decision.retryAfterMs);
   }
 
-  /** Where labels are not known to come back, one rental has to be settled before the next begins. */
+  /** Where labels are not known to come back, one rental of the login has to be settled before the next begins. */
   #turn(request: TicketRequest, objects: readonly AccountObject[]): Refused | undefined {
     if (this.#options.labelEcho() === 'echoed') return undefined;
-    const isOpen = objects.some((object) => object.hasOpenIntent || object.hasDoubtfulIntent);
-    if (!isOpen && !this.#pending.isBusyFor(request.objectUid)) return undefined;
+    if (!this.#isRentingBeside(request.objectUid, objects) && !this.#options.isLoginRenting())
+      return undefined;
     const message = 'The marketplace is not known to give labels back, so rentals go one at a time.';
     return refuse('LabelsNotEchoed', message, SERIAL_RETRY_MS);
+  }
+
+  #isRentingBeside(objectUid: string | undefined, objects: readonly AccountObject[]): boolean {
+    const isOpen = objects.some((object) => object.hasOpenIntent || object.hasDoubtfulIntent);
+    return isOpen || this.#pending.isBusyFor(objectUid);
   }
 
   /** The next place of the marketplace's pace, where it is this object's turn. */

@@ -206,4 +206,19 @@ export const RECORD_STORIES: readonly Story[] = [
       });
     },
   },
+  {
+    name: 'a service that loses labels carries one rent call out late, and loses the answer to that of an object of another account of the login',
+    seconds: 700,
+    plot: (stage) => {
+      stage.cause({ name: 'label-dropped' });
+      stage.users.second.create('Report');
+      stage.at(30, () => stage.users.createInstance('d', { isOfSecond: true }));
+      stage.at(100, () => {
+        stage.users.createInstance('b');
+        stage.users.createInstance('c', { isOfSecond: true });
+        stage.strike({ call: 'rent', nth: 1, fate: { lateMs: 100_000 } });
+        stage.strike({ call: 'rent', nth: 2, fate: { loseResponse: true } });
+      });
+    },
+  },
 ];
