@@ -42,7 +42,7 @@ const GLOBS: readonly Globs[] = [
   {
     name: 'groups',
     files: [
-      'src/controllers/endpoint-group/{autoscale,choose-workers,conditions,counts,decide,explain,kept,status}.ts',
+      'src/controllers/endpoint-group/{autoscale,choose-workers,conditions,counts,decide,deletion,explain,kept,known,refusals,room-to-rent,status,wanted-workers}.ts',
       'src/controllers/endpoint-group/load/{book,books,counter-series,figures,http-pull,json-reply,load-history,prometheus-query,prometheus-text,push,pushed-report,record,static,view}.ts',
       'src/controllers/endpoint-group/publish/*.ts',
       'src/controllers/endpoint-group/scaling/*.ts',

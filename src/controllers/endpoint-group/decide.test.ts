@@ -49,7 +49,13 @@ describe('between two ticks', () => {
     const first = decide(observe({ now: NOW + 90, beganAt: NOW }));
     expect(first.memory.nextTickAt).toBe(NOW + 10 * SECOND);
     const late = decide(
-      observe({ now: NOW + 900, memory: first.memory, isTick: false, hasLateFigures: true }),
+      observe({
+        now: NOW + 900,
+        beganAt: NOW + 800,
+        memory: first.memory,
+        isTick: false,
+        hasLateFigures: true,
+      }),
     );
     expect(late.memory.nextTickAt).toBe(NOW + 10 * SECOND);
   });
@@ -357,6 +363,12 @@ describe('a group without load', () => {
     ['keeps it, however late after its own beginning it was asked for', groupObject({}, born(600)), {}, true],
     ['lets it go when it should have booted long ago', groupObject({}, born(26)), overdue, false],
     [
+      'keeps one that serves where nobody can be led to, until it should have been ready',
+      groupObject({}, born(25)),
+      { isServing: true },
+      true,
+    ],
+    [
       'lets one go that serves where nobody can be led to, once it should have been ready long ago',
       groupObject({}, born(26)),
       { isServing: true },
@@ -371,6 +383,50 @@ describe('a group without load', () => {
     const decision = decide(observe({ group, workers: [one], memory: calm, book }));
     expect(decision.memory.decision?.hot).toBe(isKept ? 1 : 0);
     expect(decision.actions).toHaveLength(isKept ? 0 : 1);
+  });
+});
+
+test('a group that was never ready keeps all of which one still boots', () => {
+  const booting = worker('b', { isServing: false, wasEverReady: false, hasRun: false });
+  const group = groupObject(
+    {},
+    { metadata: { creationTimestamp: new Date(NOW - 3600 * SECOND).toISOString() } },
+  );
+  const workers = [worker('a'), booting];
+  const { memory } = decide(observe({ group, workers, memory: calmOf(2), book: reports(['a']) }));
+  expect(memory.decision?.rule).toBe('NotReadyYet');
+});
+
+test('of a group without ports those are ready that serve', () => {
+  const { offers, image } = groupObject().spec.template.spec;
+  const group = groupObject({ template: { spec: { offers, image } } });
+  const workers = [worker('a'), worker('b', { isServing: false })];
+  expect(decide(observe({ group, workers })).status.ready).toBe(1);
+});
+
+test('a drained worker may go half a tick after it was told to, where ticks are short', () => {
+  const workers = [worker('a'), worker('b', { wanted: 'Gone', drainSince: NOW - 1500 })];
+  const situation = { group: groupObject({ minLoad: '50' }), workers, memory: calmOf(1) };
+  const book = reports(['a', 'b']);
+  expect(decide(observe({ ...situation, book })).actions).toEqual([]);
+  const times = { ...observedGroup().times, tickMs: 2000 };
+  expect(decide(observe({ ...situation, book, times })).actions).toMatchObject([{ type: 'delete' }]);
+});
+
+describe('after a restart', () => {
+  test('a pass before the first tick decides as well', () => {
+    const { memory } = decide(observe({ isTick: false, group: groupObject({ minLoad: '50' }) }));
+    expect(memory.decision).toMatchObject({ hot: 1 });
+  });
+
+  test('what the windows held is known by the record', () => {
+    const status = { autoscaling: { heldTotalCapacity: '300', totalCapacity: '100' } };
+    const totals = (autoscaling: object) =>
+      decide(
+        observe({ group: groupObject({}, { status: { autoscaling } as never }) }),
+      ).memory.scaling.recent.map(({ total }) => total);
+    expect(totals(status.autoscaling)).toContain(300);
+    expect(totals({ totalCapacity: '100' })).toContain(100);
   });
 });
 
@@ -441,6 +497,7 @@ describe('a group that is being deleted', () => {
     );
     expect(going.actions).toMatchObject([{ type: 'delete', worker: { name: 'a' } }]);
     expect(going.endpoints).toEqual([]);
+    expect(going).toMatchObject({ endpointProblems: [], waiting: [], changes: [], because: '' });
     expect(going.status).toMatchObject({
       phase: 'Deleting',
       hot: 0,

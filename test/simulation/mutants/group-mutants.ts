@@ -7,7 +7,7 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
   {
     name: 'group-lets-go-first',
     loses: 'the wait for the last worker before a deleted group goes',
-    file: `${GROUP}/decide.ts`,
+    file: `${GROUP}/deletion.ts`,
     find: "actions: left.length === 0 ? [{ type: 'release' }] : actions,",
     replace: "actions: [...actions, { type: 'release' }],",
   },
@@ -21,14 +21,14 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
   {
     name: 'group-keeps-its-workers',
     loses: 'the end of the workers of a deleted group',
-    file: `${GROUP}/decide.ts`,
+    file: `${GROUP}/deletion.ts`,
     find: 'const left = orphans ? [] : workers;',
     replace: 'const left = orphans || workers.length > 0 ? [] : workers;',
   },
   {
     name: 'group-spends-on',
     loses: 'the ceiling of what a group may cost',
-    file: `${GROUP}/decide.ts`,
+    file: `${GROUP}/wanted-workers.ts`,
     find: 'ceiling: parseDollars(spec.maxSpendPerHour),',
     replace:
       'ceiling: spec.maxSpendPerHour === undefined ? undefined : 10 * (parseDollars(spec.maxSpendPerHour) ?? 0),',
@@ -64,14 +64,14 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
   {
     name: 'group-wake-forgotten',
     loses: 'a wake that the process before recorded and did not carry out',
-    file: `${GROUP}/decide.ts`,
+    file: `${GROUP}/known.ts`,
     find: "if (memory !== undefined || group.status?.autoscaling?.rule !== 'Wake') return false;",
     replace: 'if (memory !== undefined || group.status?.autoscaling?.rule !== undefined) return false;',
   },
   {
     name: 'group-shrinks-after-restart',
     loses: 'the workers that a new process keeps until it knows the load',
-    file: `${GROUP}/decide.ts`,
+    file: `${GROUP}/wanted-workers.ts`,
     find: 'panicUntil: hot > 0 ? Math.max(recorded, now + times.panicMs) : recorded,',
     replace: 'panicUntil: Math.min(recorded, now - times.panicMs),',
   },

@@ -1,0 +1,75 @@
+import { askedWord } from '../../api/v1alpha1/asked-word.ts';
+import { annotations } from '../../api/v1alpha1/names.ts';
+import { parseTime } from '../../lib/rfc3339.ts';
+import { type LoadView, loadView } from './load/view.ts';
+import { type Endpoints, endpointsOf } from './publish/endpoints.ts';
+import type { ChoosableWorker } from './scaling/plan.ts';
+import { scalingWorkers, type WorkersInput } from './scaling/scaling-workers.ts';
+import type { Observed } from './types.ts';
+import { templateHash } from './workers/template.ts';
+import type { Worker } from './workers/worker.ts';
+
+/** What one pass knows, worked out once. */
+export interface Known {
+  readonly observed: Observed;
+  readonly load: LoadView;
+  readonly input: WorkersInput;
+  readonly scaling: readonly ChoosableWorker[];
+  readonly endpoints: Endpoints;
+  readonly lastActivity: number;
+  readonly wakeAsked: boolean;
+}
+
+/** Everything that is worked out before anything is decided. */
+export function know(observed: Observed): Known {
+  const { group, workers, book, source, now, times, frozen } = observed;
+  const everReady = group.status?.everReady === true;
+  const load = loadView({ book, workers, source, everReady, now, times });
+  const endpoints = endpointsOf(group, workers, { allowPrivate: observed.allowPrivateAddresses });
+  const unreachable = new Set(endpoints.problems.map(({ worker }) => worker));
+  const input: WorkersInput = {
+    ...{ workers, load, now, frozen, unreachable },
+    spec: group.spec,
+    recordedPerf: group.status?.autoscaling?.perf,
+    templateHash: templateHash(group),
+  };
+  const wakeAsked = observed.wakeAsked || isWakeAnnotated(observed) || isWakeUnfinished(observed);
+  return {
+    observed,
+    load,
+    input,
+    wakeAsked,
+    scaling: scalingWorkers(input),
+    endpoints,
+    lastActivity: lastActivityOf(observed, wakeAsked),
+  };
+}
+
+/** A new value of the annotation asks again; the one that was answered stands in the status. */
+function isWakeAnnotated({ group }: Observed): boolean {
+  const asked = askedWord(group.metadata, annotations.wakeAt);
+  return asked !== undefined && asked !== group.status?.wokenAt;
+}
+
+/** The process before this one recorded that a worker wakes, and ended before it asked one to. */
+function isWakeUnfinished({ group, memory, workers }: Observed): boolean {
+  if (memory !== undefined || group.status?.autoscaling?.rule !== 'Wake') return false;
+  return !workers.some(isHot);
+}
+
+/** Whether it is to serve, be it up or on its way. */
+export function isHot({ wanted, isDeleting }: Worker): boolean {
+  return wanted === 'Hot' && !isDeleting;
+}
+
+/**
+ * A restart does not know since when a load that was on record has been over: it counts from now. Never later than
+ * now, whatever a clock that was ahead has noted.
+ */
+function lastActivityOf({ now, book, group, memory }: Observed, wakeAsked: boolean): number {
+  if (wakeAsked) return now;
+  const created = parseTime(group.metadata.creationTimestamp) ?? now;
+  const recorded = parseTime(group.status?.lastActivity) ?? created;
+  const wasBusy = memory === undefined && Number(group.status?.load ?? 0) > 0;
+  return Math.min(now, Math.max(wasBusy ? now : recorded, recorded, book.lastActivity ?? 0));
+}
