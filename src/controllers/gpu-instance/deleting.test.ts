@@ -179,6 +179,25 @@ describe('the deletion of an object', () => {
       { rule: 'destroy-machines', actions: ['destroy 4 (Destroying)'], afterMs: 5_000, onList: true },
     ],
     [
+      'proves a machine gone that a rental in flight has made and that it has destroyed, however late the lists are',
+      {
+        intent: intent({ issuedAt: at(-90) }),
+        memory: { rented: rented(4), destroys: [mark(4, -80)] },
+        observed: absent(4, lists(-5)),
+      },
+      waits,
+    ],
+    [
+      'destroys such a machine again that a late list shows',
+      {
+        intent: intent({ issuedAt: at(-90) }),
+        list: { ids: [4] },
+        memory: { rented: rented(4), destroys: [mark(4, -80)] },
+        observed: { listsBegun: lists(-5) },
+      },
+      { rule: 'destroy-machines', actions: ['destroy 4 (Destroying)'], afterMs: 5_000, onList: true },
+    ],
+    [
       'scenario 68: waits out the longest rental where the intent was changed',
       { intent: '{"v":1}', observed: { listsBegun: lists(-1) } },
       { rule: 'settle-first', phase: 'Deleting', says: 'RentalUncertain', afterMs: 209_001, onList: true },

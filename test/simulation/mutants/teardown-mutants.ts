@@ -5,6 +5,13 @@ const GPU = 'controllers/gpu-instance';
 /** Teardown. */
 export const TEARDOWN_MUTANTS: readonly Mutant[] = [
   {
+    name: 'destroyed-again-for-ever',
+    loses: 'the end of destroys of a machine that is remembered alone',
+    file: `${GPU}/rules/teardown-machines.ts`,
+    find: ' && !isOver(found.instanceId, observed.memory, list);',
+    replace: ';',
+  },
+  {
     name: 'kept-machine-given-up-at-once',
     loses: 'the patience of a process that has proved no key yet, with a machine that is to be kept',
     file: `${GPU}/rules/deleting-kept.ts`,

@@ -33,6 +33,20 @@ export const TEARDOWN_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'an object is deleted in the moment in which it rents, what came of it is not saved, and no list comes for a minute',
+    seconds: 400,
+    plot: (stage) => {
+      stage.strike({
+        call: 'rent',
+        meanwhile: () => {
+          stage.after(0.001, () => stage.users.delete('a'));
+          stage.strike({ call: 'status', fate: answered({ kind: 'Status', code: 500 }, 500) });
+          stage.after(1, () => stage.cast({ call: 'list', seconds: 60, fate: { loseRequest: true } }));
+        },
+      });
+    },
+  },
+  {
     name: 'an object is deleted after the process died whose rent call is still to be carried out',
     seconds: 500,
     plot: (stage) => {

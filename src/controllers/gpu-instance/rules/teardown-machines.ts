@@ -35,8 +35,8 @@ function untrustedUntil(observed: Observed): number | undefined {
 }
 
 /**
- * Machines of this object that a list still shows, or that a rental has just made: the recorded one, and every
- * one that carries its label. Not the one that the deletion policy keeps, and none whose destroy was answered
+ * Machines of this object that a list still shows, or that a rental has made and nobody has destroyed: the recorded one,
+ * and every one that carries its label. Not the one that the deletion policy keeps, and none whose destroy was answered
  * so lately that a list may lag behind it.
  */
 export function machinesToDestroy(observed: Observed): readonly number[] {
@@ -50,11 +50,17 @@ function ownMachines(observed: Observed, list: ListView): ReadonlySet<number> {
   const recorded = recordedMachine(observed);
   const labelled = list.labelled.filter(({ ownership }) => attemptOf(ownership) !== undefined);
   const found = settlement(observed);
+  const isBought = found.type === 'found' && !isOver(found.instanceId, observed.memory, list);
   return new Set([
     ...(recorded && list.recorded ? [recorded.instanceId] : []),
     ...labelled.map(({ row }) => row.id),
-    ...(found.type === 'found' ? [found.instanceId] : []),
+    ...(isBought ? [found.instanceId] : []),
   ]);
+}
+
+/** What this process has rented it remembers also when it has destroyed that again: then a list has to show it. */
+function isOver(id: number, { destroys }: Observed['memory'], { ids }: ListView): boolean {
+  return destroys.some(({ instanceId }) => instanceId === id) && !ids.includes(id);
 }
 
 /**
