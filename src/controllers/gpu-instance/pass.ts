@@ -4,17 +4,16 @@ import type { TicketDecision } from '../../accounts/tickets/tickets.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { parseDollars } from '../../lib/money.ts';
 import { makeLabel } from '../../ownership/label.ts';
 import type { ReconcileContext } from '../../runtime/controller.ts';
 import type { AccessReviews } from '../../runtime/kube/access-review.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { objectKey } from '../../runtime/kube/kube-object.ts';
-import { type Acted, type ActPorts, act, rentedFacts } from './act.ts';
+import { type ActPorts, act } from './act.ts';
+import { Aftermath } from './aftermath.ts';
 import { isWishChanged } from './changed-wish.ts';
 import type { GpuInstanceControllerOptions } from './controller-options.ts';
 import { decide } from './decide.ts';
-import type { AfterFailure, Failure } from './failure.ts';
 import { actionFields, searchFields } from './log-fields.ts';
 import { lookCloser } from './look-closer.ts';
 import type { ObjectMemory } from './memory/memory.ts';
@@ -44,6 +43,9 @@ export interface PassPorts extends GpuInstanceControllerOptions {
 const MOST_LOOKS = 12;
 /** By then the cache has what the other writer wrote. */
 const LOST_RACE_RETRY_MS = 50;
+const IDENTITY_RETRY_MS = 1_000;
+const SHORT_LEASE_RETRY_MS = 1_000;
+const NOT_PERMITTED_RETRY_MS = 10_000;
 /** Calls that may wait long for their place in the marketplace's pace; a rental has its place already. */
 const WAITS: ReadonlySet<Action['type']> = new Set<Action['type']>([
   'destroy',
@@ -52,9 +54,6 @@ const WAITS: ReadonlySet<Action['type']> = new Set<Action['type']>([
   'relabel',
   'retain',
 ]);
-const IDENTITY_RETRY_MS = 1_000;
-const SHORT_LEASE_RETRY_MS = 1_000;
-const NOT_PERMITTED_RETRY_MS = 10_000;
 
 /** While nothing can be written in the cluster the machine of a deleted object goes all the same, or it would bill on. */
 async function unlessDeleting({ object }: Observed, write: () => Promise<Published>): Promise<Published> {
@@ -71,11 +70,17 @@ export class Pass {
   readonly #object: GpuInstance;
   readonly #ports: PassPorts;
   readonly #session: AccountSession | undefined;
+  readonly #aftermath: Aftermath;
 
   constructor(object: GpuInstance, ports: PassPorts) {
     this.#object = object;
     this.#ports = ports;
     this.#session = sessionOf(ports.accounts.get(accountRefOf(object)));
+    this.#aftermath = new Aftermath(object, {
+      ...{ memory: ports.memory, metrics: ports.instanceMetrics, withoutStart: ports.withoutStart },
+      ...{ clock: ports.sources.clock, steady: ports.sources.steady, session: this.#session },
+      saveResult: (context, rented) => this.#saveResult(context, rented),
+    });
   }
 
   /** Carries the pass out and says when the next one is due at the latest. */
@@ -174,7 +179,7 @@ export class Pass {
       this.#ports.log.info('Acting', { rule, action: action.type, ...actionFields(action) });
       const carryOut = () => act({ observed, action, receipt }, this.#actPorts());
       const acted = await (WAITS.has(action.type) ? this.#ports.aside(carryOut) : carryOut());
-      const look = await this.#afterAct(action, acted, { observed, receipt });
+      const look = await this.#aftermath.of(action, acted, { observed, receipt });
       // One machine that cannot be destroyed must not let the next one bill on.
       if (look && !(action.type === 'destroy' && acted.type === 'failed')) return look;
       again = look ?? again;
@@ -194,66 +199,7 @@ export class Pass {
     if (rule === 'purchase' && actions.length === 0 && !isWaitForTurn(decision)) memory.failures++;
   }
 
-  async #afterAct(
-    action: Action,
-    acted: Acted,
-    context: { readonly observed: Observed; readonly receipt: Receipt },
-  ): Promise<Look | undefined> {
-    const { memory } = this.#ports;
-    switch (acted.type) {
-      case 'rented':
-        return this.#saveResult(context, acted.rented);
-      case 'failed':
-        return this.#afterFailure(action, acted, context);
-      case 'withdrawn':
-        return { afterMs: 0 };
-      case 'done':
-        if (action.type !== 'destroy') memory.succeeded();
-        else this.#ports.instanceMetrics.destroyFailing(this.#key(), 0);
-        return undefined;
-    }
-  }
-
-  async #afterFailure(
-    action: Action,
-    { after, failure }: { readonly after: AfterFailure; readonly failure: Failure },
-    context: { readonly observed: Observed; readonly receipt: Receipt },
-  ): Promise<Look> {
-    if (action.type === 'rent') this.#ports.instanceMetrics.rentalFailed(this.#account(), failure.kind);
-    switch (after.type) {
-      case 'settle':
-        return { afterMs: 0 };
-      case 'retry':
-        if (action.type === 'rent') this.#ports.memory.refused = action.purchase;
-        return action.type === 'destroy' ? this.#destroyFailed(after) : this.#retry(after, failure);
-      case 'rented': {
-        if (action.type !== 'rent') return { afterMs: 0 };
-        const { clock } = this.#ports.sources;
-        return this.#saveResult(context, rentedFacts(action.purchase, after.instanceId, clock.now()));
-      }
-    }
-  }
-
-  #retry(after: Extract<AfterFailure, { type: 'retry' }>, { kind }: Failure): Look {
-    const { memory, sources, withoutStart } = this.#ports;
-    if (after.avoid) this.#session?.avoid.add(after.avoid, kind);
-    if (after.unsupported && this.#session) withoutStart.add(this.#session.uid);
-    const { afterMs, refusal } = after;
-    const now = sources.steady.now();
-    if (kind === 'refused' && refusal) memory.refusedByAccount(now, afterMs, refusal);
-    else if (afterMs > 0) memory.backOff(now, afterMs, refusal);
-    return { afterMs: refusal ? 0 : afterMs };
-  }
-
-  #destroyFailed({ afterMs }: Extract<AfterFailure, { type: 'retry' }>): Look {
-    const { memory, instanceMetrics, sources } = this.#ports;
-    memory.destroyFailed(sources.steady.now(), afterMs);
-    instanceMetrics.destroyFailing(this.#key(), parseDollars(this.#object.status?.cost?.pricePerHour) ?? 0);
-    return { afterMs };
-  }
-
   #saveResult(context: RentalContext, rented: RentedFacts): Promise<Look> {
-    this.#ports.instanceMetrics.rented(this.#account());
     const { cluster, memory, log, sources } = this.#ports;
     return saveResult(context, rented, {
       cluster,
