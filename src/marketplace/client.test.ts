@@ -273,6 +273,20 @@ const volumeCalls: readonly CallRow[] = [
     ok,
     changed,
   ],
+  [
+    'offer a volume for a while',
+    (c) =>
+      c.volumes.offer({
+        machineIds: [11],
+        sizeGB: 100,
+        pricePerGBMonth: 200_000,
+        endsAt: 1_700_000_000_000,
+      }),
+    'POST /api/v0/volumes/',
+    { size: 100, machine: [11], price_disk: 0.2, end_date: 1_700_000_000 },
+    ok,
+    changed,
+  ],
 ];
 
 const group = { id: 6, endpoint_name: 'chat', api_key: 'EK', min_load: '1.5', max_workers: null };

@@ -160,6 +160,41 @@ describe('a read', () => {
     expect(await failureOf(current, clock)).toMatchObject({ kind: 'aborted', outcome: 'refused' });
   });
 
+  test('ends when its caller gives up between two attempts, and nothing more is sent', async () => {
+    const { client, clock, requests } = setUp([reply('', 502)]);
+    const giveUp = new AbortController();
+    const current = client.users.current({ signal: giveUp.signal });
+    await clock.settle();
+    giveUp.abort();
+    expect(await failureOf(current, clock)).toMatchObject({ kind: 'aborted', outcome: 'refused' });
+    expect(requests).toHaveLength(1);
+  });
+
+  test('whose reply cannot be used changed nothing', async () => {
+    const { client, clock } = setUp([reply('{"id"')], { limits: { readAttempts: 1 } });
+    expect(await failureOf(client.users.current(), clock)).toMatchObject({
+      kind: 'malformedReply',
+      outcome: 'refused',
+    });
+  });
+
+  test('names a content type where it has a body, and only there', async () => {
+    const { client, requests } = setUp([user, reply({ offers: [] })]);
+    await client.users.current();
+    await client.offers.search({ filters: [], pricing: 'on-demand', storageGB: 5 });
+    expect(requests.map(({ headers }) => headers['content-type'])).toEqual([undefined, 'application/json']);
+  });
+
+  test.each([
+    ['a 429 in plain text', reply('API requests too frequent', 429), { kind: 'throttled' }],
+    ['a 503 with a page', reply('<html>away</html>', 503), { kind: 'unavailable' }],
+    ['a 401', reply({ msg: 'Invalid user key' }, 401), { kind: 'unauthorized' }],
+    ['a 410', reply({ msg: 'use v1' }, 410), { kind: 'gone' }],
+  ] as const)('of a list is told what %s means, as any other', async (_, script, expected) => {
+    const { client, clock } = setUp([script], { limits: { readAttempts: 1 } });
+    expect(await failureOf(client.instances.list(), clock)).toMatchObject(expected);
+  });
+
   test('leaves no timer behind', async () => {
     const { client, clock } = setUp([user]);
     await client.users.current();
@@ -347,7 +382,10 @@ describe('other writes', () => {
 
   test('an id that is none never reaches an address', async () => {
     const { client, requests } = setUp([reply({})]);
-    await expect(client.instances.destroy(1.5)).rejects.toMatchObject({ kind: 'invalidRequest' });
+    for (const id of [1.5, -1, Number.NaN]) {
+      const refused = { kind: 'invalidRequest', outcome: 'refused' };
+      await expect(client.instances.destroy(id)).rejects.toMatchObject(refused);
+    }
     expect(requests).toHaveLength(0);
   });
 });
@@ -459,6 +497,16 @@ describe('the place of a call', () => {
     expect(requests).toHaveLength(1);
     await client.instances.destroy(9, { mayLeave: () => true });
     expect(requests).toHaveLength(2);
+  });
+
+  test('comes no later for a locked second factor, which says nothing about the pace of calls', async () => {
+    const locked = reply({ error: 'tfa_locked', msg: 'x', fail_count: 5, locked_until: 9 }, 429);
+    const { clock, pacer, client } = paced(locked, reply('API requests too frequent', 429));
+    const login = () => client.tfa.login({ method: 'totp', code: '123456' });
+    expect(await failureOf(login(), clock, 0)).toMatchObject({ kind: 'locked', code: 'tfa_locked' });
+    expect(pacer.nextSlotMs('account')).toBe(0);
+    expect(await failureOf(login(), clock, 0)).toMatchObject({ kind: 'throttled' });
+    expect(pacer.nextSlotMs('account')).toBeGreaterThan(0);
   });
 
   test('comes later once the service asked for fewer calls', async () => {

@@ -35,6 +35,26 @@ describe('a startup script', () => {
     expect(run(packed.script)).toBe('hello\n');
   });
 
+  const long = (first: string) => {
+    const packed = packOnStart(`${first}\n${'#'.repeat(5_000)}\n#!/bin/false\n`);
+    if (packed.type !== 'packed') throw new Error(packed.type);
+    return packed.script;
+  };
+
+  test.each([
+    ['#!/usr/bin/env python3', '/usr/bin/env python3'],
+    ['#! /bin/sh -e ', '/bin/sh -e'],
+    ['#!/bin/sh\r', '/bin/sh'],
+    ['echo #!/bin/true', '$(command -v bash || echo sh)'],
+  ])('that begins with %j is run by %s, packed as it is plain', (first, interpreter) => {
+    expect(long(first)).toMatch(/^f=\$\(mktemp\)&&echo [\w+/=]+\|base64 -d\|gzip -d>\$f&&/);
+    expect(long(first).endsWith(`&&${interpreter} $f`)).toBe(true);
+  });
+
+  test('is run by the interpreter of its first line', () => {
+    expect(run(long('#!/bin/cat'))).toContain('#!/bin/cat\n#####');
+  });
+
   test('scenario 75: of many-byte characters counts by its bytes too', () => {
     expect(packOnStart('ü'.repeat(ON_START_LIMIT - 1)).type).toBe('packed');
   });

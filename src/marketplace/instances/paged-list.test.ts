@@ -54,6 +54,13 @@ describe('a paged list', () => {
     });
   });
 
+  test.each([
+    ['of its rows', { found: 0, total: undefined }],
+    ['of all machines', { found: undefined, total: 0 }],
+  ])('that is empty is believed where it has a count %s', async (_, counts) => {
+    expect(await listPages(pagesOf({ ids: [], ...counts }))).toEqual([]);
+  });
+
   test('of some machines is not measured by the number of all', async () => {
     const filters = { actual_status: { in: ['loading'] } } as const;
     const { page, asked } = pagesOf({ ids: [1], total: 500 });

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import type { Instance } from '../instances/instance.ts';
+import type { InstancesResource, PageQuery } from '../instances/instances.ts';
+import { instanceRow, toInstance } from '../wire/instance.ts';
+import { lookAtUnsettled } from './partial-look.ts';
+
+const instance = (id: number, status: string | null): Instance =>
+  toInstance(instanceRow.parse({ id, actual_status: status }));
+
+/** Looks at a service that shows `listed` for any filter and each of `single` by itself. */
+async function look(given: { known: Instance[]; listed?: Instance[]; single?: Instance[] }) {
+  const asked: { query?: PageQuery | undefined; read: number[]; signals: unknown[] } = {
+    read: [],
+    signals: [],
+  };
+  const instances = {
+    page: async (query: PageQuery, options: { signal?: AbortSignal }) => {
+      asked.query = query;
+      asked.signals.push(options.signal);
+      const rows = given.listed ?? [];
+      return { instances: rows, found: rows.length, total: 99, nextToken: null };
+    },
+    get: async (id: number, options: { signal?: AbortSignal }) => {
+      asked.read.push(id);
+      asked.signals.push(options.signal);
+      return given.single?.find((row) => row.id === id) ?? null;
+    },
+  };
+  const { signal } = new AbortController();
+  const rows = await lookAtUnsettled(
+    instances as unknown as InstancesResource,
+    new Map(given.known.map((row) => [row.id, row])),
+    signal,
+  );
+  return { rows, ...asked, areSignalled: asked.signals.every((one) => one === signal) };
+}
+
+describe('a look at what is unsettled', () => {
+  test('asks for every state but running, in one list that ends with its caller', async () => {
+    const { query, areSignalled } = await look({ known: [] });
+    const some = [null, 'loading', 'stopped', 'exited', 'offline', 'unknown'];
+    expect(query?.filters).toEqual({ actual_status: { in: expect.arrayContaining(some) } });
+    expect(query?.filters).not.toEqual({ actual_status: { in: expect.arrayContaining(['running']) } });
+    expect(areSignalled).toBe(true);
+  });
+
+  test('reads a machine that left the filter by itself, and takes over what it became', async () => {
+    const booting = instance(1, 'loading');
+    const running = instance(1, 'running');
+    const { rows, read, areSignalled } = await look({ known: [booting], single: [running] });
+    expect(read).toEqual([1]);
+    expect(rows).toEqual([running]);
+    expect(areSignalled).toBe(true);
+  });
+
+  test('believes no machine gone that a read does not find: only whole lists count absences', async () => {
+    const { rows, read } = await look({ known: [instance(1, 'stopped')], listed: [instance(2, 'loading')] });
+    expect(read).toEqual([1]);
+    expect(rows.map(({ id }) => id)).toEqual([2]);
+  });
+
+  test('reads neither machines that ran nor those that the list named', async () => {
+    const listed = [instance(2, 'loading')];
+    const { rows, read } = await look({ known: [instance(1, 'running'), instance(2, 'loading')], listed });
+    expect(read).toEqual([]);
+    expect(rows).toEqual(listed);
+  });
+
+  test('reads five at most: more of them wait for the whole list', async () => {
+    const known = [1, 2, 3, 4, 5, 6, 7].map((id) => instance(id, 'loading'));
+    expect((await look({ known })).read).toEqual([1, 2, 3, 4, 5]);
+  });
+});
