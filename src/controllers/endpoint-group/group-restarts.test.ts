@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SimulatedGroup } from '../../../test/builders/simulated-group.ts';
+import { PROMETHEUS, SimulatedGroup } from '../../../test/builders/simulated-group.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { workerName } from './workers/template.ts';
 
@@ -58,6 +58,23 @@ describe('a restart', () => {
     await life.until('it is looked at', () => life.status().observedGeneration === 2);
     await life.pass(300);
     expect(life.status()).toMatchObject({ hot: 3, ready: 3 });
+  });
+
+  test('while the machine boots that a request has woken keeps it, although no load is seen in front of the group', async () => {
+    const life = new SimulatedGroup({ flags: { prometheusUrl: PROMETHEUS } });
+    life.begin({ load: { type: 'Prometheus', prometheus: { loadQuery: 'load' } }, minLoad: '50' });
+    await life.until('one serves', () => life.status().ready === 1);
+    life.edit({ minLoad: '0' });
+    await life.until('none is left', () => life.status().total === 0);
+    await life.bootTakes(600);
+    const before = life.rentals();
+    life.annotate(annotations.wakeAt, 'now');
+    await life.until('one boots', () => life.status().hot === 1, 60);
+    await life.pass(60);
+    crash(life);
+    await life.until('it serves', () => life.status().ready === 1, 900);
+    expect(life.rentals() - before).toBe(1);
+    await life.until('none is left again', () => life.status().total === 0, 600);
   });
 
   test('between the record of a wake and the wake itself wakes all the same', async () => {

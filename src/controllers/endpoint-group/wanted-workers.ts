@@ -48,13 +48,17 @@ function mayReachZero({ group, workers, now }: Observed): boolean {
 
 /** As if in panic, with the workers that there are: what was needed before the restart is known by its record alone. */
 export function afterRestart({ group, workers, now, times }: Observed): ScalingMemory {
-  const hot = workers.filter(isHot).length;
+  const present = workers.filter(isHot);
+  const hot = present.length;
+  // Whether a wake was asked for is not known: what is on its way, and alone, has its time to boot.
+  const isWake = hot > 0 && !present.some(({ isServing }) => isServing);
+  const replicas = group.spec.replicas === undefined ? undefined : hot;
   const { panicUntil, autoscaling } = group.status ?? {};
   const recorded = parseTime(panicUntil) ?? 0;
   const total = Number(autoscaling?.heldTotalCapacity ?? autoscaling?.totalCapacity ?? 0);
   return {
     // Whether fewer replicas are wanted since a moment ago is not known: they wait out the window from now on.
-    recent: [{ at: now, hot: 0, total, replicas: group.spec.replicas === undefined ? undefined : hot }],
+    recent: [{ at: now, hot: 0, total, replicas, isWake }],
     panicUntil: hot > 0 ? Math.max(recorded, now + times.panicMs) : recorded,
     hot,
   };
