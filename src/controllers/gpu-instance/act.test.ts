@@ -485,12 +485,16 @@ describe('letting go', () => {
   test('has not kept a machine that neither its label nor the account speaks for', async () => {
     const keep: Action = { type: 'retain', instanceId: 1, policy: 'Retain', label: 'l' };
     const receipt = receiptOf(given(held()).object);
-    const { ports } = situation({ calls: { label: fails('forbidden', 'refused') } });
-    const recordRetained = () => Promise.reject(new RangeError('full'));
-    const recorded = { observed: given(held()), action: keep, receipt };
-    await expect(act(recorded, { ...ports, book: bookOf(ports, { recordRetained }) })).rejects.toThrow(
-      'full',
-    );
+    const { ports, done } = situation({ calls: { label: fails('forbidden', 'refused') } });
+    const keptBy = (recordRetained: AccountBook['recordRetained']) =>
+      act(
+        { observed: given(held()), action: keep, receipt },
+        { ...ports, book: bookOf(ports, { recordRetained }) },
+      );
+    await expect(keptBy(() => Promise.reject(new RangeError('full')))).rejects.toThrow('full');
+    expect(done, 'people are told why the object stays').toEqual(['NotRetained']);
+    await expect(keptBy(() => Promise.reject(new TypeError('no answer')))).rejects.toThrow('no answer');
+    expect(done).toEqual(['NotRetained']);
   });
 
   test.each(['l', undefined])(

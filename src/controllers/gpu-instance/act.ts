@@ -227,7 +227,7 @@ function wasRefused(error: unknown): boolean {
 async function retain(
   action: Extract<Action, { type: 'retain' }>,
   receipt: Receipt,
-  { session, book, log }: ActPorts,
+  { session, book, log, showEvent }: ActPorts,
 ): Promise<void> {
   const { object } = receipt;
   try {
@@ -237,13 +237,24 @@ async function retain(
     if (!(error instanceof MarketplaceError)) throw error;
     log.warn('Kept machine could not be relabelled', { instanceId: action.instanceId, kind: error.kind });
   }
-  await book?.recordRetained({
-    instanceId: action.instanceId,
-    objectUid: uidOf(object),
-    owner: objectKey(object.metadata),
-    policy: action.policy,
-    pricePerHour: parseDollars(object.status?.cost?.pricePerHour),
-  });
+  try {
+    await book?.recordRetained({
+      instanceId: action.instanceId,
+      objectUid: uidOf(object),
+      owner: objectKey(object.metadata),
+      policy: action.policy,
+      pricePerHour: parseDollars(object.status?.cost?.pricePerHour),
+    });
+  } catch (error) {
+    if (error instanceof RangeError) showEvent(noteNotKept(action.instanceId, error));
+    throw error;
+  }
+}
+
+/** The object waits for it, and nothing else would tell why. */
+function noteNotKept(instanceId: number, { message }: RangeError): EventNote {
+  const note = `Machine ${instanceId} is not given up yet: ${message}.`;
+  return { type: 'Warning', reason: 'NotRetained', action: 'Deleting', note };
 }
 
 /** Lets the object go: what the brake must not forget first, then the guard, in one write. */
