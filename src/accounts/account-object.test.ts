@@ -212,7 +212,9 @@ test('a machine that is being replaced or destroyed is leaving', () => {
   const conditions = (reason: string) => [
     { type: 'Rented', status: 'False', reason, message: '', lastTransitionTime: '' },
   ];
-  expect(seen(instance({ conditions: conditions('Replacing') }), NOW).leaving).toBe(true);
+  for (const reason of ['Replacing', 'OldMachineNotGone', 'DestroyFailing']) {
+    expect(seen(instance({ conditions: conditions(reason) }), NOW).leaving).toBe(true);
+  }
   const both = [...conditions('HostOffline'), ...conditions('Destroying')];
   expect(seen(instance({ conditions: both }), NOW).leaving).toBe(true);
   expect(seen(instance({ conditions: conditions('HostOffline') }), NOW).leaving).toBe(false);

@@ -1,4 +1,5 @@
 import type { GpuInstance, GpuInstanceStatus } from '../api/v1alpha1/gpu-instance.ts';
+import type { Reason } from '../api/v1alpha1/reasons.ts';
 import { costOver, highestCap, type MicroDollars, parseDollars } from '../lib/money.ts';
 import { parseTime } from '../lib/rfc3339.ts';
 import type { KeyRing } from '../ownership/key-ring.ts';
@@ -43,7 +44,13 @@ export interface AccountObject {
   readonly newestRentalAt: number | undefined;
 }
 
-const LEAVING: ReadonlySet<string> = new Set(['Replacing', 'Destroying']);
+/** What an object says while it ends its machine, also where that stays for a while or cannot be destroyed. */
+const LEAVING: ReadonlySet<string> = new Set<Reason>([
+  'Replacing',
+  'Destroying',
+  'OldMachineNotGone',
+  'DestroyFailing',
+]);
 
 /**
  * What an account needs to know of a GpuInstance at `now` (epoch milliseconds). `keys`: what intents are signed with;
