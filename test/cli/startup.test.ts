@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { ledger } from '../../src/simulator/world/ledger.ts';
+import { until } from '../builders/until.ts';
 import { type MarketplaceBench, marketplaceBench } from './marketplace.ts';
 
 /* As a process: a command loads what it needs and nothing else, so that it starts at once. */
@@ -126,6 +127,23 @@ describe('a process', () => {
     child.kill('SIGINT');
     expect(await ended(child)).toBe(130);
     expect(await said).toMatch(/Interrupted\.\n$/);
+  });
+
+  test('that gets Ctrl-C while a change is under way blames nobody, and says to look whether it happened', async () => {
+    const [machine] = await rented(1);
+    await bench.fault('delayed-reply', 'DELETE /api/v0/instances/{id}', { count: 1, seconds: 30 });
+    const child = spawn(process.execPath, [MAIN, 'destroy', 'instance', String(machine)], { env: env() });
+    const said = text(child.stderr);
+    await until('it is destroyed', () => ledger(bench.service.simulator.world()).billing === 0);
+    child.kill('SIGINT');
+    expect(await ended(child)).toBe(130);
+    expect((await said).split('\n')).toEqual([
+      'Interrupted.',
+      'Error: destroy an instance: given up.',
+      'Whether it took effect is not known.',
+      'What to do: Look whether it took effect before you repeat it.',
+      '',
+    ]);
   });
 
   test('of a Node.js that is too old says so before anything else, and ends with 2', async () => {

@@ -45,6 +45,9 @@ const KUBECONFIG_ADVICE = 'Name another kubeconfig or context: --kubeconfig, KUB
 export const OPEN_OUTCOME = 'Whether it took effect is not known.';
 export const LOOK_FIRST = 'Look whether it took effect before you repeat it.';
 
+/** Kinds whose own advice leaves out what was perhaps changed. */
+const LOST: readonly MarketplaceErrorKind[] = ['unavailable', 'aborted', 'malformedReply'];
+
 /** Turns any error into what a person reads, and into the exit code that scripts read. */
 export function describeFailure(error: unknown): FailureText {
   const { what, remedy, exitCode } = tellFailure(error);
@@ -81,8 +84,8 @@ function marketplaceFailure(error: MarketplaceError): ToldFailure {
   }
   if (error.outcome === 'unknown') what.push(OPEN_OUTCOME);
   if (error.retryAfterMs !== undefined) what.push(`Try again in ${Math.ceil(error.retryAfterMs / 1000)} s.`);
-  // "Try again" would make a second one of what was made.
-  const isLost = error.outcome === 'unknown' && advice === ADVICE_BY_KIND.unavailable;
+  // "Try again" would make a second one of what was made, and "nothing to do" is not so.
+  const isLost = error.outcome === 'unknown' && LOST.some((kind) => advice === ADVICE_BY_KIND[kind]);
   const remedy = isLost ? LOOK_FIRST : advice;
   return { what, remedy, exitCode: MARKETPLACE_EXIT[error.kind] ?? EXIT.failure };
 }

@@ -2,7 +2,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { systemRandom } from '../../lib/random.ts';
 import type { Secret } from '../../lib/secret.ts';
-import type { Transport } from '../../lib/transport.ts';
+import { type Transport, TransportError } from '../../lib/transport.ts';
 import type { ClientLimits, MarketplaceClient } from '../../marketplace/client.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { CommandContext, CommandInput, OptionValues } from '../command.ts';
@@ -126,15 +126,25 @@ async function openSession(
   context: CommandContext,
   target: SessionTarget & { readonly key: FoundKey },
 ): Promise<OpenSession> {
-  const [{ createMarketplaceClient }, { createPacer }, { createMarketplaceTransport }] = await Promise.all([
-    import('../../marketplace/client.ts'),
-    import('../../marketplace/pacing/pacing.ts'),
-    import('../../marketplace/http/transport.ts'),
-  ]);
+  const [{ createMarketplaceClient }, { createPacer }, { createMarketplaceTransport }, { CallGivenUp }] =
+    await Promise.all([
+      import('../../marketplace/client.ts'),
+      import('../../marketplace/pacing/pacing.ts'),
+      import('../../marketplace/http/transport.ts'),
+      import('../../marketplace/http/lost-reply.ts'),
+    ]);
   const door = createMarketplaceTransport({ connections: 4 });
+  // The service did not fail where a person ended the command.
+  const blameless = (error: unknown): unknown =>
+    context.signal.aborted && error instanceof TransportError
+      ? new TransportError(error.message, { sent: error.sent, cause: new CallGivenUp() })
+      : error;
   let answered = 0;
   const counted: Transport = async (request) => {
-    const response = await door({ ...request, signal: signalOf(request.signal, context.signal) });
+    const signal = signalOf(request.signal, context.signal);
+    const response = await door({ ...request, signal }).catch((error: unknown) =>
+      Promise.reject(blameless(error)),
+    );
     if (response.status < 300) answered += 1;
     return response;
   };

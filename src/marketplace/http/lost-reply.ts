@@ -10,6 +10,9 @@ const SYSTEM_CODE = /^[A-Z0-9_]{3,60}$/;
 /** Why our own rules refused to connect; the cause of a TransportError with `sent` false. */
 export class BlockedAddress extends Error {}
 
+/** A person gave the call up while it was under way; the cause of a TransportError. */
+export class CallGivenUp extends Error {}
+
 /** A failure before the request left: certainly without effect. */
 export function notSent(operation: string, cause: unknown): MarketplaceError {
   if (cause instanceof MarketplaceError) return cause;
@@ -41,7 +44,7 @@ function kindOf(cause: unknown): MarketplaceErrorKind {
   if (cause instanceof TransportError) {
     if (cause.cause instanceof BlockedAddress) return 'blockedAddress';
     if (cause.cause instanceof DeadlineError) return 'timeout';
-    return 'unavailable';
+    return cause.cause instanceof CallGivenUp ? 'aborted' : 'unavailable';
   }
   return 'unavailable';
 }
