@@ -134,20 +134,7 @@ async function openSession(
       import('../../marketplace/http/lost-reply.ts'),
     ]);
   const door = createMarketplaceTransport({ connections: 4 });
-  // The service did not fail where a person ended the command.
-  const blameless = (error: unknown): unknown =>
-    context.signal.aborted && error instanceof TransportError
-      ? new TransportError(error.message, { sent: error.sent, cause: new CallGivenUp() })
-      : error;
-  let answered = 0;
-  const counted: Transport = async (request) => {
-    const signal = signalOf(request.signal, context.signal);
-    const response = await door({ ...request, signal }).catch((error: unknown) =>
-      Promise.reject(blameless(error)),
-    );
-    if (response.status < 300) answered += 1;
-    return response;
-  };
+  const { counted, answered } = endedWith(door, context.signal, () => new CallGivenUp());
   const transport = switchOption(options, '--explain') ? await explained(counted, context) : counted;
   const baseUrl = target.baseUrl ?? marketplaceUrl(options, context.env);
   const env = { clock: systemClock, random: systemRandom, log: silentLogger };
@@ -162,12 +149,28 @@ async function openSession(
   });
   return {
     session: { client, baseUrl, key: target.key, transport },
-    answered: () => answered,
+    answered,
     async close() {
       pacer.stop();
       await door.close();
     },
   };
+}
+
+/** A door whose calls end with the command, and then count as given up: the service did not fail. */
+function endedWith(door: Transport, command: AbortSignal, givenUp: () => Error) {
+  let answered = 0;
+  const counted: Transport = async (request) => {
+    try {
+      const response = await door({ ...request, signal: signalOf(request.signal, command) });
+      if (response.status < 300) answered += 1;
+      return response;
+    } catch (error) {
+      if (!command.aborted || !(error instanceof TransportError)) throw error;
+      throw new TransportError(error.message, { sent: error.sent, cause: givenUp() });
+    }
+  };
+  return { counted, answered: () => answered };
 }
 
 async function explained(transport: Transport, context: CommandContext): Promise<Transport> {

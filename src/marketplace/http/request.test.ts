@@ -186,7 +186,7 @@ describe('a read', () => {
   });
 
   test.each([
-    ['a 429 in plain text', reply('API requests too frequent', 429), { kind: 'throttled' }],
+    ['a 429 in plain text', reply('API requests too frequent: {list', 429), { kind: 'throttled' }],
     ['a 503 with a page', reply('<html>away</html>', 503), { kind: 'unavailable' }],
     ['a 401', reply({ msg: 'Invalid user key' }, 401), { kind: 'unauthorized' }],
     ['a 410', reply({ msg: 'use v1' }, 410), { kind: 'gone' }],
