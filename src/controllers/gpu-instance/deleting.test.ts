@@ -304,6 +304,16 @@ describe('a deletion that keeps the machine', () => {
       { rule: 'give-up-machine', actions: ['retain 1 (Retain)', 'release'] },
     ],
     [
+      'says that a purchase may have made a machine, where none is on record and nothing can be asked',
+      {
+        intent: intent(),
+        spec: retain,
+        account: KEYLESS,
+        memory: { firstLookAt: at(-60) },
+      },
+      { rule: 'give-up-machine', actions: ['release'] },
+    ],
+    [
       'gives nothing up in its first minute: no process has a proved key when it starts',
       held({}, { spec: retain, account: KEYLESS, memory: { firstLookAt: at(-59) } }),
       { rule: 'give-up-machine', phase: 'Deleting', says: 'AccountNotReady', afterMs: 1_000 },

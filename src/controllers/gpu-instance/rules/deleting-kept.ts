@@ -5,6 +5,7 @@ import { makeRetainedLabel } from '../../../ownership/label.ts';
 import { decision } from '../decision.ts';
 import { wordOf } from '../machine-fields.ts';
 import { factsOf, recordedMachine } from '../recorded.ts';
+import { openIntent } from '../settle.ts';
 import type { Action, Decision, EventNote, Observed, Step } from '../types.ts';
 import { waiting, waitingForKey } from './deleting-waits.ts';
 import { askToStop } from './stopping.ts';
@@ -73,8 +74,8 @@ function isStopped({ actualStatus, intendedStatus }: Instance): boolean {
   return actualStatus === 'stopped' || actualStatus === 'frozen';
 }
 
-function noteRetained({ object }: Observed, kept: number | undefined): EventNote {
-  const { instanceId = kept, cost } = object.status ?? {};
+function noteRetained(observed: Observed, kept: number | undefined): EventNote {
+  const { instanceId = kept, cost } = observed.object.status ?? {};
   const price = parseDollars(cost?.pricePerHour);
   const bills = price === undefined ? '' : ` and bills $${formatDollars(price)}/h`;
   return {
@@ -82,6 +83,15 @@ function noteRetained({ object }: Observed, kept: number | undefined): EventNote
     reason: 'Released',
     action: 'Deleting',
     note:
-      instanceId === undefined ? 'No machine was on record.' : `Machine ${instanceId} was given up${bills}.`,
+      instanceId === undefined
+        ? `No machine was on record.${purchaseLeftOpen(observed)}`
+        : `Machine ${instanceId} was given up${bills}.`,
   };
+}
+
+/** A machine that nobody knows of yet belongs to no object then: only the marketplace can tell of it. */
+function purchaseLeftOpen(observed: Observed): string {
+  const open = openIntent(observed);
+  if (!open) return '';
+  return ` Purchase ${open.attempt} of offer ${open.offer} may have made one all the same: look for it in the marketplace's console.`;
 }
