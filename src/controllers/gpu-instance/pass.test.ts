@@ -501,7 +501,7 @@ describe('a pass that ends machines', () => {
     const object = { ...held({}, { spec: { deletionPolicy: 'Retain' } }), deleting: true };
     const { run, done } = situation({ object, calls: { label: fails('forbidden', 'refused') } });
     await expect(run()).rejects.toThrow('full');
-    expect(done).toEqual(['label 1']);
+    expect(done).toEqual(['label 1', 'event NotRetained']);
   });
 
   test('says why a machine ends before it is destroyed, on the version that was judged', async () => {
