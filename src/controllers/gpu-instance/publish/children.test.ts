@@ -213,6 +213,12 @@ describe('the Service leads to a machine', () => {
       { serving: true, ready: false },
     ],
     [
+      'no more before it is stopped at a limit that it is kept beyond',
+      told('True'),
+      { spec: { maxLifetime: '1m', deletionPolicy: 'Stop' } },
+      { serving: true, ready: false },
+    ],
+    [
       'while its end is held back',
       told('True', 'Paused'),
       { annotations: asked, spec: { paused: true } },

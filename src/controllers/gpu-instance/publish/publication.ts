@@ -2,7 +2,7 @@ import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import { say } from '../conditions.ts';
-import type { Decision, EventNote, Observed, Publication, StatusFields, Step } from '../types.ts';
+import type { Action, Decision, EventNote, Observed, Publication, StatusFields, Step } from '../types.ts';
 import type { Published } from '../views.ts';
 
 const ADDRESS_FIELDS = [
@@ -24,7 +24,8 @@ export function publishFirst(observed: Observed, step: Step): Step {
   const serving = verdict.Booted.status === 'True';
   const fields = announced(step.status.fields, serving);
   const wanted = { ...step, status: { ...step.status, fields } };
-  const publication = { fields, serving, ready: isReady((type) => verdict[type]) };
+  const ready = isReady((type) => verdict[type]) && !step.actions.some(({ type }) => ENDS_SERVICE.has(type));
+  const publication = { fields, serving, ready };
   const isDue = serving && isCheckDue(observed);
   if (!isDue && !needsPublishing(observed, publication)) return lookAgain(observed, wanted);
   if (!observed.published) return { type: 'publish', publication };
@@ -51,6 +52,9 @@ const LEAVING: ReadonlySet<string> = new Set<Reason>([
   'DestroyFailing',
   'Stopping',
 ]);
+
+/** What is done to a machine that says nothing of it, as one that is kept beyond a limit. */
+const ENDS_SERVICE: ReadonlySet<string> = new Set<Action['type']>(['stop', 'destroy']);
 
 function isLeaving(told: Told): boolean {
   return LEAVING.has(told('Reconciling')?.reason ?? '');
