@@ -34,10 +34,11 @@ export class Console {
     return typeof id === 'number' ? id : undefined;
   }
 
-  /** Writes a label on a machine, whoever rented it. */
-  async label(id: number, label: string): Promise<void> {
+  /** Writes a label on a machine, whoever rented it; answers the status, or why there is none. */
+  async label(id: number, label: string): Promise<string> {
     const outcome = await this.#outcome('PUT', `/api/v0/instances/${id}/`, { label });
     this.#world.tell(`a user labels contract ${id} "${label}" in the console: ${outcome}`);
+    return outcome;
   }
 
   /** Stops a machine, whoever rented it. */

@@ -143,6 +143,12 @@ export class Invariants {
     this.#machines.destroyedElsewhere(id);
   }
 
+  /** Whether that machine outlives its object on purpose. */
+  isKept(id: number): boolean {
+    const contract = this.#scene.contracts()[id];
+    return contract !== undefined && this.#scene.isKept(contract) && !this.#scene.ownerOf(contract);
+  }
+
   /** Whoever rented that machine by hand labels it in the console. */
   labelledElsewhere(id: number): void {
     this.#machines.labelledElsewhere(id);

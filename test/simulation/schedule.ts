@@ -104,7 +104,7 @@ class Schedule {
     const invariants = new Invariants(world, { strict: isStrict });
     const created = FIRST_NAMES.length + 1;
     const whims = new Whims({
-      ...{ users, invariants, random, created },
+      ...{ world, users, invariants, random, created },
       hasGroup: hasGroup(seed),
       hasFar: hasFar(seed),
       hasSecond: hasSecond(seed),

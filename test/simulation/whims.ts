@@ -5,10 +5,13 @@ import { GroupWhims } from './group-whims.ts';
 import { OTHER_NAMESPACE } from './installer.ts';
 import type { Invariants } from './invariants.ts';
 import type { JsonObject } from './memory-kube/json.ts';
+import { TakeoverWhims } from './takeover-whims.ts';
 import type { Users } from './users.ts';
 import { BY_BID } from './wishes.ts';
+import type { SimulatedWorld } from './world.ts';
 
 export interface WhimsOptions {
+  readonly world: SimulatedWorld;
   readonly users: Users;
   readonly invariants: Invariants;
   readonly random: Random;
@@ -23,8 +26,7 @@ export interface WhimsOptions {
   readonly created: number;
 }
 
-/** Among the dearest, which nobody else rents. */
-const OFFERS_TO_HAND_OVER = [8_000_020, 8_000_019] as const;
+const HURRY_MS = 8_000;
 /** More instances that stand alone are not made. */
 const MOST_INSTANCES = 4;
 
@@ -34,6 +36,7 @@ export class Whims {
   readonly #chance: Chance;
   readonly #ofAccount: AccountWhims;
   readonly #ofGroups: GroupWhims;
+  readonly #takeovers: TakeoverWhims;
   readonly #paused = new Set<string>();
   /** What a person has written on them keeps them from a machine, perhaps. */
   readonly #restrained = new Set<string>();
@@ -42,12 +45,13 @@ export class Whims {
   #haveLeft = false;
 
   constructor(options: WhimsOptions) {
-    const { users, invariants, random, isSwept, hasFar, hasSecond } = options;
+    const { world, users, invariants, random, isSwept, hasFar, hasSecond } = options;
     const chance = new Chance(random);
     this.#options = options;
     this.#chance = chance;
     this.#created = options.created;
     this.#ofAccount = new AccountWhims({ users, invariants, chance, isSwept, hasFar, hasSecond });
+    this.#takeovers = new TakeoverWhims({ world, users, invariants, chance });
     this.#ofGroups = new GroupWhims({
       ...{ users, invariants, chance },
       hold: (name) => this.#hold(name),
@@ -80,6 +84,8 @@ export class Whims {
       [3, () => users.lookNow(name)],
       [6, () => this.#tune(name)],
       [5, () => users.askForAnother(name)],
+      [8, () => this.#hurry(name)],
+      [4, () => this.#takeovers.passOn(name, this.#anyName())],
       [4, () => this.#stopInConsole(users.machineOf(name))],
       [3, () => users.setDeletionPolicy(name, this.#chance.oneOf(['Destroy', 'Stop', 'Retain']))],
       [15, () => this.#restrain(name)],
@@ -101,41 +107,42 @@ export class Whims {
     this.#ofAccount.settle();
   }
 
-  /** Half of the time under a name that there was before. */
-  #create(): void {
-    const { users } = this.#options;
+  /** Half of the time one that there was before. */
+  #anyName(): string {
     this.#created += 1;
     const fresh = `n${this.#created}`;
     const former = this.#chance.oneOf(['a', `n${this.#chance.upTo(this.#created)}`]);
-    if (users.names().length >= MOST_INSTANCES) return;
     const own = this.#chance.oneOf([fresh, former]);
-    const isOfSecond = this.#options.hasSecond && this.#chance.isWithin(0.5);
     const isFar = this.#options.hasFar && this.#chance.isWithin(0.4);
-    const name = isFar ? `${own}.${OTHER_NAMESPACE}` : own;
+    return isFar ? `${own}.${OTHER_NAMESPACE}` : own;
+  }
+
+  #create(): void {
+    const { users } = this.#options;
+    if (users.names().length >= MOST_INSTANCES) return;
+    const name = this.#anyName();
+    const isOfSecond = this.#options.hasSecond && this.#chance.isWithin(0.5);
     this.#chance.doOneOf([
       [8, () => users.createInstance(name, { isOfSecond })],
       [1, () => users.createInstance(name, { offers: BY_BID, isOfSecond })],
-      [1, () => void this.#handOver(name)],
-      [0.5, () => this.#watch(name)],
+      [2, () => this.#takeovers.create(name)],
     ]);
   }
 
-  /** A person rents a machine and has an object take it over. */
-  async #handOver(name: string): Promise<void> {
-    const { users } = this.#options;
-    const machine = await users.console.rentToHandOver(this.#chance.oneOf(OFFERS_TO_HAND_OVER));
-    if (machine === undefined) return;
-    users.account.set({ adoption: 'Unlabelled' });
-    users.createAdopting(name, machine);
-  }
-
-  /** An object shows the machine of somebody else. */
-  #watch(name: string): void {
-    const { users, invariants } = this.#options;
-    const machine = users.console.machines().find((id) => invariants.isForeign(id));
-    if (machine === undefined) return;
-    users.account.set({ adoption: 'Unlabelled' });
-    users.createAdopting(name, machine, 'Observe');
+  /** A person does several things with an object within some seconds, as while it replaces its machine. */
+  #hurry(name: string): void {
+    const { users, world } = this.#options;
+    const acts: readonly [() => void, ...(() => void)[]] = [
+      () => users.setPowerState(name, this.#chance.oneOf(['Stopped', 'Running'])),
+      () => users.askForAnother(name),
+      () => users.setImage(name, this.#anyImage()),
+      () => this.#hold(name),
+      () => this.#pause(name),
+      () => this.#resume(),
+      () => users.delete(name),
+    ];
+    for (let count = 0; count < 3; count += 1)
+      world.scheduler.after(this.#chance.below(HURRY_MS), this.#chance.oneOf(acts));
   }
 
   #pause(name: string): void {

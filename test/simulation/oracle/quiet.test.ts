@@ -106,6 +106,23 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     },
   ],
   [
+    'a machine goes with the object that has taken it over, and was kept when the one before went',
+    new Bench(),
+    async (bench) => {
+      const contract = await atWork(bench);
+      bench.users.setDeletionPolicy('a', 'Retain');
+      const label = contract.label?.replace('gpurental1:', 'gpurental1-retained:') ?? '';
+      bench.world.market.store.put('contracts', { ...contract, label });
+      bench.users.delete('a');
+      bench.users.createAdopting('b', contract.id);
+      bench.setStatus({ instanceId: contract.id }, 'b');
+      bench.edit({ finalizers: ['gpurental.dev/machine'] }, 'b');
+      bench.users.delete('b');
+      bench.invariants.check();
+      bench.sendDestroy(contract.id);
+    },
+  ],
+  [
     'an offer that was refused to one object is asked for by another a second later',
     new Bench({ flags: { pacing: 'off' } }),
     async (bench) => {

@@ -49,6 +49,7 @@ export class UnrecordedWatch {
     const owner = this.#scene.ownerOf(contract);
     if (!purchase || !owner || this.#scene.isHandled(purchase.uid) || !this.#scene.isWatched(owner))
       return false;
+    if (metadataOf(owner)['uid'] !== purchase.uid) return false;
     const isOurs = contract.label === null || fitsItsLabel(contract);
     return isOurs && !isLeaving(owner) && purchase.attempt > attemptOf(owner);
   }
