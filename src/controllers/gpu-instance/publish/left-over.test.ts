@@ -117,6 +117,23 @@ describe('what led to a machine', () => {
     expect(await slices()).toEqual(['job-direct']);
   });
 
+  test.each([
+    ['Secret', secretResource, 'job-connection'],
+    ['Service', serviceResource, 'job'],
+  ])('goes where the %s of the object is somebody else’s by now', async (kind, resource, name) => {
+    const { again, kube, slices } = await published(machineAt('203.0.113.5', '198.51.100.7'));
+    await kube.delete(resource, { namespace: 'team', name });
+    const foreign = kind === 'Service' ? { spec: { ports: [{ name: 'http', port: 80 }] } } : {};
+    await kube.create(resource, {
+      apiVersion: 'v1',
+      kind,
+      metadata: { name, namespace: 'team' },
+      ...foreign,
+    });
+    expect(await again(machineAt('203.0.113.6'))).toMatchObject({ type: 'nameTaken' });
+    expect(await slices()).toEqual([]);
+  });
+
   test('that may not be deleted is said, and asked about again', async () => {
     const bench = await published(machineAt('203.0.113.5', '198.51.100.7'));
     const memory = new ObjectMemory();

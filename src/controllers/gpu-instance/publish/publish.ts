@@ -70,7 +70,10 @@ async function writeChildren(
   for (const [resource, child] of wanted) {
     if (isKept && isConnectionSecret(child) && (await completeSecret(child, cluster))) continue;
     const problem = await writeChild(resource, child, { cluster, owner, mayExist });
-    if (problem) return problem;
+    if (!problem) continue;
+    // The status announces nothing then, and slices from before would follow no machine any more.
+    await removeLeftOver(owner, { wanted: [], serving: false }, ports);
+    return problem;
   }
   return undefined;
 }
