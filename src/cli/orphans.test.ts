@@ -59,6 +59,12 @@ describe('a machine that bills', () => {
     expect(said({ label: null, objects: [object(ID)] })).toEqual([]);
   });
 
+  test('is none either where its object has it on record and somebody changed its label or its start', () => {
+    const objects = [object(ID)];
+    expect(said({ objects, startedAt: STARTED - 3_600_000 })).toEqual([]);
+    expect(said({ objects, label: labelBy({ ...identity, keys: OTHER.keys }) })).toEqual([]);
+  });
+
   test('is kept on purpose where its account lists it', () => {
     expect(said({ retained: [ID] })).toEqual(['retained']);
     expect(said({ label: null, retained: [ID] })).toEqual(['retained']);

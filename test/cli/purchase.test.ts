@@ -96,6 +96,14 @@ describe('create instance --retry 5', () => {
     expect(stderr).toContain(`What to do: Use it, or end it: gpu-rent destroy instance ${rented[0]?.id}.`);
   });
 
+  test('finds the machine that the failure itself names, also where its label was lost', async () => {
+    await bench.fault('label-dropped', 'PUT /api/v0/asks/{id}', { count: 1 });
+    await bench.fault('error-with-effect', 'PUT /api/v0/asks/{id}');
+    const { stderr, rented } = await rent();
+    expect(rented).toMatchObject([{ label: null }]);
+    expect(stderr).toContain(`The machine exists all the same: instance ${rented[0]?.id}. It bills.`);
+  });
+
   test('does not take an older machine of the same label for the one whose reply was lost', async () => {
     const { rented: older } = await rent('--label', 'pair');
     await bench.fault('reset-before', 'PUT /api/v0/asks/{id}');

@@ -54,6 +54,13 @@ describe.each([{ apiKey: 'mine' }, { apiKeyFile: '/my/key' }])("the caller's own
   });
 });
 
+test('the key of the account goes where the caller says, then to its proven login, then where it names', async () => {
+  const places = { spec: TENANT, login: 'https://allowed.test' };
+  expect(await targetOf(places, { url: OWN })).toMatchObject({ baseUrl: OWN });
+  expect(await targetOf(places, {})).toMatchObject({ baseUrl: 'https://allowed.test' });
+  expect(await targetOf({}, {})).toMatchObject({ baseUrl: OWN });
+});
+
 test('the key of the account goes to the address of the account', async () => {
   const { baseUrl, apiKey } = await targetOf({ spec: TENANT }, {});
   expect(baseUrl).toBe(TENANT);
