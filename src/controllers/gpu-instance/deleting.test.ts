@@ -58,21 +58,29 @@ describe('the deletion of an object', () => {
     ],
     [
       'takes the address of the machine out of its Service before anything else',
-      { ...held({}, { status: announced }), ...UNPUBLISHED },
+      { ...held({}, { status: announced, spec: { ssh: true } }), ...UNPUBLISHED },
       { publish: false },
     ],
     [
       'takes it out, too, where the machine is to be kept, or nothing can be asked',
       {
-        ...held({}, { status: announced, spec: { deletionPolicy: 'Retain' } }),
+        ...held({}, { status: announced, spec: { deletionPolicy: 'Retain', ssh: true } }),
         ...UNPUBLISHED,
         ...withoutAccount,
       },
       { publish: false },
     ],
     [
+      'destroys the machine at once where it opens no port, so that it has no Service',
+      { ...held({}, { status: announced }), ...UNPUBLISHED },
+      { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
+    ],
+    [
       'destroys the machine at once where no Service leads to it',
-      { ...held({}, { status: announced, spec: { service: { enabled: false } } }), ...UNPUBLISHED },
+      {
+        ...held({}, { status: announced, spec: { ssh: true, service: { enabled: false } } }),
+        ...UNPUBLISHED,
+      },
       { rule: 'destroy-machines', actions: ['destroy 1 (Destroying)'], afterMs: 5_000, onList: true },
     ],
     [

@@ -334,7 +334,7 @@ describe('a pass that buys', () => {
 
   test('takes the address of a deleted object out of its Service first, and destroys where that fails, too', async () => {
     const announced = { endpoint: '203.0.113.5:20022' };
-    const object: Given = { ...held({}, { status: announced }), deleting: true };
+    const object: Given = { ...held({}, { status: announced, spec: { ssh: true } }), deleting: true };
     const { run, done } = situation({ object, slice: true });
     await run();
     expect(done.slice(0, 3)).toEqual([

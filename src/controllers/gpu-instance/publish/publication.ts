@@ -4,6 +4,7 @@ import { canonicalJson } from '../canonical-json.ts';
 import { say } from '../conditions.ts';
 import type { Action, Decision, EventNote, Observed, Publication, StatusFields, Step } from '../types.ts';
 import type { Published } from '../views.ts';
+import { instanceService } from './children.ts';
 
 const ADDRESS_FIELDS = [
   'instanceId',
@@ -37,7 +38,7 @@ export function publishFirst(observed: Observed, step: Step): Step {
  * nobody is led to one that goes. Undefined where that was tried in this pass, or none was announced.
  */
 export function withdraw({ object, published }: Observed): Step | undefined {
-  if (published || !isAnnounced(object)) return undefined;
+  if (published || !isAnnounced(object) || !instanceService(object)) return undefined;
   return { type: 'publish', publication: { fields: {}, serving: false, ready: false } };
 }
 
