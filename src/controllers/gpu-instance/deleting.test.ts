@@ -6,13 +6,17 @@ import {
   given,
   held,
   holding,
+  identity,
   intent,
   LOGIN,
   listed,
   machineOf,
   row,
   time,
+  UID,
 } from '../../../test/builders/observed.ts';
+import type { Instance } from '../../marketplace/instances/instances.ts';
+import { makeRetainedLabel } from '../../ownership/label.ts';
 import { decide } from './decide.ts';
 import type { Observed } from './types.ts';
 import type { AbsenceView } from './views.ts';
@@ -36,6 +40,12 @@ const goneByUs = (seconds: number, begun: readonly number[], read?: AbsenceView[
   memory: { destroys: [mark(1, seconds)] },
   observed: absent(1, begun, read),
 });
+/** A machine of that purchase, which began when that says. */
+function markedAsKept(attempt = 1, began: Pick<Instance, 'startedAt'> = { startedAt: at(-9) }) {
+  const label = makeRetainedLabel(identity, { uid: UID, attempt, issuedAt: at(-5) });
+  return listed(row({ id: 8, label, ...began }));
+}
+
 const release = { rule: 'let-go', actions: ['release'] };
 const waits = { rule: 'confirm-gone', afterMs: 30_000, onList: true };
 
@@ -186,6 +196,32 @@ describe('the deletion of an object', () => {
       },
       { rule: 'destroy-machines', actions: ['destroy 4 (Destroying)'], afterMs: 5_000, onList: true },
     ],
+    [
+      'destroys a machine of a purchase that nobody recorded, which was marked as kept before a person wanted it to go',
+      { intent: intent({ issuedAt: at(-10) }), machines: [markedAsKept()] },
+      { rule: 'destroy-machines', actions: ['destroy 8 (Destroying)'], afterMs: 5_000, onList: true },
+    ],
+    ...(
+      [
+        ['that is to be kept', { spec: { deletionPolicy: 'Retain' }, machines: [markedAsKept()] }],
+        ['of another purchase', { machines: [markedAsKept(2)] }],
+        ['that began at another time', { machines: [markedAsKept(1, { startedAt: at(-900) })] }],
+        ['that tells no start', { machines: [markedAsKept(1, { startedAt: undefined })] }],
+      ] satisfies readonly (readonly [string, Given])[]
+    ).map(
+      ([which, situation]) =>
+        [
+          `leaves a machine alone that is marked as kept, ${which}`,
+          { intent: intent({ issuedAt: at(-10) }), ...situation },
+          {
+            rule: 'settle-first',
+            phase: 'Deleting',
+            says: 'RentalUncertain',
+            afterMs: 200_001,
+            onList: true,
+          },
+        ] as const,
+    ),
     [
       'proves a machine gone that a rental in flight has made and that it has destroyed, however late the lists are',
       {

@@ -12,6 +12,13 @@ export const TEARDOWN_MUTANTS: readonly Mutant[] = [
     replace: ';',
   },
   {
+    name: 'mark-of-kept-believed',
+    loses: 'the end of a machine that was marked as kept before a person wanted it to go',
+    file: `${GPU}/rules/teardown-machines.ts`,
+    find: '    ...list.labelled.filter((machine) => isTakenBack(observed, machine)).map(({ row }) => row.id),\n',
+    replace: '',
+  },
+  {
     name: 'kept-machine-given-up-at-once',
     loses: 'the patience of a process that has proved no key yet, with a machine that is to be kept',
     file: `${GPU}/rules/deleting-kept.ts`,

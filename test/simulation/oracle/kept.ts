@@ -12,10 +12,12 @@ export class KeptWatch {
   destroySent(id: number): void {
     const contract = this.#scene.contracts()[id];
     if (!contract) return;
-    if (this.#scene.isKept(contract))
-      this.#scene.broken('I4', `contract ${id} was destroyed, and had been kept on purpose`);
     const owner = this.#scene.ownerOf(contract);
-    if (!owner || metadataOf(owner)['deletionTimestamp'] === undefined || !isToKeep(owner, id)) return;
+    const isLeaving = owner !== undefined && metadataOf(owner)['deletionTimestamp'] !== undefined;
+    // A person may have changed her mind after the machine was marked.
+    if (this.#scene.isKept(contract) && !(isLeaving && !keepsMachine(owner)))
+      this.#scene.broken('I4', `contract ${id} was destroyed, and had been kept on purpose`);
+    if (!isLeaving || !isToKeep(owner, id)) return;
     this.#scene.broken('I4', `contract ${id} was destroyed, and ${nameOf(owner)} says that it stays`);
   }
 }

@@ -123,6 +123,17 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     },
   ],
   [
+    'a machine that was marked as kept is destroyed with its object, whose owner wants that now',
+    new Bench(),
+    async (bench) => {
+      const contract = await bench.rent(1);
+      const label = bench.label(1).replace('gpurental1:', 'gpurental1-retained:');
+      bench.world.market.store.put('contracts', { ...contract, label });
+      leaving(bench);
+      bench.sendDestroy(contract.id);
+    },
+  ],
+  [
     'an offer that was refused to one object is asked for by another a second later',
     new Bench({ flags: { pacing: 'off' } }),
     async (bench) => {

@@ -13,6 +13,7 @@ type Call = Parameters<FateOf>[0];
 export const CALLS = {
   rent: /^PUT \/api\/v0\/asks\//,
   destroy: /^DELETE \/api\/v0\/instances\/[1-9]\d*\/$/,
+  label: /^PUT \/api\/v0\/instances\/\d+\/$/,
   list: /^GET \/api\/v[01]\/instances\/$/,
   read: /^GET \/api\/v0\/instances\/\d+\/$/,
   accounts: /^GET .*\/marketplaceaccounts$/,

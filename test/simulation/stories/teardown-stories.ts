@@ -47,6 +47,27 @@ export const TEARDOWN_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'a person who wanted a machine kept that nobody has recorded wants it destroyed, while it is being marked as kept',
+    seconds: 500,
+    plot: (stage) => {
+      stage.strike({
+        call: 'rent',
+        meanwhile: () => {
+          stage.after(0.003, () => stage.killAll());
+          stage.users.setDeletionPolicy('a', 'Retain');
+          stage.users.delete('a');
+        },
+      });
+      stage.strike({
+        call: 'label',
+        meanwhile: () => {
+          stage.after(0.003, () => stage.killAll());
+          stage.after(1, () => stage.users.setDeletionPolicy('a', 'Destroy'));
+        },
+      });
+    },
+  },
+  {
     name: 'an object is deleted after the process died whose rent call is still to be carried out',
     seconds: 500,
     plot: (stage) => {

@@ -1,12 +1,13 @@
 import { parseTime } from '../../../lib/rfc3339.ts';
 import type { Instance } from '../../../marketplace/instances/instances.ts';
+import { startsInWindow } from '../../../ownership/ours.ts';
 import { isDestroyAwaited } from '../gone.ts';
 import { judgedTime } from '../judged-time.ts';
 import { type Recorded, recordedMachine } from '../recorded.ts';
-import { attemptOf, settlement } from '../settle.ts';
+import { attemptOf, openIntent, settlement } from '../settle.ts';
 import { newestLabelled } from '../stage.ts';
 import type { Observed } from '../types.ts';
-import type { ListView } from '../views.ts';
+import type { ListedMachine, ListView } from '../views.ts';
 
 /** A machine that outlives its object, as it is listed. */
 export interface KeptMachine extends Recorded {
@@ -54,8 +55,21 @@ function ownMachines(observed: Observed, list: ListView): ReadonlySet<number> {
   return new Set([
     ...(recorded && list.recorded ? [recorded.instanceId] : []),
     ...labelled.map(({ row }) => row.id),
+    ...list.labelled.filter((machine) => isTakenBack(observed, machine)).map(({ row }) => row.id),
     ...(isBought ? [found.instanceId] : []),
   ]);
+}
+
+/**
+ * A machine that was marked as kept, of the purchase whose outcome nobody has recorded, while a person wanted it kept: now
+ * it is to go with its object. The intent says when that purchase was made; a mark can be copied.
+ */
+function isTakenBack(observed: Observed, { row, ownership }: ListedMachine): boolean {
+  const { object, constants } = observed;
+  const intent = openIntent(observed);
+  if (object.spec.deletionPolicy !== 'Destroy' || ownership.type !== 'retained' || !intent) return false;
+  const isOfPurchase = ownership.facts.attempt === intent.attempt && row.startedAt !== undefined;
+  return isOfPurchase && startsInWindow(row.startedAt, intent.issuedAt, constants);
 }
 
 /** What this process has rented it remembers also when it has destroyed that again: then a list has to show it. */
