@@ -39,3 +39,29 @@ describe('the break-glass group', () => {
     },
   );
 });
+
+describe('a key with nothing behind it, which Helm takes as "without the default"', () => {
+  const needed = z.object({ required: z.array(z.string()).default([]) });
+  const section = (...path: readonly string[]): readonly string[] => {
+    let found = schemaOf('gpu-rental-operator');
+    for (const name of path)
+      found = z.object({ properties: z.record(z.string(), z.unknown()) }).parse(found).properties[name];
+    return needed.parse(found).required;
+  };
+
+  test('is refused where templates would render no port, no name, no way out of an emergency', () => {
+    expect(section()).toEqual(expect.arrayContaining(['metrics', 'health', 'logLevel', 'replicas']));
+    expect(section('metrics')).toContain('port');
+    expect(section('image')).toContain('repository');
+    expect(section('admissionPolicies')).toContain('breakGlassGroup');
+    expect(section('inUseGuard')).toContain('enabled');
+    expect(section('networkPolicy', 'marketplace')).toContain('ports');
+  });
+
+  test('is taken where the default says nothing either, and where people take a default away', () => {
+    expect(section()).not.toEqual(expect.arrayContaining(['priorityClassName']));
+    for (const name of ['resources', 'nodeSelector', 'hostUsers', 'affinity'])
+      expect(section()).not.toContain(name);
+    expect(section('workerReports')).not.toContain('enabled');
+  });
+});

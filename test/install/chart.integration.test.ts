@@ -169,6 +169,13 @@ describe.skipIf(!canRun)('the chart', () => {
       '--set-json=workerReports={"enabled":true,"ingress":{"enabled":true}}',
       /workerReports\.ingress\.host is required/,
     ],
+    ['a port with nothing behind its key', '--set=metrics.port=null', /missing property 'port'/],
+    ['a section with nothing in it', '--set=metrics=null', /missing property 'metrics'/],
+    [
+      'an open way for want of ports',
+      '--set=networkPolicy.marketplace.ports=null',
+      /missing property 'ports'/,
+    ],
     [
       'two listeners on one port',
       '--set=metrics.port=8081',
@@ -177,6 +184,12 @@ describe.skipIf(!canRun)('the chart', () => {
     ['an account without a name', '--set=serviceAccount.create=false', /serviceAccount\.name is required/],
   ])('refuses %s', async (_given, value, message) => {
     await expect(helm.template([value])).rejects.toThrow(message);
+  });
+
+  test('takes a key with nothing behind it where nothing is what may stand there', async () => {
+    const nothing = ['resources', 'nodeSelector', 'priorityClassName', 'metrics.serviceMonitor.interval'];
+    const objects = await helm.template(nothing.map((path) => `--set=${path}=null`));
+    expect(objects.length).toBeGreaterThan(20);
   });
 
   test('takes every alert that there is, and marketplaces on loopback by plain http', async () => {

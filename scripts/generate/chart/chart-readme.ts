@@ -20,7 +20,7 @@ $ helm install gpu-rental-operator charts/gpu-rental-operator --namespace gpu-re
 
 ## Values
 
-A typing error is refused by \`values.schema.json\`.
+A typing error is refused by \`values.schema.json\`. So is a key with nothing behind it, which Helm takes as null and thus as "without the default" (\`missing property\`): leave such a key out.
 
 ${valuesTable(chartValues)}`;
 

@@ -50,7 +50,24 @@ function schemaOf(node: ChartValue | ChartGroup): ValueSchema {
 
 function closed(values: ChartValues): ValueSchema {
   const properties = Object.entries(values).map(([name, node]) => [name, schemaOf(node)]);
-  return { type: 'object', additionalProperties: false, properties: Object.fromEntries(properties) };
+  const required = Object.keys(values).filter((name) => isNeeded(values[name]));
+  return {
+    type: 'object',
+    additionalProperties: false,
+    ...(required.length === 0 ? {} : { required }),
+    properties: Object.fromEntries(properties),
+  };
+}
+
+/**
+ * Whether something else than nothing has to stand there. Helm takes a null, such as a key with nothing behind it,
+ * as "leave the default out", and templates would render that as no flag, no port or `<nil>`.
+ */
+function isNeeded(node: ChartValue | ChartGroup | undefined): boolean {
+  if (node?.type !== 'value') return node !== undefined;
+  const { standard, schema } = node;
+  if (Array.isArray(standard)) return typeof schema.minItems === 'number' && schema.minItems > 0;
+  return typeof standard !== 'object' && standard !== '' && standard !== false;
 }
 
 /** values.schema.json: closed at every level that is ours. */
