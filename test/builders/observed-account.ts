@@ -123,7 +123,7 @@ export function observed(changes: Partial<Observed> = {}): Observed {
     session: session(),
     installation: { type: 'known', identity, sweep: 'allowed' },
     blockers: [],
-    isLoginShared: false,
+    beside: 'nothing',
     newestRentalAt: undefined,
     keyKept: false,
     figuresWrittenAt: undefined,

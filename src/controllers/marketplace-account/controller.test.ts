@@ -100,6 +100,7 @@ function situation(setting: Setting = {}) {
       objectsOf: () => [],
       counted: () => [],
       session: () => undefined,
+      proven: () => [],
       connect: note('connect'),
       disconnect: note('disconnect'),
       setNotReady: note('set readiness'),

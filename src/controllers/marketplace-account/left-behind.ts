@@ -16,9 +16,9 @@ export type LeftBehind =
  * them and a sweep may do so: what a person would have to mend first holds no account back.
  */
 export function leftBehind(observed: Observed): LeftBehind {
-  const { account, isLoginShared } = observed;
+  const { account, beside } = observed;
   const machines = account.metadata.deletionTimestamp === undefined ? undefined : unclaimed(observed);
-  if (machines === undefined || isLoginShared) return { type: 'none' };
+  if (machines === undefined || beside === 'sweeps') return { type: 'none' };
   const found = `${machines} are ours, and no GpuInstance claims them:`;
   return isSwept(observed)
     ? {
@@ -47,13 +47,12 @@ function unclaimed({ session, account }: Observed): string | undefined {
 }
 
 function isSwept(observed: Observed): boolean {
-  const { account, installation } = observed;
+  const { account, installation, beside } = observed;
+  if (account.spec.orphanPolicy !== 'Destroy' || beside === 'reports') return false;
   const mayBe =
     installation.type === 'pending' || (installation.type === 'known' && installation.sweep === 'allowed');
   const { rolledBack = [] } = rollbackRecord(observed);
-  return (
-    account.spec.orphanPolicy === 'Destroy' && mayBe && rolledBack.length === 0 && hasUsableKey(observed)
-  );
+  return mayBe && rolledBack.length === 0 && hasUsableKey(observed);
 }
 
 /** One that may destroy, or of which it is only not known yet. */

@@ -23,6 +23,8 @@ interface Setting {
   /** Of the account that is looked at. */
   readonly status?: MarketplaceAccount['status'];
   readonly others?: readonly MarketplaceAccount[];
+  /** Of accounts that have a session. */
+  readonly connectedUids?: readonly string[];
   /** Undefined: no sweep was made. */
   readonly unclaimed?: readonly number[];
   /** The operator allows these alone. */
@@ -32,7 +34,7 @@ interface Setting {
 /** What is observed of an account with this URL and these objects, and the URLs for which its key was read. */
 async function seen(setting: Setting = {}) {
   const { url, pinnedUrl, objects = [], allowed = ALLOWED, time = UNKNOWN, isConnected = true } = setting;
-  const { status, others = [], unclaimed } = setting;
+  const { status, others = [], unclaimed, connectedUids = [] } = setting;
   const login = pinnedUrl === undefined ? {} : { login: { ...LOGIN, url: pinnedUrl, provenAt: '' } };
   const account = accountWith({ spec: url === undefined ? {} : { url }, status: { ...login, ...status } });
   const keyReadFor: string[] = [];
@@ -41,6 +43,7 @@ async function seen(setting: Setting = {}) {
   const sources = {
     registry: {
       objectsOf: () => objects,
+      proven: () => connectedUids.map((uid) => ({ uid })),
       session: () => ({
         login: LOGIN,
         feed: { health: () => ({ lastCompleteAt: undefined, consecutiveFailures: 0 }) },
@@ -180,24 +183,43 @@ describe('machines that no object claims', () => {
     expect(await counted([])).toBe(0);
   });
 
-  test.each([
-    ['of another login', { userId: 8 }, {}, false],
-    ['of this login', {}, {}, true],
-    ['of this login that is being deleted, too', {}, { deletionTimestamp: '2026-11-20T12:00:00Z' }, false],
-    ['that is this very one', {}, { uid: 'account-uid' }, false],
-  ])('are left to another account: one %s', async (_, login, metadata, isLoginShared) => {
-    const other = accountWith({
-      metadata: { name: 'other', uid: 'other-uid', ...metadata },
-      status: { login: { ...LOGIN, provenAt: '', ...login } },
+  const other = (change: Parameters<typeof accountWith>[0] = {}) =>
+    accountWith({
+      status: { login: { ...LOGIN, provenAt: '' } },
+      ...change,
+      metadata: { name: 'other', uid: 'other-uid', ...change.metadata },
     });
-    const { observed } = await seen({ pinnedUrl: LOGIN.url, others: [other], allowed: [LOGIN.url] });
-    expect(observed.isLoginShared).toBe(isLoginShared);
-  });
+  const destroys = { spec: { orphanPolicy: 'Destroy' } } as const;
+  const deletionTimestamp = '2026-11-20T12:00:00Z';
 
-  test('are not left to an account whose login is not known', async () => {
-    const other = accountWith({ metadata: { name: 'other', uid: 'other-uid' } });
-    const { observed } = await seen({ pinnedUrl: LOGIN.url, others: [other], allowed: [LOGIN.url] });
-    expect(observed.isLoginShared).toBe(false);
+  test.each<[string, MarketplaceAccount, boolean, string]>([
+    ['one of its login sweeps them', other(), true, 'sweeps'],
+    ['one of its login has no session, and reports', other(), false, 'reports'],
+    ['one of its login has no session, and destroys', other(destroys), false, 'nothing'],
+    ['one of its login goes, too, and reports', other({ metadata: { deletionTimestamp } }), true, 'reports'],
+    [
+      'one of its login goes, too, and destroys',
+      other({ ...destroys, metadata: { deletionTimestamp } }),
+      true,
+      'nothing',
+    ],
+    [
+      'one is of another login',
+      other({ status: { login: { ...LOGIN, userId: 8, provenAt: '' } } }),
+      true,
+      'nothing',
+    ],
+    ['the login of one is not known', accountWith({ metadata: { uid: 'other-uid' } }), true, 'nothing'],
+    ['one is this very account', other({ metadata: { uid: 'account-uid' } }), true, 'nothing'],
+  ])('are looked after by other accounts, where %s', async (_, beside, isConnected, expected) => {
+    const connectedUids = isConnected ? [beside.metadata.uid ?? ''] : [];
+    const { observed } = await seen({
+      pinnedUrl: LOGIN.url,
+      allowed: [LOGIN.url],
+      others: [beside],
+      connectedUids,
+    });
+    expect(observed.beside).toBe(expected);
   });
 });
 

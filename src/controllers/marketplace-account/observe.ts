@@ -56,7 +56,7 @@ export async function observe(
     keyCheckAgainInMs: Math.min(againInMs, sources.keyCheckIntervalMs),
     session: session && (await sessionFacts(session, account, { objects, sources, aside })),
     installation: sources.installation.state(),
-    isLoginShared: isLoginShared(account, sources.allAccounts()),
+    beside: besideOf(account, sources),
     blockers: await blockersOf(account, objects, sources),
     newestRentalAt: newestOf(objects),
     figuresWrittenAt: sources.figuresWrittenAt(objectKey(account.metadata)),
@@ -89,20 +89,21 @@ function serviceNow(session: ProvenAccount, clock: Clock): number | undefined {
   return time.type === 'unknown' && session.connected() ? clock.now() : undefined;
 }
 
-/** An account that is being deleted itself sweeps nothing for long. */
-function isLoginShared(
-  { metadata, status }: MarketplaceAccount,
-  all: readonly MarketplaceAccount[],
-): boolean {
-  const { login } = status ?? {};
-  if (!login) return false;
-  return all.some(
-    (other) =>
-      other.metadata.uid !== metadata.uid &&
-      other.metadata.deletionTimestamp === undefined &&
-      other.status?.login !== undefined &&
-      sameLogin(other.status.login, login),
+/** An account without a session, or one that is being deleted itself, sweeps nothing for long. */
+function besideOf(
+  account: MarketplaceAccount,
+  { allAccounts, registry }: AccountSources,
+): Observed['beside'] {
+  const { login } = account.status ?? {};
+  const others = allAccounts().filter(
+    ({ metadata, status }) =>
+      metadata.uid !== account.metadata.uid && login && status?.login && sameLogin(status.login, login),
   );
+  const connected = new Set(registry.proven().map(({ uid }) => uid));
+  const stays = ({ metadata }: MarketplaceAccount) =>
+    metadata.deletionTimestamp === undefined && connected.has(metadata.uid ?? '');
+  if (others.some(stays)) return 'sweeps';
+  return others.some(({ spec }) => spec.orphanPolicy === 'Report') ? 'reports' : 'nothing';
 }
 
 function newestOf(objects: readonly AccountObject[]): number | undefined {

@@ -534,8 +534,13 @@ describe('an account that is deleted', () => {
     ],
     [
       'goes where another account of the login sweeps them',
-      { account: destroying(), session: session({ unclaimed: [5] }), isLoginShared: true },
+      { account: destroying(), session: session({ unclaimed: [5] }), beside: 'sweeps' },
       GOES,
+    ],
+    [
+      'names them and goes where an account of the login that nobody can use wants them reported',
+      { account: destroying(), session: session({ unclaimed: [5] }), beside: 'reports' },
+      ['event OrphanFound', ...GOES],
     ],
     [
       'names them and goes where its policy is to report them',

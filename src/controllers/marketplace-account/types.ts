@@ -84,8 +84,11 @@ export interface Observed {
   readonly installation: InstallationState;
   /** namespace/name of objects that keep the account from going. */
   readonly blockers: readonly string[];
-  /** Another account of the same login stands, and sweeps its machines. */
-  readonly isLoginShared: boolean;
+  /**
+   * What other accounts of the login do about its orphans: one stays and sweeps them; or none does, and one of them wants
+   * them reported, so that nobody may destroy any.
+   */
+  readonly beside: 'sweeps' | 'reports' | 'nothing';
   /** Epoch milliseconds of the newest rental that any object has on record. */
   readonly newestRentalAt: number | undefined;
   /** The kept key is this very key already. */
