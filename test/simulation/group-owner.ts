@@ -16,14 +16,18 @@ export class GroupOwner {
     this.#kubectl = kubectl;
   }
 
-  /** A group of as many workers as its written load asks for. */
+  /** A group of as many workers as its load asks for, which is written into it or comes through the gateway. */
   create(name: string, load: number, spec: JsonObject = {}): void {
+    const { gateway } = this.#world;
+    gateway?.offer(name, load);
     this.#kubectl.create(GROUPS, name, {
       apiVersion: 'gpurental.dev/v1alpha1',
       kind: 'EndpointGroup',
       spec: {
         template: { spec: { ...MACHINE, replacement: { maxPerHour: 30 } } },
-        load: { type: 'Static', static: { load: String(load) } },
+        load: gateway
+          ? { type: 'Prometheus', prometheus: { loadQuery: name } }
+          : { type: 'Static', static: { load: String(load) } },
         ...withoutNull({ ...GROUP_SPEC, ...spec }),
       },
     });
@@ -35,6 +39,12 @@ export class GroupOwner {
   }
 
   setLoad(name: string, load: number): void {
+    const { gateway } = this.#world;
+    if (gateway) {
+      gateway.offer(name, load);
+      this.#world.tell(`the load ${load} comes for the group ${name}`);
+      return;
+    }
     this.#edit(name, `the load ${load}`, { load: { type: 'Static', static: { load: String(load) } } });
   }
 
@@ -65,6 +75,12 @@ export class GroupOwner {
   wake(name: string): void {
     const annotations = { 'gpurental.dev/wake-at': String(this.#world.second) };
     this.#kubectl.annotate(this.#group(name), `wakes the group ${name}`, annotations);
+  }
+
+  /** Whether the Prometheus answers that knows their load, where there is one. */
+  setPrometheus(isUp: boolean): void {
+    this.#world.gateway?.setUp(isUp);
+    if (this.#world.gateway) this.#world.tell(`Prometheus ${isUp ? 'answers' : 'does not answer'}`);
   }
 
   delete(name: string): void {

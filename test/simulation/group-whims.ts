@@ -10,6 +10,8 @@ export interface GroupWhimsOptions {
   /** Nothing may replace or destroy the machine of that object for a while. */
   readonly hold: (name: string) => void;
   readonly anyImage: () => string;
+  /** Whether Prometheus tells the load of groups. */
+  readonly hasGateway: boolean;
 }
 
 /** Hundreds of work per second that a user asks a group for; a worker does one of them, and four are too many. */
@@ -27,7 +29,7 @@ export class GroupWhims {
 
   /** Somebody does something. */
   act(): void {
-    const { users, chance, anyImage } = this.#options;
+    const { users, chance, anyImage, hasGateway } = this.#options;
     const name = users.anyGroup();
     if (name === undefined) {
       this.#create();
@@ -42,6 +44,7 @@ export class GroupWhims {
       [5, () => users.groups.setImage(name, anyImage())],
       [5, () => users.groups.setColdWorkers(name, chance.upTo(3) - 1)],
       [5, () => this.#pause(name)],
+      [hasGateway ? 20 : 0, () => users.groups.setPrometheus(chance.isWithin(0.5))],
       [15, () => this.#setOption(name)],
       [15, () => users.groups.delete(name)],
       [15, () => worker !== undefined && users.delete(worker)],
@@ -51,6 +54,7 @@ export class GroupWhims {
 
   /** What people left in the middle, they end. */
   settle(): void {
+    if (this.#options.hasGateway) this.#options.users.groups.setPrometheus(true);
     for (const name of this.#edited) this.#options.users.groups.set(name, GROUP_SPEC);
   }
 

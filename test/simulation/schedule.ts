@@ -63,6 +63,8 @@ const FAREWELL_TAKES_MS = 20 * SECOND;
 const COPY_LABELS_AT_MS = 120 * SECOND;
 /** The third object of every second schedule is a group, which has up to three workers. */
 const hasGroup = (seed: number): boolean => seed % 2 === 0;
+/** Every third of them has its load told by Prometheus, instead of written into it. */
+const hasGateway = (seed: number): boolean => seed % 6 === 2;
 /** The third object of every sixth one stands in another namespace. */
 const hasFar = (seed: number): boolean => seed % 6 === 1;
 /** Every seventh one has a second account: of the same login where the seed is odd, and of another where it is even. */
@@ -96,7 +98,7 @@ class Schedule {
     const random = seededRandom(seed * 7919 + (isStrict ? 2 : 1));
     const climate = drawClimate(random, { calmProcesses: isStrict });
     const world = new SimulatedWorld({
-      ...{ seed, keepTrace },
+      ...{ seed, keepTrace, hasGateway: hasGateway(seed) },
       fate: (call) => this.#fateOf(call),
       log: (machine) => this.#logOf(machine),
     });

@@ -56,6 +56,7 @@ export class Whims {
       ...{ users, invariants, chance },
       hold: (name) => this.#hold(name),
       anyImage: () => this.#anyImage(),
+      hasGateway: world.gateway !== undefined,
     });
   }
 

@@ -14,6 +14,7 @@ import { createRentalMetrics } from '../../src/server/rental-metrics.ts';
 import { createRuntimeMetrics } from '../../src/server/runtime-metrics.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { makeKey, makeUser } from '../../src/simulator/world/new-world.ts';
+import { Gateway, PROMETHEUS } from './gateway.ts';
 import { Machine } from './machine.ts';
 import type { JsonObject } from './memory-kube/json.ts';
 import { createMemoryKube, type MemoryKube } from './memory-kube/memory-kube.ts';
@@ -53,6 +54,8 @@ export interface WorldOptions {
   readonly log?: (machine: Machine) => Logger;
   /** Stands for the workers of groups and for Prometheus. */
   readonly workers?: Transport;
+  /** Load comes to groups through a gateway that Prometheus watches, instead of being written into them. */
+  readonly hasGateway?: boolean;
 }
 
 /** One operator process and its machine. */
@@ -71,6 +74,8 @@ export class SimulatedWorld {
   readonly market: Simulator;
   readonly trace: Trace;
   readonly processes: Process[] = [];
+  /** Undefined where load is written into groups. */
+  readonly gateway: Gateway | undefined;
   /** What processes are started with from now on, beside the defaults. */
   flags: RawOptions;
   readonly #options: WorldOptions;
@@ -82,6 +87,7 @@ export class SimulatedWorld {
   constructor(options: WorldOptions) {
     this.#options = options;
     this.flags = options.flags ?? {};
+    this.gateway = options.hasGateway ? new Gateway(() => this.now) : undefined;
     this.random = seededRandom(options.seed);
     this.scheduler = new Scheduler({ startMs: START_MS, random: seededRandom(options.seed ^ 0x5eed) });
     this.#clock = worldClock(this.scheduler);
@@ -139,7 +145,7 @@ export class SimulatedWorld {
     const random = seededRandom(this.#options.seed * 31 + this.#started);
     const registry = createMetricRegistry();
     const operator = createOperator({
-      config: configOf(this.flags),
+      config: configOf({ ...(this.gateway && { prometheusUrl: PROMETHEUS }), ...this.flags }),
       env: {
         clock: machine.clock(),
         random,
@@ -158,6 +164,7 @@ export class SimulatedWorld {
         workerTransport: this.#options.workers,
         prometheusTransport: this.#options.workers,
       }),
+      ...(this.gateway && { prometheusTransport: this.gateway.transport }),
     });
     const process: Process = { machine, pod, operator, registry };
     this.processes.push(process);

@@ -18,6 +18,8 @@ interface BenchOptions {
   readonly orphanPolicy?: 'Destroy' | 'Report';
   /** What the operator would be started with beside its defaults. */
   readonly flags?: RawOptions;
+  /** Load comes to groups through a gateway. */
+  readonly hasGateway?: boolean;
 }
 
 /** A world without any operator, in which promises are broken by hand. */
@@ -27,8 +29,8 @@ export class Bench {
   readonly invariants: Invariants;
   readonly machine: Machine;
 
-  constructor({ strict = true, orphanPolicy = 'Report', flags = {} }: BenchOptions = {}) {
-    this.world = new SimulatedWorld({ seed: 1, keepTrace: false, flags, fate: () => QUIET });
+  constructor({ strict = true, orphanPolicy = 'Report', flags = {}, hasGateway = false }: BenchOptions = {}) {
+    this.world = new SimulatedWorld({ seed: 1, keepTrace: false, flags, hasGateway, fate: () => QUIET });
     this.users = new Users(this.world, seededRandom(1));
     this.machine = new Machine('operator-0', this.world.scheduler);
     this.invariants = new Invariants(this.world, { strict });

@@ -2,6 +2,7 @@ import { parseDollars } from '../../../src/lib/money.ts';
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import { ownerUids } from '../memory-kube/writes.ts';
+import type { SimulatedWorld } from '../world.ts';
 import type { Shortfall } from './converged.ts';
 import { priceOf } from './price.ts';
 import { nameOf, type Scene } from './scene.ts';
@@ -57,7 +58,7 @@ export class GroupWatch {
     const workers = this.#workersOf(uid).filter(
       (worker) => objectAt(worker, 'spec')['powerState'] === 'Running',
     );
-    const wanted = wantedBy(group);
+    const wanted = wantedBy(group, this.#scene.world);
     const isShort = workers.length < wanted && !this.#isAtCeiling(group, workers);
     if (!isShort && workers.length <= wanted) return [];
     return [{ invariant: 'ESR', text: `${name} needs ${wanted} workers and has ${workers.length}` }];
@@ -131,12 +132,12 @@ function dearestOf(group: JsonObject): number {
   return parseDollars(String(maxPricePerHour)) ?? 0;
 }
 
-/** How many workers a group wants hot: by hand, or else as its written load asks for. */
-export function wantedBy(group: JsonObject): number {
+/** How many workers a group wants hot: by hand, or else as its load asks for, written into it or offered to it. */
+export function wantedBy(group: JsonObject, { gateway }: Pick<SimulatedWorld, 'gateway'>): number {
   const spec = objectAt(group, 'spec');
   const { replicas, minLoad, expectedPerf, targetUtilizationPercent, scaleToZero, maxWorkers } = spec;
   const written = Number(objectAt(objectAt(spec, 'load'), 'static')['load']);
-  const load = Math.max(written, Number(minLoad ?? 0));
+  const load = Math.max(gateway?.offeredTo(nameOf(group)) ?? written, Number(minLoad ?? 0));
   const perf = (Number(expectedPerf) * Number(targetUtilizationPercent ?? 100)) / 100;
   const byLoad = Math.max(Math.ceil(load / perf), scaleToZero === 'Never' ? 1 : 0);
   return Math.min(Number(maxWorkers), replicas === undefined ? byLoad : Number(replicas));

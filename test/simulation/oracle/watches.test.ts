@@ -221,6 +221,16 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     },
   ],
   [
+    'a group has fewer workers than the load needs that comes through the gateway',
+    /^ESR group needs 3 workers and has 1$/,
+    new Bench({ hasGateway: true }),
+    (bench) => {
+      bench.group(1);
+      bench.users.groups.setLoad('group', 300);
+      bench.invariants.checkConverged();
+    },
+  ],
+  [
     'a group that is told by hand how many it needs has fewer',
     /^ESR group needs 2 workers and has 0$/,
     new Bench(),

@@ -142,7 +142,7 @@ export class WorkerWatch {
     const isKnown =
       this.#scene.now - Math.max(this.#hinderedAt, this.#groupEditedAt) >= KNOWN_READY_MS &&
       this.#readySince.has(readyKey(worker));
-    if (!group || !isKnown || wantedBy(group) === 0 || isOutdated(worker, group)) return;
+    if (!group || !isKnown || wantedBy(group, this.#scene.world) === 0 || isOutdated(worker, group)) return;
     const others = [...this.#scene.objects.values()].filter(
       (other) => nameOf(other) !== nameOf(worker) && this.#groupOf(other) === group,
     );
