@@ -13,7 +13,8 @@ export type AccountLookup =
       readonly message: string;
       readonly session: AccountSession | undefined;
     }
-  | { readonly type: 'missing' };
+  /** `isUnwatched`: whether there is one in its namespace, this installation does not look. */
+  | { readonly type: 'missing'; readonly isUnwatched?: boolean };
 
 /** The accounts that this process knows, by name. */
 export interface AccountDirectory {

@@ -60,6 +60,7 @@ function setUp(state: InstallationState = KNOWN) {
     constants: defaultConstants,
     minPollIntervalMs: 5_000,
     objectsOf: () => ['team/a', 'other/b', 'unread/c'].map((key) => accountObject({ key, instanceId: 7 })),
+    isWatched: (namespace) => namespace !== 'unwatched',
     accountOf: ({ name }) => cache.get(name),
     namespaceAllowed: ({ metadata }, namespace) =>
       namespace === 'unread' ? undefined : namespace === metadata.namespace,
@@ -79,6 +80,7 @@ describe('an account', () => {
   test('that nobody has seen is missing', () => {
     const { registry, ref } = setUp();
     expect(registry.get(ref)).toEqual({ type: 'missing' });
+    expect(registry.get({ ...ref, namespace: 'unwatched' })).toEqual({ type: 'missing', isUnwatched: true });
   });
 
   test('has a book before anybody has looked at its key, and one for good', () => {

@@ -30,6 +30,8 @@ export interface AccountRegistryOptions {
   readonly minPollIntervalMs: number;
   /** GpuInstances that name this account, as the cache has them. */
   readonly objectsOf: (ref: AccountRef) => readonly AccountObject[];
+  /** Whether objects of that namespace are seen by this installation at all. */
+  readonly isWatched: (namespace: string) => boolean;
   /** As the cache has it. */
   readonly accountOf: (ref: AccountRef) => MarketplaceAccount | undefined;
   /** Undefined while it is being found out. */
@@ -84,7 +86,10 @@ export class AccountRegistry implements AccountDirectory {
 
   get(ref: AccountRef): AccountLookup {
     const known = this.#byKey.get(keyOf(ref));
-    if (!known) return { type: 'missing' };
+    if (!known)
+      return this.#options.isWatched(ref.namespace)
+        ? { type: 'missing' }
+        : { type: 'missing', isUnwatched: true };
     const installation = this.#options.installation.state();
     if (installation.type !== 'known') {
       return { type: 'notReady', ...installation.why, session: undefined };

@@ -130,6 +130,14 @@ describe('an identity', () => {
   });
 });
 
+test('an account in a namespace that is not named is out of sight, which is not the same as missing', () => {
+  const lookup = (flags: Parameters<typeof wiringOf>[0], namespace: string) =>
+    wiringOf(flags).wiring.registry.get({ namespace, name: 'default' });
+  expect(lookup({ watchNamespace: ['blue'] }, 'green')).toEqual({ type: 'missing', isUnwatched: true });
+  expect(lookup({ watchNamespace: ['blue'] }, 'blue')).toEqual({ type: 'missing' });
+  expect(lookup({}, 'green')).toEqual({ type: 'missing' });
+});
+
 test('objects of namespaces that are not named are not read', async () => {
   const { wiring, create, sync } = wiringOf({ watchNamespace: ['blue'] });
   create('gpuinstances', instance());

@@ -135,7 +135,8 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
   });
   const objects = objectViews(caches, clock, installation);
   const labels = new NamespaceLabels({ client: kube, clock, log, onChange: () => registry.announceAll() });
-  const namespaced = config.watchNamespace.length > 0;
+  const { watchNamespace } = config;
+  const namespaced = watchNamespace.length > 0;
   const labelsOf = (namespace: string) => labels.labelsOf(namespace);
   const registry: AccountRegistry = new AccountRegistry({
     client: kube,
@@ -147,6 +148,7 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
     paced: config.pacing === 'documented',
     minPollIntervalMs: config.minPollInterval,
     objectsOf: (ref) => objects.ofAccount(ref),
+    isWatched: (namespace) => !namespaced || watchNamespace.includes(namespace),
     accountOf: (ref) => caches.accounts.get(keyOf(ref)),
     namespaceAllowed: (account, namespace) =>
       isNamespaceAllowed(account, namespace, { namespaced, labelsOf }),

@@ -56,8 +56,8 @@ export const rentingReasons = {
     'Remove the annotation to go on.',
   ),
   AccountMissing: retryable(
-    'The MarketplaceAccount does not exist.',
-    'Create the account, or make a new object whose spec.accountRef names an existing one.',
+    'The MarketplaceAccount does not exist, or the operator does not watch its namespace.',
+    'Create the account, let the operator watch its namespace, or make a new object whose spec.accountRef names an existing one.',
   ),
   AccountNotReady: retryable(
     'The MarketplaceAccount is not ready.',

@@ -368,6 +368,18 @@ describe('a deletion that keeps the machine', () => {
       { rule: 'give-up-machine', phase: 'Deleting', says: 'AccountMissing', afterMs: 60_000 },
     ],
     [
+      'never gives one up because the account is in a namespace that is not watched, and says that',
+      held(
+        {},
+        {
+          spec: retain,
+          account: { state: 'missing', isUnwatched: true },
+          memory: { firstLookAt: at(-600) },
+        },
+      ),
+      { rule: 'give-up-machine', phase: 'Deleting', says: 'AccountMissing' },
+    ],
+    [
       'stops it first with Stop',
       held({}, { spec: stop }),
       {

@@ -144,6 +144,16 @@ describe('the account of an object', () => {
     },
   );
 
+  test('that is out of sight is told apart from one that is missing', () => {
+    const accountOf = (found: AccountLookup) =>
+      seen({ sources: { accounts: { get: () => found } } })?.account;
+    expect(accountOf({ type: 'missing', isUnwatched: true })).toEqual({
+      state: 'missing',
+      isUnwatched: true,
+    });
+    expect(accountOf({ type: 'missing' })).toEqual({ state: 'missing' });
+  });
+
   test('decides nothing while nobody knows the identity of this installation', () => {
     expect(seen({ lookup: 'missing', sources: { identity: () => undefined } })).toBeUndefined();
     expect(seen({ sources: { identity: () => undefined } })?.identity).toBe(identity);

@@ -119,7 +119,8 @@ function recordedRow(object: GpuInstance, list: CompleteList | undefined): Insta
 }
 
 function accountView(lookup: AccountLookup, object: GpuInstance, sources: Sources): AccountView {
-  if (lookup.type === 'missing') return { state: 'missing' };
+  if (lookup.type === 'missing')
+    return { ...(lookup.isUnwatched && { isUnwatched: true }), state: 'missing' };
   if (lookup.type === 'ready')
     return { state: 'ready', facts: accountFacts(lookup.session, object, sources) };
   const facts = lookup.session && accountFacts(lookup.session, object, sources);

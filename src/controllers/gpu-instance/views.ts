@@ -34,7 +34,8 @@ export interface AccountFacts {
 
 /** The account an object names. `notReady` has facts where its login was proven before: then teardown works. */
 export type AccountView =
-  | { readonly state: 'missing' }
+  /** `isUnwatched`: whether there is one in its namespace, this installation does not look. */
+  | { readonly state: 'missing'; readonly isUnwatched?: boolean }
   | {
       readonly state: 'notReady';
       readonly reason: string;

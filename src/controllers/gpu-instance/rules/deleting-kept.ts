@@ -14,10 +14,15 @@ import { machineToKeep } from './teardown-machines.ts';
 /** A process that has just started has not proved any key yet: that is no reason to give a machine up. */
 const GIVE_UP_AFTER_MS = 60_000;
 
-/** Retain, and nothing to ask anything with: after some patience a person keeps the machine as it is. */
+/**
+ * Retain, and nothing to ask anything with: after some patience a person keeps the machine as it is. Not where the account
+ * is only out of sight: one that looks at it again would sweep a machine of which nobody said there that it is kept.
+ */
 export function giveUp(observed: Observed): Step | undefined {
+  const { account } = observed;
   const isUsable = factsOf(observed) !== undefined && observed.list !== undefined;
   if (observed.object.spec.deletionPolicy !== 'Retain' || isUsable) return undefined;
+  if (account.state === 'missing' && account.isUnwatched) return waitingForKey(observed);
   const left = observed.memory.firstLookAt + GIVE_UP_AFTER_MS - observed.steadyNow;
   return left > 0 ? waitingForKey(observed, { afterMs: left }) : letMachineGo(observed, 'Retain');
 }

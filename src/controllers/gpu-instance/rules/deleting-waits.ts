@@ -35,10 +35,16 @@ export function waiting(observed: Observed, { reason, detail, actions = [], look
 /** Nothing can be asked while the account has no proven key. */
 export function waitingForKey(observed: Observed, look: Decision['look'] = {}): Decision {
   const { name, namespace = observed.object.metadata.namespace } = observed.object.spec.accountRef;
-  const reason = observed.account.state === 'missing' ? 'AccountMissing' : 'AccountNotReady';
+  const { account } = observed;
+  const isUnwatched = account.state === 'missing' && account.isUnwatched === true;
+  const cause = isUnwatched ? outOfSight(namespace) : 'cannot be used';
   return waiting(observed, {
-    reason,
-    detail: `MarketplaceAccount ${namespace}/${name} cannot be used, so nothing can be done about its machine.`,
+    reason: account.state === 'missing' ? 'AccountMissing' : 'AccountNotReady',
+    detail: `MarketplaceAccount ${namespace}/${name} ${cause}, so nothing can be done about its machine.`,
     look,
   });
 }
+
+/** Of an account: why this installation does not see it. */
+export const outOfSight = (namespace: string | undefined): string =>
+  `is in namespace ${namespace}, which this operator does not watch (--watch-namespace)`;

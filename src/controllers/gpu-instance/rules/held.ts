@@ -3,6 +3,7 @@ import { decision } from '../decision.ts';
 import { carriedFields } from '../machine-fields.ts';
 import type { Stage } from '../stage.ts';
 import type { Observed, Step } from '../types.ts';
+import { outOfSight } from './deleting-waits.ts';
 import { news } from './idle.ts';
 
 /** Says why nothing may be done before a person has looked, and does nothing. */
@@ -32,10 +33,7 @@ export function waitForAccount(observed: Observed): Step {
   const { name, namespace = object.metadata.namespace } = object.spec.accountRef;
   if (object.status?.instanceId !== undefined) return decision({ rule: 'keep-until-account-known' });
   const reason = isMissing ? 'AccountMissing' : 'AccountNotReady';
-  const detail =
-    account.state === 'notReady'
-      ? `MarketplaceAccount ${namespace}/${name} is not ready: ${account.message}`
-      : `MarketplaceAccount ${namespace}/${name} does not exist.`;
+  const detail = `MarketplaceAccount ${namespace}/${name} ${whyUnusable(account, namespace)}`;
   return decision({
     rule: 'wait-for-account',
     fields: carriedFields(observed),
@@ -43,4 +41,9 @@ export function waitForAccount(observed: Observed): Step {
     // An account that is applied together with its machines is not ready for a moment, and has its own events.
     events: isMissing ? news(observed, say('False', reason, detail)) : [],
   });
+}
+
+function whyUnusable(account: Observed['account'], namespace: string | undefined): string {
+  if (account.state === 'notReady') return `is not ready: ${account.message}`;
+  return account.state === 'missing' && account.isUnwatched ? `${outOfSight(namespace)}.` : 'does not exist.';
 }

@@ -93,6 +93,11 @@ describe('an object without a machine waits', () => {
       { rule: 'wait-for-account', phase: 'Pending', says: 'AccountMissing' },
     ],
     [
+      'for an account in a namespace that is not watched',
+      { account: { state: 'missing', isUnwatched: true } },
+      { rule: 'wait-for-account', phase: 'Pending', says: 'AccountMissing' },
+    ],
+    [
       'for an account that is missing, whatever machine it holds',
       held({}, { account: { state: 'missing' } }),
       { rule: 'keep-until-account-known' },
