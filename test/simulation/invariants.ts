@@ -207,10 +207,10 @@ export class Invariants {
       return;
     }
     this.#pace.sent(machine, request);
-    const { method, path, body = '' } = request;
+    const { method, path } = request;
     if (method === 'GET' && LIST_PATH.test(path)) this.#listSent(machine, this.#scene.loginOf(request), fate);
     else if (method === 'DELETE') this.#destroySent(machine, path);
-    else if (method === 'PUT' && path.startsWith('/api/v0/asks/')) this.#rentSent(machine, path, body);
+    else if (method === 'PUT' && path.startsWith('/api/v0/asks/')) this.#rentSent(machine, request, fate);
   }
 
   /** The wall clock of a process was set. */
@@ -297,11 +297,12 @@ export class Invariants {
     this.#unrecorded.listed(machine, login);
   }
 
-  #rentSent(machine: Machine, path: string, body: string): void {
+  #rentSent(machine: Machine, { path, body = '' }: Call['request'], { refusal }: Fate): void {
     const purchase = purchaseIn(body);
     if (!purchase) return;
     const offer = Number(path.split('/')[4]);
-    this.#attempts.rentSent(machine, offer, purchase);
+    const isRefused = refusal !== undefined && refusal.status < 500;
+    this.#attempts.rentSent(machine, { offer, isRefused }, purchase);
     this.#limits.rentSent(machine, purchase);
     this.#permits.rentSent(machine, purchase);
     this.#machines.rentSent(purchase);

@@ -25,8 +25,14 @@ export class AttemptWatch {
     this.#scene = scene;
   }
 
-  rentSent(machine: Machine, offer: number, purchase: Purchase): void {
+  /** `isRefused`: the answer will be a certain no, and the offer is anybody's again. */
+  rentSent(
+    machine: Machine,
+    { offer, isRefused }: { readonly offer: number; readonly isRefused: boolean },
+    purchase: Purchase,
+  ): void {
     this.#checkOffer(machine, offer, purchase);
+    if (isRefused) this.#lastCalls.delete(machine);
     const { uid, attempt } = purchase;
     const key = `${uid}/${attempt}`;
     const sent = (this.#sent.get(key) ?? 0) + 1;

@@ -156,8 +156,9 @@ export class Bench {
     this.invariants.check();
   }
 
-  sendRent(attempt: number, name = 'a'): void {
-    this.send('PUT', '/api/v0/asks/8000001/', { body: JSON.stringify({ label: this.label(attempt, name) }) });
+  sendRent(attempt: number, name = 'a', fate = QUIET): void {
+    const body = JSON.stringify({ label: this.label(attempt, name) });
+    this.send('PUT', '/api/v0/asks/8000001/', { body, fate });
   }
 
   #update(

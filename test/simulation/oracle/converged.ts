@@ -1,9 +1,10 @@
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import { BY_HAND } from '../console.ts';
 import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { accountKeyOf } from './accounts.ts';
 import type { OwnLimits } from './own-limits.ts';
 import { fitsItsLabel } from './purchase.ts';
-import { nameOf, type Scene } from './scene.ts';
+import { keyOf, nameOf, type Scene } from './scene.ts';
 
 /** Something that is not as it should be once the faults have stopped and time was given. */
 export interface Shortfall {
@@ -27,10 +28,13 @@ export function shortfallsOf(scene: Scene, restraints: Restraints): readonly Sho
   ];
 }
 
-/** An account that is deleted goes, and the key that was kept for it. */
+/** An account that is deleted goes, unless objects that nobody has deleted hold machines of it, and the key that was kept for it. */
 function ofAccounts(scene: Scene): readonly Shortfall[] {
   const standing = scene.accounts.all();
-  const leaving = standing.filter((account) => metadataOf(account)['deletionTimestamp']);
+  const held = new Set([...scene.objects.values()].filter(holdsForGood).map(accountKeyOf));
+  const leaving = standing.filter(
+    (account) => metadataOf(account)['deletionTimestamp'] && !held.has(keyOf(account)),
+  );
   const mayStay = new Set(standing.map((account) => `gpuacct-${String(metadataOf(account)['uid'])}`));
   const { kube } = scene.world;
   const secrets = kube.store.all(kube.kind('secrets')).map(nameOf);
@@ -43,6 +47,9 @@ function ofAccounts(scene: Scene): readonly Shortfall[] {
     ...kept.map((name) => ({ invariant: 'I12', text: `the key in ${name} outlives its account` })),
   ];
 }
+
+const holdsForGood = (object: JsonObject): boolean =>
+  objectAt(object, 'status')['instanceId'] !== undefined && !metadataOf(object)['deletionTimestamp'];
 
 function unclaimed(scene: Scene): readonly Shortfall[] {
   const mine = Object.values(scene.contracts()).filter(

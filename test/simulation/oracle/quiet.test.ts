@@ -9,6 +9,7 @@ import {
   forgotten,
   givesUp,
   givesUpOneOfFour,
+  guardAccount,
   INSTANCES,
   INTENT,
   intends,
@@ -16,6 +17,7 @@ import {
   led,
   overtaken,
   processBegins,
+  REFUSED,
   serving,
   setGroupStatus,
   silence,
@@ -355,6 +357,25 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
       bench.users.createInstance('b');
       await bench.pass(5);
       await bench.rent(2, { name: 'b' });
+    },
+  ],
+  [
+    'a process asks for an offer for another object, once it was refused to the first',
+    new Bench({ flags: { pacing: 'off' } }),
+    (bench) => {
+      bench.users.createInstance('b');
+      bench.sendRent(1, 'a', REFUSED);
+      bench.sendRent(1, 'b');
+    },
+  ],
+  [
+    'an account that is being deleted waits for a machine that somebody took over since',
+    new Bench(),
+    async (bench) => {
+      await atWork(bench);
+      guardAccount(bench);
+      bench.users.account.delete();
+      bench.invariants.checkConverged();
     },
   ],
   [

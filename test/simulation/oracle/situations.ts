@@ -4,6 +4,8 @@ import { NAMESPACE } from '../world.ts';
 import type { Bench } from './bench.ts';
 
 export const FAILED = { requestMs: 2, responseMs: 2, refusal: { status: 500, body: '' } };
+/** The answer is a certain no. */
+export const REFUSED = { ...FAILED, refusal: { status: 429, body: '' } };
 export const INSTANCES = '/apis/gpurental.dev/v1alpha1/namespaces/default/gpuinstances';
 export const INTENT = 'gpurental.dev/rental-intent';
 
