@@ -71,7 +71,7 @@ export function drawClimate(random: Random, { calmProcesses }: ClimateOptions): 
     clockJumpEvery: calmProcesses ? 0 : every(100, 400),
     compactEvery: every(60, 300),
     userEvery: every(20, 120),
-    installEvery: random.next() < 0.7 ? 0 : 80 + random.next() * 220,
+    installEvery: random.next() < 0.8 ? 0 : 80 + random.next() * 220,
   };
 }
 
