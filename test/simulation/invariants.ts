@@ -297,12 +297,14 @@ export class Invariants {
     this.#unrecorded.listed(machine, login);
   }
 
-  #rentSent(machine: Machine, { path, body = '' }: Call['request'], { refusal }: Fate): void {
+  #rentSent(machine: Machine, request: Call['request'], { refusal }: Fate): void {
+    const { path, body = '' } = request;
     const purchase = purchaseIn(body);
     if (!purchase) return;
     const offer = Number(path.split('/')[4]);
     const isRefused = refusal !== undefined && refusal.status < 500;
-    this.#attempts.rentSent(machine, { offer, isRefused }, purchase);
+    const login = this.#scene.loginOf(request);
+    this.#attempts.rentSent(machine, { offer, login, isRefused }, purchase);
     this.#limits.rentSent(machine, purchase);
     this.#permits.rentSent(machine, purchase);
     this.#machines.rentSent(purchase);

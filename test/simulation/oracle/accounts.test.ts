@@ -103,6 +103,16 @@ const BROKEN: readonly Case[] = [
     /^I9 the account has 2 machines, and may have 1$/,
   ],
   [
+    'a process asks for one offer for objects of two logins at once',
+    new Bench(),
+    (bench) => {
+      bench.users.createInstance('b');
+      bench.sendRent(1);
+      bench.sendRent(1, 'b', { apiKey: bench.world.addLogin() });
+    },
+    /^I6 operator-0 asked for offer 8000001 for .* and .* at once$/,
+  ],
+  [
     'one of two accounts keeps its key when it has gone',
     new Bench(),
     (bench) => {
@@ -169,6 +179,16 @@ const SOUND: readonly Case[] = [
     async (bench) => {
       bench.users.second.create('Report');
       await givesUpOneOfFour(bench, 90, { isOfSecond: true });
+    },
+  ],
+  [
+    'an offer that was refused to one login is asked for by another a moment later',
+    new Bench(),
+    async (bench) => {
+      bench.users.createInstance('b');
+      bench.sendRent(1);
+      await bench.pass(0.05);
+      bench.sendRent(1, 'b', { apiKey: bench.world.addLogin() });
     },
   ],
   [

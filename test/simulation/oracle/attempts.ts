@@ -6,11 +6,23 @@ import { nameOf, type Scene } from './scene.ts';
 interface RentCall {
   readonly offer: number;
   readonly uid: string;
+  readonly login: number | undefined;
   readonly at: number;
+}
+
+/** How a rental leaves. */
+export interface RentSent {
+  readonly offer: number;
+  /** By whose key; undefined where it has none. */
+  readonly login: number | undefined;
+  /** The answer will be a certain no, and the offer is anybody's again. */
+  readonly isRefused: boolean;
 }
 
 /** Two calls of one process for one offer that are closer together were decided upon together. */
 const AT_ONCE_MS = 100;
+/** The pace of another login lets it ask as soon as the service has refused the offer: no answer comes sooner than this. */
+const UNANSWERED_MS = 3;
 
 /**
  * Attempts are used once and never go back: I6 one rental per attempt, and no process asks for one offer for two
@@ -25,13 +37,9 @@ export class AttemptWatch {
     this.#scene = scene;
   }
 
-  /** `isRefused`: the answer will be a certain no, and the offer is anybody's again. */
-  rentSent(
-    machine: Machine,
-    { offer, isRefused }: { readonly offer: number; readonly isRefused: boolean },
-    purchase: Purchase,
-  ): void {
-    this.#checkOffer(machine, offer, purchase);
+  /** A rent call leaves. */
+  rentSent(machine: Machine, { offer, login, isRefused }: RentSent, purchase: Purchase): void {
+    this.#checkOffer(machine, { offer, login, uid: purchase.uid, at: this.#scene.now });
     if (isRefused) this.#lastCalls.delete(machine);
     const { uid, attempt } = purchase;
     const key = `${uid}/${attempt}`;
@@ -41,11 +49,12 @@ export class AttemptWatch {
       this.#scene.broken('I6', `attempt ${attempt} of ${uid} was sent ${sent} times`);
   }
 
-  #checkOffer(machine: Machine, offer: number, { uid }: Purchase): void {
+  #checkOffer(machine: Machine, call: RentCall): void {
     const last = this.#lastCalls.get(machine);
-    const at = this.#scene.now;
-    this.#lastCalls.set(machine, { offer, uid, at });
-    if (last?.offer !== offer || last.uid === uid || at - last.at >= AT_ONCE_MS) return;
+    const { offer, uid, login, at } = call;
+    this.#lastCalls.set(machine, call);
+    if (last?.offer !== offer || last.uid === uid) return;
+    if (at - last.at >= (login === last.login ? AT_ONCE_MS : UNANSWERED_MS)) return;
     this.#scene.broken('I6', `${machine.name} asked for offer ${offer} for ${last.uid} and ${uid} at once`);
   }
 

@@ -156,9 +156,9 @@ export class Bench {
     this.invariants.check();
   }
 
-  sendRent(attempt: number, name = 'a', fate = QUIET): void {
+  sendRent(attempt: number, name = 'a', { fate = QUIET, apiKey = '' } = {}): void {
     const body = JSON.stringify({ label: this.label(attempt, name) });
-    this.send('PUT', '/api/v0/asks/8000001/', { body, fate });
+    this.send('PUT', '/api/v0/asks/8000001/', { body, fate, apiKey });
   }
 
   #update(

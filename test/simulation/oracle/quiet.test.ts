@@ -364,7 +364,7 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     new Bench({ flags: { pacing: 'off' } }),
     (bench) => {
       bench.users.createInstance('b');
-      bench.sendRent(1, 'a', REFUSED);
+      bench.sendRent(1, 'a', { fate: REFUSED });
       bench.sendRent(1, 'b');
     },
   ],
