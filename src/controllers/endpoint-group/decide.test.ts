@@ -419,6 +419,19 @@ describe('after a restart', () => {
     expect(memory.decision).toMatchObject({ hot: 1 });
   });
 
+  const boots = { isServing: false, wasEverReady: false, hasRun: false };
+
+  test.each<[string, readonly Worker[], boolean]>([
+    ['one that boots alone may have been woken, and has its time', [worker('a', boots)], true],
+    ['one that serves needs none', [worker('a')], false],
+    ['one that boots beside one that serves has none', [worker('a', boots), worker('b')], false],
+    ['one that is to stay cold was not woken', [worker('a', { ...boots, wanted: 'Cold' })], false],
+    ['nobody was woken where nobody is', [], false],
+  ])('%s', (_, workers, isWake) => {
+    const { recent } = decide(observe({ workers })).memory.scaling;
+    expect(recent[0]?.isWake).toBe(isWake);
+  });
+
   test('what the windows held is known by the record', () => {
     const status = { autoscaling: { heldTotalCapacity: '300', totalCapacity: '100' } };
     const totals = (autoscaling: object) =>
