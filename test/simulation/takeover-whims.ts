@@ -1,10 +1,10 @@
 import type { Chance } from './chance.ts';
 import type { Invariants } from './invariants.ts';
 import type { Users } from './users.ts';
-import type { SimulatedWorld } from './world.ts';
 
 export interface TakeoverWhimsOptions {
-  readonly world: SimulatedWorld;
+  /** Does something in so many milliseconds, unless everybody has left by then. */
+  readonly later: (ms: number, act: () => void) => void;
   readonly users: Users;
   readonly invariants: Invariants;
   readonly chance: Chance;
@@ -35,12 +35,12 @@ export class TakeoverWhims {
 
   /** An object goes without its machine, and another one takes that over. */
   passOn(from: string, to: string): void {
-    const { world, users } = this.#options;
+    const { later, users } = this.#options;
     const machine = users.machineOf(from);
     users.setDeletionPolicy(from, 'Retain');
     users.delete(from);
     if (machine === undefined) return;
-    world.scheduler.after(LETS_GO_MS, () => void this.#takeKept(to, machine));
+    later(LETS_GO_MS, () => void this.#takeKept(to, machine));
   }
 
   /** A person rents a machine and has an object take it over. */

@@ -51,7 +51,10 @@ export class Whims {
     this.#chance = chance;
     this.#created = options.created;
     this.#ofAccount = new AccountWhims({ users, invariants, chance, isSwept, hasFar, hasSecond });
-    this.#takeovers = new TakeoverWhims({ world, users, invariants, chance });
+    this.#takeovers = new TakeoverWhims({
+      ...{ users, invariants, chance },
+      later: (ms, act) => this.#later(ms, act),
+    });
     this.#ofGroups = new GroupWhims({
       ...{ users, invariants, chance },
       hold: (name) => this.#hold(name),
@@ -101,6 +104,7 @@ export class Whims {
 
   /** What people left in the middle, they end. */
   settle(): void {
+    this.leave();
     for (const name of this.#paused) this.#options.users.setPaused(name, false);
     for (const name of this.#restrained) this.#options.users.liftPolicies(name);
     this.#options.users.createWork();
@@ -132,7 +136,7 @@ export class Whims {
 
   /** A person does several things with an object within some seconds, as while it replaces its machine. */
   #hurry(name: string): void {
-    const { users, world } = this.#options;
+    const { users } = this.#options;
     const acts: readonly [() => void, ...(() => void)[]] = [
       () => users.setPowerState(name, this.#chance.oneOf(['Stopped', 'Running'])),
       () => users.askForAnother(name),
@@ -143,7 +147,14 @@ export class Whims {
       () => users.delete(name),
     ];
     for (let count = 0; count < 3; count += 1)
-      world.scheduler.after(this.#chance.below(HURRY_MS), this.#chance.oneOf(acts));
+      this.#later(this.#chance.below(HURRY_MS), this.#chance.oneOf(acts));
+  }
+
+  /** Unless everybody has left by then. */
+  #later(ms: number, act: () => void): void {
+    this.#options.world.scheduler.after(ms, () => {
+      if (!this.#haveLeft) act();
+    });
   }
 
   #pause(name: string): void {
