@@ -31,7 +31,7 @@ const GLOBS: readonly Globs[] = [
     files: [
       'src/accounts/{account-object,account-status,avoid-list,counted-objects,object-intent}.ts',
       'src/accounts/tickets/{limits,pending-rentals,pending-starts,rental-line,spend-brake,ticket-office}.ts',
-      'src/accounts/watch/{absences,breaker,feed-watch,label-echo,machine-census}.ts',
+      'src/accounts/watch/{absences,breaker,feed-watch,label-echo,machine-census,unclaimed-machines}.ts',
       'src/accounts/installation/rental-traces.ts',
       'src/accounts/login/{key-transport,offer-reservations,service-clock}.ts',
       'src/ownership/{claim,identity,intent,key-ring,label,login,ours}.ts',
@@ -55,7 +55,7 @@ const GLOBS: readonly Globs[] = [
   },
   {
     name: 'accounts on record',
-    files: ['src/controllers/marketplace-account/{conditions,decide,failure,figures,pinned-login,status}.ts'],
+    files: ['src/controllers/marketplace-account/{conditions,decide,failure,figures,left-behind,pinned-login,status}.ts'],
     tests: ['src/controllers/marketplace-account/{act,decide,figures,situations}.test.ts'],
   },
   {
