@@ -57,12 +57,13 @@ export class TakeoverWhims {
     if (machine !== undefined) this.#adopt(name, machine, 'Observe');
   }
 
-  /** An object asks for the machine of another one, which keeps it. */
+  /** An object asks for the machine of another one, which keeps it. A stranger's is asked for by nobody, whatever a status says. */
   #claim(name: string, policy: 'Manage' | 'Observe'): void {
-    const { users } = this.#options;
+    const { users, invariants } = this.#options;
     const other = users.anyName();
     const machine = other === undefined ? undefined : users.machineOf(other);
-    if (machine !== undefined && other !== name) this.#adopt(name, machine, policy);
+    if (machine === undefined || other === name || invariants.isForeign(machine)) return;
+    this.#adopt(name, machine, policy);
   }
 
   /** Only one that was kept on purpose, and is still there: whoever takes its label off says whose it is not. */

@@ -188,7 +188,8 @@ export class MachineWatch {
   #noteHealth(): void {
     for (const contract of this.#scene.live()) {
       const owner = this.#scene.ownerOf(contract);
-      if (owner) this.ownLimits.holds(contract, String(metadataOf(owner)['uid']));
+      const holder = owner ?? this.#scene.takerOf(contract.id);
+      if (holder) this.ownLimits.holds(contract, String(metadataOf(holder)['uid']));
       if (owner) this.#noteSilence(owner, contract);
       if (this.#notWorking.delete(contract.id)) this.#notWorkingAt.set(contract.id, this.#scene.now);
       if (owner && !this.#isWorkingFor(owner, contract)) this.#notWorking.add(contract.id);

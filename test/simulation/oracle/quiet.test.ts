@@ -379,6 +379,23 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     },
   ],
   [
+    'an object has spent what it may on a machine that it took over, and that never got its label',
+    new Bench(),
+    async (bench) => {
+      bench.users.delete('a');
+      const machine = await bench.users.console.rentToHandOver(8_000_020);
+      if (machine === undefined) throw new Error('the marketplace refused the rental');
+      bench.users.createAdopting('taken', machine);
+      bench.users.setPolicies('taken', { maxTotalCost: '0.01' });
+      bench.setStatus({ instanceId: machine, attempt: 1 }, 'taken');
+      await bench.pass(300);
+      ends(bench, machine);
+      bench.setStatus({ instanceId: null }, 'taken');
+      await bench.pass(300);
+      bench.invariants.checkConverged();
+    },
+  ],
+  [
     'an account rents once its credit need not remain any more',
     new Bench(),
     async (bench) => {

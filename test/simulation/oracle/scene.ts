@@ -142,17 +142,17 @@ export class Scene {
   /** The object that a contract was rented for, where it still stands, or that has taken it over since. */
   ownerOf(contract: Contract): JsonObject | undefined {
     const uid = this.purchaseOf(contract)?.uid;
-    return uid === undefined ? undefined : (this.objects.get(uid) ?? this.#takerOf(contract.id));
+    return uid === undefined ? undefined : (this.objects.get(uid) ?? this.takerOf(contract.id));
   }
 
   /** Whether a contract outlives its object on purpose: its label says so, or the account where nothing could be labelled. */
   isKept(contract: Contract): boolean {
     const isMarked = hasKeptLabel(contract) || this.accounts.keeps(contract.id);
-    return isMarked && this.#takerOf(contract.id) === undefined;
+    return isMarked && this.takerOf(contract.id) === undefined;
   }
 
   /** The object that has taken over a contract, which there was before it; the label of the former one may still come. */
-  #takerOf(id: number): JsonObject | undefined {
+  takerOf(id: number): JsonObject | undefined {
     return [...this.objects.values()].find((object) => {
       const { instanceId, policy } = objectAt(objectAt(object, 'spec'), 'adopt');
       return instanceId === id && policy === 'Manage' && objectAt(object, 'status')['instanceId'] === id;
