@@ -55,7 +55,9 @@ const GLOBS: readonly Globs[] = [
   },
   {
     name: 'accounts on record',
-    files: ['src/controllers/marketplace-account/{conditions,decide,failure,figures,left-behind,pinned-login,status}.ts'],
+    files: [
+      'src/controllers/marketplace-account/{conditions,decide,failure,figures,left-behind,pinned-login,status}.ts',
+    ],
     tests: ['src/controllers/marketplace-account/{act,decide,figures,situations}.test.ts'],
   },
   {
