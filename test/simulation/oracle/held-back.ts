@@ -19,6 +19,8 @@ const CHOSEN: ReadonlySet<unknown> = new Set([
  */
 export class HeldBackWatch {
   readonly #scene: Scene;
+  /** Machines whose end was recorded once: a process that lagged may record it again. */
+  readonly #givenUp = new Set<string>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -31,6 +33,9 @@ export class HeldBackWatch {
   }
 
   #checkEnd(object: JsonObject): void {
+    const key = `end of ${String(objectAt(object, 'status')['instanceId'])} for ${nameOf(object)}`;
+    if (this.#givenUp.has(key)) return;
+    this.#givenUp.add(key);
     const why = reasonAt(object, 'Ready');
     const held = whatHolds(object, why);
     if (held === undefined) return;

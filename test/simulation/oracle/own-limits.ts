@@ -70,16 +70,24 @@ export class OwnLimits {
     const cost = stays.reduce((sum, { from, until, microsPerHour }) => {
       return sum + Math.max(0, Math.min(until ?? now, now) - from) * (microsPerHour / HOUR_MS);
     }, 0);
-    return maxTotalCost !== undefined && cost >= Number(maxTotalCost) * MICROS;
+    const most = Math.max(cost, earlierMs > 0 ? costTakenOver(object) : 0);
+    return maxTotalCost !== undefined && most >= Number(maxTotalCost) * MICROS;
   }
 }
 
 /** A machine that was taken over may end before it shows whose it is. */
 function takenOverAt(object: JsonObject): readonly number[] {
   const { firstRentedAt } = objectAt(object, 'status');
-  const isTakenOver = objectAt(object, 'spec')['adopt'] !== undefined && firstRentedAt !== undefined;
-  return isTakenOver ? [Date.parse(String(firstRentedAt))] : [];
+  return hasTakenOver(object) && firstRentedAt !== undefined ? [Date.parse(String(firstRentedAt))] : [];
 }
+
+/** What it cost by the object's record, which counts until the first list without it; in micro-dollars. */
+function costTakenOver(object: JsonObject): number {
+  const { accrued = 0 } = objectAt(objectAt(object, 'status'), 'cost');
+  return hasTakenOver(object) ? Number(accrued) * MICROS : 0;
+}
+
+const hasTakenOver = (object: JsonObject): boolean => objectAt(object, 'spec')['adopt'] !== undefined;
 
 /** Nobody sees a machine vanish while no operator runs: it counts until the first list without it. */
 function endsOnRecord(object: JsonObject): ReadonlyMap<number, number> {

@@ -396,6 +396,28 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     },
   ],
   [
+    'an object has spent what it may on a machine that had ended before it took that over, and that lists showed on',
+    new Bench(),
+    (bench) => {
+      bench.users.delete('a');
+      bench.users.createAdopting('taken', 7);
+      bench.users.setPolicies('taken', { maxTotalCost: '0.01' });
+      bench.setStatus({ attempt: 1, cost: { accrued: '0.017213' } }, 'taken');
+      bench.invariants.checkConverged();
+    },
+  ],
+  [
+    'the end of a machine is recorded again after its object was paused',
+    new Bench(),
+    async (bench) => {
+      await atWork(bench);
+      givesUp(bench, 'Exited');
+      givesUp(bench, 'NotRunning', 'a', 'NotRunning');
+      bench.users.setPaused('a', true);
+      givesUp(bench, 'Exited');
+    },
+  ],
+  [
     'an account rents once its credit need not remain any more',
     new Bench(),
     async (bench) => {
