@@ -19,7 +19,7 @@ const CHOSEN: ReadonlySet<unknown> = new Set([
  */
 export class HeldBackWatch {
   readonly #scene: Scene;
-  /** Machines whose end was recorded once: a process that lagged may record it again. */
+  /** Machines whose end was recorded once: a process that lagged may record it again of one that is gone. */
   readonly #givenUp = new Set<string>();
 
   constructor(scene: Scene) {
@@ -33,8 +33,9 @@ export class HeldBackWatch {
   }
 
   #checkEnd(object: JsonObject): void {
-    const key = `end of ${String(objectAt(object, 'status')['instanceId'])} for ${nameOf(object)}`;
-    if (this.#givenUp.has(key)) return;
+    const id = Number(objectAt(object, 'status')['instanceId']);
+    const key = `end of ${id} for ${nameOf(object)}`;
+    if (this.#givenUp.has(key) && this.#scene.contracts()[id] === undefined) return;
     this.#givenUp.add(key);
     const why = reasonAt(object, 'Ready');
     const held = whatHolds(object, why);

@@ -70,24 +70,25 @@ export class OwnLimits {
     const cost = stays.reduce((sum, { from, until, microsPerHour }) => {
       return sum + Math.max(0, Math.min(until ?? now, now) - from) * (microsPerHour / HOUR_MS);
     }, 0);
-    const most = Math.max(cost, earlierMs > 0 ? costTakenOver(object) : 0);
-    return maxTotalCost !== undefined && most >= Number(maxTotalCost) * MICROS;
+    const unseen = earlierMs > 0 ? costUnseen(object, this.#stays.get(keyOf(uid))) : 0;
+    return maxTotalCost !== undefined && cost + unseen >= Number(maxTotalCost) * MICROS;
   }
 }
 
 /** A machine that was taken over may end before it shows whose it is. */
 function takenOverAt(object: JsonObject): readonly number[] {
   const { firstRentedAt } = objectAt(object, 'status');
-  return hasTakenOver(object) && firstRentedAt !== undefined ? [Date.parse(String(firstRentedAt))] : [];
+  const isTakenOver = objectAt(object, 'spec')['adopt'] !== undefined && firstRentedAt !== undefined;
+  return isTakenOver ? [Date.parse(String(firstRentedAt))] : [];
 }
 
-/** What it cost by the object's record, which counts until the first list without it; in micro-dollars. */
-function costTakenOver(object: JsonObject): number {
-  const { accrued = 0 } = objectAt(objectAt(object, 'status'), 'cost');
-  return hasTakenOver(object) ? Number(accrued) * MICROS : 0;
+/** What the record says of it then, which counts until the first list without it; in micro-dollars. */
+function costUnseen(object: JsonObject, stays: ReadonlyMap<number, Stay> | undefined): number {
+  const id = Number(objectAt(objectAt(object, 'spec'), 'adopt')['instanceId']);
+  if (stays?.has(id)) return 0;
+  const ended = listAt(objectAt(object, 'status'), 'history').filter(isObject);
+  return Number(ended.find(({ instanceId }) => instanceId === id)?.['cost'] ?? 0) * MICROS;
 }
-
-const hasTakenOver = (object: JsonObject): boolean => objectAt(object, 'spec')['adopt'] !== undefined;
 
 /** Nobody sees a machine vanish while no operator runs: it counts until the first list without it. */
 function endsOnRecord(object: JsonObject): ReadonlyMap<number, number> {

@@ -402,16 +402,21 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
       bench.users.delete('a');
       bench.users.createAdopting('taken', 7);
       bench.users.setPolicies('taken', { maxTotalCost: '0.01' });
-      bench.setStatus({ attempt: 1, cost: { accrued: '0.017213' } }, 'taken');
+      const endedAt = '2026-01-05T12:00:00Z';
+      const past = { instanceId: 7, attempt: 1, reason: 'Vanished', endedAt, minutes: 2, cost: '0.017213' };
+      bench.setStatus({ attempt: 1, history: [past] }, 'taken');
       bench.invariants.checkConverged();
     },
   ],
   [
-    'the end of a machine is recorded again after its object was paused',
+    'the end of a machine that is gone is recorded again after its object was paused',
     new Bench(),
     async (bench) => {
-      await atWork(bench);
+      const contract = await atWork(bench);
+      bench.world.market.store.put('contracts', { ...contract, actualStatus: 'exited' });
+      bench.invariants.check();
       givesUp(bench, 'Exited');
+      ends(bench, contract.id);
       givesUp(bench, 'NotRunning', 'a', 'NotRunning');
       bench.users.setPaused('a', true);
       givesUp(bench, 'Exited');

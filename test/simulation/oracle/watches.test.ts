@@ -191,6 +191,18 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     async (bench) => bench.sendDestroy(await forgotten(bench)),
   ],
   [
+    'a machine that lives is given up for the second time while its object is paused',
+    /^I4 the machine of a is given up \(Exited\) although it is paused$/,
+    new Bench(),
+    async (bench) => {
+      await atWork(bench);
+      givesUp(bench, 'Exited');
+      givesUp(bench, 'NotRunning', 'a', 'NotRunning');
+      bench.users.setPaused('a', true);
+      givesUp(bench, 'Exited');
+    },
+  ],
+  [
     'a machine is given up right after four turned bad together',
     /^I4 .* was given up while the breaker had to be open$/,
     new Bench(),
