@@ -1,8 +1,13 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { SecretObject } from '../../src/accounts/login/key-secret.ts';
 import { API_VERSION, endpointGroupResource, gpuInstanceResource } from '../../src/api/v1alpha1/names.ts';
 import { Interrupted } from '../../src/cli/failures/command-error.ts';
+import { Secret } from '../../src/lib/secret.ts';
+import { IDENTITY_SECRET, type Identity, identityFromData } from '../../src/ownership/identity.ts';
+import { makeLabel, readLabel } from '../../src/ownership/label.ts';
+import { secretResource } from '../../src/runtime/kube/core-resources.ts';
 import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
 import { until } from '../builders/until.ts';
 import {
@@ -283,17 +288,37 @@ describe('import', () => {
 });
 
 describe('orphans', () => {
-  test('finds a machine of ours whose object is gone, and no other', async () => {
-    const bench = shared();
-    expect((await atMarketplace('orphans gpuacct/default -o json')).stdout).toBe('[]\n');
-    const { store } = bench.simulator;
-    const contract = bench.simulator.world().tables.contracts[instanceId];
-    if (!contract?.label) throw new Error('the machine has no label');
-    const id = store.nextId('contract');
-    store.put('contracts', { ...contract, id, label: `${contract.label.slice(0, -1)}0` });
-    const { stdout } = await atMarketplace('orphans gpuacct/default -o json');
-    expect(JSON.parse(stdout)).toMatchObject([{ instance: id, verdict: 'label forged' }]);
-    await person.cli.run(['destroy', 'instance', String(id), '--yes', '--force']);
+  const found = async () => JSON.parse((await atMarketplace('orphans gpuacct/default -o json')).stdout);
+
+  async function identityOfBench(): Promise<Identity> {
+    const ref = { namespace: shared().namespace, name: IDENTITY_SECRET };
+    const stored = await shared().kube.get<SecretObject>(secretResource, ref);
+    const fields = Object.entries(stored?.data ?? {});
+    const identity = identityFromData(Object.fromEntries(fields.map(([key, text]) => [key, atob(text)])));
+    if (!identity) throw new Error('the operator has no identity');
+    return identity;
+  }
+
+  test('finds a machine of ours whose object is gone, one with a forged label, and no other', async () => {
+    expect(await found()).toEqual([]);
+    const { simulator } = shared();
+    const contract = simulator.world().tables.contracts[instanceId];
+    const ours = await identityOfBench();
+    const reading = readLabel(ours, contract?.label);
+    if (!contract || reading.type !== 'verified') throw new Error('the machine has no label of ours');
+    const facts = { ...reading.facts, uid: '00000000-aaaa-bbbb-cccc-000000000000' };
+    const labels = [makeLabel(ours, facts), makeLabel({ ...ours, keys: [new Secret('not ours')] }, facts)];
+    const ids = labels.map((label) => {
+      const id = simulator.store.nextId('contract');
+      simulator.store.put('contracts', { ...contract, id, label });
+      return id;
+    });
+    expect(await found()).toMatchObject([
+      { instance: ids[0], verdict: 'orphan', objectUid: facts.uid },
+      { instance: ids[1], verdict: 'label forged' },
+    ]);
+    for (const id of ids) await person.cli.run(['destroy', 'instance', String(id), '--yes', '--force']);
+    expect(await found()).toEqual([]);
   });
 });
 
