@@ -1,5 +1,4 @@
 import { connect } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { healthPage } from './health.ts';
 import { type Pages, type RunningServer, servePages, textPage } from './http-server.ts';
@@ -58,9 +57,9 @@ describe('pages', () => {
     half.on('error', () => {});
     await new Promise<void>((resolve) => half.write('GET /hello HTTP/1.1\r\nhost:', () => resolve()));
     await expect(fetch(`${server.url}/hello`)).resolves.toMatchObject({ status: 200 });
-    const ended = await Promise.race([server.close().then(() => true), delay(1_000, false)]);
+    // It could go on for a minute, which is longer than a test may take.
+    await server.close();
     half.destroy();
-    expect(ended).toBe(true);
   });
 
   test('an address that is taken is an error', async () => {

@@ -157,12 +157,12 @@ describe('rent volume', () => {
   });
 
   test.each([
-    ['reset-after', 1],
-    ['5xx', 1],
-    ['delayed-reply', 4],
-  ] as const)('after %s sends nobody to rent it again, and ends with %i', async (fault, code) => {
+    ['reset-after', 1, []],
+    ['5xx', 1, []],
+    ['delayed-reply', 4, ['--request-timeout', '500ms']],
+  ] as const)('after %s sends nobody to rent it again, and ends with %i', async (fault, code, more) => {
     await bench.fault(fault, 'PUT /api/v0/volumes/', { count: 1, seconds: 1 });
-    const { exitCode, stderr } = await rentVolume('--request-timeout', '500ms');
+    const { exitCode, stderr } = await rentVolume(...more);
     expect(exitCode).toBe(code);
     expect(stderr).toContain('It was sent once and not repeated; a volume may exist and bill.');
     expect(stderr).toContain('What to do: Look before you rent another: gpu-rent list volumes\n');

@@ -47,7 +47,10 @@ interface Bounds extends MarketplaceTransportOptions {
   readonly deadlineMs?: number;
 }
 
-function clientAt(baseUrl: string, { maxReplyBytes = 100_000, deadlineMs = 2_000, ...options }: Bounds = {}) {
+function clientAt(
+  baseUrl: string,
+  { maxReplyBytes = 100_000, deadlineMs = 15_000, ...options }: Bounds = {},
+) {
   const pacer = createPacer({ clock: systemClock, scale: 0 });
   return createMarketplaceClient({
     baseUrl,
@@ -62,7 +65,7 @@ function clientAt(baseUrl: string, { maxReplyBytes = 100_000, deadlineMs = 2_000
 }
 
 const rent = (client: ReturnType<typeof clientAt>) =>
-  client.instances.rent(7, { image: 'i' }, { deadlineMs: 5_000 });
+  client.instances.rent(7, { image: 'i' }, { deadlineMs: 15_000 });
 
 /** Counts what really arrives, body included. */
 function counting(answer: (request: IncomingMessage, response: ServerResponse) => void) {
@@ -307,7 +310,7 @@ describe('addresses', () => {
     const { url, server } = await serve(() => {});
     const closed = new Promise((resolve) => server.once('connection', (peer) => peer.once('close', resolve)));
     const connect = guardedConnector({
-      timeoutMs: 1_000,
+      timeoutMs: 15_000,
       rules: { refuseOrigin: () => undefined, refuseAddress: (_, address) => `not ${address}` },
     });
     const { hostname, port } = new URL(url);

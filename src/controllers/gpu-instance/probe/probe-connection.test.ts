@@ -41,6 +41,8 @@ function prober(options: Partial<ProberOptions> = {}) {
   return { ask, resolved };
 }
 
+/** For what is answered: no test waits so long. */
+const PATIENCE_MS = 60_000;
 const http = { scheme: 'HTTP', path: '/latest/meta-data/', headers: [{ name: 'x', value: 'y' }] } as const;
 const simulated = (address: string) => (address === '203.0.113.5' ? '127.0.0.1' : address);
 
@@ -53,7 +55,7 @@ describe('a probe', () => {
     const { ask } = prober({ resolve: async () => [address] });
     for (const host of [address, 'machine.market.example']) {
       for (const how of [undefined, http]) {
-        const problem = await ask({ host, port, timeoutMs: 1000, http: how });
+        const problem = await ask({ host, port, timeoutMs: PATIENCE_MS, http: how });
         expect(problem).toMatch(/^The machine is not probed: its address is .+\.$/);
       }
     }
@@ -64,7 +66,7 @@ describe('a probe', () => {
     const { came, port } = await door();
     const { ask, resolved } = prober({ mapAddress: simulated });
     for (const how of [undefined, http])
-      expect(await ask({ host: '203.0.113.5', port, timeoutMs: 1000, http: how })).toBeUndefined();
+      expect(await ask({ host: '203.0.113.5', port, timeoutMs: PATIENCE_MS, http: how })).toBeUndefined();
     expect(came).toHaveLength(2);
     expect(resolved).toEqual([]);
   });
@@ -77,7 +79,7 @@ describe('a probe', () => {
       // The second answer would lead elsewhere; nobody asks for it.
       resolve: async () => (asked++ === 0 ? ['203.0.113.5'] : ['169.254.169.254']),
     });
-    const target = { host: 'machine.market.example', port, timeoutMs: 1000, http };
+    const target = { host: 'machine.market.example', port, timeoutMs: PATIENCE_MS, http };
     expect(await ask(target)).toBeUndefined();
     expect(resolved).toEqual(['machine.market.example']);
     expect(came).toHaveLength(1);
@@ -87,7 +89,9 @@ describe('a probe', () => {
     const { came, port } = await door();
     const resolve = async () => ['127.0.0.1', 'fd00::1', '203.0.113.5'];
     const { ask } = prober({ mapAddress: simulated, resolve });
-    expect(await ask({ host: 'machine.example', port, timeoutMs: 1000, http: undefined })).toBeUndefined();
+    expect(
+      await ask({ host: 'machine.example', port, timeoutMs: PATIENCE_MS, http: undefined }),
+    ).toBeUndefined();
     expect(came).toHaveLength(1);
   });
 
@@ -109,14 +113,14 @@ describe('a probe', () => {
   ])('takes an answer of %i as the kubelet does', async (status, problem) => {
     const { port } = await door((socket) => socket.end(`HTTP/1.1 ${status} x\r\ncontent-length: 0\r\n\r\n`));
     const { ask } = prober({ mapAddress: simulated });
-    expect(await ask({ host: '203.0.113.5', port, timeoutMs: 1000, http })).toBe(problem);
+    expect(await ask({ host: '203.0.113.5', port, timeoutMs: PATIENCE_MS, http })).toBe(problem);
   });
 
   test('fails where nobody listens, by TCP and by HTTP', async () => {
     const { port } = await door();
     for (const close of closing.splice(0)) await close();
     const { ask } = prober({ mapAddress: simulated });
-    const target = { host: '203.0.113.5', port, timeoutMs: 1000 };
+    const target = { host: '203.0.113.5', port, timeoutMs: PATIENCE_MS };
     expect(await ask({ ...target, http: undefined })).toBe('The connection was refused.');
     expect(await ask({ ...target, http })).toBe('The probe did not answer.');
   });
@@ -133,8 +137,7 @@ describe('a probe', () => {
       socket.resume();
     });
     const { ask } = prober({ mapAddress: simulated });
-    const timeoutMs = 60_000;
-    expect(await ask({ host: '203.0.113.5', port, timeoutMs, http: how })).toBeUndefined();
+    expect(await ask({ host: '203.0.113.5', port, timeoutMs: PATIENCE_MS, http: how })).toBeUndefined();
     await closed.promise;
   });
 
@@ -147,7 +150,7 @@ describe('a probe', () => {
     const { port } = server.address() as AddressInfo;
     const { ask } = prober({ mapAddress: simulated });
     const https = { ...http, scheme: 'HTTPS' } as const;
-    expect(await ask({ host: '203.0.113.5', port, timeoutMs: 5_000, http: https })).toBeUndefined();
+    expect(await ask({ host: '203.0.113.5', port, timeoutMs: PATIENCE_MS, http: https })).toBeUndefined();
   });
 
   test('gives up a machine that answers a byte now and then when its time is over', async () => {
