@@ -17,8 +17,8 @@ test('a limit of the account holds the next object back, and lets it go as soon 
   const reference = { namespace: bench.namespace, name: 'default' };
   const raised = { spec: { limits: { maxInstances: 2 } } };
   await bench.kube.patch(marketplaceAccountResource, reference, { type: 'merge', body: raised });
-  const raisedAt = performance.now();
+  const raisedAt = Date.now();
   await reached(bench, 'second', 'Ready');
-  expect(performance.now() - raisedAt).toBeLessThan(AT_ONCE_MS);
   expect(rents(bench)).toHaveLength(2);
+  expect((rents(bench)[1]?.at ?? Infinity) - raisedAt).toBeLessThan(AT_ONCE_MS);
 });

@@ -43,6 +43,11 @@ test('scenario 62: a deleted namespace stays until its machines are gone, althou
   await until('both run', async () => (await phases()) === 'Running Running');
 
   await bench.fault('delete-ignored', { count: 2 });
+  const secretGone = Promise.withResolvers<void>();
+  bench.tap = ({ when, method, path }) =>
+    when === 'before' && method === 'DELETE' && /\/instances\/[1-9]/.test(path)
+      ? secretGone.promise
+      : undefined;
   await cluster.kubectl(['delete', 'namespace', tenant, '--wait=false']);
   await until(
     'the Secret is gone',
@@ -52,6 +57,7 @@ test('scenario 62: a deleted namespace stays until its machines are gone, althou
     cluster.kubectl(['get', 'namespace', tenant, '--ignore-not-found', '-o', 'jsonpath={.status.phase}']);
   let billedAtTheEnd = bench.billing().length;
   expect(billedAtTheEnd).toBe(2);
+  secretGone.resolve();
   await until('the namespace is gone', async () => {
     const billed = bench.billing().length;
     const phase = await namespacePhase();

@@ -14,9 +14,11 @@ beforeAll(async () => {
 afterAll(() => cluster.disconnect());
 
 const times = { leaseDurationMs: 4000, renewDeadlineMs: 3000, retryPeriodMs: 500 };
+/** A lease that does not end while a test runs. */
+const LONG = { ...times, leaseDurationMs: 600_000, renewDeadlineMs: 500_000 };
 
 /** A candidate whose network can be taken away, as if its machine had died. */
-function candidate(name: string, identity: string) {
+function candidate(name: string, identity: string, lasting = times) {
   let dead = false;
   const widgetClient = openWidgetClient(cluster, {
     intercept: (request, send) => (dead ? new Promise(() => {}) : send(request)),
@@ -28,7 +30,7 @@ function candidate(name: string, identity: string) {
     clock: systemClock,
     random: systemRandom,
     log: silentLogger,
-    ...times,
+    ...lasting,
   });
   return {
     election,
@@ -40,8 +42,8 @@ function candidate(name: string, identity: string) {
 }
 
 test('of two candidates one leads, and a release hands over at once', async () => {
-  const one = candidate('handover', 'one');
-  const two = candidate('handover', 'two');
+  const one = candidate('handover', 'one', LONG);
+  const two = candidate('handover', 'two', LONG);
   await one.election.acquire();
   let twoLeads = false;
   const waiting = two.election.acquire().then(() => {
@@ -50,14 +52,12 @@ test('of two candidates one leads, and a release hands over at once', async () =
   await eventually('two has looked', () => two.election.holder() === 'one');
   await new Promise((resolve) => setTimeout(resolve, 1500));
   expect(twoLeads).toBe(false);
-  expect(one.election.leaseRemainingMs()).toBeGreaterThan(3000);
+  const lessThanASecondOld = () => one.election.leaseRemainingMs() > LONG.leaseDurationMs - 1000;
+  await eventually('it was renewed meanwhile', lessThanASecondOld);
   expect(two.election.leaseRemainingMs()).toBe(0);
 
-  const leftOfLease = one.election.leaseRemainingMs();
-  const begun = performance.now();
   await one.election.release();
   await waiting;
-  expect(performance.now() - begun).toBeLessThan(leftOfLease);
   expect(one.election.lost.aborted).toBe(true);
   expect(two.election.isLeader()).toBe(true);
   await two.election.release();
@@ -103,11 +103,11 @@ test('scenario 57: a lease deleted by hand is made again by its leader', async (
 });
 
 test('scenario 57: a leader whose lease was given to another by hand stops at once', async () => {
-  const one = candidate('stolen', 'one');
+  const one = candidate('stolen', 'one', LONG);
   await one.election.acquire();
   const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/stolen`;
   await cluster.admin.request({ method: 'PATCH', path, body: { spec: { holderIdentity: 'thief' } } });
-  await eventually('it has stopped', () => one.election.lost.aborted, 3000);
+  await eventually('it has stopped', () => one.election.lost.aborted);
   expect(one.election.leaseRemainingMs()).toBe(0);
   await one.close();
 });

@@ -124,10 +124,13 @@ test('scenario 42: a version that has expired leads to one list, and only differ
   const { informer, told, requests } = await follow(namespace, {
     url: proxy.url,
     informer: { initialState: 'paged' },
-    intercept: (request, send) => {
+    intercept: async (request, send) => {
       if (!tooOld || !request.path.includes('watch=true')) return send(request);
+      const path = request.path.replace(/resourceVersion=\d+/, 'resourceVersion=1');
+      const reply = await send({ ...request, path });
+      // One that was swallowed is not answered, and the next one is the one that is too old.
       tooOld = false;
-      return send({ ...request, path: request.path.replace(/resourceVersion=\d+/, 'resourceVersion=1') });
+      return reply;
     },
   });
   await eventually('the watch is open', () =>
