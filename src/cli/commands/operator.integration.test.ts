@@ -41,7 +41,7 @@ function gpuRent(...args: readonly string[]): Started {
     stream.on('data', (chunk) => {
       output += String(chunk);
     });
-  const exitCode = new Promise<number | null>((resolve) => child.on('exit', resolve));
+  const exitCode = new Promise<number | null>((resolve) => child.on('close', resolve));
   const process_ = { child, output: () => output, exitCode };
   started.push(process_);
   return process_;
@@ -51,6 +51,7 @@ function gpuRent(...args: readonly string[]): Started {
 function urlsOf({ output }: Started): Record<string, string> | undefined {
   const line = output()
     .split('\n')
+    .slice(0, -1)
     .find((text) => text.includes('"operator started"'));
   return line === undefined ? undefined : JSON.parse(line);
 }
