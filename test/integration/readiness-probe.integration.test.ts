@@ -5,7 +5,9 @@ import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
 import { until } from '../builders/until.ts';
 import { conditionOf, contracts, reached, useSharedBench } from './gpu-instance-bench.ts';
 
-const shared = useSharedBench();
+// Machines of other markets have ports from 20,000 on, and programs that ask for any port get one below 61,000.
+const addresses = { portBase: 61_000 + (process.pid % 4_000), portCount: 500 };
+const shared = useSharedBench({ simulator: { settings: { addresses } } });
 const listening: Server[] = [];
 
 afterEach(async () => {
