@@ -71,10 +71,12 @@ function addMachine(bench: OperatorBench, label: string | null): number {
   return id;
 }
 
+const lists = (bench: OperatorBench) => bench.callsTo('GET', /instances\/$/).length;
+
 /** Waits for more complete lists than any sweep needs. */
 async function severalSweeps(bench: OperatorBench): Promise<void> {
-  const before = bench.callsTo('GET', /instances\/$/).length;
-  await until('several lists', () => bench.callsTo('GET', /instances\/$/).length >= before + 5);
+  const before = lists(bench);
+  await until('several lists', () => lists(bench) >= before + 5);
 }
 
 async function identityOf(bench: OperatorBench) {
@@ -116,7 +118,8 @@ test('scenario 61: in a crash loop an orphan is still found, since its age is it
   for (let round = 0; round < 8 && bench.billing().length > 0; round += 1) {
     await bench.crash();
     await bench.start();
-    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    const before = lists(bench);
+    await until('it has looked', () => bench.billing().length === 0 || lists(bench) >= before + 3);
   }
   expect(bench.billing()).toHaveLength(0);
 });
