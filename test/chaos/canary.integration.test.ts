@@ -8,7 +8,6 @@ import { secretResource } from '../../src/runtime/kube/core-resources.ts';
 import { OperatorBench, type SecretWithData } from '../builders/running-operator.ts';
 import { until } from '../builders/until.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
-import { findFreePort } from '../cluster/free-port.ts';
 import { sharedCluster } from '../cluster/shared-cluster.ts';
 import { OperatorProcess } from './operator-process.ts';
 
@@ -31,7 +30,6 @@ let cluster: ClusterAccess;
 let bench: OperatorBench;
 let service: { readonly url: string; close(): Promise<void> };
 let operator: OperatorProcess;
-let metricsPort = 0;
 let folder = '';
 /** Everything that the operator and the command line gave out, by where. */
 const collected = new Map<string, string>();
@@ -39,7 +37,6 @@ const collected = new Map<string, string>();
 beforeAll(async () => {
   cluster = sharedCluster();
   folder = mkdtempSync(join(tmpdir(), 'canary-'));
-  metricsPort = await findFreePort();
   bench = await OperatorBench.open(cluster, { simulator: { apiKey: CANARIES.key } });
   service = await bench.simulator.listen(0);
   const flags = {
@@ -51,7 +48,7 @@ beforeAll(async () => {
     'key-check-interval': '1s',
     'log-level': 'debug',
     pacing: 'off',
-    'metrics-bind-address': `127.0.0.1:${metricsPort}`,
+    'metrics-bind-address': '127.0.0.1:0',
     'health-probe-bind-address': '0',
   };
   const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
@@ -111,8 +108,14 @@ async function collectObjects(when: string): Promise<void> {
   );
 }
 
+/** Where it serves what it was told to, as it says itself. */
+function servedAt(): { readonly metricsBindAddress: string } {
+  const line = operator.output.split('\n').find((text) => text.includes('"operator started"'));
+  return JSON.parse(line ?? '{}');
+}
+
 async function collectMetrics(when: string): Promise<void> {
-  const reply = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
+  const reply = await fetch(`${servedAt().metricsBindAddress}/metrics`);
   collected.set(`metrics ${when}`, await reply.text());
 }
 
