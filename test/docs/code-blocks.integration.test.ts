@@ -4,7 +4,6 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { DEMO_DURATIONS } from '../../scripts/demo/stage.ts';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
-import { findFreePort } from '../cluster/free-port.ts';
 import { codeBlocks, commandsOf } from './code-blocks.ts';
 import { openReader, type Reader } from './reader.ts';
 
@@ -101,14 +100,14 @@ describe('deploy/quickstart.yaml', () => {
     const [apply, wait, ...end] = quickStartCommands();
     const begun = performance.now();
     await reader.type(apply ?? 'false');
-    // The Pod's two containers as processes: they meet on the loopback interface there and here.
-    const port = String(await findFreePort());
-    const args = new Map(
-      containers().map((one) => [one.name, one.args.map((arg) => arg.replace('8088', port))]),
-    );
-    const simulator = reader.run('simulator', args.get('simulator') ?? []);
-    await simulator.ready;
-    const flags = (args.get('operator') ?? []).filter((arg) => !/bind-address/.test(arg));
+    // The Pod's two containers as processes: they meet on the loopback interface there and here, at any port.
+    const argsOf = (name: string, port: string) =>
+      containers()
+        .filter((one) => one.name === name)
+        .flatMap(({ args }) => args.map((arg) => arg.replace('8088', port)));
+    const simulator = reader.run('simulator', argsOf('simulator', '0'));
+    const { url } = await simulator.ready;
+    const flags = argsOf('operator', new URL(String(url)).port).filter((arg) => !/bind-address/.test(arg));
     reader.run('operator', [...flags, ...(await reader.operatorAccess()), ...QUIET]);
     await reader.type(wait ?? 'false');
     expect((performance.now() - begun) / 1000).toBeLessThan(60);

@@ -5,7 +5,6 @@ import { type RunningProcess, startGpuRent } from '../../scripts/demo/processes.
 import { openSimulator } from '../../scripts/demo/simulator.ts';
 import { DEMO_DURATIONS } from '../../scripts/demo/stage.ts';
 import { type Cluster, startCluster } from '../cluster/cluster.ts';
-import { findFreePort } from '../cluster/free-port.ts';
 import { CHART, type Helm, openHelm } from './helm.ts';
 
 export const RELEASE = 'gpu-rental-operator';
@@ -54,20 +53,25 @@ async function install(
   mkdirSync(logFolder, { recursive: true });
   const market = await openSimulator(logFolder, '--serve-machines');
   undo.push(() => market.stop());
-  const port = await findFreePort();
   const serviceAccount = { namespace: NAMESPACE, name: RELEASE };
   const { kubeconfigPath } = await cluster.kubeconfigFor({ serviceAccount });
+  const started = Promise.withResolvers<string>();
   const operator = startGpuRent({
     name: 'operator',
     logFolder,
+    onLog: ({ msg, metricsBindAddress: url }) => {
+      if (msg === 'operator started') started.resolve(`${String(url)}/metrics`);
+    },
     args: [
       ...['operator', '--kubeconfig', kubeconfigPath, '--namespace', NAMESPACE],
       ...['--marketplace-url', market.url, '--address-map', '203.0.113.0/24=127.0.0.1'],
-      ...['--metrics-bind-address', `127.0.0.1:${port}`, '--health-probe-bind-address', '0'],
+      ...['--metrics-bind-address', '127.0.0.1:0', '--health-probe-bind-address', '0'],
       ...Object.entries(DEMO_DURATIONS).flat(),
     ],
   });
   undo.push(() => operator.stop());
+  const early = operator.ended.then((why) => Promise.reject(new Error(why)));
+  early.catch(() => {});
   if (cluster.auditLogPath === undefined) throw new Error('this control plane keeps no audit log');
   return {
     cluster,
@@ -75,7 +79,7 @@ async function install(
     operator,
     auditLogPath: cluster.auditLogPath,
     operatorUser: `system:serviceaccount:${NAMESPACE}:${RELEASE}`,
-    metricsUrl: `http://127.0.0.1:${port}/metrics`,
+    metricsUrl: await Promise.race([started.promise, early]),
     marketplaceUrl: market.url,
     controlUrl: market.controlUrl,
     apiKey: market.apiKey,

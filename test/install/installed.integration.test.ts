@@ -51,6 +51,9 @@ async function operatorSaysStatus(name: string, status: object): Promise<void> {
   await operator.request({ method: 'PUT', path: `${path}/status`, body: { ...(body as object), status } });
 }
 
+/** Only tries: what comes too early changes nothing. */
+const TRIED = ['--dry-run=server'];
+
 /** Admission learns of a policy a moment after it is stored. */
 async function untilRefused(act: () => Promise<unknown>, words: RegExp): Promise<void> {
   await until(`a refusal with ${words}`, async () => {
@@ -130,12 +133,12 @@ describe.skipIf(!canRun)('the installed chart', () => {
   test('refuses an intent that a person writes, on a new object and on an old one', async () => {
     const annotations = { 'gpurental.dev/rental-intent': '{"v":1}' };
     await untilRefused(
-      () => apply(instance('forged', { metadata: { annotations } })),
+      () => apply(instance('forged', { metadata: { annotations } }), undefined, TRIED),
       /leave it out of your manifest/,
     );
     await apply(instance('honest'));
     await untilRefused(
-      () => patch('honest', { metadata: { annotations } }),
+      () => patch('honest', { metadata: { annotations } }, undefined, TRIED),
       /Only the operator writes the annotation/,
     );
   });
@@ -144,7 +147,7 @@ describe.skipIf(!canRun)('the installed chart', () => {
     await apply(instance('claimed'));
     const status = { instanceId: 7, claim: 'abc', observedGeneration: 1, conditions: [] };
     await untilRefused(
-      () => patch('claimed', { status }, undefined, ['--subresource=status']),
+      () => patch('claimed', { status }, undefined, ['--subresource=status', ...TRIED]),
       /Only the operator writes status/,
     );
     await operatorSaysStatus('claimed', status);
@@ -155,14 +158,20 @@ describe.skipIf(!canRun)('the installed chart', () => {
     const guard = { metadata: { finalizers: ['gpurental.dev/machine'] } };
     const none = { metadata: { finalizers: [] } };
     await patch('guarded', guard, operatorConfig);
-    await untilRefused(() => patch('guarded', none), /Only the operator changes its finalizers/);
+    await untilRefused(
+      () => patch('guarded', none, undefined, TRIED),
+      /Only the operator changes its finalizers/,
+    );
     await patch('guarded', { metadata: { finalizers: ['gpurental.dev/machine', 'example.com/other'] } });
     await patch('guarded', none, breakGlassConfig);
   });
 
   test('honours the annotation that protects an object', async () => {
     await apply(instance('precious', { metadata: { annotations: { 'gpurental.dev/protect': 'true' } } }));
-    await untilRefused(() => cluster.kubectl(['delete', 'gpui', 'precious']), /protects this object/);
+    await untilRefused(
+      () => cluster.kubectl(['delete', 'gpui', 'precious', ...TRIED]),
+      /protects this object/,
+    );
     await patch('precious', { metadata: { annotations: { 'gpurental.dev/protect': null } } });
     await cluster.kubectl(['delete', 'gpui', 'precious']);
   });
@@ -173,7 +182,7 @@ describe.skipIf(!canRun)('the installed chart', () => {
     await operatorSaysStatus('running', { instanceId: 8, cost });
     const cap = (maxPricePerHour: string) => ({ spec: { offers: [{ maxPricePerHour }] } });
     await untilRefused(
-      () => patch('running', cap('0.69')),
+      () => patch('running', cap('0.69'), undefined, TRIED),
       /costs 0\.70 dollars an hour and no offer allows that much/,
     );
     await patch('running', cap('0.70'));
