@@ -29,6 +29,7 @@ import type { FaultName } from '../../src/simulator/faults/faults.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { ledger } from '../../src/simulator/world/ledger.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
+import { untilOurKindsAreServed } from '../crds/install.ts';
 
 /** No socket is opened to it: requests go straight into the simulator. */
 export const SIMULATED_URL = 'http://127.0.0.1:9';
@@ -142,6 +143,7 @@ export class OperatorBench {
   static async open(cluster: ClusterAccess, options: BenchOptions = {}): Promise<OperatorBench> {
     const crds = join(import.meta.dirname, '..', '..', 'deploy', 'base', 'crds');
     await cluster.kubectl(['apply', '--server-side', '-f', crds]);
+    await untilOurKindsAreServed(cluster.admin);
     return new OperatorBench(cluster, await cluster.createNamespace('bench'), options);
   }
 

@@ -9,6 +9,7 @@ import { createKubeClient, type KubeClient } from '../../src/runtime/kube/kube-c
 import type { KubeObject, Resource } from '../../src/runtime/kube/kube-object.ts';
 import { createTransport } from '../../src/runtime/kube/undici-transport.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
+import { untilServed } from '../cluster/served.ts';
 
 /** A kind of its own for tests of the runtime: a spec, a status and nothing else. */
 export const widgets: Resource = {
@@ -54,15 +55,7 @@ const definition = {
 export async function installWidgets(cluster: ClusterAccess): Promise<void> {
   const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
   await cluster.admin.request({ method: 'POST', path, body: definition, accept: [409] });
-  for (let served = false; !served; ) {
-    const reply = await cluster.admin.request({
-      method: 'GET',
-      path: '/apis/runtime.test/v1/widgets',
-      accept: [404, 429, 503],
-    });
-    served = reply.status === 200;
-    if (!served) await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  await untilServed(cluster.admin, '/apis/runtime.test/v1/widgets');
 }
 
 export interface WidgetClient {

@@ -11,6 +11,7 @@ import { readAuditLog } from './audit-log.ts';
 import { builtFolder, isBuilt } from './build-cache.ts';
 import { type Cluster, type ClusterOptions, startCluster } from './cluster.ts';
 import { k3s } from './k3s.ts';
+import { untilServed } from './served.ts';
 import { sharedCluster } from './shared-cluster.ts';
 
 const SOON = { timeout: 30_000, interval: 100 };
@@ -180,8 +181,8 @@ describe.skipIf(!isBuilt(process.env))('a control plane built from Go modules', 
       },
     });
     await cluster.kubectl(['apply', '-f', '-'], { stdin });
-    await cluster.kubectl(['wait', '--for=condition=Established', 'crd/rentals.gpurental.dev']);
     const path = '/apis/gpurental.dev/v1alpha1';
+    await untilServed(admin, `${path}/rentals`);
     const namespace = await cluster.createNamespace('messy');
     for (const where of [namespace, 'default']) {
       await admin.request({

@@ -1,22 +1,10 @@
-import * as z from 'zod';
 import { customResourceDefinition } from '../../scripts/generate/custom-resource-definition.ts';
 import { definitions } from '../../src/api/v1alpha1/definitions.ts';
+import { API_VERSION } from '../../src/api/v1alpha1/names.ts';
 import type { AdminClient } from '../cluster/admin-client.ts';
+import { untilServed } from '../cluster/served.ts';
 
 const PATH = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-const WITHIN_MS = 20_000;
-
-const established = z.object({
-  status: z
-    .object({ conditions: z.array(z.object({ type: z.string(), status: z.string() })).nullish() })
-    .optional(),
-});
-
-async function isServed(admin: AdminClient, name: string): Promise<boolean> {
-  const { body } = await admin.request({ method: 'GET', path: `${PATH}/${name}` });
-  const conditions = established.parse(body).status?.conditions ?? [];
-  return conditions.some(({ type, status }) => type === 'Established' && status === 'True');
-}
 
 /** Applies our definitions as the sources say them, and resolves when the API server serves the kinds. */
 export async function installDefinitions(admin: AdminClient): Promise<void> {
@@ -24,10 +12,11 @@ export async function installDefinitions(admin: AdminClient): Promise<void> {
     const body = customResourceDefinition(kind);
     const path = `${PATH}/${body.metadata.name}?fieldManager=tests&force=true&fieldValidation=Strict`;
     await admin.request({ method: 'PATCH', path, body, contentType: 'application/apply-patch+yaml' });
-    const deadline = performance.now() + WITHIN_MS;
-    while (!(await isServed(admin, body.metadata.name))) {
-      if (performance.now() > deadline) throw new Error(`${body.metadata.name} is not served`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
   }
+  await untilOurKindsAreServed(admin);
+}
+
+/** For whoever has applied the definitions in another way. */
+export async function untilOurKindsAreServed(admin: AdminClient): Promise<void> {
+  for (const { names } of definitions) await untilServed(admin, `/apis/${API_VERSION}/${names.plural}`);
 }

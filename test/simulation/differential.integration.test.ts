@@ -6,6 +6,7 @@ import { seededRandom } from '../../src/lib/random.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
 import { compactEtcd, sizeOfEtcd } from '../cluster/etcd.ts';
 import { sharedCluster } from '../cluster/shared-cluster.ts';
+import { untilOurKindsAreServed } from '../crds/install.ts';
 import { readStrictly } from '../settings/reader.ts';
 import { execute } from './differential/execute.ts';
 import { makeLast } from './differential/last-object.ts';
@@ -39,6 +40,7 @@ beforeAll(async () => {
   cluster = sharedCluster();
   real = realServer(cluster);
   await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', CRDS]);
+  await untilOurKindsAreServed(cluster.admin);
 });
 afterAll(() => real.close());
 

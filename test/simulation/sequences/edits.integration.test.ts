@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ClusterAccess } from '../../cluster/connect.ts';
 import { sharedCluster } from '../../cluster/shared-cluster.ts';
+import { untilOurKindsAreServed } from '../../crds/install.ts';
 import { isObject, type JsonObject } from '../memory-kube/json.ts';
 import { applyEdit } from './edit.ts';
 import { drawPlan } from './plans.ts';
@@ -16,6 +17,7 @@ let namespace = '';
 beforeAll(async () => {
   cluster = sharedCluster();
   await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', CRDS]);
+  await untilOurKindsAreServed(cluster.admin);
   namespace = await cluster.createNamespace('edits');
 });
 afterAll(() => cluster.disconnect());
