@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { allowedTo } from '../install/allowed.ts';
 import { openAdminClient } from './admin-client.ts';
 import { readAuditLog } from './audit-log.ts';
 import type { ClusterAccess } from './connect.ts';
@@ -91,9 +92,13 @@ test('collects what a custom resource leaves whose definition is a moment old', 
       versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }],
     },
   });
-  await cluster.kubectl(['wait', '--for=condition=Established', `crd/rentals.${group}`]);
   const rental = { apiVersion: `${group}/v1`, kind: 'Rental', metadata: { name: 'one', namespace } };
-  await apply(rental);
+  const isTaken = () =>
+    apply(rental).then(
+      () => true,
+      () => false,
+    );
+  await expect.poll(isTaken, SOON).toBe(true);
   const path = `/apis/${group}/v1/namespaces/${namespace}/rentals/one`;
   const owner = { apiVersion: `${group}/v1`, kind: 'Rental', name: 'one', uid: await uidOf(path) };
   await apply(aConfigMap('of-rental', { ownerReferences: [owner] }));
@@ -142,6 +147,11 @@ test('gives a ServiceAccount a signed token with exactly its rights, and audits 
     aBinding(name, { kind: 'Role', name }, { kind: 'ServiceAccount', name, namespace }),
     aConfigMap('readable'),
   );
+  const user = `system:serviceaccount:${namespace}:${name}`;
+  const mayRead = () =>
+    allowedTo(cluster.admin, user, { group: '', resource: 'configmaps', verbs: ['get'] }, namespace);
+  // The API server learns of a binding a moment after it is stored.
+  await expect.poll(mayRead, SOON).toEqual(['get']);
   const { token } = await cluster.kubeconfigFor({ serviceAccount: { namespace, name } });
   const robot = openAdminClient({ ...cluster, credential: { type: 'token', token } });
   const read = await robot.request({ method: 'GET', path: configMapPath('readable') });
@@ -150,7 +160,7 @@ test('gives a ServiceAccount a signed token with exactly its rights, and audits 
   expect([read.status, removed.status]).toEqual([200, 403]);
 
   if (cluster.auditLogPath === undefined) return skip('this cluster gives no audit log');
-  const events = readAuditLog(cluster.auditLogPath, `system:serviceaccount:${namespace}:${name}`);
+  const events = readAuditLog(cluster.auditLogPath, user);
   expect(
     events.map(({ verb, objectRef, responseStatus }) => [verb, objectRef?.name, responseStatus?.code]),
   ).toEqual([

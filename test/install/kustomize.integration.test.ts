@@ -119,7 +119,9 @@ describe('the ServiceAccount of deploy/base, in any namespace', () => {
   const account = () => `system:serviceaccount:${namespace}:${prefixed(NAME)}`;
 
   test.each(may)('may $verbs $resource $subresource', async (question) => {
-    expect(await allowedTo(cluster.admin, account(), question, 'default')).toEqual(question.verbs);
+    // The API server learns of a binding a moment after it is stored.
+    const allowed = () => allowedTo(cluster.admin, account(), question, 'default');
+    await expect.poll(allowed, { timeout: 30_000 }).toEqual(question.verbs);
   });
 
   test.each(mayNot)('may not $verbs $resource', async (question) => {
