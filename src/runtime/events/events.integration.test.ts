@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from '../../../test/builders/until.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import {
-  eventually,
   installWidgets,
   openWidgetClient,
   type Widget,
@@ -115,11 +115,5 @@ test('an event that repeats after its series has ended is a new event', async ()
   await clock.advance(420_000);
   events.record(event);
   await events.flush();
-  let found = 0;
-  await eventually('both are there', () => {
-    void eventsOf(namespace).then((all) => {
-      found = all.length;
-    });
-    return found === 2;
-  });
+  await until('both are there', async () => (await eventsOf(namespace)).length === 2);
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from '../../../test/builders/until.ts';
 import { eventually, openWidgetClient } from '../../../test/builders/widgets.ts';
 import { sharedCluster } from '../../../test/cluster/shared-cluster.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -90,13 +91,9 @@ test('scenario 57: a lease deleted by hand is made again by its leader', async (
   await one.election.acquire();
   const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/deleted`;
   await cluster.admin.request({ method: 'DELETE', path });
-  let back = false;
-  await eventually('the lease is back', () => {
-    void cluster.admin.request({ method: 'GET', path, accept: [404] }).then((reply) => {
-      back = reply.status === 200;
-    });
-    return back;
-  });
+  const isBack = async () =>
+    (await cluster.admin.request({ method: 'GET', path, accept: [404] })).status === 200;
+  await until('the lease is back', isBack);
   expect(one.election.isLeader()).toBe(true);
   await one.election.release();
   await one.close();
