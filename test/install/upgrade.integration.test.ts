@@ -6,6 +6,7 @@ import { REPOSITORY } from '../../scripts/generate/artifact.ts';
 import { customResourceDefinition } from '../../scripts/generate/custom-resource-definition.ts';
 import { definitions } from '../../src/api/v1alpha1/definitions.ts';
 import { findOnPath } from '../cluster/kubectl.ts';
+import { untilOurKindsAreServed } from '../crds/install.ts';
 import { goToolPath, HELM } from '../tools/go-tool.ts';
 import { CHART } from './helm.ts';
 import { NAMESPACE, openReleaseBench, RELEASE, type ReleaseBench } from './release-bench.ts';
@@ -65,6 +66,7 @@ beforeAll(async () => {
   if (!canRun) return;
   bench = await openReleaseBench(HELM);
   await bench.helm('install', RELEASE, PREVIOUS, '--create-namespace', '--set=logLevel=debug');
+  await untilOurKindsAreServed(bench.cluster.admin);
   await bench.apply(object('MarketplaceAccount', 'default', { apiKeySecretRef: { name: 'key' } }));
   await bench.apply(object('GpuInstance', 'trainer', { image: 'ubuntu:24.04', offers, disk: '32G' }));
   await bench.apply(
