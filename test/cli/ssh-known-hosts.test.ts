@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type ScriptedCluster, scriptedCluster } from './scripted-cluster.ts';
@@ -31,7 +31,8 @@ test('the folder of the known hosts is there when ssh is told of it, and only fo
 });
 
 test('a folder that exists is used as it is', async () => {
-  mkdirSync(join(cache, 'gpu-rent'), { recursive: true, mode: 0o755 });
+  mkdirSync(join(cache, 'gpu-rent'), { recursive: true });
+  chmodSync(join(cache, 'gpu-rent'), 0o755);
   expect(statSync(await folderTold()).mode & 0o777).toBe(0o755);
 });
 
