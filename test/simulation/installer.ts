@@ -20,15 +20,19 @@ export interface InstallerOptions {
 /** Who installs the operator, and installs it anew with other flags. */
 export class Installer {
   readonly #options: InstallerOptions;
+  /** What it was first installed with. */
+  readonly #usual: RawOptions;
 
   constructor(options: InstallerOptions) {
     this.#options = options;
+    this.#usual = options.world.flags;
   }
 
   /** Installs it anew: mostly a flag or two differ from what is usual. */
   act(): void {
     const { chance, mayNarrow } = this.#options;
     this.#install({
+      ...this.#usual,
       ...(chance.isWithin(0.8) && this.#anyFlag()),
       ...(chance.isWithin(0.3) && this.#anyFlag()),
       ...(mayNarrow && chance.isWithin(0.6) && { watchNamespace: this.#anyScope() }),
@@ -37,7 +41,7 @@ export class Installer {
 
   /** As a person leaves it in the end. */
   settle(): void {
-    if (Object.keys(this.#options.world.flags).length > 0) this.#install({});
+    if (this.#options.world.flags !== this.#usual) this.#install(this.#usual);
   }
 
   #install(flags: RawOptions): void {

@@ -83,7 +83,7 @@ function unreached(
   const wanted = objectAt(object, 'spec')['powerState'];
   const state = `status ${JSON.stringify({ phase: status['phase'], instanceId: status['instanceId'] })}`;
   const found: Shortfall[] = [];
-  const mayRun = !ownLimits.isReached(object) && !isHeldBack(String(metadata['uid']));
+  const mayRun = !mayBeSpent(scene, object, ownLimits) && !isHeldBack(String(metadata['uid']));
   if (contract?.actualStatus === 'running' && ownLimits.isOverrun(object) && isEndedByLimits(scene, object))
     found.push({ invariant: 'I9', text: `${name} has a machine beyond its own limits: ${state}` });
   if (wanted === 'Running' && contract?.actualStatus !== 'running' && mayRun && !isWithoutTarget(object)) {
@@ -119,12 +119,19 @@ function isEndedByLimits(scene: Scene, object: JsonObject): boolean {
   return !isHeld && deletionPolicy === 'Destroy' && !scene.isHandled(String(uid));
 }
 
+/** Whether its own limits may keep it from a machine: by a record that a person wrote nothing can be counted. */
+function mayBeSpent(scene: Scene, object: JsonObject, ownLimits: Restraints['ownLimits']): boolean {
+  const { maxLifetime, maxTotalCost } = objectAt(object, 'spec');
+  const isLimited = maxLifetime !== undefined || maxTotalCost !== undefined;
+  return ownLimits.isReached(object) || (isLimited && scene.isHandled(String(metadataOf(object)['uid'])));
+}
+
 /** What an object records, unless a person wrote the id of somebody else's machine there: that is left alone. */
 function machineOf(scene: Scene, object: JsonObject): Contract | undefined {
   const uid = String(metadataOf(object)['uid']);
   const recorded = scene.contracts()[Number(objectAt(object, 'status')['instanceId'])];
-  if (!recorded || !scene.isHandled(uid)) return recorded;
-  const buyer = scene.purchaseOf(recorded)?.uid;
+  if (!recorded || !scene.isHandled(uid) || scene.takerOf(recorded.id) === object) return recorded;
+  const buyer = (scene.purchaseOf(recorded) ?? scene.madeBy(recorded))?.uid;
   return recorded.image === BY_HAND || (buyer !== undefined && buyer !== uid) ? undefined : recorded;
 }
 

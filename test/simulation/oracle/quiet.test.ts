@@ -409,6 +409,46 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
     },
   ],
   [
+    'an object that a person laid hands on has taken over a machine that gets the mark of its former object late',
+    new Bench(),
+    async (bench) => {
+      const contract = await atWork(bench);
+      const label = bench.label(1).replace('gpurental1', 'gpurental1-retained');
+      bench.users.setPolicies('a', { deletionPolicy: 'Retain' });
+      bench.world.market.store.put('contracts', { ...contract, label, actualStatus: 'running' });
+      bench.users.delete('a');
+      bench.users.createAdopting('taken', contract.id);
+      bench.setStatus({ instanceId: contract.id, attempt: 1, phase: 'Running' }, 'taken');
+      bench.invariants.handsOn('taken');
+      bench.invariants.checkConverged();
+    },
+  ],
+  [
+    'a person wrote the machine of one object, and has renamed it, into another that is to be stopped',
+    new Bench(),
+    async (bench) => {
+      bench.sendRent(1);
+      const contract = await atWork(bench);
+      const renamed = { ...contract, label: 'renamed', actualStatus: 'running' } as const;
+      bench.world.market.store.put('contracts', renamed);
+      bench.users.createInstance('b');
+      bench.users.setPowerState('b', 'Stopped');
+      bench.invariants.handsOn('b');
+      bench.invariants.byPerson(() => bench.users.editStatus('b', contract.id));
+      bench.invariants.checkConverged();
+    },
+  ],
+  [
+    'an object with a limit of its own has none left by a record that a person wrote',
+    new Bench(),
+    (bench) => {
+      bench.users.setPolicies('a', { maxTotalCost: '0.01' });
+      bench.setStatus({ instanceId: 1, phase: 'Failed' });
+      bench.invariants.handsOn('a');
+      bench.invariants.checkConverged();
+    },
+  ],
+  [
     'the end of a machine that is gone is recorded again after its object was paused',
     new Bench(),
     async (bench) => {

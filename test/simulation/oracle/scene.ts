@@ -134,9 +134,14 @@ export class Scene {
 
   /** Whose purchase a contract is, by the label it was rented with, or else by the call that rented it. */
   purchaseOf({ id, label, image }: Contract): Purchase | undefined {
-    if (label === null) return image === BY_HAND ? undefined : this.#made.get(id);
+    if (label === null) return image === BY_HAND ? undefined : this.madeBy({ id });
     if (!this.#purchases.has(label)) this.#purchases.set(label, readPurchase(label));
     return this.#purchases.get(label);
+  }
+
+  /** The purchase by whose call a contract was rented, whatever its label says now. */
+  madeBy({ id }: Pick<Contract, 'id'>): Purchase | undefined {
+    return this.#made.get(id);
   }
 
   /** The object that a contract was rented for, where it still stands, or that has taken it over since. */
