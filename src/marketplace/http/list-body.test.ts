@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { answeringTransport, reply } from '../../../test/builders/answering-transport.ts';
+import * as z from 'zod';
+import { answeringTransport, reply, response } from '../../../test/builders/answering-transport.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
@@ -7,6 +8,7 @@ import { Secret } from '../../lib/secret.ts';
 import { createMarketplaceClient } from '../client.ts';
 import { MarketplaceError } from '../errors/errors.ts';
 import { createPacer } from '../pacing/pacing.ts';
+import { ListBody } from './list-body.ts';
 
 /** What becomes of a list of instances whose reply has this body. */
 async function listed(body: unknown, status = 200) {
@@ -85,4 +87,20 @@ describe('a list that is read row by row', () => {
       kind: expect.not.stringMatching('malformedReply'),
     });
   });
+
+  test('lets the rest of the process have its turn while it is long', async () => {
+    const clock = createVirtualClock();
+    const parts = ['{"instances":[', ' '.repeat(512 * 1024), '{"id":7}]}'].map((part) => Buffer.from(part));
+    const list = new ListBody({ key: 'instances', row: z.object({ id: z.number() }) });
+    const reading = list.read({ ...response(''), body: chunks(parts) }, { maxBytes: 1024 * 1024, clock });
+    await clock.settle();
+    expect({ rows: list.rows, turnIn: clock.nextTimerMs() }).toEqual({ rows: [], turnIn: 0 });
+    await clock.advance(0);
+    expect(await reading).toEqual({ body: expect.stringMatching(/^\{"instances":\[ *\]\}$/) });
+    expect(list.rows).toEqual([{ id: 7 }]);
+  });
 });
+
+async function* chunks(parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* parts;
+}

@@ -81,4 +81,14 @@ describe('a reply', () => {
   ])('%s is judged by its status, by success and by its form', (_, reply, type) => {
     expect(parseReply(reply, schema).type).toBe(type);
   });
+
+  test('of another form is told by our own names, and by none that the service wrote', () => {
+    const named = z.object({ api: z.record(z.string(), z.object({ id: z.number() })) });
+    const parsed = parseReply(
+      { status: 200, body: '{"api": {"Canary-Key": {"id": "Canary-Value"}}}' },
+      named,
+    );
+    expect(parsed).toMatchObject({ type: 'unreadable', reason: expect.stringContaining('"api.id"') });
+    expect(JSON.stringify(parsed)).not.toContain('Canary');
+  });
 });

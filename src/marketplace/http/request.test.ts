@@ -128,6 +128,13 @@ describe('a read', () => {
     expect(requests).toHaveLength(3);
   });
 
+  test('rests no longer than five seconds between two attempts, however many there are', async () => {
+    const { client, clock, requests } = setUp([reply('', 502)], { limits: { readAttempts: 12 } });
+    const error = await failureOf(client.users.current(), clock, 11 * 5_000);
+    expect(error).toMatchObject({ kind: 'unavailable' });
+    expect(requests).toHaveLength(12);
+  });
+
   test('ends at its whole deadline, whatever is tried in between', async () => {
     const { client, clock, requests } = setUp([silence]);
     const error = await failureOf(client.users.current({ deadlineMs: 1_000 }), clock, 1_000);
@@ -151,22 +158,22 @@ describe('a read', () => {
     expect(await failureOf(client.users.current(), clock)).toMatchObject({ kind: 'malformedReply' });
   });
 
-  test('ends when its caller gives up', async () => {
+  test('ends at once when its caller gives up', async () => {
     const { client, clock } = setUp([silence]);
     const giveUp = new AbortController();
     const current = client.users.current({ signal: giveUp.signal });
     await clock.settle();
     giveUp.abort();
-    expect(await failureOf(current, clock)).toMatchObject({ kind: 'aborted', outcome: 'refused' });
+    expect(await failureOf(current, clock, 0)).toMatchObject({ kind: 'aborted', outcome: 'refused' });
   });
 
-  test('ends when its caller gives up between two attempts, and nothing more is sent', async () => {
+  test('ends at once when its caller gives up between two attempts, and nothing more is sent', async () => {
     const { client, clock, requests } = setUp([reply('', 502)]);
     const giveUp = new AbortController();
     const current = client.users.current({ signal: giveUp.signal });
     await clock.settle();
     giveUp.abort();
-    expect(await failureOf(current, clock)).toMatchObject({ kind: 'aborted', outcome: 'refused' });
+    expect(await failureOf(current, clock, 0)).toMatchObject({ kind: 'aborted', outcome: 'refused' });
     expect(requests).toHaveLength(1);
   });
 

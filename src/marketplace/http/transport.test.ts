@@ -6,7 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, LookupFunction } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type LookupFunction } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type SelfSigned, selfSigned } from '../../../test/builders/self-signed.ts';
@@ -238,6 +238,44 @@ describe('certificates', () => {
     },
   );
 
+  test('come with HTTP/1.1, where the server would rather speak another language', async () => {
+    const made = valid();
+    const offered: string[] = [];
+    const server = createTlsServer(
+      {
+        ...made,
+        ALPNCallback: ({ protocols }) => {
+          offered.push(...protocols);
+          return protocols.at(-1);
+        },
+      },
+      (_, response) => response.end('{"success": true, "new_contract": 70}'),
+    );
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    open.push(() => new Promise((resolve) => server.close(resolve)));
+    const { port } = server.address() as AddressInfo;
+    expect((await rent(clientAt(`https://127.0.0.1:${port}`, { ca: made.cert }))).instanceId).toBe(70);
+    expect(offered).toEqual(['http/1.1']);
+  });
+
+  test('that never come are not waited for, and nothing was sent', async () => {
+    const peers: { destroy(): void }[] = [];
+    const server = createTcpServer((peer) => peers.push(peer));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    open.push(async () => {
+      for (const peer of peers) peer.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    });
+    const { port } = server.address() as AddressInfo;
+    const asking = transportWith({ connectTimeoutMs: 20 })({
+      method: 'GET',
+      origin: `https://127.0.0.1:${port}`,
+      path: '/',
+      headers: {},
+    });
+    await expect(asking).rejects.toMatchObject({ sent: false });
+  });
+
   test('are looked at although the environment of the process says that none has to be', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     try {
@@ -331,6 +369,40 @@ describe('addresses', () => {
     expect(() => createMarketplaceTransport({ allowedNetworks: ['10.0.0.0'] })).toThrow(
       /"10.0.0.0" is no network/,
     );
+  });
+});
+
+describe('the connections to one service', () => {
+  test('are eight at most, whoever asks how much', async () => {
+    let connections = 0;
+    const held: ServerResponse[] = [];
+    const { url, server } = await serve((_, response) => {
+      held.push(response);
+      if (held.length >= 8) for (const one of held.splice(0)) one.end();
+    });
+    server.on('connection', () => {
+      connections += 1;
+    });
+    const send = transportWith();
+    const ask = async () => {
+      const reply = await send({ method: 'GET', origin: url, path: '/', headers: {} });
+      for await (const _ of reply.body);
+    };
+    await Promise.all(Array.from({ length: 16 }, ask));
+    expect(connections).toBe(8);
+  });
+
+  test.each([
+    ['as it is', {}],
+    ['compressed', { 'content-encoding': 'gzip' }],
+  ])('are given up with a reply that nobody reads, %s', async (_, headers) => {
+    const { url, server } = await serve((_request, response) => {
+      response.writeHead(200, headers).write('endless');
+    });
+    const closed = new Promise((resolve) => server.once('connection', (peer) => peer.once('close', resolve)));
+    const reply = await transportWith()({ method: 'GET', origin: url, path: '/', headers: {} });
+    reply.destroy();
+    await closed;
   });
 });
 
