@@ -241,3 +241,33 @@ test('a pass that has ended listens to nothing any more', async () => {
   expect(clock.nextTimerMs()).toBeUndefined();
   vi.restoreAllMocks();
 });
+
+test('a controller that has stopped leaves no timer behind', async () => {
+  const { clock, controller } = setUp(async () => done);
+  controller.queue.add('a/b');
+  await clock.settle();
+  await controller.stop();
+  await clock.settle();
+  expect(clock.nextTimerMs()).toBeUndefined();
+});
+
+test.each([
+  ['asks for a time', async () => requeueAfter(1_000)],
+  ['meets what no retry mends', () => Promise.reject(new TerminalError('never'))],
+] as const)('the failures before a pass that %s count no more', async (_, end) => {
+  const retries: number[] = [];
+  let isWell = false;
+  const { clock, controller } = setUp((_key, context) => {
+    retries.push(context.retries);
+    return isWell ? end() : Promise.reject(new Error('away'));
+  });
+  controller.queue.add('a/b');
+  await clock.advance(1_000);
+  isWell = true;
+  await clock.advance(10_000);
+  controller.queue.add('a/b');
+  await clock.settle();
+  expect(Math.max(...retries)).toBeGreaterThan(3);
+  expect(retries.at(-1)).toBe(0);
+  await controller.stop();
+});

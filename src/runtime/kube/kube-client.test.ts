@@ -83,6 +83,13 @@ const requests: readonly [string, (client: KubeClient) => Promise<unknown>, stri
     '/namespaces/ns/widgets/a',
     { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid: 'u' }, propagationPolicy: 'Background' },
   ],
+  [
+    'delete of the very state that was seen',
+    (client) => client.delete(widgets, ref, { uid: 'u', resourceVersion: '5' }),
+    'DELETE',
+    '/namespaces/ns/widgets/a',
+    { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid: 'u', resourceVersion: '5' } },
+  ],
 ];
 
 test.each(requests)('%s asks for the right thing', async (_verb, run, method, path, body) => {
@@ -247,6 +254,15 @@ test('a token file is read again when it is older than 60 s, and not before', as
   await clock.advance(1);
   await ask();
   expect(reads()).toBe(2);
+});
+
+test('requests at the same time share one reading of the token', async () => {
+  const { clock, api, client, reads } = setUp();
+  const both = [outcomeOf(client.get(widgets, ref)), outcomeOf(client.get(widgets, ref))];
+  await clock.settle();
+  expect([reads(), api.waiting()]).toEqual([1, 2]);
+  while (api.waiting() > 0) api.take().reply(200, object);
+  await Promise.all(both);
 });
 
 test('list gathers all pages of one state', async () => {

@@ -1,19 +1,21 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { createServer as createTcpServer } from 'node:net';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { selfSigned } from '../../../test/builders/self-signed.ts';
 import { until } from '../../../test/builders/until.ts';
 import { TransportError } from '../../lib/transport.ts';
 import { readText } from './json-stream.ts';
-import { type ClosableTransport, createTransport } from './undici-transport.ts';
+import { type ClosableTransport, createTransport, type TransportOptions } from './undici-transport.ts';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-function open(): ClosableTransport {
-  const transport = createTransport({ connectTimeoutMs: 15_000 });
+function open(options: TransportOptions = {}): ClosableTransport {
+  const transport = createTransport({ connectTimeoutMs: 15_000, ...options });
   closing.push(() => transport.close());
   return transport;
 }
@@ -131,4 +133,36 @@ test('a body that is given up frees its socket', async () => {
   const reply = await open()(get(origin));
   reply.destroy();
   await until('the connection is closed', () => closed);
+});
+
+test('a server is only believed by its certificate, unless a kubeconfig says that it need not be', async () => {
+  const day = 86_400_000;
+  const made = selfSigned({ notBefore: new Date(Date.now() - day), notAfter: new Date(Date.now() + day) });
+  let asked = 0;
+  const server = createTlsServer(made, (_, response) => {
+    asked += 1;
+    response.end('it is me');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await expect(open()(get(origin))).rejects.toMatchObject({ sent: false });
+  expect(asked).toBe(0);
+  for (const options of [{ ca: made.cert }, { insecure: true }]) {
+    const reply = await open(options)(get(origin));
+    expect(await readText(reply.body, 100)).toBe('it is me');
+  }
+});
+
+test('a server that never finishes its greeting is given up, and nothing was sent', async () => {
+  const server = createTcpServer((peer) => closing.push(() => peer.destroy())).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing.push(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const asking = open({ connectTimeoutMs: 20 })(get(`https://127.0.0.1:${port}`));
+  await expect(asking).rejects.toMatchObject({ sent: false });
 });

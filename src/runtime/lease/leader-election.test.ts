@@ -5,6 +5,7 @@ import { sleep } from '../../lib/clock.ts';
 import { type LogFields, silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
 import type { KubeClient } from '../kube/kube-client.ts';
+import { KubeError } from '../kube/kube-error.ts';
 import type { KubeObject, Resource } from '../kube/kube-object.ts';
 import { createLeaderElection, type LeaderElectionOptions } from './leader-election.ts';
 
@@ -48,6 +49,22 @@ function slowly(clock: VirtualClock, client: KubeClient, verb: 'get' | 'replace'
     },
     async replace<T extends KubeObject>(resource: Resource, object: T) {
       await arrival('replace');
+      return client.replace<T>(resource, object);
+    },
+  };
+}
+
+/** The same client, whose requests are never answered once `network.hangs`. */
+function hanging(client: KubeClient, network: { readonly hangs: boolean }): KubeClient {
+  const answered = () => (network.hangs ? new Promise<never>(() => {}) : undefined);
+  return {
+    ...client,
+    async get<T extends KubeObject>(...parameters: Parameters<KubeClient['get']>) {
+      await answered();
+      return client.get<T>(...parameters);
+    },
+    async replace<T extends KubeObject>(resource: Resource, object: T) {
+      await answered();
       return client.replace<T>(resource, object);
     },
   };
@@ -424,4 +441,105 @@ test('who has lost the lead writes nothing more', async () => {
   const writes = api.writes();
   await one.election.release();
   expect(api.writes()).toBe(writes);
+});
+
+test('a candidate waits as long as the record of the holder says, whatever it would ask for itself', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const network = { down: false };
+  const one = candidate(api, clock, { network, leaseDurationMs: 60_000 });
+  await one.acquire();
+  network.down = true;
+  const two = candidate(api, clock, { identity: 'two' });
+  void two.acquire();
+  await clock.advance(59_000);
+  expect(two.leads()).toBe(false);
+  await clock.advance(6_000);
+  expect(two.leads()).toBe(true);
+  await two.election.release();
+});
+
+test('a lead whose renewals are never answered ends 10 s after the last one that was', async () => {
+  const clock = createVirtualClock();
+  const network = { hangs: false };
+  const api = createLeaseApi();
+  const one = candidate(api, clock, { client: hanging(api.clientOf(), network) });
+  await one.acquire();
+  await clock.advance(4_000);
+  network.hangs = true;
+  await clock.advance(9_990);
+  expect(one.election.lost.aborted).toBe(false);
+  await clock.advance(10);
+  expect(one.election.lost.aborted).toBe(true);
+});
+
+test('release does not wait for an API server that does not answer', async () => {
+  const clock = createVirtualClock();
+  const network = { hangs: false };
+  const api = createLeaseApi();
+  const one = candidate(api, clock, { client: hanging(api.clientOf(), network) });
+  await one.acquire();
+  network.hangs = true;
+  let released = false;
+  void one.election.release().then(() => {
+    released = true;
+  });
+  await clock.advance(5_000);
+  expect(released).toBe(true);
+});
+
+test('a candidate that hears that the lease is free leads at that moment', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const one = candidate(api, clock);
+  await one.acquire();
+  const two = candidate(api, clock, { identity: 'two', network: { down: false, watch: 'tells' } });
+  void two.acquire();
+  await clock.advance(10_000);
+  await one.election.release();
+  await clock.advance(0);
+  expect(two.leads()).toBe(true);
+  await two.election.release();
+});
+
+test('who leads listens no more, and leaves the connection to its renewals', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const network = { down: false };
+  const one = candidate(api, clock, { network });
+  await one.acquire();
+  const client = api.clientOf({ down: false, watch: 'tells' });
+  const listening: (AbortSignal | undefined)[] = [];
+  const stream: KubeClient['stream'] = (resource, request) => {
+    listening.push(request.signal);
+    return client.stream(resource, request);
+  };
+  const two = candidate(api, clock, { identity: 'two', client: { ...client, stream } });
+  void two.acquire();
+  network.down = true;
+  await clock.advance(20_000);
+  expect(two.leads()).toBe(true);
+  expect(listening.map((signal) => signal?.aborted)).toEqual([true]);
+  await two.election.release();
+});
+
+test('a candidate that may not listen to the lease does not go on to ask for that', async () => {
+  const clock = createVirtualClock();
+  const api = createLeaseApi();
+  const one = candidate(api, clock);
+  await one.acquire();
+  let asked = 0;
+  const stream: KubeClient['stream'] = () => {
+    asked += 1;
+    const forbidden = { kind: 'forbidden', status: 403, reason: 'Forbidden', outcome: 'refused' } as const;
+    return Promise.reject(new KubeError('no', forbidden));
+  };
+  const two = candidate(api, clock, { identity: 'two', client: { ...api.clientOf(), stream } });
+  void two.acquire();
+  await clock.advance(60_000);
+  expect([asked, two.leads()]).toEqual([1, false]);
+  await one.election.release();
+  await clock.advance(5_000);
+  expect(two.leads()).toBe(true);
+  await two.election.release();
 });

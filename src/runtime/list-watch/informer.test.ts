@@ -366,6 +366,17 @@ test('a listener that stops it hears nothing more, also of what came in the same
   expect(changes).toEqual(['added default/a 11']);
 });
 
+test('gives up a watch that sends one line without end, before it fills the memory', async () => {
+  const fixture = setUp();
+  const { clock, informer } = fixture;
+  const body = await watching(fixture, [widget('a', '5')]);
+  for (let sent = 0; sent <= 16; sent++) body.push('x'.repeat(1024 * 1024));
+  await clock.advance(0);
+  expect(informer.health().failure).toContain('a line of more than');
+  expect(body.destroyed).toBe(true);
+  await informer.stop();
+});
+
 test('passes a line that can never be read by with a list', async () => {
   const fixture = setUp();
   const { api, clock, informer } = fixture;

@@ -39,3 +39,11 @@ test('who has stopped listening to touched keys hears of none', () => {
   store.upsert(seen('8'));
   expect(touched).toEqual(['a/b']);
 });
+
+test('an object that comes under the name of another is found by its own values alone', () => {
+  const store = new ObjectStore<string>({ uid: (object) => [object.slice(0, 3)] }, () => {});
+  store.upsert(seen('5', 'one'));
+  store.remove(seen('6', 'one'));
+  store.upsert(seen('7', 'two'));
+  expect([store.byIndex('uid', 'one'), store.byIndex('uid', 'two')]).toEqual([[], ['two at 7']]);
+});

@@ -31,3 +31,13 @@ test('writes that were reached and that nobody asks about again are cleared away
   expect(cleared.size).toBe(1_000);
   expect(gate.isCurrent('later-1')).toBe(false);
 });
+
+test('of several writes of one object the newest counts', () => {
+  const gate = new ProgressGate();
+  gate.wrote('a', '10');
+  gate.wrote('a', '12');
+  gate.reached('11');
+  expect(gate.isCurrent('a')).toBe(false);
+  gate.reached('12');
+  expect(gate.isCurrent('a')).toBe(true);
+});
