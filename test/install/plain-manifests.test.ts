@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import * as z from 'zod';
+import { REPOSITORY } from '../../scripts/generate/artifact.ts';
+import { parseConfig } from '../../src/config.ts';
+
+/* Who applies `deploy/` gets what who installs the chart gets, as its kept renderings show it. */
+
+const deployments = z.object({
+  kind: z.literal('Deployment'),
+  spec: z.object({
+    template: z.object({
+      spec: z.object({
+        securityContext: z.unknown(),
+        automountServiceAccountToken: z.boolean(),
+        terminationGracePeriodSeconds: z.number(),
+        containers: z.tuple([z.looseObject({ args: z.array(z.string()) })]),
+      }),
+    }),
+  }),
+});
+
+const networkPolicies = z.object({
+  kind: z.literal('NetworkPolicy'),
+  spec: z.object({
+    policyTypes: z.array(z.string()),
+    ingress: z.array(z.object({ ports: z.unknown() })),
+    egress: z.array(z.unknown()),
+  }),
+});
+
+/** The first object of a file that has this form. */
+function objectIn<T>(path: string, form: z.ZodType<T>): T {
+  const documents = parseAllDocuments(readFileSync(join(REPOSITORY, path), 'utf8'));
+  const found = documents.map((document) => form.safeParse(document.toJS())).find(({ success }) => success);
+  if (!found?.data) throw new Error(`${path} holds no such object`);
+  return found.data;
+}
+
+function podOf(path: string) {
+  const { template } = objectIn(path, deployments).spec;
+  const { containers, ...pod } = template.spec;
+  const [{ args, ...container }] = containers;
+  return { args, container, pod };
+}
+
+test('deploy/base runs the operator within the bounds of the chart', () => {
+  const base = podOf('deploy/base/deployment.yaml');
+  const chart = podOf('test/golden/chart/default.golden.yaml');
+  expect({ container: base.container, pod: base.pod }).toEqual({
+    container: chart.container,
+    pod: chart.pod,
+  });
+  expect([...base.args, '--log-level=info']).toEqual(chart.args);
+});
+
+test('a Pod has more time to end than the operator takes for it', () => {
+  const { terminationGracePeriodSeconds } = podOf('test/golden/chart/default.golden.yaml').pod;
+  expect(terminationGracePeriodSeconds * 1000).toBeGreaterThan(parseConfig({}, {}).shutdownGrace);
+});
+
+test('the network policy of deploy/ lets through what that of the chart does', () => {
+  const component = objectIn('deploy/components/network-policy/network-policy.yaml', networkPolicies).spec;
+  const chart = objectIn('test/golden/chart/high-availability.golden.yaml', networkPolicies).spec;
+  const [names, kubernetes, , machines] = chart.egress;
+  expect(component.policyTypes).toEqual(chart.policyTypes);
+  // Marketplaces are reached by the way that leads to machines at any port.
+  expect(component.egress).toEqual([names, kubernetes, machines]);
+  expect(component.ingress.map(({ ports }) => ports)).toEqual(chart.ingress.map(({ ports }) => ports));
+});
+
+test('the overlay for a whole cluster holds the admission policies that keep money safe', () => {
+  const form = z.object({ kind: z.literal('Kustomization'), components: z.array(z.string()) });
+  const { components } = objectIn('deploy/overlays/cluster-wide/kustomization.yaml', form);
+  expect(components).toEqual(['../../components/admission-policies', '../../components/in-use-guard']);
+});
