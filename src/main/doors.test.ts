@@ -94,6 +94,25 @@ test('the lease is renewed while requests that hang hold every other connection 
   expect(await answerOf(lease, origin)).toBe(200);
 });
 
+test('who listens to the lease can ask for it all the same', async () => {
+  const shown = certificate();
+  const listening = Promise.withResolvers<void>();
+  const server = createServer({ cert: shown.cert, key: shown.key }, ({ url }, response) => {
+    if (url === '/watch') listening.resolve();
+    else response.end('{}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { lease } = await doorsUnder({}, { ca: shown.cert });
+  lease({ method: 'GET', origin, path: '/watch', headers: {} }).catch(() => {});
+  await listening.promise;
+  expect(await answerOf(lease, origin)).toBe(200);
+});
+
 test('a marketplace with a certificate of no authority is not asked', async () => {
   const { origin, asked } = await serverWith(certificate());
   expect(await answerOf((await doorsUnder({})).marketplace, origin)).toMatch(/Error/);

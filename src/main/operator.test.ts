@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { metadataOf, objectAt } from '../../test/simulation/memory-kube/json.ts';
+import { type JsonObject, metadataOf, objectAt } from '../../test/simulation/memory-kube/json.ts';
 import type { Fate } from '../../test/simulation/network.ts';
 import { Users } from '../../test/simulation/users.ts';
 import { type FateOf, NAMESPACE, SimulatedWorld, SYSTEM_NAMESPACE } from '../../test/simulation/world.ts';
@@ -80,14 +80,16 @@ describe('a stop', () => {
     const { operator, machine } = world.startProcess();
     machine.kill = () => {};
     let lasted: number | undefined;
+    let guard: JsonObject | undefined;
     const stopped = begun.promise.then(async () => {
       const at = world.second;
       await operator.manager.stop();
       lasted = world.second - at;
+      guard = read('configmaps', IN_USE_RECORD);
     });
     await pass(240);
     await stopped;
-    return { lasted, world, read };
+    return { lasted, guard, world, read };
   }
 
   const isEvent = (what: string) => /^POST .*\/events$/.test(what);
@@ -101,6 +103,12 @@ describe('a stop', () => {
   test('waits for that no longer than is worth it', async () => {
     const { lasted } = await stopWhile(isEvent, 20);
     expect(lasted).toBeLessThan(10);
+  });
+
+  test('tells what guards the installation of a machine that is rented while it ends', async () => {
+    const isIntent = (what: string) => /^PATCH .*\/gpuinstances\/a$/.test(what);
+    const { guard } = await stopWhile(isIntent, 3);
+    expect(objectAt(guard ?? {}, 'data')[inUseKey]).toBe('true');
   });
 
   test('lets a rental that was begun end, for as long as the flag says', async () => {
@@ -131,6 +139,19 @@ test('what the operator keeps for itself is in its own namespace', async () => {
     `ops/${IDENTITY_SECRET}`,
     `ops/gpuacct-${String(uid)}`,
   ]);
+});
+
+test('an operator of named namespaces asks for nothing beyond them, also while an account goes', async () => {
+  const { world, users, calls, pass, read } = inhabited({ flags: { watchNamespace: [NAMESPACE] } });
+  world.startProcess();
+  await pass(90);
+  users.delete('a');
+  users.account.delete();
+  await pass(300);
+  expect(world.kube.store.all(world.kube.kind('marketplaceaccounts'))).toEqual([]);
+  expect(read('gpuinstances', 'a', NAMESPACE)).toBeUndefined();
+  const beyond = /\/apis\/gpurental\.dev\/v1alpha1\/[a-z]+(\?|$)/;
+  expect(calls.map(({ what }) => what).filter((what) => beyond.test(what))).toEqual([]);
 });
 
 test('each controller has the workers that its flag says', async () => {

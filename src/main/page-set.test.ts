@@ -27,6 +27,21 @@ test.each([
   await new Promise((resolve) => other.close(resolve));
 });
 
+test('reports of workers are taken until the pages are closed', async () => {
+  const flags = { ...OFF, workerReportBindAddress: '127.0.0.1:0', marketplaceUrl: 'https://market.example' };
+  const take = () => ({ status: 200, message: 'ok' });
+  const pages = await servePageSet({
+    config: parseConfig(flags, {}),
+    operator: { ...operator, intake: { take } } as unknown as Operator,
+    registry: createMetricRegistry(),
+    clock: createVirtualClock(),
+  });
+  const report = () => fetch(`${pages.urls['workerReports']}/worker_status/`, { method: 'POST', body: '{}' });
+  expect((await report()).status).toBe(200);
+  await pages.close();
+  await expect(report()).rejects.toThrow();
+});
+
 describe('what probes of the kubelet are told', () => {
   const AT = Date.parse('2026-11-20T12:00:00Z');
   const well = { lastContactAt: AT, failure: undefined, rewoundSince: undefined, divergences: 0 };

@@ -410,13 +410,15 @@ describe('letting go', () => {
     expect(done).toEqual(['folded', 'InstanceDestroyed']);
   });
 
-  test('keeps the guard where the brake could not be told', async () => {
+  test('keeps the guard where the brake could not be told, and tells it again', async () => {
     const { ports, done } = situation();
     const foldDeparted = () => Promise.reject(new Error('no'));
     const observed = given(held({}, { deleting: true }));
     const recorded = { observed, action: release, receipt: receiptOf(observed.object) };
     await expect(act(recorded, { ...ports, book: bookOf(ports, { foldDeparted }) })).rejects.toThrow('no');
     expect(done).toEqual([]);
+    await act(recorded, ports);
+    expect(done[0]).toBe('folded');
   });
 
   test.for<readonly [string, Given, unknown]>([

@@ -10,7 +10,7 @@ import { seededRandom } from '../../lib/random.ts';
 import { Secret } from '../../lib/secret.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
-import { secretResource } from '../../runtime/kube/core-resources.ts';
+import { namespaceResource, secretResource } from '../../runtime/kube/core-resources.ts';
 import { KeyChecks } from './key-checks.ts';
 
 const QUIET = { requestMs: 2, responseMs: 2 };
@@ -103,6 +103,7 @@ async function bench() {
       return wait().finally(() => waiting--);
     });
   return {
+    kube,
     isAside: () => waiting > 0,
     asked,
     paced,
@@ -129,6 +130,16 @@ test('a marketplace is waited for aside, with the key of the account and with th
   await check(named('other'));
   expect(waits).toEqual([true, true]);
   expect(isAside()).toBe(false);
+});
+
+test('the key of an account is read in the very namespace of the account', async () => {
+  const { kube, check, asked, named } = await bench();
+  const team = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team' } };
+  await kube.create(namespaceResource, team);
+  const account = named();
+  const elsewhere = { ...account, metadata: { ...account.metadata, namespace: 'team' } };
+  expect((await check(elsewhere)).reading.type).toBe('secretMissing');
+  expect(asked).toEqual([]);
 });
 
 describe('whether a key may destroy', () => {
