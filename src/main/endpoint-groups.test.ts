@@ -1,9 +1,13 @@
 import { expect, test, vi } from 'vitest';
+import { groupObject, workerObject } from '../../test/builders/group-worker.ts';
 import { SimulatedGroup } from '../../test/builders/simulated-group.ts';
+import { wiredUnder } from '../../test/builders/wired.ts';
 import { type JsonObject, objectAt } from '../../test/simulation/memory-kube/json.ts';
 import { NAMESPACE } from '../../test/simulation/world.ts';
-import { annotations, connectionKeys, connectionSecretName } from '../api/v1alpha1/names.ts';
+import { annotations, connectionKeys, connectionSecretName, labels } from '../api/v1alpha1/names.ts';
 import type { RawOptions } from '../config.ts';
+import { workerToken } from '../ownership/worker-token.ts';
+import { createEndpointGroups } from './endpoint-groups.ts';
 
 /** A group whose one worker serves, and every address that its workers are asked at. */
 async function serving(flags: RawOptions = {}, machineAddress?: string) {
@@ -93,4 +97,50 @@ test('an update leaves the workers alone while lists fail: the breaker of their 
   ]);
   isDown = false;
   await life.until('both are new', () => life.status().updated === 2 && life.status().ready === 2);
+});
+
+/** What a machine with its own token is answered whose object is labelled as a worker of the group `llm`. */
+async function reportedBy(
+  ownerReferences: (groupUid: string) => readonly object[],
+  { leads = true }: { readonly leads?: boolean } = {},
+): Promise<number> {
+  const { wiring, memory, create, sync, end } = wiredUnder({});
+  const { intake } = createEndpointGroups({ ...wiring, isLeading: () => leads });
+  await wiring.installation.resolve();
+  const uidOf = (plural: string, name: string) =>
+    String(
+      objectAt(memory.writes.read({ kind: memory.kind(plural), namespace: 'red', name }) ?? {}, 'metadata')[
+        'uid'
+      ],
+    );
+  const { apiVersion, spec } = groupObject({ load: { type: 'Push' } });
+  create('endpointgroups', { apiVersion, kind: 'EndpointGroup', metadata: { name: 'llm' }, spec });
+  const worker = workerObject('w');
+  const owners = ownerReferences(uidOf('endpointgroups', 'llm'));
+  const metadata = { name: 'w', labels: { [labels.endpointGroup]: 'llm' }, ownerReferences: owners };
+  create('gpuinstances', { apiVersion, kind: 'GpuInstance', metadata, spec: worker.spec });
+  const address = { kind: memory.kind('gpuinstances'), namespace: 'red', name: 'w' };
+  const status = { ...worker.status, instanceId: 7, attempt: 1 };
+  memory.writes.update(address, (current) => ({ ...current, status }) as JsonObject, 'status');
+  await sync();
+  const keys = wiring.installation.identity()?.keys;
+  if (!keys) throw new Error('There is no identity.');
+  const mtoken = workerToken(keys, { uid: uidOf('gpuinstances', 'w'), attempt: 1 });
+  const answer = intake.take('/worker_status/', { id: 7, mtoken, new_load: 0, cur_load: 0 });
+  await end();
+  return answer.status;
+}
+
+const ownedBy = (uid: string) => [
+  { apiVersion: 'gpurental.dev/v1alpha1', kind: 'EndpointGroup', name: 'llm', uid, controller: true },
+];
+
+test('a machine reports for the group that controls its object, and for none that it only names', async () => {
+  expect(await reportedBy(ownedBy)).toBe(200);
+  expect(await reportedBy(() => [])).toBe(401);
+  expect(await reportedBy(() => ownedBy('another-uid'))).toBe(401);
+});
+
+test('a machine reports to the replica that leads', async () => {
+  expect(await reportedBy(ownedBy, { leads: false })).toBe(503);
 });

@@ -93,6 +93,15 @@ test('a namespace that was watched only while another was not stops sweeps once 
   expect(await start('a,b,c').resolve()).toMatchObject({ sweep: 'allowed' });
 });
 
+test('an identity is not used before it is saved that more is watched', async () => {
+  const { cluster, start } = setUp();
+  await start('a').resolve();
+  const installation = start('a,b');
+  cluster.intercept = ({ method }) => (method === 'PATCH' ? refusedBy(403, 'Forbidden') : undefined);
+  await expect(installation.resolve()).rejects.toMatchObject({ kind: 'forbidden' });
+  expect(installation.identity()).toBeUndefined();
+});
+
 test('another cluster stops sweeps; one that may not be read does not', async () => {
   const { cluster, start } = setUp();
   await start().resolve();

@@ -95,6 +95,17 @@ describe('ordering a worker', () => {
     expect(now?.spec).toMatchObject({ powerState: 'Stopped', disk: '40G' });
   });
 
+  test('is told of as it was written, and is obeyed although somebody else has set the same field', async () => {
+    const { carryOut, workers, written, sent } = await bench();
+    await carryOut(rent);
+    const [made] = await workers();
+    if (!made) throw new Error('There is no worker.');
+    written.length = 0;
+    await carryOut({ type: 'order', worker: workerOf(made, 0), order });
+    expect(written).toEqual([made.metadata.name]);
+    expect(sent.filter((line) => line.startsWith('PATCH')).at(-1)).toMatch(/[?&]force=true(&|$)/);
+  });
+
   test('means that very worker: a successor of its name is left alone', async () => {
     const { carryOut, workers } = await bench();
     await carryOut(rent);

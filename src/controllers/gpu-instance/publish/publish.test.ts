@@ -167,6 +167,13 @@ describe('the key of a machine', () => {
     }
   });
 
+  test('of another purchase is in no Secret of this one', async () => {
+    const { cluster, bodies } = clusterWith();
+    await publish(unbound, { fields, serving: true, ready: true }, portsTo(cluster, { attempt: 7 }));
+    expect(bodies).toHaveLength(1);
+    expect(JSON.stringify(bodies)).not.toContain(Buffer.from('k').toString('base64'));
+  });
+
   test('whose Secret someone deleted meanwhile is written with the address', async () => {
     const first = clusterWith();
     const ports = portsTo(first.cluster, { attempt: 1 });

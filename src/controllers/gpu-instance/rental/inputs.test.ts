@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { given } from '../../../../test/builders/observed.ts';
 import { seededRandom } from '../../../lib/random.ts';
 import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
+import { KubeError, type KubeErrorKind } from '../../../runtime/kube/kube-error.ts';
 import { readInputs } from './inputs.ts';
 
 type Manifest = NonNullable<NonNullable<Parameters<typeof given>[0]>['spec']>;
@@ -138,5 +139,22 @@ describe('what is wrong is said before anything is searched', () => {
   ])('%s', async (_, manifest, reason, detail) => {
     const { inputs } = await inputsOf(manifest);
     expect(inputs).toMatchObject({ type: 'problem', reason, detail: expect.stringMatching(detail) });
+  });
+});
+
+describe('a Secret that cannot be read', () => {
+  const readWhere = (kind: KubeErrorKind) => {
+    const error = new KubeError('told to fail', { kind, status: 403, reason: kind, outcome: 'refused' });
+    const spec = { env: [{ name: 'TOKEN', valueFrom: from('settings', 'token') }] };
+    const cluster = { get: () => Promise.reject(error) } as unknown as KubeClient;
+    return readInputs(given({ spec }).object, cluster);
+  };
+
+  test('for want of a right is told as that', async () => {
+    expect(await readWhere('forbidden')).toMatchObject({ type: 'problem', reason: 'NotPermitted' });
+  });
+
+  test('from an API server that is away says nothing of rights', async () => {
+    await expect(readWhere('unavailable')).rejects.toMatchObject({ kind: 'unavailable' });
   });
 });
