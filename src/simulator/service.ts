@@ -5,6 +5,7 @@ import { callerWith, refusedKey, requireLogin, sentKey } from './calls/authentic
 import { bodyLimit } from './calls/body-limit.ts';
 import { readBody } from './calls/call-body.ts';
 import { rateDraft, refusalDraft, replyDraft, stamped } from './calls/drafts.ts';
+import { pathId } from './calls/path-id.ts';
 import { permits } from './calls/permissions.ts';
 import { createRateLimit } from './calls/rate-limit.ts';
 import { Refusal } from './calls/refusal.ts';
@@ -144,7 +145,7 @@ function hasFaults({ store }: ServiceOptions): boolean {
 
 /** The instance or host that a call is about, by its path. */
 function targetOf({ store }: ServiceOptions, visit: Visit): FaultTarget {
-  const id = Number(visit.params.id);
+  const id = pathId(visit.params.id);
   if (!Number.isInteger(id)) return {};
   const { tables } = store.current();
   if (visit.route.path.includes('/instances/')) {

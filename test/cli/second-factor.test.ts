@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { addMethod, PHONE, totpNow } from '../builders/tfa-account.ts';
@@ -94,6 +94,19 @@ describe('the first method', () => {
   });
 });
 
+describe('with the second factor off', () => {
+  test.each(['login', 'delete', 'regen-codes'])(
+    'no code is sent for tfa %s: it would prove nothing',
+    async (word) => {
+      const { exitCode, stderr } = await bench.cli.run(['tfa', word]);
+      expect(exitCode).toBe(1);
+      expect(stderr).toContain('The second factor is off');
+      expect(stderr).toContain('gpu-rent tfa add');
+      expect(bench.service.simulator.world().tables.sentCodes).toEqual({});
+    },
+  );
+});
+
 describe('with a method', () => {
   test('a login sends a code, keeps the session at 0600 and uses it until the logout', async () => {
     await addMethod(bench.service, 'sms');
@@ -109,6 +122,31 @@ describe('with a method', () => {
     expect(await bench.cli.run(['show', 'user'], own)).toMatchObject({ exitCode: 0 });
     await bench.cli.run(['tfa', 'logout']);
     expect(await bench.cli.run(['show', 'user'], own)).toMatchObject({ exitCode: 2 });
+  });
+
+  test('a session that cannot be kept is told with its place and the remedy', async () => {
+    const { totpSecret } = await addMethod(bench.service, 'totp');
+    bench.service.advance(60);
+    await writeFile(join(bench.cli.home, 'file'), '');
+    const env = { XDG_CONFIG_HOME: join(bench.cli.home, 'file') };
+    const { exitCode, stderr } = await bench.cli.run(
+      ['tfa', 'login', '--code', totpNow(bench.service, totpSecret)],
+      { env },
+    );
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(
+      `The session cannot be kept in ${env.XDG_CONFIG_HOME}/gpu-rent/session_key (ENOTDIR).`,
+    );
+    expect(stderr).toContain('XDG_CONFIG_HOME');
+  });
+
+  test('a session that cannot be removed is told with its place and the remedy', async () => {
+    const path = join(bench.cli.home, '.config/gpu-rent/session_key');
+    await mkdir(path, { recursive: true });
+    const { exitCode, stdout, stderr } = await bench.cli.run(['tfa', 'logout']);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toContain(`The session in ${path} cannot be removed`);
+    expect(stderr).toContain('Remove it yourself');
   });
 
   test('a wrong code is refused in words, and not repeated to whoever looks on', async () => {

@@ -309,6 +309,18 @@ const account: readonly Recorded[] = [
       `GET /api/v1/invoices/?select_filters=${encodeURIComponent('{"when": {"gte": 1, "lte": 99999999999}}')}&latest_first=false&limit=20`,
     reply: { count: 1, results: [{ type: 'credit', source: text, metadata: { invoice_id: number } }] },
   },
+  {
+    does: 'asks for invoices of one way of paying',
+    call: () =>
+      `GET /api/v1/invoices/?select_filters=${encodeURIComponent('{"when": {"gte": 1}, "service": {"in": ["stripe_payments"]}}')}&latest_first=false&limit=20`,
+    reply: { count: 1, results: [{ source: 'stripe_payments' }] },
+  },
+  {
+    does: 'searches invoices by their amount in cents',
+    call: () =>
+      `GET /api/v0/invoices?select_filters=${encodeURIComponent('{"amount_cents": {"gt": "3000"}}')}`,
+    reply: { count: 1, results: [{ amount: 1000, amount_cents: 100_000 }] },
+  },
 ];
 
 const machines: readonly Recorded[] = [

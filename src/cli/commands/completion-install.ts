@@ -1,8 +1,9 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Command } from '../command.ts';
 import { completionScript, installHint, installPath, parseShell } from '../completion/scripts.ts';
 import { failed } from '../failures/command-error.ts';
+import { makeFolder } from '../make-folder.ts';
 import { textOption } from '../options/option-values.ts';
 import { createOutput } from '../output/output.ts';
 
@@ -22,7 +23,7 @@ export const completionInstall: Command = {
     const shell = parseShell(input.args[0], context.env);
     const path = textOption(input.options, '--to') ?? installPath(shell, context.env);
     try {
-      await mkdir(dirname(path), { recursive: true });
+      await makeFolder(dirname(path));
       await writeFile(path, await completionScript(shell));
       if (shell === 'kubectl') await chmod(path, 0o755);
     } catch (error) {

@@ -1,8 +1,8 @@
-import { mkdir } from 'node:fs/promises';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
 import type { Command, CommandContext, CommandInput } from '../command.ts';
 import { failed, notFound, usageError } from '../failures/command-error.ts';
+import { makeFolder } from '../make-folder.ts';
 import { getObject } from '../objects/cluster-objects.ts';
 import { parseTarget } from '../objects/object-name.ts';
 import { switchOption, textOption } from '../options/option-values.ts';
@@ -109,7 +109,7 @@ const STANDING: ReadonlySet<string> = new Set(['stopped', 'exited', 'frozen']);
 async function knownHostsFile(name: string, { env }: CommandContext): Promise<string> {
   const folder = `${env.XDG_CACHE_HOME || `${env.HOME ?? '/tmp'}/.cache`}/gpu-rent`;
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder, 0o700);
   } catch (error) {
     throw failed(
       `The folder ${folder} for host keys cannot be made (${(error as NodeJS.ErrnoException).code}).`,

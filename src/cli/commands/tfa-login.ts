@@ -32,7 +32,13 @@ export const tfaLogin: Command = {
     });
     if (!login.sessionKey) throw failed('The service took the code and gave no session key.', 'Try again.');
     const path = sessionKeyPath(context.env);
-    await replaceSecret(path, login.sessionKey);
+    await replaceSecret(path, login.sessionKey).catch((error: NodeJS.ErrnoException) => {
+      throw failed(
+        `The session cannot be kept in ${path} (${error.code}).`,
+        'Make the folder writable, or name another place: XDG_CONFIG_HOME. Then log in again.',
+        error,
+      );
+    });
     const { backupCodesRemaining, legacyUser, user } = login;
     if (legacyUser)
       context.stderr.write('This is a legacy account: renew its codes with gpu-rent tfa regen-codes.\n');

@@ -1,7 +1,8 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { failed } from '../failures/command-error.ts';
+import { makeFolder } from '../make-folder.ts';
 
 /** One file of a bundle. */
 export interface BundleFile {
@@ -35,7 +36,7 @@ export async function writeBundle(
 export async function writeFolder(folder: string, files: readonly BundleFile[]): Promise<void> {
   for (const { path, text } of files) {
     const target = join(folder, path);
-    await mkdir(dirname(target), { recursive: true });
+    await makeFolder(dirname(target));
     await writeFile(target, text, { mode: 0o600 });
   }
 }

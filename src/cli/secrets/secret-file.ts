@@ -1,7 +1,8 @@
-import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises';
+import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Secret } from '../../lib/secret.ts';
 import { usageError } from '../failures/command-error.ts';
+import { makeFolder } from '../make-folder.ts';
 
 /** A place for something that is shown once. What was never written leaves no file behind. */
 export interface SecretFile extends AsyncDisposable {
@@ -33,7 +34,7 @@ export async function reserveSecretFile(path: string, flag: string): Promise<Sec
 
 /** Keeps a secret that may be renewed; its folder is made for this user alone. */
 export async function replaceSecret(path: string, secret: Secret): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(path), 0o700);
   const file = await open(path, 'w', 0o600);
   try {
     await writeAlone(file, secret);

@@ -2,7 +2,7 @@ import type { Secret } from '../../lib/secret.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import type { CodeMethod } from '../../marketplace/tfa/verification.ts';
 import type { CommandContext, CommandInput, CommandOption, OptionValues } from '../command.ts';
-import { usageError } from '../failures/command-error.ts';
+import { failed, usageError } from '../failures/command-error.ts';
 import { numberOption, textOption } from '../options/option-values.ts';
 import { ask } from '../secrets/prompt.ts';
 import { secretOf } from '../secrets/secret-input.ts';
@@ -88,9 +88,12 @@ export async function codeOf(options: OptionValues, context: CommandContext): Pr
   throw usageError('--code: a code has six digits.');
 }
 
-/** The primary method, otherwise the first; email where there is none. */
+/** The primary method, otherwise the first; email where there is none. Where the second factor is off no code is sent. */
 async function usualMethod(tfa: BearerTfa): Promise<CodeMethod> {
-  const { methods } = await tfa.status();
+  const { enabled, methods } = await tfa.status();
+  if (!enabled) {
+    throw failed('The second factor is off: no code would prove anything.', 'gpu-rent tfa add sets it up.');
+  }
   const method = (methods.find(({ isPrimary }) => isPrimary) ?? methods[0])?.method;
   return method === 'totp' || method === 'sms' ? method : 'email';
 }

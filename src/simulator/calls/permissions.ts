@@ -1,5 +1,6 @@
 import type { ApiKey } from '../world/world.ts';
 import { scopeAllows } from './key-scope.ts';
+import { pathId } from './path-id.ts';
 import { isObject } from './request-body.ts';
 import type { Call } from './routed-call.ts';
 
@@ -27,7 +28,7 @@ const CODE_OF_DEPLOYMENT = '/api/v0/deployment/:id/download_url';
 function permitsInstance(instanceId: number, call: Call): boolean {
   if (call.route.path === CODE_OF_DEPLOYMENT) return true;
   if (call.route.path !== '/api/v0/instances/:id') return false;
-  if (Number(call.params.id) !== instanceId) return false;
+  if (pathId(call.params.id) !== instanceId) return false;
   if (call.route.method === 'DELETE') return true;
   // A label on the way would be more than starting or stopping.
   const { state, label } = call.body;

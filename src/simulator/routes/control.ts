@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import { pathId } from '../calls/path-id.ts';
 import { badRequest, Refusal } from '../calls/refusal.ts';
 import { numberField, stringField } from '../calls/request-body.ts';
 import { BOTH, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
@@ -97,7 +98,7 @@ function carriedOut(ctx: RouteContext, store: WorldStore, fault: ActiveFault): A
 }
 
 function deleteFault(ctx: RouteContext, store: WorldStore): Reply {
-  const id = Number(ctx.params.id);
+  const id = pathId(ctx.params.id);
   const fault = ctx.world.tables.faults[id];
   if (!fault) throw new Refusal(404, 'not_found', `There is no fault ${ctx.params.id} in force.`);
   endFault(ctx, store, fault);

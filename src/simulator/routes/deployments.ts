@@ -1,4 +1,5 @@
 import { fileOf } from '../calls/form-file.ts';
+import { pathId } from '../calls/path-id.ts';
 import { Refusal } from '../calls/refusal.ts';
 import {
   integerField,
@@ -144,7 +145,7 @@ function deployReply(ctx: RouteContext, { row, action, upload, evicted }: Deploy
 
 /** The version that a file address names. */
 function versionAt(ctx: RouteContext): { row: DeploymentRow; version: DeploymentVersion } {
-  const row = ctx.world.tables.deployments[Number(ctx.params.id)];
+  const row = ctx.world.tables.deployments[pathId(ctx.params.id)];
   const version = row?.versions.find(({ id }) => String(id) === ctx.params.version);
   if (row && version) return { row, version };
   throw new Refusal(404, 'not_found', 'There is no such file.');

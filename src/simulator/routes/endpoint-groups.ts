@@ -1,3 +1,4 @@
+import { pathId } from '../calls/path-id.ts';
 import { Refusal } from '../calls/refusal.ts';
 import { sameInteger, stringField } from '../calls/request-body.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
@@ -17,7 +18,7 @@ export const noSuchEndpoint = (): Refusal =>
 
 /** The caller's endpoint group with the id of the path. */
 function ownEndpoint(ctx: RouteContext): EndpointGroupRow {
-  const id = Number(ctx.params.id);
+  const id = pathId(ctx.params.id);
   const row = ctx.world.tables.endpointGroups[id];
   if (row) sameInteger({ 'the path': id, endptjob_id: ctx.body.endptjob_id ?? null });
   if (!row || row.userId !== callerOf(ctx).user.id) throw noSuchEndpoint();

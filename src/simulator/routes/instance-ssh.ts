@@ -1,3 +1,4 @@
+import { pathId } from '../calls/path-id.ts';
 import { Refusal } from '../calls/refusal.ts';
 import { isObject } from '../calls/request-body.ts';
 import { json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
@@ -19,12 +20,12 @@ function keep(ctx: RouteContext, contract: Contract, sshKeys: readonly JsonObjec
 }
 
 function list(ctx: RouteContext): Reply {
-  return json({ success: true, ssh_keys: keysOf(requireContract(ctx, Number(ctx.params.id))) });
+  return json({ success: true, ssh_keys: keysOf(requireContract(ctx, pathId(ctx.params.id))) });
 }
 
 /** A key of the account keeps its id there; any other gets one for this instance. */
 function attach(ctx: RouteContext): Reply {
-  const contract = requireContract(ctx, Number(ctx.params.id));
+  const contract = requireContract(ctx, pathId(ctx.params.id));
   const text = readPublicKey(ctx);
   const attached = keysOf(contract).find(({ key }) => key === text);
   const row = attached ?? { id: knownKey(ctx, text)?.id ?? ctx.write.nextId('sshKey'), key: text };
@@ -33,7 +34,7 @@ function attach(ctx: RouteContext): Reply {
 }
 
 function detach(ctx: RouteContext): Reply {
-  const contract = requireContract(ctx, Number(ctx.params.id));
+  const contract = requireContract(ctx, pathId(ctx.params.id));
   const rest = keysOf(contract).filter(({ id }) => String(id) !== ctx.params.key);
   if (rest.length === keysOf(contract).length) {
     throw new Refusal(400, 'no_ssh_key', `Instance ${contract.id} has no SSH key ${ctx.params.key}.`);

@@ -1,3 +1,4 @@
+import { pathId } from '../calls/path-id.ts';
 import { badRequest, Refusal } from '../calls/refusal.ts';
 import { integerField, listField, stringField } from '../calls/request-body.ts';
 import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
@@ -28,7 +29,7 @@ export function requireContract(ctx: RouteContext, id: number): Contract {
 
 /** One path stops, starts and labels; the key of the body tells which. */
 function change(ctx: RouteContext): Reply {
-  const contract = requireContract(ctx, Number(ctx.params.id));
+  const contract = requireContract(ctx, pathId(ctx.params.id));
   const label = ctx.profile === 'public' ? newLabel(ctx) : undefined;
   const state = stringField(ctx.body, 'state');
   if (state === undefined && label === undefined) throw badRequest(changeHint(ctx));
@@ -116,7 +117,7 @@ export function destroy(ctx: RouteContext, contract: Contract): void {
 }
 
 function destroyOne(ctx: RouteContext): Reply {
-  destroy(ctx, requireContract(ctx, Number(ctx.params.id)));
+  destroy(ctx, requireContract(ctx, pathId(ctx.params.id)));
   return ctx.profile === 'public'
     ? json({ success: true, msg: `destroying instance ${ctx.params.id}.` })
     : SUCCESS;
@@ -129,7 +130,7 @@ function destroyMany(ctx: RouteContext): Reply {
 }
 
 function reboot(ctx: RouteContext): Reply {
-  const contract = requireContract(ctx, Number(ctx.params.id));
+  const contract = requireContract(ctx, pathId(ctx.params.id));
   if (contract.intendedStatus !== 'running' || contract.heldBy !== null) {
     return json({ success: false, error: 'not_running', msg: `Instance ${contract.id} does not run.` });
   }
@@ -138,7 +139,7 @@ function reboot(ctx: RouteContext): Reply {
 }
 
 function recycle(ctx: RouteContext): Reply {
-  const contract = requireContract(ctx, Number(ctx.params.id));
+  const contract = requireContract(ctx, pathId(ctx.params.id));
   const machine = ctx.world.tables.machines[contract.machineId];
   if (!machine)
     throw new Refusal(404, 'no_such_instance', `Instance ${contract.id} has no machine any more.`);

@@ -1,4 +1,5 @@
 import { microDollars } from '../../lib/money.ts';
+import { pathId } from '../calls/path-id.ts';
 import { badRequest, Refusal } from '../calls/refusal.ts';
 import {
   listField,
@@ -22,7 +23,7 @@ import { requireContract } from './instances-change.ts';
 /* What the public service can do to an instance beside starting, stopping and destroying it. */
 
 const SUCCESS = json({ success: true });
-const ofPath = (ctx: RouteContext): Contract => requireContract(ctx, Number(ctx.params.id));
+const ofPath = (ctx: RouteContext): Contract => requireContract(ctx, pathId(ctx.params.id));
 
 /** A new bid; null is the price that wins now. */
 function changeBid(ctx: RouteContext): Reply {
@@ -133,7 +134,7 @@ function execute(ctx: RouteContext): Reply {
 
 /** The text behind a result address. Whoever has the address may read it, as with a signed link. */
 function showResult(ctx: RouteContext): Reply {
-  const contract = ctx.world.tables.contracts[Number(ctx.params.id)];
+  const contract = ctx.world.tables.contracts[pathId(ctx.params.id)];
   if (!contract) throw new Refusal(404, 'not_found', 'This result is no longer there.');
   const lines = ctx.params.kind === 'logs' ? logLines(ctx, contract) : commandLines(ctx);
   return { type: 'text', status: 200, contentType: 'text/plain', body: `${lines.join('\n')}\n` };

@@ -31,6 +31,22 @@ describe('instances in odd circumstances', () => {
     expect(await prepay(2, 101)).toMatchObject({ error: 'insufficient_credit' });
   });
 
+  test.each(['1.0', '1e0', '0x1', '%201', '+1', '01e0', '-1', 'one'])(
+    'a path that spells an id as %s names nothing, so that nothing is rented or destroyed by it',
+    async (spelling) => {
+      const service = simulatedService({ catalog: [{ id: 1 }, { id: 2 }] });
+      expect(await service.call(`PUT /api/v0/asks/${spelling}/`, { image: 'x' })).toMatchObject({
+        status: 404,
+        body: { error: 'invalid_args', msg: expect.stringContaining('no_such_ask') },
+      });
+      const id = (await service.call('PUT /api/v0/asks/2/', { image: 'x' })).body.new_contract;
+      const odd = spelling.replace('1', String(id));
+      expect((await service.call(`DELETE /api/v0/instances/${odd}/`)).status).toBe(404);
+      expect((await service.call(`GET /api/v0/instances/${odd}/`)).body).toEqual({ instances: null });
+      expect(Object.keys(service.simulator.world().tables.contracts)).toEqual([String(id)]);
+    },
+  );
+
   test('a target_state that is none is refused instead of running a machine that was wanted stopped', async () => {
     const service = simulatedService({ catalog: [{ id: 1 }] });
     const refused = await service.call('PUT /api/v0/asks/1/', { image: 'x', target_state: 'stoped' });

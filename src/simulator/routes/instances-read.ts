@@ -1,3 +1,4 @@
+import { pathId } from '../calls/path-id.ts';
 import { Refusal } from '../calls/refusal.ts';
 import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { readListQuery, selectedColumns } from '../instances/list-query.ts';
@@ -99,7 +100,7 @@ function filterValues(ctx: RouteContext): Reply {
 }
 
 function readOne(ctx: RouteContext): Reply {
-  const contract = ownContract(ctx, Number(ctx.params.id));
+  const contract = ownContract(ctx, pathId(ctx.params.id));
   if (contract) return json({ instances: shownRow(ctx, contract, statusFaults(ctx, contract)) });
   if (ctx.settings.market.absentRead === '404') {
     throw new Refusal(404, 'no_such_instance', `Instance ${ctx.params.id} not found.`);
@@ -108,7 +109,7 @@ function readOne(ctx: RouteContext): Reply {
 }
 
 function balance(ctx: RouteContext): Reply {
-  const contract = ownContract(ctx, Number(ctx.params.id));
+  const contract = ownContract(ctx, pathId(ctx.params.id));
   if (!contract) throw new Refusal(404, 'no_such_instance', `Instance ${ctx.params.id} not found.`);
   return json({
     success: true,

@@ -1,3 +1,4 @@
+import { pathId } from '../calls/path-id.ts';
 import { json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
 import type { Machine, Offer } from '../world/world.ts';
@@ -18,7 +19,7 @@ const noMachines = (): Reply => json({ success: true, machines: [] });
 
 /** What is known of any machine: a bare array, which public clients tabulate. */
 function machine(ctx: RouteContext): Reply {
-  const found = ctx.world.tables.machines[Number(ctx.params.id)];
+  const found = ctx.world.tables.machines[pathId(ctx.params.id)];
   return json(found ? [machineRow(ctx, found)] : []);
 }
 

@@ -1,8 +1,9 @@
 import { requireFewTerms } from '../calls/most-terms.ts';
+import { pathId } from '../calls/path-id.ts';
 import { badRequest, Refusal } from '../calls/refusal.ts';
-import { integerField, isObject, textOf } from '../calls/request-body.ts';
+import { isObject, textOf } from '../calls/request-body.ts';
 import { BOTH, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
-import { bulkIds, type Rental, rentalReply, rentOffer } from '../instances/rent.ts';
+import { bulkIds, noSuchAsk, type Rental, rentalReply, rentOffer } from '../instances/rent.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { columnReader, offerJson } from '../market/offer-row.ts';
 import { matching, viewOf } from '../market/search.ts';
@@ -50,7 +51,8 @@ function searchByQuery(ctx: RouteContext): Reply {
 }
 
 function rent(ctx: RouteContext): Reply {
-  const offerId = integerField({ id: ctx.params.id ?? null }, 'id') ?? 0;
+  const offerId = pathId(ctx.params.id);
+  if (Number.isNaN(offerId)) throw noSuchAsk(ctx.params.id ?? '', false);
   const rental = rentOffer(ctx, offerId, ctx.body);
   const reply = rentalReply(rental);
   return json(ctx.profile === 'public' ? { ...reply, ask_id: offerId } : reply);

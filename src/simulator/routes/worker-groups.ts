@@ -1,3 +1,4 @@
+import { pathId } from '../calls/path-id.ts';
 import { Refusal } from '../calls/refusal.ts';
 import { integerField, isObject, numberField, sameInteger, stringField } from '../calls/request-body.ts';
 import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
@@ -89,7 +90,7 @@ function checkSearch(ctx: RouteContext, row: WorkerGroupRow): void {
 }
 
 function ownGroup(ctx: RouteContext): WorkerGroupRow {
-  const id = Number(ctx.params.id);
+  const id = pathId(ctx.params.id);
   const row = ctx.world.tables.workerGroups[id];
   if (row) sameInteger({ 'the path': id, autojob_id: ctx.body.autojob_id ?? null });
   if (row && row.userId === callerOf(ctx).user.id) return row;
