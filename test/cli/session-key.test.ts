@@ -42,3 +42,15 @@ describe('a session that has ended', () => {
     expect(bench.service.simulator.world().tables.contracts[id]).toBeDefined();
   });
 });
+
+test('a session that has not ended is kept to where a reply is lost: nothing is sent again with the ordinary key', async () => {
+  const [offer] = await bench.offers();
+  const contracts = () => Object.keys(bench.service.simulator.world().tables.contracts).length;
+  const before = contracts();
+  await bench.fault('reset-after', 'PUT /api/v0/asks/{id}');
+  await bench.fault('5xx', 'GET /api/v0/instances/', { count: 100 });
+  const { exitCode, stderr } = await cli.run(['create', 'instance', String(offer), '--image', 'ubuntu']);
+  expect(exitCode).not.toBe(0);
+  expect(stderr).not.toContain('the ordinary key is used');
+  expect(contracts()).toBe(before + 1);
+});
