@@ -26,6 +26,8 @@ export interface FaultProxyOptions {
   readonly url: string;
   readonly caPem: string;
   readonly random: Random;
+  /** Hears of each request as it comes, and by which of the client's ports. */
+  readonly onRequest?: (path: string, clientPort: number) => void;
 }
 
 /** Stands between operators and the API server as a bad network and an API server in trouble would. */
@@ -35,6 +37,8 @@ export interface FaultProxy {
   readonly caPem: string;
   /** How many requests passed, and how often each fault struck. */
   readonly counts: ReadonlyMap<string, number>;
+  /** How many connections clients hold. */
+  connections(): number;
   /** Share of requests that a fault strikes, from 0 to 1. Streams are cut, held back and doubled while it is above 0. */
   setWeather(share: number): void;
   /** Ends all connections at once. */
@@ -52,7 +56,10 @@ export async function startFaultProxy(options: FaultProxyOptions): Promise<Fault
   const proxy = new FaultyRelay(options);
   const now = Date.now();
   const certificate = selfSigned({ notBefore: new Date(now - DAY_MS), notAfter: new Date(now + DAY_MS) });
-  const server = createServer(certificate, (incoming, outgoing) => void proxy.pass(incoming, outgoing));
+  const server = createServer(certificate, (incoming, outgoing) => {
+    options.onRequest?.(incoming.url ?? '', incoming.socket.remotePort ?? 0);
+    void proxy.pass(incoming, outgoing);
+  });
   const connections = new Set<Duplex>();
   server.on('secureConnection', (socket) => {
     connections.add(socket);
@@ -70,6 +77,7 @@ export async function startFaultProxy(options: FaultProxyOptions): Promise<Fault
     url: `https://127.0.0.1:${address.port}`,
     caPem: certificate.cert,
     counts: proxy.counts,
+    connections: () => connections.size,
     setWeather: (share) => proxy.setWeather(share),
     cut() {
       proxy.count('cut');
