@@ -47,3 +47,10 @@ test('a reason of two words is refused', async () => {
     stderr: expect.stringContaining('--reason: "two words" is not one word.'),
   });
 });
+
+test('a group without a user is refused before the cluster is asked: it would answer as to yourself', async () => {
+  const before = here.cluster.asked.length;
+  const { exitCode, stderr } = await gpuRent('avoid', 'list', '--as-group', 'gpurental.dev:break-glass');
+  expect([exitCode, here.cluster.asked.length - before]).toEqual([2, 0]);
+  expect(stderr).toContain('Give --as, too.');
+});

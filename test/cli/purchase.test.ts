@@ -1,3 +1,5 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ledger } from '../../src/simulator/world/ledger.ts';
 import { type MarketplaceBench, marketplaceBench } from './marketplace.ts';
@@ -127,6 +129,16 @@ describe('create instance --retry 5', () => {
     expect(rented).toEqual([]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain('--port: "99999" is not a whole number from 1 to 65535.');
+  });
+
+  test('puts the key of its machine into the file that is named, and nowhere else', async () => {
+    const file = join(bench.cli.home, 'machine.key');
+    const { exitCode, stdout, stderr } = await rent('--save-key', file);
+    expect(exitCode).toBe(0);
+    const key = (await readFile(file, 'utf8')).trim();
+    expect(key).not.toBe('');
+    expect(`${stdout}${stderr}`).not.toContain(key);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
   test('a file for the key that cannot be written is told before anything is rented', async () => {
