@@ -1,9 +1,10 @@
+import { DeadlineError } from '../../lib/deadline.ts';
 import { ADVICE_BY_KIND } from '../../marketplace/errors/error-catalogue.ts';
 import { MarketplaceError, type MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
 import { KubeConfigError } from '../../runtime/kube/kube-config.ts';
 import { KubeError, type KubeErrorKind } from '../../runtime/kube/kube-error.ts';
 import { printable } from '../output/printable.ts';
-import { CommandError, EXIT } from './command-error.ts';
+import { CommandError, EXIT, Interrupted } from './command-error.ts';
 import { WORDS_BY_KIND } from './failure-words.ts';
 
 /** A failure in words. */
@@ -91,8 +92,13 @@ function marketplaceFailure(error: MarketplaceError): ToldFailure {
 }
 
 function kubeFailure(error: KubeError): ToldFailure {
-  const exitCode = error.kind === 'notFound' ? EXIT.notFound : EXIT.failure;
-  return { what: [error.message], remedy: breakGlass(error.message) ?? KUBE_ADVICE[error.kind], exitCode };
+  const remedy = breakGlass(error.message) ?? KUBE_ADVICE[error.kind];
+  return { what: [error.message], remedy, exitCode: kubeExit(error) };
+}
+
+function kubeExit({ kind, cause }: KubeError): number {
+  if (cause instanceof DeadlineError) return EXIT.timedOut;
+  return kind === 'notFound' ? EXIT.notFound : EXIT.failure;
 }
 
 /** What our admission policies refuse takes no right that could be asked for, but a group that they let through. */
@@ -112,8 +118,8 @@ function exitCodeOf(error: unknown): number {
  * was given up.
  */
 export function describeInterruption(error: unknown, exitCode: number): FailureText {
-  const isTold =
-    (error instanceof MarketplaceError || error instanceof KubeError) && error.outcome === 'unknown';
+  const isCall = error instanceof MarketplaceError || error instanceof KubeError;
+  const isTold = isCall && error.outcome === 'unknown' && !(error.cause instanceof Interrupted);
   const lines = isTold || error instanceof CommandError ? describeFailure(error).lines : [];
   return { lines: ['Interrupted.', ...lines], exitCode };
 }

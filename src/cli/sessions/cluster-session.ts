@@ -50,7 +50,8 @@ async function openCluster(options: OptionValues, context: CommandContext) {
     environment: context.env,
     clock: systemClock,
   });
-  const transport = createTransport({ ...connection.tls, connections: 8, headers: impersonated(options) });
+  const door = createTransport({ ...connection.tls, connections: 8, headers: impersonated(options) });
+  const transport = endingReads(door, context.signal);
   const { origin, credentials } = connection;
   const deadlineMs = requestTimeout(options) ?? REQUEST_TIMEOUT_MS;
   const env = { clock: systemClock, random: systemRandom, log: silentLogger };
@@ -62,9 +63,18 @@ async function openCluster(options: OptionValues, context: CommandContext) {
     namespace,
     scope: switchOption(options, '--all-namespaces') ? undefined : namespace,
     operatorNamespace: operatorNamespace(options, context),
-    get: getter(client, context.signal),
+    get: getter(client),
   };
-  return { cluster, close: () => transport.close() };
+  return { cluster, close: () => door.close() };
+}
+
+/** Reads end with Ctrl-C; a write under way is waited for, so that what became of it can be told. */
+function endingReads(transport: Transport, interrupted: AbortSignal): Transport {
+  return (request) => {
+    if (request.method !== 'GET') return transport(request);
+    const { signal } = request;
+    return transport({ ...request, signal: signal ? AbortSignal.any([signal, interrupted]) : interrupted });
+  };
 }
 
 interface Door {
@@ -74,10 +84,7 @@ interface Door {
   readonly deadlineMs: number;
 }
 
-function getter(
-  { transport, origin, credentials, deadlineMs }: Door,
-  signal: AbortSignal,
-): ClusterSession['get'] {
+function getter({ transport, origin, credentials, deadlineMs }: Door): ClusterSession['get'] {
   const server = new URL(origin);
   return async (path) =>
     transport({
@@ -85,7 +92,7 @@ function getter(
       origin: server.origin,
       path: `${server.pathname.replace(/\/$/, '')}${path}`,
       headers: { accept: 'application/json', ...(await credentials.headers()) },
-      signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]),
+      signal: AbortSignal.timeout(deadlineMs),
     });
 }
 
