@@ -95,8 +95,8 @@ export const ownGrants: readonly Grant[] = [
     group: 'coordination.k8s.io',
     resources: ['leases'],
     names: ['gpu-rental-operator'],
-    verbs: ['get', 'update'],
-    why: 'Hold and release the lease.',
+    verbs: ['get', 'update', 'watch'],
+    why: 'Hold and release the lease, and hear at once when it is free.',
   },
   {
     group: '',

@@ -33,3 +33,8 @@ test('a question that is not answered in time ends with 4', async () => {
   expect(exitCode).toBe(4);
   expect(stderr).toContain('No answer within 200 ms');
 });
+
+test('no list makes anybody wait for longer than --request-timeout says', async () => {
+  const { exitCode } = await cluster.cli.run(['doctor', '--request-timeout', '100ms']);
+  expect(exitCode).toBe(1);
+});

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import { REPOSITORY } from '../../scripts/generate/artifact.ts';
+import { openAdminClient } from '../cluster/admin-client.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
 import { sharedCluster } from '../cluster/shared-cluster.ts';
 import { allowedTo, type Question } from './allowed.ts';
@@ -129,10 +130,21 @@ describe('the ServiceAccount of deploy/base, in any namespace', () => {
   });
 
   test('may hold its one lease in its own namespace, and no other', async () => {
-    const lease = { group: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'update'] };
+    const lease = { group: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'update', 'watch'] };
     const held = { ...lease, name: NAME };
     const other = { ...lease, name: 'kube-scheduler' };
     expect(await allowedTo(cluster.admin, account(), held, namespace)).toEqual(lease.verbs);
     expect(await allowedTo(cluster.admin, account(), other, namespace)).toEqual([]);
+  });
+
+  test('hears of its one lease by name, and not of all', async () => {
+    const { token } = await cluster.kubeconfigFor({ serviceAccount: { namespace, name: prefixed(NAME) } });
+    const itself = openAdminClient({ ...cluster, credential: { type: 'token', token } });
+    const leases = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases?watch=true&timeoutSeconds=1`;
+    const statusOf = async (path: string) =>
+      (await itself.request({ method: 'GET', path, accept: [403] })).status;
+    expect(await statusOf(`${leases}&fieldSelector=metadata.name%3D${NAME}`)).toBe(200);
+    expect(await statusOf(leases)).toBe(403);
+    await itself.close();
   });
 });

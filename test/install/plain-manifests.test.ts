@@ -15,6 +15,8 @@ const deployments = z.object({
       spec: z.object({
         securityContext: z.unknown(),
         automountServiceAccountToken: z.boolean(),
+        enableServiceLinks: z.boolean(),
+        nodeSelector: z.unknown(),
         terminationGracePeriodSeconds: z.number(),
         containers: z.tuple([z.looseObject({ args: z.array(z.string()) })]),
       }),

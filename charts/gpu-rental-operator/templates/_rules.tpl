@@ -95,7 +95,7 @@
     - leases
   verbs:
     - create
-# Hold and release the lease.
+# Hold and release the lease, and hear at once when it is free.
 - apiGroups:
     - coordination.k8s.io
   resources:
@@ -105,6 +105,7 @@
   verbs:
     - get
     - update
+    - watch
 # Keep the identity of this installation and proven keys.
 - apiGroups:
     - ""

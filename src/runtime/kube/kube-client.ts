@@ -68,7 +68,7 @@ export interface KubeClientOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** For one request and its reply, streams excepted. Default 30 s. */
+  /** For one request and its reply, streams excepted. Default 30 s, and a minute for a page of a list. */
   readonly deadlineMs?: number | undefined;
   readonly userAgent?: string | undefined;
   readonly metrics?: RestMetrics | undefined;
@@ -81,7 +81,7 @@ const CONTENT_TYPE = {
 } as const;
 
 export function createKubeClient(options: KubeClientOptions): KubeClient {
-  const { clock } = options;
+  const { clock, deadlineMs: pageDeadlineMs } = options;
   const requester = createKubeRequester({
     ...options,
     deadlineMs: options.deadlineMs ?? 30_000,
@@ -99,7 +99,7 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
     stream,
     get: (resource, ref) => retryReads(options, () => getOne(requester, objectPath(resource, ref))),
     list: (resource, listOptions) =>
-      retryReads(options, () => listAll({ stream }, clock, { resource, ...listOptions })),
+      retryReads(options, () => listAll({ stream }, clock, { resource, pageDeadlineMs, ...listOptions })),
     ...writesOf(requester),
   };
 }
@@ -112,7 +112,7 @@ function asItIs<T extends KubeObject>(object: KubeObject): T {
 async function listAll<T extends KubeObject>(
   client: KubeStream,
   clock: Clock,
-  request: ListOptions & { readonly resource: Resource },
+  request: ListOptions & { readonly resource: Resource; readonly pageDeadlineMs: number | undefined },
 ): Promise<KubeList<T>> {
   const signal = request.signal ?? new AbortController().signal;
   try {

@@ -25,6 +25,8 @@ export interface ListPagesRequest<T> {
   /** What to keep of each object; the rest is free for collection at once. */
   readonly keep: (object: KubeObject) => T;
   readonly signal: AbortSignal;
+  /** How long a page may take; a minute where absent. */
+  readonly pageDeadlineMs?: number | undefined;
 }
 
 interface ListEnvelope {
@@ -86,8 +88,8 @@ interface PageRequest<T> extends ListPagesRequest<T> {
 }
 
 function readPage<T>(client: KubeStream, clock: Clock, request: PageRequest<T>): Promise<ListEnvelope> {
-  const { resource, namespace, accept, items, keep } = request;
-  return withDeadline({ clock, limitMs: PAGE_DEADLINE_MS, signal: request.signal }, async (signal) => {
+  const { resource, namespace, accept, items, keep, pageDeadlineMs: limitMs = PAGE_DEADLINE_MS } = request;
+  return withDeadline({ clock, limitMs, signal: request.signal }, async (signal) => {
     const reply = await client.stream(resource, { namespace, query: pageQuery(request), accept, signal });
     const kept: T[] = [];
     // Items of a list carry neither kind nor apiVersion.
