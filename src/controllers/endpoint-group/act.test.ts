@@ -19,9 +19,9 @@ import { workerOf } from './workers/worker.ts';
 
 const NAMESPACE = 'default';
 
-async function bench() {
+async function bench(spec: Record<string, unknown> = {}) {
   const cluster = memoryCluster();
-  const { metadata: _, ...body } = groupObject();
+  const { metadata: _, ...body } = groupObject(spec);
   const metadata = { name: 'llm', namespace: NAMESPACE };
   const group = await cluster.kube.create<EndpointGroup>(endpointGroupResource, { ...body, metadata });
   const onWritten = () => {};
@@ -63,6 +63,17 @@ describe('making a worker', () => {
       spec: { image: 'example/worker:1', powerState: 'Running' },
     });
     expect(written).toEqual([worker?.metadata.name]);
+  });
+
+  test('keeps it apart from its siblings where the group asks for that', async () => {
+    const { receipt, effects, workers } = await bench({ spreadBy: 'Machine' });
+    const siblings = [workerObject('sibling', { status: { machineId: 7 } })];
+    await act(rent, receipt, { ...effects, siblings });
+    const [worker] = await workers();
+    expect(worker?.spec.offers?.map(({ filters = [] }) => filters)).toEqual([
+      [{ field: 'machine_id', operator: 'NotIn', values: ['7'] }],
+      [],
+    ]);
   });
 
   test('of one number makes one, whoever makes it; of two numbers, two', async () => {
@@ -146,10 +157,14 @@ describe('other acts', () => {
     expect(blamed).toEqual(['w CannotStart']);
   });
 
-  test('a worker without an owner is taken in, unless someone else was quicker', async () => {
+  test('a worker without a controller is taken in beside its other owners, unless someone else was quicker', async () => {
     const { carryOut, workers, kube, group } = await bench();
     const { metadata: _, ...body } = workerObject('lost');
-    const metadata = { name: 'lost', namespace: NAMESPACE, labels: { [labels.endpointGroup]: 'llm' } };
+    const other = { apiVersion: 'v1', kind: 'ConfigMap', name: 'theirs', uid: 'uid-theirs' };
+    const metadata = {
+      ...{ name: 'lost', namespace: NAMESPACE, labels: { [labels.endpointGroup]: 'llm' } },
+      ownerReferences: [other],
+    };
     const lost = await kube.create<GpuInstance>(gpuInstanceResource, { ...body, metadata });
     const ref = { namespace: NAMESPACE, name: 'lost' };
     await kube.patch(gpuInstanceResource, ref, {
@@ -157,11 +172,12 @@ describe('other acts', () => {
       body: { metadata: { labels: { other: 'x' } } },
     });
     await carryOut({ type: 'adopt', object: lost });
-    expect((await workers())[0]?.metadata.ownerReferences).toBeUndefined();
+    expect((await workers())[0]?.metadata.ownerReferences).toEqual([other]);
     const [now] = await workers();
     if (!now) throw new Error('There is no worker.');
     await carryOut({ type: 'adopt', object: now });
     expect((await workers())[0]?.metadata.ownerReferences).toMatchObject([
+      other,
       { uid: group.metadata.uid, controller: true },
     ]);
   });
