@@ -39,6 +39,8 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'patch services': MOVED,
   'update gpurental.dev/endpointgroups/finalizers': OWNED,
   'update gpurental.dev/gpuinstances/finalizers': OWNED,
+  'watch coordination.k8s.io/leases':
+    'Only a replica that waits for the lease listens to it; here one runs alone.',
 };
 
 let installed: InstalledOperator;
