@@ -41,6 +41,7 @@ export const doctorCommand: Command = {
     const paint = createPaint(input.options, context);
     let area = '';
     const onLine = (line: CheckLine) => {
+      // To a check it is one more thing that goes wrong; a person who gives up wants no further one.
       context.signal.throwIfAborted();
       if (!isText) return;
       if (line.area !== area) context.stdout.write(`${area === '' ? '' : '\n'}${paint('bold', line.area)}\n`);

@@ -1,11 +1,10 @@
-import { pathId } from '../calls/path-id.ts';
 import { Refusal } from '../calls/refusal.ts';
 import { isObject } from '../calls/request-body.ts';
 import { json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { Contract } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
-import { requireContract } from './instances-change.ts';
+import { contractOfPath } from './instances-change.ts';
 import { knownKey, readPublicKey } from './ssh-keys.ts';
 
 /* Keys of one instance: a container can get one after it was rented (specification 4.5). */
@@ -20,12 +19,12 @@ function keep(ctx: RouteContext, contract: Contract, sshKeys: readonly JsonObjec
 }
 
 function list(ctx: RouteContext): Reply {
-  return json({ success: true, ssh_keys: keysOf(requireContract(ctx, pathId(ctx.params.id))) });
+  return json({ success: true, ssh_keys: keysOf(contractOfPath(ctx)) });
 }
 
 /** A key of the account keeps its id there; any other gets one for this instance. */
 function attach(ctx: RouteContext): Reply {
-  const contract = requireContract(ctx, pathId(ctx.params.id));
+  const contract = contractOfPath(ctx);
   const text = readPublicKey(ctx);
   const attached = keysOf(contract).find(({ key }) => key === text);
   const row = attached ?? { id: knownKey(ctx, text)?.id ?? ctx.write.nextId('sshKey'), key: text };
@@ -34,7 +33,7 @@ function attach(ctx: RouteContext): Reply {
 }
 
 function detach(ctx: RouteContext): Reply {
-  const contract = requireContract(ctx, pathId(ctx.params.id));
+  const contract = contractOfPath(ctx);
   const rest = keysOf(contract).filter(({ id }) => String(id) !== ctx.params.key);
   if (rest.length === keysOf(contract).length) {
     throw new Refusal(400, 'no_ssh_key', `Instance ${contract.id} has no SSH key ${ctx.params.key}.`);

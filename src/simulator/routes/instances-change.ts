@@ -20,16 +20,19 @@ import { ownContract } from './instances-read.ts';
 const SUCCESS = json({ success: true });
 
 /** The caller's contract, or 404 `no_such_instance`. */
-export function requireContract(ctx: RouteContext, id: number): Contract {
+function requireContract(ctx: RouteContext, id: number): Contract {
   const contract = ownContract(ctx, id);
   if (!contract)
     throw new Refusal(404, 'no_such_instance', `Instance ${Number.isNaN(id) ? 'id' : id} not found.`);
   return contract;
 }
 
+/** The caller's contract with the id of the path, or a refusal. */
+export const contractOfPath = (ctx: RouteContext): Contract => requireContract(ctx, pathId(ctx.params.id));
+
 /** One path stops, starts and labels; the key of the body tells which. */
 function change(ctx: RouteContext): Reply {
-  const contract = requireContract(ctx, pathId(ctx.params.id));
+  const contract = contractOfPath(ctx);
   const label = ctx.profile === 'public' ? newLabel(ctx) : undefined;
   const state = stringField(ctx.body, 'state');
   if (state === undefined && label === undefined) throw badRequest(changeHint(ctx));
@@ -117,7 +120,7 @@ export function destroy(ctx: RouteContext, contract: Contract): void {
 }
 
 function destroyOne(ctx: RouteContext): Reply {
-  destroy(ctx, requireContract(ctx, pathId(ctx.params.id)));
+  destroy(ctx, contractOfPath(ctx));
   return ctx.profile === 'public'
     ? json({ success: true, msg: `destroying instance ${ctx.params.id}.` })
     : SUCCESS;
@@ -130,7 +133,7 @@ function destroyMany(ctx: RouteContext): Reply {
 }
 
 function reboot(ctx: RouteContext): Reply {
-  const contract = requireContract(ctx, pathId(ctx.params.id));
+  const contract = contractOfPath(ctx);
   if (contract.intendedStatus !== 'running' || contract.heldBy !== null) {
     return json({ success: false, error: 'not_running', msg: `Instance ${contract.id} does not run.` });
   }
@@ -139,7 +142,7 @@ function reboot(ctx: RouteContext): Reply {
 }
 
 function recycle(ctx: RouteContext): Reply {
-  const contract = requireContract(ctx, pathId(ctx.params.id));
+  const contract = contractOfPath(ctx);
   const machine = ctx.world.tables.machines[contract.machineId];
   if (!machine)
     throw new Refusal(404, 'no_such_instance', `Instance ${contract.id} has no machine any more.`);

@@ -18,16 +18,15 @@ import { atNewPrice } from '../steps/price-increases.ts';
 import { contractsOf, creditMicros, ratePerHour, rebill } from '../world/ledger.ts';
 import type { Contract, PriceIncrease } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
-import { requireContract } from './instances-change.ts';
+import { contractOfPath } from './instances-change.ts';
 
 /* What the public service can do to an instance beside starting, stopping and destroying it. */
 
 const SUCCESS = json({ success: true });
-const ofPath = (ctx: RouteContext): Contract => requireContract(ctx, pathId(ctx.params.id));
 
 /** A new bid; null is the price that wins now. */
 function changeBid(ctx: RouteContext): Reply {
-  const contract = ofPath(ctx);
+  const contract = contractOfPath(ctx);
   if (!contract.isBid)
     throw new Refusal(400, 'invalid_args', `Instance ${contract.id} was not rented with a bid.`);
   const price = numberField(ctx.body, 'price') ?? winningPrice(ctx, contract);
@@ -56,7 +55,7 @@ function freeCreditMicros(ctx: RouteContext): number {
 
 /** Sets credit aside for one instance; a discount and the months it lasts are told, prices stay as they are. */
 function prepay(ctx: RouteContext): Reply {
-  const contract = ofPath(ctx);
+  const contract = contractOfPath(ctx);
   const amount = numberField(ctx.body, 'amount');
   if (amount === undefined || amount <= 0)
     throw new Refusal(400, 'invalid_args', 'amount must be a number of dollars above 0.');
@@ -74,7 +73,7 @@ function prepay(ctx: RouteContext): Reply {
 
 /** New image, environment or script; the container is made anew with them. */
 function updateTemplate(ctx: RouteContext): Reply {
-  const contract = ofPath(ctx);
+  const contract = contractOfPath(ctx);
   const machine = ctx.world.tables.machines[contract.machineId];
   if (!machine)
     throw new Refusal(404, 'no_such_instance', `Instance ${contract.id} has no machine any more.`);
@@ -104,14 +103,14 @@ function withoutNulls(body: RouteContext['body']): RouteContext['body'] {
 }
 
 function takeSnapshot(ctx: RouteContext): Reply {
-  const contract = ofPath(ctx);
+  const contract = contractOfPath(ctx);
   requiredString(ctx.body, 'container_registry');
   requiredString(ctx.body, 'personal_repo');
   return json({ success: true, msg: `Snapshot of instance ${contract.id} started.` });
 }
 
 function requestLogs(ctx: RouteContext): Reply {
-  const contract = ofPath(ctx);
+  const contract = contractOfPath(ctx);
   const query = new URLSearchParams({
     kind: stringField(ctx.body, 'daemon_logs') === 'true' ? 'daemon' : 'container',
   });
@@ -125,7 +124,7 @@ function requestLogs(ctx: RouteContext): Reply {
 
 /** Only what the public service lets run on a stopped or running instance: `ls`, `rm` and `du`. */
 function execute(ctx: RouteContext): Reply {
-  const contract = ofPath(ctx);
+  const contract = contractOfPath(ctx);
   const command = requiredString(ctx.body, 'command');
   if (!/^(ls|rm|du)\b/.test(command)) throw badRequest('command must begin with ls, rm or du.');
   const url = `${ctx.origin}/results/command/${contract.id}?${new URLSearchParams({ command })}`;
