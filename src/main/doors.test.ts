@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -17,19 +18,25 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** A server that shows this certificate and notes what it is asked. */
-async function serverWith({ cert, key }: SelfSigned) {
-  const asked: string[] = [];
-  const server = createServer({ cert, key }, ({ headers }, response) => {
-    asked.push(headers.authorization ?? '');
-    response.end('{}');
-  });
+/** Where a server listens that shows this certificate. */
+async function serve({ cert, key }: SelfSigned, answer: RequestListener): Promise<string> {
+  const server = createServer({ cert, key }, answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   closing.push(() => {
     server.closeAllConnections();
     server.close();
   });
-  return { origin: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** The same, which notes what it is asked. */
+async function serverWith(shown: SelfSigned) {
+  const asked: string[] = [];
+  const origin = await serve(shown, ({ headers }, response) => {
+    asked.push(headers.authorization ?? '');
+    response.end('{}');
+  });
+  return { origin, asked };
 }
 
 async function doorsUnder(flags: RawOptions, tls: TlsOptions = {}): Promise<Doors> {
@@ -76,16 +83,10 @@ describe('an API server', () => {
 test('the lease is renewed while requests that hang hold every other connection to the API server', async () => {
   const shown = certificate();
   let hanging = 0;
-  const server = createServer({ cert: shown.cert, key: shown.key }, ({ url }, response) => {
+  const origin = await serve(shown, ({ url }, response) => {
     if (url === '/hangs') hanging += 1;
     else response.end('{}');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closing.push(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const { kube, lease } = await doorsUnder({ kubeConnections: '16' }, { ca: shown.cert });
   const request = { method: 'PATCH', origin, path: '/hangs', headers: {} };
   for (let writer = 0; writer < 44; writer++) kube(request).catch(() => {});
@@ -97,16 +98,10 @@ test('the lease is renewed while requests that hang hold every other connection 
 test('who listens to the lease can ask for it all the same', async () => {
   const shown = certificate();
   const listening = Promise.withResolvers<void>();
-  const server = createServer({ cert: shown.cert, key: shown.key }, ({ url }, response) => {
+  const origin = await serve(shown, ({ url }, response) => {
     if (url === '/watch') listening.resolve();
     else response.end('{}');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closing.push(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const { lease } = await doorsUnder({}, { ca: shown.cert });
   lease({ method: 'GET', origin, path: '/watch', headers: {} }).catch(() => {});
   await listening.promise;

@@ -1,18 +1,17 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { SecretObject } from '../../src/accounts/login/key-secret.ts';
 import { API_VERSION, endpointGroupResource, gpuInstanceResource } from '../../src/api/v1alpha1/names.ts';
 import { Interrupted } from '../../src/cli/failures/command-error.ts';
 import { Secret } from '../../src/lib/secret.ts';
-import { IDENTITY_SECRET, type Identity, identityFromData } from '../../src/ownership/identity.ts';
 import { makeLabel, readLabel } from '../../src/ownership/label.ts';
-import { secretResource } from '../../src/runtime/kube/core-resources.ts';
 import type { KubeObject } from '../../src/runtime/kube/kube-object.ts';
 import { until } from '../builders/until.ts';
 import {
   deleteInstance,
   goneFromCluster,
+  identityOf,
+  lists,
   running,
   useSharedBench,
 } from '../integration/gpu-instance-bench.ts';
@@ -55,9 +54,8 @@ const atMarketplace = (line: string, options?: RunOptions): Promise<Ran> =>
 
 /** Until the operator has looked at the marketplace a few times: what it has to write by then is written. */
 async function passes(): Promise<void> {
-  const polls = () => shared().callsTo('GET', /\/instances\/$/).length;
-  const before = polls();
-  await until('some polls', () => polls() > before + 3);
+  const before = lists(shared());
+  await until('some polls', () => lists(shared()) > before + 3);
 }
 
 describe('status', () => {
@@ -297,20 +295,11 @@ describe('import', () => {
 describe('orphans', () => {
   const found = async () => JSON.parse((await atMarketplace('orphans gpuacct/default -o json')).stdout);
 
-  async function identityOfBench(): Promise<Identity> {
-    const ref = { namespace: shared().namespace, name: IDENTITY_SECRET };
-    const stored = await shared().kube.get<SecretObject>(secretResource, ref);
-    const fields = Object.entries(stored?.data ?? {});
-    const identity = identityFromData(Object.fromEntries(fields.map(([key, text]) => [key, atob(text)])));
-    if (!identity) throw new Error('the operator has no identity');
-    return identity;
-  }
-
   test('finds a machine of ours whose object is gone, one with a forged label, and no other', async () => {
     expect(await found()).toEqual([]);
     const { simulator } = shared();
     const contract = simulator.world().tables.contracts[instanceId];
-    const ours = await identityOfBench();
+    const ours = await identityOf(shared());
     const reading = readLabel(ours, contract?.label);
     if (!contract || reading.type !== 'verified') throw new Error('the machine has no label of ours');
     const facts = { ...reading.facts, uid: '00000000-aaaa-bbbb-cccc-000000000000' };

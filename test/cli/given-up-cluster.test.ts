@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Interrupted } from '../../src/cli/failures/command-error.ts';
-import { type ScriptedCluster, scriptedCluster } from './scripted-cluster.ts';
+import { refused, type ScriptedCluster, scriptedCluster } from './scripted-cluster.ts';
 
 /* What becomes of whoever asks a cluster that takes requests and never answers them. */
 
@@ -37,4 +37,12 @@ test('a question that is not answered in time ends with 4', async () => {
 test('no list makes anybody wait for longer than --request-timeout says', async () => {
   const { exitCode } = await cluster.cli.run(['doctor', '--request-timeout', '100ms']);
   expect(exitCode).toBe(1);
+});
+
+test('a cluster that does not say what it serves keeps nobody waiting beyond --request-timeout', async () => {
+  const isSilent = ({ path }: { readonly path: string }) => path === '/apis/gpurental.dev/v1alpha1';
+  cluster.answer = (asking) => (isSilent(asking) ? new Promise(() => {}) : refused(404, 'NotFound'));
+  const { exitCode } = await cluster.cli.run(['status', 'gpui/x', '--request-timeout', '200ms']);
+  expect(exitCode).not.toBe(0);
+  expect(cluster.asked.at(-1)?.path).toBe('/apis/gpurental.dev/v1alpha1');
 });

@@ -9,6 +9,7 @@ import {
   contracts,
   crashAt,
   destroys,
+  lists,
   patchInstance,
   reached,
   readyBench,
@@ -22,7 +23,6 @@ import {
 useBenches();
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-const lists = (bench: OperatorBench) => bench.callsTo('GET', /\/instances\/$/).length;
 
 test('scenario 51: while the API server is away nothing is destroyed and polls go on; then the orphan goes', async () => {
   const bench = await readyBench({

@@ -1,7 +1,14 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { GpuInstance } from '../../src/api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../src/api/v1alpha1/names.ts';
-import { type BenchOptions, OperatorBench, type TapMoment } from '../builders/running-operator.ts';
+import { IDENTITY_SECRET, type Identity, identityFromData } from '../../src/ownership/identity.ts';
+import { secretResource } from '../../src/runtime/kube/core-resources.ts';
+import {
+  type BenchOptions,
+  OperatorBench,
+  type SecretWithData,
+  type TapMoment,
+} from '../builders/running-operator.ts';
 import { until } from '../builders/until.ts';
 import type { ClusterAccess } from '../cluster/connect.ts';
 import { sharedCluster } from '../cluster/shared-cluster.ts';
@@ -124,6 +131,19 @@ export async function patchInstance(
 export const rents = (bench: OperatorBench) => bench.callsTo('PUT', /\/asks\//);
 /** Destroys; an account asks for the destroy of machine 0 to learn whether its key may. */
 export const destroys = (bench: OperatorBench) => bench.callsTo('DELETE', /\/instances\/[1-9]/);
+
+/** How often the list of machines was asked for. */
+export const lists = (bench: OperatorBench): number => bench.callsTo('GET', /\/instances\/$/).length;
+
+/** What the operator of a bench signs with. */
+export async function identityOf(bench: OperatorBench): Promise<Identity> {
+  const ref = { namespace: bench.namespace, name: IDENTITY_SECRET };
+  const stored = await bench.kube.get<SecretWithData>(secretResource, ref);
+  const fields = Object.entries(stored?.data ?? {});
+  const identity = identityFromData(Object.fromEntries(fields.map(([name, text]) => [name, atob(text)])));
+  if (!identity) throw new Error('the operator has no identity');
+  return identity;
+}
 
 /** Every contract that was ever made, by the simulator's own ledger. */
 export function contracts(bench: OperatorBench): number {

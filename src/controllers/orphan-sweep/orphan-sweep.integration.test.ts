@@ -1,10 +1,11 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { OperatorBench, type SecretWithData } from '../../../test/builders/running-operator.ts';
+import { OperatorBench } from '../../../test/builders/running-operator.ts';
 import { until } from '../../../test/builders/until.ts';
 import type { ClusterAccess } from '../../../test/cluster/connect.ts';
 import { sharedCluster } from '../../../test/cluster/shared-cluster.ts';
+import { identityOf, lists } from '../../../test/integration/gpu-instance-bench.ts';
 import { gpuInstanceResource, marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
-import { IDENTITY_SECRET, identityFromData, newIdentity } from '../../ownership/identity.ts';
+import { IDENTITY_SECRET, newIdentity } from '../../ownership/identity.ts';
 import { makeLabel } from '../../ownership/label.ts';
 import { secretResource } from '../../runtime/kube/core-resources.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
@@ -71,23 +72,10 @@ function addMachine(bench: OperatorBench, label: string | null): number {
   return id;
 }
 
-const lists = (bench: OperatorBench) => bench.callsTo('GET', /instances\/$/).length;
-
 /** Waits for more complete lists than any sweep needs. */
 async function severalSweeps(bench: OperatorBench): Promise<void> {
   const before = lists(bench);
   await until('several lists', () => lists(bench) >= before + 5);
-}
-
-async function identityOf(bench: OperatorBench) {
-  const ref = { namespace: bench.namespace, name: IDENTITY_SECRET };
-  const secret = await bench.kube.get<SecretWithData>(secretResource, ref);
-  const entries = Object.entries(secret?.data ?? {});
-  const identity = identityFromData(
-    Object.fromEntries(entries.map(([name, text]) => [name, Buffer.from(text, 'base64').toString()])),
-  );
-  if (!identity) throw new Error('the identity cannot be read');
-  return identity;
 }
 
 describe('scenario 63: a finalizer removed by hand', () => {
