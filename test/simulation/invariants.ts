@@ -208,6 +208,7 @@ export class Invariants {
     }
     this.#pace.sent(machine, request);
     const { method, path } = request;
+    if (path.startsWith('/api/v0/asks/')) this.#secrets.rentSent(request.body ?? '');
     if (method === 'GET' && LIST_PATH.test(path)) this.#listSent(machine, this.#scene.loginOf(request), fate);
     else if (method === 'DELETE') this.#destroySent(machine, path);
     else if (method === 'PUT' && path.startsWith('/api/v0/asks/')) this.#rentSent(machine, request, fate);

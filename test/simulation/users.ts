@@ -149,6 +149,12 @@ export class Users {
     this.#editSpec(name, 'a variable', { env: [{ name: 'TOKEN', valueFrom: { secretKeyRef } }] });
   }
 
+  /** Gives its machine a variable out of any Secret of the namespace, such as the key of the account. */
+  takeEnvFrom(name: string, secret: string, key: string): void {
+    const secretKeyRef = { name: secret, key };
+    this.#editSpec(name, `${key} of ${secret}`, { env: [{ name: 'KEY', valueFrom: { secretKeyRef } }] });
+  }
+
   /** The Secret of that variable, where there is none. */
   createWork(): void {
     const token = Buffer.from('canary-7be2d09c41aa').toString('base64');

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { memoryCluster, refusedBy } from '../../../test/builders/memory-cluster.ts';
 import { Secret } from '../../lib/secret.ts';
+import { secretResource } from '../../runtime/kube/core-resources.ts';
+import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import { KeptKeys } from './kept-key.ts';
 import { readKeySecret } from './key-secret.ts';
 
@@ -47,6 +49,32 @@ describe('the Secret that an account names', () => {
     expect(await read()).toEqual({ type: 'secretMissing', secret: 'key' });
     expect(await read(403, 'Forbidden')).toEqual({ type: 'forbidden', secret: 'key' });
   });
+
+  test.for([
+    [
+      'a Secret that the operator keeps',
+      { labels: { 'app.kubernetes.io/managed-by': 'gpu-rental-operator' } },
+      'Opaque',
+    ],
+    ['a token of a ServiceAccount', {}, 'kubernetes.io/service-account-token'],
+  ] as const)(
+    'is no API key where it is %s: it would be sent to the marketplace (M2)',
+    async ([, meta, type]) => {
+      const cluster = memoryCluster();
+      const data = { 'api-key': Buffer.from('canary').toString('base64') };
+      const metadata = { name: 'key', namespace: 'default', ...meta };
+      await cluster.kube.create(secretResource, {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata,
+        type,
+        data,
+      } as KubeObject);
+      const reading = await readKeySecret(cluster.kube, { namespace: 'default', name: 'key' }, 'api-key');
+      expect(reading).toMatchObject({ type: 'invalid' });
+      expect(JSON.stringify(reading)).not.toContain('canary');
+    },
+  );
 
   test('is not told to be missing by an API server that fails: that would take the key away', async () => {
     await expect(read(400, 'BadRequest')).rejects.toThrow();

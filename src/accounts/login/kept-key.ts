@@ -3,6 +3,7 @@ import type { Secret } from '../../lib/secret.ts';
 import { secretResource } from '../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
+import { keptKeyName } from '../guarded-secrets.ts';
 import { keyOf, type SecretObject } from './key-secret.ts';
 
 const DATA_KEY = 'api-key';
@@ -59,9 +60,4 @@ export class KeptKeys {
       stringData: { [DATA_KEY]: key.reveal() },
     };
   }
-}
-
-/** `gpuacct-<uid>`. */
-export function keptKeyName(accountUid: string): string {
-  return `gpuacct-${accountUid}`;
 }

@@ -3,6 +3,7 @@ import { secretResource } from '../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import type { KubeObject, ObjectRef } from '../../runtime/kube/kube-object.ts';
+import { guardedSecret } from '../guarded-secrets.ts';
 
 /** A Secret as the API server gives it. */
 export interface SecretObject extends KubeObject {
@@ -26,7 +27,8 @@ export type KeyReading =
   | { readonly type: 'forbidden'; readonly secret: string };
 
 /**
- * Reads the key of an account, in that very namespace. Failures that say nothing about the Secret (the API
+ * Reads the key of an account, in that very namespace: it is sent to the marketplace, so a Secret that is kept by the
+ * operator, opens Kubernetes or holds a machine's credentials is invalid. Failures that say nothing about the Secret (the API
  * server is away) are thrown.
  */
 export async function readKeySecret(
@@ -35,7 +37,11 @@ export async function readKeySecret(
   keyName: string,
 ): Promise<KeyReading> {
   try {
-    return keyOf(await client.get<SecretObject>(secretResource, ref), ref.name, keyName);
+    const secret = await client.get<SecretObject>(secretResource, ref);
+    const guarded = guardedSecret({ name: ref.name, key: keyName }, secret);
+    if (guarded !== undefined)
+      return { type: 'invalid', secret: ref.name, key: keyName, problem: `it ${guarded}` };
+    return keyOf(secret, ref.name, keyName);
   } catch (error) {
     if (isKubeError(error, 'forbidden')) return { type: 'forbidden', secret: ref.name };
     throw error;

@@ -99,6 +99,10 @@ export const rentingReasons = {
     'A Secret that the object names holds something that cannot be used.',
     'Correct the content of the Secret.',
   ),
+  SecretNotAllowed: retryable(
+    'The object names a Secret that no machine may get, such as the API key of a MarketplaceAccount.',
+    'Put the values that the machine needs into a Secret of their own, and name that in the spec.',
+  ),
   OnStartTooLong: terminal(
     'The start script is too long, even packed.',
     'Shorten spec.onStart, or let it download the rest.',

@@ -1,3 +1,4 @@
+import { ACCESS_MUTANTS } from './access-mutants.ts';
 import { ACCOUNT_MUTANTS } from './account-mutants.ts';
 import { GONE_MUTANTS } from './gone-mutants.ts';
 import { GROUP_MUTANTS } from './group-mutants.ts';
@@ -18,6 +19,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...OWNERSHIP_MUTANTS,
   ...GROUP_MUTANTS,
   ...ACCOUNT_MUTANTS,
+  ...ACCESS_MUTANTS,
   ...OUTSIDE_MUTANTS,
   ...RESTRAINT_MUTANTS,
 ];

@@ -11,6 +11,11 @@ const SECRET_KEYS = new Set([
   'password',
   'token',
 ]);
+/** What no machine may be given, as it is told. */
+const KEPT_FROM_MACHINES = new Set([
+  'the API key',
+  ...['api-key', 'keys', 'instance-api-key'].map((key) => `${key} of a Secret`),
+]);
 /** Anything shorter is found in ordinary words. */
 const LEAST_LENGTH = 8;
 
@@ -42,10 +47,19 @@ export class SecretWatch {
     }
   }
 
+  /** A rental was asked for: the machine gets a token of its own, and none of the keys that are in no machine's hands. */
+  rentSent(body: string): void {
+    this.#look('a rental', body, (what) => KEPT_FROM_MACHINES.has(what));
+  }
+
   /** Looks at text that leaves a process by `where`. */
   read(where: string, text: string): void {
+    this.#look(where, text, () => true);
+  }
+
+  #look(where: string, text: string, mayNot: (what: string) => boolean): void {
     for (const [value, what] of this.#values) {
-      if (!text.includes(value) || this.#told.has(`${where} ${what}`)) continue;
+      if (!text.includes(value) || !mayNot(what) || this.#told.has(`${where} ${what}`)) continue;
       this.#told.add(`${where} ${what}`);
       this.#scene.broken('I12', `${what} stands in ${where}`);
     }

@@ -25,6 +25,15 @@ import {
 
 const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promise<void> | void])[] = [
   [
+    'a machine is given the API key of the account (M2)',
+    /^I12 api-key of a Secret stands in a rental$/,
+    new Bench(),
+    (bench) => {
+      const body = JSON.stringify({ env: { KEY: bench.world.market.apiKey } });
+      bench.send('PUT', '/api/v0/asks/8000001/', { body });
+    },
+  ],
+  [
     'a purchase is recorded on an object that is paused',
     /^I5 purchase 1 of a was recorded although it is paused$/,
     new Bench(),

@@ -1,3 +1,4 @@
+import { ACCESS_STORIES } from './access-stories.ts';
 import { ACCOUNT_STORIES } from './account-stories.ts';
 import { CLOCK_STORIES } from './clock-stories.ts';
 import { FOUND_STORIES } from './found-stories.ts';
@@ -26,4 +27,5 @@ export const STORIES: readonly Story[] = [
   ...VANISHED_STORIES,
   ...FOUND_STORIES,
   ...RESTRAINT_STORIES,
+  ...ACCESS_STORIES,
 ];

@@ -8,18 +8,29 @@ import { readInputs } from './inputs.ts';
 type Manifest = NonNullable<NonNullable<Parameters<typeof given>[0]>['spec']>;
 type Secrets = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
+interface Cluster {
+  /** Types and labels of Secrets. */
+  readonly marks?: Readonly<Record<string, object>>;
+  /** Secrets that accounts of the namespace name as their keys. */
+  readonly keys?: readonly string[];
+}
+
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 /** What is made ready for this spec where these Secrets exist, and how often a Secret was read. */
-async function inputsOf(manifest: Manifest, secrets: Secrets = {}) {
+async function inputsOf(manifest: Manifest, secrets: Secrets = {}, { marks = {}, keys = [] }: Cluster = {}) {
   let reads = 0;
   const get = async (_resource: unknown, { name }: { name: string }) => {
     reads++;
     const values = secrets[name];
     if (!values) return undefined;
-    return { data: Object.fromEntries(Object.entries(values).map(([key, value]) => [key, base64(value)])) };
+    const data = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, base64(value)]));
+    return { metadata: { name }, data, ...marks[name] };
   };
-  const inputs = await readInputs(given({ spec: manifest }).object, { get } as unknown as KubeClient);
+  const list = async () => ({
+    items: keys.map((name) => ({ metadata: { name: 'default' }, spec: { apiKeySecretRef: { name } } })),
+  });
+  const inputs = await readInputs(given({ spec: manifest }).object, { get, list } as unknown as KubeClient);
   return { inputs, reads };
 }
 
@@ -139,6 +150,69 @@ describe('what is wrong is said before anything is searched', () => {
   ])('%s', async (_, manifest, reason, detail) => {
     const { inputs } = await inputsOf(manifest);
     expect(inputs).toMatchObject({ type: 'problem', reason, detail: expect.stringMatching(detail) });
+  });
+});
+
+describe('refuses a Secret that no machine may get (M2)', () => {
+  const label = { labels: { 'app.kubernetes.io/managed-by': 'gpu-rental-operator' } };
+  const named = (name: string, key: string): readonly (readonly [string, Manifest])[] => [
+    ['env', { env: [{ name: 'KEY', valueFrom: from(name, key) }] }],
+    ['optional env', { env: [{ name: 'KEY', valueFrom: { secretKeyRef: { name, key, optional: true } } }] }],
+    ['onStartFrom', { onStartFrom: from(name, key) }],
+    ['imagePullSecretRef', { image: 'registry.example/a', imagePullSecretRef: { name } }],
+  ];
+  test.for<[string, string, string, Cluster]>([
+    ['that an account names as its key', 'marketplace-key', 'api-key', { keys: ['marketplace-key'] }],
+    ['under the name of a kept key', 'gpuacct-1b2c', 'api-key', {}],
+    ['with the identity of the installation', 'gpu-rental-operator-identity', 'keys', {}],
+    ['that the operator labelled', 'renamed', 'keys', { marks: { renamed: { metadata: label } } }],
+    [
+      'of a type of the operator',
+      'old-key',
+      'api-key',
+      { marks: { 'old-key': { type: 'gpurental.dev/key' } } },
+    ],
+    [
+      'that opens Kubernetes',
+      'robot',
+      'token',
+      { marks: { robot: { type: 'kubernetes.io/service-account-token' } } },
+    ],
+  ])('%s', async ([, name, key, cluster]) => {
+    for (const [use, manifest] of named(name, key)) {
+      const { inputs } = await inputsOf(manifest, { [name]: { [key]: 'canary' } }, cluster);
+      expect(inputs, use).toMatchObject({
+        type: 'problem',
+        reason: 'SecretNotAllowed',
+        detail: expect.stringContaining(`Secret ${name} (`),
+      });
+      expect(JSON.stringify(inputs)).not.toContain('canary');
+    }
+  });
+
+  test('and only the credentials of a connection Secret: where a machine is reached may be told to another', async () => {
+    const cluster = {
+      marks: { 'a-connection': { type: 'servicebinding.io/gpu-instance', metadata: label } },
+    };
+    const read = (key: string) =>
+      inputsOf(
+        { env: [{ name: 'PEER', valueFrom: from('a-connection', key) }] },
+        { 'a-connection': { host: '203.0.113.7', 'worker-token': 't', 'instance-api-key': 'k' } },
+        cluster,
+      );
+    expect((await read('host')).inputs).toMatchObject({ type: 'ready', env: { PEER: '203.0.113.7' } });
+    for (const key of ['worker-token', 'instance-api-key'])
+      expect((await read(key)).inputs).toMatchObject({ type: 'problem', reason: 'SecretNotAllowed' });
+  });
+
+  test('whatever else is wrong with the object', async () => {
+    const env = [
+      { name: 'KEY', valueFrom: from('marketplace-key', 'api-key') },
+      { name: 'OTHER', valueFrom: from('nowhere', 'token') },
+    ];
+    const keys = ['marketplace-key'];
+    const { inputs } = await inputsOf({ env }, { 'marketplace-key': { 'api-key': 'k' } }, { keys });
+    expect(inputs).toMatchObject({ reason: 'SecretNotAllowed' });
   });
 });
 

@@ -1,4 +1,7 @@
+import { guardedFromMachines, type SecretUse } from '../../../accounts/guarded-secrets.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import type { MarketplaceAccount } from '../../../api/v1alpha1/marketplace-account.ts';
+import { marketplaceAccountResource } from '../../../api/v1alpha1/names.ts';
 import { Secret } from '../../../lib/secret.ts';
 import { ON_START_LIMIT, packOnStart } from '../../../marketplace/instances/onstart.ts';
 import { secretResource } from '../../../runtime/kube/core-resources.ts';
@@ -10,6 +13,7 @@ import { imageLogin } from './image-login.ts';
 import { wrongOfferFields } from './offer-fields.ts';
 
 interface SecretObject extends KubeObject {
+  readonly type?: string;
   readonly data?: Readonly<Record<string, string>>;
 }
 
@@ -20,19 +24,22 @@ type SecretValue = { readonly type: 'value'; readonly text: string | undefined }
 
 /**
  * Makes ready what the rental is made of, and says what of it is wrong before anything is searched. Secrets are read
- * in the object's own namespace; without references nothing is read.
+ * in the object's own namespace; without references nothing is read. A Secret that machines never get
+ * ({@link guardedFromMachines}) is a problem, whatever else is wrong.
  */
 export async function readInputs(object: GpuInstance, cluster: KubeClient): Promise<InputsView> {
   const wrongFields = wrongOfferFields(object.spec);
   if (wrongFields !== undefined) return { type: 'problem', reason: 'InvalidFilter', detail: wrongFields };
   try {
-    return await new InputReader(object, cluster).read();
+    const reader = new InputReader(object, cluster);
+    const inputs = await reader.read();
+    return (await reader.refused()) ?? inputs;
   } catch (error) {
     if (!isKubeError(error, 'forbidden')) throw error;
     return {
       type: 'problem',
       reason: 'NotPermitted',
-      detail: 'The operator may not get Secrets in this namespace.',
+      detail: 'The operator may not get Secrets or list MarketplaceAccounts in this namespace.',
     };
   }
 }
@@ -55,6 +62,8 @@ class InputReader {
   readonly #object: GpuInstance;
   readonly #cluster: KubeClient;
   readonly #secrets = new Map<string, Promise<SecretObject | undefined>>();
+  /** What was read, and the field that names it. */
+  readonly #uses: (SecretUse & { readonly use: string })[] = [];
 
   constructor(object: GpuInstance, cluster: KubeClient) {
     this.#object = object;
@@ -73,6 +82,23 @@ class InputReader {
     if (login.type === 'problem') return login;
     const imageLogin = login.text === undefined ? undefined : new Secret(login.text);
     return { type: 'ready', env: env.values, onStart: script.text, imageLogin };
+  }
+
+  /**
+   * The first of the Secrets read that no machine may get. Accounts are listed after the Secrets were read, at the API
+   * server: a copy that lags would let the key of a new account through.
+   */
+  async refused(): Promise<Problem | undefined> {
+    if (this.#uses.length === 0) return undefined;
+    const { namespace } = this.#object.metadata;
+    const { items } = await this.#cluster.list<MarketplaceAccount>(marketplaceAccountResource, { namespace });
+    for (const use of this.#uses) {
+      const guarded = guardedFromMachines(use, await this.#secret(use.name), items);
+      if (guarded === undefined) continue;
+      const detail = `Secret ${use.name} (${use.use}) ${guarded}. Name another Secret in the spec.`;
+      return { type: 'problem', reason: 'SecretNotAllowed', detail };
+    }
+    return undefined;
   }
 
   async #environment(): Promise<
@@ -102,6 +128,7 @@ class InputReader {
     reference: { readonly name: string; readonly key: string; readonly optional?: boolean | undefined },
     use: string,
   ): Promise<SecretValue> {
+    this.#uses.push({ name: reference.name, key: reference.key, use });
     const secret = await this.#secret(reference.name);
     const encoded = secret?.data?.[reference.key];
     if (encoded !== undefined)

@@ -1,0 +1,69 @@
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import {
+  CONNECTION_SECRET_TYPE,
+  connectionKeys,
+  GROUP,
+  labels,
+  OPERATOR_NAME,
+} from '../api/v1alpha1/names.ts';
+import { IDENTITY_SECRET } from '../ownership/identity.ts';
+import type { KubeObject } from '../runtime/kube/kube-object.ts';
+
+/** A key of a Secret that an object names. */
+export interface SecretUse {
+  readonly name: string;
+  readonly key: string;
+}
+
+type TypedSecret = KubeObject & { readonly type?: string };
+
+const KEPT_KEY_PREFIX = 'gpuacct-';
+
+/** The Secret of the operator's namespace that holds an account's proven key: `gpuacct-<uid>`. */
+export function keptKeyName(accountUid: string): string {
+  return `${KEPT_KEY_PREFIX}${accountUid}`;
+}
+
+/** Types of Secrets that open Kubernetes, or that hold every value of an installation. */
+const CLUSTER_TYPES: ReadonlySet<string> = new Set([
+  'kubernetes.io/service-account-token',
+  'bootstrap.kubernetes.io/token',
+  'helm.sh/release.v1',
+]);
+/** What of a connection Secret opens its machine, or speaks for it. */
+const CONNECTION_CREDENTIALS: ReadonlySet<string> = new Set([
+  connectionKeys.instanceApiKey,
+  connectionKeys.workerToken,
+]);
+
+/**
+ * Why no object may send this key of a Secret anywhere, be it to a machine or to the marketplace, as the end of a
+ * sentence; undefined if it may. Judged by class: what the operator keeps for itself, what opens Kubernetes, and the
+ * credentials of machines. `secret` is undefined if there is none of that name.
+ */
+export function guardedSecret(use: SecretUse, secret: TypedSecret | undefined): string | undefined {
+  if (use.name === IDENTITY_SECRET) return KEPT;
+  const type = secret?.type ?? '';
+  if (CLUSTER_TYPES.has(type)) return `has the type ${type}, which opens this cluster`;
+  if (type === CONNECTION_SECRET_TYPE)
+    return CONNECTION_CREDENTIALS.has(use.key) ? `holds the ${use.key} of a machine` : undefined;
+  return secret?.metadata.labels?.[labels.managedBy] === OPERATOR_NAME ? KEPT : undefined;
+}
+
+const KEPT = 'is kept by the operator for itself';
+
+/**
+ * The same for a machine, which gets no key of an account either: `accounts` are all those of the Secret's namespace.
+ * A Secret whose type begins with `gpurental.dev/` is kept from machines even when no account names it any more.
+ */
+export function guardedFromMachines(
+  use: SecretUse,
+  secret: TypedSecret | undefined,
+  accounts: readonly MarketplaceAccount[],
+): string | undefined {
+  if (use.name.startsWith(KEPT_KEY_PREFIX)) return KEPT;
+  const account = accounts.find(({ spec }) => spec.apiKeySecretRef.name === use.name);
+  if (account) return `holds the API key of MarketplaceAccount ${account.metadata.name}`;
+  if (secret?.type?.startsWith(`${GROUP}/`)) return `has the type ${secret.type}, which machines never get`;
+  return guardedSecret(use, secret);
+}
