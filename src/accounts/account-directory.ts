@@ -19,6 +19,11 @@ export type AccountLookup =
 /** The accounts that this process knows, by name. */
 export interface AccountDirectory {
   get(ref: AccountRef): AccountLookup;
+  /**
+   * Whether objects of that namespace may use the account; false also if there is none of that name. Undefined while it is
+   * being found out.
+   */
+  permits(ref: AccountRef, namespace: string): boolean | undefined;
   /** Where the account remembers objects that are gone; undefined where there is no such account. */
   book(ref: AccountRef): AccountBook | undefined;
   /** Every account with a proven login. */

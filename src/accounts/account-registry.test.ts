@@ -46,6 +46,7 @@ function setUp(state: InstallationState = KNOWN) {
   const identified: (() => void)[] = [];
   const account = accountOf('first');
   const cache = new Map([[account.metadata.name, account]]);
+  const known: MarketplaceAccount[] = [];
   const registry = new AccountRegistry({
     client: {} as KubeClient,
     clock,
@@ -61,6 +62,7 @@ function setUp(state: InstallationState = KNOWN) {
     minPollIntervalMs: 5_000,
     objectsOf: () => ['team/a', 'other/b', 'unread/c'].map((key) => accountObject({ key, instanceId: 7 })),
     isWatched: (namespace) => namespace !== 'unwatched',
+    accounts: () => known,
     accountOf: ({ name }) => cache.get(name),
     namespaceAllowed: ({ metadata }, namespace) =>
       namespace === 'unread' ? undefined : namespace === metadata.namespace,
@@ -71,7 +73,7 @@ function setUp(state: InstallationState = KNOWN) {
   const identify = () => {
     for (const listener of identified) listener();
   };
-  return { clock, requests, registry, connections, account, cache, ref, told, identify };
+  return { clock, requests, registry, connections, account, cache, known, ref, told, identify };
 }
 
 const ask = { objectUid: 'o', offerId: 1, pricePerHour: 500_000 };
@@ -142,18 +144,63 @@ describe('an account', () => {
     expect(new Set(requests.map(({ method }) => method))).toEqual(new Set(['GET', 'DELETE']));
   });
 
-  test('may rent nothing by a key that may not destroy, and destroys by that of another account of its login', async () => {
+  test('may rent nothing by a key that may not destroy, and borrows no key of another account of its login (H3)', async () => {
     const { clock, registry, account, requests } = setUp();
     const other = { ...accountOf('other'), metadata: { ...account.metadata, name: 'other', uid: 'other' } };
     const session = registry.connect(account, proof('full', 'narrow', false));
-    registry.connect(other, proof('full', 'wide'));
+    const wide = registry.connect(other, proof('full', 'wide'));
     await clock.advance(0);
     expect(session.tickets.request(ask)).toMatchObject({ reason: 'KeyTooNarrow' });
+    expect([session.mayDestroy(), wide.mayDestroy()]).toEqual([false, true]);
     requests.length = 0;
-    await session.client.instances.destroy(5).catch(() => {});
+    await expect(session.client.instances.destroy(5)).rejects.toMatchObject({
+      kind: 'forbidden',
+      outcome: 'refused',
+    });
+    await expect(session.client.instances.label(5, 'mine')).rejects.toMatchObject({ kind: 'forbidden' });
+    expect(requests).toEqual([]);
+    await wide.client.instances.destroy(5).catch(() => {});
     expect(requests.map(({ headers }) => headers['authorization'])).toEqual(['Bearer wide']);
     registry.connect(account, proof('full', 'widened'));
     expect(session.tickets.request(ask)).toMatchObject({ type: 'ticket' });
+  });
+
+  describe('adopts machines with the consent of every account of its login (H3):', () => {
+    type Adoption = 'None' | 'Unlabelled';
+    const adopting = (uid: string, adoption: Adoption, userId?: number) => {
+      const { metadata, spec, status } = accountOf(uid);
+      const { login: _none, ...rest } = status ?? {};
+      const login = userId !== undefined && { login: { ...LOGIN, userId, provenAt: '2026-11-20T12:00:00Z' } };
+      return {
+        ...accountOf(uid),
+        metadata: { ...metadata, name: uid, uid },
+        spec: { ...spec, adoption },
+        status: { ...rest, ...login },
+      } as MarketplaceAccount;
+    };
+    const own = adopting('own', 'Unlabelled');
+    test.each<readonly [string, MarketplaceAccount, 'tried' | 'untried', Adoption | undefined]>([
+      ['not against another one', adopting('other', 'None', LOGIN.userId), 'untried', 'None'],
+      ['with that of another one', adopting('other', 'Unlabelled', LOGIN.userId), 'untried', 'Unlabelled'],
+      ['whatever one of another login says', adopting('other', 'None', 8), 'untried', 'Unlabelled'],
+      ['not before another has said whose it is', adopting('other', 'None'), 'untried', undefined],
+      ['without one whose key was tried in vain', adopting('other', 'None'), 'tried', 'Unlabelled'],
+    ])('%s', (_, other, tried, expected) => {
+      const { registry, known } = setUp();
+      const session = registry.connect(own, proof());
+      known.push(own, other);
+      if (tried === 'tried') registry.setNotReady(other, { reason: 'KeyRejected', message: 'no' });
+      expect(session.adoption()).toBe(expected);
+    });
+
+    test('not against one that has proved it a moment ago', () => {
+      const { registry, known } = setUp();
+      const other = adopting('other', 'None');
+      const session = registry.connect(own, proof());
+      registry.connect(other, proof('full', 'other'));
+      known.push(own, other);
+      expect(session.adoption()).toBe('None');
+    });
   });
 
   test.each([

@@ -32,6 +32,8 @@ export interface AccountRegistryOptions {
   readonly objectsOf: (ref: AccountRef) => readonly AccountObject[];
   /** Whether objects of that namespace are seen by this installation at all. */
   readonly isWatched: (namespace: string) => boolean;
+  /** Every account of the watched scope, as the cache has them. */
+  readonly accounts: () => readonly MarketplaceAccount[];
   /** As the cache has it. */
   readonly accountOf: (ref: AccountRef) => MarketplaceAccount | undefined;
   /** Undefined while it is being found out. */
@@ -98,6 +100,11 @@ export class AccountRegistry implements AccountDirectory {
     if (session?.connected() && !notReady) return { type: 'ready', session };
     const why = notReady ?? CONNECTING;
     return { type: 'notReady', ...why, session };
+  }
+
+  permits(ref: AccountRef, namespace: string): boolean | undefined {
+    const account = this.#options.accountOf(ref);
+    return account ? this.#options.namespaceAllowed(account, namespace) : false;
   }
 
   /** An account has one as soon as it exists: what its objects leave must not wait for its first look at its key. */
@@ -237,6 +244,26 @@ export class AccountRegistry implements AccountDirectory {
     return this.proven().filter((other) => other.uid !== uid && loginText(other.login) === loginText(login));
   }
 
+  /**
+   * Adoption needs the consent of every account of the login, since they all see the same machines. One that has not been
+   * asked whose it is yet may be of this login, too; one whose key was tried in vain is not.
+   */
+  #adoptionOf(login: Login): 'None' | 'Unlabelled' | undefined {
+    const accounts = this.#options.accounts();
+    const isOfLogin = (account: MarketplaceAccount) => {
+      const known = this.session(refOf(account))?.login ?? account.status?.login;
+      return known && loginText(known) === loginText(login);
+    };
+    if (accounts.some((account) => isOfLogin(account) && account.spec.adoption !== 'Unlabelled'))
+      return 'None';
+    return accounts.some((account) => this.#isUntried(account)) ? undefined : 'Unlabelled';
+  }
+
+  #isUntried(account: MarketplaceAccount): boolean {
+    const known = this.#byKey.get(keyOf(refOf(account)));
+    return !known?.session && !known?.notReady && account.status?.login === undefined;
+  }
+
   #createSession(
     account: MarketplaceAccount,
     connection: ReturnType<LoginConnections['open']>,
@@ -249,6 +276,7 @@ export class AccountRegistry implements AccountDirectory {
       identity: () => this.#options.installation.identity(),
       objects: (current) => this.objectsOf(current),
       ofSameLogin: () => this.#ofSameLogin(account, connection.login),
+      adoptionOfLogin: () => this.#adoptionOf(connection.login),
       onChange: () => this.announce(ref),
       onNews: () => this.#tell(ref, { type: 'status' }),
       onLook: (look) => this.#tell(ref, look),

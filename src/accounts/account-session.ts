@@ -26,7 +26,10 @@ export interface AccountSession {
   readonly login: Login;
   /** What this installation signs with. */
   readonly identity: Identity;
-  /** Always uses the newest proven key. While the user's Secret is gone only list, GET and DELETE may be used. */
+  /**
+   * Reads are shared by the accounts of the login. Writes leave with the newest proven key of this very account, or not
+   * at all: a kept key may only destroy, a narrow one may not write.
+   */
   readonly client: MarketplaceClient;
   /** Shared by all accounts of the same login. */
   readonly feed: Feed;
@@ -42,8 +45,13 @@ export interface AccountSession {
   labelReadBack(sent: string, shown: string | null | undefined): void;
   /** Whether the account may be used from objects of that namespace (`spec.allowedNamespaces`); undefined while that is being found out. */
   permits(namespace: string): boolean | undefined;
-  /** Whether machines that this operator did not rent may be adopted (`spec.adoption`). */
-  adoption(): 'None' | 'Unlabelled';
+  /** Whether the account's own key, or the one kept of it, may destroy. */
+  mayDestroy(): boolean;
+  /**
+   * Whether machines that this operator did not rent may be adopted: `spec.adoption` of every account of the login must
+   * be `Unlabelled`. Undefined while an account has not been asked for its login yet.
+   */
+  adoption(): 'None' | 'Unlabelled' | undefined;
   /** Undefined while not known (the key may not read SSH keys). */
   sshKeyRegistered(): boolean | undefined;
   /** Asks the marketplace right now whether the key in use is one of `login`. Never throws. */

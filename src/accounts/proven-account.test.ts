@@ -63,6 +63,7 @@ function proven({
     minPollIntervalMs: 5_000,
     objects: () => [],
     ofSameLogin: () => [],
+    adoptionOfLogin: () => 'None',
     namespaceAllowed: () => true,
     onChange: () => {},
     onNews: () => {},

@@ -75,6 +75,8 @@ export interface ProvenAccountOptions {
   readonly objects: (account: MarketplaceAccount) => readonly AccountObject[];
   /** Accounts that have proved the same login, without this one. */
   readonly ofSameLogin: () => readonly ProvenAccount[];
+  /** `spec.adoption` of all accounts of the login together; undefined while one of them may not be known yet. */
+  readonly adoptionOfLogin: () => 'None' | 'Unlabelled' | undefined;
   /** Undefined while it is being found out. */
   readonly namespaceAllowed: (account: MarketplaceAccount, namespace: string) => boolean | undefined;
   /** Something changed that may let objects do what they could not, or stop them. */
@@ -113,7 +115,7 @@ export class ProvenAccount implements AccountSession {
     this.ref = { namespace: account.metadata.namespace ?? '', name: account.metadata.name };
     this.uid = uidOf(account);
     this.login = connection.login;
-    this.client = connection.client;
+    this.client = connection.clientOf(this.uid);
     this.feed = connection.feed;
     this.avoid = new AccountAvoidList(clock, avoidOf(account), options.onNews);
     const remembered = () => this.#unclaimed.ids();
@@ -173,8 +175,8 @@ export class ProvenAccount implements AccountSession {
     return this.#options.namespaceAllowed(this.#account, namespace);
   }
 
-  adoption(): 'None' | 'Unlabelled' {
-    return this.#account.spec.adoption;
+  adoption(): 'None' | 'Unlabelled' | undefined {
+    return this.#options.adoptionOfLogin();
   }
 
   sshKeyRegistered(): boolean | undefined {
@@ -184,6 +186,10 @@ export class ProvenAccount implements AccountSession {
   /** As the latest proof said. */
   user(): UserFacts {
     return this.#user;
+  }
+
+  mayDestroy(): boolean {
+    return this.#user.mayTearDown;
   }
 
   async proveLogin(): Promise<boolean> {

@@ -149,6 +149,7 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
     minPollIntervalMs: config.minPollInterval,
     objectsOf: (ref) => objects.ofAccount(ref),
     isWatched: (namespace) => !namespaced || watchNamespace.includes(namespace),
+    accounts: () => caches.accounts.list(),
     accountOf: (ref) => caches.accounts.get(keyOf(ref)),
     namespaceAllowed: (account, namespace) =>
       isNamespaceAllowed(account, namespace, { namespaced, labelsOf }),

@@ -7,7 +7,7 @@ import { type ApiKeysResource, createApiKeys } from './api-keys.ts';
 import { type AutoscalerResource, createAutoscaler } from './groups/autoscaler.ts';
 import { createEndpointGroups, type EndpointGroupsResource } from './groups/endpoint-groups.ts';
 import { createWorkerGroups, type WorkerGroupsResource } from './groups/worker-groups.ts';
-import { createRequester } from './http/request.ts';
+import { createRequester, type KeySource } from './http/request.ts';
 import { createInstances } from './instances/create-instances.ts';
 import type { InstancesResource } from './instances/instances.ts';
 import { createOffers, type OffersResource } from './offers/offers.ts';
@@ -32,7 +32,8 @@ export interface ClientLimits {
 export interface MarketplaceClientOptions {
   /** Origin of the service, e.g. `https://console.example`; a path prefix and a final slash are allowed. */
   readonly baseUrl: string;
-  readonly apiKey: Secret;
+  /** The key of every request, or what yields it when a request is sent. */
+  readonly apiKey: Secret | KeySource;
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;

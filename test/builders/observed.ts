@@ -149,6 +149,7 @@ export function facts(change: Partial<AccountFacts> = {}): AccountFacts {
     labelEcho: 'echoed',
     permitted: true,
     adoption: 'None',
+    mayDestroy: true,
     sshKeyRegistered: true,
     avoided: { offers: new Set(), machines: new Set(), hosts: new Set() },
     reserved: new Set(),

@@ -156,15 +156,19 @@ describe('accounts of one login', () => {
     expect(fast.serviceClock.now()).toEqual({ type: 'unknown' });
     await clock.advance(0);
     expect(fast.serviceClock.now()).toMatchObject({ type: 'known' });
-    await fast.client.instances.destroy(5).catch(() => {});
+    await fast
+      .clientOf(USER.accountUid)
+      .instances.destroy(5)
+      .catch(() => {});
     expect(fast.pacer.nextSlotMs('destroy')).toBeGreaterThan(0);
   });
 
   test('stop together when the process does', async () => {
     const { clock, requests, logins, fast } = joined();
     await clock.advance(0);
-    await fast.client.instances.destroy(5).catch(() => {});
-    const waiting = fast.client.instances.destroy(6).catch(({ kind, outcome }) => [kind, outcome]);
+    const client = fast.clientOf(USER.accountUid);
+    await client.instances.destroy(5).catch(() => {});
+    const waiting = client.instances.destroy(6).catch(({ kind, outcome }) => [kind, outcome]);
     logins.closeAll();
     requests.length = 0;
     await clock.advance(60_000);

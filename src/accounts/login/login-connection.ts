@@ -4,9 +4,10 @@ import type { Random } from '../../lib/random.ts';
 import type { Transport } from '../../lib/transport.ts';
 import { createMarketplaceClient, type MarketplaceClient } from '../../marketplace/client.ts';
 import { createFeed, type Feed } from '../../marketplace/feed/feed.ts';
+import type { KeySource } from '../../marketplace/http/request.ts';
 import { createPacer, type Pacer } from '../../marketplace/pacing/pacing.ts';
 import { type Login, loginText } from '../../ownership/login.ts';
-import { KeyHolder, keyTransport, NO_KEY } from './key-transport.ts';
+import { LoginKeys } from './login-keys.ts';
 import { OfferReservations } from './offer-reservations.ts';
 import { SearchCache } from './search-cache.ts';
 import { ServiceClock } from './service-clock.ts';
@@ -24,8 +25,12 @@ export interface MarketplaceAccess {
 /** One login of one marketplace, shared by every account object that proved it: one list, one limiter. */
 export interface LoginConnection {
   readonly login: Login;
-  readonly keys: KeyHolder;
-  readonly client: MarketplaceClient;
+  readonly keys: LoginKeys;
+  /**
+   * The client of one account: what it reads is shared by the accounts of the login, what it writes leaves with the
+   * key of that account or not at all.
+   */
+  clientOf(accountUid: string): MarketplaceClient;
   readonly feed: Feed;
   readonly pacer: Pacer;
   readonly searches: SearchCache;
@@ -142,33 +147,34 @@ export class LoginConnections {
 
   #create(login: Login, pacer: Pacer): Shared {
     const { clock, random, log, transport } = this.#access;
-    const keys = new KeyHolder();
+    const keys = new LoginKeys();
     const serviceClock = new ServiceClock(clock);
-    const client = createMarketplaceClient({
-      baseUrl: login.url,
-      // The transport puts in the key in force, so that the client outlives a change of it.
-      apiKey: NO_KEY,
-      transport: serviceClock.listening(keyTransport(transport, keys)),
-      clock,
-      random,
-      log,
-      pacer,
-    });
+    const clientWith = (apiKey: KeySource): MarketplaceClient =>
+      createMarketplaceClient({
+        baseUrl: login.url,
+        apiKey,
+        transport: serviceClock.listening(transport),
+        clock,
+        random,
+        log,
+        pacer,
+      });
+    const reads = clientWith(keys.forReads);
     const shared: Shared = {
       connection: {
         login,
         keys,
         serviceClock,
-        client,
+        clientOf: (accountUid) => clientWith(keys.of(accountUid)),
         pacer,
         feed: createFeed({
-          instances: () => client.instances,
+          instances: () => reads.instances,
           pollIntervalMs: () => shared.pollIntervalMs,
           clock,
           random,
           log: log.child({ login: loginText(login) }),
         }),
-        searches: new SearchCache(clock, (query) => client.offers.search(query)),
+        searches: new SearchCache(clock, (query) => reads.offers.search(query)),
         reservations: this.#reservationsOf(login.url),
       },
       users: new Map(),

@@ -64,8 +64,8 @@ export const rentingReasons = {
     'Look at the conditions of the MarketplaceAccount; this object goes on when it is ready.',
   ),
   NamespaceNotAllowed: terminal(
-    'The MarketplaceAccount does not allow the namespace of this object.',
-    'Add the namespace to spec.allowedNamespaces of the MarketplaceAccount.',
+    'No MarketplaceAccount of that name allows the namespace of this object.',
+    'Check spec.accountRef, or ask the owner of the account to add the namespace to its spec.allowedNamespaces.',
   ),
   NotPermitted: retryable(
     'The operator lacks a right in Kubernetes.',

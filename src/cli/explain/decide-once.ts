@@ -111,6 +111,7 @@ function sourcesOf({
         const isOurs = ref.namespace === session.ref.namespace && ref.name === session.ref.name;
         return isOurs ? { type: 'ready', session } : { type: 'missing' };
       },
+      permits: (_ref, namespace) => session.permits(namespace),
     },
     constants: defaultConstants,
     index: new MachineIndex(defaultConstants),

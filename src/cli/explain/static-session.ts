@@ -51,6 +51,7 @@ export function staticSession(looked: LookedAt): AccountSession {
     labelEcho: () => echoOf(account.status?.labelsEchoed),
     labelReadBack() {},
     permits: (namespace) => mayUse(account, namespace),
+    mayDestroy: () => true,
     adoption: () => account.spec.adoption,
     sshKeyRegistered: () => sshKeyRegistered,
     proveLogin: async () => userId === (account.status?.login?.userId ?? userId),

@@ -58,6 +58,8 @@ function situation(
     readonly callMs?: number;
     /** Whether a person asked for something else while the call waited for its place. */
     readonly isTakenBack?: boolean;
+    /** Whether the account still allows the namespace. */
+    readonly isPermitted?: boolean;
   } = {},
 ) {
   const sent: string[] = [];
@@ -83,6 +85,7 @@ function situation(
     uid: 'account',
     identity,
     login: LOGIN,
+    permits: () => options.isPermitted ?? true,
     client: { instances },
     feed: { lookNow: () => looks++ },
     tickets: {
@@ -531,6 +534,15 @@ describe('letting go', () => {
 
 describe('a start', () => {
   const start: Action = { type: 'start', instanceId: 1, pricePerHour: 500_000 };
+
+  test('is not sent, and takes no room, when its account no longer allows its namespace (M3)', async () => {
+    const { ports, sent, asked } = situation({ isPermitted: false });
+    const acted = await act(
+      { observed: given(held()), action: start, receipt: receiptOf(given().object) },
+      ports,
+    );
+    expect([acted, sent, asked]).toEqual([{ type: 'withdrawn' }, [], []]);
+  });
 
   test('asks the account for room, is remembered, and ends what a stop has left', async () => {
     const { ports, sent, asked, settled, memory, receipt, looks } = situation();

@@ -59,17 +59,22 @@ const WITHDRAWN: Acted = { type: 'withdrawn' };
 /** What is written down in the cluster, where nothing can be asked of the marketplace. */
 const NEEDS_NO_KEY: ReadonlySet<Action['type']> = new Set<Action['type']>(['retain', 'release']);
 
+/** What makes a machine cost more than before. A rental, which has a ticket, asks by itself. */
+const SPENDS: ReadonlySet<Action['type']> = new Set<Action['type']>(['start']);
+
 /** Carries one action out. It needs the receipt of what was recorded, and decides nothing. */
-export async function act(recorded: RecordedAction, ports: ActPorts): Promise<Acted> {
+export async function act(recorded: RecordedAction, given: ActPorts): Promise<Acted> {
   const { observed, action } = recorded;
-  const { session } = ports;
+  const { session } = given;
   if (!session && !NEEDS_NO_KEY.has(action.type)) return DONE;
+  const ports = SPENDS.has(action.type) ? whilePermitted(observed, given) : given;
   try {
     return await carryOut(recorded, ports);
   } catch (error) {
     if (!(error instanceof MarketplaceError)) throw error;
     const { kind, outcome, message, retryAfterMs, instanceId } = error;
-    if (kind === 'aborted' && outcome === 'refused' && !ports.isStillWanted()) return WITHDRAWN;
+    const isTakenBack = kind === 'aborted' && outcome === 'refused' && !ports.isStillWanted();
+    if (isTakenBack && action.type !== 'rent') return WITHDRAWN;
     const failure = { kind, outcome, message, retryAfterMs, instanceId };
     ports.log.warn('Marketplace call failed', {
       action: action.type,
@@ -130,15 +135,25 @@ async function rent(purchase: Purchase, receipt: Receipt, ports: ActPorts): Prom
 }
 
 /** How long the call may still take. Throws where it may not be sent any more, and gives the ticket back. */
-function callMs({ decidedAt }: Purchase, { intent, ticket }: PurchaseReceipt, { clock }: ActPorts): number {
+function callMs(
+  { decidedAt }: Purchase,
+  { intent, ticket, object }: PurchaseReceipt,
+  ports: ActPorts,
+): number {
+  const { clock, session } = ports;
   const age = clock.now() - decidedAt;
   const left = intent.deadline - intent.issuedAt - age;
+  const isPermitted = session?.permits(object.metadata.namespace ?? '') === true;
+  if (!isPermitted) throw notRented(ticket, 'its namespace may not rent by this account any more');
   if (ticket.use() && age >= 0 && age <= OLDEST_INTENT_MS && left > 0) return left;
+  throw notRented(ticket, 'too much time passed after it was recorded');
+}
+
+/** Gives the ticket back. */
+function notRented(ticket: PurchaseReceipt['ticket'], why: string): MarketplaceError {
   ticket.settle({ rented: false });
-  throw new MarketplaceError('The rental was not sent: too much time passed after it was recorded.', {
-    kind: 'aborted',
-    outcome: 'refused',
-  });
+  const options = { kind: 'aborted', outcome: 'refused' } as const;
+  return new MarketplaceError(`The rental was not sent: ${why}.`, options);
 }
 
 /** What is saved of a purchase that worked. */
@@ -153,6 +168,13 @@ export function rentedFacts(purchase: Purchase, instanceId: number, answeredAt: 
     specHash: purchase.specHash,
     image: purchase.request.image,
   };
+}
+
+/** A permission may be taken back at any time: what raises spending is asked for while the account allows it. */
+function whilePermitted({ object }: Observed, ports: ActPorts): ActPorts {
+  const { session, isStillWanted } = ports;
+  const namespace = object.metadata.namespace ?? '';
+  return { ...ports, isStillWanted: () => isStillWanted() && session?.permits(namespace) === true };
 }
 
 /** A call may wait for its place for minutes: by then a lease may be over, or a person may want the machine kept. */
@@ -189,6 +211,7 @@ async function start(
 ): Promise<Acted> {
   const { session, steady, memory } = ports;
   if (!session) return DONE;
+  if (!ports.isStillWanted()) return WITHDRAWN;
   const timeoutMs = parseDuration(object.spec.timeouts.start) ?? 0;
   const permission = session.tickets.requestStart({ objectUid: uid, pricePerHour, timeoutMs });
   if (permission.type === 'refused') return startRefused(permission);

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { decisionTables } from '../../../test/builders/decision-table.ts';
 import {
   at,
+  facts,
   type Given,
   given,
   held,
@@ -100,6 +101,21 @@ describe('an object without a machine', () => {
       'rents nothing for a namespace that the account does not allow',
       { ...offers({}), facts: { permitted: false } },
       { rule: 'namespace-not-allowed', phase: 'Pending', says: 'stalled: NamespaceNotAllowed' },
+    ],
+    [
+      'says that its namespace is not allowed before it says what is wrong with the account (M6)',
+      {
+        ...offers({}),
+        intent: intent({ issuedAt: at(-3600) }),
+        status: { attempt: 1 },
+        account: { ...notReady, facts: facts({ permitted: false }) },
+      },
+      { rule: 'namespace-not-allowed', phase: 'Pending', says: 'stalled: NamespaceNotAllowed' },
+    ],
+    [
+      'says nothing while it is being found out whether its namespace is allowed (M6)',
+      { ...offers({}), account: { state: 'missing', outsider: 'undecided' } },
+      { rule: 'ask-permission', afterMs: 5000 },
     ],
     [
       'rents nothing while its account is not ready',
@@ -685,6 +701,21 @@ describe('a machine that is wanted running', () => {
       'is replaced when it is stopped and the service has no start',
       held({ actualStatus: 'stopped' }, { facts: { startUnsupported: true } }),
       replacing(1, 'StartUnsupported', 'start-unsupported', 'stopped'),
+    ],
+    [
+      'is not started when its account no longer allows its namespace (M3)',
+      held({ actualStatus: 'stopped' }, { facts: { permitted: false } }),
+      { rule: 'start-not-allowed', phase: 'Stopped', says: 'stalled: NamespaceNotAllowed' },
+    ],
+    [
+      'is not destroyed for another one either, when the service has no start (M3)',
+      held({ actualStatus: 'stopped' }, { facts: { permitted: false, startUnsupported: true } }),
+      { rule: 'start-not-allowed', phase: 'Stopped', says: 'stalled: NamespaceNotAllowed' },
+    ],
+    [
+      'is not started while it is being found out whether its namespace is allowed (M3)',
+      held({ actualStatus: 'stopped' }, { facts: { permitted: undefined } }),
+      { rule: 'start-not-allowed', afterMs: 5000 },
     ],
     [
       'stays stopped when the service has no start and nothing may be replaced',

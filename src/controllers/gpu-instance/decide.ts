@@ -7,7 +7,7 @@ import { whileBooting } from './rules/booting.ts';
 import { whileDeleting } from './rules/deleting.ts';
 import { endMachine, reasonOfEnding } from './rules/ending.ts';
 import { whileFailing } from './rules/failing.ts';
-import { hold, waitForAccount } from './rules/held.ts';
+import { hold, turnAway, waitForAccount } from './rules/held.ts';
 import type { Held } from './rules/held-machine.ts';
 import { machineFinding } from './rules/machine-finding.ts';
 import { awaitSettlement } from './rules/pending.ts';
@@ -51,6 +51,8 @@ function byStage(observed: Observed, stage: Exclude<Stage, { type: 'deleting' }>
   switch (stage.type) {
     case 'held':
       return hold(observed, stage);
+    case 'outside':
+      return turnAway(observed, stage.outsider);
     case 'withoutAccount':
       return waitForAccount(observed);
     case 'observing':

@@ -266,6 +266,30 @@ describe('the deletion of an object', () => {
       held({}, { memory: { destroyNotBefore: at(20), destroyFailures: 3 } }),
       { rule: 'destroy-machines', phase: 'Deleting', says: 'DestroyFailing', afterMs: 20_000 },
     ],
+    [
+      'says which key is missing when the account of the machine has none that may destroy (H3)',
+      held({}, { facts: { mayDestroy: false }, memory: { destroyNotBefore: at(20), destroyFailures: 3 } }),
+      { rule: 'destroy-machines', phase: 'Deleting', says: 'DestroyFailing', afterMs: 20_000 },
+    ],
+    [
+      'says one fixed sentence in a namespace that may not use the account (M6)',
+      {
+        ...held(),
+        account: {
+          state: 'notReady',
+          outsider: 'refused',
+          reason: 'NamespaceNotAllowed',
+          message: 'x',
+          facts: undefined,
+        },
+      },
+      { rule: 'wait-for-account', phase: 'Deleting', says: 'stalled: NamespaceNotAllowed' },
+    ],
+    [
+      'says the same when there is no such account (M6)',
+      { ...held(), account: { state: 'missing', outsider: 'refused' } },
+      { rule: 'wait-for-account', phase: 'Deleting', says: 'stalled: NamespaceNotAllowed' },
+    ],
   ]);
 });
 

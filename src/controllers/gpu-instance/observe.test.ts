@@ -22,6 +22,7 @@ import { seededRandom } from '../../lib/random.ts';
 import type { Instance } from '../../marketplace/instances/instances.ts';
 import { makeClaim } from '../../ownership/claim.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
+import { decide } from './decide.ts';
 import { MachineIndex } from './memory/machine-index.ts';
 import { ObjectMemory } from './memory/memory.ts';
 import { SteadyClock } from './memory/steady-clock.ts';
@@ -30,6 +31,8 @@ import { accountRefOf, observe, type Sources } from './observe.ts';
 const OTHER_UID = '99999999-2222-4333-8444-555555555555';
 
 interface Setting {
+  /** What a directory says of a namespace that is not the account's. */
+  readonly permits?: boolean | undefined;
   readonly object?: Given;
   /** What the latest complete list shows; none where there is no list yet. */
   readonly rows?: readonly Instance[] | 'no list';
@@ -67,6 +70,7 @@ function seen(setting: Setting = {}) {
     labelEcho: () => labelEcho,
     permits: (namespace: string) => namespace === 'team',
     adoption: () => adoption,
+    mayDestroy: () => true,
     sshKeyRegistered: () => sshKeyRegistered,
     avoid: { current: () => facts().avoided },
     tickets: { reservedFor: () => new Set([5]) },
@@ -91,6 +95,7 @@ function seen(setting: Setting = {}) {
         name === 'elsewhere' && setting.elsewhere
           ? { type: 'ready', session: { ...session, login: setting.elsewhere } }
           : lookups[setting.lookup ?? 'ready'],
+      permits: () => setting.permits,
     },
     constants: defaultConstants,
     index: new MachineIndex(defaultConstants),
@@ -146,12 +151,69 @@ describe('the account of an object', () => {
 
   test('that is out of sight is told apart from one that is missing', () => {
     const accountOf = (found: AccountLookup) =>
-      seen({ sources: { accounts: { get: () => found } } })?.account;
+      seen({ sources: { accounts: { get: () => found, permits: () => undefined } } })?.account;
     expect(accountOf({ type: 'missing', isUnwatched: true })).toEqual({
       state: 'missing',
       isUnwatched: true,
     });
     expect(accountOf({ type: 'missing' })).toEqual({ state: 'missing' });
+  });
+
+  describe('of another namespace says nothing of itself to one that may not use it (M6):', () => {
+    const elsewhere = { spec: { accountRef: { name: 'default', namespace: 'owners' } } };
+    const accountOf = (setting: Setting) => seen({ object: elsewhere, permits: false, ...setting })?.account;
+    const WORDS = /Put a valid key|Not tried yet|half of the machines/;
+    const open = {
+      type: 'open',
+      since: 0,
+      cause: 'massFailure',
+      newlyBad: 3,
+      message: 'half of the machines are bad',
+    };
+
+    test.each<readonly [string, Setting]>([
+      ['that is not ready', { lookup: 'notReady' }],
+      ['that was never ready', { lookup: 'neverReady' }],
+      ['that does not exist', { lookup: 'missing' }],
+      ['whose breaker is open', { session: { breaker: () => open } }],
+    ])('not one %s', (_, setting) => {
+      const account = accountOf({ ...setting, session: { permits: () => false, ...setting.session } });
+      expect(account?.outsider).toBe('refused');
+      expect(JSON.stringify(account)).not.toMatch(WORDS);
+    });
+
+    test('and decides the same whether or not it exists', () => {
+      const statusOf = (lookup: NonNullable<Setting['lookup']>, object: Given = elsewhere) => {
+        const observed = seen({ object, permits: false, lookup, session: { permits: () => false } });
+        const step = observed && decide(observed);
+        return step?.type === 'decision' ? step.status?.verdict : step;
+      };
+      for (const spec of [
+        {},
+        { powerState: 'Stopped' },
+        { paused: true },
+        { adopt: { instanceId: 40 } },
+      ] as const) {
+        const object = { spec: { ...elsewhere.spec, ...spec } };
+        const [first, ...others] = (['ready', 'notReady', 'neverReady', 'missing'] as const).map((lookup) =>
+          statusOf(lookup, object),
+        );
+        expect(first).toMatchObject({ Ready: { reason: 'NamespaceNotAllowed' } });
+        for (const other of others) expect(other).toEqual(first);
+      }
+    });
+
+    test('nothing is said before it is known whether it may', () => {
+      expect(accountOf({ permits: undefined, lookup: 'neverReady' } as Setting)).toMatchObject({
+        outsider: 'undecided',
+        reason: 'NamespaceNotAllowed',
+      });
+    });
+
+    test('who may use it is told all', () => {
+      expect(accountOf({ permits: true, lookup: 'neverReady' })).toMatchObject({ message: 'Not tried yet.' });
+      expect(seen({ lookup: 'missing' })?.account).toEqual({ state: 'missing' });
+    });
   });
 
   test('decides nothing while nobody knows the identity of this installation', () => {

@@ -1,8 +1,10 @@
 import type { AccountDirectory, AccountLookup } from '../../accounts/account-directory.ts';
 import type { AccountRef, AccountSession } from '../../accounts/account-session.ts';
+import type { BreakerState } from '../../accounts/watch/breaker.ts';
 import type { LabelEcho } from '../../accounts/watch/label-echo.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
+import { reasons } from '../../api/v1alpha1/reasons.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import type { CompleteList } from '../../marketplace/feed/feed-event.ts';
@@ -20,14 +22,22 @@ import type { ObjectMemory } from './memory/memory.ts';
 import type { SteadyClock } from './memory/steady-clock.ts';
 import { hasOlderClaimant, idsHeldBy, idsWantedBy, rivalsOf } from './other-objects.ts';
 import type { Observed } from './types.ts';
-import type { AbsenceView, AccountFacts, AccountView, ListedMachine, ListView, MemoryView } from './views.ts';
+import type {
+  AbsenceView,
+  AccountFacts,
+  AccountView,
+  ListedMachine,
+  ListView,
+  MemoryView,
+  Outsider,
+} from './views.ts';
 
 /** Where a pass looks. None of it waits: everything is in a cache, in memory or on a clock. */
 export interface Sources {
   readonly clock: Clock;
   readonly random: Random;
   readonly instances: Informer<GpuInstance>;
-  readonly accounts: Pick<AccountDirectory, 'get'>;
+  readonly accounts: Pick<AccountDirectory, 'get' | 'permits'>;
   readonly constants: PurchaseConstants;
   readonly index: MachineIndex;
   readonly steady: SteadyClock;
@@ -119,6 +129,36 @@ function recordedRow(object: GpuInstance, list: CompleteList | undefined): Insta
 }
 
 function accountView(lookup: AccountLookup, object: GpuInstance, sources: Sources): AccountView {
+  const view = insidersView(lookup, object, sources);
+  const outsider = outsiderOf(lookup, object, sources);
+  return outsider === undefined ? view : withoutWords(view, outsider);
+}
+
+/** Undefined for an object that may use the account, and for every one of the account's own namespace. */
+function outsiderOf(lookup: AccountLookup, object: GpuInstance, sources: Sources): Outsider | undefined {
+  const { namespace = '' } = object.metadata;
+  const ref = accountRefOf(object);
+  if (ref.namespace === namespace) return undefined;
+  const permitted = sessionOf(lookup)?.permits(namespace) ?? sources.accounts.permits(ref, namespace);
+  if (permitted === undefined) return 'undecided';
+  return permitted ? undefined : 'refused';
+}
+
+/** What an account says of itself is for those who may use it: this is the only place where its words are let through. */
+function withoutWords(view: AccountView, outsider: Outsider): AccountView {
+  if (view.state === 'missing') return { ...view, outsider };
+  const { facts } = view;
+  const silent = facts && { ...facts, breaker: withoutMessage(facts.breaker) };
+  if (view.state === 'ready' && silent) return { state: 'ready', facts: silent, outsider };
+  const { sentence } = reasons.NamespaceNotAllowed;
+  return { state: 'notReady', reason: 'NamespaceNotAllowed', message: sentence, facts: silent, outsider };
+}
+
+function withoutMessage(breaker: BreakerState): BreakerState {
+  return breaker.type === 'open' ? { ...breaker, message: reasons.NamespaceNotAllowed.sentence } : breaker;
+}
+
+function insidersView(lookup: AccountLookup, object: GpuInstance, sources: Sources): AccountView {
   if (lookup.type === 'missing')
     return { ...(lookup.isUnwatched && { isUnwatched: true }), state: 'missing' };
   if (lookup.type === 'ready')
@@ -135,6 +175,7 @@ function accountFacts(session: AccountSession, object: GpuInstance, sources: Sou
     labelEcho: session.labelEcho(),
     permitted: session.permits(object.metadata.namespace ?? ''),
     adoption: session.adoption(),
+    mayDestroy: session.mayDestroy(),
     sshKeyRegistered: session.sshKeyRegistered(),
     avoided: session.avoid.current(),
     reserved: session.tickets.reservedFor(uidOf(object)),

@@ -132,6 +132,7 @@ function situation(setting: Setting = {}) {
     labelReadBack: (sent: string, shown: unknown) => done.push(`read back ${sent} as ${String(shown)}`),
     permits: () => true,
     adoption: () => 'None',
+    mayDestroy: () => true,
     sshKeyRegistered: () => true,
     searchWaitMs: () => setting.searchWaitMs ?? 0,
     searchOffers: async () => setting.offers ?? [offer()],

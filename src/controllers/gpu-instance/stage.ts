@@ -4,7 +4,7 @@ import { isForLogin } from '../../ownership/intent.ts';
 import { endedIds, factsOf, isDeleting, type Recorded, recordedMachine, settledAttempt } from './recorded.ts';
 import { attemptOf, openIntent, type Settlement, settlement } from './settle.ts';
 import type { Observed } from './types.ts';
-import type { RentedFacts } from './views.ts';
+import type { Outsider, RentedFacts } from './views.ts';
 
 /** What a recorded machine is doing, as far as rules care. */
 export type MachineState =
@@ -26,6 +26,8 @@ export type Stage =
   | { readonly type: 'deleting' }
   /** Nothing may be done before a person has looked. */
   | { readonly type: 'held'; readonly reason: Reason; readonly detail: string }
+  /** The account is not for its namespace, and nothing was ever rented for it. */
+  | { readonly type: 'outside'; readonly outsider: Outsider }
   /** The account's login is not known, so nothing can be proven about any machine. */
   | { readonly type: 'withoutAccount' }
   | { readonly type: 'observing' }
@@ -42,7 +44,22 @@ export type Stage =
 /** Where the object stands. The order matters: what is certain comes before what is only absent. */
 export function classify(observed: Observed): Stage {
   if (isDeleting(observed)) return { type: 'deleting' };
-  return heldByRecord(observed) ?? (factsOf(observed) ? byOwnership(observed) : { type: 'withoutAccount' });
+  return (
+    heldByRecord(observed) ??
+    outside(observed) ??
+    (factsOf(observed) ? byOwnership(observed) : { type: 'withoutAccount' })
+  );
+}
+
+/**
+ * Permission comes before everything that depends on the account. Who has a machine, or may have one, is not turned away:
+ * it is looked after to its end.
+ */
+function outside({ account, object, intent, memory, list }: Observed): Stage | undefined {
+  const isHeld = object.status?.instanceId !== undefined || (list?.labelled.length ?? 0) > 0;
+  const mayHold = intent.type !== 'none' || memory.rented !== undefined || memory.intent !== undefined;
+  if (account.outsider === undefined || isHeld || mayHold) return undefined;
+  return { type: 'outside', outsider: account.outsider };
 }
 
 /** The record itself forbids going on. */

@@ -20,7 +20,10 @@ export interface AccountFacts {
   readonly labelEcho: LabelEcho;
   /** Whether the account may be used from the object's namespace; undefined while that is being found out. */
   readonly permitted: boolean | undefined;
-  readonly adoption: 'None' | 'Unlabelled';
+  /** Of all accounts of the login together; undefined while that is being found out. */
+  readonly adoption: 'None' | 'Unlabelled' | undefined;
+  /** Whether the account's own key, or the one kept of it, may destroy. */
+  readonly mayDestroy: boolean;
   readonly sshKeyRegistered: boolean | undefined;
   readonly avoided: Avoided;
   /** Offers that other objects are about to rent. */
@@ -32,17 +35,27 @@ export interface AccountFacts {
   readonly startUnsupported: boolean;
 }
 
-/** The account an object names. `notReady` has facts where its login was proven before: then teardown works. */
-export type AccountView =
-  /** `isUnwatched`: whether there is one in its namespace, this installation does not look. */
-  | { readonly state: 'missing'; readonly isUnwatched?: boolean }
+/**
+ * Of an object in a namespace that the account of another namespace does not allow, or that names none: it is told one
+ * fixed sentence, whether or not there is such an account. `undecided` while the namespace is being looked up.
+ */
+export type Outsider = 'refused' | 'undecided';
+
+/**
+ * The account an object names. `notReady` has facts where its login was proven before: then teardown works. What an
+ * outsider gets holds no word of the account.
+ */
+export type AccountView = { readonly outsider?: Outsider } & (
+  | /** `isUnwatched`: whether there is one in its namespace, this installation does not look. */
+  { readonly state: 'missing'; readonly isUnwatched?: boolean }
   | {
       readonly state: 'notReady';
       readonly reason: string;
       readonly message: string;
       readonly facts: AccountFacts | undefined;
     }
-  | { readonly state: 'ready'; readonly facts: AccountFacts };
+  | { readonly state: 'ready'; readonly facts: AccountFacts }
+);
 
 /** A listed machine and whose it is. */
 export interface ListedMachine {

@@ -12,11 +12,16 @@ const destroy: Action = { type: 'destroy', instanceId: 5, pricePerHour: 500_000 
 /** What an action of the sweep does, where the service answers so and this process leads or not. */
 async function done(
   action: Action,
-  { leads = () => true, fails }: { leads?: () => boolean; fails?: Error } = {},
+  {
+    leads = () => true,
+    fails,
+    mayDestroy = true,
+  }: { leads?: () => boolean; fails?: Error; mayDestroy?: boolean } = {},
 ) {
   const happened: string[] = [];
   const session = {
     ref: { namespace: 'team', name: 'default' },
+    mayDestroy: () => mayDestroy,
     feed: { lookNow: () => happened.push('look') },
     client: {
       instances: {
@@ -69,6 +74,14 @@ describe('an orphan', () => {
     expect(await done(destroy, { fails })).toEqual([
       'destroy 5',
       'OrphanDestroyFailed: Machine 5, which bills $0.50/h and no GpuInstance claims, could not be destroyed.',
+    ]);
+  });
+
+  test('is not destroyed and told with its price when no account of the login has a key that may (H3)', async () => {
+    expect(await done(destroy, { mayDestroy: false })).toEqual([
+      expect.stringMatching(
+        /^OrphanDestroyFailed: Machine 5, which bills \$0\.50\/h .* no account of this login/,
+      ),
     ]);
   });
 

@@ -40,15 +40,23 @@ export async function act(
   }
 }
 
-/** A destroy that fails is tried again by the next sweep, which finds the machine still listed. */
+/**
+ * In the name of an account whose own key may destroy: the sweep destroys only where every account of the login has
+ * `orphanPolicy: Destroy`. A destroy that fails is tried again by the next sweep, which finds the
+ * machine still listed.
+ */
 async function destroyOrphan(
   action: Extract<Action, { type: 'destroy' }>,
   { sweep, account }: { readonly sweep: Sweep; readonly account: MarketplaceAccount },
   { events, metrics, log, isLeader }: SweepEffects,
 ): Promise<void> {
   const { instanceId, pricePerHour } = action;
-  const [session] = sweep.sessions;
   if (!isLeader()) return;
+  const session = sweep.sessions.find((each) => each.mayDestroy());
+  if (!session) {
+    tell(account, { reason: 'OrphanDestroyFailed', note: noteNoKey(action) }, events);
+    return;
+  }
   try {
     await session.client.instances.destroy(instanceId, { mayLeave: isLeader });
   } catch (error) {
@@ -63,6 +71,10 @@ async function destroyOrphan(
   metrics.orphanDestroyed(session.ref);
   const note = `Machine ${instanceId}, which ${hourly(pricePerHour)} and no GpuInstance claimed, was destroyed.`;
   tell(account, { reason: 'OrphanDestroyed', note }, events);
+}
+
+function noteNoKey({ instanceId, pricePerHour }: Extract<Action, { type: 'destroy' }>): string {
+  return `Machine ${instanceId}, which ${hourly(pricePerHour)} and no GpuInstance claims, was not destroyed: no account of this login has a key that may. Put one with the category instance_write into a Secret.`;
 }
 
 function tell(

@@ -40,6 +40,7 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, s
   let listBegunAt = 0;
   const sessions = Object.entries(users).map(([name, userId]) => ({
     ref: { namespace: 'team', name },
+    mayDestroy: () => true,
     login: { ...LOGIN, userId },
     census: () => [{ type: 'unclaimed', row: ORPHAN, facts }],
     breaker: () => ({ type: name === openBreakerOf ? 'open' : 'closed' }),

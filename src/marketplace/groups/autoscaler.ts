@@ -1,7 +1,7 @@
 import type { Secret } from '../../lib/secret.ts';
 import { type BaseUrl, parseBaseUrl } from '../http/base-url.ts';
 import { type ChangeAnswer, sendChange } from '../http/change.ts';
-import type { Call, Requester } from '../http/request.ts';
+import { type Call, type KeySource, keyFor, type Requester } from '../http/request.ts';
 import type { CallOptions } from '../offers/offers.ts';
 import {
   groupLogsReply,
@@ -57,22 +57,24 @@ const CALL = { area: 'groups', endpointClass: 'other', method: 'POST' } as const
 export interface AutoscalerOptions {
   readonly baseUrl: string;
   readonly autoscalerUrl?: string | undefined;
-  readonly apiKey: Secret;
+  readonly apiKey: Secret | KeySource;
 }
 
 /** The autoscaler over one requester. */
 export function createAutoscaler(requester: Requester, options: AutoscalerOptions): AutoscalerResource {
   const base = autoscalerBase(options);
-  const { apiKey } = options;
+  const keyOf = (effect: 'read' | 'write') => keyFor(options.apiKey, { effect, method: CALL.method });
   return {
     async workers(id, bounds) {
       return toWorkers((await requester.send(workersCall(id, { base, bounds }))).value);
     },
     async logs(query, bounds) {
-      return toGroupLogs((await requester.send(logsCall(query, { base, bounds, apiKey }))).value);
+      return toGroupLogs(
+        (await requester.send(logsCall(query, { base, bounds, apiKey: keyOf('read') }))).value,
+      );
     },
     async updateWorkers(request, bounds) {
-      const { value } = await requester.send(updateCall(request, { base, bounds, apiKey }));
+      const { value } = await requester.send(updateCall(request, { base, bounds, apiKey: keyOf('write') }));
       return { workers: value.workers_to_update, message: value.error_msg };
     },
     async route(request, bounds) {

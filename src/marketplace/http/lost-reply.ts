@@ -13,6 +13,9 @@ export class BlockedAddress extends Error {}
 /** A person gave the call up while it was under way; the cause of a TransportError. */
 export class CallGivenUp extends Error {}
 
+/** No key may be used for a write: the account's own is missing, narrow or kept; the cause of a TransportError. */
+export class NoUsableKey extends Error {}
+
 /** A failure before the request left: certainly without effect. */
 export function notSent(operation: string, cause: unknown): MarketplaceError {
   if (cause instanceof MarketplaceError) return cause;
@@ -44,6 +47,7 @@ function kindOf(cause: unknown): MarketplaceErrorKind {
   if (cause instanceof TransportError) {
     if (cause.cause instanceof BlockedAddress) return 'blockedAddress';
     if (cause.cause instanceof DeadlineError) return 'timeout';
+    if (cause.cause instanceof NoUsableKey) return 'forbidden';
     return cause.cause instanceof CallGivenUp ? 'aborted' : 'unavailable';
   }
   return 'unavailable';

@@ -73,10 +73,21 @@ export interface Requester {
   ): Promise<ListAnswer<z.infer<Schema>, Row>>;
 }
 
+/**
+ * Yields the key for one request at the moment of sending. Throws a TransportError with `sent: false` if no key may
+ * be used for it.
+ */
+export type KeySource = (call: Pick<Call<z.ZodType>, 'effect' | 'method'>) => Secret;
+
+/** The key with which a call leaves now. Throws as its source does. */
+export function keyFor(apiKey: Secret | KeySource, call: Parameters<KeySource>[0]): Secret {
+  return typeof apiKey === 'function' ? apiKey(call) : apiKey;
+}
+
 /** What a requester is made of. */
 export interface RequesterOptions {
   readonly baseUrl: string;
-  readonly apiKey: Secret | undefined;
+  readonly apiKey: Secret | KeySource | undefined;
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
@@ -202,9 +213,14 @@ class PacedRequester implements Requester {
     }
   }
 
+  #ownKey(call: Call<z.ZodType>): Secret | undefined {
+    const { apiKey } = this.#options;
+    return apiKey && keyFor(apiKey, call);
+  }
+
   #request(call: Call<z.ZodType>, signal: AbortSignal): TransportRequest {
     const { origin, prefix } = call.base ?? this.#base;
-    const credential = call.credential === undefined ? this.#options.apiKey : call.credential;
+    const credential = call.credential === undefined ? this.#ownKey(call) : call.credential;
     return {
       method: call.method,
       origin,

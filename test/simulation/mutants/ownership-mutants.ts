@@ -75,8 +75,8 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     also: [
       {
         file: 'controllers/orphan-sweep/act.ts',
-        find: '  const [session] = sweep.sessions;\n  if (!isLeader()) return;\n',
-        replace: '  const [session] = sweep.sessions;\n',
+        find: '  if (!isLeader()) return;\n  const session =',
+        replace: '  const session =',
       },
       {
         file: 'controllers/orphan-sweep/act.ts',

@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
-import { at, type Given, given, held, holding, row, time } from '../../../../test/builders/observed.ts';
+import {
+  at,
+  facts,
+  type Given,
+  given,
+  held,
+  holding,
+  row,
+  time,
+} from '../../../../test/builders/observed.ts';
 import { decide } from '../decide.ts';
 
 const { table, close } = decisionTables('adopting');
@@ -38,6 +47,21 @@ describe('a machine that is to be taken over', () => {
       'is waited for while it is being found out whether the account allows the namespace',
       { spec: manage, facts: { ...allowed, permitted: undefined }, list: target() },
       { rule: 'wait-for-list', afterMs: 5000, onList: true },
+    ],
+    [
+      'is waited for while it is being found out what other accounts of the login allow (H3)',
+      { spec: manage, facts: { adoption: undefined }, list: target() },
+      { rule: 'wait-for-list', afterMs: 5000, onList: true },
+    ],
+    [
+      'is not taken by an account that is not ready, such as one with a narrow key (H3)',
+      {
+        spec: manage,
+        account: { state: 'notReady', reason: 'KeyTooNarrow', message: 'Too narrow.', facts: facts(allowed) },
+        list: target(),
+        finalizers: ['gpurental.dev/machine'],
+      },
+      { rule: 'refuse-adoption', phase: 'Pending', says: 'AccountNotReady', onList: true },
     ],
     [
       'is not taken while the object is paused',

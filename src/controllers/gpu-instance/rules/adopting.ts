@@ -19,7 +19,7 @@ export function observeOnly(observed: Observed): Step {
   const checked = adoptable(observed);
   if (checked.type === 'wait')
     return decision({ rule: 'wait-for-list', look: { onList: true, afterMs: 5_000 } });
-  if (checked.type === 'refused') return refuse(observed, checked.reason, shownNoMore(observed));
+  if (checked.type === 'refused') return refuse(observed, checked, shownNoMore(observed));
   const { row } = checked.machine;
   const state = stateOf(row);
   const finding = machineFinding(observed, state);
@@ -45,10 +45,11 @@ export function adopt(observed: Observed): Step {
       finding: { phase: 'Paused', reason: 'Paused', machine: { type: 'none' } },
     });
   }
-  const checked = adoptable(observed);
+  const allowed = adoptable(observed);
+  const checked = allowed.type === 'machine' ? (accountProblem(observed) ?? allowed) : allowed;
   if (checked.type === 'wait')
     return decision({ rule: 'wait-for-list', look: { onList: true, afterMs: 5_000 } });
-  if (checked.type === 'refused') return refuse(observed, checked.reason);
+  if (checked.type === 'refused') return refuse(observed, checked);
   if (!object.metadata.finalizers?.includes(MACHINE_FINALIZER)) {
     return decision({ rule: 'guard-before-adopting', record: { type: 'finalizer' }, look: { afterMs: 0 } });
   }
@@ -90,14 +91,18 @@ function claim(observed: Observed, { row }: ListedMachine): Decision {
 
 type Adoptable =
   | { readonly type: 'wait' }
-  | { readonly type: 'refused'; readonly reason: Reason }
+  | { readonly type: 'refused'; readonly reason: Reason; readonly detail?: string }
   | { readonly type: 'machine'; readonly machine: ListedMachine };
 
-/** Only a machine that is nobody's, and only where the account allows it; of two claimants the older object wins. */
+/**
+ * Only a machine that is nobody's, and only if the account is ready and every account of the login consents; of two
+ * claimants the older object wins.
+ */
 function adoptable(observed: Observed): Adoptable {
   const facts = factsOf(observed);
   if (!facts || !observed.list || facts.permitted === undefined) return { type: 'wait' };
   if (!facts.permitted) return { type: 'refused', reason: 'NamespaceNotAllowed' };
+  if (facts.adoption === undefined) return { type: 'wait' };
   if (facts.adoption === 'None') return { type: 'refused', reason: 'AdoptionNotAllowed' };
   const machine = observed.list.adoptTarget;
   if (!machine) return { type: 'refused', reason: 'AdoptionTargetMissing' };
@@ -106,17 +111,29 @@ function adoptable(observed: Observed): Adoptable {
   return { type: 'machine', machine };
 }
 
+/** What is taken over will be relabelled and destroyed one day, by the account's own key: it has to be in order. */
+function accountProblem({ account }: Observed): Extract<Adoptable, { type: 'refused' }> | undefined {
+  if (account.state !== 'notReady') return undefined;
+  const detail = `The MarketplaceAccount is not ready: ${account.message}`;
+  return { type: 'refused', reason: 'AccountNotReady', detail };
+}
+
 /** What was told of a machine that was only watched is not true any more: neither where it is reached, nor what it costs. */
 function shownNoMore(observed: Observed): StatusFields {
   const { cost: _shown, ...fields } = withoutMachine(carriedFields(observed));
   return fields;
 }
 
-function refuse(observed: Observed, reason: Reason, fields = carriedFields(observed)): Decision {
+function refuse(
+  observed: Observed,
+  { reason, detail }: Extract<Adoptable, { type: 'refused' }>,
+  fields = carriedFields(observed),
+): Decision {
+  const phase = reason === 'AccountNotReady' ? 'Pending' : 'Failed';
   return decision({
     rule: 'refuse-adoption',
     fields,
-    finding: { phase: 'Failed', reason, machine: { type: 'none' } },
+    finding: { phase, reason, detail, machine: { type: 'none' } },
     look: { onList: true },
   });
 }

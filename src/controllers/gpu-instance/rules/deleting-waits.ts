@@ -1,3 +1,4 @@
+import { reasons } from '../../../api/v1alpha1/reasons.ts';
 import { decision } from '../decision.ts';
 import { carriedFields } from '../machine-fields.ts';
 import type { Action, Decision, Observed } from '../types.ts';
@@ -10,7 +11,8 @@ interface Waiting {
     | 'Stopping'
     | 'DestroyFailing'
     | 'IntentUnknown'
-    | 'LoginChanged';
+    | 'LoginChanged'
+    | 'NamespaceNotAllowed';
   readonly detail: string;
   readonly actions?: readonly Action[];
   readonly look?: Decision['look'];
@@ -32,15 +34,20 @@ export function waiting(observed: Observed, { reason, detail, actions = [], look
   });
 }
 
+const OUTSIDE = {
+  reason: 'NamespaceNotAllowed',
+  detail: `${reasons.NamespaceNotAllowed.sentence} Nothing can be done about its machine.`,
+} as const;
+
 /** Nothing can be asked while the account has no proven key. */
 export function waitingForKey(observed: Observed, look: Decision['look'] = {}): Decision {
   const { name, namespace = observed.object.metadata.namespace } = observed.object.spec.accountRef;
   const { account } = observed;
+  if (account.outsider !== undefined) return waiting(observed, { ...OUTSIDE, look });
   const isUnwatched = account.state === 'missing' && account.isUnwatched === true;
-  const cause = isUnwatched ? outOfSight(namespace) : 'cannot be used';
   return waiting(observed, {
     reason: account.state === 'missing' ? 'AccountMissing' : 'AccountNotReady',
-    detail: `MarketplaceAccount ${namespace}/${name} ${cause}, so nothing can be done about its machine.`,
+    detail: `MarketplaceAccount ${namespace}/${name} ${isUnwatched ? outOfSight(namespace) : 'cannot be used'}, so nothing can be done about its machine.${account.state === 'notReady' ? ` ${account.message}` : ''}`,
     look,
   });
 }

@@ -6,6 +6,7 @@ import { backoffMs, decision } from '../decision.ts';
 import { destroyRepeatsAt, goneProof } from '../gone.ts';
 import { avoidTarget, endedFields } from '../history.ts';
 import { carriedFields } from '../machine-fields.ts';
+import { factsOf } from '../recorded.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import type { DestroyMark } from '../views.ts';
 import { type EndWish, whyOf } from './end-wish.ts';
@@ -71,11 +72,16 @@ function isSaidToStay({ object }: Observed): boolean {
 /** How many refused destroys in a row are no longer a hiccup. */
 export const FAILURES_WORTH_SAYING = 3;
 
-/** One destroy that does not succeed, with what it costs. */
+/** One destroy that does not succeed, with what it costs, and what is missing if that is known. */
 export function failingDetail(observed: Observed, instanceId: number): string {
-  const price = observed.object.status?.cost?.pricePerHour;
-  return `Machine ${instanceId} cannot be destroyed${price === undefined ? '' : ` and costs $${price}/h`}.`;
+  const { account, object } = observed;
+  const price = object.status?.cost?.pricePerHour;
+  const lacksKey = factsOf(observed)?.mayDestroy === false && account.outsider === undefined;
+  return `Machine ${instanceId} cannot be destroyed${price === undefined ? '' : ` and costs $${price}/h`}.${lacksKey ? NO_KEY : ''}`;
 }
+
+const NO_KEY =
+  ' The key of its MarketplaceAccount may not destroy, and none that may is kept; keys of other accounts are not used. Put a key with the category instance_write into its Secret.';
 
 function awaitGone(observed: Observed, wish: EndWish, mark: DestroyMark): Step {
   const { machine } = wish;

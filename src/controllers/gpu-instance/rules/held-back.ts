@@ -28,6 +28,7 @@ export function heldBackBy(observed: Observed, wish: EndWish): HeldBackBy | unde
   if (wish.kind === 'lost' && object.spec.replacement.policy === 'Never')
     return says('ReplacementOff', wish.detail);
   if (wish.kind === 'unwanted' && !canRent(object.spec)) return says('ReplacementOff', NOTHING_TO_RENT);
+  if (wish.kind === 'unwanted' && account.outsider === 'refused') return says('NamespaceNotAllowed');
   return heldBackByAccount(account);
 }
 

@@ -3,6 +3,7 @@ import { decision } from '../decision.ts';
 import { carriedFields } from '../machine-fields.ts';
 import type { Stage } from '../stage.ts';
 import type { Observed, Step } from '../types.ts';
+import type { Outsider } from '../views.ts';
 import { outOfSight } from './deleting-waits.ts';
 import { news } from './idle.ts';
 
@@ -26,12 +27,28 @@ export function hold(observed: Observed, stage: Extract<Stage, { type: 'held' }>
   });
 }
 
+/** How soon it is looked again whether an account allows a namespace whose labels are not known yet. */
+export const PERMISSION_LOOK_MS = 5_000;
+
+/** One sentence for every namespace that may not use the account, whether or not there is one. */
+export function turnAway(observed: Observed, outsider: Outsider): Step {
+  if (outsider === 'undecided')
+    return decision({ rule: 'ask-permission', look: { afterMs: PERMISSION_LOOK_MS } });
+  return decision({
+    rule: 'namespace-not-allowed',
+    fields: carriedFields(observed),
+    finding: { phase: 'Pending', reason: 'NamespaceNotAllowed', machine: { type: 'none' } },
+    events: news(observed, say('False', 'NamespaceNotAllowed')),
+  });
+}
+
 /** The account is missing or was never proven: nothing can be known, and nothing is done. */
 export function waitForAccount(observed: Observed): Step {
   const { account, object } = observed;
+  if (object.status?.instanceId !== undefined) return decision({ rule: 'keep-until-account-known' });
+  if (account.outsider !== undefined) return turnAway(observed, account.outsider);
   const isMissing = account.state === 'missing';
   const { name, namespace = object.metadata.namespace } = object.spec.accountRef;
-  if (object.status?.instanceId !== undefined) return decision({ rule: 'keep-until-account-known' });
   const reason = isMissing ? 'AccountMissing' : 'AccountNotReady';
   const detail = `MarketplaceAccount ${namespace}/${name} ${whyUnusable(account, namespace)}`;
   return decision({

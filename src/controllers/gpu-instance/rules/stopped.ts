@@ -7,6 +7,7 @@ import { withRow } from '../machine-fields.ts';
 import { factsOf } from '../recorded.ts';
 import type { Action, Decision, Observed, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
+import { PERMISSION_LOOK_MS } from './held.ts';
 import type { Held, StateNamed } from './held-machine.ts';
 import { machineFinding } from './machine-finding.ts';
 import { isTimeUp, untilTimeIsUp } from './time-is-up.ts';
@@ -18,6 +19,11 @@ const RULES: readonly Rule<Held<StateNamed<'stopped'>>>[] = [
     because: 'powerState is Stopped.',
     decide: (observed, held) =>
       observed.object.spec.powerState === 'Stopped' ? asWanted(observed, held) : undefined,
+  },
+  {
+    name: 'start-not-allowed',
+    because: 'A running machine spends more than a stopped one: the account decides who may.',
+    decide: notAllowed,
   },
   {
     name: 'start-unsupported',
@@ -49,6 +55,22 @@ export function asWanted(observed: Observed, held: Held<StateNamed<'stopped' | '
       machine: { ...machineFinding(observed, held.state) },
     },
     look: nextDeadline(observed),
+  });
+}
+
+/** It stays stopped, and is not destroyed for another that could not be rented either. */
+function notAllowed(observed: Observed, held: Held<StateNamed<'stopped'>>): Decision | undefined {
+  const permitted = factsOf(observed)?.permitted;
+  if (permitted === true) return undefined;
+  if (permitted === undefined) return decision({ look: { afterMs: PERMISSION_LOOK_MS } });
+  const { startRequestedAt: _over, ...fields } = withRow(observed, held.state.row);
+  return decision({
+    fields,
+    finding: {
+      phase: 'Stopped',
+      reason: 'NamespaceNotAllowed',
+      machine: machineFinding(observed, held.state),
+    },
   });
 }
 

@@ -7,6 +7,7 @@ import { attemptOf } from '../settle.ts';
 import type { Stage } from '../stage.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import type { ListedMachine } from '../views.ts';
+import { PERMISSION_LOOK_MS } from './held.ts';
 import { idle } from './idle.ts';
 import { purchase } from './purchase.ts';
 import { unprovenRecord } from './unproven-record.ts';
@@ -45,6 +46,15 @@ const RULES: readonly Rule<Unrented>[] = [
     decide: endedForGood,
   },
   {
+    name: 'namespace-not-allowed',
+    because: 'The account decides who may spend its money, and strangers learn nothing of it.',
+    decide: (observed, stage) => {
+      const permitted = factsOf(observed)?.permitted;
+      if (permitted === undefined) return decision({ look: { afterMs: PERMISSION_LOOK_MS } });
+      return permitted ? undefined : idle(observed, stage, { reason: 'NamespaceNotAllowed' });
+    },
+  },
+  {
     name: 'account-not-ready',
     because: 'Only a proven key that may destroy may rent.',
     decide: (observed, stage) =>
@@ -54,15 +64,6 @@ const RULES: readonly Rule<Unrented>[] = [
             detail: `The MarketplaceAccount is not ready: ${observed.account.message}`,
           })
         : undefined,
-  },
-  {
-    name: 'namespace-not-allowed',
-    because: 'The account decides who may spend its money.',
-    decide: (observed, stage) => {
-      const permitted = factsOf(observed)?.permitted;
-      if (permitted === undefined) return decision({ look: { afterMs: 5_000 } });
-      return permitted ? undefined : idle(observed, stage, { reason: 'NamespaceNotAllowed' });
-    },
   },
   {
     name: 'wait-for-list',
