@@ -113,7 +113,7 @@ function readFailure(text: string): WireFailure {
 
 function judge(status: number, body: WireFailure, context: CallContext): Judgement {
   const text = textOf(body);
-  const authentication = authenticationKind(status, text);
+  const authentication = authenticationKind(status, body.error, text);
   const row = findErrorCode({ area: context.area, code: body.error, status, text });
   const known = authentication === undefined ? row : undefined;
   const kind = authentication ?? row?.kind ?? kindOfStatus(status);
@@ -130,9 +130,17 @@ function outcomeOf(
   return known ?? outcomeOfStatus(status);
 }
 
-function authenticationKind(status: number, text: string): MarketplaceErrorKind | undefined {
+/** The code of a failed authentication. Under 404 it means the key, whatever the words beside it: never that a thing is gone. */
+const AUTHENTICATION_CODE = 'auth_error';
+
+function authenticationKind(
+  status: number,
+  code: string | undefined,
+  text: string,
+): MarketplaceErrorKind | undefined {
   if (status !== 401 && status !== 403 && status !== 404) return undefined;
-  return AUTHENTICATION_TEXTS.find(([words]) => text.includes(words))?.[1];
+  const kind = AUTHENTICATION_TEXTS.find(([words]) => text.includes(words))?.[1];
+  return kind ?? (status === 404 && code === AUTHENTICATION_CODE ? 'unauthorized' : undefined);
 }
 
 function kindOfStatus(status: number): MarketplaceErrorKind {

@@ -33,6 +33,13 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     replace: '',
   },
   {
+    name: 'auth-404-is-gone',
+    loses: 'the difference between 404 auth_error and a machine that is gone, when the words beside it are unknown',
+    file: 'marketplace/errors/classify-failure.ts',
+    find: "return kind ?? (status === 404 && code === AUTHENTICATION_CODE ? 'unauthorized' : undefined);",
+    replace: "return kind ?? (status < 0 && code === AUTHENTICATION_CODE ? 'unauthorized' : undefined);",
+  },
+  {
     name: 'present-read-ignored',
     loses: 'a read that shows the machine although the lists do not',
     file: `${GPU}/gone.ts`,

@@ -43,6 +43,16 @@ export const GONE_STORIES: readonly Story[] = [
       }),
   },
   {
+    name: 'a destroy is answered and ignored, for half a minute lists show nothing, and reads answer 404 auth_error in words of their own (S7)',
+    seconds: 500,
+    plot: (stage) =>
+      ignoredDestroy(stage, () => {
+        stage.cast({ call: 'list', seconds: 35, fate: NO_MACHINES });
+        const refused = { success: false, error: 'auth_error', msg: 'Bad API key' };
+        stage.cast({ call: 'read', seconds: 40, fate: answered(refused, 404) });
+      }),
+  },
+  {
     name: 'for minutes the service takes the key for that of somebody without machines, and then does not say whose it is',
     seconds: 600,
     plot: (stage) => {
