@@ -69,6 +69,7 @@ const instance: Required<GpuInstanceStatus> = {
   gpu: { name: 'RTX 4090', count: 1, memoryMB: 24564 },
   cost: {
     pricePerHour: '0.3642',
+    priceAssumed: false,
     storagePricePerHour: '0.0042',
     accrued: '1.2',
     accruedBeforeMonth: '0.9',

@@ -195,6 +195,21 @@ test('a machine whose price no list has shown counts at that of its offer', () =
   expect(seen(instance({ offerPricePerHour: '3.00' }), NOW).pricePerHour).toBe(0);
 });
 
+test('counts a machine whose price nobody has told at the highest price that it may cost (S4, L3)', () => {
+  const offers = [{ allowUnknownPrice: true, maxPricePerHour: '2.00' }];
+  const held = { instanceId: 5, cost: { accrued: '0.00', since: '2026-11-20T11:00:00Z' } };
+  const view = seen(instance(held, {}, { offers }), NOW);
+  expect(view).toMatchObject({ pricePerHour: 2_000_000, spentThisMonth: 2_000_000, hasUnknownPrice: true });
+  const unlimited = seen(instance(held, {}, { offers: [{ allowUnknownPrice: true }] }), NOW);
+  expect(unlimited).toMatchObject({ pricePerHour: 0, hasUnknownPrice: true });
+  const told = { ...held, cost: { ...held.cost, pricePerHour: '0.50' } };
+  expect(seen(instance(told, {}, { offers }), NOW)).toMatchObject({
+    pricePerHour: 500_000,
+    hasUnknownPrice: false,
+  });
+  expect(seen(instance({}, {}, { offers }), NOW)).toMatchObject({ pricePerHour: 0, hasUnknownPrice: false });
+});
+
 test.each([
   [
     'what the dearest alternative may cost',

@@ -31,6 +31,8 @@ export interface AccountObject {
   readonly hasDoubtfulIntent: boolean;
   /** Of its machine now, or of the offer until that is known; 0 where none is rented. */
   readonly pricePerHour: MicroDollars;
+  /** It has a machine whose price nobody has told: then `pricePerHour` is the most that its spec lets it cost, 0 where that sets no limit. */
+  readonly hasUnknownPrice: boolean;
   /** What the dearest alternative of its spec may cost in an hour; undefined where one has no limit of its own. */
   readonly dearestPrice: MicroDollars | undefined;
   /** Epoch milliseconds of the rentals it remembers. */
@@ -67,8 +69,9 @@ export function accountObject(instance: GpuInstance, now: number, keys: KeyRing 
     leaving: status?.conditions?.some(({ reason }) => LEAVING.has(reason)) === true,
     wasWell: wasWell(instance),
     adopted: spec.adopt?.policy,
-    pricePerHour: status?.instanceId === undefined ? 0 : heldPrice(status),
-    dearestPrice: highestCap((spec.offers ?? []).map(({ maxPricePerHour }) => maxPricePerHour)),
+    pricePerHour: status?.instanceId === undefined ? 0 : priceOf(instance),
+    hasUnknownPrice: status?.instanceId !== undefined && heldPrice(status) === undefined,
+    dearestPrice: dearestPriceOf(instance),
     spentThisMonth: spentThisMonth(instance, now),
     ...rentalsOf(instance, now, keys),
   };
@@ -153,12 +156,19 @@ function costOf(machines: NonNullable<GpuInstanceStatus['history']>): MicroDolla
 }
 
 /** Right after a rental its record has the price of the offer alone. */
-function heldPrice({ cost, offerPricePerHour }: GpuInstanceStatus): MicroDollars {
-  return parseDollars(cost?.pricePerHour) ?? dollarsOf(offerPricePerHour);
+function heldPrice({ cost, offerPricePerHour }: GpuInstanceStatus): MicroDollars | undefined {
+  return parseDollars(cost?.pricePerHour) ?? parseDollars(offerPricePerHour);
 }
 
-function priceOf({ status }: GpuInstance): MicroDollars {
-  return dollarsOf(status?.cost?.pricePerHour);
+/** Of its machine: what nobody has told counts as the most that the spec allows, never as nothing. */
+function priceOf(instance: GpuInstance): MicroDollars {
+  const { status = {} } = instance;
+  const isHeld = status.instanceId !== undefined;
+  return heldPrice(status) ?? (isHeld ? dearestPriceOf(instance) : undefined) ?? 0;
+}
+
+function dearestPriceOf({ spec }: GpuInstance): MicroDollars | undefined {
+  return highestCap((spec.offers ?? []).map(({ maxPricePerHour }) => maxPricePerHour));
 }
 
 function dollarsOf(text: string | undefined): MicroDollars {

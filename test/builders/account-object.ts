@@ -15,6 +15,7 @@ export function accountObject(change: Partial<AccountObject> = {}): AccountObjec
     hasProvenIntent: false,
     hasDoubtfulIntent: false,
     pricePerHour: 0,
+    hasUnknownPrice: false,
     dearestPrice: undefined,
     rentals: [],
     spentThisMonth: 0,

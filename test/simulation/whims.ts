@@ -7,7 +7,7 @@ import type { Invariants } from './invariants.ts';
 import type { JsonObject } from './memory-kube/json.ts';
 import { TakeoverWhims } from './takeover-whims.ts';
 import type { Users } from './users.ts';
-import { BY_BID } from './wishes.ts';
+import { AT_ANY_PRICE, BY_BID } from './wishes.ts';
 import type { SimulatedWorld } from './world.ts';
 
 export interface WhimsOptions {
@@ -182,6 +182,7 @@ export class Whims {
       [1, () => users.setPolicies(name, { timeouts: { provisioning: '20s', loading: '40s', start: '20s' } })],
       [2, () => users.setPolicies(name, { maxLifetime: '12h', maxTotalCost: '50' })],
       [2, () => users.takeEnv(name)],
+      [2, () => users.setPolicies(name, { offers: AT_ANY_PRICE })],
       [1, () => users.removeWork()],
     ]);
   }

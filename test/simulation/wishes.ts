@@ -13,6 +13,11 @@ export const BY_BID: JsonObject[] = [
   { gpuNames: ['RTX 4090'], pricing: 'Interruptible', bid: '0.45', maxPricePerHour: '0.90' },
 ];
 
+/** A machine that may be rented although nobody says what it costs. */
+export const AT_ANY_PRICE: JsonObject[] = [
+  { gpuNames: ['RTX 4090'], maxPricePerHour: '0.90', allowUnknownPrice: true },
+];
+
 /** Work per second of one worker of a group. */
 export const WORKER_PERF = 100;
 

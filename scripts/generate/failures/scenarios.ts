@@ -43,7 +43,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ],
   [
     'The price at renting is above the limit, or missing',
-    'Refused; an unknown price is refused where a limit stands',
+    'Refused; where the object allows an unknown price and the account does not forbid it, every limit counts the highest allowed one',
   ],
   ['The object is deleted before the rental is sent', 'Nothing is rented, the finalizer goes'],
   [

@@ -9,6 +9,8 @@ export interface AccountLimits {
   readonly maxInstances?: number;
   /** Of one machine, and the default of a GpuInstance that sets none. */
   readonly maxPricePerHour?: MicroDollars;
+  /** Whether an offer without a price may be rented although `maxPricePerHour` is set. */
+  readonly allowUnknownPrice?: boolean;
   /** Sum of the hourly prices of all machines of the account. */
   readonly maxSpendPerHour?: MicroDollars;
   /** Spent in the running UTC month. */
@@ -19,12 +21,21 @@ export interface AccountLimits {
 
 /** The limits that an account's spec sets. */
 export function limitsOf(account: MarketplaceAccount): AccountLimits {
-  const { maxInstances, ...amounts } = account.spec.limits;
+  const { maxInstances, allowUnknownPrice, ...amounts } = account.spec.limits;
   const entries = Object.entries(amounts).flatMap(([name, text]) => {
     const amount = parseDollars(text);
     return amount === undefined ? [] : [[name, amount] as const];
   });
-  return { ...(maxInstances === undefined ? {} : { maxInstances }), ...Object.fromEntries(entries) };
+  return {
+    ...(maxInstances === undefined ? {} : { maxInstances }),
+    ...(allowUnknownPrice === true ? { allowUnknownPrice } : {}),
+    ...Object.fromEntries(entries),
+  };
+}
+
+/** Whether the account refuses offers without a price: nobody can tell whether they are within its `maxPricePerHour`. */
+export function refusesUnknownPrice({ maxPricePerHour, allowUnknownPrice }: AccountLimits): boolean {
+  return maxPricePerHour !== undefined && allowUnknownPrice !== true;
 }
 
 /**

@@ -81,7 +81,8 @@ export interface BrakeInput {
   readonly sums: AccountSums;
   readonly limits: AccountLimits;
   readonly settings: BrakeSettings;
-  readonly pricePerHour: MicroDollars | undefined;
+  /** Of the machine that is asked for; where nobody tells it, the most that it may cost. */
+  readonly pricePerHour: MicroDollars;
   readonly now: number;
 }
 
@@ -104,8 +105,7 @@ interface BrakeRule {
   readonly retryAfterMs?: (input: BrakeInput) => number;
 }
 
-const price = (input: BrakeInput) => input.pricePerHour ?? 0;
-const hourlyAfter = (input: BrakeInput) => input.sums.dollarsPerHour + price(input);
+const hourlyAfter = (input: BrakeInput) => input.sums.dollarsPerHour + input.pricePerHour;
 const isOver = (amount: number, most: number | undefined) => most !== undefined && amount > most;
 
 /** In this order: what a person set first, then the operator's own ceilings. */
@@ -120,9 +120,9 @@ const RULES: readonly BrakeRule[] = [
   {
     reason: 'AccountLimitReached',
     stopsStarts: true,
-    stops: (input) => isOver(price(input), input.limits.maxPricePerHour),
+    stops: (input) => isOver(input.pricePerHour, input.limits.maxPricePerHour),
     message: (input) =>
-      `$${formatDollars(price(input))}/h is above the account's limits.maxPricePerHour of $${formatDollars(input.limits.maxPricePerHour ?? 0)}.`,
+      `$${formatDollars(input.pricePerHour)}/h is above the account's limits.maxPricePerHour of $${formatDollars(input.limits.maxPricePerHour ?? 0)}.`,
   },
   {
     reason: 'AccountLimitReached',

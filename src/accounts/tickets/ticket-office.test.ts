@@ -239,6 +239,48 @@ describe('rentals whose outcome nobody knows', () => {
   });
 });
 
+describe('a price that nobody names (S4, L3)', () => {
+  const unknown = (objectUid: string) => ({ objectUid, offerId: 1, pricePerHour: undefined });
+  const held = { hasOpenIntent: false, instanceId: 5, hasUnknownPrice: true };
+
+  test.each<[string, AccountLimits]>([
+    ['maxSpendPerHour', { maxSpendPerHour: 1 }],
+    ['maxPricePerHour', { maxPricePerHour: 5 * DOLLAR }],
+  ])('is refused where %s does not leave room for the highest allowed one', (_, limits) => {
+    setting.limits = limits;
+    setting.objects = [recorded('a', { hasOpenIntent: false, dearestPrice: DOLLAR })];
+    expect(office().request(unknown('a'))).toMatchObject({ reason: 'AccountLimitReached' });
+  });
+
+  test('is rented at the highest allowed one where the account permits it', () => {
+    setting.limits = { maxPricePerHour: 2 * DOLLAR, maxSpendPerHour: 3 * DOLLAR, allowUnknownPrice: true };
+    setting.objects = [recorded('a', { hasOpenIntent: false })];
+    const tickets = office();
+    ticketOf(tickets.request(unknown('a'))).use();
+    expect(tickets.sums().dollarsPerHour).toBe(2 * DOLLAR);
+    expect(tickets.request({ ...unknown('b'), offerId: 2 })).toMatchObject({ reason: 'AccountLimitReached' });
+  });
+
+  test('counts in the sums at the highest allowed one, also after a restart', () => {
+    setting.objects = [recorded('a', { ...held, dearestPrice: undefined })];
+    setting.limits = { maxSpendPerHour: 3 * DOLLAR };
+    expect(office().sums().dollarsPerHour).toBe(3 * DOLLAR);
+    setting.objects = [recorded('a', { ...held, dearestPrice: DOLLAR })];
+    expect(office().sums().dollarsPerHour).toBe(DOLLAR);
+  });
+
+  test('counts at the start of a machine', () => {
+    setting.limits = { maxSpendPerHour: DOLLAR };
+    setting.objects = [recorded('a', { ...held, hasUnknownPrice: false, dearestPrice: 2 * DOLLAR })];
+    const start = { objectUid: 'a', pricePerHour: undefined, timeoutMs: 1000 };
+    expect(office().requestStart(start)).toMatchObject({ reason: 'AccountLimitReached' });
+    setting.limits = { maxSpendPerHour: 2 * DOLLAR };
+    const tickets = office();
+    expect(tickets.requestStart(start).type).toBe('permitted');
+    expect(tickets.request(ask('b', 2))).toMatchObject({ reason: 'AccountLimitReached' });
+  });
+});
+
 describe('where labels are not known to come back', () => {
   beforeEach(() => {
     setting.echo = 'unknown';

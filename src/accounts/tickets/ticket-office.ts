@@ -6,7 +6,7 @@ import type { Slot } from '../../marketplace/pacing/pacing-slot.ts';
 import type { AccountObject } from '../account-object.ts';
 import type { OfferReservations } from '../login/offer-reservations.ts';
 import type { LabelEcho } from '../watch/label-echo.ts';
-import { type AccountLimits, dearestRental } from './limits.ts';
+import { type AccountLimits, dearestRental, refusesUnknownPrice } from './limits.ts';
 import { PendingRentals, TICKET_MS } from './pending-rentals.ts';
 import { PendingStarts } from './pending-starts.ts';
 import { RentalLine } from './rental-line.ts';
@@ -58,6 +58,8 @@ interface UnderWay {
 
 const RETRY_MS = 5_000;
 const SERIAL_RETRY_MS = 1_000;
+/** Soon enough for a person who has just changed a limit. */
+const ASK_AGAIN_MS = 10_000;
 
 /** The gate of one account: every rule in front of a purchase, in the order in which they are told. */
 export class TicketOffice implements Tickets {
@@ -81,7 +83,8 @@ export class TicketOffice implements Tickets {
     const objects = account.objects.map((object) => settledFor(object, request));
     const refused =
       this.#accountRefusal() ??
-      this.#brake(mayRent, request.pricePerHour, { ...account, objects }) ??
+      this.#unknownPriceRefusal(request) ??
+      this.#brake(mayRent, this.#countedPrice(request, objects), { ...account, objects }) ??
       this.#turn(request, objects);
     if (refused) return refused;
     if (!reservations.reserve(request.offerId, request.objectUid)) {
@@ -97,10 +100,10 @@ export class TicketOffice implements Tickets {
   requestStart(request: StartRequest): StartDecision {
     const account = this.#underWay(request.objectUid);
     const objects = account.objects.map((object) => withoutPrice(object, request));
-    const refused =
-      this.#accountRefusal() ?? this.#brake(mayStart, request.pricePerHour, { ...account, objects });
+    const pricePerHour = this.#countedPrice(request, account.objects);
+    const refused = this.#accountRefusal() ?? this.#brake(mayStart, pricePerHour, { ...account, objects });
     if (refused) return refused;
-    const settle = this.#starts.begin(request);
+    const settle = this.#starts.begin({ ...request, pricePerHour });
     return { type: 'permitted', settle: ({ started }) => settle(started) };
   }
 
@@ -132,7 +135,8 @@ export class TicketOffice implements Tickets {
     const { limits, settings } = this.#options;
     const objects = this.#options.objects();
     const pending = [...this.#pending.pending(objects), ...this.#starts.pending(objects, startingUid)];
-    const unknown = (object: AccountObject) => object.hasOpenIntent && !this.#pending.knows(object.uid);
+    const unknown = (object: AccountObject) =>
+      object.hasUnknownPrice || (object.hasOpenIntent && !this.#pending.knows(object.uid));
     if (!objects.some(unknown)) return { objects, pending };
     const account = limits();
     const most = ({ pricePerHour, dearestPrice }: AccountObject) =>
@@ -150,9 +154,27 @@ export class TicketOffice implements Tickets {
     return refusal && refuse(refusal.reason, refusal.message, RETRY_MS);
   }
 
+  /** What is asked for counts at its price, and without one at the most that it may cost: never as nothing. */
+  #countedPrice(
+    { objectUid, pricePerHour }: Pick<TicketRequest, 'objectUid' | 'pricePerHour'>,
+    objects: readonly AccountObject[],
+  ): MicroDollars {
+    const { limits, settings } = this.#options;
+    const dearest = objects.find(({ uid }) => uid === objectUid)?.dearestPrice;
+    return pricePerHour ?? dearestRental(dearest, limits(), settings.maxDollarsPerHour);
+  }
+
+  #unknownPriceRefusal({ pricePerHour }: TicketRequest): Refused | undefined {
+    const limits = this.#options.limits();
+    if (pricePerHour !== undefined || !refusesUnknownPrice(limits)) return undefined;
+    const message =
+      'The offer names no price. The account sets limits.maxPricePerHour, and limits.allowUnknownPrice is not set.';
+    return refuse('AccountLimitReached', message, ASK_AGAIN_MS);
+  }
+
   #brake(
     rule: typeof mayRent,
-    pricePerHour: MicroDollars | undefined,
+    pricePerHour: MicroDollars,
     { objects, pending }: UnderWay,
   ): Refused | undefined {
     const { limits, settings, clock } = this.#options;
@@ -197,7 +219,8 @@ export class TicketOffice implements Tickets {
     const id = this.#nextId++;
     const { objectUid, offerId } = request;
     const object = this.#options.objects().find(({ uid }) => uid === objectUid);
-    const booking = this.#pending.begin(objectUid, request.pricePerHour ?? 0, object);
+    const counted = this.#countedPrice(request, this.#options.objects());
+    const booking = this.#pending.begin(objectUid, counted, object);
     return {
       type: 'ticket',
       id,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { gpuInstanceSpecSchema } from './gpu-instance-spec.ts';
 import { type CustomObject, conditions, observedGeneration } from './object.ts';
-import { choice, dollars, integer, list, notes, text, timestamp } from './schema.ts';
+import { choice, dollars, flag, integer, list, notes, text, timestamp } from './schema.ts';
 
 export const gpuInstanceSpec = gpuInstanceSpecSchema({ serviceByDefault: true });
 
@@ -44,6 +44,10 @@ const cost = z
   .object({
     pricePerHour: dollars({
       description: 'What the machine costs in an hour now, disk included.',
+    }).optional(),
+    priceAssumed: flag({
+      description:
+        'The marketplace names no price: `pricePerHour` is the one of the offer, else the highest price that the machine may cost.',
     }).optional(),
     storagePricePerHour: dollars({ description: 'What it costs in an hour while stopped.' }).optional(),
     accrued: dollars({ description: 'What this object has cost until `since`, all machines together.' }),

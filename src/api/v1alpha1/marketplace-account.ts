@@ -43,7 +43,12 @@ const limits = z
     }).optional(),
     maxPricePerHour: dollars({
       description:
-        'The most that one machine may cost in an hour, disk included. Stands in for `maxPricePerHour` of an alternative that sets none.',
+        'The most that one machine may cost in an hour, disk included. Stands in for `maxPricePerHour` of an alternative that sets none. Offers without a price are refused, even with `allowUnknownPrice` in the object, unless `allowUnknownPrice` is set here too.',
+    }).optional(),
+    allowUnknownPrice: flag({
+      description:
+        'Whether objects that set `allowUnknownPrice` may rent offers without a price although `maxPricePerHour` is set. Each such machine counts as the highest price it may cost.',
+      example: 'true',
     }).optional(),
     maxSpendPerHour: dollars({
       description: 'The most that all machines together may cost in an hour.',

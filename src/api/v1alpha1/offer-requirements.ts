@@ -155,7 +155,7 @@ export const offerRequirements = z
     }).optional(),
     allowUnknownPrice: flag({
       description:
-        'Rent although the marketplace names no price for the offer. Otherwise such an offer is refused.',
+        "Rent although the marketplace names no price for the offer. Otherwise such an offer is refused. Every limit counts such a machine at the highest price it may cost: the lower of this `maxPricePerHour` and that of the account, else all of the account's `maxSpendPerHour`. An account with `limits.maxPricePerHour` refuses it unless the account sets `limits.allowUnknownPrice`.",
     }).default(false),
     filters: list(offerFilter, {
       description: 'Requirements on any other field of an offer.',

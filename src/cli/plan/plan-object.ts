@@ -1,5 +1,4 @@
-import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
-import { totalPrice } from '../../controllers/gpu-instance/offers/offer-price.ts';
+import { hasPriceRule, totalPrice } from '../../controllers/gpu-instance/offers/offer-price.ts';
 import type { MarketplaceClient } from '../../marketplace/client.ts';
 import type { CommandInput } from '../command.ts';
 import { type LastingRefusal, lasting } from '../limits/lasting-refusal.ts';
@@ -54,9 +53,7 @@ export async function planObject(planned: PlannedObject, means: Means): Promise<
     (requirements): Alternative => ({ requirements, ...view, diskGB: diskGB(spec) }),
   );
   const nothing = nothingOf(planned, view);
-  const priced = alternatives.filter(({ requirements, limits }) =>
-    hasPriceRule(requirements, limits.maxPricePerHour),
-  );
+  const priced = alternatives.filter(({ requirements, limits }) => hasPriceRule(requirements, limits, spec));
   const [first] = priced;
   if (!first) return { ...nothing, reason: 'NoPriceLimit' };
   for (const alternative of priced) {
@@ -109,12 +106,6 @@ function noRoom(
 function notRented(candidate: Candidate): Candidate {
   if (candidate.verdict === 'lost') return candidate;
   return { ...candidate, verdict: 'lost', why: 'would be first, and the account has no room for it' };
-}
-
-function hasPriceRule(requirements: OfferRequirements, accountMost: number | undefined): boolean {
-  return (
-    requirements.allowUnknownPrice || requirements.maxPricePerHour !== undefined || accountMost !== undefined
-  );
 }
 
 async function search(alternative: Alternative, breadth: 'exact' | 'broad', { client, progress }: Means) {

@@ -115,6 +115,15 @@ describe('an offer is refused', () => {
     ).toBe('NoOfferWithinPrice');
   });
 
+  test('without a price where the account sets a maximum, unless the account permits it too (L3)', () => {
+    const unpriced = { ...offer({ id: 4 }), pricePerHour: undefined };
+    const chosen = (limits: ChoiceInput['limits']) =>
+      chosenId(input({ allowUnknownPrice: true }, [unpriced], { limits }));
+    expect(chosen({ maxPricePerHour: 500_000 })).toBe('PriceUnknown');
+    expect(chosen({ maxPricePerHour: 500_000, allowUnknownPrice: true })).toBe(4);
+    expect(chosen({ maxSpendPerHour: 500_000 })).toBe(4);
+  });
+
   test.each([
     ['offers', 5],
     ['machines', 1005],

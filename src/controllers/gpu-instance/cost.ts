@@ -65,8 +65,21 @@ export function beginCost(cost: Cost | undefined, at: number, price: MicroDollar
   };
 }
 
-/** The same machine costs something else from `at` on; an equal price changes nothing. */
+/**
+ * A machine whose price nobody tells counts as one at `price`, so that no limit takes it for free. Told prices stay. Nothing
+ * changes where nothing says what it may cost.
+ */
+export function withAssumedPrice(cost: Cost, price: MicroDollars | undefined): Cost {
+  if (cost.pricePerHour !== undefined || price === undefined) return cost;
+  return { ...cost, pricePerHour: formatDollars(price), priceAssumed: true };
+}
+
+/**
+ * The same machine costs something else from `at` on; an equal price changes nothing. A price that was assumed is
+ * corrected from where it began to count.
+ */
 export function repriced(cost: Cost, at: number, price: MicroDollars): Cost {
+  if (cost.priceAssumed) return { ...toldPrice(cost), pricePerHour: formatDollars(price) };
   if (parseDollars(cost.pricePerHour) === price) return cost;
   if (cost.pricePerHour === undefined) return { ...cost, pricePerHour: formatDollars(price) };
   return {
@@ -81,11 +94,15 @@ export function repriced(cost: Cost, at: number, price: MicroDollars): Cost {
 /** The service says since when it bills, and at which price: what was assumed until now is corrected. */
 export function corrected(cost: Cost, since: number, price: MicroDollars | undefined): Cost {
   return {
-    ...cost,
+    ...(price === undefined ? cost : toldPrice(cost)),
     ...beforeMonth(cost, since),
     ...(price === undefined ? {} : { pricePerHour: formatDollars(price) }),
     since: formatTime(since),
   };
+}
+
+function toldPrice({ priceAssumed: _assumed, ...cost }: Cost): Cost {
+  return cost;
 }
 
 /** Billing ended at `at`: without a price nothing is added any more, and `since` tells until when all of it accrued. */

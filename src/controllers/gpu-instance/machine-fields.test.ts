@@ -133,7 +133,25 @@ describe('what a machine costs', () => {
     const bare = { pricePerHour: undefined, storagePricePerHour: undefined };
     expect(fieldsOf(bare).cost).toEqual({ ...held().status?.cost });
     const fresh = fieldsOf(bare, { status: { cost: undefined } }).cost;
-    expect(fresh).toEqual({ accrued: '0.00', since: time(-300) });
+    expect(fresh).toEqual({ accrued: '0.00', since: time(-300), pricePerHour: '0.50', priceAssumed: true });
+  });
+
+  test('counts at the highest allowed price while nobody names one, and is corrected by the row that does (S4)', () => {
+    const unknown = { status: { cost: undefined, offerPricePerHour: undefined } };
+    const bare = fieldsOf({ pricePerHour: undefined, storagePricePerHour: undefined }, unknown).cost;
+    expect(bare).toMatchObject({ pricePerHour: '1.00', priceAssumed: true, since: time(-300) });
+    const told = fieldsOf({ pricePerHour: 400_000 }, { status: { cost: bare } }).cost;
+    expect(told).toMatchObject({ accrued: '0.00', pricePerHour: '0.40', since: time(-300) });
+    expect(told).not.toHaveProperty('priceAssumed');
+  });
+
+  test('is not assumed of a machine that is only watched', () => {
+    const watched = {
+      spec: { adopt: { instanceId: 40, policy: 'Observe' } },
+      status: { cost: undefined, offerPricePerHour: undefined },
+    } as const;
+    const { cost } = fieldsOf({ pricePerHour: undefined, storagePricePerHour: undefined }, watched);
+    expect(cost).not.toHaveProperty('pricePerHour');
   });
 
   test('changes now where the machine does what it did before', () => {

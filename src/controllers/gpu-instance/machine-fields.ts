@@ -1,12 +1,14 @@
 import { askedWord } from '../../api/v1alpha1/asked-word.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { fittingText } from '../../lib/fitting-text.ts';
-import { formatDollars } from '../../lib/money.ts';
+import { formatDollars, parseDollars } from '../../lib/money.ts';
 import { formatTime, parseTime } from '../../lib/rfc3339.ts';
 import type { Instance } from '../../marketplace/instances/instances.ts';
-import { beginCost, corrected, repriced } from './cost.ts';
+import { beginCost, type Cost, corrected, repriced, withAssumedPrice } from './cost.ts';
 import { judgedTime } from './judged-time.ts';
 import { known } from './known-fields.ts';
+import { unknownPrice } from './offers/offer-price.ts';
+import { factsOf } from './recorded.ts';
 import { addressFields } from './row-address.ts';
 import type { Observed, StatusFields } from './types.ts';
 
@@ -139,12 +141,23 @@ function costFields(fields: StatusFields, observed: Observed, row: Instance): Pi
       : { storagePricePerHour: formatDollars(row.storagePricePerHour) };
   const startedAt = beganAt(observed, row);
   const cost = fields.cost ?? beginCost(undefined, startedAt ?? judgedTime(observed) ?? observed.now, price);
-  if (fields.rentedAt === undefined && startedAt !== undefined) {
-    return { cost: { ...corrected(cost, startedAt, price), ...storage } };
-  }
-  const from = pricedFrom(observed, row);
-  const isKnown = price !== undefined && from !== undefined;
-  return { cost: { ...(isKnown ? repriced(cost, from, price) : cost), ...storage } };
+  const told =
+    fields.rentedAt === undefined && startedAt !== undefined
+      ? corrected(cost, startedAt, price)
+      : atPrice(cost, price, pricedFrom(observed, row));
+  return { cost: { ...withAssumedPrice(told, assumedPrice(observed, fields)), ...storage } };
+}
+
+function atPrice(cost: Cost, price: number | undefined, from: number | undefined): Cost {
+  return price === undefined || from === undefined ? cost : repriced(cost, from, price);
+}
+
+/** What a machine counts as whose row tells no price: its offer's, else the most that it may cost. One that is only watched costs us nothing. */
+export function assumedPrice(observed: Observed, fields: StatusFields): number | undefined {
+  const { offers, adopt } = observed.object.spec;
+  if (adopt?.policy === 'Observe') return undefined;
+  const limits = factsOf(observed)?.limits ?? {};
+  return parseDollars(fields.offerPricePerHour) ?? unknownPrice(offers?.[fields.offerIndex ?? 0], limits);
 }
 
 /**

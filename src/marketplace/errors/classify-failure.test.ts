@@ -25,15 +25,18 @@ test.for([
   ['no_such_instance', 'unauthorized'],
   ['Session expired. Please log in again.', 'sessionExpired'],
   ['Two Factor Authentication is required', 'twoFactorRequired'],
-] as const)('classifies 404 auth_error with the words "%s" as %s, never as gone (S7, D-cl1, scenario 19)', ([
-  msg,
-  kind,
-]) => {
-  const reply = { status: 404, headers: {}, body: JSON.stringify({ error: 'auth_error', msg }) };
-  for (const area of ['any', 'instances', 'rent', 'search', 'account', 'groups'] as const)
-    for (const effect of ['read', 'write'] as const)
-      expect(classifyFailure(reply, { ...context, area, effect })).toMatchObject({ kind, outcome: 'refused' });
-});
+] as const)(
+  'classifies 404 auth_error with the words "%s" as %s, never as gone (S7, D-cl1, scenario 19)',
+  ([msg, kind]) => {
+    const reply = { status: 404, headers: {}, body: JSON.stringify({ error: 'auth_error', msg }) };
+    for (const area of ['any', 'instances', 'rent', 'search', 'account', 'groups'] as const)
+      for (const effect of ['read', 'write'] as const)
+        expect(classifyFailure(reply, { ...context, area, effect })).toMatchObject({
+          kind,
+          outcome: 'refused',
+        });
+  },
+);
 
 test('classifies 404 with another code by its status', () => {
   const reply = { status: 404, headers: {}, body: JSON.stringify({ error: 'no_such_thing', msg: 'gone' }) };

@@ -28,7 +28,26 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     loses: 'limits.maxSpendPerHour of an account',
     file: 'accounts/tickets/spend-brake.ts',
     find: 'stops: (input) => isOver(hourlyAfter(input), input.limits.maxSpendPerHour),',
-    replace: 'stops: (input) => isOver(price(input), input.limits.maxSpendPerHour),',
+    replace: 'stops: (input) => isOver(input.pricePerHour, input.limits.maxSpendPerHour),',
+  },
+  {
+    name: 'unknown-price-is-free',
+    loses: 'the highest allowed price as that of a machine whose price nobody names',
+    file: 'accounts/tickets/ticket-office.ts',
+    find: 'return pricePerHour ?? dearestRental(dearest, limits(), settings.maxDollarsPerHour);',
+    replace: 'return pricePerHour ?? 0 * dearestRental(dearest, limits(), settings.maxDollarsPerHour);',
+    also: [
+      {
+        file: 'accounts/account-object.ts',
+        find: 'return heldPrice(status) ?? (isHeld ? dearestPriceOf(instance) : undefined) ?? 0;',
+        replace: 'return (status.cost?.priceAssumed ? undefined : heldPrice(status)) ?? (isHeld ? 0 : 0);',
+      },
+      {
+        file: 'accounts/tickets/ticket-office.ts',
+        find: '      object.hasUnknownPrice || (object',
+        replace: '      (object',
+      },
+    ],
   },
   {
     name: 'rentals-under-way-not-counted',

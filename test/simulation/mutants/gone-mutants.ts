@@ -34,7 +34,8 @@ export const GONE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'auth-404-is-gone',
-    loses: 'the difference between 404 auth_error and a machine that is gone, when the words beside it are unknown',
+    loses:
+      'the difference between 404 auth_error and a machine that is gone, when the words beside it are unknown',
     file: 'marketplace/errors/classify-failure.ts',
     find: "return kind ?? (status === 404 && code === AUTHENTICATION_CODE ? 'unauthorized' : undefined);",
     replace: "return kind ?? (status < 0 && code === AUTHENTICATION_CODE ? 'unauthorized' : undefined);",

@@ -194,10 +194,12 @@ const costOf = (contract: Contract): number =>
 
 const dollarsOf = (value: unknown): number | undefined => parseDollars(String(value));
 
-/** What the dearest of an object's alternatives may cost; undefined where one has no limit of its own. */
+/** What the dearest of an object's alternatives may cost; undefined where one has no limit of its own, or may be rented without a price. */
 function dearestOf(object: JsonObject): number | undefined {
   const offers = listAt(objectAt(object, 'spec'), 'offers').filter(isObject);
-  const limits = offers.map(({ maxPricePerHour }) => dollarsOf(maxPricePerHour));
+  const limits = offers.map(({ maxPricePerHour, allowUnknownPrice }) =>
+    allowUnknownPrice === true ? undefined : dollarsOf(maxPricePerHour),
+  );
   return limits.reduce<number | undefined>(
     (most, limit) => (most === undefined || limit === undefined ? undefined : Math.max(most, limit)),
     0,

@@ -24,6 +24,18 @@ export const ACCOUNT_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'two objects may take offers without a price, none has one, and the account may pay for one machine (S4)',
+    seconds: 200,
+    mayLeave: true,
+    plot: (stage) => {
+      const offers = [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.45', allowUnknownPrice: true }];
+      stage.cause({ name: 'price-missing' });
+      stage.users.account.set({ limits: { maxSpendPerHour: '0.50' } });
+      stage.users.setPolicies('a', { offers });
+      stage.users.createInstance('b', { offers });
+    },
+  },
+  {
     name: 'two accounts of one login are proved in one moment',
     seconds: 100,
     plot: (stage) => {

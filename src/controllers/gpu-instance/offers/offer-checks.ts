@@ -1,4 +1,4 @@
-import type { AccountLimits } from '../../../accounts/tickets/limits.ts';
+import { type AccountLimits, refusesUnknownPrice } from '../../../accounts/tickets/limits.ts';
 import type { OfferFilter, OfferRequirements } from '../../../api/v1alpha1/offer-requirements.ts';
 import { formatDollars, parseDollars } from '../../../lib/money.ts';
 import { parseQuantity } from '../../../lib/quantity.ts';
@@ -139,11 +139,12 @@ function priceChecks(requirements: OfferRequirements, { limits }: Context): read
   const cap = priceCap(requirements, limits);
   const bid = parseDollars(requirements.bid);
   const price = (offer: Offer) => totalPrice(offer, requirements);
+  const isForbidden = refusesUnknownPrice(limits);
   return [
     {
       kind: 'knownPrice',
-      label: 'allowUnknownPrice false',
-      passes: (offer) => requirements.allowUnknownPrice || price(offer) !== undefined,
+      label: `allowUnknownPrice false${requirements.allowUnknownPrice ? ' of the account' : ''}`,
+      passes: (offer) => (requirements.allowUnknownPrice && !isForbidden) || price(offer) !== undefined,
       filters: [],
     },
     ...(cap === undefined

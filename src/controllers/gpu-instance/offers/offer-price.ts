@@ -12,6 +12,32 @@ export function totalPrice(offer: Offer, requirements: OfferRequirements): Micro
   return bid === undefined ? undefined : bid + Math.round(disk * 1_000_000);
 }
 
+/**
+ * What a machine counts as whose price nobody tells: the most that it may cost. Without any maximum of one machine it may
+ * take all that the account may spend in an hour; undefined where nothing limits that either.
+ */
+export function unknownPrice(
+  requirements: OfferRequirements | undefined,
+  limits: AccountLimits,
+): MicroDollars | undefined {
+  const cap = requirements === undefined ? limits.maxPricePerHour : priceCap(requirements, limits);
+  return cap ?? limits.maxSpendPerHour;
+}
+
+/**
+ * Whether a limit says what a machine by these requirements may cost. `allowUnknownPrice` stands in for one only where
+ * no limit has to count what is spent over time: nothing could be counted without a price.
+ */
+export function hasPriceRule(
+  requirements: OfferRequirements,
+  limits: AccountLimits,
+  { maxTotalCost }: { readonly maxTotalCost?: string | undefined },
+): boolean {
+  if (priceCap(requirements, limits) !== undefined) return true;
+  const isCounted = limits.maxSpendPerMonth !== undefined || maxTotalCost !== undefined;
+  return requirements.allowUnknownPrice && (limits.maxSpendPerHour !== undefined || !isCounted);
+}
+
 /** The most that one machine may cost: the lower of the alternative's and the account's limit. */
 export function priceCap(requirements: OfferRequirements, limits: AccountLimits): MicroDollars | undefined {
   const own = parseDollars(requirements.maxPricePerHour);

@@ -12,7 +12,7 @@ import { stateOf } from '../stage.ts';
 import type { Decision, Observed, StatusFields, Step } from '../types.ts';
 import type { ListedMachine } from '../views.ts';
 import { machineFinding } from './machine-finding.ts';
-import { rentedFields } from './rented.ts';
+import { rentedFields, unlessPriced } from './rented.ts';
 
 /** Shows a machine that is never touched. */
 export function observeOnly(observed: Observed): Step {
@@ -64,14 +64,14 @@ function claim(observed: Observed, { row }: ListedMachine): Decision {
   return decision({
     rule: 'adopt',
     record: { type: 'status' },
-    fields: {
+    fields: unlessPriced(observed, {
       ...fields,
       rentals: observed.object.status?.rentals ?? [],
       specHash: specHash(observed.object.spec),
       rentedAt: formatTime(beganAt(observed, row) ?? from),
       cost: beginCost(undefined, from, row.pricePerHour),
       ...(row.pricePerHour === undefined ? {} : { offerPricePerHour: formatDollars(row.pricePerHour) }),
-    },
+    }),
     finding: {
       phase: 'Provisioning',
       reason: 'Adopted',

@@ -89,6 +89,11 @@ describe('several alternatives', () => {
       { rule: 'purchase', record: 'intent', actions: ['rent 100 as 1'] },
     ],
     [
+      'are not rented at an unknown price that nothing could count against maxTotalCost (S4)',
+      { spec: { offers: [{ allowUnknownPrice: true }], maxTotalCost: '5' } },
+      { rule: 'purchase', phase: 'Pending', says: 'stalled: NoPriceLimit' },
+    ],
+    [
       'are explained by the first that has a price limit',
       {
         spec: { offers: [{}, { maxPricePerHour: '1.00' }] },

@@ -6,7 +6,7 @@ import { workerToken } from '../../../ownership/worker-token.ts';
 import { type ChoiceInput, chooseOffer, type Exclusions, wouldMatchWithout } from '../choose-offer.ts';
 import { backoffMs, decision } from '../decision.ts';
 import { offerQuery } from '../offers/offer-checks.ts';
-import { priceCap } from '../offers/offer-price.ts';
+import { hasPriceRule } from '../offers/offer-price.ts';
 import { diskGB, rentRequest } from '../rental/rent-request.ts';
 import { specHash } from '../spec-hash.ts';
 import type { Stage } from '../stage.ts';
@@ -31,7 +31,7 @@ export function purchase(observed: Observed, stage: Unrented): Step | undefined 
   }
   const { facts } = observed.account;
   const alternatives = observed.object.spec.offers ?? [];
-  if (alternatives.every((requirements) => !hasPriceRule(requirements, facts))) {
+  if (alternatives.every((requirements) => !hasPriceRule(requirements, facts.limits, observed.object.spec))) {
     return idle(observed, stage, { reason: 'NoPriceLimit' });
   }
   return firstChoice(observed, stage, { facts, inputs: observed.inputs });
@@ -46,7 +46,7 @@ interface Means {
 function firstChoice(observed: Observed, stage: Unrented, means: Means): Step {
   const alternatives = observed.object.spec.offers ?? [];
   for (const [index, requirements] of alternatives.entries()) {
-    if (!hasPriceRule(requirements, means.facts)) continue;
+    if (!hasPriceRule(requirements, means.facts.limits, observed.object.spec)) continue;
     const found = observed.offers.get(index);
     if (found === undefined) return search(observed, { index, requirements, facts: means.facts });
     if (found.type !== 'found') return withoutReply(observed, stage, found);
@@ -56,10 +56,6 @@ function firstChoice(observed: Observed, stage: Unrented, means: Means): Step {
     if (choice.type === 'chosen') return rent(observed, stage, { ...means, ...choice, index, requirements });
   }
   return explain(observed, stage, means.facts);
-}
-
-function hasPriceRule(requirements: Requirements, facts: AccountFacts): boolean {
-  return requirements.allowUnknownPrice || priceCap(requirements, facts.limits) !== undefined;
 }
 
 interface Alternative {
@@ -83,7 +79,9 @@ const broadIndex = (index: number): number => -1 - index;
 
 function explain(observed: Observed, stage: Unrented, facts: AccountFacts): Step {
   const alternatives = observed.object.spec.offers ?? [];
-  const index = alternatives.findIndex((requirements) => hasPriceRule(requirements, facts));
+  const index = alternatives.findIndex((requirements) =>
+    hasPriceRule(requirements, facts.limits, observed.object.spec),
+  );
   const requirements = alternatives[index];
   if (requirements === undefined) return idle(observed, stage, { reason: 'NoPriceLimit' });
   const broad = observed.offers.get(broadIndex(index));

@@ -3,11 +3,11 @@ import { formatDollars } from '../../../lib/money.ts';
 import { formatTime, parseTime } from '../../../lib/rfc3339.ts';
 import type { Instance } from '../../../marketplace/instances/instances.ts';
 import { makeClaim } from '../../../ownership/claim.ts';
-import { beginCost } from '../cost.ts';
+import { beginCost, withAssumedPrice } from '../cost.ts';
 import { decision } from '../decision.ts';
 import { judgedTime } from '../judged-time.ts';
 import { known } from '../known-fields.ts';
-import { beganAt, carriedFields, withoutMachine } from '../machine-fields.ts';
+import { assumedPrice, beganAt, carriedFields, withoutMachine } from '../machine-fields.ts';
 import type { Recorded } from '../recorded.ts';
 import { factsOf } from '../recorded.ts';
 import type { Stage } from '../stage.ts';
@@ -25,10 +25,10 @@ export function saveRented(observed: Observed, rented: RentedFacts): Decision {
   return decision({
     rule: 'save-result',
     record: { type: 'status' },
-    fields: {
+    fields: unlessPriced(observed, {
       ...rentedFields(observed, machine, rented.answeredAt),
       ...offerFields(rented),
-    },
+    }),
     finding: {
       phase: 'Provisioning',
       reason: 'Provisioning',
@@ -74,12 +74,18 @@ function foundFields(observed: Observed, stage: Extract<Stage, { type: 'found' }
   const row = listedRow(observed, stage.instanceId);
   const from = (row && beganAt(observed, row)) ?? judgedTime(observed) ?? observed.now;
   const fields = rentedFields(observed, stage, from);
-  return {
+  return unlessPriced(observed, {
     ...fields,
     cost: beginCost(fields.cost, from, row?.pricePerHour),
     ...(row && rowFields(row)),
     ...boughtFields(observed, stage.attempt),
-  };
+  });
+}
+
+/** What has no price from the beginning counts at the most that it may cost, also before a list shows it. */
+export function unlessPriced(observed: Observed, fields: StatusFields): StatusFields {
+  if (fields.cost === undefined || fields.offerPricePerHour !== undefined) return fields;
+  return { ...fields, cost: withAssumedPrice(fields.cost, assumedPrice(observed, fields)) };
 }
 
 function rowFields({ pricePerHour, machineId, hostId, image }: Instance): StatusFields {
