@@ -1,5 +1,7 @@
 import { hostname } from 'node:os';
+import nodeProcess from 'node:process';
 import type { Config } from './config/options.ts';
+import { inBackground } from './lib/background.ts';
 import { systemClock } from './lib/clock.ts';
 import type { Env } from './lib/env.ts';
 import type { Logger } from './lib/logger.ts';
@@ -10,10 +12,13 @@ import { preferLittleMemory } from './main/little-memory.ts';
 import { createMachineProber } from './main/machine-prober.ts';
 import { createOperator, type Operator } from './main/operator.ts';
 import { servePageSet } from './main/page-set.ts';
+import { applyProcessPolicy, type ProcessEvents } from './main/process-policy.ts';
+import { firstAbort } from './runtime/first-abort.ts';
 import { type KubeConnection, loadKubeConnection } from './runtime/kube/kube-config.ts';
 import { countedTransport } from './server/marketplace-request-metrics.ts';
 import { createMetricRegistry, type MetricRegistry } from './server/metric-registry.ts';
 import { createLogger } from './server/pino-logger.ts';
+import { createProcessMetrics } from './server/process-metrics.ts';
 import { createRentalMetrics, endFailingDestroys } from './server/rental-metrics.ts';
 import { createRuntimeMetrics } from './server/runtime-metrics.ts';
 
@@ -22,13 +27,15 @@ export interface OperatorProcess {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Aborted by SIGTERM and Ctrl-C: acts that were begun finish, the lease is released. */
   readonly signal: AbortSignal;
+  /** Where errors that nothing caught are reported; those of this process if absent. */
+  readonly events?: ProcessEvents;
   /** Where log lines go; stdout where absent. */
   readonly logDestination?: { write(line: string): void };
 }
 
 /**
- * Runs the operator until the signal is aborted or the lease is lost. Resolves to the exit code: 0 after a
- * clean end, 1 where the lease was lost, so that whatever runs the process starts it again.
+ * Runs the operator until the signal is aborted, the lease is lost or an exception was not caught. Resolves to the exit
+ * code: 0 after a clean end, 1 otherwise, so that whatever runs the process starts it again.
  */
 export async function runOperator(config: Config, process: OperatorProcess): Promise<number> {
   preferLittleMemory();
@@ -39,6 +46,14 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
   const connection = await loadKubeConnection({ kubeconfig, context, environment, clock: systemClock });
   const doors = await openDoors(config, connection);
   const registry = createMetricRegistry();
+  const policy = applyProcessPolicy({
+    events: process.events ?? nodeProcess,
+    metrics: createProcessMetrics(registry),
+    clock: systemClock,
+    log,
+    exit: (code) => nodeProcess.exit(code),
+    graceMs: config.shutdownGrace + LAST_GRACE_MS,
+  });
   const podUid = environment['POD_UID'];
   const operator = buildOperator({ config, connection, doors, registry, log, podUid });
   const pages = await servePageSet({ config, operator, registry, clock: systemClock });
@@ -48,13 +63,17 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
     ...pages.urls,
   });
   try {
-    return await live(operator, process.signal);
+    return await live(operator, { asked: process.signal, faulted: policy.ended, log });
   } finally {
+    policy.remove();
     await pages.close();
     for (const door of Object.values(doors)) await door.close();
     log.info('operator ended');
   }
 }
+
+/** For what follows the tasks: events, the lease, servers. */
+const LAST_GRACE_MS = 10_000;
 
 interface Parts {
   readonly config: Config;
@@ -91,10 +110,23 @@ function buildOperator({ config, connection, doors, registry, log, podUid }: Par
   return operator;
 }
 
-async function live(operator: Operator, signal: AbortSignal): Promise<number> {
-  const stop = () => void operator.manager.stop();
-  if (signal.aborted) stop();
-  signal.addEventListener('abort', stop, { once: true });
+interface Endings {
+  readonly asked: AbortSignal;
+  readonly faulted: AbortSignal;
+  readonly log: Logger;
+}
+
+async function live(operator: Operator, { asked, faulted, log }: Endings): Promise<number> {
+  const ending = firstAbort([asked, faulted]);
+  const stop = () =>
+    inBackground(
+      { task: 'shutdown' },
+      () => operator.manager.stop(),
+      (error) => log.error('The operator could not be stopped', { error }),
+    );
+  if (ending.signal.aborted) stop();
+  ending.signal.addEventListener('abort', stop, { once: true });
   const end = await operator.manager.run();
-  return end === 'stopped' ? 0 : 1;
+  ending.release();
+  return end === 'stopped' && !faulted.aborted ? 0 : 1;
 }

@@ -1,5 +1,6 @@
 import type { MarketplaceAccount, MarketplaceAccountStatus } from '../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../api/v1alpha1/names.ts';
+import { inBackground } from '../lib/background.ts';
 import { type Clock, sleep } from '../lib/clock.ts';
 import { formatDollars, parseDollars } from '../lib/money.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
@@ -59,8 +60,20 @@ export class AccountRecords implements AccountBook {
   write(change: StatusChange): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ change, resolve, reject });
-      if (!this.#writing) void this.#drain();
+      if (!this.#writing) this.#startDraining();
     });
+  }
+
+  #startDraining(): void {
+    const object = `${this.#ref.namespace}/${this.#ref.name}`;
+    inBackground(
+      { task: 'account record', object },
+      () => this.#drain(),
+      (error) => {
+        this.#writing = false;
+        for (const waiting of this.#waiting.splice(0)) waiting.reject(error);
+      },
+    );
   }
 
   async #drain(): Promise<void> {

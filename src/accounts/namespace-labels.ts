@@ -1,4 +1,5 @@
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import { inBackground } from '../lib/background.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { namespaceResource } from '../runtime/kube/core-resources.ts';
@@ -50,8 +51,14 @@ export class NamespaceLabels {
   /** As they were read last, within about a minute. */
   labelsOf(namespace: string): LabelsReading {
     const known = this.#byName.get(namespace);
-    if (!known || known.until <= this.#options.clock.monotonic()) void this.#read(namespace);
+    if (!known || known.until <= this.#options.clock.monotonic()) this.#startReading(namespace);
     return known?.labels ?? 'reading';
+  }
+
+  #startReading(namespace: string): void {
+    const failed = (error: unknown) =>
+      this.#options.log.error('Labels of the namespace could not be taken', { namespace, error });
+    inBackground({ task: 'labels of a namespace', object: namespace }, () => this.#read(namespace), failed);
   }
 
   #forgetUnasked(): void {

@@ -1,3 +1,4 @@
+import { onBehalfOf } from '../lib/background.ts';
 import { type Clock, sleep } from '../lib/clock.ts';
 import { DeadlineError } from '../lib/deadline.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -89,6 +90,7 @@ export function createController(options: ControllerOptions): Controller {
     take: takingTurns(queue, clock),
     pass: createPass({ ...options, queue, metrics, aside, ending: ending.signal }),
     onBusy: (count) => metrics.activeWorkers(name, count),
+    onError: (error) => options.log.error('Controller worker failed', { controller: name, error }),
   });
   return {
     name,
@@ -137,7 +139,8 @@ function createPass(options: PassOptions): (key: string) => Promise<void> {
   return async (key) => {
     const log = options.log.child({ controller: name, ...refOfKey(key), reconcileID: options.random.uuid() });
     const begun = clock.monotonic();
-    const ended = await reconcileOnce(options, key, log);
+    const subject = { task: `reconcile ${name}`, object: key };
+    const ended = await onBehalfOf(subject, () => reconcileOnce(options, key, log));
     const outcome = settle(queue, key, ended);
     if (ended.type === 'failed') logFailure(log, ended.error, queue.retries(key));
     queue.done(key);

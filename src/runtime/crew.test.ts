@@ -8,6 +8,7 @@ function setUp(size: number) {
   const log: string[] = [];
   const gates = new Map<string, () => void>();
   const busy: number[] = [];
+  const errors: unknown[] = [];
   const settle = () => new Promise((resolve) => setImmediate(resolve));
   const gate = (name: string) => new Promise<void>((resolve) => gates.set(name, resolve));
   const crew = new Crew({
@@ -20,16 +21,19 @@ function setUp(size: number) {
       log.push(`${key} begins`);
       if (key.startsWith('waits')) await crew.aside(() => gate(`${key} outside`));
       log.push(`${key} works`);
+      if (key.startsWith('breaks')) throw new Error(key);
       await gate(key);
       log.push(`${key} ends`);
     },
     onBusy: (count) => busy.push(count),
+    onError: (error) => errors.push(error),
   });
   crew.start();
   return {
     crew,
     log,
     busy,
+    errors,
     async add(...more: string[]) {
       for (const key of more) {
         const taker = takers.shift();
@@ -118,4 +122,12 @@ test('after the last key those who stand aside still come to their end', async (
   await open('waits');
   await open('waits too');
   expect(log.slice(-3)).toEqual(['waits ends', 'waits too works', 'waits too ends']);
+});
+
+test('goes on with other keys when a pass rejects after all (C1)', async () => {
+  const { add, log, busy, errors } = setUp(1);
+  await add('breaks', 'next');
+  expect(log).toEqual(['breaks begins', 'breaks works', 'next begins', 'next works']);
+  expect(busy.at(-1)).toBe(1);
+  expect(errors).toEqual([new Error('breaks')]);
 });

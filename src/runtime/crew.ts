@@ -1,3 +1,5 @@
+import { inBackground } from '../lib/background.ts';
+
 /** Who takes keys and works on them. */
 export interface CrewOptions {
   /** Keys worked on at the same time; those whose pass stands aside do not count. */
@@ -8,6 +10,8 @@ export interface CrewOptions {
   readonly pass: (key: string) => Promise<void>;
   /** Told how many keys are worked on, at each change. */
   readonly onBusy: (count: number) => void;
+  /** Told of an error that is no end of a pass: of `take`, or of a `pass` that rejected after all. The crew goes on. */
+  readonly onError: (error: unknown) => void;
 }
 
 /**
@@ -45,7 +49,14 @@ export class Crew {
 
   #hire(): void {
     this.#hands++;
-    void this.#work();
+    inBackground(
+      { task: 'controller worker' },
+      () => this.#work(),
+      (error) => {
+        this.#hands--;
+        this.#options.onError(error);
+      },
+    );
   }
 
   async #work(): Promise<void> {
@@ -57,7 +68,7 @@ export class Crew {
       }
       await this.#placeForKey();
       this.#fillPlace();
-      await this.#options.pass(key);
+      await this.#options.pass(key).catch(this.#options.onError);
       this.#atWork(-1);
     } while (!this.#isOneTooMany());
     this.#hands--;

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { inBackground } from '../lib/background.ts';
 
 /** What a path answers. */
 export interface Page {
@@ -31,7 +32,11 @@ export async function servePages(
   address: { readonly host: string; readonly port: number },
 ): Promise<RunningServer> {
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
-    void answer(pages, request, response);
+    inBackground(
+      { task: 'page' },
+      () => answer(pages, request, response),
+      () => response.destroy(),
+    );
   });
   await listen(server, address);
   const { port } = server.address() as AddressInfo;

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { inBackground } from '../lib/background.ts';
 import type { RunningServer } from './http-server.ts';
 import { publicKeyPem } from './public-key.ts';
 
@@ -36,7 +37,11 @@ export async function serveReports(
     connectionsCheckingInterval: requestMs / 2,
   };
   const server = createServer(timeouts, (request, response) => {
-    void answer(take, request, response);
+    inBackground(
+      { task: 'worker report' },
+      () => answer(take, request, response),
+      () => response.destroy(),
+    );
   });
   server.maxConnections = connections;
   await new Promise<void>((resolve, reject) => {

@@ -71,6 +71,19 @@ const PLANTED: readonly Planted[] = [
     says: 'Env.clock',
   },
   {
+    title: 'a promise that nothing awaits, hidden behind void (C1)',
+    file: 'src/lib/planted-void.ts',
+    source: 'export const start = (work: () => Promise<void>) => {\n  void work();\n};\n',
+    rule: 'no-void',
+  },
+  {
+    title: 'a promise that nothing awaits in a callback (C1)',
+    file: 'src/lib/planted-callback.ts',
+    source:
+      'const later = (run: () => void) => run();\nexport const start = (work: () => Promise<void>) => later(() => work());\n',
+    rule: 'no-misused-promises',
+  },
+  {
     title: 'a controller that sets a timer of its own',
     file: 'src/controllers/gpu-instance/planted-timer.ts',
     source: 'export const later = (run: () => void) => setTimeout(run, 5);\n',

@@ -117,6 +117,14 @@ export const alerts: readonly Alert[] = [
     summary: 'Controller {{ $labels.controller }} fails often.',
     description: '{{ $value | humanizePercentage }} of its passes ended in an error.',
   },
+  {
+    alert: 'GpuRentalProcessFault',
+    expr: 'sum by (kind) (increase(gpu_rental_process_faults_total[1h])) > 0',
+    for: '1m',
+    severity: 'warning',
+    summary: 'The operator did not catch an error ({{ $labels.kind }}).',
+    description: '{{ $value | humanize }} in the last hour; the log names the object of each.',
+  },
 ];
 
 /** The runbook's file name. */

@@ -9,6 +9,7 @@ import { createOperator } from '../../../src/main/operator.ts';
 import { tokenCredentials } from '../../../src/runtime/kube/credentials.ts';
 import { countedTransport } from '../../../src/server/marketplace-request-metrics.ts';
 import { createMetricRegistry, type MetricRegistry } from '../../../src/server/metric-registry.ts';
+import { createProcessMetrics } from '../../../src/server/process-metrics.ts';
 import { createRentalMetrics } from '../../../src/server/rental-metrics.ts';
 import { createRuntimeMetrics } from '../../../src/server/runtime-metrics.ts';
 
@@ -46,6 +47,7 @@ const nowhere: Transport = async () => {
 /** Gives the registry every family of the operator, by wiring a real one that never runs. */
 function wire(registry: MetricRegistry): void {
   const marketplace = countedTransport(nowhere, systemClock, registry);
+  createProcessMetrics(registry);
   const operator = createOperator({
     config: parseConfig({}, {}),
     env: { clock: systemClock, random: systemRandom, kube: nowhere, marketplace, log: silentLogger },

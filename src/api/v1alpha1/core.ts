@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { RESERVED_ENV_PREFIX } from './names.ts';
-import { choice, flag, integer, list, notes, text } from './schema.ts';
+import { choice, flag, integer, line, list, notes, text } from './schema.ts';
 
 const DNS_SUBDOMAIN = '^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$';
 
@@ -124,29 +124,64 @@ const portReference = z.union([z.int(), z.string()]).meta({
   'x-kubernetes-int-or-string': true,
 });
 
+/** What a request line may hold; anything else has to be percent-encoded. */
+const REQUEST_PATH = {
+  maxLength: 1024,
+  pattern: '^/[!-~]*$',
+  write: 'write a path that begins with "/"; percent-encode spaces and characters outside ASCII',
+} as const;
+
+/** The path of an HTTP request, as it is sent. */
+export function requestPath(description: string, example: string): z.ZodString {
+  return text({ description, example, ...REQUEST_PATH });
+}
+
+/** Headers that frame a message or belong to the connection, in lower case: the HTTP client sets them. */
+export const CONNECTION_HEADERS: readonly string[] = [
+  'connection',
+  'content-length',
+  'expect',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+
+const HEADER_VALUE = '^[\\t\\x20-\\x7e\\x80-\\xff]*$';
+const WRITE_HEADER_VALUE =
+  'write a header value without line breaks, control characters or characters outside Latin-1; in YAML write value: "…", not value: |';
+
 const httpHeader = z.object({
   name: text({
-    description: 'The header.',
+    description:
+      'The header. Those of the connection, such as `Transfer-Encoding` and `Content-Length`, cannot be set.',
     example: 'X-Probe',
     maxLength: 128,
     pattern: '^[-A-Za-z0-9]+$',
     write: 'write a header name: letters, digits and "-"',
+    rules: [
+      {
+        rule: `!(self.lowerAscii() in [${CONNECTION_HEADERS.map((name) => `'${name}'`).join(', ')}])`,
+        message: 'choose another header: this one belongs to the connection and is set by the operator',
+        reason: 'FieldValueForbidden',
+      },
+    ],
   }),
-  value: z
-    .string()
-    .max(1024)
-    .meta(notes({ description: 'Its value.', example: 'ready' })),
+  value: line({
+    description: 'Its value.',
+    example: 'ready',
+    maxLength: 1024,
+    pattern: HEADER_VALUE,
+    write: WRITE_HEADER_VALUE,
+  }),
 });
 
 const httpGet = z
   .object({
-    path: text({
-      description: 'The path to ask for.',
-      example: '/health',
-      maxLength: 1024,
-      pattern: '^/[^\\s]*$',
-      write: 'write a path that begins with "/" and has no spaces',
-    }).default('/'),
+    path: requestPath('The path to ask for.', '/health').default('/'),
     port: portReference,
     scheme: choice(['HTTP', 'HTTPS'], {
       description: 'How to connect; a certificate is not verified.',

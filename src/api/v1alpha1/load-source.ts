@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { workerPort } from './core.ts';
+import { requestPath, workerPort } from './core.ts';
 import { choice, decimal, duration, notes, text } from './schema.ts';
 
 const metricName = (description: string, example: string) =>
@@ -31,13 +31,7 @@ const httpPull = z
     port: workerPort
       .meta(notes({ description: 'The port of the worker, by name or number.', example: 'http' }))
       .optional(),
-    path: text({
-      description: 'The path to ask for.',
-      example: '/metrics',
-      maxLength: 1024,
-      pattern: '^/[^\\s]*$',
-      write: 'write a path that begins with "/" and has no spaces',
-    }).optional(),
+    path: requestPath('The path to ask for.', '/metrics').optional(),
     scheme: choice(['HTTP', 'HTTPS'], {
       description: 'How to connect; a certificate is not verified.',
     }).default('HTTP'),

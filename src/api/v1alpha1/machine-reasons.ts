@@ -28,6 +28,14 @@ export const lifeReasons = {
     'The readiness probe fails.',
     "Look at the container's log, and check the port and path of spec.readinessProbe.",
   ),
+  ReconcileError: retryable(
+    'Reconciling the object fails with an error that the operator does not expect. It retries with backoff; other objects are not affected.',
+    "Look at the operator's log for this object at level error, and report it. Reverting the last change of the object may help meanwhile.",
+  ),
+  ProbeError: retryable(
+    'The readiness probe cannot be sent as spec.readinessProbe writes it.',
+    'Correct the path or the header that the message names.',
+  ),
 } as const;
 
 /** Why a machine ended or is not trusted. */

@@ -56,10 +56,23 @@ function celLiteral(pattern: string): string {
  * A bounded string whose form is checked by CEL instead of `pattern`, because only CEL can tell the
  * writer what to write. The same expression guards zod's own parse.
  */
-export function text(
-  field: FieldNotes & { readonly maxLength: number; readonly pattern?: string; readonly write?: string },
-): z.ZodString {
-  const bounded = z.string().min(1).max(field.maxLength);
+export function text(field: TextField): z.ZodString {
+  return formed(z.string().min(1), field);
+}
+
+/** As {@link text}, and it may be empty. */
+export function line(field: TextField): z.ZodString {
+  return formed(z.string(), field);
+}
+
+type TextField = FieldNotes & {
+  readonly maxLength: number;
+  readonly pattern?: string;
+  readonly write?: string;
+};
+
+function formed(string: z.ZodString, field: TextField): z.ZodString {
+  const bounded = string.max(field.maxLength);
   if (field.pattern === undefined) return bounded.meta(notes(field));
   const message = field.write ?? `does not match ${field.pattern}`;
   const expression = new RegExp(field.pattern);

@@ -33,7 +33,9 @@ export async function completionScript(shell: Shell): Promise<string> {
 function printed(print: () => void): string {
   const lines: string[] = [];
   const { log } = console;
-  console.log = (...words: readonly unknown[]) => void lines.push(words.join(' '));
+  console.log = (...words: readonly unknown[]) => {
+    lines.push(words.join(' '));
+  };
   try {
     print();
   } finally {

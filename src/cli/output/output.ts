@@ -39,7 +39,9 @@ export interface Output {
 export function createOutput({ options }: CommandInput, context: CommandContext): Output {
   const format = formatOf(textOption(options, '--output'), switchOption(options, '--raw'));
   const headers = options.headers !== false;
-  const write = (text: string) => void context.stdout.write(text);
+  const write = (text: string) => {
+    context.stdout.write(text);
+  };
   const structured = async (value: unknown): Promise<boolean> => {
     if (format === 'json') write(`${JSON.stringify(value, undefined, 2)}\n`);
     else if (format === 'yaml') write(await yamlOf(value));

@@ -12,7 +12,11 @@ export interface Progress {
 export function createProgress({ stderr }: CommandContext): Progress {
   if (!stderr.isTTY) return { say() {}, clear() {} };
   return {
-    say: (text) => void stderr.write(`\r\u001b[2K${printableLine(text)}`),
-    clear: () => void stderr.write('\r\u001b[2K'),
+    say: (text) => {
+      stderr.write(`\r\u001b[2K${printableLine(text)}`);
+    },
+    clear: () => {
+      stderr.write('\r\u001b[2K');
+    },
   };
 }

@@ -175,7 +175,9 @@ function endedWith(door: Transport, command: AbortSignal, givenUp: () => Error) 
 
 async function explained(transport: Transport, context: CommandContext): Promise<Transport> {
   const { explainingTransport } = await import('./explaining-transport.ts');
-  return explainingTransport(transport, (line) => void context.stderr.write(`${line}\n`));
+  return explainingTransport(transport, (line) => {
+    context.stderr.write(`${line}\n`);
+  });
 }
 
 function signalOf(own: AbortSignal | undefined, command: AbortSignal): AbortSignal {

@@ -103,7 +103,12 @@ class InstanceLoop {
       resource,
       clock,
     });
-    this.#probes = new ProbeSchedules({ clock, prober: options.prober, onChange: enqueue });
+    this.#probes = new ProbeSchedules({
+      clock,
+      prober: options.prober,
+      log: env.log,
+      onChange: enqueue,
+    });
     this.#waking = new Waking({
       accounts,
       instances,

@@ -160,9 +160,14 @@ export interface MemoryView {
   readonly childrenDueAt: number | undefined;
 }
 
+/** `ProbeError`: the probe could not be sent as the spec writes it. */
+export type ProbeFailureReason = 'ProbeFailing' | 'ProbeError';
+
 /** What the readiness probe said last; undefined while it has not been asked. */
 export interface ProbeView {
   readonly ready: boolean;
+  /** Why it is not ready. */
+  readonly reason?: ProbeFailureReason;
   readonly detail: string;
 }
 

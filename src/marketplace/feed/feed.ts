@@ -1,3 +1,4 @@
+import { inBackground } from '../../lib/background.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
@@ -140,8 +141,14 @@ class PollingFeed implements Feed {
   #poll(): void {
     if (this.#stopping.signal.aborted) return;
     this.#wait(this.#options.pollIntervalMs());
-    if (!this.#listing) void this.#list();
-    else if (!this.#glancing && this.#state.health.form === 'paged') void this.#glance();
+    if (!this.#listing) this.#start('list of instances', () => this.#list());
+    else if (!this.#glancing && this.#state.health.form === 'paged')
+      this.#start('look at unsettled instances', () => this.#glance());
+  }
+
+  /** The next tick is set already: an error costs this one. */
+  #start(task: string, work: () => Promise<void>): void {
+    inBackground({ task }, work, (error) => this.#options.log.error('Poll failed', { task, error }));
   }
 
   #wait(ms: number): void {

@@ -1,3 +1,4 @@
+import { inBackground } from '../../lib/background.ts';
 import { type Clock, sleep } from '../../lib/clock.ts';
 import { withDeadline } from '../../lib/deadline.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -120,7 +121,12 @@ class LeaseElection implements LeaderElection {
   async #stand(signal: AbortSignal): Promise<void> {
     const candidacy = new AbortController();
     let freed = new AbortController();
-    void this.#record.follow(() => freed.abort(), candidacy.signal);
+    inBackground(
+      { task: 'watch of the lease' },
+      () => this.#record.follow(() => freed.abort(), candidacy.signal),
+      // Without the watch the lease is asked for at each retry period.
+      (error) => this.#options.log.error('Watch of the lease failed', { error }),
+    );
     try {
       do {
         const either = firstAbort([signal, freed.signal]);

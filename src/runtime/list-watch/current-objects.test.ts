@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import { DeadlineError } from '../../lib/deadline.ts';
 import { KubeError } from '../kube/kube-error.ts';
 import type { KubeObject, Resource } from '../kube/kube-object.ts';
 import { CurrentObjects } from './current-objects.ts';
@@ -14,6 +15,7 @@ const thing = (resourceVersion: string): KubeObject => ({
 function setUp(cached: KubeObject | undefined, onServer: KubeObject | undefined) {
   const clock = createVirtualClock();
   const state = { isCurrent: true, asked: 0 };
+  const written: KubeObject[] = [];
   const objects = new CurrentObjects<KubeObject>({
     clock,
     resource,
@@ -23,9 +25,13 @@ function setUp(cached: KubeObject | undefined, onServer: KubeObject | undefined)
         state.asked += 1;
         return onServer as T | undefined;
       },
+      replace: async <T extends KubeObject>(_: Resource, body: KubeObject) => {
+        written.push(body);
+        return body as T;
+      },
     },
   });
-  return { clock, state, objects, read: () => objects.read('team/a') };
+  return { clock, state, objects, written, read: () => objects.read('team/a') };
 }
 
 test('a copy that is current is believed without asking', async () => {
@@ -97,4 +103,50 @@ test('a copy that lost a race is doubted until the server shows the same version
   await fresh.read();
   await fresh.read();
   expect(fresh.state.asked).toBe(1);
+});
+
+test.each<[string, () => Promise<never>, string]>([
+  [
+    'with an error that nobody expects',
+    () => Promise.reject(new TypeError('reads the key s3cret')),
+    "Reconcile of this Thing failed: internal error (TypeError). Retrying with backoff; the operator's log has the error.",
+  ],
+  [
+    'since the API server refuses what it writes',
+    () =>
+      Promise.reject(new KubeError('no', { kind: 'invalid', status: 422, reason: '', outcome: 'refused' })),
+    "Reconcile of this Thing failed: the API server refuses a write (HTTP 422). Retrying with backoff; the operator's log has the error.",
+  ],
+])('sets a condition on its object when a pass ends %s (C1)', async (_, pass, message) => {
+  const conditions = [
+    { type: 'Ready', status: 'True', reason: 'Ready', message: '', lastTransitionTime: 'x' },
+  ];
+  const object = { ...thing('7'), status: { conditions, phase: 'Running' } };
+  const { objects, written } = setUp(object, object);
+  await expect(objects.duringPass('team/a', pass)).rejects.toThrow();
+  expect(written).toMatchObject([
+    {
+      metadata: { namespace: 'team', name: 'a', resourceVersion: '7' },
+      status: {
+        phase: 'Running',
+        conditions: [
+          conditions[0],
+          { type: 'Reconciling', status: 'True', reason: 'ReconcileError', message },
+        ],
+      },
+    },
+  ]);
+});
+
+test.each<[string, Error]>([
+  ['lost a race', new KubeError('', { kind: 'conflict', status: 409, reason: '', outcome: 'refused' })],
+  [
+    'met a server that is away',
+    new KubeError('', { kind: 'unavailable', status: 503, reason: '', outcome: 'unknown' }),
+  ],
+  ['was out of time', new DeadlineError('late')],
+])('writes no condition when a pass %s', async (_, error) => {
+  const { objects, written } = setUp(thing('7'), thing('7'));
+  await expect(objects.duringPass('team/a', () => Promise.reject(error))).rejects.toThrow(error);
+  expect(written).toEqual([]);
 });

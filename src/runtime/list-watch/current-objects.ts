@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { KubeClient } from '../kube/kube-client.ts';
 import { isKubeError } from '../kube/kube-error.ts';
 import { type KubeObject, type Resource, refOfKey } from '../kube/kube-object.ts';
+import { isLastingFailure, reportFailure } from '../writes/report-failure.ts';
 import type { Informer } from './informer.ts';
 
 /** An object that is at least as new as this process's own last write of it. */
@@ -13,7 +14,7 @@ export type CurrentObject<T> =
 
 export interface CurrentObjectsOptions<T> {
   readonly informer: Pick<Informer<T>, 'get' | 'isCurrent'>;
-  readonly client: Pick<KubeClient, 'get'>;
+  readonly client: Pick<KubeClient, 'get' | 'replace'>;
   readonly resource: Resource;
   readonly clock: Clock;
 }
@@ -45,13 +46,26 @@ export class CurrentObjects<T extends KubeObject> {
     this.#doubted.add(key);
   }
 
-  /** Runs a pass over an object. One that ends with a conflict has lost a race, wherever it wrote. */
+  /**
+   * Runs a pass over an object. One that ends with a conflict has lost a race, wherever it wrote. One that fails for
+   * good is reported in a condition of its object, and of no other. Rejects as the pass does.
+   */
   async duringPass<R>(key: string, pass: () => Promise<R>): Promise<R> {
     try {
       return await pass();
     } catch (error) {
       if (isKubeError(error, 'conflict')) this.lostRace(key);
+      else if (isLastingFailure(error)) await this.#report(key, error);
       throw error;
+    }
+  }
+
+  /** The error of the pass is what counts, whether or not it could be written down. */
+  async #report(key: string, error: unknown): Promise<void> {
+    try {
+      await reportFailure(key, error, this.#options);
+    } catch (unwritten) {
+      if (!isKubeError(unwritten)) throw unwritten;
     }
   }
 

@@ -167,7 +167,9 @@ class ListWatchInformer<T> implements Informer<T> {
     // A wrapper, so that the same function given twice is called twice.
     const entry = (change: Change<T>) => listener(change);
     this.#listeners.add(entry);
-    return () => void this.#listeners.delete(entry);
+    return () => {
+      this.#listeners.delete(entry);
+    };
   }
 
   wrote(object: KubeObject): void {

@@ -70,7 +70,9 @@ export class ObjectStore<T> {
   /** Calls `listener` with the key of each later change. Returns the way out. */
   onTouch(listener: (key: string) => void): () => void {
     this.#touchListeners.add(listener);
-    return () => void this.#touchListeners.delete(listener);
+    return () => {
+      this.#touchListeners.delete(listener);
+    };
   }
 
   upsert(seen: Seen<T>): void {

@@ -16,7 +16,7 @@ export type StatusWrite<T> =
   | { readonly type: 'gone' };
 
 export interface RecordStatusOptions<S, T extends WithStatus<S>> {
-  readonly client: KubeClient;
+  readonly client: Pick<KubeClient, 'replace'>;
   readonly resource: Resource;
   /** As read: its `status` is compared, its resource version is the lock. */
   readonly object: T;

@@ -1,11 +1,12 @@
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import { inBackground } from '../../../lib/background.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { parseDuration } from '../../../lib/duration.ts';
 import { machineAddressProblem } from '../../../lib/machine-address.ts';
 import type { Secret } from '../../../lib/secret.ts';
 import type { Transport } from '../../../lib/transport.ts';
-import { uidOf } from '../../../runtime/kube/kube-object.ts';
+import { objectKey, uidOf } from '../../../runtime/kube/kube-object.ts';
 import type { ScalingTimes } from '../scaling/scaling-times.ts';
 import type { Worker } from '../workers/worker.ts';
 import { GROUP_REPORTER } from './book.ts';
@@ -81,7 +82,14 @@ export class LoadReaders {
     const { tickMs } = this.#options.times;
     const all = this.#readAll(group, workers);
     if (await this.#within(all, Math.min(PROMPT_MS, tickMs / 4))) return;
-    void this.#within(all, Math.min(PATIENCE_MS, tickMs / 4)).then(onLate);
+    inBackground(
+      { task: 'load of a group', object: objectKey(group.metadata) },
+      async () => {
+        await this.#within(all, Math.min(PATIENCE_MS, tickMs / 4));
+        onLate();
+      },
+      (error) => this.#failed(group, FOR_ALL, error),
+    );
   }
 
   /** Whether it ended in time. */
@@ -132,11 +140,16 @@ export class LoadReaders {
       const record = await read();
       books.report(uid, { reporter, record, at: clock.now(), times });
     } catch (error) {
-      const kind = error instanceof FigureError ? 'invalid' : 'unreachable';
-      books.problem(uid, reporter, { kind, detail: `${who}${detailOf(error)}`, at: clock.now() });
+      this.#failed(group, { reporter, who }, error);
     } finally {
       this.#asked.delete(key);
     }
+  }
+
+  #failed(group: EndpointGroup, { reporter, who }: Asked, error: unknown): void {
+    const { books, clock } = this.#options;
+    const kind = error instanceof FigureError ? 'invalid' : 'unreachable';
+    books.problem(uidOf(group), reporter, { kind, detail: `${who}${detailOf(error)}`, at: clock.now() });
   }
 
   async #askWorker(group: EndpointGroup, worker: GpuInstance): Promise<LoadRecord> {

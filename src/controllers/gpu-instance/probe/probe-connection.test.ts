@@ -178,3 +178,63 @@ describe('a probe', () => {
     expect(await ask({ ...target, host: '127.0.0.1' })).toMatch(/^The machine is not probed/);
   });
 });
+
+describe('a probe as a tenant may write it', () => {
+  const at = { host: '203.0.113.5', timeoutMs: PATIENCE_MS };
+  const written = (more: { path?: string; headers?: { name: string; value: string }[] }) => ({
+    scheme: 'HTTP' as const,
+    path: '/',
+    headers: [],
+    ...more,
+  });
+
+  test.each<[string, ReturnType<typeof written>]>([
+    ['a header holds a newline', written({ headers: [{ name: 'Authorization', value: 'Bearer x\n' }] })],
+    ['a header is not Latin-1', written({ headers: [{ name: 'x', value: '日本' }] })],
+    ['a header has no name', written({ headers: [{ name: '', value: 'x' }] })],
+    ['a header name holds a blank', written({ headers: [{ name: 'x y', value: 'x' }] })],
+    ['the path is not ASCII', written({ path: '/日本' })],
+    ['the path holds a newline', written({ path: '/a\r\nx: y' })],
+    ...['Trailer', 'Transfer-Encoding', 'content-length', 'Connection', 'Upgrade', 'Expect'].map(
+      (name): [string, ReturnType<typeof written>] => [
+        `a header is ${name}`,
+        written({ headers: [{ name, value: 'chunked' }] }),
+      ],
+    ),
+  ])('is refused before it is sent, and leaves no connection, when %s (C1)', async (_, request) => {
+    const { came, port } = await door();
+    const { ask } = prober({ mapAddress: simulated });
+    await expect(ask({ ...at, port, http: request })).rejects.toThrow();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(came).toEqual([]);
+  });
+
+  test('names another host in its Host header, as in a Pod', async () => {
+    const heard: string[] = [];
+    const { port } = await door((socket) => {
+      socket.on('data', (chunk) => {
+        heard.push(String(chunk));
+        socket.end(NO_CONTENT);
+      });
+    });
+    const { ask } = prober({ mapAddress: simulated });
+    const http = written({ headers: [{ name: 'Host', value: 'shop.example' }] });
+    expect(await ask({ ...at, port, http })).toBeUndefined();
+    expect(heard[0]).toMatch(/^host: shop\.example\r$/im);
+  });
+
+  test.each([
+    ['101', 'HTTP/1.1 101 Switching Protocols\r\n\r\n', 'The probe answered 101.'],
+    [
+      '101 with headers',
+      'HTTP/1.1 101 x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
+      'The probe answered 101.',
+    ],
+    ['no HTTP', '\u0000\u0001\r\n\r\n', 'The probe did not answer.'],
+    ['half a head', 'HTTP/1.1 200 OK\r\nx', 'The probe did not answer.'],
+  ])('ends when the machine answers %s (M8)', async (_, reply, problem) => {
+    const { port } = await door((socket) => socket.end(reply));
+    const { ask } = prober({ mapAddress: simulated });
+    expect(await ask({ ...at, port, http: written({}) })).toBe(problem);
+  });
+});

@@ -1,6 +1,12 @@
-import { request as httpRequest } from 'node:http';
+import {
+  request as httpRequest,
+  type OutgoingHttpHeaders,
+  validateHeaderName,
+  validateHeaderValue,
+} from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect, isIP } from 'node:net';
+import { CONNECTION_HEADERS } from '../../../api/v1alpha1/core.ts';
 import { type AddressPolicy, machineAddressProblem } from '../../../lib/machine-address.ts';
 import type { Prober, ProbeTarget } from './probe.ts';
 
@@ -65,7 +71,10 @@ function askTcp({ host, port, timeoutMs }: ProbeTarget): Promise<string | undefi
   });
 }
 
-/** Ready when a GET answers 200 to 399; a certificate is not verified, as with the kubelet. */
+/**
+ * Ready when a GET answers 200 to 399; a certificate is not verified, as with the kubelet. Rejects, before anything is
+ * sent, if Node refuses the path or a header.
+ */
 function askHttp(
   { host, port, timeoutMs }: ProbeTarget,
   { scheme, path, headers }: NonNullable<ProbeTarget['http']>,
@@ -75,18 +84,42 @@ function askHttp(
       host,
       port,
       path,
-      headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
+      headers: sendable(headers),
       signal: AbortSignal.timeout(timeoutMs),
       agent: false as const,
     };
     const request =
       scheme === 'HTTPS' ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options);
-    request.once('response', (response) => {
-      const { statusCode = 0 } = response;
-      response.destroy();
-      resolve(statusCode >= 200 && statusCode < 400 ? undefined : `The probe answered ${statusCode}.`);
+    const end = (problem: string | undefined) => {
+      resolve(problem);
+      request.destroy();
+    };
+    // What is destroyed may still fail: an error without a listener would be thrown at the process.
+    request.on('error', () => end('The probe did not answer.'));
+    request.once('close', () => end('The probe did not answer.'));
+    request.once('response', ({ statusCode = 0 }) => end(judged(statusCode)));
+    // Without a listener Node destroys the connection and tells nothing.
+    request.once('upgrade', ({ statusCode = 101 }, socket) => {
+      socket.destroy();
+      end(judged(statusCode));
     });
-    request.once('error', () => resolve('The probe did not answer.'));
     request.end();
   });
+}
+
+/** Throws if Node does not send one of them, or if it would change where the message ends. */
+function sendable(
+  headers: readonly { readonly name: string; readonly value: string }[],
+): OutgoingHttpHeaders {
+  for (const { name, value } of headers) {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    if (CONNECTION_HEADERS.includes(name.toLowerCase()))
+      throw new Error(`header ${name} belongs to the connection`);
+  }
+  return Object.fromEntries(headers.map(({ name, value }) => [name, value]));
+}
+
+function judged(statusCode: number): string | undefined {
+  return statusCode >= 200 && statusCode < 400 ? undefined : `The probe answered ${statusCode}.`;
 }

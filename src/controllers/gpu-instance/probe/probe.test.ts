@@ -1,6 +1,7 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createVirtualClock, type VirtualClock } from '../../../../test/builders/virtual-clock.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import { silentLogger } from '../../../lib/logger.ts';
 import { ProbeSchedules, type ProbeTarget, probeTarget } from './probe.ts';
 
 type Probe = NonNullable<GpuInstance['spec']['readinessProbe']>;
@@ -55,6 +56,7 @@ function scheduled(answers: readonly (string | undefined)[]) {
   const begun = clock.monotonic();
   const schedules = new ProbeSchedules({
     clock,
+    log: silentLogger,
     onChange: (key) => changes.push(key),
     prober: async (target) => {
       asked.push({ at: (clock.monotonic() - begun) / SECOND, target });
@@ -138,7 +140,7 @@ describe('a machine', () => {
     const object = running();
     schedules.view(KEY, object);
     await clock.advance(SECOND);
-    expect(schedules.view(KEY, object)).toEqual({ ready: false, detail: 'The probe answered 503.' });
+    expect(schedules.view(KEY, object)).toMatchObject({ ready: false, detail: 'The probe answered 503.' });
     expect(changes).toEqual([KEY]);
   });
 
@@ -174,6 +176,7 @@ describe('an answer', () => {
     const changes: string[] = [];
     const schedules = new ProbeSchedules({
       clock,
+      log: silentLogger,
       onChange: (key) => changes.push(key),
       prober: () => new Promise((resolve) => answers.push(resolve)),
     });
@@ -225,4 +228,66 @@ test.each<[string, GpuInstance]>([
   await clock.advance(SECOND);
   expect(schedules.view(KEY, running())?.ready).toBe(true);
   expect(schedules.view(KEY, next)).toBeUndefined();
+});
+
+describe('a prober that fails by itself', () => {
+  /** Schedules over a prober that does this at its first call, and answers well at the later ones. */
+  function failingFirst(first: () => Promise<string | undefined>) {
+    const rejections: unknown[] = [];
+    const onRejection = (error: unknown) => rejections.push(error);
+    process.on('unhandledRejection', onRejection);
+    onTestFinished(() => void process.off('unhandledRejection', onRejection));
+    const changes: string[] = [];
+    let calls = 0;
+    const schedules = new ProbeSchedules({
+      clock,
+      log: silentLogger,
+      onChange: (key) => changes.push(key),
+      prober: () => (calls++ === 0 ? first() : Promise.resolve(undefined)),
+    });
+    return { schedules, changes, rejections, calls: () => calls };
+  }
+
+  test.each<[string, () => Promise<never>]>([
+    ['rejects', () => Promise.reject(new TypeError('Invalid character in header content ["x"]'))],
+    [
+      'throws',
+      () => {
+        throw new TypeError('Invalid character in header content ["x"]');
+      },
+    ],
+  ])('is a failed probe of its object, and is asked again when it %s (C1)', async (_, first) => {
+    const { schedules, changes, rejections, calls } = failingFirst(first);
+    schedules.view(KEY, running());
+    await clock.advance(0);
+    await clock.settle();
+    expect(schedules.view(KEY, running())).toEqual({
+      ready: false,
+      reason: 'ProbeError',
+      detail: 'The probe cannot be sent: Invalid character in header content ["x"]',
+    });
+    expect(changes).toEqual([KEY]);
+    await clock.advance(10 * SECOND);
+    await clock.settle();
+    expect(calls()).toBe(2);
+    expect(schedules.view(KEY, running())?.ready).toBe(true);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(rejections).toEqual([]);
+  });
+
+  test('is given up and asked again when it never settles (M8)', async () => {
+    const { schedules, calls } = failingFirst(() => new Promise(() => {}));
+    schedules.view(KEY, running());
+    await clock.advance(7 * SECOND);
+    await clock.settle();
+    expect(schedules.view(KEY, running())).toMatchObject({
+      ready: false,
+      reason: 'ProbeFailing',
+      detail: 'The probe did not answer.',
+    });
+    await clock.advance(10 * SECOND);
+    await clock.settle();
+    expect(calls()).toBe(2);
+    expect(schedules.view(KEY, running())?.ready).toBe(true);
+  });
 });

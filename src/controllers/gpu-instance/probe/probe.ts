@@ -1,7 +1,11 @@
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import { inBackground } from '../../../lib/background.ts';
 import type { Clock, Timer } from '../../../lib/clock.ts';
+import { DeadlineError, withDeadline } from '../../../lib/deadline.ts';
+import { fittingText } from '../../../lib/fitting-text.ts';
+import type { Logger } from '../../../lib/logger.ts';
 import { parseTime } from '../../../lib/rfc3339.ts';
-import type { ProbeView } from '../views.ts';
+import type { ProbeFailureReason, ProbeView } from '../views.ts';
 
 /** What is asked of a machine. */
 export interface ProbeTarget {
@@ -18,8 +22,14 @@ export interface ProbeTarget {
     | undefined;
 }
 
-/** Asks a machine once: undefined where it answers, else what is wrong in our own words. Never throws. */
+/** Asks a machine once: undefined if it answers, else what is wrong in our own words. Rejects if it cannot be asked. */
 export type Prober = (target: ProbeTarget) => Promise<string | undefined>;
+
+/** What one probe came to; undefined if the machine answered. */
+interface Failure {
+  readonly reason: ProbeFailureReason;
+  readonly detail: string;
+}
 
 interface Schedule {
   /** Machine and probe that it was made for. */
@@ -61,17 +71,31 @@ function addressOf(
   return { host: status.publicAddress, port: mapped.publicPort };
 }
 
-/** Runs readiness probes on their own clockwork, and tells when an answer changes what is known. */
+/** A prober that does not settle is given up this long after the timeout of the probe. */
+const WATCHDOG_MS = 5_000;
+/** Longest text of an error in a condition. */
+const MAX_ERROR_LENGTH = 120;
+
+interface ProbeScheduleOptions {
+  readonly clock: Clock;
+  readonly prober: Prober;
+  readonly log: Logger;
+  readonly onChange: (key: string) => void;
+}
+
+/**
+ * Runs readiness probes on their own clockwork, and tells when an answer changes what is known. The next probe of an
+ * object is always scheduled, whatever the last one did: a prober that throws or never settles is a failed probe of
+ * that object.
+ */
 export class ProbeSchedules {
+  readonly #options: ProbeScheduleOptions;
   readonly #clock: Clock;
-  readonly #prober: Prober;
-  readonly #onChange: (key: string) => void;
   readonly #schedules = new Map<string, Schedule>();
 
-  constructor(options: { clock: Clock; prober: Prober; onChange: (key: string) => void }) {
+  constructor(options: ProbeScheduleOptions) {
+    this.#options = options;
     this.#clock = options.clock;
-    this.#prober = options.prober;
-    this.#onChange = options.onChange;
   }
 
   /** What the probe of this object's present machine said; begins to ask where nobody does yet. */
@@ -111,19 +135,50 @@ export class ProbeSchedules {
   }
 
   #arm(key: string, probed: Probed, delayMs: number): void {
-    probed.schedule.timer = this.#clock.setTimer(delayMs, () => void this.#ask(key, probed), {
-      background: true,
-    });
+    const ask = () =>
+      inBackground(
+        { task: 'readiness probe', object: key },
+        () => this.#ask(key, probed),
+        (error) => {
+          this.#options.log.error('Readiness probe failed', { object: key, error });
+          if (this.#isCurrent(key, probed)) this.#armNext(key, probed);
+        },
+      );
+    probed.schedule.timer = this.#clock.setTimer(delayMs, ask, { background: true });
+  }
+
+  #armNext(key: string, probed: Probed): void {
+    this.#arm(key, probed, (probed.object.spec.readinessProbe?.periodSeconds ?? 10) * 1000);
+  }
+
+  #isCurrent(key: string, { schedule }: Probed): boolean {
+    return this.#schedules.get(key) === schedule;
   }
 
   async #ask(key: string, probed: Probed): Promise<void> {
-    const problem = await this.#prober(probed.target);
-    if (this.#schedules.get(key) !== probed.schedule) return;
+    const failure = await this.#failureOf(probed.target);
+    if (!this.#isCurrent(key, probed)) return;
     const before = probed.schedule.view;
-    count(probed, problem);
+    count(probed, failure);
     const after = probed.schedule.view;
-    if (before?.ready !== after?.ready || before?.detail !== after?.detail) this.#onChange(key);
-    this.#arm(key, probed, (probed.object.spec.readinessProbe?.periodSeconds ?? 10) * 1000);
+    if (before?.ready !== after?.ready || before?.detail !== after?.detail) this.#options.onChange(key);
+    this.#armNext(key, probed);
+  }
+
+  async #failureOf(target: ProbeTarget): Promise<Failure | undefined> {
+    try {
+      const limit = { clock: this.#clock, limitMs: target.timeoutMs + WATCHDOG_MS };
+      const problem = await withDeadline(limit, () => this.#options.prober(target));
+      return problem === undefined ? undefined : { reason: 'ProbeFailing', detail: problem };
+    } catch (error) {
+      if (error instanceof DeadlineError)
+        return { reason: 'ProbeFailing', detail: 'The probe did not answer.' };
+      const text = error instanceof Error ? error.message : 'unknown error';
+      return {
+        reason: 'ProbeError',
+        detail: `The probe cannot be sent: ${fittingText(text, MAX_ERROR_LENGTH)}`,
+      };
+    }
   }
 }
 
@@ -134,13 +189,13 @@ interface Probed {
 }
 
 /** Thresholds as in a Pod: so many in a row change the state. */
-function count({ schedule, object }: Probed, problem: string | undefined): void {
+function count({ schedule, object }: Probed, failure: Failure | undefined): void {
   const { successThreshold = 1, failureThreshold = 3 } = object.spec.readinessProbe ?? {};
-  schedule.successes = problem === undefined ? schedule.successes + 1 : 0;
-  schedule.failures = problem === undefined ? 0 : schedule.failures + 1;
-  if (problem === undefined) {
+  schedule.successes = failure === undefined ? schedule.successes + 1 : 0;
+  schedule.failures = failure === undefined ? 0 : schedule.failures + 1;
+  if (failure === undefined) {
     if (schedule.successes >= successThreshold) schedule.view = { ready: true, detail: '' };
   } else if (schedule.failures >= failureThreshold || !schedule.view) {
-    schedule.view = { ready: false, detail: problem };
+    schedule.view = { ready: false, ...failure };
   }
 }

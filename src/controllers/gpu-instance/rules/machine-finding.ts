@@ -39,5 +39,7 @@ export function bootReason(word: string): Reason {
 export function reachable({ object, probe }: Observed): Says {
   if (object.spec.readinessProbe === undefined) return say('True', 'Running');
   if (probe === undefined) return say('False', 'ProbeFailing', 'The readiness probe has not answered yet.');
-  return probe.ready ? say('True', 'ProbeSucceeded') : say('False', 'ProbeFailing', probe.detail);
+  return probe.ready
+    ? say('True', 'ProbeSucceeded')
+    : say('False', probe.reason ?? 'ProbeFailing', probe.detail);
 }

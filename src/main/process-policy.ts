@@ -1,0 +1,60 @@
+import { currentSubject } from '../lib/background.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { FaultKind, ProcessMetrics } from '../server/process-metrics.ts';
+
+/** The events of a Node process that this policy is about. */
+export interface ProcessEvents {
+  on(event: FaultKind, listener: (error: unknown) => void): unknown;
+  off(event: FaultKind, listener: (error: unknown) => void): unknown;
+}
+
+export interface ProcessPolicyOptions {
+  readonly events: ProcessEvents;
+  readonly log: Logger;
+  readonly metrics: ProcessMetrics;
+  readonly clock: Clock;
+  /** Ends the process even if the orderly end does not come. */
+  readonly exit: (code: number) => void;
+  /** How long the orderly end may take, milliseconds. */
+  readonly graceMs: number;
+}
+
+/** What is done about errors that nothing caught. */
+export interface ProcessPolicy {
+  /** Aborted by the first uncaught exception: finish what was begun, release the lease, exit with 1. */
+  readonly ended: AbortSignal;
+  /** Takes the policy off the process. */
+  remove(): void;
+}
+
+/**
+ * The policy for errors that nothing caught. A promise that rejected without a handler is an operation that was given
+ * up as a whole: it is logged with the object that it was for, counted, and the process goes on. An exception out of a
+ * callback may have left state half changed: it is logged and counted as well, and the process ends in order, so that
+ * the lease is released and another replica goes on from what the cluster records.
+ */
+export function applyProcessPolicy(options: ProcessPolicyOptions): ProcessPolicy {
+  const { events, log, metrics, clock, exit, graceMs } = options;
+  const ending = new AbortController();
+  const told = (kind: FaultKind, message: string, error: unknown) => {
+    metrics.faulted(kind);
+    log.error(message, { ...currentSubject(), error });
+  };
+  const rejected = (error: unknown) => told('unhandledRejection', 'Unhandled rejection', error);
+  const thrown = (error: unknown) => {
+    told('uncaughtException', 'Uncaught exception', error);
+    if (ending.signal.aborted) return;
+    clock.setTimer(graceMs, () => exit(1), { background: true });
+    ending.abort(error);
+  };
+  events.on('unhandledRejection', rejected);
+  events.on('uncaughtException', thrown);
+  return {
+    ended: ending.signal,
+    remove() {
+      events.off('unhandledRejection', rejected);
+      events.off('uncaughtException', thrown);
+    },
+  };
+}
