@@ -2,6 +2,7 @@ import { seededRandom } from '../../src/lib/random.ts';
 import { Invariants } from './invariants.ts';
 import type { Machine } from './machine.ts';
 import type { Fate } from './network.ts';
+import { minding } from './oracle/faults.ts';
 import type { Outcome } from './outcome.ts';
 import { type Effect, fateOf, isEffect, nameOfCall, type Strike } from './plan.ts';
 import { Users } from './users.ts';
@@ -66,7 +67,11 @@ class Life {
     this.#invariants = new Invariants(this.#world, { strict: true });
   }
 
-  async run(): Promise<LifeResult> {
+  run(): Promise<LifeResult> {
+    return minding(this.#invariants, () => this.#run());
+  }
+
+  async #run(): Promise<LifeResult> {
     const world = this.#world;
     const begin = world.now;
     this.#users.account.create('Report');

@@ -7,6 +7,7 @@ import { Installer, OTHER_NAMESPACE } from './installer.ts';
 import { Invariants } from './invariants.ts';
 import type { Machine } from './machine.ts';
 import type { Fate } from './network.ts';
+import { minding } from './oracle/faults.ts';
 import type { Waste } from './oracle/waste.ts';
 import type { Outcome } from './outcome.ts';
 import { type Fault, Storm } from './storm.ts';
@@ -134,7 +135,11 @@ class Schedule {
     this.#storm = new Storm({ world, climate, random, invariants, whims, installer, allow });
   }
 
-  async run(): Promise<ScheduleResult> {
+  run(): Promise<ScheduleResult> {
+    return minding(this.#invariants, () => this.#run());
+  }
+
+  async #run(): Promise<ScheduleResult> {
     const world = this.#world;
     const begin = world.now;
     const check = (): boolean => {

@@ -19,6 +19,7 @@ import { Machine } from './machine.ts';
 import type { JsonObject } from './memory-kube/json.ts';
 import { createMemoryKube, type MemoryKube } from './memory-kube/memory-kube.ts';
 import { type Fate, networkTo } from './network.ts';
+import { simulatedProber } from './prober.ts';
 import { Scheduler, worldClock } from './scheduler.ts';
 import { Trace } from './trace.ts';
 
@@ -159,7 +160,7 @@ export class SimulatedWorld {
       pod,
       metrics: createRuntimeMetrics(registry),
       rentalMetrics: createRentalMetrics(registry),
-      prober: async () => undefined,
+      prober: simulatedProber(),
       ...(this.#options.workers && {
         workerTransport: this.#options.workers,
         prometheusTransport: this.#options.workers,

@@ -2,6 +2,7 @@ import { ACCESS_MUTANTS } from './access-mutants.ts';
 import { ACCOUNT_MUTANTS } from './account-mutants.ts';
 import { GONE_MUTANTS } from './gone-mutants.ts';
 import { GROUP_MUTANTS } from './group-mutants.ts';
+import { ISOLATION_MUTANTS } from './isolation-mutants.ts';
 import type { Mutant } from './mutant.ts';
 import { OUTSIDE_MUTANTS } from './outside-mutants.ts';
 import { OWNERSHIP_MUTANTS } from './ownership-mutants.ts';
@@ -22,4 +23,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...ACCESS_MUTANTS,
   ...OUTSIDE_MUTANTS,
   ...RESTRAINT_MUTANTS,
+  ...ISOLATION_MUTANTS,
 ];

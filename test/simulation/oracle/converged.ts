@@ -1,6 +1,7 @@
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import { BY_HAND } from '../console.ts';
 import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { throwAsNode } from '../prober.ts';
 import { accountKeyOf } from './accounts.ts';
 import type { OwnLimits } from './own-limits.ts';
 import { fitsItsLabel } from './purchase.ts';
@@ -95,10 +96,42 @@ function unreached(
   if (wanted === 'Stopped' && contract && runs(scene, contract) && !isWithoutTarget(object)) {
     found.push({ invariant: 'ESR', text: `${name} wants to be stopped and runs: ${state}` });
   }
+  const untold = untoldProbe(object);
+  if (status['phase'] === 'Running' && untold !== undefined) found.push({ invariant: 'I14', text: untold });
   if (status['phase'] === 'Running' && !contract) {
     found.push({ invariant: 'I14', text: `${name} claims to run on a machine that is gone` });
   }
   return found;
+}
+
+/** Machines answer every probe: `Ready` says `ProbeError` if the probe cannot be sent, and nothing of the probe if it can. */
+function untoldProbe(object: JsonObject): string | undefined {
+  const action = objectAt(objectAt(object, 'spec'), 'readinessProbe')['httpGet'];
+  if (!isObject(action)) return undefined;
+  const ready = listAt(objectAt(object, 'status'), 'conditions')
+    .filter(isObject)
+    .find(({ type }) => type === 'Ready');
+  const reason = String(ready?.['reason']);
+  if (!isSendable(action))
+    return reason === 'ProbeError'
+      ? undefined
+      : `the probe of ${nameOf(object)} cannot be sent, and Ready says ${reason}`;
+  return reason.startsWith('Probe')
+    ? `the machine of ${nameOf(object)} answers its probe, and Ready says ${reason}`
+    : undefined;
+}
+
+function isSendable({ path = '/', httpHeaders = [] }: JsonObject): boolean {
+  const headers = Array.isArray(httpHeaders) ? httpHeaders.filter(isObject) : [];
+  try {
+    throwAsNode({
+      path: String(path),
+      headers: headers.map(({ name, value }) => ({ name: String(name), value: String(value) })),
+    });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Who only watches a machine, or was to take one over that is gone or somebody else's, has none of its own. */

@@ -11,6 +11,18 @@ const conditionWith = (message: string): JsonObject => ({
   lastTransitionTime: '2026-01-05T12:00:00Z',
 });
 
+/** An object whose probe sends this header runs, and its Ready has that reason. */
+async function probed(bench: Bench, value: string, reason: string): Promise<void> {
+  const httpGet = { port: 8080, path: '/', httpHeaders: [{ name: 'x', value }] };
+  const wish: JsonObject = { readinessProbe: { httpGet } };
+  bench.users.createInstance('probed', wish);
+  const contract = await bench.rent(1, { name: 'probed' });
+  bench.world.market.store.put('contracts', { ...contract, actualStatus: 'running' });
+  const conditions = [{ ...conditionWith(''), reason }];
+  bench.setStatus({ instanceId: contract.id, attempt: 1, phase: 'Running', conditions }, 'probed');
+  bench.invariants.checkConverged();
+}
+
 /** Keeps what a test plants in memory. */
 const planted = new Map<string, number>();
 
@@ -216,6 +228,20 @@ const PLANTED: readonly (readonly [string, string, (bench: Bench) => Promise<voi
     (bench) => {
       bench.group(0);
       bench.invariants.checkConverged();
+    },
+  ],
+  [
+    'I14',
+    'the probe of an object cannot be sent, and Ready does not say so (C1)',
+    async (bench) => {
+      await probed(bench, 'line\n', 'ProbeFailing');
+    },
+  ],
+  [
+    'I14',
+    'a machine answers its probe, and Ready says that it does not (M8)',
+    async (bench) => {
+      await probed(bench, 'well', 'ProbeFailing');
     },
   ],
   [

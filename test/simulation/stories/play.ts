@@ -1,6 +1,7 @@
 import { seededRandom } from '../../../src/lib/random.ts';
 import { Invariants } from '../invariants.ts';
 import type { Fate } from '../network.ts';
+import { minding } from '../oracle/faults.ts';
 import type { Violation } from '../oracle/scene.ts';
 import { Users } from '../users.ts';
 import { type FateOf, SimulatedWorld } from '../world.ts';
@@ -41,10 +42,12 @@ export async function play(story: Story, { keepTrace = false } = {}): Promise<Pl
   else users.createInstance('a');
   story.plot(stage);
   world.startProcess();
-  await world.scheduler.runUntil(world.now + story.seconds * SECOND, () => {
-    invariants.check();
-    return invariants.violations.length === 0;
-  });
+  await minding(invariants, () =>
+    world.scheduler.runUntil(world.now + story.seconds * SECOND, () => {
+      invariants.check();
+      return invariants.violations.length === 0;
+    }),
+  );
   if (invariants.violations.length === 0 && story.mayLeave !== true) invariants.checkConverged();
   if (invariants.violations.length === 0 && story.asksMemory === true) await invariants.checkMemory();
   return {

@@ -4,6 +4,7 @@ import { CLOCK_STORIES } from './clock-stories.ts';
 import { FOUND_STORIES } from './found-stories.ts';
 import { GONE_STORIES } from './gone-stories.ts';
 import { GROUP_STORIES } from './group-stories.ts';
+import { ISOLATION_STORIES } from './isolation-stories.ts';
 import { OWNERSHIP_STORIES } from './ownership-stories.ts';
 import { PURCHASE_STORIES } from './purchase-stories.ts';
 import { RECORD_STORIES } from './record-stories.ts';
@@ -28,4 +29,5 @@ export const STORIES: readonly Story[] = [
   ...FOUND_STORIES,
   ...RESTRAINT_STORIES,
   ...ACCESS_STORIES,
+  ...ISOLATION_STORIES,
 ];

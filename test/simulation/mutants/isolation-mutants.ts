@@ -1,0 +1,46 @@
+import type { Mutant, Patch } from './mutant.ts';
+
+const GPU = 'controllers/gpu-instance';
+
+const PROBE_THROWS: Patch = {
+  file: `${GPU}/probe/probe.ts`,
+  find: "      const text = error instanceof Error ? error.message : 'unknown error';\n",
+  replace:
+    "      if (error) throw error;\n      const text = error instanceof Error ? error.message : 'unknown error';\n",
+};
+
+/** What keeps the failure of one object from all others. */
+export const ISOLATION_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'probe-throws',
+    loses: 'the condition of a probe that cannot be sent (C1)',
+    ...PROBE_THROWS,
+  },
+  {
+    name: 'rejection-ends-process',
+    loses: 'the error handler of work that nothing awaits (C1)',
+    file: 'lib/background.ts',
+    find: '    startedBy(work).catch(onError);\n',
+    replace: '    startedBy(work).finally(() => onError === undefined);\n',
+    also: [PROBE_THROWS],
+  },
+  {
+    name: 'upgrade-never-settles',
+    loses: 'the end of a probe whose connection was taken for another protocol (M8)',
+    file: `${GPU}/probe/probe.ts`,
+    find: 'await withDeadline(limit, () => this.#options.prober(target));',
+    replace: 'await this.#options.prober(limit.limitMs > 0 ? target : target);',
+    also: [
+      {
+        file: `${GPU}/probe/probe-connection.ts`,
+        find: "    request.once('close', () => end('The probe did not answer.'));\n",
+        replace: '',
+      },
+      {
+        file: `${GPU}/probe/probe-connection.ts`,
+        find: "request.once('upgrade',",
+        replace: "request.once('connect',",
+      },
+    ],
+  },
+];

@@ -1,0 +1,43 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import type { Prober } from '../../src/controllers/gpu-instance/probe/probe.ts';
+
+/** What a request line cannot hold (`node:_http_client`). */
+const UNSENDABLE = /[^\u0021-\u00ff]/;
+/** Node throws for it once the request has no body. */
+const NEEDS_CHUNKS = 'trailer';
+
+/** A path at which a machine keeps the first probe for ever, as one that switches protocols may. */
+export const KEEPS_FIRST = '/keeps-first';
+
+/**
+ * Every machine answers. A request that Node refuses to send is thrown as Node throws it, and none reaches a network.
+ * One for each process.
+ */
+export function simulatedProber(): Prober {
+  const kept = new Set<string>();
+  return async ({ http, host, port }) => {
+    if (!http) return undefined;
+    throwAsNode(http);
+    const machine = `${host}:${port}`;
+    if (http.path !== KEEPS_FIRST || kept.has(machine)) return undefined;
+    kept.add(machine);
+    return new Promise<never>(() => {});
+  };
+}
+
+/** Throws a TypeError where Node would. */
+export function throwAsNode({
+  path,
+  headers,
+}: {
+  readonly path: string;
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+}): void {
+  if (UNSENDABLE.test(path)) throw new TypeError('Request path contains unescaped characters');
+  for (const { name, value } of headers) {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    if (name.toLowerCase() === NEEDS_CHUNKS)
+      throw new TypeError('Trailers are invalid with this transfer encoding');
+  }
+}

@@ -1,0 +1,35 @@
+import type { JsonObject } from '../memory-kube/json.ts';
+import { KEEPS_FIRST } from '../prober.ts';
+import type { Story } from './story.ts';
+
+const PORTS = [{ name: 'http', containerPort: 8080, protocol: 'TCP' }];
+
+/** A probe as a person writes it, or somebody who means harm. */
+const probing = (httpGet: JsonObject): JsonObject => ({
+  ports: PORTS,
+  readinessProbe: {
+    httpGet: { port: 'http', path: '/', scheme: 'HTTP', ...httpGet },
+    ...{ initialDelaySeconds: 0, periodSeconds: 10, timeoutSeconds: 5 },
+    ...{ successThreshold: 1, failureThreshold: 3 },
+  },
+});
+
+/** What one object asks for, and what becomes of all others. */
+export const ISOLATION_STORIES: readonly Story[] = [
+  {
+    name: 'probes of three objects cannot be sent, and a fourth object runs beside them (C1)',
+    seconds: 300,
+    plot: (stage) => {
+      const headers = (name: string, value: string) => ({ httpHeaders: [{ name, value }] });
+      stage.users.createInstance('newline', probing(headers('Authorization', 'Bearer x\n')));
+      stage.users.createInstance('trailer', probing(headers('Trailer', 'x')));
+      stage.users.createInstance('path', probing({ path: '/\u65e5\u672c' }));
+      stage.at(200, () => stage.users.delete('newline'));
+    },
+  },
+  {
+    name: 'a machine keeps the first probe for ever, as after 101 Switching Protocols (M8)',
+    seconds: 200,
+    plot: (stage) => stage.users.createInstance('keeps', probing({ path: KEEPS_FIRST })),
+  },
+];
