@@ -70,6 +70,8 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
     events: wiring.events,
     isLeading: wiring.isLeading,
     isFrozen: (worker) => sessionFor(registry, worker)?.breaker().type === 'open',
+    accountCapOf: ({ metadata, spec }) =>
+      sessionFor(registry, { metadata, spec: spec.template.spec })?.limits().maxPricePerHour,
     blame: (worker, reason) => blameHost(registry, worker, reason),
     workers: config.endpointGroupWorkers,
     metrics: wiring.metrics,
@@ -99,7 +101,10 @@ function tokenOfWorker(installation: Installation, { metadata, status }: GpuInst
 }
 
 /** Also that of an account which may not be used: where its lists fail, its breaker is open. */
-function sessionFor(registry: AccountRegistry, worker: GpuInstance): AccountSession | undefined {
+function sessionFor(
+  registry: AccountRegistry,
+  worker: Pick<GpuInstance, 'metadata' | 'spec'>,
+): AccountSession | undefined {
   return sessionOf(registry.get(accountRefOf(worker)));
 }
 

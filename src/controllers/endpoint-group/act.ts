@@ -50,14 +50,14 @@ export async function act(action: Action, receipt: Receipt, effects: GroupEffect
 }
 
 async function create(
-  { wanted, ordinal }: Extract<Action, { type: 'create' }>,
+  { wanted, ordinal, maxPricePerHour }: Extract<Action, { type: 'create' }>,
   { group }: Receipt,
   { cluster, siblings, onWritten }: GroupEffects,
 ): Promise<void> {
   const name = workerName(group, ordinal);
   const hash = templateHash(group);
   try {
-    const manifest = workerManifest(group, { name, wanted, hash, siblings });
+    const manifest = workerManifest(group, { name, wanted, hash, siblings, maxPricePerHour });
     const written = await cluster.create(gpuInstanceResource, manifest, {
       fieldManager: fieldManagers.children,
     });

@@ -52,7 +52,10 @@ function choose(input: Partial<ChooseInput>): { readonly changes: readonly strin
     ...input,
   });
   const inWords = changes.map((change) => {
-    if (change.type === 'rent') return `rent ${change.wanted}`;
+    if (change.type === 'rent') {
+      const { maxPricePerHour: most } = change;
+      return `rent ${change.wanted}${most === undefined ? '' : ` up to ${most}`}`;
+    }
     return change.type === 'destroy'
       ? `destroy ${change.name} ${change.why}`
       : `${change.type} ${change.name}`;
@@ -419,8 +422,54 @@ const BOUNDS: readonly Row[] = [
     changes: ['wake a'],
   },
   {
-    what: 'with a ceiling and no price one is rented to learn it',
-    input: { hot: 3, total: 3, ceiling: 6_000_000, priceOfNew: undefined },
+    what: 'with a ceiling and no price one is rented to learn it, within the ceiling (M1)',
+    input: { hot: 3, total: 3, ceiling: 6_000_000, priceOfNew: undefined, usualPrice: 0 },
+    changes: ['rent Hot up to 6000000'],
+    cut: 2,
+  },
+  {
+    what: 'no other is rented while its price is not known',
+    input: {
+      ...{ workers: hot(1), hot: 3, total: 3, ceiling: 60 * PRICE, priceOfNew: undefined },
+      usualPrice: Number.POSITIVE_INFINITY,
+    },
+    changes: [],
+  },
+  {
+    what: 'what only the account limits counts at that limit until its price is known (M1)',
+    input: { hot: 3, total: 3, ceiling: 2_000_000, priceOfNew: 900_000, usualPrice: 900_000 },
+    changes: ['rent Hot up to 900000', 'rent Hot up to 900000'],
+    cut: 1,
+  },
+  {
+    what: 'and may cost what the ceiling leaves, as long as that is as much as others cost (M1)',
+    input: {
+      workers: hot(2),
+      hot: 4,
+      total: 4,
+      ceiling: 4 * PRICE,
+      priceOfNew: 5 * PRICE,
+      usualPrice: PRICE,
+    },
+    changes: [`rent Hot up to ${2 * PRICE}`],
+    cut: 1,
+  },
+  {
+    what: 'nothing is rented for less than others cost',
+    input: {
+      workers: hot(2),
+      hot: 3,
+      total: 3,
+      ceiling: 3 * PRICE - 1,
+      priceOfNew: 5 * PRICE,
+      usualPrice: PRICE,
+    },
+    changes: [],
+    cut: 1,
+  },
+  {
+    what: 'without a ceiling a price that the template leaves out is left to the account',
+    input: { hot: 1, total: 1, priceOfNew: 5 * PRICE, usualPrice: 0 },
     changes: ['rent Hot'],
   },
 ];
@@ -591,6 +640,14 @@ const TEMPLATES: readonly Row[] = [
     cut: 1,
   },
   {
+    what: 'an old one goes where the ceiling leaves what another one costs as a rule',
+    input: {
+      ...{ workers: [old('a'), old('b')], hot: 2, total: 2, ceiling: 3 * PRICE },
+      ...{ priceOfNew: 9 * PRICE, usualPrice: PRICE },
+    },
+    changes: ['destroy b OldTemplate'],
+  },
+  {
     what: 'an old cold one that nobody needs goes, whatever the ceiling is',
     input: {
       workers: [cold('a', { isCurrentTemplate: false }), cold('b')],
@@ -710,6 +767,11 @@ const ENDED: readonly Row[] = [
     changes: ['destroy a Ended', 'rent Hot'],
   },
   {
+    what: 'one with an outdated price limit gives its place to one with the present limit (M1)',
+    input: { workers: [worker('a', { hasOldPrice: true, isReady: false }), worker('b')], hot: 2, total: 2 },
+    changes: ['destroy a OldPrice', 'rent Hot'],
+  },
+  {
     what: 'nobody is woken who has no machine',
     input: { workers: [cold('a', ended), cold('b')], hot: 1, total: 2 },
     changes: ['destroy a Ended', 'wake b', 'rent Cold'],
@@ -777,6 +839,7 @@ const wants = fc.record({
   maxWorkers: fc.integer({ min: 1, max: 12 }),
   ceiling: fc.option(fc.nat(5_000_000), { nil: undefined }),
   priceOfNew: fc.integer({ min: 1, max: 900_000 }),
+  usualPrice: fc.option(fc.integer({ min: 0, max: 900_000 }), { nil: undefined }),
   pause: fc.record({ scaleUp: fc.boolean(), scaleDown: fc.boolean() }),
   maxUnavailable: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
 });
@@ -786,7 +849,8 @@ describe('properties', () => {
     fc.assert(
       fc.property(wants, (input) => {
         const { changes } = chooseWorkers(input);
-        const rented = changes.filter(({ type }) => type === 'rent').length;
+        const rents = changes.filter((change) => change.type === 'rent');
+        const rented = rents.length;
         if (rented > 0) expect(input.workers.length + rented).toBeLessThanOrEqual(input.maxWorkers);
         const woken = changes.flatMap((change) =>
           change.type === 'wake' ? input.workers.filter(({ name }) => name === change.name) : [],
@@ -794,7 +858,7 @@ describe('properties', () => {
         const more = woken.filter(({ isRunning }) => !isRunning);
         const added = more.reduce(
           (sum, one) => sum + one.pricePerHour - one.coldPricePerHour,
-          rented * input.priceOfNew,
+          rents.reduce((sum, { maxPricePerHour = input.priceOfNew }) => sum + maxPricePerHour, 0),
         );
         const present = input.workers.reduce(
           (sum, one) => sum + (one.isRunning ? one.pricePerHour : one.coldPricePerHour),

@@ -50,12 +50,12 @@ function missingBy(plan: Plan, { hot, total }: ChooseInput): number {
 function clearEnded(plan: Plan, { pause }: ChooseInput): Plan {
   if (pause.scaleUp || pause.scaleDown) return plan;
   const ended = plan.workers.filter(
-    ({ role, hasEnded, isHeld }) => role !== 'leaving' && hasEnded && !isHeld,
+    ({ role, hasEnded, hasOldPrice, isHeld }) => role !== 'leaving' && (hasEnded || hasOldPrice) && !isHeld,
   );
-  return ended.reduce(
-    (next, { name }) => changed(next, { type: 'destroy', name, why: 'Ended' }, 'leaving'),
-    plan,
-  );
+  return ended.reduce((next, { name, hasEnded }) => {
+    const why = hasEnded ? 'Ended' : 'OldPrice';
+    return changed(next, { type: 'destroy', name, why }, 'leaving');
+  }, plan);
 }
 
 /** A new one in its place, where the load still asks for it. */

@@ -79,6 +79,7 @@ async function bench(
     }),
     isFrozen: () => false,
     blame: () => {},
+    accountCapOf: () => undefined,
   });
   controller.start();
   return { controller, group, groups, books };

@@ -2,6 +2,7 @@ import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { endpointGroupResource } from '../../api/v1alpha1/names.ts';
 import type { Env } from '../../lib/env.ts';
+import type { MicroDollars } from '../../lib/money.ts';
 import {
   type Controller,
   createController,
@@ -49,6 +50,8 @@ export interface EndpointGroupControllerOptions {
   /** Whether the breaker of a worker's account holds back replacement. */
   readonly isFrozen: (worker: GpuInstance) => boolean;
   readonly blame: GroupEffects['blame'];
+  /** The most that one machine of a group may cost by its account; undefined if it does not say, or is not known. */
+  readonly accountCapOf: (group: EndpointGroup) => MicroDollars | undefined;
   readonly workers?: number | undefined;
   readonly metrics?: (ControllerMetrics & QueueMetrics) | undefined;
 }
@@ -193,6 +196,7 @@ class GroupLoop {
       memory: kept.memory,
       wakeAsked: kept.wake.see(),
       frozen: new Set(look.children.filter(isFrozen).map(({ metadata }) => metadata.uid ?? '')),
+      accountCap: this.#options.accountCapOf(group),
       published: kept.publisher.published(),
       refused: kept.refused,
     };

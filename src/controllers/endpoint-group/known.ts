@@ -22,13 +22,13 @@ export interface Known {
 
 /** Everything that is worked out before anything is decided. */
 export function know(observed: Observed): Known {
-  const { group, workers, book, source, now, times, frozen } = observed;
+  const { group, workers, book, source, now, times, frozen, accountCap } = observed;
   const everReady = group.status?.everReady === true;
   const load = loadView({ book, workers, source, everReady, now, times });
   const endpoints = endpointsOf(group, workers, { allowPrivate: observed.allowPrivateAddresses });
   const unreachable = new Set(endpoints.problems.map(({ worker }) => worker));
   const input: WorkersInput = {
-    ...{ workers, load, now, frozen, unreachable },
+    ...{ workers, load, now, frozen, unreachable, accountCap },
     spec: group.spec,
     recordedPerf: group.status?.autoscaling?.perf,
     templateHash: templateHash(group),

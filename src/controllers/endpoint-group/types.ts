@@ -1,5 +1,6 @@
 import type { EndpointGroup, EndpointGroupStatus } from '../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import type { MicroDollars } from '../../lib/money.ts';
 import type { LoadBook } from './load/book.ts';
 import type { Endpoint, EndpointProblem } from './publish/endpoints.ts';
 import type { Change } from './scaling/plan.ts';
@@ -62,6 +63,8 @@ export interface Observed {
   readonly wakeAsked: boolean;
   /** Uids of workers whose account is frozen by its breaker. */
   readonly frozen: ReadonlySet<string>;
+  /** The most that one machine may cost by the account that the template names; undefined if it does not say. */
+  readonly accountCap?: MicroDollars | undefined;
   readonly published: Published;
   /** What was refused when it was last tried. */
   readonly refused: readonly Refusal[];
@@ -79,7 +82,13 @@ export interface WorkerOrder {
 
 export type Action =
   /** A worker of the name of this number. */
-  | { readonly type: 'create'; readonly wanted: 'Hot' | 'Cold'; readonly ordinal: number }
+  | {
+      readonly type: 'create';
+      readonly wanted: 'Hot' | 'Cold';
+      readonly ordinal: number;
+      /** No alternative of it may cost more. */
+      readonly maxPricePerHour?: MicroDollars | undefined;
+    }
   | { readonly type: 'order'; readonly worker: Worker; readonly order: WorkerOrder }
   | { readonly type: 'delete'; readonly worker: Worker }
   | { readonly type: 'blame'; readonly worker: Worker }

@@ -8,7 +8,7 @@ import type { BoundsInput } from './scaling/bounds.ts';
 import { maxUnavailable, scalingOptions } from './scaling/options.ts';
 import type { Choice } from './scaling/plan.ts';
 import type { ScalingDecision, ScalingMemory } from './scaling/scaling-decision.ts';
-import { expectedPerf, priceOfNew } from './scaling/scaling-workers.ts';
+import { expectedPerf, priceOfNew, usualPrice } from './scaling/scaling-workers.ts';
 import type { Observed } from './types.ts';
 
 /** The decision of this tick, or that of the last one between ticks. */
@@ -74,6 +74,7 @@ export function choose({ observed, input, scaling }: Known, decision: ScalingDec
     maxWorkers: spec.maxWorkers,
     ceiling: parseDollars(spec.maxSpendPerHour),
     priceOfNew: priceOfNew(input),
+    usualPrice: usualPrice(input),
     pause: spec.pause,
     // New workers would serve nobody, while those that are published serve on.
     maxUnavailable: observed.published.type === 'problem' ? undefined : maxUnavailable(spec, hot),

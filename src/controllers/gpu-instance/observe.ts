@@ -49,7 +49,7 @@ export interface Sources {
 }
 
 /** The account that an object names. */
-export function accountRefOf({ spec, metadata }: GpuInstance): AccountRef {
+export function accountRefOf({ spec, metadata }: Pick<GpuInstance, 'spec' | 'metadata'>): AccountRef {
   return { namespace: spec.accountRef.namespace ?? metadata.namespace ?? '', name: spec.accountRef.name };
 }
 

@@ -10,4 +10,11 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     find: 'if (account) return `holds the API key',
     replace: "if (account?.metadata.name === '') return `holds the API key",
   },
+  {
+    name: 'group-ceiling-without-price',
+    loses: 'the price limit of a new worker whose template leaves the price to the account',
+    file: 'controllers/endpoint-group/scaling/plan.ts',
+    find: 'const isLimited = input.ceiling !== undefined && input.usualPrice !== undefined;',
+    replace: 'const isLimited = input.ceiling !== undefined && input.usualPrice === -1;',
+  },
 ];

@@ -95,8 +95,9 @@ export class GroupWatch {
   }
 
   #isAtCeiling(group: JsonObject, workers: readonly JsonObject[]): boolean {
-    const spent = this.#contractsOf(workers).reduce((sum, contract) => sum + priceOf(contract), 0);
-    return spent + dearestOf(group) > ceilingOf(group);
+    const prices = this.#contractsOf(workers).map(priceOf);
+    const spent = prices.reduce((sum, price) => sum + price, 0);
+    return spent + (dearestOf(group) ?? Math.max(0, ...prices)) > ceilingOf(group);
   }
 
   #workersOf(group: string): readonly JsonObject[] {
@@ -124,12 +125,12 @@ const countKey = (group: JsonObject): string => `workers of ${uidOf(group)}`;
 const ceilingOf = (group: JsonObject): number =>
   parseDollars(String(objectAt(group, 'spec')['maxSpendPerHour'])) ?? Number.POSITIVE_INFINITY;
 
-/** What one more worker may cost: the ceiling of its offers, by which a group has to reckon. */
-function dearestOf(group: JsonObject): number {
+/** What one more worker may cost: the ceiling of its offers, by which a group has to reckon; undefined if it names none. */
+function dearestOf(group: JsonObject): number | undefined {
   const spec = objectAt(objectAt(objectAt(group, 'spec'), 'template'), 'spec');
   const [offer] = Array.isArray(spec['offers']) ? spec['offers'] : [];
   const { maxPricePerHour } = offer as JsonObject;
-  return parseDollars(String(maxPricePerHour)) ?? 0;
+  return parseDollars(String(maxPricePerHour));
 }
 
 /** How many workers a group wants hot: by hand, or else as its load asks for, written into it or offered to it. */

@@ -1,4 +1,20 @@
+import type { JsonObject } from '../memory-kube/json.ts';
+import { MACHINE } from '../wishes.ts';
+import { raisePrice } from './deeds.ts';
+import type { Stage } from './stage.ts';
 import type { Story } from './story.ts';
+
+const GROUP = 'group';
+/** What a worker may cost is left to the account. */
+const WITHOUT_PRICE: JsonObject = {
+  template: { spec: { ...MACHINE, offers: [{ gpuNames: ['RTX 4090'] }], replacement: { maxPerHour: 30 } } },
+};
+
+/** Every host that has a machine left asks for more. */
+function raisePrices(stage: Stage, gpuPricePerHour: number): void {
+  for (const offer of Object.values(stage.world.market.store.current().tables.offers))
+    if (offer.rentedBy === null) raisePrice(stage, offer.id, gpuPricePerHour);
+}
 
 /** What authors of objects may reach by naming it, and must not. */
 export const ACCESS_STORIES: readonly Story[] = [
@@ -8,6 +24,41 @@ export const ACCESS_STORIES: readonly Story[] = [
     plot: (stage) => {
       stage.users.takeEnvFrom('a', 'marketplace-key', 'api-key');
       stage.at(60, () => stage.users.takeEnv('a'));
+    },
+  },
+  {
+    name: 'a group whose template leaves the price to the account finds dearer machines only than its ceiling leaves (M1)',
+    seconds: 300,
+    mayLeave: true,
+    group: { load: 100, spec: { ...WITHOUT_PRICE, maxSpendPerHour: '2.00' } },
+    plot: (stage) => {
+      stage.users.account.set({ limits: { maxPricePerHour: '5.00' } });
+      stage.at(60, () => {
+        raisePrices(stage, 1_700_000);
+        stage.users.groups.setLoad(GROUP, 300);
+      });
+    },
+  },
+  {
+    name: 'a group whose template leaves the price to the account may pay more when its workers have found nothing (M1)',
+    seconds: 700,
+    group: { load: 100, spec: { ...WITHOUT_PRICE, maxSpendPerHour: '2.00' } },
+    plot: (stage) => {
+      stage.users.account.set({ limits: { maxPricePerHour: '5.00' } });
+      stage.at(60, () => {
+        raisePrices(stage, 1_700_000);
+        stage.users.groups.setLoad(GROUP, 300);
+      });
+      stage.at(200, () => stage.users.groups.set(GROUP, { maxSpendPerHour: '9.00' }));
+    },
+  },
+  {
+    name: 'a group whose template leaves the price to the account rents as many as its ceiling leaves room for (M1)',
+    seconds: 300,
+    group: { load: 300, spec: { ...WITHOUT_PRICE, maxSpendPerHour: '1.50' } },
+    plot: (stage) => {
+      stage.users.account.set({ limits: { maxPricePerHour: '5.00' } });
+      stage.at(60, () => stage.users.groups.setLoad(GROUP, 300));
     },
   },
 ];

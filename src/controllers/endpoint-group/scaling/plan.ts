@@ -23,6 +23,8 @@ export interface ChoosableWorker extends ScalingWorker {
   readonly hasWakeFailed: boolean;
   /** Its machine is gone, it gets no other by itself, and it may be replaced. */
   readonly hasEnded: boolean;
+  /** It has found no machine under the price limit that it was made with, and would be made with a higher one now. */
+  readonly hasOldPrice?: boolean;
 }
 
 export interface ChooseInput {
@@ -34,8 +36,13 @@ export interface ChooseInput {
   readonly hotCapacity: number;
   readonly maxWorkers: number;
   readonly ceiling: MicroDollars | undefined;
-  /** What a new worker may cost; undefined while nothing says it. */
+  /** The most that a new worker may cost by template and account; undefined if neither says. */
   readonly priceOfNew: MicroDollars | undefined;
+  /**
+   * If the template leaves a price out: the remaining room from which on a new worker is rented. Its price is then
+   * limited to that room, whatever the account allows by the time it is rented.
+   */
+  readonly usualPrice?: MicroDollars | undefined;
   readonly pause: { readonly scaleUp: boolean; readonly scaleDown: boolean };
   /** Workers that may be out of service for a new template; undefined where old ones are left alone. */
   readonly maxUnavailable: number | undefined;
@@ -45,14 +52,19 @@ export type Change =
   /** A cold worker becomes hot. */
   | { readonly type: 'wake'; readonly name: string }
   /** A new worker; `Cold` boots once and is then stopped. */
-  | { readonly type: 'rent'; readonly wanted: 'Hot' | 'Cold' }
+  | {
+      readonly type: 'rent';
+      readonly wanted: 'Hot' | 'Cold';
+      /** Where the ceiling limits its price and the template does not. */
+      readonly maxPricePerHour?: MicroDollars;
+    }
   /** A hot worker becomes cold, after its work. */
   | { readonly type: 'park'; readonly name: string }
   /** A worker is destroyed, after its work. */
   | {
       readonly type: 'destroy';
       readonly name: string;
-      readonly why: 'Ended' | 'Surplus' | 'OldTemplate' | 'WakeTimedOut';
+      readonly why: 'Ended' | 'OldPrice' | 'Surplus' | 'OldTemplate' | 'WakeTimedOut';
     };
 
 export interface Choice {
@@ -130,17 +142,32 @@ export function woken(plan: Plan, name: string, extra: MicroDollars): Plan {
 export function rentOne(plan: Plan, input: ChooseInput, wanted: 'Hot' | 'Cold'): Plan {
   const billing = plan.workers.length + plan.rentedHot + plan.rentedCold;
   if (billing >= input.maxWorkers) return plan;
-  // With a ceiling and no idea of the price, one worker is rented to learn it.
-  if (input.ceiling !== undefined && input.priceOfNew === undefined && billing > 0) return plan;
-  const price = input.priceOfNew ?? 0;
+  // Without any idea of the price, one worker is rented to learn it.
+  if (input.usualPrice === Number.POSITIVE_INFINITY) return plan;
+  const price = priceOfNext(plan.spend, input);
   if (!isAffordable(plan, price, input)) return cut(plan);
+  const isLimited = input.ceiling !== undefined && input.usualPrice !== undefined;
   return {
     ...plan,
-    changes: [...plan.changes, { type: 'rent', wanted }],
+    changes: [...plan.changes, { type: 'rent', wanted, ...(isLimited && { maxPricePerHour: price }) }],
     rentedHot: plan.rentedHot + (wanted === 'Hot' ? 1 : 0),
     rentedCold: plan.rentedCold + (wanted === 'Cold' ? 1 : 0),
     spend: plan.spend + price,
   };
+}
+
+/**
+ * What the next worker may cost at most beside that spend, infinity if it cannot be told: the price that template and
+ * account name; where the template leaves it out, no more than the ceiling leaves. Without a ceiling nothing asks.
+ */
+export function priceOfNext(
+  spend: MicroDollars,
+  { ceiling, priceOfNew = Number.POSITIVE_INFINITY, usualPrice }: ChooseInput,
+): MicroDollars {
+  if (ceiling === undefined) return 0;
+  if (usualPrice === undefined) return priceOfNew;
+  const room = Math.min(priceOfNew, ceiling - spend);
+  return room > 0 && room >= Math.min(usualPrice, priceOfNew) ? room : Number.POSITIVE_INFINITY;
 }
 
 /** Those that nothing was decided about in this plan. */

@@ -9,6 +9,7 @@ import {
   type Plan,
   presentNow,
   priceNow,
+  priceOfNext,
   undecided,
 } from './plan.ts';
 import { byDrop, coldOf, hotOf } from './worker-counts.ts';
@@ -83,13 +84,19 @@ interface PaidFor extends ChooseInput {
 
 /** Those whose places can be paid for anew: workers that the ceiling lets nobody relieve stay what they are. */
 function goneIfPaidFor(plan: Plan, going: readonly ChoosableWorker[], input: PaidFor): Plan {
-  const { ceiling = Number.POSITIVE_INFINITY, priceOfNew = Number.POSITIVE_INFINITY, places } = input;
+  const { ceiling = Number.POSITIVE_INFINITY, places } = input;
   return going.reduce((before, worker) => {
     const after = gone(before, worker);
     const toRent = Math.max(0, places(after, input));
     const left = leavingOf(after).reduce((spend, one) => spend - priceNow(one), after.spend);
-    return toRent === 0 || left + toRent * priceOfNew <= ceiling ? after : cut(before);
+    return toRent === 0 || left + toRent * priceOfOne(left, input) <= ceiling ? after : cut(before);
   }, plan);
+}
+
+/** Of a worker in the place of one that goes: a price that only the ceiling limits is as usual. */
+function priceOfOne(spend: number, input: PaidFor): number {
+  const price = priceOfNext(spend, input);
+  return Math.min(price, input.usualPrice || price);
 }
 
 function leavingOf({ workers }: Plan): readonly ChoosableWorker[] {

@@ -11,6 +11,7 @@ import {
   expectedPerf,
   priceOfNew,
   scalingWorkers,
+  usualPrice,
   type WorkersInput,
 } from './scaling-workers.ts';
 
@@ -18,7 +19,7 @@ const SECOND = 1000;
 const WAKING = { isServing: false, ranSinceWoken: false, wokenAt: NOW - 40 * SECOND } as const;
 const OLD = 'v1:0000000000000000';
 
-interface More extends Partial<Pick<WorkersInput, 'frozen' | 'unreachable' | 'recordedPerf'>> {
+interface More extends Partial<Pick<WorkersInput, 'frozen' | 'unreachable' | 'recordedPerf' | 'accountCap'>> {
   readonly book?: LoadBook;
   readonly spec?: Readonly<Record<string, unknown>>;
 }
@@ -145,20 +146,48 @@ describe('what a new worker may cost', () => {
       600_000,
     ],
     [
-      'is what the dearest sibling costs where one alternative names no price',
+      'is unknown where no price is named, whatever siblings cost: another offer may cost more (M1)',
       offering('0.60', undefined),
       [worker('a', { pricePerHour: 410_000 }), worker('b', { pricePerHour: 430_000 })],
-      430_000,
-    ],
-    [
-      'is unknown where no price is named and none is paid',
-      offering(undefined),
-      [worker('a', { pricePerHour: undefined })],
       undefined,
     ],
     ['is unknown where nothing is offered', { template: { spec: { image: 'x' } } }, [], undefined],
   ])('%s', (_, spec, workers, price) => {
     expect(priceOfNew(input(workers, { spec }))).toBe(price);
+  });
+
+  test.each<[string, unknown, number | undefined]>([
+    ['is that of the account where no price is named (M1)', offering(undefined), 800_000],
+    ['is that of the account where it is lower', offering('0.90'), 800_000],
+    ['is that of the template where it is lower', offering('0.60'), 600_000],
+  ])('%s', (_, spec, price) => {
+    const more = { spec: spec as More['spec'] & object, accountCap: 800_000 };
+    expect(priceOfNew(input([], more))).toBe(price);
+  });
+
+  test.each<[string, unknown, readonly Worker[], number | undefined]>([
+    ['is not asked for where the template names all prices', offering('0.60'), [], undefined],
+    ['is nothing yet while there is no worker', offering(undefined), [], 0],
+    [
+      'is what the dearest sibling costs',
+      offering(undefined),
+      [worker('a', { pricePerHour: 410_000 }), worker('b', { pricePerHour: 430_000 })],
+      430_000,
+    ],
+    [
+      'is what the account allows while none of them has a price',
+      offering(undefined),
+      [worker('a', { pricePerHour: undefined })],
+      800_000,
+    ],
+  ])('as usual %s', (_, spec, workers, price) => {
+    const more = { spec: spec as More['spec'] & object, accountCap: 800_000 };
+    expect(usualPrice(input(workers, more))).toBe(price);
+  });
+
+  test('as usual is without bound where nothing says it', () => {
+    const workers = [worker('a', { pricePerHour: undefined })];
+    expect(usualPrice(input(workers, { spec: offering(undefined) }))).toBe(Number.POSITIVE_INFINITY);
   });
 
   test('has no cap where one alternative names none', () => {
@@ -193,10 +222,53 @@ describe('for choices a worker', () => {
       { pricePerHour: 600_000, coldPricePerHour: 0 },
     ],
     [
-      'costs nothing that nobody can know',
+      'without a price yet counts with what its own spec allows (M1)',
       { pricePerHour: undefined },
       { spec: offering(undefined) },
+      { pricePerHour: 600_000 },
+    ],
+    [
+      'without a price yet counts with what its account allows where that is less (M1)',
+      { pricePerHour: undefined },
+      { spec: offering(undefined), accountCap: 500_000 },
+      { pricePerHour: 500_000 },
+    ],
+    [
+      'whose price nothing limits counts with the whole ceiling until it has one (M1)',
+      { pricePerHour: undefined, object: workerObject('a', { spec: { offers: [{}] } }) },
+      { spec: { ...offering(undefined), maxSpendPerHour: '2.00' } },
+      { pricePerHour: 2_000_000 },
+    ],
+    [
+      'costs nothing that anything asks about where there is no ceiling either',
+      { pricePerHour: undefined, object: workerObject('a', { spec: { offers: [{}] } }) },
+      { spec: offering(undefined) },
       { pricePerHour: 0 },
+    ],
+    ...(
+      [
+        ['has an old price where it found no offer in time and may cost more by now (M1)', {}, '2.00', true],
+        ['has none while it has time', { isOverdue: false }, '2.00', false],
+        ['has none where it may cost no more', {}, '0.60', false],
+        ['has none where it has a machine', { isRented: true }, '2.00', false],
+      ] as const
+    ).map(([what, overrides, maxSpendPerHour, hasOldPrice]): [string, Partial<Worker>, More, object] => [
+      what,
+      { isOverdue: true, isRented: false, pricePerHour: undefined, ...overrides },
+      { spec: { ...offering(undefined), maxSpendPerHour } },
+      { hasOldPrice },
+    ]),
+    [
+      'has an old price where its account allows more and there is no ceiling any more',
+      { isOverdue: true, isRented: false },
+      { spec: offering(undefined), accountCap: 700_000 },
+      { hasOldPrice: true },
+    ],
+    [
+      'has none where the template named its price',
+      { isOverdue: true, isRented: false },
+      { accountCap: 700_000 },
+      { hasOldPrice: false },
     ],
     ['runs until it is stopped', { isStopped: false }, {}, { isRunning: true }],
     ['that is stopped does not run', { isStopped: true }, {}, { isRunning: false }],

@@ -1,10 +1,10 @@
 import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts';
 import { parseDuration } from '../../../lib/duration.ts';
-import { highestCap, type MicroDollars } from '../../../lib/money.ts';
+import { highestCap, type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import type { LoadView, WorkerLoad } from '../load/view.ts';
 import { isOldTemplate } from '../workers/template.ts';
 import type { Worker } from '../workers/worker.ts';
-import type { ChoosableWorker } from './plan.ts';
+import { type ChoosableWorker, priceNow } from './plan.ts';
 import { median, usualPerf } from './usual-perf.ts';
 
 export interface WorkersInput {
@@ -19,6 +19,8 @@ export interface WorkersInput {
   readonly frozen: ReadonlySet<string>;
   /** Names of workers that serve where no Service can lead to: they relieve nobody. */
   readonly unreachable: ReadonlySet<string>;
+  /** The most that one machine may cost by the account of the workers; undefined if it does not say. */
+  readonly accountCap?: MicroDollars | undefined;
 }
 
 /**
@@ -33,12 +35,33 @@ function toldPerfs(workers: readonly Worker[], load: LoadView): readonly number[
   return workers.flatMap(({ name }) => load.workers.get(name)?.maxPerf ?? []);
 }
 
-/** What a new worker may cost at most: the dearest alternative; else what the dearest of its siblings costs. */
-export function priceOfNew({ spec, workers }: WorkersInput): MicroDollars | undefined {
-  const dearest = dearestOffer(spec);
-  if (dearest !== undefined) return dearest;
+/** The most that a new worker may cost: by the template, and by its account, which limits every alternative. */
+export function priceOfNew({ spec, accountCap }: WorkersInput): MicroDollars | undefined {
+  return lower(dearestOffer(spec), accountCap);
+}
+
+/**
+ * From which remaining room on a new worker is worth renting if the template leaves a price out: what the dearest of
+ * its siblings costs, or as much as it may cost while none of them has a price. Undefined if the template names all
+ * prices.
+ */
+export function usualPrice(input: WorkersInput): MicroDollars | undefined {
+  const { spec, workers, accountCap } = input;
+  if (dearestOffer(spec) !== undefined) return undefined;
+  if (workers.length === 0) return 0;
   const paid = workers.flatMap((worker) => worker.pricePerHour ?? []);
-  return paid.length > 0 ? Math.max(...paid) : undefined;
+  return paid.length > 0 ? Math.max(...paid) : (accountCap ?? Number.POSITIVE_INFINITY);
+}
+
+/** A worker without a price yet may come to cost as much as its own spec and its account allow. */
+function mostOf(worker: Worker, input: WorkersInput): MicroDollars {
+  const most = lower(ownCap(worker), input.accountCap) ?? priceOfNew(input);
+  return most ?? parseDollars(input.spec.maxSpendPerHour) ?? 0;
+}
+
+function lower(one: MicroDollars | undefined, other: MicroDollars | undefined): MicroDollars | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Math.min(one, other);
 }
 
 /** The most that any alternative of the template may cost; undefined where one of them does not say. */
@@ -49,15 +72,14 @@ export function dearestOffer({ template }: EndpointGroupSpec): MicroDollars | un
 /** The workers as numbers and choices count them. */
 export function scalingWorkers(input: WorkersInput): readonly ChoosableWorker[] {
   const perf = expectedPerf(input);
-  const price = priceOfNew(input) ?? 0;
   const order = dropOrder(input);
-  return input.workers.map((worker): ChoosableWorker => {
+  const workers = input.workers.map((worker): ChoosableWorker => {
     const load = input.load.workers.get(worker.name);
     return {
       name: worker.name,
       role: roleOf(worker),
       perf: load?.isMissing ? 0 : perfOf(worker, input, perf),
-      pricePerHour: worker.pricePerHour ?? price,
+      pricePerHour: worker.pricePerHour ?? mostOf(worker, input),
       coldPricePerHour: worker.coldPricePerHour ?? 0,
       keepRank: order.get(worker.name) ?? 0,
       isReady: worker.isServing && !input.unreachable.has(worker.name),
@@ -74,6 +96,24 @@ export function scalingWorkers(input: WorkersInput): readonly ChoosableWorker[] 
       hasEnded: hasEnded(worker, input),
     };
   });
+  const spend = workers.reduce((sum, worker) => sum + priceNow(worker), 0);
+  return workers.map((worker, index) => ({
+    ...worker,
+    hasOldPrice: hasOldPrice(input.workers[index], spend - priceNow(worker), input),
+  }));
+}
+
+/** Beside others that cost that much, a worker that waits for an offer past its deadline may cost more by now. */
+function hasOldPrice(worker: Worker | undefined, others: MicroDollars, input: WorkersInput): boolean {
+  if (!worker?.isOverdue || worker.isRented || usualPrice(input) === undefined) return false;
+  const own = ownCap(worker);
+  const ceiling = parseDollars(input.spec.maxSpendPerHour);
+  const now = lower(input.accountCap, ceiling === undefined ? undefined : ceiling - others);
+  return own !== undefined && own < (now ?? Number.POSITIVE_INFINITY);
+}
+
+function ownCap({ object }: Worker): MicroDollars | undefined {
+  return highestCap((object.spec.offers ?? []).map(({ maxPricePerHour }) => maxPricePerHour));
 }
 
 /** Its own figure, else the median of the same GPU, else what is usual. */

@@ -23,8 +23,7 @@ export function actionsFor(changes: readonly Change[], input: OrdersInput): read
   const byName = new Map(input.workers.map((worker) => [worker.name, worker]));
   const free = freeOrdinals(input.isTaken);
   return changes.flatMap((change): readonly Action[] => {
-    if (change.type === 'rent')
-      return [{ type: 'create', wanted: change.wanted, ordinal: free.next().value }];
+    if (change.type === 'rent') return [{ ...change, type: 'create', ordinal: free.next().value }];
     const worker = byName.get(change.name);
     return worker ? actionsOn(worker, change, input.now) : [];
   });
@@ -172,6 +171,11 @@ export function eventsFor(changes: readonly Change[], because: string): readonly
       count(isDestroyed('Ended')),
       normal('WorkersRemoved', 'Replace'),
       'whose machine has ended and that rents no other destroyed',
+    ],
+    [
+      count(isDestroyed('OldPrice')),
+      normal('WorkersReplaced', 'Replace'),
+      'without an offer under an outdated price limit replaced',
     ],
     [count(isDestroyed('Surplus')), normal('WorkersRemoved', 'ScaleDown'), 'drained and then destroyed'],
     [

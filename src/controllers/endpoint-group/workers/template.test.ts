@@ -46,6 +46,40 @@ describe('a new worker', () => {
     expect(new Set(lengths)).toEqual(new Set(['llm-'.length + 6]));
   });
 
+  describe('whose price the ceiling of the group limits (M1)', () => {
+    const offersOf = (offers: readonly object[], maxPricePerHour?: number) =>
+      workerManifest(groupObject({ template: { spec: { image: 'x', offers } } }), {
+        ...{ name: 'w', wanted: 'Hot', hash: 'v1:x', siblings: [], maxPricePerHour },
+      }).spec.offers?.map((offer) => [offer.gpuNames?.[0], offer.maxPricePerHour]);
+    const offers = [
+      { gpuNames: ['a'], maxPricePerHour: '0.40' },
+      { gpuNames: ['b'], maxPricePerHour: '0.90' },
+      { gpuNames: ['c'] },
+      { gpuNames: ['d'], pricing: 'Interruptible', bid: '0.70' },
+    ];
+
+    test('has no alternative that may cost more, and none whose bid is above it', () => {
+      expect(offersOf(offers, 550_000)).toEqual([
+        ['a', '0.40'],
+        ['b', '0.55'],
+        ['c', '0.55'],
+      ]);
+    });
+
+    test('keeps its only alternative, which the API server refuses by the rule about bids', () => {
+      expect(offersOf(offers.slice(3), 550_000)).toEqual([['d', '0.55']]);
+    });
+
+    test('is as the template says where nothing limits it', () => {
+      expect(offersOf(offers)).toEqual([
+        ['a', '0.40'],
+        ['b', '0.90'],
+        ['c', undefined],
+        ['d', undefined],
+      ]);
+    });
+  });
+
   test('is a GpuInstance', () => {
     const manifest = workerManifest(groupObject(), { name: 'w', wanted: 'Hot', hash: 'v1:x', siblings: [] });
     expect(manifest).toMatchObject({ kind: 'GpuInstance', metadata: { name: 'w', namespace: 'team' } });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, annotations, labels, OPERATOR_NAME } from '../../../api/v1alpha1/names.ts';
+import { formatDollars, type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import { controllerReference, type KubeObject } from '../../../runtime/kube/kube-object.ts';
 import { spreadOffers } from './spread.ts';
 import type { Wanted } from './worker.ts';
@@ -42,6 +43,8 @@ export interface NewWorker {
   readonly hash: string;
   /** Workers of the group that it should not share with, while other offers match. */
   readonly siblings: readonly GpuInstance[];
+  /** No alternative may cost more; undefined if the template alone says what each may cost. */
+  readonly maxPricePerHour?: MicroDollars | undefined;
 }
 
 /** The GpuInstance of a new worker. */
@@ -65,8 +68,26 @@ export function workerManifest(group: EndpointGroup, worker: NewWorker): GpuInst
       },
       ownerReferences: [controllerReference(group as KubeObject)],
     },
-    spec: { ...template.spec, offers: spreadOffers(group.spec, worker.siblings) },
+    spec: {
+      ...template.spec,
+      offers: cappedOffers(spreadOffers(group.spec, worker.siblings), worker.maxPricePerHour),
+    },
   };
+}
+
+type Offers = GpuInstance['spec']['offers'];
+
+/**
+ * The alternatives with that price as the most of each. An alternative whose bid is above it could not be rented, and
+ * is left out beside others.
+ */
+function cappedOffers(offers: Offers, most: MicroDollars | undefined): Offers {
+  if (!offers || most === undefined) return offers;
+  const possible = offers.filter(({ bid }) => (parseDollars(bid) ?? 0) <= most);
+  return (possible.length > 0 ? possible : offers).map((offer) => ({
+    ...offer,
+    maxPricePerHour: formatDollars(Math.min(parseDollars(offer.maxPricePerHour) ?? most, most)),
+  }));
 }
 
 function digest(text: string): string {
