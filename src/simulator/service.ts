@@ -11,13 +11,14 @@ import { createRateLimit } from './calls/rate-limit.ts';
 import { Refusal } from './calls/refusal.ts';
 import type { Caller, Profile, Route, RouteContext } from './calls/route.ts';
 import { createRouter, type Router } from './calls/router.ts';
+import { writtenBody } from './calls/written-fields.ts';
 import { catchUp, stillBehind } from './catch-up.ts';
 import { type CallPlan, type Draft, PLAIN_PLAN, planOf } from './faults/call-faults.ts';
 import { type FaultScope, takeFault } from './faults/fault-book.ts';
 import { CALL_FAULTS, type FaultName, type FaultTarget, REPLY_FAULTS } from './faults/faults.ts';
 import { bendReply, canBend } from './faults/reply-faults.ts';
 import type { SimulatedTime } from './simulated-time.ts';
-import type { WorldStore } from './world/world-store.ts';
+import { callWriter, type WorldStore } from './world/world-store.ts';
 
 /*
  * The life of a request: time is brought up to now, the route is found, faults are asked, the key is
@@ -57,7 +58,7 @@ export function createService(options: ServiceOptions): Service {
   const visitor = createVisitor(options, rates);
   return {
     answer: (request) => answerRequest({ options, router, visitor }, request),
-    refusal: (refusal) => refusalDraft(options.time.now(), refusal),
+    refusal: (refusal) => refusalDraft(options.time.now(), refusal, options.profile),
   };
 }
 
@@ -73,7 +74,7 @@ function answerRequest(parts: Parts, request: SimRequest): Answer | Promise<Answ
   if (behind) return behind;
   const path = pathOf(request.url);
   const found = router.find(request.method, path);
-  if (found.type === 'refused') return refusalDraft(nowOf(options), found.refusal);
+  if (found.type === 'refused') return refused(options, found.refusal);
   const visit: Visit = { request, ...found, scope: { route: found.route, path } };
   const plan = planFor(options, visit);
   if (plan === PLAIN_PLAN) return bend(options, visit, visitor(visit));
@@ -100,8 +101,11 @@ async function carryOut(options: ServiceOptions, plan: CallPlan, run: () => Draf
 function whileBehind(options: ServiceOptions): Draft | undefined {
   if (catchUp(options)) return undefined;
   options.saved();
-  return refusalDraft(nowOf(options), stillBehind(options));
+  return refused(options, stillBehind(options));
 }
+
+const refused = (options: ServiceOptions, refusal: Refusal): Draft =>
+  refusalDraft(nowOf(options), refusal, options.profile);
 
 const nowOf = ({ store }: ServiceOptions): number => store.current().now;
 
@@ -163,18 +167,23 @@ function createVisitor(options: ServiceOptions, rates: ReturnType<typeof createR
     const { settings, now } = options.store.current();
     const query = queryOf(request.url);
     const body = readBody(request, route, bodyLimit(options.store.current(), request.url, true));
-    const secret = sentKey(request, query, body.value);
+    const { profile, store } = options;
+    const secret = sentKey(request, { profile, store, query, body: body.value });
     const caller = route.access === 'open' ? undefined : callerWith(options.store, secret, now);
     if (route.access === 'key' && !caller) throw refusedKey(options.store, secret);
     if (caller) requireLogin(caller, route, settings);
     if (body.refusal) throw body.refusal;
     checkRights(caller, { ...visit, query, body: body.value });
-    const refused = rates.check({ route, identity: secret ?? request.address, now });
-    if (refused) return rateDraft(now, refused, rateForm(options));
-    const reply = route.handler(
-      contextOf(options, visit, { query, body: body.value, caller, sentKey: secret }),
-    );
-    return replyDraft(nowOf(options), reply);
+    const tooSoon = rates.check({ route, identity: secret ?? request.address, now });
+    if (tooSoon) return rateDraft(now, tooSoon, { profile, body: settings.pauses.body });
+    const write = callWriter(store);
+    const read = { query, body: body.value, caller, sentKey: secret, write };
+    try {
+      return replyDraft(nowOf(options), route.handler(contextOf(options, visit, read)));
+    } catch (error) {
+      write.undo();
+      throw error;
+    }
   };
   return (visit: Visit): Draft => {
     try {
@@ -183,16 +192,12 @@ function createVisitor(options: ServiceOptions, rates: ReturnType<typeof createR
       return draft;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      // A refusal may have changed something too: a wrong code counts.
+      // A refused call may have kept something: a wrong code counts.
       options.saved();
-      return refusalDraft(nowOf(options), error);
+      return refused(options, error);
     }
   };
 }
-
-/** The specification gives every failure `error` and `msg`; the public service often answers plain text. */
-const rateForm = ({ store, profile }: ServiceOptions): 'text' | 'json' =>
-  profile === 'specification' ? 'json' : store.current().settings.pauses.body;
 
 const EMPTY_QUERY = new URLSearchParams();
 
@@ -210,14 +215,21 @@ function checkRights(caller: Caller | undefined, call: Parameters<typeof permits
 function contextOf(
   options: ServiceOptions,
   visit: Visit,
-  read: Pick<RouteContext, 'query' | 'body' | 'caller' | 'sentKey'>,
+  read: Pick<RouteContext, 'query' | 'body' | 'caller' | 'sentKey' | 'write'>,
 ): RouteContext {
   const { store, random, profile } = options;
+  const { written } = visit.route;
+  let body = profile === 'specification' && written ? undefined : read.body;
   return {
+    ...read,
+    // Read when the endpoint asks, which is after it looked at its caller.
+    get body() {
+      body ??= writtenBody(written ?? {}, read.body);
+      return body;
+    },
     get world() {
       return store.current();
     },
-    write: store,
     now: store.current().now,
     settings: store.current().settings,
     profile,
@@ -226,6 +238,5 @@ function contextOf(
     fault: (name: FaultName, target?: FaultTarget) =>
       hasFaults(options) ? takeFault(options, name, { scope: visit.scope, target }) : undefined,
     origin: visit.request.origin,
-    ...read,
   };
 }

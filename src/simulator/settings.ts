@@ -1,6 +1,9 @@
 import { defaultScalingSettings, type ScalingSettings } from './scaling/settings.ts';
 import { defaultTfaSettings, type TfaSettings } from './tfa/settings.ts';
 
+/** `specification`: what is written there. `public`: as the public service answers. */
+export type Profile = 'specification' | 'public';
+
 /**
  * Every limit and figure that the specification leaves open, by name, with its default. A setting is part
  * of the world, so `PUT /sim/world` and `createSimulator({settings})` change it. Times are seconds of
@@ -23,14 +26,16 @@ export interface Settings {
     readonly stopSeconds: number;
     /** Whether the public word `created` is shown between null and `loading`. */
     readonly showCreated: boolean;
+    /** Whether a machine that was seen `exited`, `unknown` or `offline` never runs again (specification 3.1); true in the `specification` profile. */
+    readonly lostForGood: boolean;
   };
   readonly billing: {
     /** Credit of a new user, dollars. */
     readonly initialCredit: number;
-    /** Whether machines stop when the credit of their user reaches zero. */
+    /** Whether machines stop when the credit of their user reaches zero; false in the `specification` profile. */
     readonly stopAtZeroCredit: boolean;
-    /** Least credit that a rental needs, dollars. */
-    readonly minCreditToRent: number;
+    /** Least credit that a rental needs, dollars; at 0 some has to be left. Null, as in the `specification` profile: none is needed. */
+    readonly minCreditToRent: number | null;
     /** Whether compute is billed while `exited`, `unknown` or `offline`; disk always is. */
     readonly computeWhileLost: boolean;
     /** Hours in a month, for prices per GB and month. */
@@ -63,8 +68,10 @@ export interface Settings {
     readonly label: number;
     /** Characters of `env` as JSON. */
     readonly env: number;
-    /** Least disk of a rental, GB. */
+    /** Least disk of a rental, GB; 0 in the `specification` profile. */
     readonly minDiskGB: number;
+    /** Whether a rental may ask for no more disk than its offer has; false in the `specification` profile, where no offer shows a disk. */
+    readonly diskWithinOffer: boolean;
     /** Disk of a rental that names none, GB. */
     readonly defaultDiskGB: number;
     /** Offers that one bulk rental may name. */
@@ -80,7 +87,7 @@ export interface Settings {
   };
   /** Pause that each identity leaves between two calls of one endpoint, by class, seconds. */
   readonly pauses: {
-    /** Multiplies every pause; 0 switches rate limits off. */
+    /** Multiplies every pause; 0, as in the `specification` profile, switches rate limits off. */
     readonly scale: number;
     /** Lists of instances. */
     readonly list: number;
@@ -136,6 +143,7 @@ export const defaultSettings: Settings = {
     rebootSeconds: 15,
     stopSeconds: 0,
     showCreated: true,
+    lostForGood: false,
   },
   billing: {
     initialCredit: 1000,
@@ -160,6 +168,7 @@ export const defaultSettings: Settings = {
     label: 1024,
     env: 32_768,
     minDiskGB: 8,
+    diskWithinOffer: true,
     defaultDiskGB: 10,
     bulkRent: 64,
     minBid: 0.001,
@@ -185,6 +194,22 @@ export const defaultSettings: Settings = {
   tfa: defaultTfaSettings,
   workers: defaultScalingSettings,
 };
+
+/** Where a profile begins with other settings than those above: the specification writes down no such limits. */
+const PROFILE_SETTINGS: Readonly<Record<Profile, SettingsOverride>> = {
+  public: {},
+  specification: {
+    boot: { lostForGood: true },
+    billing: { stopAtZeroCredit: false, minCreditToRent: null },
+    limits: { minDiskGB: 0, diskWithinOffer: false },
+    pauses: { scale: 0 },
+  },
+};
+
+/** What a fresh market of that profile begins with. */
+export function settingsFor(profile: Profile, override: SettingsOverride | undefined): Settings {
+  return withSettings(withSettings(defaultSettings, PROFILE_SETTINGS[profile]), override);
+}
 
 /** Some settings, group by group; the rest keeps its default. */
 export type SettingsOverride = { readonly [G in keyof Settings]?: Partial<Settings[G]> };

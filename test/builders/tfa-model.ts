@@ -112,6 +112,35 @@ export class TfaModel {
     return verdict;
   }
 
+  /**
+   * The answer to PUT authorize-new-method: any sent code authorizes, whoever asked for it; while a requested
+   * authorization waits for its code, only that one's does.
+   */
+  authorizeWith(secret: string, isRight: boolean): Verdict {
+    const isWaiting = (each: ModelChallenge): boolean =>
+      each.kind !== 'login' && (each.secret === secret || this.alive(each.secret) === 'ok');
+    if (!this.challenges.some(isWaiting)) return 'no_pending_authorization';
+    const state = this.alive(secret);
+    if (state !== 'ok') return state;
+    const { pending } = this;
+    if (pending !== undefined && pending !== secret && this.alive(pending) === 'ok') {
+      return 'no_challenge_found';
+    }
+    const challenge = this.challenges.find((each) => each.secret === secret);
+    const verdict =
+      challenge?.kind === 'sms' && challenge.methodId === null
+        ? this.ofUnknownNumber(secret, isRight)
+        : this.answer(secret, ['email', 'sms', 'totp'], isRight);
+    if (verdict === 'ok') this.grant();
+    return verdict;
+  }
+
+  private ofUnknownNumber(secret: string, isRight: boolean): Verdict {
+    if (!isRight) return '2fa_login_failed';
+    this.consume(secret);
+    return 'ok';
+  }
+
   private judge({ kind, methodId }: ModelChallenge, isRight: boolean): Verdict {
     if (kind === 'email') return isRight ? 'ok' : '2fa_login_failed';
     if (methodId === null) return '2fa_login_failed';

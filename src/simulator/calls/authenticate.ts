@@ -3,7 +3,7 @@ import type { Settings } from '../settings.ts';
 import type { WorldStore } from '../world/world-store.ts';
 import type { SimRequest } from './answer.ts';
 import { Refusal } from './refusal.ts';
-import type { Caller, Route } from './route.ts';
+import type { Caller, Profile, Route } from './route.ts';
 
 /** 401 with the text on which public clients act. */
 const invalidKey = (): Refusal => new Refusal(401, 'auth_error', 'Invalid user key');
@@ -15,16 +15,34 @@ export function refusedKey(store: WorldStore, secret: string | undefined): Refus
   return new Refusal(401, 'auth_error', 'Session expired. Please log in again.');
 }
 
+/** Where a key may stand beside the Authorization header. */
+interface KeyPlaces {
+  readonly profile: Profile;
+  readonly store: WorldStore;
+  readonly query: URLSearchParams;
+  readonly body: JsonObject;
+}
+
 /**
- * The key as sent: the header decides, then the session that a 2FA login gave (header or cookie), then the
- * query, then the body. Empty counts as absent.
+ * The key as sent: the header decides, then the session that a 2FA login gave (header or cookie), then, at the
+ * public service alone, the query and the body (specification 5.1: every request carries the header). Empty
+ * counts as absent.
  */
-export function sentKey(request: SimRequest, query: URLSearchParams, body: JsonObject): string | undefined {
-  const header = request.headers.authorization;
-  const bearer = typeof header === 'string' ? /^Bearer\s+(\S+)\s*$/i.exec(header)?.[1] : undefined;
+export function sentKey(request: SimRequest, { profile, store, query, body }: KeyPlaces): string | undefined {
+  const bearer = bearerKey(request);
   if (bearer) return bearer;
   const session = sentSession(request);
-  if (session) return session;
+  // An API key is no session, wherever it stands.
+  if (session && store.keyBySecret(session)?.session) return session;
+  return profile === 'public' ? keyOutsideHeader(query, body) : undefined;
+}
+
+function bearerKey({ headers: { authorization } }: SimRequest): string | undefined {
+  return typeof authorization === 'string' ? /^Bearer\s+(\S+)\s*$/i.exec(authorization)?.[1] : undefined;
+}
+
+/** Where public clients put a key beside the header. */
+function keyOutsideHeader(query: URLSearchParams, body: JsonObject): string | undefined {
   const inQuery = query.get('api_key');
   if (inQuery) return inQuery;
   return typeof body.api_key === 'string' && body.api_key !== '' ? body.api_key : undefined;

@@ -1,9 +1,10 @@
 import type { Draft } from '../faults/call-faults.ts';
+import type { JsonObject } from '../json.ts';
 import { JSON_TYPE } from './answer.ts';
 import { httpDate } from './http-date.ts';
 import type { RateRefusal } from './rate-limit.ts';
 import { type Refusal, WrongMethod } from './refusal.ts';
-import type { Reply } from './route.ts';
+import type { Profile, Reply } from './route.ts';
 
 /* Replies in their final form; `now` is simulated time. PURE. */
 
@@ -28,23 +29,42 @@ export function replyDraft(now: number, reply: Reply): Draft {
   };
 }
 
+/** The fields that specification 7 gives a failure. */
+const WRITTEN: ReadonlySet<string> = new Set(['error', 'msg', 'fail_count', 'locked_until']);
+
+/** The body of a failure: what specification 7 names, and at the public service what it adds. */
+const failureBody = (body: JsonObject, profile: Profile): JsonObject =>
+  profile === 'public'
+    ? body
+    : Object.fromEntries(Object.entries(body).filter(([name]) => WRITTEN.has(name)));
+
 /** A refusal in the form of specification 7. */
-export function refusalDraft(now: number, refusal: Refusal): Draft {
-  const body = { success: false, error: refusal.code, msg: refusal.message, ...refusal.extra };
+export function refusalDraft(now: number, refusal: Refusal, profile: Profile): Draft {
+  const { code, message, extra } = refusal;
+  const body = failureBody({ success: false, error: code, msg: message, ...extra }, profile);
   const headers = refusal instanceof WrongMethod ? { allow: refusal.allowed.join(', ') } : {};
   return replyDraft(now, { type: 'json', status: refusal.status, body, headers });
 }
 
+/** How a service words a 429 for pace. */
+interface RateForm {
+  readonly profile: Profile;
+  /** Of the public service; a failure of the specification has `error` and `msg`. */
+  readonly body: 'text' | 'json';
+}
+
 /** A 429 for pace: plain text as the public service often has it, or JSON with `error` and `msg` (specification 7). */
-export function rateDraft(now: number, refused: RateRefusal, form: 'text' | 'json'): Draft {
+export function rateDraft(now: number, refused: RateRefusal, form: RateForm): Draft {
   if (refused.type === 'quota') {
-    const body = { success: false, error: 'search_quota_exceeded', msg: 'Daily search quota exceeded.' };
+    const quota = { success: false, error: 'search_quota_exceeded', msg: 'Daily search quota exceeded.' };
+    const body = failureBody(quota, form.profile);
     const headers = { 'x-ratelimit-reset': String(refused.resetsAt) };
     return replyDraft(now, { type: 'json', status: 429, body, headers });
   }
-  if (form === 'json') {
+  if (form.profile === 'specification' || form.body === 'json') {
     const text = refused.text;
-    const body = { success: false, error: 'too_many_requests', detail: text, msg: text };
+    const whole = { success: false, error: 'too_many_requests', detail: text, msg: text };
+    const body = failureBody(whole, form.profile);
     return replyDraft(now, { type: 'json', status: 429, body });
   }
   return replyDraft(now, { type: 'text', status: 429, body: refused.text, contentType: 'text/plain' });

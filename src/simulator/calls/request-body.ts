@@ -90,6 +90,11 @@ export function listField(body: JsonObject, name: string): readonly Json[] | und
   return value as readonly Json[];
 }
 
+/** How many characters a text has, as people count them and not as UTF-16 does. */
+export function characters(text: string): number {
+  return [...text].length;
+}
+
 /** A value as text: texts as they are, all else as JSON. Never runs code of the value, as `String` would. */
 export function textOf(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value);

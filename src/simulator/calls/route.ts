@@ -1,12 +1,12 @@
 import type { Random } from '../../lib/random.ts';
 import type { FaultName, FaultTarget } from '../faults/faults.ts';
 import type { Json, JsonObject } from '../json.ts';
-import type { Settings } from '../settings.ts';
+import type { Profile, Settings } from '../settings.ts';
 import type { ActiveFault, ApiKey, User, World } from '../world/world.ts';
-import type { WorldWriter } from '../world/world-store.ts';
+import type { CallWriter } from '../world/world-store.ts';
+import type { WrittenFields } from './written-fields.ts';
 
-/** `specification`: exactly what is written there. `public`: as the public service answers. */
-export type Profile = 'specification' | 'public';
+export type { Profile } from '../settings.ts';
 
 /** Categories of permission that public clients name. */
 export type Category =
@@ -32,7 +32,8 @@ export interface Caller {
 export interface RouteContext {
   /** The world of this moment, already advanced to `now`. */
   readonly world: World;
-  readonly write: WorldWriter;
+  /** Taken back where the call is refused, but for what it keeps. */
+  readonly write: CallWriter;
   readonly now: number;
   readonly settings: Settings;
   readonly profile: Profile;
@@ -79,6 +80,8 @@ export interface Route {
   readonly access: 'key' | 'optional' | 'open';
   readonly pause?: Exclude<keyof Settings['pauses'], 'scale' | 'body' | 'searchesPerDay'>;
   readonly profiles: readonly Profile[];
+  /** What the `specification` profile reads of a request; left out, it reads what the public service reads. */
+  readonly written?: WrittenFields;
   /** The body is no JSON: the handler finds its bytes as `body.base64` and what they are as `body.contentType`. */
   readonly rawBody?: true;
   readonly handler: (ctx: RouteContext) => Reply;

@@ -1,5 +1,5 @@
 import { badRequest } from '../calls/refusal.ts';
-import { endContract, forceStatus, holdContract } from '../instances/contract-state.ts';
+import { endContract, forceStatus, holdContract, machinesBack } from '../instances/contract-state.ts';
 import { creditMicros } from '../world/ledger.ts';
 import { withoutRows, withRows } from '../world/rows.ts';
 import type { ActiveFault, Machine, User, World } from '../world/world.ts';
@@ -55,11 +55,7 @@ export function endOutage(world: World, { name, struck }: ActiveFault): World {
   const dark = struckMachines(world, struck).filter(
     ({ state }) => state === 'offline' || state === 'unknown',
   );
-  return withRows(
-    world,
-    'machines',
-    dark.map((machine): Machine => ({ ...machine, state: 'up', stateUntil: null })),
-  );
+  return machinesBack(world, dark);
 }
 
 function untilOf(world: World, fault: ActiveFault): number | null {
@@ -82,7 +78,7 @@ function crash(world: World, fault: ActiveFault, struck: Struck): World {
     forceStatus(contract, world.now, {
       status: 'exited',
       message: 'container exited with code 1',
-      until: untilOf(world, fault),
+      until: world.settings.boot.lostForGood ? null : untilOf(world, fault),
     }),
   );
   return withRows(world, 'contracts', crashed);

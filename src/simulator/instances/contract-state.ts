@@ -1,6 +1,8 @@
 import type { Settings } from '../settings.ts';
 import { contractMicros, rebill, stopBilling } from '../world/ledger.ts';
-import type { Contract, EndedContract, Machine } from '../world/world.ts';
+import { rowsOf } from '../world/remembered.ts';
+import { withRows } from '../world/rows.ts';
+import type { Contract, EndedContract, Machine, World } from '../world/world.ts';
 import { bootTimeline, passTransitions, rebootTimeline, startTimeline } from './boot.ts';
 
 /* What happens to one contract: each function takes the contract and gives the contract after it. PURE. */
@@ -102,6 +104,23 @@ export function forceStatus(
     statusSince: now,
     timeline: back,
   };
+}
+
+/**
+ * Machines whose outage is over. What ran on them runs on, or, where a lost machine never runs again
+ * (specification 3.1), keeps the word that it was last seen with.
+ */
+export function machinesBack(world: World, machines: readonly Machine[]): World {
+  const up = machines.map((machine): Machine => ({ ...machine, state: 'up', stateUntil: null }));
+  const back = withRows(world, 'machines', up);
+  if (!world.settings.boot.lostForGood) return back;
+  const states = new Map(machines.map(({ id, state }) => [id, state]));
+  const lost = rowsOf(world.tables.contracts).flatMap((contract) => {
+    const state = states.get(contract.machineId);
+    if (state === undefined) return [];
+    return [forceStatus(contract, world.now, { status: state, until: null })];
+  });
+  return withRows(back, 'contracts', lost);
 }
 
 /** Only the disk is billed from `now`. */

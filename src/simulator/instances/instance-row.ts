@@ -61,8 +61,25 @@ function specifiedRow(contract: Contract, { world, word }: RowView): JsonObject 
   };
 }
 
-/** Specification 3.1 goes from null to `loading`: it knows no `created`. */
-const specifiedStatus = (status: string | null): string | null => (status === 'created' ? null : status);
+/** The words of specification 3.1. */
+const SPECIFIED: ReadonlySet<string | null> = new Set([
+  null,
+  'loading',
+  'running',
+  'exited',
+  'unknown',
+  'offline',
+]);
+
+/**
+ * The word of specification 3.1 for a state: `created` is not seen yet as anything but null, and a container that
+ * does not run, whoever stopped it, reads `exited` (what follows a stop request is not shown there).
+ */
+function specifiedStatus(status: string | null): string | null {
+  if (SPECIFIED.has(status)) return status;
+  if (status === 'created') return null;
+  return status === 'rebooting' ? 'loading' : 'exited';
+}
 
 /** Status, load, time left and, while it runs, ports. */
 function movingFields(contract: Contract, { world, word }: RowView): JsonObject {

@@ -1,6 +1,13 @@
 import { microDollars } from '../../lib/money.ts';
 import { Refusal } from '../calls/refusal.ts';
-import { booleanField, listField, numberField, stringField, textOf } from '../calls/request-body.ts';
+import {
+  booleanField,
+  characters,
+  listField,
+  numberField,
+  stringField,
+  textOf,
+} from '../calls/request-body.ts';
 import { callerOf, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
 import type { Template } from '../world/world.ts';
@@ -85,7 +92,7 @@ function readBid(ctx: RouteContext, body: JsonObject): number | null {
 
 function checkLengths(ctx: RouteContext, order: Order, body: JsonObject): void {
   const { limits } = ctx.settings;
-  const onstart = order.onstart?.length ?? 0;
+  const onstart = characters(order.onstart ?? '');
   if (onstart > limits.onstart) {
     throw invalidArgs(
       `onstart has ${onstart} characters; ${limits.onstart} are allowed. Compress it (gzip, base64).`,

@@ -59,19 +59,23 @@ function rentableOffer(ctx: RouteContext, offerId: number, order: Order): Offer 
   return offer;
 }
 
+/** GB beyond which a bill would be no number; no host has a disk like that. */
+const MAX_DISK_GB = 1_000_000;
+
 function checkDisk(ctx: RouteContext, order: Order, offer: Offer): void {
-  if (order.diskGB < ctx.settings.limits.minDiskGB) {
-    throw invalidArgs(`disk must be at least ${ctx.settings.limits.minDiskGB} GB.`);
-  }
-  const space = Number(offer.columns.disk_space ?? 0);
+  const { minDiskGB, diskWithinOffer } = ctx.settings.limits;
+  if (order.diskGB < minDiskGB) throw invalidArgs(`disk must be at least ${minDiskGB} GB.`);
+  const space = diskWithinOffer ? Number(offer.columns.disk_space ?? 0) : MAX_DISK_GB;
   if (order.diskGB > space)
     throw invalidArgs(`disk: ${order.diskGB} GB are more than the ${space} GB offered.`);
 }
 
 function checkCredit(ctx: RouteContext): void {
   const { user } = callerOf(ctx);
+  const { minCreditToRent } = ctx.settings.billing;
+  if (minCreditToRent === null) return;
   const credit = creditMicros(ctx.world, user, ctx.now) / 1e6;
-  if (credit <= 0 || credit < ctx.settings.billing.minCreditToRent) {
+  if (credit <= 0 || credit < minCreditToRent) {
     throw new Refusal(
       400,
       'insufficient_credit',

@@ -1,4 +1,4 @@
-import { type Json, ownValue } from '../json.ts';
+import { type Json, type JsonObject, ownValue } from '../json.ts';
 import type { Settings } from '../settings.ts';
 import { freeGB, listingOn } from '../world/volume-space.ts';
 import type { Column, Offer, World } from '../world/world.ts';
@@ -103,6 +103,16 @@ const COMPUTED_NAMES = Object.keys(COMPUTED);
 /** Reads one column of any offer, found by its name once; undefined where there is no such column. */
 export function columnReader(name: string): (offer: Offer, view: OfferView) => Column | undefined {
   return ownValue(COMPUTED, name) ?? ((offer) => ownValue(offer.columns, name));
+}
+
+/**
+ * The row of the `specification` profile: the id, and the names that it filters and sorts by (2.2). No other field
+ * of an offer is shown there, a price neither.
+ */
+export function specifiedOffer(offer: Offer, view: OfferView): JsonObject {
+  const columns = ['gpu_name', 'num_gpus', 'gpu_ram', 'direct_port_count', 'rentable', 'dlperf_per_dphtotal'];
+  const shown = columns.map((name) => [name, columnReader(name)(offer, view) ?? null] as const);
+  return { id: offer.id, verified: offer.columns.vericode === 1, ...Object.fromEntries(shown) };
 }
 
 /** The beginning of a row with the columns that do not change, by the object that holds them: most of a reply is the same each time. */

@@ -1,11 +1,13 @@
 import { requireFewTerms } from '../calls/most-terms.ts';
 import { badRequest, Refusal } from '../calls/refusal.ts';
 import { isObject, numberField } from '../calls/request-body.ts';
+import type { Profile } from '../calls/route.ts';
 import { type Json, type JsonObject, ownValue } from '../json.ts';
 import type { Settings } from '../settings.ts';
 import type { Column } from '../world/world.ts';
 import { coerce, invalidFilter, numberFrom, renamed } from './filter-values.ts';
 import { COMPUTED, type PricingType } from './offer-row.ts';
+import { checkWrittenSearch } from './written-search.ts';
 
 /*
  * The body of an offer search, read into tests and an order. Values are coerced by the type of their
@@ -58,8 +60,9 @@ const PRICING: Readonly<Record<string, PricingType>> = {
   reserved: 'reserved',
 };
 
-/** Reads the body of a search. */
-export function readSearch(body: JsonObject, settings: Settings): SearchQuery {
+/** Reads the body of a search; in the `specification` profile what is written down has to be so. */
+export function readSearch(body: JsonObject, settings: Settings, profile: Profile = 'public'): SearchQuery {
+  if (profile === 'specification') checkWrittenSearch(body);
   const filters = Object.entries(body).filter(([key, value]) => !CONTROL_KEYS.has(key) && value !== null);
   requireFewTerms(filters.length, 'filters');
   const conditions = filters.flatMap(([key, value]) => readFilter(key, value));
@@ -71,7 +74,7 @@ export function readSearch(body: JsonObject, settings: Settings): SearchQuery {
     conditions,
     order: readOrder(body.order),
     pricing: readPricing(body.type),
-    limit: readLimit(body, settings),
+    limit: profile === 'public' ? readLimit(body, settings) : writtenLimit(body, settings),
     storageGB,
   };
 }
@@ -144,6 +147,12 @@ function readLimit(body: JsonObject, settings: Settings): number {
   const limit = numberField(body, 'limit');
   if (limit === undefined || limit <= 0) return settings.lists.searchDefault;
   return Math.min(Math.floor(limit), settings.lists.searchMax);
+}
+
+/** At most so many, to the letter: 0 and less are none. */
+function writtenLimit(body: JsonObject, settings: Settings): number {
+  const limit = typeof body.limit === 'number' ? body.limit : settings.lists.searchDefault;
+  return Math.max(0, Math.min(limit, settings.lists.searchMax));
 }
 
 function readStorage(body: JsonObject): number {

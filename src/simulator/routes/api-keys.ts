@@ -2,7 +2,16 @@ import { checkTree } from '../calls/json-body.ts';
 import { paramsOf } from '../calls/key-scope.ts';
 import { Refusal } from '../calls/refusal.ts';
 import { isObject, stringField } from '../calls/request-body.ts';
-import { type Caller, callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import {
+  BOTH,
+  type Caller,
+  type Category,
+  callerOf,
+  json,
+  type Reply,
+  type Route,
+  type RouteContext,
+} from '../calls/route.ts';
 import type { Json, JsonObject } from '../json.ts';
 import type { ApiKey } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
@@ -26,6 +35,23 @@ function create(ctx: RouteContext): Reply {
   return json({ success: true, id: key.id, key: key.secret, name: key.name, permissions: key.permissions });
 }
 
+/** Categories that the specification (5.3) or public clients name; a key of any other could do nothing. */
+const CATEGORIES: ReadonlySet<string> = new Set<Category | 'agents_read' | 'agents_write'>([
+  'misc',
+  'user_read',
+  'user_write',
+  'instance_read',
+  'instance_write',
+  'machine_read',
+  'machine_write',
+  'billing_read',
+  'billing_write',
+  'team_read',
+  'team_write',
+  'agents_read',
+  'agents_write',
+]);
+
 /** Absent is full access (specification 5.3); anything else has named categories under `api`. */
 function readPermissions(value: Json | undefined): JsonObject | null {
   if (value === undefined || value === null) return null;
@@ -37,6 +63,11 @@ function readPermissions(value: Json | undefined): JsonObject | null {
   const categories = isObject(api) ? Object.values(api) : [];
   if (categories.length === 0 || !categories.every(isObject)) {
     throw new Refusal(400, 'invalid_permissions', 'Each category under "api" must be an object.');
+  }
+  const unknown = Object.keys(api as JsonObject).find((name) => !CATEGORIES.has(name));
+  if (unknown !== undefined) {
+    const msg = `"${unknown.slice(0, 50)}" is not a category; use ${[...CATEGORIES].join(', ')}.`;
+    throw new Refusal(400, 'invalid_permissions', msg);
   }
   return value;
 }
@@ -122,12 +153,14 @@ function reset(ctx: RouteContext): Reply {
   return json({ success: true, new_api_key: next.secret });
 }
 
+/** The specification names these operations without their paths (4.9): those of the public service stand in. */
+const KEY_READ = { category: 'user_read', profiles: BOTH } as const;
+const KEY_WRITE = { category: 'user_write', profiles: BOTH } as const;
+
 export const apiKeyRoutes: readonly Route[] = [
-  endpoint('POST /api/v0/auth/apikeys', { category: 'user_write' }, create),
-  endpoint('GET /api/v0/auth/apikeys', { category: 'user_read' }, (ctx) =>
-    json({ apikeys: listed(ctx).map(keyRow) }),
-  ),
-  endpoint('GET /api/v0/auth/apikeys/:id', { category: 'user_read' }, (ctx) => json(keyRow(ownKey(ctx)))),
-  endpoint('DELETE /api/v0/auth/apikeys/:id', { category: 'user_write' }, remove),
+  endpoint('POST /api/v0/auth/apikeys', KEY_WRITE, create),
+  endpoint('GET /api/v0/auth/apikeys', KEY_READ, (ctx) => json({ apikeys: listed(ctx).map(keyRow) })),
+  endpoint('GET /api/v0/auth/apikeys/:id', KEY_READ, (ctx) => json(keyRow(ownKey(ctx)))),
+  endpoint('DELETE /api/v0/auth/apikeys/:id', KEY_WRITE, remove),
   endpoint('PUT /api/v0/commands/reset_apikey', { category: 'user_write' }, reset),
 ];

@@ -1,7 +1,7 @@
 import { pathId } from '../calls/path-id.ts';
 import { Refusal } from '../calls/refusal.ts';
 import { sameInteger, stringField } from '../calls/request-body.ts';
-import { callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
+import { BOTH, callerOf, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import type { JsonObject } from '../json.ts';
 import { defaultOptions, readOptions } from '../scaling/options.ts';
 import { workersOf } from '../scaling/refresh-workers.ts';
@@ -121,14 +121,15 @@ function endpointRow(row: EndpointGroupRow): JsonObject {
   };
 }
 
-const GROUP = { category: 'misc', pause: 'endpointGroup' } as const;
+/** The specification shows no path for them (4.9): those of the public service stand in. */
+const GROUP = { category: 'misc', profiles: BOTH } as const;
 
 export const endpointGroupRoutes: readonly Route[] = [
-  endpoint('POST /api/v0/endptjobs', GROUP, create),
-  endpoint('GET /api/v0/endptjobs', { category: 'misc', pause: 'list' }, list),
-  endpoint('GET /api/v0/endptjobs/:id', { category: 'misc', pause: 'get' }, (ctx) =>
+  endpoint('POST /api/v0/endptjobs', { ...GROUP, pause: 'endpointGroup' }, create),
+  endpoint('GET /api/v0/endptjobs', { ...GROUP, pause: 'list' }, list),
+  endpoint('GET /api/v0/endptjobs/:id', { ...GROUP, pause: 'get' }, (ctx) =>
     json({ success: true, result: endpointRow(ownEndpoint(ctx)) }),
   ),
-  endpoint('PUT /api/v0/endptjobs/:id', { category: 'misc', pause: 'change' }, update),
-  endpoint('DELETE /api/v0/endptjobs/:id', { category: 'misc', pause: 'change' }, remove),
+  endpoint('PUT /api/v0/endptjobs/:id', { ...GROUP, pause: 'change' }, update),
+  endpoint('DELETE /api/v0/endptjobs/:id', { ...GROUP, pause: 'change' }, remove),
 ];

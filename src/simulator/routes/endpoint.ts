@@ -1,7 +1,8 @@
 import { type Category, PUBLIC, type Route } from '../calls/route.ts';
 
 /** What an endpoint is beside its path: `access` is `key` and `profiles` public only unless said otherwise. */
-export interface EndpointRule extends Partial<Pick<Route, 'access' | 'profiles' | 'pause' | 'rawBody'>> {
+export interface EndpointRule
+  extends Partial<Pick<Route, 'access' | 'profiles' | 'pause' | 'rawBody' | 'written'>> {
   readonly category: Category | null;
 }
 

@@ -155,9 +155,9 @@ const changes = { category: 'instance_write', pause: 'change' } as const;
 const destroys = { category: 'instance_write', pause: 'destroy' } as const;
 
 export const instanceChangeRoutes: readonly Route[] = [
-  endpoint('PUT /api/v0/instances/:id', { ...changes, profiles: BOTH }, change),
+  endpoint('PUT /api/v0/instances/:id', { ...changes, profiles: BOTH, written: { state: 'text' } }, change),
   endpoint('PUT /api/v0/instances', changes, changeMany),
-  endpoint('DELETE /api/v0/instances/:id', { ...destroys, profiles: BOTH }, destroyOne),
+  endpoint('DELETE /api/v0/instances/:id', { ...destroys, profiles: BOTH, written: {} }, destroyOne),
   endpoint('DELETE /api/v0/instances', destroys, destroyMany),
   endpoint('PUT /api/v0/instances/reboot/:id', { category: 'instance_write' }, reboot),
   endpoint('PUT /api/v0/instances/recycle/:id', { category: 'instance_write' }, recycle),

@@ -124,12 +124,16 @@ function balance(ctx: RouteContext): Reply {
 const lists = { category: 'instance_read', pause: 'list' } as const;
 
 export const instanceReadRoutes: readonly Route[] = [
-  endpoint('GET /api/v0/instances', { ...lists, profiles: BOTH }, listAll),
+  endpoint('GET /api/v0/instances', { ...lists, profiles: BOTH, written: {} }, listAll),
   endpoint('GET /api/v1/instances', lists, listPage),
   endpoint('GET /api/v0/instances/filters', lists, filterValues),
   endpoint('GET /api/v0/instances/count', lists, (ctx) =>
     json({ success: true, count: listedContracts(ctx).length }),
   ),
-  endpoint('GET /api/v0/instances/:id', { category: 'instance_read', pause: 'get', profiles: BOTH }, readOne),
+  endpoint(
+    'GET /api/v0/instances/:id',
+    { category: 'instance_read', pause: 'get', profiles: BOTH, written: {} },
+    readOne,
+  ),
   endpoint('GET /api/v0/instances/balance/:id', { category: 'instance_read' }, balance),
 ];

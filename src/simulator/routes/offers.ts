@@ -5,7 +5,7 @@ import { isObject, textOf } from '../calls/request-body.ts';
 import { BOTH, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { bulkIds, noSuchAsk, type Rental, rentalReply, rentOffer } from '../instances/rent.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { columnReader, offerJson } from '../market/offer-row.ts';
+import { columnReader, offerJson, specifiedOffer } from '../market/offer-row.ts';
 import { matching, viewOf } from '../market/search.ts';
 import { readSearch } from '../market/search-query.ts';
 import type { Offer } from '../world/world.ts';
@@ -14,8 +14,11 @@ import { endpoint } from './endpoint.ts';
 /* Searching offers (specification 4.4) and renting them (4.5). */
 
 function search(ctx: RouteContext, filters: JsonObject): Reply {
-  const query = readSearch(filters, ctx.settings);
+  const query = readSearch(filters, ctx.settings, ctx.profile);
   const view = viewOf(ctx.world, query, ctx.caller?.user.id);
+  if (ctx.profile === 'specification') {
+    return json({ offers: matching(query, view).map((offer) => specifiedOffer(offer, view)) });
+  }
   const rows = matching(query, view).map((offer) => offerJson(offer, view));
   return { type: 'json-text', status: 200, body: `{"offers":[${rows.join(',')}]}` };
 }
@@ -103,14 +106,19 @@ function rentIfThere(ctx: RouteContext, offerId: number): Rental | undefined {
 
 const searches = { category: 'misc', pause: 'search' } as const;
 const rents = { category: 'instance_write', pause: 'rent' } as const;
+/** Specification 4.5. */
+const writtenRent = {
+  profiles: BOTH,
+  written: { image: 'text', disk: 'number', onstart: 'text' },
+} as const;
 
 export const offerRoutes: readonly Route[] = [
   endpoint('POST /api/v0/bundles', { ...searches, profiles: BOTH }, (ctx) => search(ctx, ctx.body)),
   endpoint('GET /api/v0/bundles', searches, searchByQuery),
   endpoint('PUT /api/v0/search/asks', searches, searchAsks),
   endpoint('GET /api/v0/search/asks', searches, searchByQuery),
-  endpoint('PUT /api/v0/asks/:id', { ...rents, profiles: BOTH }, rent),
-  endpoint('POST /api/v0/asks/:id', { ...rents, profiles: BOTH }, rent),
+  endpoint('PUT /api/v0/asks/:id', { ...rents, ...writtenRent }, rent),
+  endpoint('POST /api/v0/asks/:id', { ...rents, ...writtenRent }, rent),
   endpoint('POST /api/v0/asks/bulk', rents, rentBulk),
   endpoint('PUT /api/v0/launch_instance', { category: 'misc', pause: 'rent' }, launch),
 ];

@@ -81,6 +81,7 @@ export function moveTfa<T>(ctx: RouteContext, user: User, move: (step: TfaStep) 
   ctx.write.put('tfaAccounts', outcome.account);
   if (outcome.status !== user.tfaStatus) ctx.write.put('users', { ...user, tfaStatus: outcome.status });
   for (const code of outcome.sent) ctx.write.put('sentCodes', { id: ctx.write.nextId('sentCode'), ...code });
+  ctx.write.keep();
   if (outcome.result.type === 'refused') throw outcome.result.refusal;
   return outcome.result.value;
 }

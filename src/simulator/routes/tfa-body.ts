@@ -1,5 +1,6 @@
 import { badRequest } from '../calls/refusal.ts';
-import { booleanField, integerField, stringField } from '../calls/request-body.ts';
+import { booleanField, characters, integerField, stringField } from '../calls/request-body.ts';
+import type { WrittenFields } from '../calls/written-fields.ts';
 import type { JsonObject } from '../json.ts';
 import type { RemoveCall } from '../tfa/methods.ts';
 import type { Proof } from '../tfa/verify.ts';
@@ -30,9 +31,10 @@ export function phoneField(body: JsonObject): string | undefined {
   return phone;
 }
 
+/** A label of a method; an empty one is a label too. */
 export function labelField(body: JsonObject): string | undefined {
-  const label = optionalText(body, 'label');
-  if (label !== undefined && label.length > LABEL_CHARACTERS) {
+  const label = stringField(body, 'label');
+  if (label !== undefined && characters(label) > LABEL_CHARACTERS) {
     throw badRequest(`label must be at most ${LABEL_CHARACTERS} characters.`);
   }
   return label;
@@ -42,6 +44,15 @@ export function labelField(body: JsonObject): string | undefined {
 export function methodIdField(body: JsonObject): number | undefined {
   return integerField(body, 'tfa_method_id');
 }
+
+/** What the specification names for a proof of a second factor. */
+export const PROOF = {
+  tfa_method: 'text',
+  code: 'text',
+  secret: 'text',
+  tfa_method_id: 'integer',
+  backup_code: 'text',
+} as const satisfies WrittenFields;
 
 /** The fields that prove a second factor. */
 export function proofFields(body: JsonObject): Proof {

@@ -24,17 +24,23 @@ function smsHandler(send: (step: TfaStep, call: SmsCall) => Challenge): (ctx: Ro
       loggedOut,
     };
     const challenge = moveTfa(ctx, user, (step) => send(step, call));
-    return json({ success: true, msg: 'Verification code sent by SMS.', secret: challenge.secret });
+    const sent = { msg: 'Verification code sent by SMS.', secret: challenge.secret };
+    // Specification 4.8 gives `success` to the email call alone.
+    return json(ctx.profile === 'public' ? { success: true, ...sent } : sent);
   };
 }
 
 const WRITE = { category: 'user_write', access: 'optional', profiles: BOTH } as const;
+const SMS = {
+  ...WRITE,
+  written: { phone_number: 'text', tfa_method_id: 'integer', secret: 'text' },
+} as const;
 
 /** The endpoints that send codes, two of them also under their deprecated paths (specification 9). */
 export const tfaCodeRoutes: readonly Route[] = [
-  endpoint('POST /api/v0/tfa/email', WRITE, sendEmail),
-  endpoint('POST /api/v0/tfa/sms', WRITE, smsHandler(sendSmsCode)),
-  endpoint('POST /api/v0/tfa/test', WRITE, smsHandler(sendSmsCode)),
-  endpoint('POST /api/v0/tfa/sms/resend', WRITE, smsHandler(resendSmsCode)),
-  endpoint('POST /api/v0/tfa/resend', WRITE, smsHandler(resendSmsCode)),
+  endpoint('POST /api/v0/tfa/email', { ...WRITE, written: { secret: 'text' } }, sendEmail),
+  endpoint('POST /api/v0/tfa/sms', SMS, smsHandler(sendSmsCode)),
+  endpoint('POST /api/v0/tfa/test', SMS, smsHandler(sendSmsCode)),
+  endpoint('POST /api/v0/tfa/sms/resend', SMS, smsHandler(resendSmsCode)),
+  endpoint('POST /api/v0/tfa/resend', SMS, smsHandler(resendSmsCode)),
 ];

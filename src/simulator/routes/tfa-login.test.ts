@@ -92,7 +92,7 @@ describe.for(['public', 'specification'] as const)('2FA, %s profile', (profile) 
       await addMethod(service, 'totp');
       const code = totpNow(service, first.totpSecret);
       expect((await login(service, { tfa_method: 'totp', code })).body.error).toBe('bad_request');
-      const named = await login(service, { tfa_method: 'totp', code, tfa_method_id: String(first.id) });
+      const named = await login(service, { tfa_method: 'totp', code, tfa_method_id: first.id });
       expect(named.status).toBe(200);
     });
 

@@ -4,7 +4,7 @@ import { completeLogin } from '../tfa/login.ts';
 import type { User } from '../world/world.ts';
 import { endpoint } from './endpoint.ts';
 import { bearerOrSecretCaller, moveTfa, noAuthValue } from './tfa-access.ts';
-import { loginFields } from './tfa-body.ts';
+import { loginFields, PROOF } from './tfa-body.ts';
 import { userRow } from './users.ts';
 
 /**
@@ -48,5 +48,9 @@ function openSession(ctx: RouteContext, user: User, admin: boolean): string {
 }
 
 export const tfaLoginRoutes: readonly Route[] = [
-  endpoint('POST /api/v0/tfa', { category: 'user_write', access: 'optional', profiles: BOTH }, login),
+  endpoint(
+    'POST /api/v0/tfa',
+    { category: 'user_write', access: 'optional', profiles: BOTH, written: { ...PROOF, admin: 'flag' } },
+    login,
+  ),
 ];

@@ -2,7 +2,7 @@ import { badRequest } from '../calls/refusal.ts';
 import { booleanField, stringField } from '../calls/request-body.ts';
 import { BOTH, json, type Reply, type Route, type RouteContext } from '../calls/route.ts';
 import { AUTHORIZED, completeAuthorization, requestAuthorization } from '../tfa/authorize.ts';
-import { totpSecret } from '../tfa/codes.ts';
+import { issueTotpSecret } from '../tfa/codes.ts';
 import { confirmNewMethod } from '../tfa/confirm.ts';
 import { removeMethod, updateMethod } from '../tfa/methods.ts';
 import { regenerateBackupCodes } from '../tfa/regenerate.ts';
@@ -16,6 +16,7 @@ import {
   labelField,
   methodIdField,
   optionalText,
+  PROOF,
   phoneField,
   proofFields,
   removeFields,
@@ -48,7 +49,7 @@ function completeRight(ctx: RouteContext): Reply {
 /** Checks no authorization and stores nothing: confirm-new does both (specification 4.8). */
 function setUpTotp(ctx: RouteContext): Reply {
   const { user } = bearerCaller(ctx);
-  const secret = totpSecret(ctx.random);
+  const secret = issueTotpSecret(ctx.random, user.id);
   return json({ secret, provisioning_uri: provisioningUri(secret, user.email ?? user.username) });
 }
 
@@ -107,10 +108,10 @@ function update(ctx: RouteContext): Reply {
     label: labelField(ctx.body),
     isPrimary: booleanField(ctx.body, 'is_primary'),
   };
-  const method = moveTfa(ctx, user, (step) => updateMethod(step, call));
+  const { method, isNamed } = moveTfa(ctx, user, (step) => updateMethod(step, call));
   return json({
     success: true,
-    msg: '2FA method updated.',
+    msg: isNamed ? '2FA method updated.' : 'Nothing to change: give label or is_primary.',
     method: methodView(method, { userId: user.id, now: ctx.now }),
   });
 }
@@ -126,15 +127,29 @@ function regenerate(ctx: RouteContext): Reply {
 const WRITE = { category: 'user_write', access: 'optional', profiles: BOTH } as const;
 const READ = { ...WRITE, category: 'user_read' } as const;
 
+const REQUEST = { tfa_method: 'text', tfa_method_id: 'integer', backup_code: 'text' } as const;
+const CONFIRM = {
+  tfa_method: 'text',
+  code: 'text',
+  secret: 'text',
+  phone_number: 'text',
+  label: 'text',
+} as const;
+const UPDATE = { tfa_method_id: 'integer', tfa_method: 'text', label: 'text', is_primary: 'flag' } as const;
+
 /** The endpoints that only a Bearer token opens. */
 export const tfaMethodRoutes: readonly Route[] = [
-  endpoint('GET /api/v0/tfa/status', READ, status),
-  endpoint('POST /api/v0/tfa/authorize-new-method', WRITE, requestRight),
-  endpoint('PUT /api/v0/tfa/authorize-new-method', WRITE, completeRight),
-  endpoint('POST /api/v0/tfa/totp-setup', WRITE, setUpTotp),
-  endpoint('POST /api/v0/tfa/confirm-new', WRITE, confirmNew),
-  endpoint('POST /api/v0/tfa/test-submit', WRITE, submitTest),
-  endpoint('DELETE /api/v0/tfa', WRITE, remove),
-  endpoint('PUT /api/v0/tfa/update', WRITE, update),
-  endpoint('PUT /api/v0/tfa/regen-backup-codes', WRITE, regenerate),
+  endpoint('GET /api/v0/tfa/status', { ...READ, written: {} }, status),
+  endpoint('POST /api/v0/tfa/authorize-new-method', { ...WRITE, written: REQUEST }, requestRight),
+  endpoint(
+    'PUT /api/v0/tfa/authorize-new-method',
+    { ...WRITE, written: { code: 'text', secret: 'text' } },
+    completeRight,
+  ),
+  endpoint('POST /api/v0/tfa/totp-setup', { ...WRITE, written: {} }, setUpTotp),
+  endpoint('POST /api/v0/tfa/confirm-new', { ...WRITE, written: CONFIRM }, confirmNew),
+  endpoint('POST /api/v0/tfa/test-submit', { ...WRITE, written: CONFIRM }, submitTest),
+  endpoint('DELETE /api/v0/tfa', { ...WRITE, written: { ...PROOF, target_id: 'integer' } }, remove),
+  endpoint('PUT /api/v0/tfa/update', { ...WRITE, written: UPDATE }, update),
+  endpoint('PUT /api/v0/tfa/regen-backup-codes', { ...WRITE, written: PROOF }, regenerate),
 ];

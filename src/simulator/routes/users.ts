@@ -63,6 +63,6 @@ function update(ctx: RouteContext): Reply {
 }
 
 export const userRoutes: readonly Route[] = [
-  endpoint('GET /api/v0/users/current', { category: 'user_read', profiles: BOTH }, current),
+  endpoint('GET /api/v0/users/current', { category: 'user_read', profiles: BOTH, written: {} }, current),
   endpoint('PUT /api/v0/users', { category: 'user_write' }, update),
 ];

@@ -199,7 +199,7 @@ const VOLUME = { pause: 'volume' } as const;
 export const volumeRoutes: readonly Route[] = [
   endpoint(
     'POST /api/v0/volumes/unlist',
-    { category: 'machine_write', profiles: BOTH, ...VOLUME },
+    { category: 'machine_write', profiles: BOTH, written: { id: 'integer' }, ...VOLUME },
     unlist('local'),
   ),
   endpoint('POST /api/v0/volumes/search', { category: 'misc', pause: 'search' }, search('local')),

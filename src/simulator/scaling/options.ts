@@ -1,5 +1,5 @@
 import { Refusal } from '../calls/refusal.ts';
-import { numberField } from '../calls/request-body.ts';
+import { integerField, numberField } from '../calls/request-body.ts';
 import type { JsonObject } from '../json.ts';
 import type { ScalingOptions } from './rows.ts';
 
@@ -36,7 +36,7 @@ export const defaultOptions = {
 /** The options of a body over those there are: null and absent keep. */
 export function readOptions(body: JsonObject, current: ScalingOptions): ScalingOptions {
   const changed = OPTIONS.map((rule) => [rule.name, readOption(body, rule) ?? current[rule.name]] as const);
-  const timeout = numberField(body, 'inactivity_timeout') ?? current.inactivity_timeout;
+  const timeout = integerField(body, 'inactivity_timeout') ?? current.inactivity_timeout;
   return { ...current, ...Object.fromEntries(changed), inactivity_timeout: timeout };
 }
 

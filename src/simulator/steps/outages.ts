@@ -1,6 +1,5 @@
+import { machinesBack } from '../instances/contract-state.ts';
 import { rowsOf } from '../world/remembered.ts';
-import { withRows } from '../world/rows.ts';
-import type { Machine } from '../world/world.ts';
 import type { AdvanceStep } from './advance.ts';
 
 /** Machines come back when their outage is over; a dead one never does. PURE. */
@@ -14,9 +13,9 @@ export const outagesStep: AdvanceStep = {
     return next;
   },
   run(world) {
-    const back = rowsOf(world.tables.machines)
-      .filter((machine) => machine.stateUntil !== null && machine.stateUntil <= world.now)
-      .map((machine): Machine => ({ ...machine, state: 'up', stateUntil: null }));
-    return withRows(world, 'machines', back);
+    const over = rowsOf(world.tables.machines).filter(
+      (machine) => machine.stateUntil !== null && machine.stateUntil <= world.now,
+    );
+    return machinesBack(world, over);
   },
 };

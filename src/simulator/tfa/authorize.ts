@@ -1,13 +1,13 @@
 import { badRequest } from '../calls/refusal.ts';
 import { useBackupCode } from './backup-codes.ts';
-import { createChallenge, findChallenge } from './challenge.ts';
+import { createChallenge, findChallenge, isAlive } from './challenge.ts';
 import { sendEmailCode, verifiedEmail } from './email.ts';
 import { admitAttempt, isLocked } from './lockout.ts';
 import { sendFirstCode } from './sms.ts';
 import { methodById } from './sms-target.ts';
 import type { Challenge, TfaMethod, TfaStep } from './state.ts';
 import { tfaRefusal } from './tfa-refusal.ts';
-import { chooseMethod, factorNamed, verifyChallenge } from './verify.ts';
+import { chooseMethod, factorNamed, verifyForAuthorization } from './verify.ts';
 
 /** Step 1 of adding a method. */
 export interface AuthorizeCall {
@@ -32,12 +32,19 @@ export function requestAuthorization(step: TfaStep, call: AuthorizeCall): Author
     grant(step);
     return { type: 'granted' };
   }
+  if (step.settings.challengeStoreDown) {
+    throw tfaRefusal('challenge_creation_failed', 'The challenge could not be created. Try again.');
+  }
   const { secret } = startChallenge(step, call);
   step.account.pendingAuthorization = secret;
   return { type: 'challenge', secret };
 }
 
-/** `PUT /tfa/authorize-new-method/`: answers the challenge and opens the window of 30 minutes. */
+/**
+ * `PUT /tfa/authorize-new-method/`: answers a challenge and opens the window of 30 minutes. Any sent code
+ * authorizes, whichever endpoint sent it (specification 3.3 and 4.8); while a requested authorization waits for
+ * its code, only its own challenge does.
+ */
 export function completeAuthorization(
   step: TfaStep,
   answer: { code?: string | undefined; secret?: string | undefined },
@@ -46,11 +53,27 @@ export function completeAuthorization(
     throw tfaRefusal('missing_params', 'Give both code and secret.');
   }
   requireStore(step);
-  if (step.account.pendingAuthorization === null) {
-    throw tfaRefusal('no_pending_authorization', 'No authorization waits for a code: request one first.');
-  }
-  verifyChallenge(step, findChallenge(step, answer.secret), { code: answer.code });
+  const challenge = pendingChallenge(step, answer.secret);
+  verifyForAuthorization(step, challenge, answer.code);
   grant(step);
+}
+
+/** The challenge of that secret, if it may authorize. */
+function pendingChallenge(step: TfaStep, secret: string): Challenge {
+  const { pendingAuthorization } = step.account;
+  const challenges = step.account.challenges.filter(({ proof }) => proof.type !== 'login');
+  if (!challenges.some((each) => each.secret === secret || isAlive(step, each))) {
+    throw tfaRefusal('no_pending_authorization', 'No code was requested: request an authorization first.');
+  }
+  const challenge = findChallenge(step, secret);
+  const requested = challenges.find((other) => other.secret === pendingAuthorization);
+  if (requested && requested !== challenge && isAlive(step, requested)) {
+    throw tfaRefusal(
+      'no_challenge_found',
+      'This secret belongs to another challenge. Send the secret of the requested authorization.',
+    );
+  }
+  return challenge;
 }
 
 /** Whether a method may be added now. */

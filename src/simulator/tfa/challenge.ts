@@ -22,9 +22,6 @@ export function findChallenge(step: TfaStep, secret: string): Challenge {
 
 /** Keeps a new challenge; long dead ones are dropped on the way. */
 export function createChallenge(step: TfaStep, proof: ChallengeProof): Challenge {
-  if (step.settings.challengeStoreDown) {
-    throw tfaRefusal('challenge_creation_failed', 'The challenge could not be created. Try again.');
-  }
   const challenge: Challenge = {
     secret: challengeSecret(step.random),
     proof,

@@ -2,6 +2,7 @@ import { badRequest } from '../calls/refusal.ts';
 import { requireAuthorization } from './authorize.ts';
 import { issueBackupCodes } from './backup-codes.ts';
 import { consumeChallenge, findChallenge } from './challenge.ts';
+import { isIssuedTotpSecret } from './codes.ts';
 import { type MethodType, methodsOfType, type TfaMethod, type TfaStep } from './state.ts';
 import { tfaRefusal } from './tfa-refusal.ts';
 import { isTotpSecret, totpStep } from './totp.ts';
@@ -64,8 +65,11 @@ function confirmSms(step: TfaStep, call: Confirmation): TfaMethod {
 }
 
 function confirmTotp(step: TfaStep, call: Confirmation): TfaMethod {
-  const secret = call.secret.replaceAll(' ', '').toUpperCase();
+  const { secret } = call;
   if (!isTotpSecret(secret)) throw badRequest('secret must be the base32 secret of totp-setup.');
+  if (!isIssuedTotpSecret(secret, step.user.id)) {
+    throw tfaRefusal('challenge_not_found', 'totp-setup did not issue this secret. Request a new one.');
+  }
   refuseDuplicate(step, 'totp', (method) => method.method === 'totp' && method.totpSecret === secret);
   const lastStep = totpStep(secret, { code: call.code, at: step.now, window: step.settings.totpWindow });
   if (lastStep === undefined) throw tfaRefusal('2fa_login_failed', 'The code is not correct.');
@@ -83,7 +87,7 @@ function refuseDuplicate(step: TfaStep, type: MethodType, isSame: (method: TfaMe
   throw tfaRefusal('duplicate_tfa_method', `This ${type} method is already configured.`);
 }
 
-/** What every new method starts with; the first one is primary. */
+/** What every new method starts with; the first one is primary. The code that confirmed it was its first use. */
 export function newMethod(step: TfaStep, label: string) {
   return {
     id: step.nextMethodId(),
@@ -92,6 +96,6 @@ export function newMethod(step: TfaStep, label: string) {
     failCount: 0,
     lockedUntil: null,
     createdAt: step.now,
-    lastUsed: null,
+    lastUsed: step.now,
   };
 }

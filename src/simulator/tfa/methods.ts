@@ -40,13 +40,25 @@ export interface UpdateCall {
   readonly isPrimary?: boolean | undefined;
 }
 
+/** The method after an update, and whether the update named anything to change. */
+export interface Updated {
+  readonly method: TfaMethod;
+  readonly isNamed: boolean;
+}
+
 /** Renames a method or moves the primary mark; exactly one method carries it. */
-export function updateMethod(step: TfaStep, call: UpdateCall): TfaMethod {
+export function updateMethod(step: TfaStep, call: UpdateCall): Updated {
   const method = methodToUpdate(step, call);
-  if (call.label !== undefined) method.label = call.label;
-  if (call.isPrimary !== undefined) method.isPrimary = call.isPrimary;
-  keepOnePrimary(step, call.isPrimary === true ? method : undefined);
-  return method;
+  const { label, isPrimary } = call;
+  if (label !== undefined) method.label = label;
+  if (isPrimary === true) keepOnePrimary(step, method);
+  if (isPrimary === false && method.isPrimary) {
+    keepOnePrimary(
+      step,
+      step.account.methods.find((other) => other !== method),
+    );
+  }
+  return { method, isNamed: label !== undefined || isPrimary !== undefined };
 }
 
 function methodToUpdate(step: TfaStep, call: UpdateCall): TfaMethod {

@@ -41,7 +41,7 @@ export interface TfaSettings {
   readonly requireLogin: boolean;
   /** The store of authorizations does not answer: `service_unavailable`. */
   readonly authorizationStoreDown: boolean;
-  /** The store of challenges takes no new one: `challenge_creation_failed`. */
+  /** An authorization (POST authorize-new-method) cannot create its challenge: `challenge_creation_failed`. */
   readonly challengeStoreDown: boolean;
 }
 

@@ -18,6 +18,7 @@ interface MethodCommon {
   /** Null when no lockout was imposed since the last success. */
   lockedUntil: number | null;
   readonly createdAt: number;
+  /** Null in worlds kept by older versions, for a method that never verified after its confirmation. */
   lastUsed: number | null;
 }
 

@@ -3,8 +3,9 @@ import { expect, test } from 'vitest';
 import { seededRandom } from '../../lib/random.ts';
 import { completeAuthorization, requestAuthorization } from './authorize.ts';
 import { backupCodesRemaining } from './backup-codes.ts';
-import { totpSecret } from './codes.ts';
+import { issueTotpSecret } from './codes.ts';
 import { confirmNewMethod } from './confirm.ts';
+import { sendEmailCode } from './email.ts';
 import { completeLogin } from './login.ts';
 import { removeMethod } from './methods.ts';
 import { regenerateBackupCodes } from './regenerate.ts';
@@ -57,7 +58,10 @@ interface Model {
   now: number;
   methods: { secret: string; id: number; failures: number; lockedUntil: number }[];
   codes: { code: string; used: boolean }[];
-  challenge: { secret: string; code: string; at: number } | undefined;
+  /** Codes that were sent and not used, oldest first. */
+  challenges: { secret: string; code: string; at: number }[];
+  /** Secret of the authorization that was requested last and not granted since. */
+  requested: string | undefined;
   authorizedUntil: number;
 }
 
@@ -103,37 +107,60 @@ class RequestByEmail implements Command {
   run(model: Model, real: Machine): void {
     const answered = real.move((step) => requestAuthorization(step, { tfaMethod: 'email' }));
     if (!('ok' in answered) || answered.ok.type !== 'challenge') throw new Error('No challenge was made.');
-    model.challenge = { secret: answered.ok.secret, code: real.lastCode, at: model.now };
+    keepChallenge(model, { secret: answered.ok.secret, code: real.lastCode });
+    model.requested = answered.ok.secret;
   }
   toString = () => 'request authorization';
 }
 
+class SendEmail implements Command {
+  check = () => true;
+  run(model: Model, real: Machine): void {
+    const answered = real.move((step) => sendEmailCode(step, undefined));
+    if (!('ok' in answered)) throw new Error('No code was sent.');
+    keepChallenge(model, { secret: answered.ok.secret, code: real.lastCode });
+  }
+  toString = () => 'send a code by email';
+}
+
+/** Challenges of more than a day ago are forgotten when the next one is created. */
+function keepChallenge(model: Model, sent: { secret: string; code: string }): void {
+  model.challenges = model.challenges.filter(({ at }) => model.now - at <= 24 * 60 * MINUTE);
+  model.challenges.push({ ...sent, at: model.now });
+}
+
 class CompleteAuthorization implements Command {
   readonly isRight: boolean;
-  constructor(isRight: boolean) {
+  /** Which of the sent codes, counted from the newest; beyond them a secret that names none. */
+  readonly back: number;
+  constructor(isRight: boolean, back: number) {
     this.isRight = isRight;
+    this.back = back;
   }
   check = () => true;
   run(model: Model, real: Machine): void {
-    const { challenge } = model;
+    const challenge = model.challenges.at(-1 - this.back);
     const code = this.isRight ? (challenge?.code ?? '123456') : wrongFor(challenge?.code ?? '');
     const answer = { secret: challenge?.secret ?? 'none', code };
-    expect(refusalOf(real.move((step) => completeAuthorization(step, answer)))).toBe(this.expected(model));
+    expect(refusalOf(real.move((step) => completeAuthorization(step, answer)))).toBe(
+      this.expected(model, challenge),
+    );
   }
-  private expected(model: Model): string | undefined {
-    const { challenge } = model;
-    if (!challenge) return 'no_pending_authorization';
-    if (model.now - challenge.at > 10 * MINUTE) {
-      return model.now - challenge.at > 24 * 60 * MINUTE
-        ? expect.stringMatching(/2fa_expired|challenge_not_found/)
-        : '2fa_expired';
+  private expected(model: Model, challenge: Model['challenges'][number] | undefined): string | undefined {
+    const isAlive = ({ at }: { at: number }) => model.now - at <= 10 * MINUTE;
+    if (!challenge) {
+      return model.challenges.some(isAlive) ? 'challenge_not_found' : 'no_pending_authorization';
     }
+    if (!isAlive(challenge)) return '2fa_expired';
+    const requested = model.challenges.find(({ secret }) => secret === model.requested);
+    if (requested && requested !== challenge && isAlive(requested)) return 'no_challenge_found';
     if (!this.isRight) return '2fa_login_failed';
-    model.challenge = undefined;
+    model.challenges = model.challenges.filter((kept) => kept !== challenge);
+    model.requested = undefined;
     model.authorizedUntil = model.now + 30 * MINUTE;
     return undefined;
   }
-  toString = () => `complete authorization ${this.isRight}`;
+  toString = () => `complete authorization ${this.isRight} ${this.back}`;
 }
 
 class AddTotp implements Command {
@@ -143,7 +170,7 @@ class AddTotp implements Command {
   }
   check = (model: Readonly<Model>) => model.methods.length < 5;
   run(model: Model, real: Machine): void {
-    const secret = totpSecret(real.random);
+    const secret = issueTotpSecret(real.random, 1);
     const right = totpCode(secret, model.now);
     const code = this.isRight ? right : wrongFor(right);
     const answered = real.move((step) => confirmNewMethod(step, { tfaMethod: 'totp', code, secret }));
@@ -197,7 +224,7 @@ class Remove extends ByTotp {
     if (given.expected !== undefined) return;
     model.methods.shift();
     if (model.methods.length > 0) return;
-    Object.assign(model, { codes: [], authorizedUntil: 0, challenge: undefined });
+    Object.assign(model, { codes: [], authorizedUntil: 0, requested: undefined });
   }
   override toString = () => `remove ${this.isRight}`;
 }
@@ -251,8 +278,9 @@ const right = fc.boolean();
 const commands = [
   fc.integer({ min: 0, max: 40 }).map((minutes) => new Wait(minutes)),
   fc.constant(new RequestByEmail()),
-  right.map((isRight) => new CompleteAuthorization(isRight)),
-  fc.constant(new CompleteAuthorization(true)),
+  fc.constant(new SendEmail()),
+  fc.tuple(right, fc.nat(2)).map(([isRight, back]) => new CompleteAuthorization(isRight, back)),
+  fc.constant(new CompleteAuthorization(true, 0)),
   fc.constant(new AddTotp(true)),
   right.map((isRight) => new AddTotp(isRight)),
   right.map((isRight) => new LogIn(isRight)),
@@ -270,7 +298,8 @@ test('random walks through 2FA answer what the specification says, at every step
         now: real.now,
         methods: [],
         codes: [],
-        challenge: undefined,
+        challenges: [],
+        requested: undefined,
         authorizedUntil: 0,
       };
       fc.modelRun(() => ({ model, real }), walk);

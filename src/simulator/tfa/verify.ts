@@ -1,4 +1,4 @@
-import { badRequest } from '../calls/refusal.ts';
+import { badRequest, type Refusal } from '../calls/refusal.ts';
 import { useBackupCode } from './backup-codes.ts';
 import { consumeChallenge, findChallenge } from './challenge.ts';
 import { acceptAttempt, admitAttempt, refuseAttempt } from './lockout.ts';
@@ -68,6 +68,18 @@ export function verifyChallenge(
   const verified = judgeAnswer(step, challenge, answer);
   consumeChallenge(step, challenge.secret);
   return verified;
+}
+
+/**
+ * The answer to a challenge that authorizes a new method: a code that reached its owner does, also on a number
+ * that is no method yet (specification 3.3 sets no condition on where the code went).
+ */
+export function verifyForAuthorization(step: TfaStep, challenge: Challenge, code: string): void {
+  const { proof } = challenge;
+  if (proof.type === 'sms' && proof.methodId === null) {
+    verifyWithoutMethod(proof.code, code);
+    consumeChallenge(step, challenge.secret);
+  } else verifyChallenge(step, challenge, { code });
 }
 
 function judgeAnswer(
@@ -150,9 +162,15 @@ export function chooseMethod(step: TfaStep, type: MethodType, id: number | undef
     throw tfaRefusal('not_found', `The method with tfa_method_id ${id} is not of type ${type}.`);
   }
   const [only, ...others] = candidates;
-  if (!only) throw tfaRefusal('tfa_method_not_configured', `The account has no ${type} method.`);
+  if (!only) throw noMethodOf(type);
   if (others.length > 0) {
     throw badRequest(`The account has several ${type} methods: give tfa_method_id.`);
   }
   return only;
+}
+
+/** `tfa_method_not_configured` speaks of TOTP secrets alone (specification 7): any other method is just not there. */
+function noMethodOf(type: MethodType): Refusal {
+  const msg = `The account has no ${type} method.`;
+  return type === 'totp' ? tfaRefusal('tfa_method_not_configured', msg) : tfaRefusal('not_found', msg);
 }

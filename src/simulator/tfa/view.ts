@@ -16,7 +16,7 @@ export function methodView(method: TfaMethod, owner: { userId: number; now: numb
     is_primary: method.isPrimary,
     ...failureCounts(method, owner.now),
     created_at: epochSeconds(method.createdAt),
-    last_used: method.lastUsed === null ? null : epochSeconds(method.lastUsed),
+    last_used: epochSeconds(method.lastUsed ?? method.createdAt),
   };
 }
 

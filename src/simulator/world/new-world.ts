@@ -1,6 +1,6 @@
 import type { Random } from '../../lib/random.ts';
 import { type Catalog, catalogOf, type OfferSketch, seededCatalog } from '../market/catalog.ts';
-import { defaultSettings, type Settings, type SettingsOverride, withSettings } from '../settings.ts';
+import { type Profile, type Settings, type SettingsOverride, settingsFor } from '../settings.ts';
 import type { SshKey } from './account-rows.ts';
 import { firstUserVolumes, seededListings } from './volumes.ts';
 import { type ApiKey, emptyWorld, type Machine, type Offer, type User, type World } from './world.ts';
@@ -16,6 +16,8 @@ export interface NewWorldOptions {
   readonly random: Random;
   /** Key of the first user; drawn when absent. */
   readonly apiKey?: string;
+  /** Whose settings it begins with; `public` unless given. */
+  readonly profile?: Profile;
   readonly settings?: SettingsOverride;
   /** A number of seeded offers (2,200 by default), or exactly the offers listed. */
   readonly catalog?: number | readonly OfferSketch[];
@@ -23,7 +25,7 @@ export interface NewWorldOptions {
 
 /** A market with a catalog and one user whose key has full access. */
 export function newWorld(options: NewWorldOptions): World {
-  const settings = withSettings(defaultSettings, options.settings);
+  const settings = settingsFor(options.profile ?? 'public', options.settings);
   const base = emptyWorld({ now: options.now, seed: options.seed, settings });
   const { machines, offers } = makeCatalog(options);
   const user = makeUser({ id: FIRST_USER + 1, now: options.now, settings });

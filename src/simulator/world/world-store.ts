@@ -16,6 +16,14 @@ export interface Change {
   readonly id: number;
 }
 
+/** A writer for one call: what a refused call wrote is taken back, unless it is there to stay. */
+export interface CallWriter extends WorldWriter {
+  /** What was written so far stays, whatever becomes of the call: a wrong code counts. */
+  keep(): void;
+  /** Takes back what was written since, ids included. */
+  undo(): void;
+}
+
 /** Owns the current world: the only place where one world follows another. */
 export interface WorldStore extends WorldWriter {
   current(): World;
@@ -112,4 +120,33 @@ function differences(before: World, after: World, note: (table: TableName, id: n
     for (const id of Object.keys(fresh)) if (old[Number(id)] !== fresh[Number(id)]) note(table, Number(id));
     for (const id of Object.keys(old)) if (fresh[Number(id)] === undefined) note(table, Number(id));
   }
+}
+
+/** Writes through to the store and remembers how to take each write back. */
+export function callWriter(store: WorldStore): CallWriter {
+  const steps: (() => void)[] = [];
+  const rowOf = <T extends TableName>(table: T, id: number): RowOf<T> | undefined =>
+    (store.current().tables[table] as Record<number, RowOf<T>>)[id];
+  return {
+    put(table, row) {
+      const before = rowOf(table, row.id);
+      store.put(table, row);
+      steps.push(() => (before ? store.put(table, before) : store.remove(table, row.id)));
+    },
+    remove(table, id) {
+      const before = rowOf(table, id);
+      store.remove(table, id);
+      if (before) steps.push(() => store.put(table, before));
+    },
+    nextId(kind) {
+      const { counters } = store.current();
+      const id = store.nextId(kind);
+      steps.push(() => store.replace({ ...store.current(), counters }));
+      return id;
+    },
+    keep: () => void steps.splice(0),
+    undo() {
+      for (const step of steps.splice(0).reverse()) step();
+    },
+  };
 }
