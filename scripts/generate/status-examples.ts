@@ -13,6 +13,7 @@ const account: Required<MarketplaceAccountStatus> = {
   observedGeneration: 1,
   conditions: [ready('Ready', 'Machines can be rented with this account.', 1)],
   login: { url: 'https://console.vast.ai', userId: 401, provenAt: NOON },
+  installation: 'a1b2c3d4',
   twoFactor: 'Enabled',
   sshKeyRegistered: true,
   labelsEchoed: true,

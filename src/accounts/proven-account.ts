@@ -50,6 +50,8 @@ export interface SweepFindings {
   readonly confirmedAt: number;
   /** Ids that carry our label where it cannot belong. */
   readonly copied: readonly number[];
+  /** Other installations that labels of the login name. */
+  readonly others?: readonly string[];
 }
 
 const NOTHING_FOUND: SweepFindings = {

@@ -13,10 +13,9 @@ import type { ListedObject } from '../controllers/orphan-sweep/observe.ts';
 import { SweepMemory } from '../controllers/orphan-sweep/sweep-memory.ts';
 import { createMarketplaceClient } from '../marketplace/client.ts';
 import type { Controller } from '../runtime/controller.ts';
-import type { KubeObject, Resource } from '../runtime/kube/kube-object.ts';
 import { accountKeyOf } from './caches.ts';
 import { ALWAYS_LEADING, isLeading } from './leading.ts';
-import type { Wiring } from './wiring.ts';
+import { listAll, type Wiring } from './wiring.ts';
 
 /** Every controller, in the order in which they start. */
 export function createControllers(wiring: Wiring): readonly Controller[] {
@@ -105,14 +104,4 @@ async function listObjects(wiring: Wiring): Promise<readonly ListedObject[]> {
 /** Those that name an account. */
 async function listObjectsOf(wiring: Wiring, ref: AccountRef): Promise<readonly ListedObject[]> {
   return (await listObjects(wiring)).filter(({ account }) => account === keyOf(ref));
-}
-
-/** Everything of a kind in the watched scope, read now, so that every write which was answered before is in it. */
-async function listAll<T extends KubeObject>(
-  { kube, config }: Wiring,
-  resource: Resource,
-): Promise<readonly T[]> {
-  const scopes = config.watchNamespace.length === 0 ? [undefined] : config.watchNamespace;
-  const lists = await Promise.all(scopes.map((namespace) => kube.list<T>(resource, { namespace })));
-  return lists.flatMap(({ items }) => items);
 }

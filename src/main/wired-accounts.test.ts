@@ -114,11 +114,17 @@ describe('an identity', () => {
     expect((await wiring.installation.resolve()).type).toBe('lost');
   });
 
-  test('is not made before the machines of every account are listed', async () => {
+  test('is not made where an object has rented that no cache shows yet (H7)', async () => {
+    const { wiring, create } = wiringOf();
+    create('gpuinstances', instance(FOREIGN));
+    expect((await wiring.installation.resolve()).type).toBe('lost');
+  });
+
+  test('is made while no account is listed: no new account holds up the first start of the others (H7)', async () => {
     const { wiring, create, sync } = wiringOf();
     create('marketplaceaccounts', { ...ACCOUNT, apiVersion: API_VERSION, kind: 'MarketplaceAccount' });
     await sync();
-    expect((await wiring.installation.resolve()).type).toBe('pending');
+    expect((await wiring.installation.resolve()).type).toBe('known');
   });
 
   test('proves the intents of objects: one that it did not sign is in doubt', async () => {

@@ -6,7 +6,14 @@ import { Installation } from '../accounts/installation/installation.ts';
 import { rentalTraces } from '../accounts/installation/rental-traces.ts';
 import { LoginConnections } from '../accounts/login/login-connection.ts';
 import { isNamespaceAllowed, NamespaceLabels } from '../accounts/namespace-labels.ts';
-import { CONTROLLER_NAME, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
+import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import {
+  CONTROLLER_NAME,
+  gpuInstanceResource,
+  marketplaceAccountResource,
+  OPERATOR_NAME,
+} from '../api/v1alpha1/names.ts';
 import type { Config } from '../config/options.ts';
 import type { Prober } from '../controllers/gpu-instance/probe/probe.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -17,6 +24,7 @@ import { scopeOf } from '../ownership/identity.ts';
 import { createEventRecorder, type EventRecorder } from '../runtime/events/events.ts';
 import type { Credentials } from '../runtime/kube/credentials.ts';
 import { createKubeClient, type KubeClient } from '../runtime/kube/kube-client.ts';
+import type { KubeObject, Resource } from '../runtime/kube/kube-object.ts';
 import { createLeaderElection, type LeaderElection } from '../runtime/lease/leader-election.ts';
 import type { RentalMetrics } from '../server/rental-metrics.ts';
 import type { RuntimeMetrics } from '../server/runtime-metrics.ts';
@@ -131,7 +139,14 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
     scope: scopeOf(config.watchNamespace),
     random,
     log,
-    traces: () => rentalTraces(caches.instances.list(), caches.accounts.list(), registry),
+    traces: async () => {
+      const known = rentalTraces(caches.instances.list(), caches.accounts.list(), registry);
+      if (known.objectsWithRentals + known.ownMachines + known.unlisted > 0) return known;
+      // The caches may be behind; only what is read now shows that this cluster rented nothing.
+      const instances = await listAll<GpuInstance>(wiring, gpuInstanceResource);
+      const marketplaceAccounts = await listAll<MarketplaceAccount>(wiring, marketplaceAccountResource);
+      return rentalTraces(instances, marketplaceAccounts, registry);
+    },
   });
   const objects = objectViews(caches, clock, installation);
   const labels = new NamespaceLabels({ client: kube, clock, log, onChange: () => registry.announceAll() });
@@ -156,6 +171,16 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
     onWritten: (account) => caches.accounts.wrote(account),
   });
   return { installation, registry, objects };
+}
+
+/** Everything of a kind in the watched scope, read now, so that every write which was answered before is in it. */
+export async function listAll<T extends KubeObject>(
+  { kube, config }: Pick<Wiring, 'kube' | 'config'>,
+  resource: Resource,
+): Promise<readonly T[]> {
+  const scopes = config.watchNamespace.length === 0 ? [undefined] : config.watchNamespace;
+  const lists = await Promise.all(scopes.map((namespace) => kube.list<T>(resource, { namespace })));
+  return lists.flatMap(({ items }) => items);
 }
 
 function electionOf(options: OperatorOptions): LeaderElection | undefined {

@@ -13,7 +13,7 @@ const identity = newIdentity({ id: new Uint8Array(16).fill(1), key: new Uint8Arr
 const facts = (change: Partial<IdentityFacts> = {}): IdentityFacts => ({
   stored: 'missing',
   objectsWithRentals: 0,
-  labelledMachines: 0,
+  ownMachines: 0,
   kubeSystemUid: 'k1',
   scope: '*',
   ...change,
@@ -85,7 +85,7 @@ describe('an identity', () => {
   });
 
   test('that is lost says what would be left behind', () => {
-    const lost = decideIdentity(facts({ objectsWithRentals: 2, labelledMachines: 3 }));
+    const lost = decideIdentity(facts({ objectsWithRentals: 2, ownMachines: 3 }));
     expect(lost).toMatchObject({
       message: expect.stringMatching(
         /2 objects carry a rental and 3 machines carry .*gpu-rent reset identity/s,
@@ -95,7 +95,7 @@ describe('an identity', () => {
 
   test.each([
     ['objects carry a rental', facts({ objectsWithRentals: 1 })],
-    ['machines carry the label', facts({ labelledMachines: 1 })],
+    ['machines carry the label', facts({ ownMachines: 1 })],
     ['the Secret holds something else', facts({ stored: 'unreadable' })],
   ])('is lost, with the way to recover, where %s', (_, given) => {
     expect(decideIdentity(given)).toMatchObject({

@@ -23,8 +23,8 @@ export interface IdentityFacts {
   readonly stored: Identity | 'missing' | 'unreadable';
   /** Objects of the cluster that carry an intent or a claim. */
   readonly objectsWithRentals: number;
-  /** Listed machines whose label starts with the operator's prefix. */
-  readonly labelledMachines: number;
+  /** Listed machines whose label names the installation by which an account of this cluster rented before. */
+  readonly ownMachines: number;
   readonly kubeSystemUid: string | undefined;
   readonly scope: string;
 }
@@ -47,8 +47,10 @@ const RECOVERY =
   '`gpu-rent reset identity --confirm`: machines labelled before are then never touched again.';
 
 /**
- * Whether to use, create or refuse an identity. A new one beside old rentals would make every machine
- * that still bills a stranger's, so it is only ever drawn where nothing was rented before.
+ * Whether to use, create or refuse an identity. A new one beside old rentals of this cluster would make every machine
+ * that still bills a stranger's. What speaks for such rentals is on record in the cluster: intents and claims, and accounts
+ * that name the former installation. A label alone proves nothing: other clusters may use the login, and anybody with
+ * access to the console can write one.
  */
 export function decideIdentity(facts: IdentityFacts): IdentityDecision {
   if (facts.stored === 'unreadable') {
@@ -58,12 +60,12 @@ export function decideIdentity(facts: IdentityFacts): IdentityDecision {
     };
   }
   if (facts.stored !== 'missing') return useStored(facts.stored, facts);
-  if (facts.objectsWithRentals === 0 && facts.labelledMachines === 0) return { type: 'create' };
+  if (facts.objectsWithRentals === 0 && facts.ownMachines === 0) return { type: 'create' };
   return {
     type: 'lost',
     message:
       `The Secret ${IDENTITY_SECRET} is missing although ${facts.objectsWithRentals} objects carry a rental and ` +
-      `${facts.labelledMachines} machines carry the operator's label: ${RECOVERY}`,
+      `${facts.ownMachines} machines carry the label of this installation: ${RECOVERY}`,
   };
 }
 

@@ -34,6 +34,7 @@ export const RETAINED_PREFIX = 'gpurental1-retained:';
 /** Characters of the install id that a label carries. */
 const INSTALL_ID_LENGTH = 8;
 
+const INSTALL_ID8 = /^[0-9a-f]{8}$/;
 const BODY = /^([0-9a-f]{8}):([0-9a-f-]{1,64}):([0-9]{1,9}):([0-9]{1,15}):([0-9a-f]{1,64})$/;
 
 function labelParts(installId8: string, facts: LabelFacts): readonly string[] {
@@ -58,6 +59,16 @@ export function makeRetainedLabel(identity: LabelIdentity, facts: LabelFacts): s
 /** Whether a label was made by any installation of this operator, ours or another. */
 export function hasOperatorPrefix(label: string | null | undefined): boolean {
   return label?.startsWith(LABEL_PREFIX) === true || label?.startsWith(RETAINED_PREFIX) === true;
+}
+
+/**
+ * The first eight characters of the id of the installation that rented a machine; undefined for any other label, also for
+ * that of a machine which was kept on purpose. It is no proof: anybody can write a label.
+ */
+export function installationNamedBy(label: string | null | undefined): string | undefined {
+  if (!label?.startsWith(LABEL_PREFIX)) return undefined;
+  const named = label.slice(LABEL_PREFIX.length).split(':', 1)[0] ?? '';
+  return INSTALL_ID8.test(named) ? named : undefined;
 }
 
 /** What a service made of a label that it does not give back whole. */

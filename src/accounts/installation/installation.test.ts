@@ -7,7 +7,7 @@ import { secretResource } from '../../runtime/kube/core-resources.ts';
 import type { SecretObject } from '../login/key-secret.ts';
 import { Installation, type RentalTraces } from './installation.ts';
 
-const NOTHING: RentalTraces = { objectsWithRentals: 0, labelledMachines: 0, unlisted: [] };
+const NOTHING: RentalTraces = { objectsWithRentals: 0, ownMachines: 0, unlisted: 0 };
 
 function setUp(traces: Partial<RentalTraces> = {}) {
   const cluster = memoryCluster();
@@ -18,7 +18,7 @@ function setUp(traces: Partial<RentalTraces> = {}) {
       scope,
       random: seededRandom(seed),
       log: silentLogger,
-      traces: () => ({ ...NOTHING, ...traces }),
+      traces: async () => ({ ...NOTHING, ...traces }),
     });
   const stored = () =>
     cluster.kube.get<SecretObject>(secretResource, { namespace: 'default', name: IDENTITY_SECRET });
@@ -41,13 +41,9 @@ test('an installation that never rented draws an identity once, and a restart us
 describe('without a stored identity none is drawn', () => {
   test.each([
     ['beside an object with a rental', { objectsWithRentals: 1 }, 'lost'],
-    ['beside a machine with our prefix', { labelledMachines: 1 }, 'lost'],
-    ['before every account was listed', { unlisted: ['team/default'] }, 'pending'],
-    [
-      'beside a rental, however little is listed',
-      { objectsWithRentals: 1, unlisted: ['team/default'] },
-      'lost',
-    ],
+    ['beside a machine of a former installation of this cluster', { ownMachines: 1 }, 'lost'],
+    ['before the accounts that it rented with were listed', { unlisted: 1 }, 'pending'],
+    ['beside a rental, however little is listed', { objectsWithRentals: 1, unlisted: 1 }, 'lost'],
   ] as const)('%s', async (_, traces, type) => {
     const { start, stored } = setUp(traces);
     const installation = start();
@@ -55,6 +51,27 @@ describe('without a stored identity none is drawn', () => {
     expect(installation.identity()).toBeUndefined();
     expect(await stored()).toBeUndefined();
   });
+});
+
+test('names no account while the machines of former ones are listed (H7)', async () => {
+  const { start } = setUp({ unlisted: 1 });
+  const state = await start().resolve();
+  expect(state).toMatchObject({ why: { reason: 'IdentityPending' } });
+  expect(JSON.stringify(state)).not.toMatch(/[a-z]+\/[a-z]+/);
+});
+
+test('draws no identity while the API server does not tell what is on record (H7)', async () => {
+  const { cluster, stored } = setUp();
+  const installation = new Installation({
+    client: cluster.kube,
+    namespace: 'default',
+    scope: '*',
+    random: seededRandom(1),
+    log: silentLogger,
+    traces: () => Promise.reject(new Error('away')),
+  });
+  await expect(installation.resolve()).rejects.toThrow('away');
+  expect(await stored()).toBeUndefined();
 });
 
 test('of two replicas that draw at once, one draws and the other uses it at its next look', async () => {

@@ -19,10 +19,10 @@ import type { SecretObject } from '../login/key-secret.ts';
 export interface RentalTraces {
   /** Objects of the cluster that carry an intent or a claim. */
   readonly objectsWithRentals: number;
-  /** Listed machines whose label starts with the operator's prefix. */
-  readonly labelledMachines: number;
-  /** Accounts whose machines are not listed yet, by namespace/name. */
-  readonly unlisted: readonly string[];
+  /** Listed machines whose label names the installation by which an account of this cluster rented before. */
+  readonly ownMachines: number;
+  /** Accounts that name such an installation and whose machines are about to be listed. */
+  readonly unlisted: number;
 }
 
 /** Whether this installation knows who it is. */
@@ -44,7 +44,8 @@ export interface InstallationOptions {
   readonly scope: string;
   readonly random: Random;
   readonly log: Logger;
-  readonly traces: () => RentalTraces;
+  /** Asked only where no identity is stored. Rejects where the API server does not answer. */
+  readonly traces: () => Promise<RentalTraces>;
 }
 
 const PENDING: InstallationState = {
@@ -54,6 +55,18 @@ const PENDING: InstallationState = {
     message: 'Whether this installation rented machines before is being found out.',
   },
 };
+
+/** No account is named: every account shows it, and not every reader may know the others. */
+const AWAITING_LISTS: InstallationState = {
+  type: 'pending',
+  why: {
+    reason: 'IdentityPending',
+    message:
+      'The identity of an earlier installation is missing: accounts that it rented with are listed first, which takes about a minute.',
+  },
+};
+
+const NO_TRACES: RentalTraces = { objectsWithRentals: 0, ownMachines: 0, unlisted: 0 };
 
 /**
  * The identity of this installation: loaded where it is stored, drawn once where nothing was rented before,
@@ -97,13 +110,12 @@ export class Installation {
   async #look(): Promise<InstallationState> {
     const { client, namespace, scope, traces } = this.#options;
     const stored = await client.get<SecretObject>(secretResource, { namespace, name: IDENTITY_SECRET });
-    const { objectsWithRentals, labelledMachines, unlisted } = traces();
-    if (!stored && unlisted.length > 0 && objectsWithRentals === 0) return this.#become(waitingFor(unlisted));
+    const { unlisted, ...former } = stored ? NO_TRACES : await traces();
+    if (unlisted > 0 && former.objectsWithRentals === 0) return this.#become(AWAITING_LISTS);
     const kubeSystemUid = await this.#kubeSystemUid();
     const decision = decideIdentity({
       stored: stored ? (identityFromData(decode(stored)) ?? 'unreadable') : 'missing',
-      objectsWithRentals,
-      labelledMachines,
+      ...former,
       kubeSystemUid,
       scope,
     });
@@ -161,11 +173,6 @@ export class Installation {
     if (changed) for (const listener of this.#listeners) listener();
     return state;
   }
-}
-
-function waitingFor(unlisted: readonly string[]): InstallationState {
-  const message = `The machines of ${unlisted.slice(0, 5).join(', ')} must be listed once before an identity is drawn.`;
-  return { type: 'pending', why: { reason: 'IdentityPending', message } };
 }
 
 function decode(secret: SecretObject): Readonly<Record<string, string>> {

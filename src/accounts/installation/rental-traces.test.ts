@@ -5,40 +5,44 @@ import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.
 import type { AccountRegistry } from '../account-registry.ts';
 import { rentalTraces } from './rental-traces.ts';
 
+const FORMER = 'abcdef01';
+const LABEL = `gpurental1:${FORMER}:u:1:0:00`;
+
 interface Login {
+  readonly userId?: number;
+  /** Labels of its listed machines; none where there is no list yet. */
   readonly labels?: readonly (string | null)[];
-  readonly connected?: boolean;
+  readonly failures?: number;
   readonly session?: false;
   readonly tried?: boolean;
+  /** The installation that its status names. */
+  readonly installation?: string;
 }
 
-const account = (name: string, login?: unknown) =>
+const account = (name: string, { installation }: Login) =>
   ({
     metadata: { name, namespace: 'team' },
-    status: login === undefined ? {} : { login },
+    status: installation === undefined ? {} : { installation },
   }) as MarketplaceAccount;
 
-/** A registry in which each account has what is said of it; the ids of machines go on from account to account. */
+/** A registry in which each account has what is said of it. */
 function registryOf(logins: Readonly<Record<string, Login>>): AccountRegistry {
   return {
     session: ({ name }: { name: string }) => {
-      const { labels, connected = true, session } = logins[name] ?? {};
+      const { labels, failures = 0, session, userId = 7 } = logins[name] ?? {};
       if (session === false) return undefined;
       const rows = labels && new Map(labels.map((label, id) => [id, { id, label }]));
-      return { feed: { latest: () => rows && { rows } }, connected: () => connected };
+      const feed = { latest: () => rows && { rows }, health: () => ({ consecutiveFailures: failures }) };
+      return { login: { url: 'https://market.example', userId }, feed, connected: () => rows !== undefined };
     },
     wasTried: ({ name }: { name: string }) => logins[name]?.tried ?? false,
   } as unknown as AccountRegistry;
 }
 
-const traces = (
-  logins: Readonly<Record<string, Login>>,
-  instances: readonly GpuInstance[] = [],
-  login?: unknown,
-) =>
+const traces = (logins: Readonly<Record<string, Login>>, instances: readonly GpuInstance[] = []) =>
   rentalTraces(
     instances,
-    Object.keys(logins).map((name) => account(name, login)),
+    Object.entries(logins).map(([name, login]) => account(name, login)),
     registryOf(logins),
   );
 
@@ -54,30 +58,37 @@ describe('what speaks for an earlier identity', () => {
     expect(traces({}, [withNeither, withNeither]).objectsWithRentals).toBe(0);
   });
 
-  test('is each machine with a label of an operator, counted once for all accounts of a login', () => {
-    const labels = ['gpurental1:99999999:u:1:0:00', null, 'mine', 'gpurental1-retained:x'];
-    expect(traces({ a: { labels }, b: { labels }, c: {} }).labelledMachines).toBe(2);
+  test('is each machine whose label names the installation that its account rented with, once for all accounts of a login', () => {
+    const known = { labels: [LABEL, null, 'mine', LABEL], installation: FORMER };
+    expect(traces({ a: known, b: known }).ownMachines).toBe(2);
+    expect(traces({ a: known, b: { ...known, userId: 8 } }).ownMachines).toBe(4);
+  });
+
+  test.each<readonly [string, Login]>([
+    ['a label of another installation', { labels: ['gpurental1:99999999:u:1:0:00'], installation: FORMER }],
+    ['any label where this cluster never rented with the account', { labels: [LABEL] }],
+    [
+      'a machine that was kept on purpose',
+      { labels: [`gpurental1-retained:${FORMER}:u:1:0:00`], installation: FORMER },
+    ],
+    ['a label that is cut', { labels: ['gpurental1:abcdef'], installation: 'abcdef' }],
+  ])('is not %s (H7)', (_, login) => {
+    expect(traces({ a: login })).toEqual({ objectsWithRentals: 0, ownMachines: 0, unlisted: 0 });
   });
 });
 
-describe('an account whose machines are not listed yet', () => {
-  test.each<readonly [string, Login, unknown, readonly string[]]>([
-    ['is none once a list was seen', { labels: [] }, undefined, []],
-    ['is one before', { connected: false }, undefined, ['team/a']],
-    ['is one without a session', { session: false }, undefined, ['team/a']],
-    [
-      'is none where its key opened no session and it never had a login',
-      { session: false, tried: true },
-      undefined,
-      [],
-    ],
-    [
-      'is one where it had a login before, whatever its key says now',
-      { session: false, tried: true },
-      { userId: 7 },
-      ['team/a'],
-    ],
-  ])('%s', (_, state, login, unlisted) => {
-    expect(traces({ a: state }, [], login).unlisted).toEqual(unlisted);
+describe('a first start waits for the list of an account (H7)', () => {
+  const former = { installation: FORMER };
+  test.each<readonly [string, Login, number]>([
+    ['not if it is new in this cluster, whatever its key may do', {}, 0],
+    ['not if it is new in this cluster and its lists fail', { failures: 3 }, 0],
+    ['not if it is new in this cluster and has no session', { session: false }, 0],
+    ['if this cluster rented with it before', { ...former }, 1],
+    ['if this cluster rented with it before and its key was not tried yet', { ...former, session: false }, 1],
+    ['until the list is there', { ...former, labels: [] }, 0],
+    ['until the list fails', { ...former, failures: 1 }, 0],
+    ['until its key is refused', { ...former, session: false, tried: true }, 0],
+  ])('%s', (_, login, unlisted) => {
+    expect(traces({ a: login }).unlisted).toBe(unlisted);
   });
 });

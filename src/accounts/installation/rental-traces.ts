@@ -1,25 +1,26 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
-import { hasOperatorPrefix } from '../../ownership/label.ts';
-import { type AccountRegistry, keyOf, refOf } from '../account-registry.ts';
+import { installationNamedBy } from '../../ownership/label.ts';
+import { type AccountRegistry, refOf } from '../account-registry.ts';
 import type { RentalTraces } from './installation.ts';
 
-/** Looks for everything that a former identity of this installation could have left. */
+/**
+ * Looks for everything that a former identity of this cluster left on record. Objects without intent or claim prove by
+ * themselves that nothing is rented for them; machines count only for an account that names the installation which
+ * rented with it, so that no label of another cluster, and no account that is new here, holds up a first start.
+ */
 export function rentalTraces(
   instances: readonly GpuInstance[],
   accounts: readonly MarketplaceAccount[],
-  registry: AccountRegistry,
+  registry: Pick<AccountRegistry, 'session' | 'wasTried'>,
 ): RentalTraces {
-  const sessions = accounts.map((account) => registry.session(refOf(account)));
-  const rows = sessions.flatMap((session) => [...(session?.feed.latest()?.rows.values() ?? [])]);
-  const labelled = new Set(rows.filter((row) => hasOperatorPrefix(row.label)).map((row) => row.id));
+  const former = accounts.filter(({ status }) => status?.installation !== undefined);
+  const own = new Set(former.flatMap((account) => ownMachinesOf(account, registry)));
   return {
     objectsWithRentals: instances.filter(hasRental).length,
-    labelledMachines: labelled.size,
-    unlisted: accounts
-      .filter((account) => !isListed(account, registry))
-      .map((account) => keyOf(refOf(account))),
+    ownMachines: own.size,
+    unlisted: former.filter((account) => isAwaited(account, registry)).length,
   };
 }
 
@@ -27,9 +28,25 @@ function hasRental({ metadata, status }: GpuInstance): boolean {
   return status?.claim !== undefined || metadata.annotations?.[annotations.rentalIntent] !== undefined;
 }
 
-/** An account whose key was tried in vain and that never had a login has no machines to list. */
-function isListed(account: MarketplaceAccount, registry: AccountRegistry): boolean {
+/** Ids with the login before them: two logins may have a machine of the same id. */
+function ownMachinesOf(account: MarketplaceAccount, registry: Pick<AccountRegistry, 'session'>): string[] {
+  const session = registry.session(refOf(account));
+  const rows = [...(session?.feed.latest()?.rows.values() ?? [])];
+  return rows
+    .filter(({ label }) => installationNamedBy(label) === account.status?.installation)
+    .map(({ id }) => `${session?.login.userId ?? ''}/${id}`);
+}
+
+/**
+ * Until its first list has come or failed. An account whose key is refused, or whose lists fail, says so itself and holds
+ * up no other.
+ */
+function isAwaited(
+  account: MarketplaceAccount,
+  registry: Pick<AccountRegistry, 'session' | 'wasTried'>,
+): boolean {
   const ref = refOf(account);
-  if (registry.session(ref)?.connected()) return true;
-  return account.status?.login === undefined && registry.wasTried(ref);
+  const session = registry.session(ref);
+  if (!session) return !registry.wasTried(ref);
+  return !session.connected() && session.feed.health().consecutiveFailures === 0;
 }

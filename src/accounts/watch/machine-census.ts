@@ -13,7 +13,8 @@ export type CensusEntry =
   | { readonly type: 'retained'; readonly row: Instance }
   /** Carries our label where it cannot belong: reported, never touched. */
   | { readonly type: 'copied'; readonly row: Instance }
-  | { readonly type: 'foreign'; readonly row: Instance };
+  /** `installation`: the other one that its label names. */
+  | { readonly type: 'foreign'; readonly row: Instance; readonly installation?: string };
 
 export interface CensusInput {
   readonly rows: Iterable<Instance>;
@@ -72,7 +73,8 @@ const SORTED = {
 function entryOf(row: Instance, ownership: Ownership, { uids, retained }: CensusInput): CensusEntry {
   if (retained.has(row.id) && ownership.type !== 'claimed') return { type: 'retained', row };
   if (ownership.type !== 'labelled' && ownership.type !== 'undated') {
-    return { type: SORTED[ownership.type], row };
+    const other = ownership.type === 'foreignInstall' && { installation: ownership.installId8 };
+    return { type: SORTED[ownership.type], row, ...other };
   }
   const { type, facts } = ownership;
   if (uids.has(facts.uid)) return { type: 'claimed', row };

@@ -227,6 +227,13 @@ export const marketplaceAccountStatus = z
     observedGeneration: observedGeneration.optional(),
     conditions: conditions.optional(),
     login: login.optional(),
+    installation: text({
+      description:
+        'The installation that rents with this account: the first eight characters of its id, as labels of machines carry them.',
+      example: 'a1b2c3d4',
+      pattern: '^[0-9a-f]{8}$',
+      maxLength: 8,
+    }).optional(),
     twoFactor: choice(['Enabled', 'Disabled', 'Legacy'], {
       description: 'Two-factor login of the user; left out where the key may not read it.',
     }).optional(),

@@ -112,7 +112,9 @@ function situation(setting: Setting = {}) {
         onNews = listener;
       },
     },
-    installation: { state: () => ({ type: 'known', sweep: 'allowed' }) },
+    installation: {
+      state: () => ({ type: 'known', sweep: 'allowed', identity: { installId8: 'abcdef01' } }),
+    },
     isLeader: () => true,
     kept: { save: async () => did.push('keep'), remove: async () => did.push('drop the kept key') },
     listObjects: async () => [],

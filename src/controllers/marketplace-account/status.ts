@@ -25,6 +25,7 @@ export function statusOf(observed: Observed): Status {
     observedGeneration: observed.account.metadata.generation ?? 0,
     conditions,
     ...pinnedLogin(observed),
+    ...installation(observed),
     ...userFacts(observed),
     ...sessionRecords(observed),
     ...rollbackRecord(observed),
@@ -79,6 +80,12 @@ function pick({ status, reason, message }: Verdict): Verdict {
 function pinnedLogin({ account, proof, now }: Observed): Pick<Status, 'login'> {
   if (account.status?.login || !provesPinned(proof, undefined) || proof.source !== 'user') return {};
   return { login: { ...proof.login, provenAt: timestampOf(now) } };
+}
+
+/** By whose labels machines of this account are known, should the identity be lost one day. */
+function installation({ account, proof, installation: known }: Observed): Pick<Status, 'installation'> {
+  const isOfLogin = provesPinned(proof, account.status?.login);
+  return known.type === 'known' && isOfLogin ? { installation: known.identity.installId8 } : {};
 }
 
 const TWO_FACTOR = {

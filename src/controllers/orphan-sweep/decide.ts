@@ -47,6 +47,7 @@ export function decide(observed: Observed): Decision {
       .map((orphan) => orphan.instanceId),
     confirmedAt: observed.confirmedAt,
     copied: observed.copied,
+    others: observed.others ?? [],
   };
   const kept = orphans.length === 0 ? undefined : KEPT.find((rule) => rule.applies(findings, observed))?.name;
   const destroys = kept === undefined ? orphans.map(destroy) : [];
@@ -77,7 +78,7 @@ function lookAgain({ candidates, now, orphanAgeMs }: Observed): readonly Action[
 }
 
 /** One event per machine, when it is found. */
-function news({ before, copied }: Observed, orphans: readonly Candidate[]): readonly Action[] {
+function news({ before, copied, others = [] }: Observed, orphans: readonly Candidate[]): readonly Action[] {
   const found = orphans.filter(({ instanceId }) => !before.orphans.includes(instanceId));
   const labelled = copied.filter((id) => !before.copied.includes(id));
   return [
@@ -89,7 +90,14 @@ function news({ before, copied }: Observed, orphans: readonly Candidate[]): read
       const note = `Machine ${id} carries our label outside its time, or an edited one; it is never touched. Remove the label from it.`;
       return { type: 'event', reason: 'LabelCopied', note };
     }),
+    ...(others.length > 0 && (before.others ?? []).length === 0 ? [otherInstallations(others)] : []),
   ];
+}
+
+/** One event of a process: several clusters may share a login. */
+function otherInstallations(others: readonly string[]): Action {
+  const note = `Machines of this login carry labels of other installations (${others.join(', ')}); they are never touched. If one of them was this cluster before its identity Secret was lost, restore that Secret.`;
+  return { type: 'event', reason: 'OtherInstallation', note };
 }
 
 /** What a machine costs, in words. */

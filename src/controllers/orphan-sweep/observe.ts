@@ -54,6 +54,7 @@ export async function observe(sweep: Sweep, sources: SweepSources): Promise<Obse
     now: sources.clock.now(),
     candidates: candidatesOf(sweep, { unclaimed: unclaimedOf(entries), newestRecordAt }, sources.memory),
     copied: entries.flatMap((entry) => (entry.type === 'copied' ? [entry.row.id] : [])),
+    others: othersOf(entries),
     before: first.findings(),
     policy: policyOf(accounts),
     breaker: openBreaker(sweep) ?? { type: 'closed' },
@@ -127,6 +128,14 @@ async function settledCensus(sweep: Sweep, sources: SweepSources): Promise<Censu
   sources.memory.settle(login, idsOf(unclaimedOf(settled)), now);
   return { accounts, newestRecordAt: newestRecord(objects, accounts), entries: settled };
 }
+
+/** The first few: anybody with access to the console can write labels. */
+function othersOf(entries: readonly CensusEntry[]): readonly string[] {
+  const named = entries.flatMap((entry) => (entry.type === 'foreign' ? (entry.installation ?? []) : []));
+  return [...new Set(named)].sort().slice(0, MOST_OTHERS);
+}
+
+const MOST_OTHERS = 3;
 
 const idsOf = (unclaimed: readonly Unclaimed[]) => unclaimed.map(({ row }) => row.id);
 

@@ -23,6 +23,8 @@ export interface Observed {
   readonly candidates: readonly Candidate[];
   /** Ids that carry our label where it cannot belong. */
   readonly copied: readonly number[];
+  /** Other installations that labels of the login name; none of their machines is ever touched. */
+  readonly others?: readonly string[];
   /** What the sweep before this one found, so that only news becomes an event. */
   readonly before: SweepFindings;
   /** `Destroy` only where every account of the login says so. */

@@ -46,7 +46,7 @@ const INSTANCE: GpuInstance = {
 async function readSecret(data: Readonly<Record<string, string>>): Promise<readonly string[]> {
   const secret = { kind: 'Secret', metadata: { ...ref, uid: 'u' }, data };
   const { client, session } = answeringCluster(`200\n\n${JSON.stringify(secret)}`);
-  const traces = () => ({ objectsWithRentals: 1, labelledMachines: 0, unlisted: [] });
+  const traces = async () => ({ objectsWithRentals: 1, ownMachines: 0, unlisted: 0 });
   const random = seededRandom(1);
   const options = { client, namespace: 'operator', scope: '*', random, log: silentLogger, traces };
   const told = await Promise.all([
