@@ -7,7 +7,7 @@ import { type ApiKeysResource, createApiKeys } from './api-keys.ts';
 import { type AutoscalerResource, createAutoscaler } from './groups/autoscaler.ts';
 import { createEndpointGroups, type EndpointGroupsResource } from './groups/endpoint-groups.ts';
 import { createWorkerGroups, type WorkerGroupsResource } from './groups/worker-groups.ts';
-import { createRequester, type KeySource } from './http/request.ts';
+import { createRequester, type GoodReply, type KeySource } from './http/request.ts';
 import { createInstances } from './instances/create-instances.ts';
 import type { InstancesResource } from './instances/instances.ts';
 import { createOffers, type OffersResource } from './offers/offers.ts';
@@ -43,6 +43,8 @@ export interface MarketplaceClientOptions {
   readonly limits?: ClientLimits;
   /** Where the autoscaler is, if not at the base address (the public service has its own). */
   readonly autoscalerUrl?: string;
+  /** Called for each good (2xx, well-formed) reply. */
+  readonly onGoodReply?: (reply: GoodReply) => void;
 }
 
 /** One login's typed access to a marketplace. Every failure is a `MarketplaceError`. */

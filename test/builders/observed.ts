@@ -154,7 +154,7 @@ export function facts(change: Partial<AccountFacts> = {}): AccountFacts {
     avoided: { offers: new Set(), machines: new Set(), hosts: new Set() },
     reserved: new Set(),
     pollIntervalMs: 10_000,
-    serviceTime: { type: 'known', at: NOW },
+    serviceTime: { type: 'known', at: NOW, isConfirmed: true },
     startUnsupported: false,
     ...change,
   };

@@ -354,12 +354,13 @@ export class Invariants {
   }
 }
 
-/** Whether a call fails, or takes so long that what it would have told comes late. */
+/** Whether a call fails, takes so long that what it would have told comes late, or tells a wrong time. */
 function isHindrance(fate: Fate): boolean {
-  const { loseRequest, loseResponse, lateMs, refusal, crash, requestMs, responseMs } = fate;
+  const { loseRequest, loseResponse, lateMs, refusal, crash, dateOffMs, ageSeconds } = fate;
   return (
-    [loseRequest, loseResponse, lateMs, refusal, crash].some((each) => each !== undefined) ||
-    requestMs + responseMs > SLOW_MS
+    [loseRequest, loseResponse, lateMs, refusal, crash, dateOffMs, ageSeconds].some(
+      (each) => each !== undefined,
+    ) || fate.requestMs + fate.responseMs > SLOW_MS
   );
 }
 

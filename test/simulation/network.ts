@@ -28,6 +28,10 @@ export interface Fate {
     readonly body: string;
     readonly headers?: Record<string, string>;
   };
+  /** The answer's `Date` is that far from the time of the service. */
+  readonly dateOffMs?: number;
+  /** The answer says that a cache has held it for so long. */
+  readonly ageSeconds?: number;
   /** Bytes of a stream reach the reader that much later each time. */
   readonly chunkDelayMs?: () => number;
   /** The stream is cut after so many chunks. */
@@ -93,9 +97,17 @@ class OneCall {
     scheduler.after(fate.lateMs ?? fate.requestMs, () => {
       void this.#arrive(server).then((response) => {
         this.#repeat(response.status);
-        this.#answer(response, resolve, fail);
+        this.#answer(this.#dated(response), resolve, fail);
       }, fail);
     });
+  }
+
+  #dated(response: TransportResponse): TransportResponse {
+    const { dateOffMs, ageSeconds } = this.#fate;
+    if (dateOffMs === undefined && ageSeconds === undefined) return response;
+    const date = new Date(this.#options.scheduler.now + (dateOffMs ?? 0)).toUTCString();
+    const age = ageSeconds === undefined ? {} : { age: String(ageSeconds) };
+    return { ...response, headers: { ...response.headers, date, ...age } };
   }
 
   /** Whoever repeats calls on the way does so for want of a good answer: a refusal is one, and ends the matter. */

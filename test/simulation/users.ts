@@ -127,8 +127,13 @@ export class Users {
 
   /** Asks for another machine, whatever the present one does. */
   askForAnother(name: string): void {
+    this.replaceAt(name, 0);
+  }
+
+  /** Asks for another machine that much later. */
+  replaceAt(name: string, inMs: number): void {
     this.#annotate(name, 'asks for another machine', {
-      'gpurental.dev/replace-at': new Date(this.#world.now).toISOString(),
+      'gpurental.dev/replace-at': new Date(this.#world.now + inMs).toISOString(),
     });
   }
 

@@ -159,6 +159,10 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ['Ten thousand objects at once, one of three keys dead', 'The others wait for none of its calls'],
   ['An onStart at its limit, with multi-byte text', 'Packed, or refused with its byte count'],
   ['Up- and downgrade with old intents', 'Intents have a version; an unknown one is left alone'],
+  [
+    'A reply has a wrong `Date`: a failure, a search, a cache, or one good list',
+    'Only good replies that show machines tell the time; two must agree with a step, and two lists before a limit destroys',
+  ],
 ];
 
 /** All scenarios, numbered as tests name them. */

@@ -82,12 +82,12 @@ test('an account that is gone leaves no limiter behind', async () => {
 
 describe('accounts of one login', () => {
   const OTHER = { accountUid: 'other', pollIntervalMs: 30_000 };
-  const DATE = 'Fri, 20 Nov 2026 12:00:00 GMT';
 
   function joined() {
     const clock = createVirtualClock();
-    const list = reply({ instances: [], instances_found: 0 }, 200, { date: DATE });
-    const { transport, requests } = answeringTransport(list);
+    const dateOf = (offMs: number) => ({ date: new Date(clock.now() + offMs).toUTCString() });
+    const list = (offMs = 0) => reply({ instances: [], instances_found: 0 }, 200, dateOf(offMs));
+    const { transport, requests, answer } = answeringTransport((request) => list()(request));
     const random = seededRandom(1);
     const logins = new LoginConnections({ transport, clock, random, log: silentLogger, paced: true });
     const slow = logins.open(LOGIN, OTHER);
@@ -95,7 +95,7 @@ describe('accounts of one login', () => {
     fast.keys.set(USER.accountUid, { key: new Secret('fast'), use: 'full', mayDestroy: true });
     slow.keys.set(OTHER.accountUid, { key: new Secret('slow'), use: 'full', mayDestroy: true });
     fast.feed.start();
-    return { clock, requests, logins, slow, fast };
+    return { clock, requests, logins, slow, fast, answer, dateOf, list };
   }
 
   test('share one connection, and those of another login another', () => {
@@ -161,6 +161,49 @@ describe('accounts of one login', () => {
       .instances.destroy(5)
       .catch(() => {});
     expect(fast.pacer.nextSlotMs('destroy')).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ['a failed list', 502, { instances: [], instances_found: 0 }, 'list'],
+    ['a list that cannot be read', 200, { instances: 5 }, 'list'],
+    ['a search', 200, { offers: [] }, 'search'],
+    ['a destroy', 200, { success: true }, 'destroy'],
+  ] as const)('scenario 77: take no time from the reply to %s (H2)', async (_, status, body, call) => {
+    const { clock, fast, answer, dateOf } = joined();
+    await clock.advance(25_000);
+    const before = fast.serviceClock.now();
+    expect(before).toMatchObject({ type: 'known', isConfirmed: true });
+    answer(reply(body, status, dateOf(48 * 3_600_000)));
+    const calls = {
+      list: () => fast.clientOf(USER.accountUid).instances.list(),
+      search: () => fast.clientOf(USER.accountUid).offers.search({ filters: {} } as never),
+      destroy: () => fast.clientOf(USER.accountUid).instances.destroy(5),
+    };
+    const sent = calls[call]().catch(() => {});
+    await clock.advance(30_000);
+    await sent;
+    expect(fast.serviceClock.now()).toMatchObject({ type: 'known', isConfirmed: true });
+  });
+
+  test('doubt the time after one good list with a wrong date, and know it after the next (H2)', async () => {
+    const { clock, fast, answer, list } = joined();
+    await clock.advance(25_000);
+    answer(list(48 * 3_600_000));
+    await clock.advance(10_000);
+    expect(fast.serviceClock.now()).toEqual({ type: 'stale' });
+    answer((request) => list()(request));
+    await clock.advance(10_000);
+    expect(fast.serviceClock.now()).toMatchObject({ type: 'known', at: Math.floor(clock.now()) });
+  });
+
+  test('believe no list from a cache (H2)', async () => {
+    const { clock, fast, answer, dateOf } = joined();
+    await clock.advance(5_000);
+    const { lastCompleteAt } = fast.feed.health();
+    answer(reply({ instances: [], instances_found: 0 }, 200, { ...dateOf(-300_000), age: '300' }));
+    await clock.advance(20_000);
+    expect(fast.feed.health()).toMatchObject({ lastCompleteAt, lastError: { kind: 'malformedReply' } });
+    expect(fast.serviceClock.now()).toMatchObject({ type: 'known', isConfirmed: false });
   });
 
   test('stop together when the process does', async () => {

@@ -153,11 +153,15 @@ export class LoginConnections {
       createMarketplaceClient({
         baseUrl: login.url,
         apiKey,
-        transport: serviceClock.listening(transport),
+        transport,
         clock,
         random,
         log,
         pacer,
+        // Only replies that show machines: another backend of the service may have a wrong clock.
+        onGoodReply: ({ area, effect, headers }) => {
+          if (area === 'instances' && effect === 'read') serviceClock.hear(headers);
+        },
       });
     const reads = clientWith(keys.forReads);
     const shared: Shared = {
@@ -180,6 +184,9 @@ export class LoginConnections {
       users: new Map(),
       pollIntervalMs: Number.POSITIVE_INFINITY,
     };
+    shared.connection.feed.subscribe(({ type }) => {
+      if (type === 'list') serviceClock.listed();
+    });
     this.#byLogin.set(loginText(login), shared);
     return shared;
   }

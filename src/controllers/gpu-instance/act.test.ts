@@ -87,6 +87,7 @@ function situation(
     login: LOGIN,
     permits: () => options.isPermitted ?? true,
     client: { instances },
+    serviceTime: () => ({ type: 'unknown' }),
     feed: { lookNow: () => looks++ },
     tickets: {
       requestStart: (request: unknown) => {

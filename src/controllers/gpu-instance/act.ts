@@ -1,6 +1,7 @@
 import type { AccountBook, DepartedObject } from '../../accounts/account-book.ts';
 import { spentThisMonth } from '../../accounts/account-object.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
+import { type ServiceTime, timeOfAnswer } from '../../accounts/login/service-clock.ts';
 import type { StartDecision } from '../../accounts/tickets/tickets.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource, MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
@@ -126,7 +127,7 @@ async function rent(purchase: Purchase, receipt: Receipt, ports: ActPorts): Prom
     ticket.settle({ rented: true });
     if (answer.instanceApiKey)
       memory.instanceApiKey = { attempt: intent.attempt, key: answer.instanceApiKey };
-    const answeredAt = answer.answeredAt ?? clock.now();
+    const answeredAt = timeOfAnswer(answer.answeredAt, session.serviceTime(), clock.now());
     return { type: 'rented', rented: rentedFacts(purchase, answer.instanceId, answeredAt) };
   } catch (error) {
     ticket.settle({ rented: wasRefused(error) ? false : 'unknown' });
@@ -187,7 +188,7 @@ async function destroy(instanceId: number, reason: Reason, ports: ActPorts): Pro
     instanceId,
     reason,
     answeredAt: steady.now(),
-    endedAt: answer?.answeredAt ?? clock.now(),
+    endedAt: timeOfAnswer(answer?.answeredAt, timeAt(session), clock.now()),
   });
   metrics.destroyed(session ? objectKey(session.ref) : '', reason);
   ports.log.info('Machine destroyed', { instanceId, reason });
@@ -195,11 +196,14 @@ async function destroy(instanceId: number, reason: Reason, ports: ActPorts): Pro
   return DONE;
 }
 
+const timeAt = (session: AccountSession | undefined): ServiceTime =>
+  session?.serviceTime() ?? { type: 'unknown' };
+
 async function stop(instanceId: number, ports: ActPorts): Promise<Acted> {
   const { session, clock, steady, memory } = ports;
   const answer = await session?.client.instances.stop(instanceId, whileWanted(ports));
   memory.stopAskedAt = steady.now();
-  memory.stopAnsweredAt = answer?.answeredAt ?? clock.now();
+  memory.stopAnsweredAt = timeOfAnswer(answer?.answeredAt, timeAt(session), clock.now());
   session?.feed.lookNow();
   return DONE;
 }

@@ -106,7 +106,7 @@ describe('an object that is deleted and whose intent cannot be read', () => {
       }),
     ) !== undefined;
   const serviceAt = (seconds: number): Given => ({
-    facts: { serviceTime: { type: 'known', at: at(seconds) } },
+    facts: { serviceTime: { type: 'known', at: at(seconds), isConfirmed: true } },
   });
 
   test('is let go of no sooner because our own clock is ahead', () => {

@@ -1,8 +1,8 @@
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { fittingText } from '../../lib/fitting-text.ts';
 import { formatTime, parseTime } from '../../lib/rfc3339.ts';
-import { judgedTime } from './judged-time.ts';
-import { limitState } from './limits.ts';
+import { confirmedTime } from './judged-time.ts';
+import { CLOCK_LOOK_MS, limitToApply } from './limits.ts';
 import type { EventNote, Look, Observed } from './types.ts';
 
 /** The annotation names a time that has come, and the machine is older than it. */
@@ -10,18 +10,18 @@ export function replaceIsDue(observed: Observed): boolean {
   return (replaceIsDueIn(observed) ?? Number.POSITIVE_INFINITY) <= 0;
 }
 
-/** How many milliseconds from now; undefined where none is to come, or no clock can be trusted. */
+/** How many milliseconds from now; undefined if none is to come, or two lists do not agree on the time. */
 function replaceIsDueIn(observed: Observed): number | undefined {
   const { metadata, status } = observed.object;
   const annotation = metadata.annotations?.[annotations.replaceAt];
-  const [at, rentedAt, now] = [parseTime(annotation), parseTime(status?.rentedAt), judgedTime(observed)];
+  const [at, rentedAt, now] = [parseTime(annotation), parseTime(status?.rentedAt), confirmedTime(observed)];
   if (at === undefined || rentedAt === undefined || now === undefined) return undefined;
   return status?.replacedAt === asHandled(annotation ?? '') || rentedAt >= at ? undefined : at - now;
 }
 
 /** Its time has come, and there is nothing to replace, or it was replaced; or it names no time, which is told once. */
 export function replaceIsHandled(observed: Observed, annotation: string): boolean {
-  const [at, now] = [parseTime(annotation), judgedTime(observed)];
+  const [at, now] = [parseTime(annotation), confirmedTime(observed)];
   if (at === undefined) return true;
   return now !== undefined && at <= now && !replaceIsDue(observed);
 }
@@ -46,8 +46,14 @@ export function unreadableReplaceAt(observed: Observed): readonly EventNote[] {
  * back, and what lifts that tells.
  */
 export function nextDeadline(observed: Observed): Look {
-  const limits = limitState(observed);
-  const times = [limits.type === 'within' ? limits.reachedInMs : undefined, replaceIsDueIn(observed)]
+  const limits = limitToApply(observed);
+  const isClockAwaited =
+    confirmedTime(observed) === undefined &&
+    observed.object.metadata.annotations?.[annotations.replaceAt] !== undefined;
+  const times = [
+    limits.type === 'within' ? limits.reachedInMs : undefined,
+    isClockAwaited ? CLOCK_LOOK_MS : replaceIsDueIn(observed),
+  ]
     .filter((time) => time !== undefined)
     .filter((time) => time > 0);
   return times.length === 0 ? {} : { afterMs: Math.max(1000, Math.min(...times)) };

@@ -2,7 +2,7 @@ import { parseDuration } from '../../lib/duration.ts';
 import { formatDollars, parseDollars } from '../../lib/money.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
 import { totalCost } from './cost.ts';
-import { judgedTime } from './judged-time.ts';
+import { confirmedTime, judgedTime } from './judged-time.ts';
 import type { Observed } from './types.ts';
 
 /** Whether the object's own limits leave room, and when the next one will be reached. */
@@ -10,12 +10,23 @@ export type LimitState =
   | { readonly type: 'within'; readonly reachedInMs: number | undefined }
   | { readonly type: 'reached'; readonly detail: string };
 
-/** How soon it is looked again where no clock can be trusted: the next list brings the service's. */
-const CLOCK_LOOK_MS = 10_000;
+/** How soon to look again while no time can be trusted: the next lists bring the service's. */
+export const CLOCK_LOOK_MS = 10_000;
 
-/** `maxLifetime` counts from the first rental, `maxTotalCost` all machines together. */
+/**
+ * Whether another machine may still be rented: `maxLifetime` counts from the first rental, `maxTotalCost` all machines
+ * together.
+ */
 export function limitState(observed: Observed): LimitState {
   const now = judgedTime(observed);
+  return now === undefined ? { type: 'within', reachedInMs: CLOCK_LOOK_MS } : limitStateAt(observed, now);
+}
+
+/** Whether a machine has to end now: only by a time that two complete lists agree on. */
+export function limitToApply(observed: Observed): LimitState {
+  const state = limitState(observed);
+  if (state.type === 'within') return state;
+  const now = confirmedTime(observed);
   return now === undefined ? { type: 'within', reachedInMs: CLOCK_LOOK_MS } : limitStateAt(observed, now);
 }
 

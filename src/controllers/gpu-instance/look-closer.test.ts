@@ -32,7 +32,7 @@ async function look(need: Need, answers: Answers | 'no account', before: Observe
     searchWaitMs: () => replies.searchWaitMs ?? 0,
     searchOffers: async () => replies.search?.(),
     proveLogin: async () => replies.login,
-    serviceTime: () => ({ type: 'known', at: at(77) }),
+    serviceTime: () => ({ type: 'known', at: at(77), isConfirmed: true }),
   };
   return lookCloser(before, need, {
     clock,
@@ -127,7 +127,10 @@ test('what is decided after a look is dated anew, by all three clocks', async ()
   expect(seen).toMatchObject({
     now: NOW + 2_000,
     steadyNow: NOW + 2_000,
-    account: { state: 'ready', facts: { ...facts(), serviceTime: { type: 'known', at: at(77) } } },
+    account: {
+      state: 'ready',
+      facts: { ...facts(), serviceTime: { type: 'known', at: at(77), isConfirmed: true } },
+    },
   });
 });
 

@@ -1,5 +1,6 @@
 import type { AccountDirectory, AccountLookup } from '../../accounts/account-directory.ts';
 import type { AccountRef, AccountSession } from '../../accounts/account-session.ts';
+import { serviceNow } from '../../accounts/login/service-clock.ts';
 import type { BreakerState } from '../../accounts/watch/breaker.ts';
 import type { LabelEcho } from '../../accounts/watch/label-echo.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
@@ -93,7 +94,7 @@ export function observe(object: GpuInstance, memory: ObjectMemory, sources: Sour
     recorded,
     list,
     steady: sources.steady,
-    serviceNow: serviceNow(session, sources),
+    serviceNow: session && list && serviceNow(session.serviceTime(), sources.clock.now()),
   });
   return {
     ...NOT_ASKED_FOR,
@@ -114,13 +115,6 @@ export function observe(object: GpuInstance, memory: ObjectMemory, sources: Sour
     leaseRemainingMs: sources.leaseRemainingMs(),
     jitter: sources.random.next(),
   };
-}
-
-/** The service's time where it says one; undefined while our own clocks have parted since. */
-function serviceNow(session: AccountSession | undefined, { clock }: Sources): number | undefined {
-  const time = session?.serviceTime() ?? { type: 'unknown' };
-  if (time.type === 'stale') return undefined;
-  return time.type === 'known' ? time.at : clock.now();
 }
 
 function recordedRow(object: GpuInstance, list: CompleteList | undefined): Instance | undefined {

@@ -126,7 +126,7 @@ function situation(setting: Setting = {}) {
     },
     limits: () => ({}),
     pollIntervalMs: () => 10_000,
-    serviceTime: () => ({ type: 'known', at: clock.now() }),
+    serviceTime: () => ({ type: 'known', at: clock.now(), isConfirmed: true }),
     breaker: () => ({ type: 'closed' }),
     labelEcho: () => setting.echo ?? 'echoed',
     labelReadBack: (sent: string, shown: unknown) => done.push(`read back ${sent} as ${String(shown)}`),

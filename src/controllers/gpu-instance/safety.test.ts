@@ -84,7 +84,10 @@ describe('a purchase', () => {
 
   test('is dated by the service where it does', () => {
     const step = decide(
-      given({ facts: { serviceTime: { type: 'known', at: at(-3600) } }, observed: offers }),
+      given({
+        facts: { serviceTime: { type: 'known', at: at(-3600), isConfirmed: true } },
+        observed: offers,
+      }),
     );
     if (step.type !== 'decision' || step.record.type !== 'intent') throw new Error('no purchase');
     expect(step.record.purchase).toMatchObject({ issuedAt: at(-3600), decidedAt: at(0) });

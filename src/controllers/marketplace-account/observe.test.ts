@@ -163,7 +163,7 @@ describe('what keeps an account from going', () => {
 });
 
 test.each([
-  ['what the service says', { time: { type: 'known', at: 5 } }, 5],
+  ['what the service says', { time: { type: 'known', at: 5, isConfirmed: true } }, 5],
   ['ours where the service lists machines and never says', {}, 'ours'],
   ['not known before the first list', { isConnected: false }, undefined],
   ['not known while our own clocks have parted', { time: { type: 'stale' } }, undefined],

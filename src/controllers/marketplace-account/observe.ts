@@ -2,6 +2,7 @@ import type { AccountObject } from '../../accounts/account-object.ts';
 import { refOf } from '../../accounts/account-registry.ts';
 import { pollIntervalOf } from '../../accounts/account-status.ts';
 import type { Installation } from '../../accounts/installation/installation.ts';
+import { serviceNow } from '../../accounts/login/service-clock.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -48,7 +49,7 @@ export async function observe(
   return Object.freeze({
     account,
     now: clock.now(),
-    serviceNow: session && serviceNow(session, clock),
+    serviceNow: session?.connected() ? serviceNow(session.serviceTime(), clock.now()) : undefined,
     url,
     reading,
     proof,
@@ -80,13 +81,6 @@ export function checkUrl({ spec, status }: MarketplaceAccount, allowed: readonly
   if (allowed.includes(wanted)) return { type: 'allowed', url: wanted };
   const url = URL.canParse(wanted) && new URL(wanted).pathname === '/' ? new URL(wanted).origin : wanted;
   return allowed.includes(url) ? { type: 'allowed', url } : { type: 'refused', url, allowed };
-}
-
-/** A service that has listed machines and never says its time is taken to have ours. */
-function serviceNow(session: ProvenAccount, clock: Clock): number | undefined {
-  const time = session.serviceTime();
-  if (time.type === 'known') return time.at;
-  return time.type === 'unknown' && session.connected() ? clock.now() : undefined;
 }
 
 /** An account without a session, or one that is being deleted itself, sweeps nothing for long. */

@@ -43,6 +43,7 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, s
     mayDestroy: () => true,
     login: { ...LOGIN, userId },
     census: () => [{ type: 'unclaimed', row: ORPHAN, facts }],
+    serviceTime: () => ({ type: 'unknown' }),
     breaker: () => ({ type: name === openBreakerOf ? 'open' : 'closed' }),
     findings: () => FINDINGS,
     swept: ({ orphans }: SweepFindings) => told.push([name, orphans]),

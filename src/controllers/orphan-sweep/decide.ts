@@ -17,7 +17,7 @@ const NOT_YET: readonly Rule<Candidate>[] = [
   { name: 'it has no start date', applies: ({ startedAt }) => startedAt === undefined },
   {
     name: 'it is young',
-    applies: ({ startedAt = 0 }, { now, orphanAgeMs }) => now - startedAt < orphanAgeMs,
+    applies: (candidate, observed) => !isOldEnough(candidate, observed),
   },
   { name: 'it was unclaimed only once', applies: ({ sweeps }) => sweeps < SWEEPS_TO_BELIEVE },
 ];
@@ -68,11 +68,15 @@ function destroy({ instanceId, pricePerHour }: Candidate): Action {
   return { type: 'destroy', instanceId, pricePerHour };
 }
 
+/** By its own start date: a label is issued before its machine begins, perhaps long before. */
+function isOldEnough({ startedAt }: Candidate, { now, orphanAgeMs }: Observed): boolean {
+  return startedAt !== undefined && now !== undefined && now - startedAt >= orphanAgeMs;
+}
+
 /** A machine that was seen unclaimed once and is old enough is worth a second look at once. */
-function lookAgain({ candidates, now, orphanAgeMs }: Observed): readonly Action[] {
-  const fresh = candidates.some(
-    ({ sweeps, startedAt }) =>
-      sweeps < SWEEPS_TO_BELIEVE && startedAt !== undefined && now - startedAt >= orphanAgeMs,
+function lookAgain(observed: Observed): readonly Action[] {
+  const fresh = observed.candidates.some(
+    (candidate) => candidate.sweeps < SWEEPS_TO_BELIEVE && isOldEnough(candidate, observed),
   );
   return fresh ? [{ type: 'lookAgain' }] : [];
 }

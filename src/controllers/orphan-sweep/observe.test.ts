@@ -32,6 +32,7 @@ function session(name: string, { breaker }: Login = {}): ProvenAccount {
     ref: { namespace: 'team', name },
     login: LOGIN,
     census,
+    serviceTime: () => ({ type: 'unknown' }),
     breaker: () => ({ type: breaker ?? 'closed' }),
     findings: () => ({ orphans: [], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] }),
   } as unknown as ProvenAccount;

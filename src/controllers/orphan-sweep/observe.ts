@@ -2,6 +2,7 @@ import type { AccountObject } from '../../accounts/account-object.ts';
 import type { AccountRegistry } from '../../accounts/account-registry.ts';
 import { keyOf, refOf } from '../../accounts/account-registry.ts';
 import type { Installation } from '../../accounts/installation/installation.ts';
+import { serviceNow } from '../../accounts/login/service-clock.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
 import type { BreakerState } from '../../accounts/watch/breaker.ts';
 import type { CensusEntry } from '../../accounts/watch/machine-census.ts';
@@ -51,7 +52,7 @@ export async function observe(sweep: Sweep, sources: SweepSources): Promise<Obse
   const { accounts, newestRecordAt, entries } = await settledCensus(sweep, sources);
   const state = sources.installation.state();
   const observed: Observed = {
-    now: sources.clock.now(),
+    now: serviceNow(first.serviceTime(), sources.clock.now()),
     candidates: candidatesOf(sweep, { unclaimed: unclaimedOf(entries), newestRecordAt }, sources.memory),
     copied: entries.flatMap((entry) => (entry.type === 'copied' ? [entry.row.id] : [])),
     others: othersOf(entries),

@@ -14,10 +14,18 @@ import { TransportError } from '../../lib/transport.ts';
 import { type ClientLimits, createMarketplaceClient } from '../client.ts';
 import type { MarketplaceError } from '../errors/errors.ts';
 import { createPacer } from '../pacing/pacing.ts';
+import type { GoodReply } from './request.ts';
 
 const KEY = 'canary-key-7f3a';
 
-function setUp(scripts: Script[], { limits, log }: { limits?: ClientLimits; log?: Logger } = {}) {
+function setUp(
+  scripts: Script[],
+  {
+    limits,
+    log,
+    ...more
+  }: { limits?: ClientLimits; log?: Logger; onGoodReply?: (reply: GoodReply) => void } = {},
+) {
   const clock = createVirtualClock();
   const network = answeringTransport(...scripts);
   const pacer = createPacer({ clock, scale: 0 });
@@ -30,6 +38,7 @@ function setUp(scripts: Script[], { limits, log }: { limits?: ClientLimits; log?
     log: log ?? silentLogger,
     pacer,
     ...(limits ? { limits } : {}),
+    ...more,
   });
   return { client, clock, pacer, ...network };
 }
@@ -57,6 +66,23 @@ const lost =
   () => {
     throw new TransportError('reset', { sent });
   };
+
+test('tells of good replies only, with what they were for (H2)', async () => {
+  const heard: GoodReply[] = [];
+  const date = 'Fri, 20 Nov 2026 12:00:00 GMT';
+  const scripts = [
+    reply({ error: 'boom', msg: 'x' }, 502, { date }),
+    reply('upstream away', 200, { date }),
+    reply({ success: false, error: 'x', msg: 'm' }, 200, { date }),
+    reply({ instances: [], instances_found: 0 }, 200, { date }),
+  ];
+  const { client } = setUp(scripts, {
+    limits: { readAttempts: 1 },
+    onGoodReply: (good) => heard.push(good),
+  });
+  for (const _ of scripts) await client.instances.list().catch(() => {});
+  expect(heard).toMatchObject([{ area: 'instances', effect: 'read', headers: { date } }]);
+});
 
 describe('a read', () => {
   const user = reply({ id: 5, credit: '12.5' });

@@ -99,6 +99,15 @@ export interface RequesterOptions {
   readonly readAttempts?: number | undefined;
   /** Bytes of a body after decompression. Default 33,554,432. */
   readonly maxReplyBytes?: number | undefined;
+  /** Called for each good (2xx, well-formed) reply. */
+  readonly onGoodReply?: ((reply: GoodReply) => void) | undefined;
+}
+
+/** A good reply, as far as those who listen to all of them need it. */
+export interface GoodReply {
+  readonly area: ErrorArea;
+  readonly effect: 'read' | 'write';
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 const ATTEMPT_DEADLINE_MS = 30_000;
@@ -243,6 +252,7 @@ class PacedRequester implements Requester {
     const parsed = parseReply(reply, call.reply);
     if (parsed.type === 'understood') {
       const { headers } = reply;
+      this.#options.onGoodReply?.({ area: call.area, effect: call.effect, headers });
       return { value: parsed.value, answeredAt: parseHttpDate(headers.date), headers };
     }
     if (parsed.type === 'unreadable') throw malformed(call, reply.status, parsed.reason);

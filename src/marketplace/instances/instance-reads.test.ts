@@ -9,8 +9,12 @@ import { createPacer } from '../pacing/pacing.ts';
 
 /** What the read of machine 5 says where the service answers so. */
 function read(status: number, body: unknown) {
+  return clientOf(status, body).get(5);
+}
+
+function clientOf(status: number, body: unknown, headers: Record<string, string> = {}) {
   const clock = createVirtualClock();
-  const { transport } = answeringTransport(reply(body, status));
+  const { transport } = answeringTransport(reply(body, status, headers));
   const { instances } = createMarketplaceClient({
     baseUrl: 'https://market.example/',
     apiKey: new Secret('key'),
@@ -21,7 +25,7 @@ function read(status: number, body: unknown) {
     pacer: createPacer({ clock, scale: 0 }),
     limits: { readAttempts: 1 },
   });
-  return instances.get(5);
+  return instances;
 }
 
 describe('the read of one machine', () => {
@@ -44,3 +48,14 @@ describe('the read of one machine', () => {
     await expect(read(status, { success: false, error: 'x', msg: 'm' })).rejects.toMatchObject({ kind });
   });
 });
+
+test.each(['list', 'page', 'get'] as const)(
+  'a %s from a cache is refused: it shows what was before (H2)',
+  async (call) => {
+    const none =
+      call === 'get' ? { instances: null } : { instances: [], instances_found: 0, next_token: null };
+    const ask = (age: string) => clientOf(200, none, { age })[call](5 as never);
+    await expect(ask('1')).rejects.toMatchObject({ kind: 'malformedReply' });
+    await expect(ask('0')).resolves.not.toThrow();
+  },
+);

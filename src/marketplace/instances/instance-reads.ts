@@ -1,3 +1,4 @@
+import { fittingText } from '../../lib/fitting-text.ts';
 import { MarketplaceError } from '../errors/errors.ts';
 import { pathId } from '../http/change.ts';
 import type { Requester } from '../http/request.ts';
@@ -35,7 +36,8 @@ async function list(requester: Requester, bounds: CallOptions | undefined): Prom
     reply: instancesReply,
     bounds,
   } as const;
-  const { value, rows } = await requester.sendList(call, instanceRows);
+  const { value, rows, headers } = await requester.sendList(call, instanceRows);
+  refuseCached(headers);
   return { instances: complete(rows, value.instances_found) };
 }
 
@@ -58,7 +60,8 @@ async function page(
     reply: instancesPageReply,
     bounds,
   } as const;
-  const { value, rows } = await requester.sendList(call, instanceRows);
+  const { value, rows, headers } = await requester.sendList(call, instanceRows);
+  refuseCached(headers);
   return {
     instances: rows,
     nextToken: value.next_token === '' ? null : value.next_token,
@@ -73,7 +76,7 @@ async function get(
   bounds: CallOptions | undefined,
 ): Promise<Instance | null> {
   try {
-    const { value } = await requester.send({
+    const { value, headers } = await requester.send({
       ...READ,
       operation: 'read an instance',
       endpointClass: 'get',
@@ -82,6 +85,7 @@ async function get(
       reply: instanceReply,
       bounds,
     });
+    refuseCached(headers);
     return value.instances === null ? null : toInstance(value.instances);
   } catch (error) {
     // A wrong key that answers 404 says so in its text and is of another kind.
@@ -99,6 +103,11 @@ function complete(instances: readonly Instance[], found: number | undefined): re
     throw incompleteList('it names an instance twice');
   }
   return instances;
+}
+
+/** A list from a cache shows what was before the request, and proves nothing about machines since. */
+function refuseCached({ age }: Readonly<Record<string, string>>): void {
+  if (Number(age ?? 0) > 0) throw incompleteList(`it is ${fittingText(age, 12)} s old, from a cache`);
 }
 
 /** The error of a list that must not be believed. */

@@ -43,8 +43,8 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
     name: 'grace-in-memory',
     loses: 'the age that an open purchase had before this process began',
     file: `${GPU}/memory/memory.ts`,
-    find: 'at: steady.now() - Math.max(0, serviceNow - issuedAt) + (deadline - issuedAt),',
-    replace: 'at: steady.now() - Math.min(0, serviceNow * 0) + (deadline - issuedAt),',
+    find: 'at: steady.now() - Math.max(0, (serviceNow ?? issuedAt) - issuedAt) + (deadline - issuedAt),',
+    replace: 'at: steady.now() - Math.min(0, (serviceNow ?? issuedAt) * 0) + (deadline - issuedAt),',
   },
   {
     name: 'surplus-without-winner',
@@ -94,6 +94,54 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
     file: 'accounts/login/login-connection.ts',
     find: '[...this.#unproved.values()].find((proof) => proof.login === text)',
     replace: '[this.#unproved.get(accountUid)].find((proof) => proof?.login === text)',
+  },
+  {
+    name: 'date-from-any-reply',
+    loses: 'the rule that only good replies which show machines tell the time',
+    file: 'marketplace/http/request.ts',
+    find: '    if (reply.unreadable !== undefined) throw malformed(call, reply.status, reply.unreadable);\n',
+    replace:
+      "    this.#options.onGoodReply?.({ area: 'instances', effect: 'read', headers: reply.headers });\n    if (reply.unreadable !== undefined) throw malformed(call, reply.status, reply.unreadable);\n",
+    also: [
+      {
+        file: 'accounts/login/service-clock.ts',
+        find: 'if (agreed < REPLIES_TO_BELIEVE) {',
+        replace: 'if (agreed < 0) {',
+      },
+      {
+        file: 'accounts/login/service-clock.ts',
+        find: ' && monotonic >= this.#settlesAt;',
+        replace: ';',
+      },
+    ],
+  },
+  {
+    name: 'one-reply-moves-time',
+    loses: 'the two later replies that must agree with a step of the time',
+    file: 'accounts/login/service-clock.ts',
+    find: 'if (agreed < REPLIES_TO_BELIEVE) {',
+    replace: 'if (agreed < 0) {',
+  },
+  {
+    name: 'limit-by-one-list',
+    loses: 'the two complete lists that must agree on the time before a limit destroys',
+    file: `${GPU}/judged-time.ts`,
+    find: "return time.type === 'known' && time.isConfirmed ? time.at : undefined;",
+    replace: "return time.type === 'known' ? time.at : undefined;",
+    also: [
+      {
+        file: 'accounts/login/service-clock.ts',
+        find: 'if (agreed < REPLIES_TO_BELIEVE) {',
+        replace: 'if (agreed < 0) {',
+      },
+    ],
+  },
+  {
+    name: 'cached-list-is-believed',
+    loses: 'the doubt about a list that a cache has held since before it was asked for',
+    file: 'marketplace/instances/instance-reads.ts',
+    find: '  if (Number(age ?? 0) > 0) throw',
+    replace: '  if (Number(age ?? 0) > Number.MAX_VALUE) throw',
   },
   {
     name: 'doubtful-machine-taken',

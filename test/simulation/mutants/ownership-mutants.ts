@@ -49,8 +49,8 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     name: 'sweep-young',
     loses: 'the age before an orphan counts',
     file: 'controllers/orphan-sweep/decide.ts',
-    find: 'applies: ({ startedAt = 0 }, { now, orphanAgeMs }) => now - startedAt < orphanAgeMs,',
-    replace: 'applies: ({ startedAt = 0 }, { now, orphanAgeMs }) => now - startedAt < 0 * orphanAgeMs,',
+    find: 'return startedAt !== undefined && now !== undefined && now - startedAt >= orphanAgeMs;',
+    replace: 'return startedAt !== undefined && now !== undefined && now - startedAt >= 0 * orphanAgeMs;',
   },
   {
     name: 'sweep-never',

@@ -59,8 +59,15 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'limit-by-own-clock',
     loses: "the service's clock for the limits of an object",
     file: 'controllers/gpu-instance/judged-time.ts',
-    find: "  if (time.type === 'stale') return undefined;\n  return time.type === 'known' ? time.at : observed.now;\n",
-    replace: "  return time.type === 'unknown' ? observed.now : observed.now + 0;\n",
+    find: "return time.type === 'known' && time.isConfirmed ? time.at : undefined;",
+    replace: 'return observed.now;',
+    also: [
+      {
+        file: 'controllers/gpu-instance/judged-time.ts',
+        find: '  return serviceNow(serviceTimeOf(observed), observed.now);',
+        replace: "  return serviceNow({ type: 'unknown' }, observed.now);",
+      },
+    ],
   },
   {
     name: 'adopted-with-its-age',

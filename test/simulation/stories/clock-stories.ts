@@ -1,12 +1,13 @@
+import type { Fate } from '../network.ts';
 import { endInConsole, raisePrice } from './deeds.ts';
-import { CHEAPEST_OFFER, nothingFor } from './market.ts';
+import { CHEAPEST_OFFER, NO_MACHINES, nothingFor } from './market.ts';
 import type { Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
 const HOUR_MS = 3_600_000;
 
 /** The wall clock of every process is set by so many hours. */
-function setClocks(stage: Stage, hours: 1 | -1): void {
+function setClocks(stage: Stage, hours: number): void {
   for (const { machine } of stage.world.processes) {
     machine.wallSkewMs += hours * HOUR_MS;
     stage.world.tell(`the clock of ${machine.name} jumps by ${hours} h`);
@@ -14,8 +15,150 @@ function setClocks(stage: Stage, hours: 1 | -1): void {
   stage.invariants.clockJumped();
 }
 
+const DAY_MS = 24 * HOUR_MS;
+
+/** Six objects that may have machines for a day. */
+function sixForADay(stage: Stage): void {
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
+    if (name !== 'a') stage.users.createInstance(name);
+    stage.users.setPolicies(name, { maxLifetime: '24h', maxTotalCost: '20.00' });
+  }
+}
+
+const badGateway = (dateOffMs: number): Partial<Fate> => ({
+  refusal: { status: 502, body: 'Bad Gateway' },
+  dateOffMs,
+});
+
+/** `Date` headers that are wrong: of one reply, of one backend, of a cache, of failures, for good (H2). */
+const DATE_STORIES: readonly Story[] = [
+  {
+    name: 'lists fail for twenty seconds with a date two days ahead, and six objects may have machines for a day (H2)',
+    seconds: 400,
+    plot: (stage) => {
+      sixForADay(stage);
+      stage.at(150, () => stage.cast({ call: 'list', seconds: 20, fate: badGateway(2 * DAY_MS) }));
+    },
+  },
+  {
+    name: 'one good list has a date two days ahead, and six objects may have machines for a day (H2)',
+    seconds: 400,
+    plot: (stage) => {
+      sixForADay(stage);
+      stage.at(150, () => stage.strike({ call: 'list', fate: { dateOffMs: 2 * DAY_MS } }));
+    },
+  },
+  {
+    name: 'good lists have a date two days ahead for half a minute, and six objects may have machines for a day (H2)',
+    seconds: 400,
+    plot: (stage) => {
+      sixForADay(stage);
+      stage.at(150, () => stage.cast({ call: 'list', seconds: 30, fate: { dateOffMs: 2 * DAY_MS } }));
+    },
+  },
+  {
+    name: 'a process begins, and its first list has a date two days ahead of a machine that is to be replaced tomorrow (H2)',
+    seconds: 400,
+    plot: (stage) => {
+      sixForADay(stage);
+      stage.at(140, () => stage.users.replaceAt('a', DAY_MS));
+      stage.at(150, () => {
+        stage.killAll();
+        stage.strike({ call: 'list', fate: { dateOffMs: 2 * DAY_MS } });
+      });
+    },
+  },
+  {
+    name: 'the backend that answers searches is two hours behind, and the answer to the first rent call is lost (H2)',
+    seconds: 500,
+    plot: (stage) => {
+      stage.cast({ call: 'search', seconds: 500, fate: { dateOffMs: -2 * HOUR_MS } });
+      stage.strike({ call: 'rent', fate: { loseResponse: true } });
+    },
+  },
+  {
+    name: 'the backend that answers searches is two hours ahead, and the answer to the first rent call is lost, with a sweeper (H2)',
+    seconds: 500,
+    sweeps: true,
+    plot: (stage) => {
+      stage.cast({ call: 'search', seconds: 500, fate: { dateOffMs: 2 * HOUR_MS } });
+      stage.strike({ call: 'rent', fate: { loseResponse: true } });
+    },
+  },
+  {
+    name: 'one list has a date two hours ahead, and a rental whose answer is lost is asked for right after it (H2)',
+    seconds: 500,
+    plot: (stage) => {
+      stage.at(59, () => stage.strike({ call: 'list', fate: { dateOffMs: 2 * HOUR_MS } }));
+      stage.at(60, () => stage.strike({ call: 'rent', fate: { loseResponse: true } }));
+      for (let second = 61; second < 72; second += 1)
+        stage.at(second, () => stage.users.createInstance(`b${second}`));
+    },
+  },
+  {
+    name: 'a cache serves lists with a date of five minutes ago while the answer to a rent call is missing (H2)',
+    seconds: 500,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { loseResponse: true } });
+      stage.at(4, () =>
+        stage.cast({ call: 'list', seconds: 60, fate: { dateOffMs: -300_000, ageSeconds: 300 } }),
+      );
+    },
+  },
+  {
+    name: 'a cache serves an empty list of five minutes ago while a rent call is still to be carried out (H2)',
+    seconds: 600,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { lateMs: 100_000 } });
+      stage.at(95, () =>
+        stage.cast({
+          call: 'list',
+          seconds: 200,
+          fate: { ...NO_MACHINES, dateOffMs: -300_000, ageSeconds: 300 },
+        }),
+      );
+    },
+  },
+  {
+    name: 'replies to a destroy and to rent calls have a date two days off, and their object may spend two dollars (H2)',
+    seconds: 500,
+    plot: (stage) => {
+      stage.users.setPolicies('a', { maxTotalCost: '2.00', maxLifetime: '24h' });
+      stage.cast({ call: 'destroy', seconds: 500, fate: { dateOffMs: 2 * DAY_MS } });
+      stage.cast({ call: 'rent', seconds: 500, fate: { dateOffMs: -2 * DAY_MS } });
+      stage.at(100, () => stage.users.setImage('a', 'example/work:2'));
+    },
+  },
+  {
+    name: 'the clock of the service is two hours behind ours for good, and an object may have a machine for five minutes (H2)',
+    seconds: 700,
+    plot: (stage) => {
+      stage.world.bornAheadMs = 2 * HOUR_MS;
+      stage.users.setPolicies('a', { maxLifetime: '5m' });
+    },
+  },
+  {
+    name: 'the clock of the service is two hours ahead of ours for good, and the answer to a rent call is lost (H2)',
+    seconds: 500,
+    plot: (stage) => {
+      stage.world.bornAheadMs = -2 * HOUR_MS;
+      stage.strike({ call: 'rent', fate: { loseResponse: true } });
+    },
+  },
+  {
+    name: 'our clock is set two days ahead and back again, and six objects may have machines for a day (H2)',
+    seconds: 500,
+    plot: (stage) => {
+      sixForADay(stage);
+      stage.at(150, () => setClocks(stage, 48));
+      stage.at(200, () => setClocks(stage, -48));
+    },
+  },
+];
+
 /** Wall clocks that are set by an hour while something is waited for. */
 export const CLOCK_STORIES: readonly Story[] = [
+  ...DATE_STORIES,
   {
     name: 'a clock is set back by an hour after a rent call that was lost on its way',
     seconds: 500,

@@ -15,6 +15,7 @@ export const CALLS = {
   destroy: /^DELETE \/api\/v0\/instances\/[1-9]\d*\/$/,
   label: /^PUT \/api\/v0\/instances\/\d+\/$/,
   list: /^GET \/api\/v[01]\/instances\/$/,
+  search: /^POST \/api\/v0\/bundles\/$/,
   read: /^GET \/api\/v0\/instances\/\d+\/$/,
   accounts: /^GET .*\/marketplaceaccounts$/,
   user: /^GET \/api\/v0\/users\/current\/$/,

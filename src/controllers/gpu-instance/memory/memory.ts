@@ -44,7 +44,7 @@ export class ObjectMemory {
   #childrenDueAt: number | undefined;
   readonly #destroys = new Map<number, DestroyMark>();
   readonly #watch = new MachineWatch();
-  #intentDeadline: { readonly attempt: number; readonly at: number } | undefined;
+  #intentDeadline: { readonly attempt: number; readonly at: number; readonly isFinal: boolean } | undefined;
   #generation: number | undefined;
   #waitsForAccount = false;
 
@@ -122,7 +122,7 @@ export class ObjectMemory {
     this.#atGeneration(object.metadata.generation);
     const { status } = object;
     for (const each of [intent.type === 'intent' ? intent.intent : undefined, this.intent]) {
-      if (each) this.#deadline(each, serviceNow ?? each.issuedAt, steady);
+      if (each) this.#deadline(each, serviceNow, steady);
     }
     this.#bound(object, steady);
     this.#noteStart(object, recorded);
@@ -145,12 +145,22 @@ export class ObjectMemory {
     this.#generation = generation;
   }
 
-  /** The service's clock says once how long ago an intent was issued; after that only the monotonic one counts. */
-  #deadline({ attempt, deadline, issuedAt }: RentalIntent, serviceNow: number, steady: SteadyClock): void {
-    if (attempt <= (this.#intentDeadline?.attempt ?? 0)) return;
+  /**
+   * The service's clock says once how long ago an intent was issued; after that only the monotonic one counts. Until it
+   * says so, the intent is as young as this process's first look at it.
+   */
+  #deadline(
+    { attempt, deadline, issuedAt }: RentalIntent,
+    serviceNow: number | undefined,
+    steady: SteadyClock,
+  ): void {
+    const known = this.#intentDeadline;
+    const isKnown = known !== undefined && attempt <= known.attempt;
+    if (isKnown && (known.isFinal || attempt < known.attempt || serviceNow === undefined)) return;
     this.#intentDeadline = {
       attempt,
-      at: steady.now() - Math.max(0, serviceNow - issuedAt) + (deadline - issuedAt),
+      at: steady.now() - Math.max(0, (serviceNow ?? issuedAt) - issuedAt) + (deadline - issuedAt),
+      isFinal: serviceNow !== undefined,
     };
   }
 
@@ -161,13 +171,14 @@ export class ObjectMemory {
   }
 
   view(): MemoryView {
+    const deadline = this.#intentDeadline;
     return {
       rented: this.rented,
       intent: this.intent,
       refused: this.refused,
       refusal: this.refusal,
       destroys: [...this.#destroys.values()],
-      intentDeadline: this.#intentDeadline,
+      intentDeadline: deadline && { attempt: deadline.attempt, at: deadline.at },
       firstLookAt: this.#firstLookAt ?? Number.POSITIVE_INFINITY,
       ...this.#watch.view(),
       startAnsweredAt: this.startAnsweredAt,

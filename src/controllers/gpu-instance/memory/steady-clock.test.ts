@@ -112,6 +112,16 @@ test('an intent that is first seen when no clock can be trusted counts as issued
   expect(memory.view().intentDeadline?.at).toBe(steady.now() + 30_000);
 });
 
+test('the deadline of an intent counts from its issue as soon as the service says its time (H2)', () => {
+  const { steady, pass } = clocks();
+  const memory = new ObjectMemory();
+  const old = intent({ issuedAt: NOW - 20_000, deadline: NOW + 10_000 });
+  memory.look(sight(steady, { intent: { type: 'intent', intent: old }, serviceNow: undefined }));
+  pass(5_000);
+  memory.look(sight(steady, { intent: { type: 'intent', intent: old }, serviceNow: NOW + 5_000 }));
+  expect(memory.view().intentDeadline).toEqual({ attempt: 1, at: steady.now() + 5_000 });
+});
+
 test('scenario 58: a bad word counts from when this process first saw it, whatever the record says', () => {
   const { steady, pass } = clocks();
   const object = given(

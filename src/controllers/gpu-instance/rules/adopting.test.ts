@@ -106,7 +106,7 @@ describe('what a machine was before it was taken over', () => {
   });
 
   test('is told apart by the clock of the service', () => {
-    const fields = adopted({ facts: { serviceTime: { type: 'known', at: at(-3600) } } });
+    const fields = adopted({ facts: { serviceTime: { type: 'known', at: at(-3600), isConfirmed: true } } });
     expect(fields).toMatchObject({ firstRentedAt: time(-3600), cost: { since: time(-3600) } });
   });
 

@@ -9,7 +9,7 @@ import { beganAt, carriedFields, withoutMachine, withRow } from '../machine-fiel
 import { factsOf } from '../recorded.ts';
 import { specHash } from '../spec-hash.ts';
 import { stateOf } from '../stage.ts';
-import type { Decision, Observed, StatusFields, Step } from '../types.ts';
+import type { Decision, Look, Observed, StatusFields, Step } from '../types.ts';
 import type { ListedMachine } from '../views.ts';
 import { machineFinding } from './machine-finding.ts';
 import { rentedFields, unlessPriced } from './rented.ts';
@@ -53,13 +53,16 @@ export function adopt(observed: Observed): Step {
   if (!object.metadata.finalizers?.includes(MACHINE_FINALIZER)) {
     return decision({ rule: 'guard-before-adopting', record: { type: 'finalizer' }, look: { afterMs: 0 } });
   }
-  return claim(observed, checked.machine);
+  const from = judgedTime(observed);
+  return from === undefined ? decision({ look: CLOCK_LOOK }) : claim(observed, checked.machine, from);
 }
 
+/** The machine's cost is counted from a time of the service, which later replies decide. */
+const CLOCK_LOOK: Look = { onList: true, afterMs: 5_000 };
+
 /** Its age and its cost count from here on: whoever rented it has paid for what was before. */
-function claim(observed: Observed, { row }: ListedMachine): Decision {
+function claim(observed: Observed, { row }: ListedMachine, from: number): Decision {
   const machine = { instanceId: row.id, attempt: 1 };
-  const from = judgedTime(observed) ?? observed.now;
   const fields = rentedFields(observed, machine, from);
   return decision({
     rule: 'adopt',

@@ -194,7 +194,7 @@ describe('a limit of an object that keeps its machine', () => {
         {
           spec: { maxLifetime: '12h' },
           facts: { serviceTime: { type: 'unknown' } },
-          observed: { now: at(86_400) },
+          observed: { now: at(86_400), steadyNow: at(86_400) },
         },
       ),
       {
@@ -205,6 +205,30 @@ describe('a limit of an object that keeps its machine', () => {
         says: 'LimitReached, Replacing',
         afterMs: 1000,
       },
+    ],
+    [
+      'is not reached by a wall clock that jumped, when the service never says its time (H2)',
+      held(
+        {},
+        {
+          spec: { maxLifetime: '12h' },
+          facts: { serviceTime: { type: 'unknown' } },
+          observed: { now: at(86_400) },
+        },
+      ),
+      { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 42900000 },
+    ],
+    [
+      'is not reached by a time on which two complete lists do not agree yet (H2)',
+      held(
+        {},
+        {
+          spec: { maxLifetime: '12h', maxTotalCost: '9.00' },
+          annotations: { 'gpurental.dev/replace-at': time(3_600) },
+          facts: { serviceTime: { type: 'known', at: at(86_400), isConfirmed: false } },
+        },
+      ),
+      { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 10_000 },
     ],
     [
       'asks to stop again after half a minute',

@@ -1,7 +1,7 @@
 import { parseDollars } from '../../../lib/money.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { replaceIsDue } from '../due.ts';
-import { limitState, priceRise } from '../limits.ts';
+import { limitToApply, priceRise } from '../limits.ts';
 import { priceCap } from '../offers/offer-price.ts';
 import { factsOf } from '../recorded.ts';
 import { hasDrifted } from '../spec-hash.ts';
@@ -37,7 +37,7 @@ const UNWANTED_RULES: readonly Rule<Held<Listed>>[] = [
     name: 'limit-reached',
     because: 'No money is spent beyond what a person allowed.',
     decide: (observed, held) => {
-      const state = limitState(observed);
+      const state = limitToApply(observed);
       return state.type === 'reached' ? applyLimit(observed, held, state.detail) : undefined;
     },
   },
