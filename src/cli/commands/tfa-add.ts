@@ -34,6 +34,12 @@ export const tfaAdd: Command = {
     const [method] = input.args;
     if (method !== 'totp' && method !== 'sms') throw usageError(`"${method}" is neither totp nor sms.`);
     labelOption(input.options);
+    if (!context.stdin.isTTY) {
+      throw usageError(
+        'tfa add asks for codes, and stdin is not a terminal.',
+        'In a script use tfa authorize, then tfa totp-setup or tfa send-code sms, then tfa confirm.',
+      );
+    }
     await using file = await namedCodesFile(input);
     const confirmation = await withMarketplace(input, context, async ({ client: { tfa } }) => {
       const { newMethodAuthorized } = await tfa.status();

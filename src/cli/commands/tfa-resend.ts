@@ -1,6 +1,7 @@
 import type { Command } from '../command.ts';
 import { createOutput } from '../output/output.ts';
-import { withMarketplace } from '../sessions/marketplace-session.ts';
+import { withLoggedOut, withMarketplace } from '../sessions/marketplace-session.ts';
+import { LOGGED_OUT_OPTION, secretInsteadOfKey } from '../tfa/logged-out.ts';
 import { challengeSecret } from '../tfa/verification.ts';
 import { smsTarget } from './tfa-send-code.ts';
 
@@ -14,12 +15,19 @@ export const tfaResend: Command = {
     { flags: '--method-id <id>', description: 'The SMS method, where there are several.' },
     { flags: '--secret <secret>', description: 'Of the challenge; see --secret-file.' },
     { flags: '--secret-file <file>', description: 'A file with that secret. Default: GPU_RENT_TFA_SECRET.' },
+    LOGGED_OUT_OPTION,
   ],
   optionSets: ['output', 'marketplace'],
   async run(input, context) {
-    const secret = await challengeSecret(input.options, context);
-    const target = { ...smsTarget(input.options), ...(secret === undefined ? {} : { secret }) };
-    const challenge = await withMarketplace(input, context, ({ client }) => client.tfa.resendSmsCode(target));
+    const target = smsTarget(input.options);
+    const alone = await secretInsteadOfKey(input, context);
+    const secret = alone ?? (await challengeSecret(input.options, context));
+    const known = secret === undefined ? {} : { secret };
+    const challenge = alone
+      ? await withLoggedOut(input, context, (tfaWith) => tfaWith(alone).resendSmsCode(target))
+      : await withMarketplace(input, context, ({ client }) =>
+          client.tfa.resendSmsCode({ ...target, ...known }),
+        );
     context.stderr.write('The code is on its way again.\n');
     await createOutput(input, context).value(
       { channel: 'sms', secret: challenge.secret.reveal() },

@@ -2,7 +2,8 @@ import type { Command } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
 import { textOption } from '../options/option-values.ts';
 import { createOutput } from '../output/output.ts';
-import { withMarketplace } from '../sessions/marketplace-session.ts';
+import { withLoggedOut, withMarketplace } from '../sessions/marketplace-session.ts';
+import { LOGGED_OUT_OPTION, secretInsteadOfKey } from '../tfa/logged-out.ts';
 import { challengeSecret, methodIdOf } from '../tfa/verification.ts';
 
 /** Sends a code by email or SMS; the secret that comes back goes with the code. */
@@ -11,7 +12,11 @@ export const tfaSendCode: Command = {
   summary: 'Send a code by email or SMS.',
   description:
     'Prints the secret of the challenge, which goes with the code to the command that uses it (--secret-file, GPU_RENT_TFA_SECRET). It is good for 10 minutes. The commands that need a code send one by themselves.',
-  examples: ['gpu-rent tfa send-code email', 'gpu-rent tfa send-code sms --phone +14155550100'],
+  examples: [
+    'gpu-rent tfa send-code email',
+    'gpu-rent tfa send-code sms --phone +14155550100',
+    'gpu-rent tfa send-code email --logged-out --secret-file login.txt',
+  ],
   args: [{ name: '<channel>', description: 'email or sms.' }],
   options: [
     {
@@ -21,19 +26,24 @@ export const tfaSendCode: Command = {
     { flags: '--method-id <id>', description: 'The SMS method, where there are several.' },
     { flags: '--secret <secret>', description: 'Go on with this challenge; see --secret-file.' },
     { flags: '--secret-file <file>', description: 'A file with that secret. Default: GPU_RENT_TFA_SECRET.' },
+    LOGGED_OUT_OPTION,
   ],
   optionSets: ['output', 'marketplace'],
   async run(input, context) {
     const { options } = input;
     const [channel] = input.args;
     if (channel !== 'email' && channel !== 'sms') throw usageError(`"${channel}" is neither email nor sms.`);
-    const secret = await challengeSecret(options, context);
+    const target = smsTarget(options);
+    const alone = await secretInsteadOfKey(input, context);
+    const secret = alone ?? (await challengeSecret(options, context));
     const known = secret === undefined ? {} : { secret };
-    const challenge = await withMarketplace(input, context, ({ client: { tfa } }) =>
-      channel === 'email'
-        ? tfa.sendEmailCode(known)
-        : tfa.sendSmsCode({ ...known, ...smsTarget(input.options) }),
-    );
+    const challenge = alone
+      ? await withLoggedOut(input, context, (tfaWith) =>
+          channel === 'email' ? tfaWith(alone).sendEmailCode() : tfaWith(alone).sendSmsCode(target),
+        )
+      : await withMarketplace(input, context, ({ client: { tfa } }) =>
+          channel === 'email' ? tfa.sendEmailCode(known) : tfa.sendSmsCode({ ...known, ...target }),
+        );
     context.stderr.write(`A code is on its way by ${channel}; it is good for 10 minutes.\n`);
     await createOutput(input, context).value(
       { channel, secret: challenge.secret.reveal() },

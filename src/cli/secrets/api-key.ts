@@ -1,10 +1,10 @@
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Secret } from '../../lib/secret.ts';
 import type { CommandContext, OptionValues } from '../command.ts';
 import { CommandError, EXIT, failed, usageError } from '../failures/command-error.ts';
 import { textOption } from '../options/option-values.ts';
-import { readSecretFile } from './secret-input.ts';
+import { readSecretFile, warnReadable } from './secret-input.ts';
 
 /** A key and where it came from. `session`: made by a login with a second factor, and gone when that ends. */
 export interface FoundKey {
@@ -32,15 +32,25 @@ export async function findApiKey(
   context: CommandContext,
   { skipSession = false }: { readonly skipSession?: boolean } = {},
 ): Promise<FoundKey> {
-  const found =
-    (await fromOptions(options, context)) ??
-    fromEnvironment(context.env) ??
-    (await fromFiles(context, skipSession));
-  if (found) return found;
+  const key = await lookForApiKey(options, context, skipSession);
+  if (key) return key;
   throw new CommandError('No API key was found.', {
     exitCode: EXIT.usage,
     remedy: `Set GPU_RENT_API_KEY, write the key to ${ordinaryKeyPath(context.env)}, or give --api-key-file.`,
   });
+}
+
+/** The same; undefined where there is none. */
+export async function lookForApiKey(
+  options: OptionValues,
+  context: CommandContext,
+  skipSession = false,
+): Promise<FoundKey | undefined> {
+  return (
+    (await fromOptions(options, context)) ??
+    fromEnvironment(context.env) ??
+    (await fromFiles(context, skipSession))
+  );
 }
 
 function ordinaryKeyPath(env: CommandContext['env']): string {
@@ -81,7 +91,7 @@ async function fromFiles(context: CommandContext, skipSession: boolean): Promise
     if (session && skipSession) continue;
     const text = await readIfThere(path);
     if (!text?.trim()) continue;
-    await warnReadable(path, context);
+    await warnReadable(path, 'key', context);
     return found(text, path, session);
   }
   return undefined;
@@ -95,13 +105,6 @@ async function readIfThere(path: string): Promise<string | undefined> {
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw failed(`Cannot read ${path} (${code}).`, 'Make it readable, or give --api-key-file.', error);
   }
-}
-
-/** A key is money: a file that others may read is told each time it is used. */
-async function warnReadable(path: string, { stderr }: CommandContext): Promise<void> {
-  const { mode } = await stat(path);
-  if ((mode & 0o077) === 0) return;
-  stderr.write(`Warning: others may read the key in ${path}. What to do: chmod 600 ${path}\n`);
 }
 
 function found(text: string, source: string, session = false): FoundKey {

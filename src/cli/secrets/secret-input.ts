@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { Secret } from '../../lib/secret.ts';
 import type { CommandContext, OptionValues } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
@@ -9,7 +9,25 @@ import { ask, readAll } from './prompt.ts';
 export async function readSecretFile(path: string, flag: string, context: CommandContext): Promise<Secret> {
   const text = (await readTextFile(path, flag, context)).trim();
   if (text === '') throw usageError(`${flag}: ${path} is empty.`);
+  if (path !== '-') await warnReadable(path, flag === '--api-key-file' ? 'key' : 'secret', context);
   return new Secret(text);
+}
+
+/** Files that were named already, by the stderr of their run. */
+const warned = new WeakMap<object, Set<string>>();
+
+/** A key is money: each run that uses a file which others may read says so, once. Pipes are nobody else's. */
+export async function warnReadable(
+  path: string,
+  what: 'key' | 'secret',
+  { stderr }: CommandContext,
+): Promise<void> {
+  const file = await stat(path);
+  if (!file.isFile() || (file.mode & 0o077) === 0) return;
+  const named = warned.get(stderr) ?? new Set();
+  if (named.has(path)) return;
+  warned.set(stderr, named.add(path));
+  stderr.write(`Warning: others may read the ${what} in ${path}. What to do: chmod 600 ${path}\n`);
 }
 
 /** The text of a file, `-` for stdin. */

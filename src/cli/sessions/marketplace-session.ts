@@ -3,8 +3,9 @@ import { silentLogger } from '../../lib/logger.ts';
 import { systemRandom } from '../../lib/random.ts';
 import type { Secret } from '../../lib/secret.ts';
 import { type Transport, TransportError } from '../../lib/transport.ts';
-import type { ClientLimits, MarketplaceClient } from '../../marketplace/client.ts';
+import type { ClientLimits, MarketplaceClient, MarketplaceClientOptions } from '../../marketplace/client.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import type { LoggedOutTfa } from '../../marketplace/tfa/tfa.ts';
 import type { CommandContext, CommandInput, OptionValues } from '../command.ts';
 import { failed, usageError } from '../failures/command-error.ts';
 import { numberOption, requestTimeout, switchOption, textOption } from '../options/option-values.ts';
@@ -67,39 +68,89 @@ export async function withMarketplaceAt<Result>(
   try {
     return await work(attempt.session);
   } catch (error) {
-    if (!key.session || attempt.answered() > 0 || !hasSessionEnded(error))
-      throw orUnreachable(error, attempt, context);
+    if (!key.session || attempt.door.answered() > 0 || !hasSessionEnded(error))
+      throw told(error, attempt.door, context);
     context.stderr.write(`The session key of ${key.source} has ended; the ordinary key is used.\n`);
   } finally {
-    await attempt.close();
+    await attempt.door.close();
   }
   const ordinary = await findApiKey(input.options, context, { skipSession: true });
   const again = await openSession(input, context, { ...target, key: ordinary });
   try {
     return await work(again.session);
   } catch (error) {
-    throw orUnreachable(error, again, context);
+    throw told(error, again.door, context);
   } finally {
-    await again.close();
+    await again.door.close();
   }
 }
 
-/** Nothing was sent: the address is what a person has to look at. */
-function orUnreachable(error: unknown, { session }: OpenSession, { signal }: CommandContext): unknown {
+/**
+ * Opens the marketplace for a caller without a key, who has the secret of a login alone: `work` gets what makes the
+ * 2FA calls of such a caller with a secret (specification 4.8).
+ */
+export async function withLoggedOut<Result>(
+  input: CommandInput,
+  context: CommandContext,
+  work: (tfaWith: (secret: Secret) => LoggedOutTfa) => Promise<Result>,
+): Promise<Result> {
+  const door = await openDoor(input, context, {});
+  const { createLoggedOutClient } = await import('../../marketplace/client.ts');
+  try {
+    return await work((secret) => createLoggedOutClient({ ...door.parts, secret }));
+  } catch (error) {
+    throw told(error, door, context);
+  } finally {
+    await door.close();
+  }
+}
+
+/** A failure whose cause is the address, in words that say so; any other as it is. */
+function told(error: unknown, door: Door, { signal }: CommandContext): unknown {
   if (signal.aborted || !(error instanceof MarketplaceError)) return error;
+  const { baseUrl } = door.parts;
   const { kind, status, outcome, code } = error;
-  if (kind === 'blockedAddress') return notAsked(error, session);
+  if (kind === 'blockedAddress') return notAsked(error, baseUrl);
+  if (isNotOffered(error, door.lastRefused())) return notOffered(error, door);
   if (kind !== 'unavailable' || status !== undefined || outcome !== 'refused') return error;
   const why = code === undefined ? '' : ` (${code})`;
   return failed(
-    `The marketplace at ${session.baseUrl} cannot be reached${why}; nothing was changed.`,
+    `The marketplace at ${baseUrl} cannot be reached${why}; nothing was changed.`,
     'Check the address (--url, GPU_RENT_URL) and the network.',
     error,
   );
 }
 
+/**
+ * Whether the service lacks the path itself, and not a thing that the call named: the method is not allowed there,
+ * or the service's words name the path, or the call named nothing that could be missing.
+ */
+function isNotOffered(error: MarketplaceError, call: Sent | undefined): boolean {
+  if (call?.status === 405) return true;
+  if (call?.status !== 404 || error.kind !== 'notFound') return false;
+  const [path = ''] = call.path.split('?');
+  return saysPath(error, path) || (!namesThing(call.path) && hasNoCodeOfThing(error));
+}
+
+const saysPath = ({ upstreamMessage }: MarketplaceError, path: string): boolean =>
+  upstreamMessage?.includes(path.replace(/\/$/, '')) ?? false;
+
+/** An id in the path or the query, or, among the calls of the second factor, in the body. */
+const namesThing = (path: string): boolean => /[/=]\d/.test(path) || path.includes('/tfa/');
+
+const hasNoCodeOfThing = ({ code }: MarketplaceError): boolean => code === undefined || code === 'not_found';
+
+function notOffered(error: MarketplaceError, door: Door): Error {
+  const { method, path = '', status } = door.lastRefused() ?? {};
+  return failed(
+    `The service at ${door.parts.baseUrl} does not offer ${method} ${path.split('?')[0]} (HTTP ${status}).`,
+    'Check the address (--url, GPU_RENT_URL), or use a service that has this call.',
+    error,
+  );
+}
+
 /** Keys are sent by https to public addresses alone, or to this machine itself. */
-function notAsked(error: MarketplaceError, { baseUrl }: MarketplaceSession): Error {
+function notAsked(error: MarketplaceError, baseUrl: string): Error {
   let cause: unknown = error;
   while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause;
   const why = cause instanceof Error && cause !== error ? `: ${cause.message}` : '';
@@ -116,61 +167,90 @@ function hasSessionEnded(error: unknown): boolean {
 
 interface OpenSession {
   readonly session: MarketplaceSession;
+  readonly door: Door;
+}
+
+/** A call that the service answered. */
+interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+}
+
+/** The way to one marketplace, for whoever calls. */
+interface Door {
+  /** What a client is made of beside its credential. */
+  readonly parts: Omit<MarketplaceClientOptions, 'apiKey'>;
   /** Calls that were answered with success. */
   answered(): number;
+  /** The last answered call, where it was refused. */
+  lastRefused(): Sent | undefined;
   close(): Promise<void>;
 }
 
-async function openSession(
+async function openDoor(
   { options }: CommandInput,
+  context: CommandContext,
+  target: SessionTarget,
+): Promise<Door> {
+  const [{ createPacer }, { createMarketplaceTransport }, { CallGivenUp }] = await Promise.all([
+    import('../../marketplace/pacing/pacing.ts'),
+    import('../../marketplace/http/transport.ts'),
+    import('../../marketplace/http/lost-reply.ts'),
+  ]);
+  const connections = createMarketplaceTransport({ connections: 4 });
+  const { counted, ...counts } = endedWith(connections, context.signal, () => new CallGivenUp());
+  const pacer = createPacer({ clock: systemClock });
+  return {
+    ...counts,
+    parts: {
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLogger,
+      baseUrl: target.baseUrl ?? marketplaceUrl(options, context.env),
+      transport: switchOption(options, '--explain') ? await explained(counted, context) : counted,
+      pacer,
+      limits: limitsOf(options),
+    },
+    async close() {
+      pacer.stop();
+      await connections.close();
+    },
+  };
+}
+
+async function openSession(
+  input: CommandInput,
   context: CommandContext,
   target: SessionTarget & { readonly key: FoundKey },
 ): Promise<OpenSession> {
-  const [{ createMarketplaceClient }, { createPacer }, { createMarketplaceTransport }, { CallGivenUp }] =
-    await Promise.all([
-      import('../../marketplace/client.ts'),
-      import('../../marketplace/pacing/pacing.ts'),
-      import('../../marketplace/http/transport.ts'),
-      import('../../marketplace/http/lost-reply.ts'),
-    ]);
-  const door = createMarketplaceTransport({ connections: 4 });
-  const { counted, answered } = endedWith(door, context.signal, () => new CallGivenUp());
-  const transport = switchOption(options, '--explain') ? await explained(counted, context) : counted;
-  const baseUrl = target.baseUrl ?? marketplaceUrl(options, context.env);
-  const env = { clock: systemClock, random: systemRandom, log: silentLogger };
-  const pacer = createPacer({ clock: systemClock });
-  const client = createMarketplaceClient({
-    ...env,
-    baseUrl,
-    apiKey: target.key.key,
-    transport,
-    pacer,
-    limits: limitsOf(options),
-  });
-  return {
-    session: { client, baseUrl, key: target.key, transport },
-    answered,
-    async close() {
-      pacer.stop();
-      await door.close();
-    },
-  };
+  const door = await openDoor(input, context, target);
+  const { createMarketplaceClient } = await import('../../marketplace/client.ts');
+  const client = createMarketplaceClient({ ...door.parts, apiKey: target.key.key });
+  const { baseUrl, transport } = door.parts;
+  return { session: { client, baseUrl, key: target.key, transport }, door };
 }
 
 /** A door whose calls end with the command, and then count as given up: the service did not fail. */
 function endedWith(door: Transport, command: AbortSignal, givenUp: () => Error) {
   let answered = 0;
+  let last: Sent | undefined;
   const counted: Transport = async (request) => {
     try {
       const response = await door({ ...request, signal: signalOf(request.signal, command) });
       if (response.status < 300) answered += 1;
+      last = { method: request.method, path: request.path, status: response.status };
       return response;
     } catch (error) {
       if (!command.aborted || !(error instanceof TransportError)) throw error;
       throw new TransportError(error.message, { sent: error.sent, cause: givenUp() });
     }
   };
-  return { counted, answered: () => answered };
+  return {
+    counted,
+    answered: () => answered,
+    lastRefused: () => (last && last.status >= 400 ? last : undefined),
+  };
 }
 
 async function explained(transport: Transport, context: CommandContext): Promise<Transport> {

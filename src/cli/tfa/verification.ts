@@ -42,9 +42,28 @@ export async function verification(
   const method = methodOption(options) ?? (await usualMethod(tfa));
   const methodId = methodIdOf(options);
   if (method === 'totp') return { method, code: await codeOf(options, context), ...methodId };
-  const secret =
-    (await challengeSecret(options, context)) ?? (await sendCode(tfa, { method, ...methodId }, context));
+  const given = await challengeSecret(options, context);
+  if (!given) requireTypedCode(method, options, context);
+  const secret = given ?? (await sendCode(tfa, { method, ...methodId }, context));
   return { method, code: await codeOf(options, context), secret, ...methodId };
+}
+
+/**
+ * Refuses before a code is sent that could not be used: one that is given belongs to the challenge that sent it, and
+ * without a terminal nobody can type the new one, whose secret would be lost.
+ */
+export function requireTypedCode(method: string, options: OptionValues, { stdin }: CommandContext): void {
+  if (textOption(options, '--code') !== undefined) {
+    throw usageError(
+      `--code: a code by ${method} belongs to the challenge that sent it.`,
+      'Give the secret of that challenge too: --secret-file or GPU_RENT_TFA_SECRET.',
+    );
+  }
+  if (stdin.isTTY) return;
+  throw usageError(
+    'No code was sent: stdin is not a terminal, so nobody can type it.',
+    `In a script send it first: gpu-rent tfa send-code ${method}. Then give --code and --secret-file.`,
+  );
 }
 
 /** A backup code, where the options ask for one. */

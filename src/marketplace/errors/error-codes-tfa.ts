@@ -155,13 +155,13 @@ export const TFA_CODES = codeRows('tfa', [
     'refused',
     'Give a phone number in E.164 form, e.g. +15551234567.',
   ],
-  ['not_found', [404], 'notFound', 'refused', 'No such method: see the ids with `tfa status`.'],
+  ['not_found', [404], 'notFound', 'refused', 'No such method: `gpu-rent tfa status` shows what is set up.'],
   [
     'tfa_method_not_configured',
     [400],
     'conflict',
     'refused',
-    'The authenticator secret is missing: set the method up again.',
+    'The method is missing or its secret cannot be read: see `gpu-rent tfa status`, then set it up again.',
   ],
   [
     'challenge_creation_failed',

@@ -144,7 +144,9 @@ export function callWriter(store: WorldStore): CallWriter {
       steps.push(() => store.replace({ ...store.current(), counters }));
       return id;
     },
-    keep: () => void steps.splice(0),
+    keep() {
+      steps.length = 0;
+    },
     undo() {
       for (const step of steps.splice(0).reverse()) step();
     },
