@@ -21,7 +21,16 @@ const account: Required<MarketplaceAccountStatus> = {
   pricePerHour: '0.8',
   runway: '51h52m30s',
   machines: { objects: 3, rented: 2, billing: 2, retained: 0, orphaned: 0, foreign: 1 },
-  avoid: [{ kind: 'Host', id: 1207, until: '2026-11-21T12:00:00Z', failures: 1, reason: 'CannotStart' }],
+  avoid: [
+    {
+      kind: 'Host',
+      id: 1207,
+      until: '2026-11-21T12:00:00Z',
+      failures: 1,
+      reason: 'CannotStart',
+      namespace: 'ml',
+    },
+  ],
   retained: [
     {
       instanceId: 4711,

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import { AccountAvoidList } from './account-avoid-list.ts';
 import type { AvoidEntry } from './avoid-list.ts';
+import type { Witness } from './blame.ts';
 
 const HOUR = 3_600_000;
 const host = { type: 'host', id: 1 } as const;
@@ -106,5 +107,64 @@ describe('the avoid list of an account and its status', () => {
     avoid.add(offer, 'OfferGone');
     avoid.follow([]);
     expect(avoid.current().offers).toEqual(new Set([9]));
+  });
+});
+
+describe('the word of one namespace (H9)', () => {
+  const witness = (namespace: string, change: Partial<Witness> = {}): Witness => ({
+    namespace,
+    owner: `${namespace}-object`,
+    image: `example/${namespace}:1`,
+    reason: 'ProvisioningTimedOut',
+    patient: false,
+    ...change,
+  });
+
+  test('counts for its own object at once, and for no other', () => {
+    const { avoid, changes } = list();
+    avoid.add(machine, 'ProvisioningTimedOut', witness('red'));
+    avoid.add(offer, 'refused', witness('red'));
+    expect(avoid.current('red-object')).toMatchObject({ machines: new Set([2]), offers: new Set([9]) });
+    for (const other of [undefined, 'blue-object'])
+      expect(avoid.current(other)).toEqual({ machines: new Set(), offers: new Set(), hosts: new Set() });
+    expect([avoid.durable(), changes()]).toEqual([[], 0]);
+  });
+
+  test('is over for its own object when its time is over', async () => {
+    const { avoid, clock } = list();
+    avoid.add(machine, 'ProvisioningTimedOut', witness('red'));
+    await clock.advance(HOUR);
+    expect(avoid.current('red-object').machines).toEqual(new Set());
+  });
+
+  test('counts for all when another one agrees within a day', async () => {
+    const { avoid, clock } = list();
+    avoid.add(machine, 'ProvisioningTimedOut', witness('red'));
+    await clock.advance(23 * HOUR);
+    avoid.add(machine, 'ProvisioningTimedOut', witness('blue'));
+    expect(avoid.current().machines).toEqual(new Set([2]));
+    await clock.advance(25 * HOUR);
+    avoid.add(host, 'HostSilent', witness('red'));
+    await clock.advance(25 * HOUR);
+    avoid.add(host, 'HostSilent', witness('blue'));
+    expect(avoid.current().hosts).toEqual(new Set());
+  });
+
+  test('counts for all when it was patient, and is written with its namespace until another one agrees', () => {
+    const { avoid } = list();
+    avoid.add(machine, 'CannotStart', witness('red', { patient: true }));
+    expect(avoid.durable()).toMatchObject([{ target: machine, namespace: 'red' }]);
+    avoid.add(machine, 'CannotStart', witness('blue', { patient: true }));
+    expect(avoid.durable()).toMatchObject([{ target: machine, failures: 2 }]);
+    expect(avoid.durable()[0]).not.toHaveProperty('namespace');
+  });
+
+  test('is forgotten before it fills the memory', () => {
+    const { avoid } = list();
+    for (let id = 0; id < 100; id += 1) avoid.add({ type: 'machine', id }, 'Exited', witness('red'));
+    expect(avoid.current('red-object').machines.size).toBe(64);
+    avoid.add({ type: 'machine', id: 0 }, 'CannotStart', witness('blue'));
+    avoid.add({ type: 'machine', id: 99 }, 'CannotStart', witness('blue'));
+    expect(avoid.current().machines).toEqual(new Set([99]));
   });
 });

@@ -5,12 +5,25 @@ import {
   type AvoidList,
   type AvoidTarget,
   avoidedAt,
+  avoidSpanMs,
+  fairShare,
   isSameTarget,
-  longestLasting,
   mergeAvoided,
   remembered,
   withFailure,
 } from './avoid-list.ts';
+import { blamesForAll, type Testimony, type Witness } from './blame.ts';
+
+/** What was said of a target within this time is weighed together. */
+const TESTIMONY_MS = 24 * 3_600_000;
+/** So many things one namespace may speak of at a time; older words are forgotten. */
+const MAX_TESTIMONIES_OF_NAMESPACE = 64;
+const MAX_NAMESPACES = 256;
+
+interface Heard extends Testimony {
+  readonly of: AvoidTarget;
+  readonly at: number;
+}
 
 /** A status keeps whole seconds. */
 const STATUS_PRECISION_MS = 1_000;
@@ -25,6 +38,8 @@ export class AccountAvoidList implements AvoidList {
   #entries: readonly AvoidEntry[];
   /** Failures that no status has shown yet. */
   #unwritten: readonly AvoidEntry[] = [];
+  /** By namespace, the one that spoke last at the end. Losing it only makes the list slower to believe. */
+  readonly #heard = new Map<string, readonly Heard[]>();
 
   constructor(clock: Clock, entries: readonly AvoidEntry[], onChange: () => void) {
     this.#clock = clock;
@@ -32,16 +47,43 @@ export class AccountAvoidList implements AvoidList {
     this.#onChange = onChange;
   }
 
-  current(): Avoided {
-    return avoidedAt(this.#entries, this.#clock.now());
+  current(owner?: string): Avoided {
+    const now = this.#clock.now();
+    const own = owner === undefined ? [] : this.#testimonies().filter((heard) => heard.owner === owner);
+    const suspected = own.map(({ of: target, at, reason }): AvoidEntry => {
+      return { target, reason, failures: 1, until: at + avoidSpanMs(target.type, 1) };
+    });
+    return avoidedAt([...this.#entries, ...suspected], now);
   }
 
-  add(target: AvoidTarget, reason: string): void {
-    this.#entries = withFailure(this.#entries, { target, reason, now: this.#clock.now() });
+  add(target: AvoidTarget, reason: string, witness?: Witness): void {
+    if (witness && !this.#isBelieved(target, witness)) return;
+    const { namespace } = witness ?? {};
+    this.#entries = withFailure(this.#entries, { target, reason, now: this.#clock.now(), namespace });
     if (target.type === 'offer') return;
     const added = this.#entries.filter((entry) => isSameTarget(entry.target, target));
     this.#unwritten = [...this.#unwritten.filter((entry) => !isSameTarget(entry.target, target)), ...added];
     this.#onChange();
+  }
+
+  /** Hears a witness, and says whether its word counts for every object of the account. */
+  #isBelieved(target: AvoidTarget, witness: Witness): boolean {
+    const before = this.#testimonies();
+    const said = { ...witness, target: `${target.type}/${target.id}`, of: target, at: this.#clock.now() };
+    const { namespace } = witness;
+    const own = before.filter((each) => each.namespace === namespace && each.target !== said.target);
+    this.#heard.delete(namespace);
+    this.#heard.set(namespace, [...own, said].slice(-MAX_TESTIMONIES_OF_NAMESPACE));
+    for (const oldest of this.#heard.keys()) {
+      if (this.#heard.size <= MAX_NAMESPACES) break;
+      this.#heard.delete(oldest);
+    }
+    return blamesForAll(said, before);
+  }
+
+  #testimonies(): readonly Heard[] {
+    const since = this.#clock.now() - TESTIMONY_MS;
+    return [...this.#heard.values()].flat().filter(({ at }) => at > since);
   }
 
   /** Takes over what the status says; of its own memory only offers and what was not yet written stay. */
@@ -55,7 +97,7 @@ export class AccountAvoidList implements AvoidList {
   /** The part that outlives the process, as far as a status takes it. */
   durable(): readonly AvoidEntry[] {
     const kept = remembered(this.#entries, this.#clock.now());
-    return longestLasting(kept.filter((entry) => entry.target.type !== 'offer'));
+    return fairShare(kept.filter((entry) => entry.target.type !== 'offer'));
   }
 }
 

@@ -12,11 +12,12 @@ export function pollIntervalOf(account: MarketplaceAccount, floorMs: number): nu
 
 /** The avoid list that a status remembers. */
 export function avoidOf(account: MarketplaceAccount): readonly AvoidEntry[] {
-  return (account.status?.avoid ?? []).map(({ kind, id, until, failures, reason }) => ({
+  return (account.status?.avoid ?? []).map(({ kind, id, until, failures, reason, namespace }) => ({
     target: { type: kind === 'Host' ? 'host' : 'machine', id },
     until: Date.parse(until),
     failures,
     reason,
+    ...(namespace !== undefined && { namespace }),
   }));
 }
 

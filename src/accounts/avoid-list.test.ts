@@ -3,6 +3,7 @@ import {
   type AvoidEntry,
   avoidedAt,
   avoidSpanMs,
+  fairShare,
   mergeAvoided,
   remembered,
   withFailure,
@@ -89,4 +90,43 @@ test('the list never grows beyond what a status holds', () => {
   }
   expect(entries).toHaveLength(256);
   expect(entries.some(({ target }) => target.id === 399)).toBe(true);
+});
+
+describe('a full list (H9)', () => {
+  const machineOf = (id: number) => ({ type: 'machine', id }) as const;
+  const idsOf = (entries: readonly AvoidEntry[]) => entries.map(({ target }) => target.id);
+
+  test('keeps what one namespace says when another one says much', () => {
+    let entries = withFailure([], { target: machineOf(1), reason: 'CannotStart', now: 0, namespace: 'blue' });
+    entries = withFailure(entries, { target: machineOf(2), reason: 'CannotStart', now: 0 });
+    for (let id = 1_000; id < 1_400; id += 1)
+      entries = withFailure(entries, {
+        target: machineOf(id),
+        reason: 'CannotStart',
+        now: id,
+        namespace: 'red',
+      });
+    expect(entries).toHaveLength(256);
+    expect(idsOf(entries)).toEqual(expect.arrayContaining([1, 2, 1_399]));
+    expect(idsOf(entries)).not.toContain(1_000);
+  });
+
+  test('loses what a person or several namespaces say only when nothing else is left', () => {
+    const entry = (id: number, namespace?: string): AvoidEntry => {
+      return { target: machineOf(id), until: id, failures: 1, reason: 'x', namespace };
+    };
+    const mixed = [entry(1), entry(2), entry(3, 'red'), entry(4, 'blue'), entry(5, 'blue')];
+    expect(idsOf(fairShare(mixed, 4)).sort()).toEqual([1, 2, 3, 5]);
+    expect(idsOf(fairShare(mixed, 2))).toEqual([2, 1]);
+    expect(idsOf(fairShare([entry(1), entry(2), entry(3)], 2))).toEqual([3, 2]);
+  });
+});
+
+test('a failure that another namespace tells of, too, is that of no single one any more (H9)', () => {
+  const first = withFailure([], { target: machine, reason: 'CannotStart', now: 0, namespace: 'red' });
+  expect(first).toMatchObject([{ namespace: 'red' }]);
+  const again = withFailure(first, { target: machine, reason: 'CannotStart', now: 1, namespace: 'red' });
+  expect(again).toMatchObject([{ namespace: 'red', failures: 2 }]);
+  const agreed = withFailure(again, { target: machine, reason: 'CannotStart', now: 2, namespace: 'blue' });
+  expect(agreed[0]).not.toHaveProperty('namespace');
 });

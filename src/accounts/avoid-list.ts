@@ -1,3 +1,5 @@
+import type { Witness } from './blame.ts';
+
 /** What is kept off: one offer (10 min, in memory), one machine (1 h) or all machines of a host (24 h). */
 export type AvoidTarget =
   | { readonly type: 'offer'; readonly id: number }
@@ -13,9 +15,13 @@ export interface Avoided {
 
 /** An account's memory of what failed. Times double on repetition and are capped. */
 export interface AvoidList {
-  current(): Avoided;
-  /** Takes effect at once for every object of the account; the machine and host part is made durable soon after. */
-  add(target: AvoidTarget, reason: string): void;
+  /** What every object of the account keeps off, and what `owner` alone does: see {@link Witness.owner}. */
+  current(owner?: string): Avoided;
+  /**
+   * Takes effect at once, for every object of the account or for that of the witness alone, as its word is worth; without
+   * one it is a fact. The machine and host part of what counts for all is made durable soon after.
+   */
+  add(target: AvoidTarget, reason: string, witness?: Witness): void;
 }
 
 /** One thing that failed. Kept for as long again after `until`, so that a repetition doubles the time. */
@@ -25,6 +31,8 @@ export interface AvoidEntry {
   readonly until: number;
   readonly failures: number;
   readonly reason: string;
+  /** The only namespace that says so; absent where several do, or a person did. */
+  readonly namespace?: string | undefined;
 }
 
 const MINUTE = 60_000;
@@ -36,7 +44,7 @@ const SPANS: Readonly<Record<AvoidTarget['type'], { readonly firstMs: number; re
   host: { firstMs: 24 * HOUR, mostMs: 7 * 24 * HOUR },
 };
 
-/** The status of an account holds no more; the entries that end first go first. */
+/** The status of an account holds no more. */
 const MOST_ENTRIES = 256;
 
 /** How long a target is avoided after that many failures. */
@@ -48,24 +56,46 @@ export function avoidSpanMs(type: AvoidTarget['type'], failures: number): number
 /** The list after one more failure. Something that fails while it is avoided counts again. */
 export function withFailure(
   entries: readonly AvoidEntry[],
-  failure: { readonly target: AvoidTarget; readonly reason: string; readonly now: number },
+  failure: {
+    readonly target: AvoidTarget;
+    readonly reason: string;
+    readonly now: number;
+    readonly namespace?: string | undefined;
+  },
 ): readonly AvoidEntry[] {
   const { target, reason, now } = failure;
   const remembered = entries.filter((entry) => isRemembered(entry, now));
   const same = remembered.find((entry) => isSameTarget(entry.target, target));
   const failures = (same?.failures ?? 0) + 1;
-  const entry: AvoidEntry = { target, failures, reason, until: now + avoidSpanMs(target.type, failures) };
+  const until = now + avoidSpanMs(target.type, failures);
+  const isSingle = failure.namespace !== undefined && (!same || same.namespace === failure.namespace);
+  const by = isSingle && { namespace: failure.namespace };
+  const entry: AvoidEntry = { target, failures, reason, until, ...by };
   const others = remembered.filter((other) => other !== same);
-  return [...longestLasting(others, MOST_ENTRIES - 1), entry];
+  return [...fairShare(others, MOST_ENTRIES - 1), entry];
 }
 
-/** As many as a status takes, or as `most` says: those that end first are left out. */
-export function longestLasting(
-  entries: readonly AvoidEntry[],
-  most: number = MOST_ENTRIES,
-): readonly AvoidEntry[] {
-  if (entries.length <= most) return entries;
-  return entries.toSorted((a, b) => b.until - a.until).slice(0, most);
+/**
+ * As many as a status takes, or as `max` says. The namespace that fills most of the list gives up its own first, those that
+ * end first; what several namespaces or a person say goes only when nothing else is left.
+ */
+export function fairShare(entries: readonly AvoidEntry[], max: number = MOST_ENTRIES): readonly AvoidEntry[] {
+  if (entries.length <= max) return entries;
+  const byNamespace = Map.groupBy(
+    entries.toSorted((a, b) => b.until - a.until),
+    ({ namespace }) => namespace,
+  );
+  const agreed = byNamespace.get(undefined) ?? [];
+  byNamespace.delete(undefined);
+  const shares = [...byNamespace.values()];
+  for (let surplus = entries.length - max; surplus > 0; surplus -= 1) (largest(shares) ?? agreed).pop();
+  return [...agreed, ...shares.flat()];
+}
+
+/** Undefined where nothing is left. */
+function largest(shares: readonly AvoidEntry[][]): AvoidEntry[] | undefined {
+  const first = shares.toSorted((a, b) => b.length - a.length)[0];
+  return first?.length ? first : undefined;
 }
 
 /** Entries that still matter: those in force, and those whose repetition would double. */

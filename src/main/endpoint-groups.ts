@@ -1,5 +1,6 @@
 import type { AccountRegistry } from '../accounts/account-registry.ts';
 import type { AccountSession } from '../accounts/account-session.ts';
+import { witnessOf } from '../accounts/blame.ts';
 import type { Installation } from '../accounts/installation/installation.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { Config } from '../config/options.ts';
@@ -72,7 +73,7 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
     isFrozen: (worker) => sessionFor(registry, worker)?.breaker().type === 'open',
     accountCapOf: ({ metadata, spec }) =>
       sessionFor(registry, { metadata, spec: spec.template.spec })?.limits().maxPricePerHour,
-    blame: (worker, reason) => blameHost(registry, worker, reason),
+    blame: (worker, reason, waited) => blameHost(registry, { worker, reason, waited }),
     workers: config.endpointGroupWorkers,
     metrics: wiring.metrics,
   });
@@ -108,9 +109,18 @@ function sessionFor(
   return sessionOf(registry.get(accountRefOf(worker)));
 }
 
-function blameHost(registry: AccountRegistry, worker: GpuInstance, reason: string): void {
+interface Blame {
+  readonly worker: GpuInstance;
+  readonly reason: string;
+  readonly waited: boolean;
+}
+
+/** A namespace that may not use the account says nothing to it. */
+function blameHost(registry: AccountRegistry, { worker, reason, waited }: Blame): void {
   const { hostId } = worker.status ?? {};
-  if (hostId !== undefined) sessionFor(registry, worker)?.avoid.add({ type: 'host', id: hostId }, reason);
+  const session = sessionFor(registry, worker);
+  if (hostId === undefined || session?.permits(worker.metadata.namespace ?? '') !== true) return;
+  session.avoid.add({ type: 'host', id: hostId }, reason, witnessOf(worker, reason, waited));
 }
 
 const unreachable: Transport = () => Promise.reject(new TransportError('no network', { sent: false }));

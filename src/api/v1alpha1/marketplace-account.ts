@@ -184,6 +184,10 @@ const avoided = z.object({
     .min(1)
     .meta(notes({ description: 'How often it failed; each doubles the time.' })),
   reason: text({ description: 'Why, as a word of the catalogue.', maxLength: 128 }),
+  namespace: text({
+    description: 'The only namespace whose objects report it; left out if several do, or a person added it.',
+    maxLength: 63,
+  }).optional(),
 });
 
 const retained = z.object({

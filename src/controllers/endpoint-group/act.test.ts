@@ -39,7 +39,7 @@ async function bench(spec: Record<string, unknown> = {}) {
     publisher: new Publisher({ cluster: cluster.kube, clock: cluster.clock }),
     siblings: [],
     onWritten: (worker) => written.push(worker.metadata.name),
-    blame: (worker, reason) => blamed.push(`${worker.metadata.name} ${reason}`),
+    blame: (worker, reason, waited) => blamed.push(`${worker.metadata.name} ${reason} ${waited}`),
   };
   const workers = async () =>
     (await cluster.kube.list<GpuInstance>(gpuInstanceResource, { namespace: NAMESPACE })).items;
@@ -151,10 +151,14 @@ describe('ordering a worker', () => {
 });
 
 describe('other acts', () => {
-  test('a host is blamed for a worker that did not wake', async () => {
-    const { carryOut, blamed } = await bench();
-    await carryOut({ type: 'blame', worker: workerOf(workerObject('w'), 0) });
-    expect(blamed).toEqual(['w CannotStart']);
+  test('a host is blamed for a worker that did not wake, with a word on how long was waited (H9)', async () => {
+    const { carryOut, blamed, receipt, effects } = await bench();
+    const blame: Action = { type: 'blame', worker: workerOf(workerObject('w'), 0) };
+    await carryOut(blame);
+    const { spec } = receipt.group;
+    const group = { ...receipt.group, spec: { ...spec, wakeTimeout: '59s' } };
+    await act(blame, { ...receipt, group }, effects);
+    expect(blamed).toEqual(['w CannotStart true', 'w CannotStart false']);
   });
 
   test('a worker without a controller is taken in beside its other owners, unless someone else was quicker', async () => {

@@ -1,4 +1,6 @@
+import { isAtLeast } from '../../accounts/blame.ts';
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
+import { endpointGroupSpec } from '../../api/v1alpha1/endpoint-group-spec.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import {
   annotations,
@@ -26,8 +28,8 @@ export interface GroupEffects {
   /** Told of each worker as it was just written. */
   readonly onWritten: (worker: GpuInstance) => void;
   readonly publisher: Publisher;
-  /** Tells the account of a worker that its host did not do what was asked. */
-  readonly blame: (worker: GpuInstance, reason: string) => void;
+  /** Tells the account of a worker that its host did not do what was asked, after no less than the default time or sooner. */
+  readonly blame: (worker: GpuInstance, reason: string, waited: boolean) => void;
 }
 
 /** Carries out one action. The receipt shows that the decision was written before. Doing it twice does no harm. */
@@ -40,13 +42,20 @@ export async function act(action: Action, receipt: Receipt, effects: GroupEffect
     case 'delete':
       return remove(action.worker, effects);
     case 'blame':
-      effects.blame(action.worker.object, 'CannotStart');
+      effects.blame(action.worker.object, 'CannotStart', hasWaited(receipt.group));
       return;
     case 'adopt':
       return adopt(action.object, receipt.group, effects);
     case 'release':
       return release(receipt.group, effects);
   }
+}
+
+const WAKE_TIMEOUT = endpointGroupSpec.shape.wakeTimeout.parse(undefined);
+
+/** A group that waits for a shorter time than the default blames the host for itself alone. */
+function hasWaited({ spec }: EndpointGroup): boolean {
+  return isAtLeast(spec.wakeTimeout, WAKE_TIMEOUT);
 }
 
 async function create(

@@ -1,5 +1,6 @@
 import { keyOf } from '../../accounts/account-registry.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
+import { witnessOf } from '../../accounts/blame.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { parseDollars } from '../../lib/money.ts';
@@ -76,7 +77,9 @@ export class Aftermath {
 
   #retry(after: Extract<AfterFailure, { type: 'retry' }>, { kind }: Failure): Look {
     const { memory, steady, session, withoutStart } = this.#ports;
-    if (after.avoid) session?.avoid.add(after.avoid, kind);
+    // That an offer is taken is a fact; that it was refused may be the fault of what was asked for.
+    const witness = kind === 'offerGone' ? undefined : witnessOf(this.#object, kind);
+    if (after.avoid) session?.avoid.add(after.avoid, kind, witness);
     if (after.unsupported && session) withoutStart.add(session.uid);
     const { afterMs, refusal } = after;
     const now = steady.now();

@@ -1,5 +1,6 @@
 import type { AccountDirectory, AccountLookup } from '../../accounts/account-directory.ts';
 import type { AccountRef, AccountSession } from '../../accounts/account-session.ts';
+import { witnessOf } from '../../accounts/blame.ts';
 import { serviceNow } from '../../accounts/login/service-clock.ts';
 import type { BreakerState } from '../../accounts/watch/breaker.ts';
 import type { LabelEcho } from '../../accounts/watch/label-echo.ts';
@@ -171,7 +172,7 @@ function accountFacts(session: AccountSession, object: GpuInstance, sources: Sou
     adoption: session.adoption(),
     mayDestroy: session.mayDestroy(),
     sshKeyRegistered: session.sshKeyRegistered(),
-    avoided: session.avoid.current(),
+    avoided: session.avoid.current(witnessOf(object, '').owner),
     reserved: session.tickets.reservedFor(uidOf(object)),
     pollIntervalMs: session.pollIntervalMs(),
     serviceTime: session.serviceTime(),

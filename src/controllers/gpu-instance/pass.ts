@@ -1,5 +1,6 @@
 import { keyOf } from '../../accounts/account-registry.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
+import { witnessOf } from '../../accounts/blame.ts';
 import type { TicketDecision } from '../../accounts/tickets/tickets.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { gpuInstanceResource } from '../../api/v1alpha1/names.ts';
@@ -192,7 +193,8 @@ export class Pass {
     const { rule, events, avoid, settled, ended, actions } = decision;
     const { memory, instanceMetrics } = this.#ports;
     for (const note of events) this.#showEvent(note);
-    for (const { target, reason } of avoid) this.#session?.avoid.add(target, reason);
+    for (const { target, reason } of avoid)
+      this.#session?.avoid.add(target, reason, witnessOf(this.#object, reason));
     for (const instanceId of settled) memory.settled(instanceId);
     if (ended) instanceMetrics.ended(this.#account(), ended.reason, ended.cost);
     if (rule === 'save-result') memory.rented = undefined;

@@ -129,9 +129,16 @@ function optional<Name extends string, Item>(
   return { [name]: [...items] } as Partial<Record<Name, Item[]>>;
 }
 
-function avoidEntry({ target, until, failures, reason }: AvoidEntry): NonNullable<Status['avoid']>[number] {
+function avoidEntry({
+  target,
+  until,
+  failures,
+  reason,
+  namespace,
+}: AvoidEntry): NonNullable<Status['avoid']>[number] {
   const kind = target.type === 'host' ? 'Host' : 'Machine';
-  return { kind, id: target.id, until: timestampOf(until), failures, reason };
+  const by = namespace !== undefined && { namespace };
+  return { kind, id: target.id, until: timestampOf(until), failures, reason, ...by };
 }
 
 /** A retained machine that is gone needs no entry; while there is any doubt it keeps the one that protects it. */
