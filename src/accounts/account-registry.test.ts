@@ -57,7 +57,6 @@ function setUp(state: InstallationState = KNOWN) {
       onChange: (listener: () => void) => identified.push(listener),
     } as unknown as Installation,
     brake: { maxRentalsPerHour: 3, maxLiveMachines: 100, maxDollarsPerHour: 1_000_000_000 },
-    paced: false,
     constants: defaultConstants,
     minPollIntervalMs: 5_000,
     objectsOf: () => ['team/a', 'other/b', 'unread/c'].map((key) => accountObject({ key, instanceId: 7 })),
@@ -76,7 +75,14 @@ function setUp(state: InstallationState = KNOWN) {
   return { clock, requests, registry, connections, account, cache, known, ref, told, identify };
 }
 
-const ask = { objectUid: 'o', offerId: 1, pricePerHour: 500_000 };
+const ask = {
+  objectUid: 'o',
+  offerId: 1,
+  pricePerHour: 500_000,
+  namespace: 'team',
+  generation: 1,
+  wake() {},
+};
 
 describe('an account', () => {
   test('that nobody has seen is missing', () => {
@@ -204,7 +210,7 @@ describe('an account', () => {
   });
 
   test.each([
-    ['of its own login', LOGIN, 'LabelsNotEchoed'],
+    ['of its own login', LOGIN, 'Queued'],
     ['of no other login', { ...LOGIN, userId: 8 }, undefined],
   ])(
     'waits for a rental of another account %s while labels are not known to come back',

@@ -25,7 +25,6 @@ export interface AccountRegistryOptions {
   readonly connections: LoginConnections;
   readonly installation: Installation;
   readonly brake: BrakeSettings;
-  readonly paced: boolean;
   readonly constants: PurchaseConstants;
   readonly minPollIntervalMs: number;
   /** GpuInstances that name this account, as the cache has them. */

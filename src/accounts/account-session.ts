@@ -1,14 +1,17 @@
 import type { MarketplaceClient } from '../marketplace/client.ts';
 import type { Feed } from '../marketplace/feed/feed.ts';
-import type { Offer, OfferQuery } from '../marketplace/offers/offers.ts';
 import type { Identity } from '../ownership/identity.ts';
 import type { Login } from '../ownership/login.ts';
 import type { AvoidList } from './avoid-list.ts';
 import type { ServiceTime } from './login/service-clock.ts';
+import type { AdmissionQueue } from './queue/admission-queue.ts';
 import type { AccountLimits } from './tickets/limits.ts';
 import type { Tickets } from './tickets/tickets.ts';
 import type { BreakerState } from './watch/breaker.ts';
 import type { LabelEcho } from './watch/label-echo.ts';
+
+/** The queue of a login, as the objects that wait in it use it. */
+export type RentalQueue = Pick<AdmissionQueue, 'offers' | 'explain' | 'place' | 'leave'>;
 
 /** Name of a MarketplaceAccount. */
 export interface AccountRef {
@@ -35,6 +38,8 @@ export interface AccountSession {
   readonly feed: Feed;
   readonly avoid: AvoidList;
   readonly tickets: Tickets;
+  /** What a purchase waits for, shared by all accounts of the same login. Found offers may be reserved or avoided. */
+  readonly queue: RentalQueue;
   limits(): AccountLimits;
   pollIntervalMs(): number;
   /** By the clock that dates machines. */
@@ -56,8 +61,4 @@ export interface AccountSession {
   sshKeyRegistered(): boolean | undefined;
   /** Asks the marketplace right now whether the key in use is one of `login`. Never throws. */
   proveLogin(): Promise<boolean>;
-  /** Milliseconds until such a search could be sent; 0 where an earlier reply is shared. */
-  searchWaitMs(query: OfferQuery): number;
-  /** Equal searches within 15 s share one reply. Reserved and avoided offers are still in it. */
-  searchOffers(query: OfferQuery): Promise<readonly Offer[]>;
 }

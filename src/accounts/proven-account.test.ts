@@ -12,7 +12,6 @@ import { defaultConstants } from '../ownership/constants.ts';
 import { newIdentity } from '../ownership/identity.ts';
 import { makeLabel } from '../ownership/label.ts';
 import { LoginConnections } from './login/login-connection.ts';
-import { SEARCH_AGAIN_MS } from './login/search-cache.ts';
 import { ProvenAccount, type ProvenAccountOptions } from './proven-account.ts';
 
 const LOGIN = { url: 'https://market.example', userId: 7 };
@@ -58,7 +57,6 @@ function proven({
     identity: () => identity,
     clock,
     brake: { maxRentalsPerHour: 3, maxLiveMachines: 100, maxDollarsPerHour: 1_000_000_000 },
-    paced,
     constants: defaultConstants,
     minPollIntervalMs: 5_000,
     objects: () => [],
@@ -73,7 +71,14 @@ function proven({
 }
 
 const NO_ROWS = { rows: new Map() };
-const ask = { objectUid: 'a', offerId: 1, pricePerHour: 500_000 };
+const ask = {
+  objectUid: 'a',
+  offerId: 1,
+  pricePerHour: 500_000,
+  namespace: 'team',
+  generation: 1,
+  wake() {},
+};
 const reasonOf = (account: ProvenAccount) => {
   const decision = account.tickets.request(ask);
   return decision.type === 'refused' ? decision.reason : decision.type;
@@ -173,33 +178,6 @@ describe('the login of a proven account', () => {
   test('scenario 32: is not proved by a key of another user', async () => {
     expect(await proven({ userId: 8 }).proveLogin()).toBe(false);
   });
-});
-
-test('a search that found nothing but offers that others hold is made again, and not before', async () => {
-  const clock = createVirtualClock({ startMs: NOW });
-  let searches = 0;
-  const answer: Script = (request) => {
-    searches += 1;
-    return reply({ offers: [{ id: 1 }] })(request);
-  };
-  const account = proven({ clock, answer });
-  const search = () => account.searchOffers({ filters: [] });
-  await search();
-  await clock.advance(SEARCH_AGAIN_MS);
-  await search();
-  expect(searches).toBe(1);
-  account.tickets.request(ask);
-  await search();
-  expect(searches).toBe(2);
-});
-
-test('a search waits for its place in the pace, and for none where a reply is shared', async () => {
-  const clock = createVirtualClock({ startMs: NOW });
-  const account = proven({ clock, paced: true, answer: reply({ offers: [] }) });
-  expect(account.searchWaitMs({ filters: [] })).toBe(0);
-  await account.searchOffers({ filters: [] });
-  expect(account.searchWaitMs({ filters: [] })).toBe(0);
-  expect(account.searchWaitMs({ filters: [], limit: 7 })).toBeGreaterThan(5_000);
 });
 
 describe('those who wait for a proven account are told', () => {

@@ -4,7 +4,6 @@ import type { MicroDollars } from '../lib/money.ts';
 import type { MarketplaceClient } from '../marketplace/client.ts';
 import type { Feed } from '../marketplace/feed/feed.ts';
 import type { CompleteList, FeedEvent } from '../marketplace/feed/feed-event.ts';
-import type { Offer, OfferQuery } from '../marketplace/offers/offers.ts';
 import type { EndpointClass } from '../marketplace/pacing/endpoint-class.ts';
 import type { PurchaseConstants } from '../ownership/constants.ts';
 import type { Identity } from '../ownership/identity.ts';
@@ -13,7 +12,7 @@ import { uidOf } from '../runtime/kube/kube-object.ts';
 import { AccountAvoidList } from './account-avoid-list.ts';
 import type { AccountObject } from './account-object.ts';
 import { monthName } from './account-object.ts';
-import type { AccountRef, AccountSession } from './account-session.ts';
+import type { AccountRef, AccountSession, RentalQueue } from './account-session.ts';
 import { avoidOf, departedOf, pollIntervalOf } from './account-status.ts';
 import type { LoginConnection } from './login/login-connection.ts';
 import type { ServiceTime } from './login/service-clock.ts';
@@ -70,7 +69,6 @@ export interface ProvenAccountOptions {
   readonly identity: () => Identity | undefined;
   readonly clock: Clock;
   readonly brake: BrakeSettings;
-  readonly paced: boolean;
   readonly constants: PurchaseConstants;
   readonly minPollIntervalMs: number;
   /** GpuInstances that count for this account, as the cache has them. */
@@ -97,6 +95,7 @@ export class ProvenAccount implements AccountSession {
   readonly client: MarketplaceClient;
   readonly feed: Feed;
   readonly tickets: Tickets;
+  readonly queue: RentalQueue;
   readonly avoid: AccountAvoidList;
   readonly #options: ProvenAccountOptions;
   readonly #office: TicketOffice;
@@ -119,6 +118,7 @@ export class ProvenAccount implements AccountSession {
     this.login = connection.login;
     this.client = connection.clientOf(this.uid);
     this.feed = connection.feed;
+    this.queue = connection.queue;
     this.avoid = new AccountAvoidList(clock, avoidOf(account), options.onNews);
     const remembered = () => this.#unclaimed.ids();
     this.#watch = new FeedWatch(
@@ -200,15 +200,6 @@ export class ProvenAccount implements AccountSession {
     } catch {
       return false;
     }
-  }
-
-  searchWaitMs(query: OfferQuery): number {
-    return this.#options.connection.searches.isAnswered(query) ? 0 : this.waitMs('search');
-  }
-
-  searchOffers(query: OfferQuery): Promise<readonly Offer[]> {
-    const { searches, reservations } = this.#options.connection;
-    return searches.offers(query, (offer) => reservations.isHeld(offer.id));
   }
 
   /** Whether a complete list was seen, so that what is missing from it means something. */
@@ -318,12 +309,11 @@ export class ProvenAccount implements AccountSession {
   }
 
   #createOffice(): TicketOffice {
-    const { clock, connection, brake, paced } = this.#options;
+    const { clock, connection, brake } = this.#options;
     return new TicketOffice({
       clock,
-      paced,
+      queue: connection.queue,
       objects: () => this.#objects(),
-      pacer: connection.pacer,
       reservations: connection.reservations,
       settings: brake,
       limits: () => this.limits(),

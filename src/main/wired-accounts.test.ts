@@ -39,14 +39,17 @@ function twoAsk(flags: RawOptions, dollars = 1) {
   session.labelReadBack('label', 'label');
   return ['a', 'b'].map((objectUid, index) => {
     const pricePerHour = dollars * 1_000_000;
-    const decision = session.tickets.request({ objectUid, offerId: index + 1, pricePerHour });
+    const decision = session.tickets.request({
+      ...{ objectUid, offerId: index + 1, pricePerHour },
+      ...{ namespace: 'team', generation: 1, wake() {} },
+    });
     return decision.type === 'ticket' ? 'ticket' : decision.reason;
   });
 }
 
 describe('rentals of an account', () => {
   test('keep the pace that the marketplace documents, unless pacing is off', () => {
-    expect(twoAsk({})).toEqual(['ticket', 'Pacing']);
+    expect(twoAsk({})).toEqual(['ticket', 'Queued']);
     expect(twoAsk(UNPACED)).toEqual(['ticket', 'ticket']);
   });
 

@@ -160,7 +160,6 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
     installation,
     constants,
     brake: config,
-    paced: config.pacing === 'documented',
     minPollIntervalMs: config.minPollInterval,
     objectsOf: (ref) => objects.ofAccount(ref),
     isWatched: (namespace) => !namespaced || watchNamespace.includes(namespace),

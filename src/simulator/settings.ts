@@ -95,7 +95,7 @@ export interface Settings {
     readonly get: number;
     /** Stop, start and label. */
     readonly change: number;
-    /** Offer search: ten a minute. */
+    /** Offer search: ten within the time of ten pauses (ten a minute), at once or spread. */
     readonly search: number;
     /** Destroying. */
     readonly destroy: number;

@@ -165,6 +165,8 @@ const freshMemory: MemoryView = {
   intent: undefined,
   refused: undefined,
   refusal: undefined,
+  explained: undefined,
+  queued: undefined,
   destroys: [],
   intentDeadline: undefined,
   firstLookAt: 0,
@@ -307,3 +309,13 @@ export function held(change: Partial<Instance> = {}, situation: Given = {}): Giv
     status: holding(situation.status, situation.spec),
   };
 }
+
+/** The Ready condition of an object that is not, with its reason. */
+export const readyCondition = (reason: string) => ({
+  type: 'Ready',
+  status: 'False' as const,
+  reason,
+  message: '',
+  lastTransitionTime: time(0),
+  observedGeneration: 1,
+});

@@ -30,7 +30,8 @@ const GLOBS: readonly Globs[] = [
     name: 'accounts',
     files: [
       'src/accounts/{account-object,account-status,avoid-list,counted-objects,object-intent}.ts',
-      'src/accounts/tickets/{limits,pending-rentals,pending-starts,rental-line,spend-brake,ticket-office}.ts',
+      'src/accounts/tickets/{limits,pending-rentals,pending-starts,spend-brake,ticket-office}.ts',
+      'src/accounts/queue/*.ts',
       'src/accounts/watch/{absences,breaker,feed-watch,label-echo,machine-census,unclaimed-machines}.ts',
       'src/accounts/installation/rental-traces.ts',
       'src/accounts/login/{key-transport,offer-reservations,service-clock}.ts',

@@ -163,6 +163,14 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
     'A reply has a wrong `Date`: a failure, a search, a cache, or one good list',
     'Only good replies that show machines tell the time; two must agree with a step, and two lists before a limit destroys',
   ],
+  [
+    'Twenty objects at once, at the documented rate limit of the marketplace',
+    'Each has its turn: no rental slot stays free while one can use it, namespaces in turn',
+  ],
+  [
+    'Hundreds of objects search for what nobody offers',
+    'They share searches and back off; an object that matches an offer rents within 15 s',
+  ],
 ];
 
 /** All scenarios, numbered as tests name them. */

@@ -7,9 +7,9 @@ import { createFeed, type Feed } from '../../marketplace/feed/feed.ts';
 import type { KeySource } from '../../marketplace/http/request.ts';
 import { createPacer, type Pacer } from '../../marketplace/pacing/pacing.ts';
 import { type Login, loginText } from '../../ownership/login.ts';
+import { AdmissionQueue } from '../queue/admission-queue.ts';
 import { LoginKeys } from './login-keys.ts';
 import { OfferReservations } from './offer-reservations.ts';
-import { SearchCache } from './search-cache.ts';
 import { ServiceClock } from './service-clock.ts';
 
 /** What every marketplace connection of this process is made of. */
@@ -33,7 +33,8 @@ export interface LoginConnection {
   clientOf(accountUid: string): MarketplaceClient;
   readonly feed: Feed;
   readonly pacer: Pacer;
-  readonly searches: SearchCache;
+  /** Searches and rental slots of every object that rents by this login. */
+  readonly queue: AdmissionQueue;
   readonly reservations: OfferReservations;
   readonly serviceClock: ServiceClock;
 }
@@ -123,6 +124,7 @@ export class LoginConnections {
     if (shared.users.size > 0) return;
     this.#byLogin.delete(loginText(login));
     shared.connection.feed.stop();
+    shared.connection.queue.stop();
     this.#stop(shared.connection.pacer);
   }
 
@@ -135,6 +137,7 @@ export class LoginConnections {
   closeAll(): void {
     for (const { connection } of this.#byLogin.values()) {
       connection.feed.stop();
+      connection.queue.stop();
       connection.pacer.stop();
     }
     this.#byLogin.clear();
@@ -146,7 +149,8 @@ export class LoginConnections {
   }
 
   #create(login: Login, pacer: Pacer): Shared {
-    const { clock, random, log, transport } = this.#access;
+    const { clock, random, log, transport, paced } = this.#access;
+    const reservations = this.#reservationsOf(login.url);
     const keys = new LoginKeys();
     const serviceClock = new ServiceClock(clock);
     const clientWith = (apiKey: KeySource): MarketplaceClient =>
@@ -178,8 +182,12 @@ export class LoginConnections {
           random,
           log: log.child({ login: loginText(login) }),
         }),
-        searches: new SearchCache(clock, (query) => reads.offers.search(query)),
-        reservations: this.#reservationsOf(login.url),
+        queue: new AdmissionQueue({
+          ...{ clock, pacer, paced },
+          search: (query) => reads.offers.search(query),
+          isHeld: (offerId) => reservations.isHeld(offerId),
+        }),
+        reservations,
       },
       users: new Map(),
       pollIntervalMs: Number.POSITIVE_INFINITY,

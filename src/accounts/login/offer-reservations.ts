@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import { SEARCH_KEPT_MS } from '../queue/search-desk.ts';
 
 interface Reservation {
   readonly objectUid: string;
@@ -6,8 +7,8 @@ interface Reservation {
   readonly until: number;
 }
 
-/** Longer than a search is shared, so that a taken offer is not chosen again from the same reply. */
-export const RESERVATION_MS = 20_000;
+/** Longer than a search is kept, so that a taken offer is not chosen again from the same reply. */
+export const RESERVATION_MS = SEARCH_KEPT_MS + 15_000;
 
 /**
  * Which object is about to rent which offer of one marketplace, for all its logins. In memory only: two
@@ -26,6 +27,7 @@ export class OfferReservations {
     this.#forgetOld();
     const held = this.#byOffer.get(offerId);
     if (held && held.objectUid !== objectUid) return false;
+    this.#byOffer.delete(offerId);
     this.#byOffer.set(offerId, { objectUid, until: this.#clock.monotonic() + RESERVATION_MS });
     return true;
   }
@@ -40,17 +42,17 @@ export class OfferReservations {
     return held !== undefined && held.until > this.#clock.monotonic();
   }
 
-  /** Offers that others than this object hold. */
-  heldByOthers(objectUid: string): ReadonlySet<number> {
-    this.#forgetOld();
-    const others = [...this.#byOffer].filter(([, held]) => held.objectUid !== objectUid);
-    return new Set(others.map(([offerId]) => offerId));
+  /** Whether another object than this one holds the offer. */
+  isHeldByOther(offerId: number, objectUid: string): boolean {
+    return this.isHeld(offerId) && this.#byOffer.get(offerId)?.objectUid !== objectUid;
   }
 
+  /** What was reserved first comes first: prolonging puts a reservation at the end. */
   #forgetOld(): void {
     const now = this.#clock.monotonic();
     for (const [offerId, held] of this.#byOffer) {
-      if (held.until <= now) this.#byOffer.delete(offerId);
+      if (held.until > now) return;
+      this.#byOffer.delete(offerId);
     }
   }
 }

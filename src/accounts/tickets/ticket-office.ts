@@ -1,15 +1,13 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { MicroDollars } from '../../lib/money.ts';
-import { DOCUMENTED_GAPS_MS } from '../../marketplace/pacing/endpoint-class.ts';
-import type { Pacer } from '../../marketplace/pacing/pacing.ts';
 import type { Slot } from '../../marketplace/pacing/pacing-slot.ts';
 import type { AccountObject } from '../account-object.ts';
 import type { OfferReservations } from '../login/offer-reservations.ts';
+import type { AdmissionQueue } from '../queue/admission-queue.ts';
 import type { LabelEcho } from '../watch/label-echo.ts';
 import { type AccountLimits, dearestRental, refusesUnknownPrice } from './limits.ts';
 import { PendingRentals, TICKET_MS } from './pending-rentals.ts';
 import { PendingStarts } from './pending-starts.ts';
-import { RentalLine } from './rental-line.ts';
 import type { PendingRental } from './spend-brake.ts';
 import {
   type AccountSums,
@@ -19,6 +17,7 @@ import {
   mayStart,
 } from './spend-brake.ts';
 import type {
+  OfferSet,
   StartDecision,
   StartRequest,
   Ticket,
@@ -37,9 +36,8 @@ export interface AccountRefusal {
 /** What the office asks its account at each request. */
 export interface TicketOfficeOptions {
   readonly clock: Clock;
-  readonly pacer: Pacer;
-  /** False with a simulator: then no place is kept, and rentals of one login may overlap. */
-  readonly paced: boolean;
+  /** The queue of the login, which has the rental slots. */
+  readonly queue: Pick<AdmissionQueue, 'takeSlot' | 'slotEnded'>;
   readonly reservations: OfferReservations;
   readonly settings: BrakeSettings;
   readonly limits: () => AccountLimits;
@@ -57,7 +55,7 @@ interface UnderWay {
 }
 
 const RETRY_MS = 5_000;
-const SERIAL_RETRY_MS = 1_000;
+const RESERVED_RETRY_MS = 1_000;
 /** Soon enough for a person who has just changed a limit. */
 const ASK_AGAIN_MS = 10_000;
 
@@ -66,35 +64,33 @@ export class TicketOffice implements Tickets {
   readonly #options: TicketOfficeOptions;
   readonly #pending: PendingRentals;
   readonly #starts: PendingStarts;
-  readonly #line: RentalLine;
   #nextId = 1;
 
   constructor(options: TicketOfficeOptions) {
     this.#options = options;
     this.#pending = new PendingRentals(options.clock);
     this.#starts = new PendingStarts(options.clock);
-    this.#line = new RentalLine(options.clock, DOCUMENTED_GAPS_MS.rent);
   }
 
   request(request: TicketRequest): TicketDecision {
-    const { reservations } = this.#options;
+    const { reservations, queue } = this.#options;
     this.#pending.asksAnew(request.objectUid);
     const account = this.#underWay();
     const objects = account.objects.map((object) => settledFor(object, request));
     const refused =
       this.#accountRefusal() ??
       this.#unknownPriceRefusal(request) ??
-      this.#brake(mayRent, this.#countedPrice(request, objects), { ...account, objects }) ??
-      this.#turn(request, objects);
+      this.#brake(mayRent, this.#countedPrice(request, objects), { ...account, objects });
     if (refused) return refused;
     if (!reservations.reserve(request.offerId, request.objectUid)) {
-      return refuse('OfferReserved', 'Another object is about to rent this offer.', SERIAL_RETRY_MS);
+      return refuse('OfferReserved', 'Another object is about to rent this offer.', RESERVED_RETRY_MS);
     }
-    const slot = this.#takePlace(request.objectUid);
+    const { objectUid: uid, namespace, generation, wake } = request;
+    const mayRentNow = () => this.#isAlone(request);
+    const slot = queue.takeSlot({ uid, namespace, generation, wake, mayRent: mayRentNow }, TICKET_MS);
     if (slot) return this.#issue(request, slot);
     reservations.release(request.offerId, request.objectUid);
-    const wait = this.#line.wait(request.objectUid, this.#options.pacer.nextSlotMs('rent'));
-    return refuse('Pacing', 'The marketplace paces rentals; the next place is not free yet.', wait);
+    return refuse('Queued', 'Other rentals of the login come first.', RETRY_MS);
   }
 
   requestStart(request: StartRequest): StartDecision {
@@ -107,8 +103,8 @@ export class TicketOffice implements Tickets {
     return { type: 'permitted', settle: ({ started }) => settle(started) };
   }
 
-  reservedFor(objectUid: string): ReadonlySet<number> {
-    return this.#options.reservations.heldByOthers(objectUid);
+  reservedFor(objectUid: string): OfferSet {
+    return { has: (offerId) => this.#options.reservations.isHeldByOther(offerId, objectUid) };
   }
 
   /** Uids of objects that may rent by a ticket, and whose intent may not be on record yet. */
@@ -191,28 +187,16 @@ export class TicketOffice implements Tickets {
       : refuse(decision.reason, decision.message, decision.retryAfterMs);
   }
 
-  /** Where labels are not known to come back, one rental of the login has to be settled before the next begins. */
-  #turn(request: TicketRequest, objects: readonly AccountObject[]): Refused | undefined {
-    if (this.#options.labelEcho() === 'echoed') return undefined;
-    if (!this.#isRentingBeside(request.objectUid, objects) && !this.#options.isLoginRenting())
-      return undefined;
-    const message = 'The marketplace is not known to give labels back, so rentals go one at a time.';
-    return refuse('LabelsNotEchoed', message, SERIAL_RETRY_MS);
+  /** If labels are not known to come back, one rental of the login has to be settled before the next begins. */
+  #isAlone(request: TicketRequest): boolean {
+    if (this.#options.labelEcho() === 'echoed') return true;
+    const objects = this.#options.objects().map((object) => settledFor(object, request));
+    return !this.#isRentingBeside(request.objectUid, objects) && !this.#options.isLoginRenting();
   }
 
   #isRentingBeside(objectUid: string | undefined, objects: readonly AccountObject[]): boolean {
     const isOpen = objects.some((object) => object.hasOpenIntent || object.hasDoubtfulIntent);
     return isOpen || this.#pending.isBusyFor(objectUid);
-  }
-
-  /** The next place of the marketplace's pace, where it is this object's turn. */
-  #takePlace(objectUid: string): Slot | undefined {
-    const { pacer, paced } = this.#options;
-    if (!paced) return FREE_SLOT;
-    if (this.#line.ahead(objectUid) > 0) return undefined;
-    const slot = pacer.reserve('rent', TICKET_MS);
-    if (slot) this.#line.leave(objectUid);
-    return slot;
   }
 
   #issue(request: TicketRequest, slot: Slot): Ticket {
@@ -232,6 +216,7 @@ export class TicketOffice implements Tickets {
         slot.release();
         booking.settle(rented);
         if (rented === false) this.#options.reservations.release(offerId, objectUid);
+        this.#options.queue.slotEnded();
       },
     };
   }
@@ -252,6 +237,3 @@ type Refused = Extract<TicketDecision, { type: 'refused' }>;
 function refuse(reason: TicketRefusal, message: string, retryAfterMs: number): Refused {
   return { type: 'refused', reason, message, retryAfterMs };
 }
-
-/** Stands for no place kept: the call takes the next one by itself. */
-const FREE_SLOT: Slot = { endpointClass: 'rent', expiresAt: Number.POSITIVE_INFINITY, release() {} };

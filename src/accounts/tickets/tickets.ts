@@ -3,6 +3,11 @@ import type { Slot } from '../../marketplace/pacing/pacing-slot.ts';
 
 export interface TicketRequest {
   readonly objectUid: string;
+  readonly namespace: string;
+  /** What the rental was decided on: another version of the object has its place in the queue anew. */
+  readonly generation: number;
+  /** Called when a rental slot is there, if none is now. */
+  readonly wake: () => void;
   readonly offerId: number;
   /** Of the offer, disk included. Undefined where the service names no price. */
   readonly pricePerHour: MicroDollars | undefined;
@@ -17,19 +22,21 @@ export interface StartRequest {
   readonly timeoutMs: number;
 }
 
+/** Offers by id. */
+export type OfferSet = Pick<ReadonlySet<number>, 'has'>;
+
 /**
- * Why no rental may begin now. All but `Pacing` and `OfferReserved`, which pass within seconds and are not
- * worth a write, are reasons of the catalogue.
+ * Why no rental may begin now. All but `OfferReserved`, which passes within a moment and is not worth a write, are
+ * reasons of the catalogue. `Queued`: the object waits in the queue of its login and is called.
  */
 export type TicketRefusal =
-  | 'Pacing'
+  | 'Queued'
   | 'OfferReserved'
   | 'AccountNotReady'
   | 'KeyTooNarrow'
   | 'InsufficientCredit'
   | 'AccountLimitReached'
-  | 'TooManyRentals'
-  | 'LabelsNotEchoed';
+  | 'TooManyRentals';
 
 /**
  * The right to write one intent and to send one rental, valid for 5 s on the monotonic clock, so that
@@ -74,10 +81,10 @@ export type StartDecision =
 
 /** The gate in front of every purchase of one account. Answers at once; never waits. */
 export interface Tickets {
-  /** For a new rental. A refused request reserves nothing. */
+  /** For a new rental. A refused request reserves no offer; a queued one waits for its slot. */
   request(request: TicketRequest): TicketDecision;
   /** For starting a stopped machine: limits and credit count, pacing and reservation do not. A permitted one counts at once. */
   requestStart(request: StartRequest): StartDecision;
   /** Offers that other objects hold at this moment. */
-  reservedFor(objectUid: string): ReadonlySet<number>;
+  reservedFor(objectUid: string): OfferSet;
 }

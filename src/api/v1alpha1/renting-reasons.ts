@@ -2,6 +2,7 @@ import { progress, retryable, terminal } from './reason-entry.ts';
 
 /** Why nothing is rented. */
 export const rentingReasons = {
+  Queued: progress("Waiting in the queue of the login for the marketplace's rate limit; no action needed."),
   NoOffers: retryable(
     'No offer matches the requirements.',
     'Drop or soften a requirement under spec.offers, or wait: the search is repeated.',

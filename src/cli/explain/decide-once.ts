@@ -24,7 +24,7 @@ export interface Explained {
   readonly looks: readonly string[];
 }
 
-const MOST_LOOKS = 12;
+const MAX_LOOKS = 24;
 
 /** Runs the operator's own observe and decide on one object. Nothing is recorded and nothing is done. */
 export async function decideOnce(
@@ -63,18 +63,21 @@ interface LookPorts {
 async function lookOn(first: Observed, { session, kube, steady }: LookPorts): Promise<Explained> {
   const looks: string[] = [];
   let observed = first;
-  for (let count = 0; count < MOST_LOOKS; count += 1) {
+  for (let count = 0; count < MAX_LOOKS; count += 1) {
     const step = decide(observed);
     if (step.type === 'decision') return { stage: classify(observed), decision: step, looks };
     if (step.type === 'publish') observed = asPublished(observed);
     else {
       looks.push(step.need.type);
-      const sources = { clock: systemClock, steady, cluster: kube, session };
+      const sources = { clock: systemClock, steady, cluster: kube, session, wake() {} };
       observed = await lookCloser(observed, step.need, sources);
     }
   }
   throw new Error('Two rules ask for each other without end');
 }
+
+/** Such a request waits for nothing. */
+const NOBODY_WAITS = { namespace: '', generation: 0, wake() {} };
 
 /** What the account would answer to the purchase or start that was decided; undefined where it has room. */
 function refusalOf({ record, actions }: Decision, object: GpuInstance, { tickets }: AccountSession) {
@@ -82,7 +85,7 @@ function refusalOf({ record, actions }: Decision, object: GpuInstance, { tickets
   const start = actions.find((action) => action.type === 'start');
   if (record.type === 'intent') {
     const { offer, pricePerHour } = record.purchase;
-    return lasting(tickets.request({ objectUid, offerId: offer.id, pricePerHour }));
+    return lasting(tickets.request({ ...NOBODY_WAITS, objectUid, offerId: offer.id, pricePerHour }));
   }
   return (
     start && lasting(tickets.requestStart({ objectUid, pricePerHour: start.pricePerHour, timeoutMs: 0 }))

@@ -1,6 +1,7 @@
-import type { AccountSession } from '../../accounts/account-session.ts';
+import type { AccountSession, RentalQueue } from '../../accounts/account-session.ts';
 import { avoidOf, breakerOf, pollIntervalOf } from '../../accounts/account-status.ts';
 import { avoidedAt } from '../../accounts/avoid-list.ts';
+import type { SearchAnswer } from '../../accounts/queue/search-desk.ts';
 import { limitsOf } from '../../accounts/tickets/limits.ts';
 import { echoOf } from '../../accounts/watch/label-echo.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
@@ -10,6 +11,7 @@ import type { MarketplaceClient } from '../../marketplace/client.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { Feed } from '../../marketplace/feed/feed.ts';
 import type { CompleteList } from '../../marketplace/feed/feed-event.ts';
+import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import { uidOf } from '../../runtime/kube/kube-object.ts';
 import { failed } from '../failures/command-error.ts';
@@ -55,8 +57,33 @@ export function staticSession(looked: LookedAt): AccountSession {
     adoption: () => account.spec.adoption,
     sshKeyRegistered: () => sshKeyRegistered,
     proveLogin: async () => userId === (account.status?.login?.userId ?? userId),
-    searchWaitMs: () => 0,
-    searchOffers: (query) => client.offers.search(query).catch(orOurs),
+    queue: staticQueue(client),
+  };
+}
+
+/** Nothing waits here: each search is sent at once, and once. */
+function staticQueue(client: MarketplaceClient): RentalQueue {
+  const replies = new Map<OfferQuery, readonly Offer[] | { readonly error: unknown }>();
+  const ask = (query: OfferQuery): SearchAnswer => {
+    const reply = replies.get(query);
+    if (!reply) return { type: 'queued', ended: search(query) };
+    replies.delete(query);
+    if ('error' in reply) return { type: 'failed', error: reply.error };
+    return { type: 'found', offers: reply, isShared: false };
+  };
+  const search = (query: OfferQuery): Promise<void> =>
+    client.offers
+      .search(query)
+      .catch(orOurs)
+      .then(
+        (offers) => void replies.set(query, offers),
+        (error: unknown) => void replies.set(query, { error }),
+      );
+  return {
+    offers: (_asker, { queries: [query] }) => ask(query),
+    explain: (query) => ask(query),
+    place: () => undefined,
+    leave() {},
   };
 }
 

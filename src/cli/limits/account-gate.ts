@@ -9,7 +9,6 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { MicroDollars } from '../../lib/money.ts';
-import { createPacer } from '../../marketplace/pacing/pacing.ts';
 import type { Identity } from '../../ownership/identity.ts';
 
 /** What an account is judged by. */
@@ -30,6 +29,12 @@ const NO_CEILINGS = {
   maxDollarsPerHour: Number.POSITIVE_INFINITY,
 };
 
+/** What passes within moments is not looked at from here. */
+const OPEN_QUEUE = {
+  takeSlot: () => ({ endpointClass: 'rent' as const, expiresAt: Number.POSITIVE_INFINITY, release() {} }),
+  slotEnded() {},
+};
+
 /**
  * The operator's gate in front of purchases, over what the cluster says now. Its tickets are never used. What passes
  * within seconds (the marketplace's pace, whose turn it is) does not count.
@@ -38,8 +43,7 @@ export function accountGate(facts: GateFacts): TicketOffice {
   const clock = systemClock;
   return new TicketOffice({
     clock,
-    pacer: createPacer({ clock }),
-    paced: false,
+    queue: OPEN_QUEUE,
     reservations: new OfferReservations(clock),
     settings: NO_CEILINGS,
     limits: () => limitsOf(facts.account),

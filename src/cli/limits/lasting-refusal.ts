@@ -2,7 +2,7 @@ import type { StartDecision, TicketDecision, TicketRefusal } from '../../account
 
 /** Why an account has no room, where that is worth a word. */
 export interface LastingRefusal {
-  readonly reason: Exclude<TicketRefusal, 'Pacing' | 'OfferReserved'>;
+  readonly reason: Exclude<TicketRefusal, 'Queued' | 'OfferReserved'>;
   readonly message: string;
   readonly retryAfterMs: number;
 }
@@ -11,6 +11,6 @@ export interface LastingRefusal {
 export function lasting(answer: TicketDecision | StartDecision): LastingRefusal | undefined {
   if (answer.type !== 'refused') return undefined;
   const { reason, message, retryAfterMs } = answer;
-  if (reason === 'Pacing' || reason === 'OfferReserved') return undefined;
+  if (reason === 'Queued' || reason === 'OfferReserved') return undefined;
   return { reason, message, retryAfterMs };
 }

@@ -96,7 +96,8 @@ function noRoom(
   }: { readonly id: number; readonly price: number | undefined; readonly view: AccountView },
 ): LastingRefusal | undefined {
   const objectUid = `planned ${namespace}/${object}`;
-  const ticket = view.gate?.request({ objectUid, offerId: id, pricePerHour: price });
+  const waits = { namespace: namespace ?? '', generation: 0, wake() {} };
+  const ticket = view.gate?.request({ ...waits, objectUid, offerId: id, pricePerHour: price });
   if (ticket?.type !== 'ticket') return ticket && lasting(ticket);
   ticket.use();
   ticket.settle({ rented: true });

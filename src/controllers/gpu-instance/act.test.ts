@@ -578,7 +578,7 @@ describe('a start', () => {
     },
   );
 
-  test.for(['Pacing', 'OfferReserved'] as const)(
+  test.for(['OfferReserved'] as const)(
     'is not sent for %s, which passes in a moment and is not worth a condition',
     async (startRefused) => {
       const { ports, sent, receipt } = situation({ startRefused });

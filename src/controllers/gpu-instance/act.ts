@@ -234,7 +234,7 @@ async function start(
 }
 
 function startRefused({ message, retryAfterMs, reason }: Extract<StartDecision, { type: 'refused' }>): Acted {
-  const refusal = reason === 'Pacing' || reason === 'OfferReserved' ? undefined : { reason, detail: message };
+  const refusal = reason === 'OfferReserved' ? undefined : { reason, detail: message };
   return {
     type: 'failed',
     failure: { kind: 'refused', outcome: 'refused', message, retryAfterMs, instanceId: undefined },

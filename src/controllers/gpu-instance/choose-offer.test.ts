@@ -29,7 +29,7 @@ function input(
 
 const chosenId = (given: ChoiceInput) => {
   const choice = chooseOffer(given);
-  return choice.type === 'chosen' ? choice.offer.id : choice.reason;
+  return choice.type === 'none' ? choice.reason : choice.type === 'chosen' ? choice.offer.id : choice.type;
 };
 
 describe('an offer is refused', () => {

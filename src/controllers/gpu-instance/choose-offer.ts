@@ -1,4 +1,5 @@
 import type { AccountLimits } from '../../accounts/tickets/limits.ts';
+import type { OfferSet } from '../../accounts/tickets/tickets.ts';
 import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
 import type { MicroDollars } from '../../lib/money.ts';
 import type { Offer, OfferScalar } from '../../marketplace/offers/offers.ts';
@@ -8,6 +9,8 @@ import { totalPrice } from './offers/offer-price.ts';
 /** What besides the requirements rules an offer out for now. */
 export interface Exclusions {
   readonly offers: ReadonlySet<number>;
+  /** Offers that other objects are about to rent. */
+  readonly reserved?: OfferSet;
   readonly machines: ReadonlySet<number>;
   readonly hosts: ReadonlySet<number>;
 }
@@ -18,20 +21,29 @@ export interface ChoiceInput {
   readonly diskGB: number;
   readonly offers: readonly Offer[];
   readonly excluded: Exclusions;
+  /** The search was wider than the requirements: what an offer does not tell does not count as asked for. */
+  readonly mustTell?: boolean;
 }
 
 /** The offer to rent, or why none of those found will do. */
 export type Choice =
   | { readonly type: 'chosen'; readonly offer: Offer; readonly pricePerHour: MicroDollars | undefined }
+  /** None tells that it fits, and some may fit: only a search by the requirements can say. */
+  | { readonly type: 'unclear' }
   | { readonly type: 'none'; readonly reason: 'NoOffers' | 'NoOfferWithinPrice' | 'PriceUnknown' };
 
 /** The first offer by the wanted order that passes every check and is not excluded. Ties go to the lowest id. */
 export function chooseOffer(input: ChoiceInput): Choice {
+  const found = input.mustTell
+    ? chooseOffer({ ...input, offers: telling(input), mustTell: false })
+    : undefined;
+  if (found?.type === 'chosen') return found;
   const checks = offerChecks(input.requirements, input);
   const fitting = checks.filter(({ kind }) => kind === 'fit');
   const matching = input.offers.filter((offer) => passes(fitting, offer));
   const affordable = matching.filter((offer) => passes(checks, offer));
   const free = affordable.filter((offer) => !isExcluded(offer, input.excluded));
+  if (found) return free.length > 0 ? { type: 'unclear' } : found;
   const [offer] = free.sort(byOrder(input.requirements.order));
   if (offer) return { type: 'chosen', offer, pricePerHour: totalPrice(offer, input.requirements) };
   return { type: 'none', reason: refusal(checks, matching, affordable) };
@@ -54,6 +66,12 @@ export function wouldMatchWithout(
     .sort((left, right) => right.count - left.count || (left.name < right.name ? -1 : 1));
 }
 
+/** The offers that tell everything that is required. */
+function telling(input: ChoiceInput): readonly Offer[] {
+  const checks = offerChecks(input.requirements, input);
+  return input.offers.filter((offer) => checks.every((check) => check.tells(offer)));
+}
+
 function passes(checks: readonly OfferCheck[], offer: Offer): boolean {
   return checks.every((check) => check.passes(offer));
 }
@@ -61,6 +79,7 @@ function passes(checks: readonly OfferCheck[], offer: Offer): boolean {
 function isExcluded(offer: Offer, excluded: Exclusions): boolean {
   return (
     excluded.offers.has(offer.id) ||
+    excluded.reserved?.has(offer.id) === true ||
     (offer.machineId !== undefined && excluded.machines.has(offer.machineId)) ||
     (offer.hostId !== undefined && excluded.hosts.has(offer.hostId))
   );

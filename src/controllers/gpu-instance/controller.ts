@@ -131,7 +131,10 @@ class InstanceLoop {
 
   heard(change: Change<GpuInstance>): void {
     this.enqueue(change.key);
-    if (change.type === 'deleted') this.#memories.forget(uidOf(change.object));
+    if (change.type !== 'deleted') return;
+    const uid = uidOf(change.object);
+    this.#memories.forget(uid);
+    for (const { queue } of this.#options.accounts.sessions()) queue.leave(uid);
   }
 
   async reconcile(key: string, { log, aside }: ReconcileContext): Promise<Result> {
@@ -153,6 +156,7 @@ class InstanceLoop {
       log,
       aside,
       instanceMetrics: this.#options.instanceMetrics ?? silentInstanceMetrics,
+      wake: () => this.enqueue(key),
     });
     return this.#nextLook(key, object, await this.#objects.duringPass(key, () => pass.run()));
   }

@@ -12,9 +12,11 @@ import {
   machineOf,
   NOW,
   offer,
+  readyCondition,
   row,
   time,
 } from '../../../test/builders/observed.ts';
+import type { QueuePlace } from '../../accounts/queue/admission-queue.ts';
 import { decide } from './decide.ts';
 import type { Observed } from './types.ts';
 
@@ -22,6 +24,10 @@ const { table, close } = decisionTables('decide');
 
 const offers = (...found: Parameters<typeof offer>[0][]): Pick<Given, 'observed'> => ({
   observed: { offers: new Map([[0, { type: 'found', offers: found.map((each) => offer(each)) }]]) },
+});
+const place = (change: Partial<QueuePlace> = {}): QueuePlace => ({
+  ...{ for: 'rental', ahead: 12, expectedMs: 54_000, waitedMs: 3_000, isSerial: false },
+  ...change,
 });
 const notReady: Observed['account'] = {
   state: 'notReady',
@@ -41,26 +47,24 @@ const missing = (
 describe('an object without a machine', () => {
   table([
     [
-      'asks for offers before it decides anything, and waits for no turn before it has said so',
+      'asks for offers before it decides anything',
       {},
-      {
-        look: {
-          type: 'offers',
-          index: 0,
-          query: expect.objectContaining({ pricing: 'on-demand' }),
-          unlessWaitMs: 1_000,
-        },
-      },
+      { look: { type: 'offers', index: 0, queries: [expect.objectContaining({ pricing: 'on-demand' })] } },
     ],
     [
-      'waits for its turn to search where its status tells of this generation',
-      { status: { observedGeneration: 1 } },
-      { look: { type: 'offers', index: 0, query: expect.objectContaining({ pricing: 'on-demand' }) } },
+      'says that it waits when its search is queued',
+      { observed: { offers: new Map([[0, { type: 'queued', place: place() }]]) } },
+      { rule: 'purchase', phase: 'Pending', says: 'Queued', afterMs: 60_000 },
     ],
     [
-      'says that others come first where they do',
-      { observed: { offers: new Map([[0, { type: 'waits' }]]) } },
-      { rule: 'purchase', phase: 'Pending', says: 'Pending', afterMs: 0 },
+      'looks at nothing while it waits in the queue, and says so over an older reason (F2)',
+      { observed: { place: place() }, status: { conditions: [readyCondition('AccountNotReady')] } },
+      { rule: 'purchase', phase: 'Pending', says: 'Queued', afterMs: 60_000 },
+    ],
+    [
+      'says nothing of a wait of a moment',
+      { observed: { place: place({ expectedMs: 500, waitedMs: 0 }) } },
+      { rule: 'purchase', afterMs: 1_000 },
     ],
     [
       'rents the cheapest offer, of two equal ones the one with the lower id',
@@ -181,7 +185,14 @@ describe('an object without a machine', () => {
     [
       'searches wide to say why nothing matched, and closes the purchase that came to nothing',
       { ...offers(), intent: intent(), memory: { refused: intent() } },
-      { look: { type: 'offers', index: -1, query: expect.objectContaining({ limit: 2000 }) } },
+      {
+        look: {
+          type: 'offers',
+          index: -1,
+          queries: [expect.objectContaining({ limit: 2000 })],
+          explains: true,
+        },
+      },
     ],
     [
       'says nothing is left where what matches is avoided, and looks again later',

@@ -43,10 +43,10 @@ export function decision({ fields, finding, ...parts }: Parts): Decision {
 }
 
 const BACKOFF_BASE_MS = 5_000;
-const BACKOFF_MOST_MS = 300_000;
+const BACKOFF_MAX_MS = 300_000;
 
-/** How long to wait after so many failures in a row: 5 s doubling to 5 min, spread by up to a fifth. */
-export function backoffMs(failures: number, jitter: number): number {
-  const plain = Math.min(BACKOFF_MOST_MS, BACKOFF_BASE_MS * 2 ** Math.min(10, Math.max(0, failures - 1)));
+/** How long to wait after so many failures in a row: 5 s doubling to 5 min, or to `maxMs`, spread by up to a fifth. */
+export function backoffMs(failures: number, jitter: number, maxMs = BACKOFF_MAX_MS): number {
+  const plain = Math.min(maxMs, BACKOFF_BASE_MS * 2 ** Math.min(10, Math.max(0, failures - 1)));
   return Math.round(plain * (0.9 + 0.2 * jitter));
 }

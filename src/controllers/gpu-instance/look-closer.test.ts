@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { at, facts, given, LOGIN, NOW, offer, row } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
-import type { AccountSession } from '../../accounts/account-session.ts';
+import type { AccountSession, RentalQueue } from '../../accounts/account-session.ts';
+import type { QueuePlace } from '../../accounts/queue/admission-queue.ts';
+import type { SearchAnswer } from '../../accounts/queue/search-desk.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import type { Offer } from '../../marketplace/offers/offers.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { lookCloser } from './look-closer.ts';
 import { SteadyClock } from './memory/steady-clock.ts';
@@ -18,7 +21,8 @@ const bug = new TypeError('a bug');
 interface Answers {
   readonly read?: () => unknown;
   readonly search?: () => unknown;
-  readonly searchWaitMs?: number;
+  /** The search has to wait for its turn. */
+  readonly queued?: boolean;
   readonly login?: boolean;
 }
 
@@ -29,8 +33,7 @@ async function look(need: Need, answers: Answers | 'no account', before: Observe
   const session = {
     login: LOGIN,
     feed: { get: async () => replies.read?.() },
-    searchWaitMs: () => replies.searchWaitMs ?? 0,
-    searchOffers: async () => replies.search?.(),
+    queue: queueOf(replies),
     proveLogin: async () => replies.login,
     serviceTime: () => ({ type: 'known', at: at(77), isConfirmed: true }),
   };
@@ -39,14 +42,33 @@ async function look(need: Need, answers: Answers | 'no account', before: Observe
     steady: new SteadyClock(clock),
     cluster: {} as unknown as KubeClient,
     session: answers === 'no account' ? undefined : (session as unknown as AccountSession),
+    wake() {},
   });
+}
+
+const PLACE: QueuePlace = { for: 'search', ahead: 3, expectedMs: 9_000, waitedMs: 0, isSerial: false };
+
+/** Answers when its search has ended. */
+function queueOf({ search: found, queued }: Answers): RentalQueue {
+  let answer: SearchAnswer | undefined;
+  const ask = (): SearchAnswer => {
+    if (queued) return { type: 'queued', ended: undefined };
+    if (answer) return answer;
+    try {
+      answer = { type: 'found', offers: (found?.() ?? []) as Offer[], isShared: false };
+    } catch (error) {
+      answer = { type: 'failed', error };
+    }
+    return { type: 'queued', ended: Promise.resolve() };
+  };
+  return { offers: ask, explain: ask, place: () => PLACE, leave() {} };
 }
 
 const throws = (error: unknown) => () => {
   throw error;
 };
 const read: Need = { type: 'read', instanceId: 1 };
-const search = { type: 'offers', index: 1, query: {} as never } as const satisfies Need;
+const search = { type: 'offers', index: 1, queries: [{ filters: [] }] } as const satisfies Need;
 
 describe('the read of one machine', () => {
   test.for<readonly [string, Answers | 'no account', string]>([
@@ -83,18 +105,20 @@ describe('a search', () => {
     ]);
   });
 
-  test.for([
-    [1_000, 1_000, 'found'],
-    [1_001, 1_000, 'waits'],
-    [60_000, undefined, 'found'],
-  ] as const)(
-    'that would wait %i ms, and may wait %s, is one that %s',
-    async ([searchWaitMs, unlessWaitMs, type]) => {
-      const need = unlessWaitMs === undefined ? search : { ...search, unlessWaitMs };
-      const seen = await look(need, { search: () => [], searchWaitMs });
-      expect(seen.offers.get(1)?.type).toBe(type);
-    },
-  );
+  test('that has to wait for its turn says where it waits, and keeps no pass waiting', async () => {
+    const seen = await look(search, { queued: true });
+    expect(seen.offers.get(1)).toEqual({ type: 'queued', place: PLACE });
+  });
+
+  test('that explains asks for the reply that all share', async () => {
+    const found = offer({ id: 3 });
+    const seen = await look({ ...search, explains: true }, { search: () => [found] });
+    expect(seen.offers.get(1)).toEqual({ type: 'found', offers: [found] });
+  });
+
+  test('that nobody can make finds nothing', async () => {
+    expect((await look(search, 'no account')).offers.get(1)).toEqual({ type: 'found', offers: [] });
+  });
 
   test('that failed is not a search that found nothing', async () => {
     const seen = await look(search, { search: throws(failure) });

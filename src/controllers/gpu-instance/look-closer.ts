@@ -2,6 +2,7 @@ import type { AccountSession } from '../../accounts/account-session.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
+import { EXPLAINED_MS } from './memory/memory.ts';
 import type { SteadyClock } from './memory/steady-clock.ts';
 import { readInputs } from './rental/inputs.ts';
 import type { Need, Observed } from './types.ts';
@@ -12,6 +13,8 @@ export interface CloserSources {
   readonly steady: SteadyClock;
   readonly cluster: KubeClient;
   readonly session: AccountSession | undefined;
+  /** Puts the object into the work queue. */
+  readonly wake: () => void;
 }
 
 /** The same view with what a rule asked for, and with the time that it took. */
@@ -37,7 +40,7 @@ async function readNeed(observed: Observed, need: Need, sources: CloserSources):
     case 'inputs':
       return { inputs: await readInputs(observed.object, sources.cluster) };
     case 'offers': {
-      const found = await searchOffers(need, sources.session);
+      const found = await searchOffers(observed, need, sources);
       return { offers: new Map([...observed.offers, [need.index, found]]) };
     }
     case 'read': {
@@ -50,18 +53,39 @@ async function readNeed(observed: Observed, need: Need, sources: CloserSources):
   }
 }
 
+/** Waits for a search that is on its way. One that has to wait for its turn calls the object when it is answered. */
 async function searchOffers(
-  { query, unlessWaitMs }: Extract<Need, { type: 'offers' }>,
-  session: AccountSession | undefined,
+  { uid, object: { metadata } }: Observed,
+  { queries, exact, patient, explains }: Extract<Need, { type: 'offers' }>,
+  { session, wake }: CloserSources,
 ): Promise<OffersView> {
-  const isLong = unlessWaitMs !== undefined && (session?.searchWaitMs(query) ?? 0) > unlessWaitMs;
-  if (isLong) return { type: 'waits' };
-  try {
-    return { type: 'found', offers: (await session?.searchOffers(query)) ?? [] };
-  } catch (error) {
-    if (!(error instanceof MarketplaceError)) throw error;
-    return { type: 'failed', kind: error.kind, detail: error.message, retryAfterMs: error.retryAfterMs };
+  if (!session) return { type: 'found', offers: [] };
+  const { queue } = session;
+  const generation = metadata.generation ?? 0;
+  let isHere = true;
+  const asker = {
+    ...{ uid, namespace: metadata.namespace ?? '', generation },
+    wake: () => isHere || wake(),
+  };
+  const want = { queries, ...(exact && { exact }), ...(patient && { patient }) };
+  const ask = () => (explains ? queue.explain(queries[0], EXPLAINED_MS) : queue.offers(asker, want));
+  const first = ask();
+  if (first.type === 'queued') await first.ended;
+  const answer = first.type === 'queued' && first.ended ? ask() : first;
+  isHere = false;
+  switch (answer.type) {
+    case 'queued':
+      return { type: 'queued', place: queue.place(uid, generation) };
+    case 'failed':
+      return failedView(answer.error);
+    case 'found':
+      return { type: 'found', offers: answer.offers, ...(answer.isShared && { isShared: true }) };
   }
+}
+
+function failedView(error: unknown): OffersView {
+  if (!(error instanceof MarketplaceError)) throw error;
+  return { type: 'failed', kind: error.kind, detail: error.message, retryAfterMs: error.retryAfterMs };
 }
 
 /** A failed read says nothing: neither there nor gone. */

@@ -74,6 +74,7 @@ function seen(setting: Setting = {}) {
     sshKeyRegistered: () => sshKeyRegistered,
     avoid: { current: () => facts().avoided },
     tickets: { reservedFor: () => new Set([5]) },
+    queue: { place: () => undefined },
     pollIntervalMs: () => pollIntervalMs,
     serviceTime: () => serviceTime,
     ...setting.session,

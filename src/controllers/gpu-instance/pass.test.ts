@@ -13,12 +13,14 @@ import {
   machineOf,
   NOW,
   offer,
+  readyCondition,
   time,
   UID,
 } from '../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
 import type { AccountBook } from '../../accounts/account-book.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
+import type { QueuePlace } from '../../accounts/queue/admission-queue.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
@@ -61,7 +63,11 @@ interface Setting {
   /** Begin times of the lists since which its machine is missing; its own read says so, too. */
   readonly missingSince?: readonly number[];
   readonly offers?: readonly Offer[];
-  readonly searchWaitMs?: number;
+  /** Where it waits once it has asked, and whether it waits already. */
+  readonly place?: QueuePlace;
+  readonly waits?: boolean;
+  /** Its search was answered: it waits for a slot. */
+  readonly searched?: boolean;
   /** Gets a word for each wait beside the other objects. */
   readonly aside?: string[];
   /** The object's generation in the copy that the process has of it, once a call waits for its place. */
@@ -72,10 +78,14 @@ interface Setting {
   readonly asked?: unknown[];
 }
 
+const PLACE: QueuePlace = { for: 'rental', ahead: 2, expectedMs: 9_000, waitedMs: 0, isSerial: false };
+const QUEUED = { type: 'queued', ended: undefined } as const;
+
 /** One pass over one object, whose account, cluster and marketplace note what reaches them, in order. */
 function situation(setting: Setting = {}) {
   const done: string[] = [];
   let leaseLooks = 0;
+  let looks = 0;
   const clock = createVirtualClock({ startMs: NOW });
   const steady = new SteadyClock(clock);
   const memory = new ObjectMemory();
@@ -134,8 +144,14 @@ function situation(setting: Setting = {}) {
     adoption: () => 'None',
     mayDestroy: () => true,
     sshKeyRegistered: () => true,
-    searchWaitMs: () => setting.searchWaitMs ?? 0,
-    searchOffers: async () => setting.offers ?? [offer()],
+    queue: {
+      offers: () =>
+        setting.place && !setting.searched ? QUEUED : { type: 'found', offers: setting.offers ?? [offer()] },
+      explain: () => ({ type: 'found', offers: setting.offers ?? [offer()] }),
+      // An object has its place once it has asked for a search or a slot.
+      place: () => (looks++ > 0 || setting.waits ? setting.place : undefined),
+      leave: () => setting.waits && done.push('leave the queue'),
+    },
   } as unknown as AccountSession;
   const { feed } = session;
   for (const begunAt of setting.missingSince ?? []) {
@@ -186,6 +202,7 @@ function situation(setting: Setting = {}) {
     allowPrivateAddresses: false,
     reviews: new AccessReviews(cluster, clock),
     events: { record: ({ reason }: { reason: string }) => done.push(`event ${reason}`) } as never,
+    wake() {},
     instanceMetrics: {
       rented: () => done.push('count rented'),
       rentalFailed: (_account, kind) => done.push(`count failed ${kind}`),
@@ -267,26 +284,30 @@ describe('a pass that buys', () => {
     ]);
   });
 
-  test('says once that its turn in the pace of rentals comes, where that takes long', async () => {
-    const ticket = { reason: 'Pacing', retryAfterMs: 4_500 };
-    const first = situation({ ticket });
-    expect(await first.run()).toEqual({ afterMs: 4_500 });
-    expect(first.done).toEqual(['replace']);
-    const told = situation({ ticket, object: { status: { observedGeneration: 1 } } });
-    expect(await told.run()).toEqual({ afterMs: 4_500 });
-    expect(told.done).toEqual([]);
-    const outrun = situation({ ticket, conflict: 'replace' });
+  test('says that it is queued when no rental slot is free, also over an older reason (F2)', async () => {
+    const ticket = { reason: 'Queued', retryAfterMs: 5_000 };
+    const status = { observedGeneration: 1, conditions: [readyCondition('AccountNotReady')] };
+    for (const object of [{}, { status }]) {
+      const { run, done, memory } = situation({ ticket, place: PLACE, object, searched: true });
+      expect(await run()).toEqual({ afterMs: 60_000 });
+      expect(done).toEqual(['replace']);
+      expect(memory.queued).toMatchObject({ readyAt: NOW + 9_000 });
+    }
+    const outrun = situation({ ticket, place: PLACE, searched: true, conflict: 'replace' });
     expect(await outrun.run()).toEqual({ afterMs: 50, lostRace: true });
   });
 
-  test('says that its turn to search comes, counts no failure for it, and searches in the next pass', async () => {
-    const { run, done, memory } = situation({ searchWaitMs: 6_000 });
-    expect(await run()).toEqual({ afterMs: 0 });
+  test('says that its search is queued, counts no failure for it, and keeps its place', async () => {
+    const { run, done, memory } = situation({ place: PLACE });
+    expect(await run()).toEqual({ afterMs: 60_000 });
     expect(done).toEqual(['replace']);
     expect(memory.failures).toBe(0);
-    const told = situation({ searchWaitMs: 6_000, object: { status: { observedGeneration: 1 } } });
-    await told.run();
-    expect(told.done).toContain('rent 100');
+  });
+
+  test('leaves the queue when it comes to want something else', async () => {
+    const paused = situation({ place: PLACE, waits: true, object: { spec: { paused: true } } });
+    await paused.run();
+    expect(paused.done[0]).toBe('leave the queue');
   });
 
   test('keeps nobody waiting where the marketplace lets it wait, but for a rental, whose place is there', async () => {
@@ -359,7 +380,7 @@ describe('a pass that buys', () => {
 
   test.for([
     ['OfferReserved', 1_000, { afterMs: 50 }, undefined],
-    ['Pacing', 1_000, { afterMs: 1_000 }, undefined],
+    ['Queued', 1_000, { afterMs: 1_000 }, undefined],
     ['TooManyRentals', 5_000, { afterMs: 0 }, { reason: 'TooManyRentals', detail: 'm' }],
   ] as const)(
     'without a ticket (%s) writes nothing and asks again',
@@ -447,7 +468,9 @@ test('an object that had many machines too many is let go once each is proven go
 test('a search that leads to no purchase is made later each time', async () => {
   const { run, memory } = situation({ offers: [] });
   await run();
-  expect(memory).toMatchObject({ failures: 1, notBefore: 0 });
+  expect(memory).toMatchObject({ failures: 1, notBefore: NOW + 5_127, refusal: { reason: 'NoOffers' } });
+  memory.accountChanged();
+  expect(memory).toMatchObject({ failures: 0, notBefore: 0 });
 });
 
 describe('a pass that ends machines', () => {
@@ -548,7 +571,7 @@ test.for([
 
 test.for([
   ['for its limits is asked for again as soon as the account changes', 'InsufficientCredit', 0],
-  ['for its pace waits its time, whatever else changes', 'Pacing', NOW + 5_000],
+  ['for another that has the offer waits its time, whatever else changes', 'OfferReserved', NOW + 5_000],
 ] as const)('a start that the account refuses %s', async ([, reason, notBefore]) => {
   const { run, done, memory } = situation({
     object: held({ actualStatus: 'stopped' }),
@@ -577,7 +600,7 @@ describe('a pass that looks closer', () => {
   });
 
   test('ends in an error where one look leads to the next without end', async () => {
-    const { run, done } = situation(choosing(20));
+    const { run, done } = situation(choosing(30));
     await expect(run()).rejects.toThrow('without end');
     expect(done).toEqual([]);
   });

@@ -25,7 +25,8 @@ import type { Receipt } from './receipt.ts';
 import { type RecordPorts, record } from './record.ts';
 import { recordedMachine } from './recorded.ts';
 import { type RentalContext, saveResult } from './rental/save-result.ts';
-import { isWaitForTurn, waitForTurn } from './rules/its-turn.ts';
+import { sayQueued } from './rules/queued.ts';
+import { classify } from './stage.ts';
 import type { Action, Decision, EventNote, Look, Observed, Step } from './types.ts';
 import type { Published, RentedFacts } from './views.ts';
 
@@ -38,10 +39,12 @@ export interface PassPorts extends GpuInstanceControllerOptions {
   readonly aside: ReconcileContext['aside'];
   readonly reviews: AccessReviews;
   readonly instanceMetrics: GpuInstanceMetrics;
+  /** Puts the object into the work queue: an answer or a slot that it waited for is there. */
+  readonly wake: () => void;
 }
 
 /** Asking for more than this in one pass, beside a look at each destroyed machine, means that two rules disagree. */
-const MOST_LOOKS = 12;
+const MAX_LOOKS = 24;
 /** By then the cache has what the other writer wrote. */
 const LOST_RACE_RETRY_MS = 50;
 const IDENTITY_RETRY_MS = 1_000;
@@ -65,6 +68,8 @@ async function unlessDeleting({ object }: Observed, write: () => Promise<Publish
     return { type: 'failed', detail: error.message };
   }
 }
+
+const generationOf = ({ metadata }: GpuInstance): number => metadata.generation ?? 0;
 
 /** One pass over one object: observe, decide, record, act. */
 export class Pass {
@@ -91,6 +96,7 @@ export class Pass {
     if (!first) return { afterMs: IDENTITY_RETRY_MS };
     this.#readBackLabel(first);
     const { observed, decision } = await this.#decide(first);
+    if (!decision.waits && decision.record.type !== 'intent') this.#leaveQueue(observed);
     const held = await this.#heldBack(decision);
     if (held) return held;
     const recorded = await record(observed, decision, this.#recordPorts());
@@ -141,7 +147,7 @@ export class Pass {
 
   async #decide(first: Observed): Promise<{ observed: Observed; decision: Decision }> {
     let observed = first;
-    const most = MOST_LOOKS + first.memory.destroys.length;
+    const most = MAX_LOOKS + first.memory.destroys.length;
     for (let looks = 0; looks < most; looks++) {
       const step: Step = decide(observed);
       if (step.type === 'decision') return { observed, decision: step };
@@ -152,9 +158,9 @@ export class Pass {
   }
 
   async #look(observed: Observed, { need }: Extract<Step, { type: 'look' }>): Promise<Observed> {
-    const { sources, cluster, log, aside } = this.#ports;
+    const { sources, cluster, log, aside, wake } = this.#ports;
     const { clock, steady } = sources;
-    const closerSources = { clock, steady, cluster, session: this.#session };
+    const closerSources = { clock, steady, cluster, session: this.#session, wake };
     const look = () => lookCloser(observed, need, closerSources);
     const closer = await (need.type === 'inputs' ? look() : aside(look));
     const found = need.type === 'offers' ? closer.offers.get(need.index) : undefined;
@@ -168,7 +174,7 @@ export class Pass {
     const ports = { cluster, keys, memory, allowPrivateAddresses };
     const published = await unlessDeleting(observed, () => publish(observed.object, publication, ports));
     if (published.type === 'done') memory.childrenWritten(sources.steady.now());
-    return { ...observed, published, memory: memory.view() };
+    return { ...observed, published, memory: memory.view(sources.steady.now()) };
   }
 
   async #carryOut(observed: Observed, decision: Decision, receipt: Receipt): Promise<Look> {
@@ -190,15 +196,19 @@ export class Pass {
 
   /** What a recorded decision means for people, for the account and for this process's memory. */
   #take(decision: Decision): void {
-    const { rule, events, avoid, settled, ended, actions } = decision;
-    const { memory, instanceMetrics } = this.#ports;
+    const { rule, events, avoid, settled, ended, actions, waits, backOff, explained } = decision;
+    const { memory, instanceMetrics, sources } = this.#ports;
+    const now = sources.steady.now();
     for (const note of events) this.#showEvent(note);
     for (const { target, reason } of avoid)
       this.#session?.avoid.add(target, reason, witnessOf(this.#object, reason));
     for (const instanceId of settled) memory.settled(instanceId);
     if (ended) instanceMetrics.ended(this.#account(), ended.reason, ended.cost);
     if (rule === 'save-result') memory.rented = undefined;
-    if (rule === 'purchase' && actions.length === 0 && !isWaitForTurn(decision)) memory.failures++;
+    memory.queued = waits?.word;
+    if (backOff) memory.refusedByAccount(now, backOff.afterMs, backOff.refusal);
+    else if (rule === 'purchase' && actions.length === 0 && !waits) memory.failures++;
+    if (explained) memory.explain(explained, now);
   }
 
   #saveResult(context: RentalContext, rented: RentedFacts): Promise<Look> {
@@ -219,16 +229,26 @@ export class Pass {
   ): Promise<Look> {
     const { memory, sources } = this.#ports;
     if (reason === 'OfferReserved') return { afterMs: Math.min(retryAfterMs, 50) };
-    if (reason === 'Pacing') return this.#waitForPlace(observed, retryAfterMs);
+    if (reason === 'Queued') return this.#waitForSlot(observed, retryAfterMs);
+    this.#leaveQueue(observed);
     memory.refusedByAccount(sources.steady.now(), retryAfterMs, { reason, detail: message });
     return { afterMs: 0 };
   }
 
-  /** Who waits long for the marketplace's pace says so, once. */
-  async #waitForPlace(observed: Observed, afterMs: number): Promise<Look> {
-    const waits = waitForTurn(observed, afterMs);
-    const recorded = waits && (await record(observed, waits, this.#recordPorts()));
-    return recorded?.type === 'lost' ? { afterMs: LOST_RACE_RETRY_MS, lostRace: true } : { afterMs };
+  /** The object waits for a rental slot; the queue calls it. */
+  async #waitForSlot(observed: Observed, afterMs: number): Promise<Look> {
+    const stage = classify(observed);
+    const place = this.#session?.queue.place(observed.uid, generationOf(observed.object));
+    if (stage.type !== 'unrented' || !place) return { afterMs };
+    const waits = sayQueued(observed, stage, place);
+    const recorded = await record(observed, waits, this.#recordPorts());
+    if (recorded.type === 'lost') return { afterMs: LOST_RACE_RETRY_MS, lostRace: true };
+    this.#take(waits);
+    return waits.look;
+  }
+
+  #leaveQueue({ uid }: Observed): void {
+    this.#session?.queue.leave(uid);
   }
 
   /** The first machine of a login tells whether the service gives labels back. */
@@ -241,8 +261,9 @@ export class Pass {
   }
 
   #recordPorts(): RecordPorts {
-    const { sources, cluster, memory, instances } = this.#ports;
+    const { sources, cluster, memory, instances, wake } = this.#ports;
     return {
+      wake,
       clock: sources.clock,
       steady: sources.steady,
       cluster,

@@ -81,6 +81,7 @@ function situation({ failure, ticket, leaseMs = 60_000, without }: Situation = {
     memory,
     wrote: (object) => cached.push(object),
     leaseRemainingMs: () => leaseMs,
+    wake() {},
   };
   return { ports, sent, memory, settled, cached };
 }

@@ -26,6 +26,8 @@ export interface RecordPorts {
   /** Tells the cache of our own write, so that no pass judges the past. */
   readonly wrote: (object: GpuInstance) => void;
   readonly leaseRemainingMs: () => number;
+  /** Puts the object into the work queue when its rental slot is there. */
+  readonly wake: () => void;
 }
 
 /** How recording ended. Only `recorded` permits an act. */
@@ -84,7 +86,11 @@ async function recordIntent(observed: Observed, purchase: Purchase, ports: Recor
   const callMs = rentCallMs(observed, ports.leaseRemainingMs());
   if (callMs === undefined) return { type: 'leaseTooShort' };
   const { offer, pricePerHour } = purchase;
-  const ticket = session.tickets.request({ objectUid: observed.uid, offerId: offer.id, pricePerHour });
+  const { namespace = '', generation = 0 } = observed.object.metadata;
+  const ticket = session.tickets.request({
+    ...{ objectUid: observed.uid, namespace, generation, wake: ports.wake },
+    ...{ offerId: offer.id, pricePerHour },
+  });
   if (ticket.type === 'refused') return { type: 'refused', refusal: ticket };
   const intent = intentOf(observed, purchase, { callMs, session });
   try {

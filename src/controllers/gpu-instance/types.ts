@@ -1,4 +1,5 @@
 import type { AvoidTarget } from '../../accounts/avoid-list.ts';
+import type { QueuePlace } from '../../accounts/queue/admission-queue.ts';
 import type { GpuInstance, GpuInstancePhase, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { MicroDollars } from '../../lib/money.ts';
@@ -7,6 +8,7 @@ import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { IntentReading } from '../../ownership/intent.ts';
 import type { LabelIdentity } from '../../ownership/label.ts';
+import type { QueueWord } from './rules/queued.ts';
 import type {
   AbsenceView,
   AccountView,
@@ -16,6 +18,7 @@ import type {
   OffersView,
   ProbeView,
   Published,
+  Refusal,
 } from './views.ts';
 
 /** Everything one pass needs, in one frozen value. */
@@ -39,6 +42,8 @@ export interface Observed {
   readonly memory: MemoryView;
   /** By index of `spec.offers`; asked for one after another. */
   readonly offers: ReadonlyMap<number, OffersView>;
+  /** Where it waits in the queue of its login; undefined if it does not wait, or was called. */
+  readonly place?: QueuePlace | undefined;
   readonly inputs: InputsView | undefined;
   /** Whether the key has just proved its login in this pass; undefined where it was not asked. */
   readonly loginProven: boolean | undefined;
@@ -58,9 +63,14 @@ export type Need =
   | {
       readonly type: 'offers';
       readonly index: number;
-      readonly query: OfferQuery;
-      /** Not asked where it would have to wait longer than this for its place. Waited for where absent. */
-      readonly unlessWaitMs?: number;
+      /** The search, and after it those that follow if it finds nothing. */
+      readonly queries: readonly [OfferQuery, ...OfferQuery[]];
+      /** The reply of a wider search does not tell enough. */
+      readonly exact?: boolean;
+      /** It found nothing before: searches of others go first. */
+      readonly patient?: boolean;
+      /** Only to say why nothing matches: never worth waiting for. */
+      readonly explains?: boolean;
     }
   | { readonly type: 'inputs' }
   | { readonly type: 'read'; readonly instanceId: number }
@@ -162,6 +172,12 @@ export interface Decision {
   readonly ended?: { readonly reason: Reason; readonly cost: MicroDollars };
   /** Destroy marks that are proven and need not be remembered any more. */
   readonly settled: readonly number[];
+  /** It waits in the queue of its login, which is no failure; and what it says of that, if anything. */
+  readonly waits?: { readonly word?: QueueWord };
+  /** Nothing is tried again before that time, unless the spec or the account changes. */
+  readonly backOff?: { readonly afterMs: number; readonly refusal: Refusal };
+  /** Why nothing matches, from a search of everything; worth keeping. */
+  readonly explained?: Refusal;
   readonly look: Look;
 }
 

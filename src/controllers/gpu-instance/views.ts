@@ -1,6 +1,8 @@
 import type { Avoided } from '../../accounts/avoid-list.ts';
 import type { ServiceTime } from '../../accounts/login/service-clock.ts';
+import type { QueuePlace } from '../../accounts/queue/admission-queue.ts';
 import type { AccountLimits } from '../../accounts/tickets/limits.ts';
+import type { OfferSet } from '../../accounts/tickets/tickets.ts';
 import type { BreakerState } from '../../accounts/watch/breaker.ts';
 import type { LabelEcho } from '../../accounts/watch/label-echo.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
@@ -11,6 +13,7 @@ import type { Offer } from '../../marketplace/offers/offers.ts';
 import type { RentalIntent } from '../../ownership/intent.ts';
 import type { Login } from '../../ownership/login.ts';
 import type { Ownership } from '../../ownership/ours.ts';
+import type { QueueWord } from './rules/queued.ts';
 
 /** A proven login as far as one object's decisions need it. */
 export interface AccountFacts {
@@ -27,7 +30,7 @@ export interface AccountFacts {
   readonly sshKeyRegistered: boolean | undefined;
   readonly avoided: Avoided;
   /** Offers that other objects are about to rent. */
-  readonly reserved: ReadonlySet<number>;
+  readonly reserved: OfferSet;
   readonly pollIntervalMs: number;
   /** By the clock that dates machines. */
   readonly serviceTime: ServiceTime;
@@ -93,6 +96,12 @@ export interface AbsenceView {
   readonly read: 'absent' | 'present' | 'failed' | undefined;
 }
 
+/** Why nothing is tried for now. */
+export interface Refusal {
+  readonly reason: Reason;
+  readonly detail: string;
+}
+
 /** Which intent: an attempt whose write failed may be made again under the same number. */
 export interface IntentMark {
   readonly attempt: number;
@@ -122,7 +131,11 @@ export interface MemoryView {
   /** The intent whose call was certainly refused or never sent: nothing comes of it. */
   readonly refused: IntentMark | undefined;
   /** Why the last rental was refused, for people. */
-  readonly refusal: { readonly reason: Reason; readonly detail: string } | undefined;
+  readonly refusal: Refusal | undefined;
+  /** Why nothing matched, by a search of everything within the last ten minutes. */
+  readonly explained: Refusal | undefined;
+  /** What was last said of its place in the queue; undefined if it does not wait. */
+  readonly queued: QueueWord | undefined;
   readonly destroys: readonly DestroyMark[];
   /** The deadline of an intent, as it was when this process first saw it. */
   readonly intentDeadline: { readonly attempt: number; readonly at: number } | undefined;
@@ -183,9 +196,14 @@ export type InputsView =
 
 /** What one search answered. */
 export type OffersView =
-  | { readonly type: 'found'; readonly offers: readonly Offer[] }
-  /** Not asked: others come first, and the rule did not want to wait so long. */
-  | { readonly type: 'waits' }
+  | {
+      readonly type: 'found';
+      readonly offers: readonly Offer[];
+      /** Of a wider search: each offer has to tell itself that it fits. */
+      readonly isShared?: boolean;
+    }
+  /** The search waits in the queue of the login, and the object is called when it is answered. */
+  | { readonly type: 'queued'; readonly place: QueuePlace | undefined }
   | {
       readonly type: 'failed';
       readonly kind: MarketplaceErrorKind;

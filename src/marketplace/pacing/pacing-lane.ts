@@ -1,4 +1,4 @@
-import type { EndpointClass } from './endpoint-class.ts';
+import type { CallWindow, EndpointClass } from './endpoint-class.ts';
 import type { Slot } from './pacing-slot.ts';
 import { afterThrottling, NO_SLOW_DOWN, slowedGap } from './slow-down.ts';
 
@@ -17,12 +17,17 @@ export class Lane {
   readonly waiting: Waiter[] = [];
   held: Slot | undefined;
   readonly #gapMs: number;
+  readonly #window: CallWindow | undefined;
+  /** When calls of the window started, oldest first. */
+  #starts: readonly number[] = [];
   #nextStart = Number.NEGATIVE_INFINITY;
   #slowDown = NO_SLOW_DOWN;
 
-  constructor(endpointClass: EndpointClass, gapMs: number) {
+  /** With a window calls are counted over it; without one each keeps the gap from the one before. */
+  constructor(endpointClass: EndpointClass, gapMs: number, window?: CallWindow) {
     this.endpointClass = endpointClass;
     this.#gapMs = gapMs;
+    this.#window = window;
   }
 
   /** The earliest start of a call that holds no reserved place. */
@@ -37,7 +42,19 @@ export class Lane {
 
   /** A call starts. */
   started(now: number): void {
-    this.#nextStart = now + this.gapAt(now);
+    const gapMs = this.gapAt(now);
+    if (!this.#window || gapMs > this.#gapMs) this.#nextStart = now + gapMs;
+    if (this.#window) this.#countIn(this.#window, now);
+  }
+
+  /** Calls of a burst follow at once; what is left of the window is then spread over what is left of its time. */
+  #countIn({ maxCalls, ms, burst }: CallWindow, now: number): void {
+    this.#starts = [...this.#starts.filter((start) => start > now - ms), now];
+    const [oldest = now] = this.#starts;
+    const left = maxCalls - this.#starts.length;
+    if (this.#starts.length < burst) return;
+    const next = left > 0 ? now + (oldest + ms - now) / left : oldest + ms;
+    this.#nextStart = Math.max(this.#nextStart, next);
   }
 
   /** The service asked for fewer calls. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createVirtualClock, type VirtualClock } from '../../../test/builders/virtual-clock.ts';
-import { CLASS_ORDER, DOCUMENTED_GAPS_MS, type EndpointClass } from './endpoint-class.ts';
+import { CLASS_ORDER, DOCUMENTED_GAPS_MS, DOCUMENTED_WINDOWS, type EndpointClass } from './endpoint-class.ts';
 import { createPacer, type Pacer, type PacerOptions } from './pacing.ts';
 
 interface Started {
@@ -41,7 +41,6 @@ describe('a pacer', () => {
     ['destroy', 3_000],
     ['rent', 4_500],
     ['change', 1_000],
-    ['search', 6_000],
     ['get', 2_000],
     ['list', 1_000],
     ['groupCreate', 4_000],
@@ -58,6 +57,27 @@ describe('a pacer', () => {
       expect(started).toHaveLength(2);
     },
   );
+
+  test('lets five searches follow each other, then spreads the rest of ten over the minute (H8)', async () => {
+    const { clock, started, call } = setUp();
+    for (let index = 0; index < 15; index += 1) void call('search');
+    await run(clock, 60_000);
+    const at = started.map((each) => Math.round(each.at / 1_000));
+    expect(at).toEqual([0, 0, 0, 0, 0, 12, 24, 37, 49]);
+    await run(clock, 60_000);
+    const gaps = started.slice(1).map((each, index) => each.at - (started[index]?.at ?? 0));
+    expect(Math.max(...gaps)).toBeLessThan(12_500);
+  });
+
+  test('slows searches after a 429, though their window has room', async () => {
+    const { clock, pacer, started, call } = setUp();
+    pacer.slowDown('search');
+    for (let index = 0; index < 3; index += 1) void call('search');
+    await run(clock, 11_000);
+    expect(started).toHaveLength(0);
+    await run(clock, 10_000);
+    expect(started).toHaveLength(1);
+  });
 
   test('does not let one class wait for another', async () => {
     const { clock, started, call } = setUp();
@@ -316,7 +336,12 @@ describe('a pacer under any sequence of calls', () => {
             const calls = ofClass(started, name);
             expect(calls.map((call) => call.name)).toEqual(ofClass(asked, name).map((call) => call.name));
             for (const [index, call] of calls.slice(1).entries()) {
-              expect(call.at - (calls[index]?.at ?? 0)).toBeGreaterThanOrEqual(DOCUMENTED_GAPS_MS[name]);
+              const { maxCalls, ms } = DOCUMENTED_WINDOWS[name] ?? {
+                maxCalls: 1,
+                ms: DOCUMENTED_GAPS_MS[name],
+              };
+              const before = calls[index + 1 - maxCalls]?.at ?? Number.NEGATIVE_INFINITY;
+              expect(call.at - before).toBeGreaterThanOrEqual(ms);
             }
           }
         },

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { MarketplaceError } from '../errors/errors.ts';
-import { CLASS_ORDER, DOCUMENTED_GAPS_MS, type EndpointClass } from './endpoint-class.ts';
+import { CLASS_ORDER, DOCUMENTED_GAPS_MS, DOCUMENTED_WINDOWS, type EndpointClass } from './endpoint-class.ts';
 import { Lane, type Waiter } from './pacing-lane.ts';
 import type { Slot } from './pacing-slot.ts';
 
@@ -20,9 +20,9 @@ export interface AcquireOptions {
 }
 
 /**
- * One limiter per login. Two calls of one class never start closer than that class's gap; within a class
- * calls go in the order they came; where classes compete, destroy goes before rent before search before
- * get and list.
+ * One limiter per login. Two calls of one class never start closer than that class's gap, and of a class with a window
+ * never more within it than the service allows; within a class calls go in the order they came; if classes compete,
+ * destroy goes before rent before search before get and list.
  */
 export interface Pacer {
   /** Waits for a place. Rejects with a MarketplaceError of outcome `refused`, or the signal's reason. */
@@ -71,7 +71,13 @@ class LanePacer implements Pacer {
     const gaps = { ...DOCUMENTED_GAPS_MS, ...options.gapsMs };
     this.#clock = options.clock;
     this.#maxInFlight = options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT;
-    this.#lanes = new Map(CLASS_ORDER.map((name) => [name, new Lane(name, gaps[name] * scale)]));
+    this.#lanes = new Map(
+      CLASS_ORDER.map((name) => {
+        const window = options.gapsMs?.[name] === undefined ? DOCUMENTED_WINDOWS[name] : undefined;
+        const scaled = window && scale > 0 ? { ...window, ms: window.ms * scale } : undefined;
+        return [name, new Lane(name, gaps[name] * scale, scaled)];
+      }),
+    );
   }
 
   acquire(endpointClass: EndpointClass, options: AcquireOptions = {}): Promise<Permit> {

@@ -9,7 +9,6 @@ describe('rate limits', () => {
   test.each([
     ['GET /api/v0/instances/', 1],
     ['GET /api/v0/instances/7/', 2],
-    ['POST /api/v0/bundles/', 6],
     ['DELETE /api/v0/instances/7/', 3],
     ['PUT /api/v0/instances/7/', 1],
     ['PUT /api/v0/asks/7/', 4.5],
@@ -22,6 +21,18 @@ describe('rate limits', () => {
     expect(await pace(), 'a little early').toBe(false);
     service.advance(0.2);
     expect(await pace(), 'a refused call does not start the pause anew').toBe(true);
+  });
+
+  test('takes ten searches within a minute, in any order, and an eleventh when the first is a minute old', async () => {
+    const service = limited();
+    const search = async () => (await service.call('POST /api/v0/bundles/', {})).status !== 429;
+    for (let count = 0; count < 5; count += 1) expect(await search(), 'a burst').toBe(true);
+    service.advance(30);
+    for (let count = 0; count < 5; count += 1) expect(await search(), 'the rest').toBe(true);
+    service.advance(29.9);
+    expect(await search(), 'the eleventh').toBe(false);
+    service.advance(0.2);
+    expect(await search(), 'a minute after the first').toBe(true);
   });
 
   test('of plain text, without Retry-After', async () => {

@@ -17,9 +17,16 @@ export interface RateLimit {
   check(call: { route: Route; identity: string; now: number }): RateRefusal | undefined;
 }
 
-/** Pauses between two calls of one endpoint by one identity, in simulated time; a refused call does not count. */
+/** Searches are counted over this many pauses: ten a minute, in any order. */
+const SEARCHES_PER_WINDOW = 10;
+
+/**
+ * Pauses between two calls of one endpoint by one identity, in simulated time; a refused call does not count. Searches
+ * may come in bursts: as many as the pause allows within a window of ten.
+ */
 export function createRateLimit(settings: () => Settings): RateLimit {
-  const lastCall = new Map<string, number>();
+  /** The latest calls, oldest first: ten of a search, one of any other. */
+  const latestCalls = new Map<string, readonly number[]>();
   const searches = new Map<string, number>();
 
   const overQuota = (identity: string, now: number): number | undefined => {
@@ -39,15 +46,18 @@ export function createRateLimit(settings: () => Settings): RateLimit {
       if (route.pause === undefined || pauses.scale <= 0) return undefined;
       const key = `${route.method} ${route.path}|${identity}`;
       const pauseMs = pauses[route.pause] * pauses.scale * 1000;
-      const last = lastCall.get(key);
-      if (last !== undefined && now - last < pauseMs) {
-        const text = `API requests too frequent. Endpoint ${route.path}: wait ${pauseMs / 1000} s between calls.`;
-        return { type: 'too-frequent', text };
+      const burst = route.pause === 'search' ? SEARCHES_PER_WINDOW : 1;
+      const latest = latestCalls.get(key) ?? [];
+      const [first] = latest;
+      if (latest.length >= burst && first !== undefined && now - first < pauseMs * burst) {
+        const seconds = (pauseMs * burst) / 1000;
+        const rule = burst === 1 ? `wait ${seconds} s between calls.` : `${burst} calls in ${seconds} s.`;
+        return { type: 'too-frequent', text: `API requests too frequent. Endpoint ${route.path}: ${rule}` };
       }
       const resetsAt = route.pause === 'search' ? overQuota(identity, now) : undefined;
       if (resetsAt !== undefined) return { type: 'quota', resetsAt };
-      if (lastCall.size >= MAX_ENTRIES) lastCall.clear();
-      lastCall.set(key, now);
+      if (latestCalls.size >= MAX_ENTRIES) latestCalls.clear();
+      latestCalls.set(key, [...latest, now].slice(-burst));
       return undefined;
     },
   };

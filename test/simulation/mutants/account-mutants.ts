@@ -74,8 +74,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'unlabelled-rentals-overlap',
     loses: 'one rental at a time where labels do not come back',
     file: 'accounts/tickets/ticket-office.ts',
-    find: "if (this.#options.labelEcho() === 'echoed') return undefined;",
-    replace: "if (this.#options.labelEcho() === 'echoed' || request.offerId > 0) return undefined;",
+    find: "if (this.#options.labelEcho() === 'echoed') return true;",
+    replace: "if (this.#options.labelEcho() === 'echoed' || request.offerId > 0) return true;",
   },
   {
     name: 'higher-price-limit-counts',

@@ -1,16 +1,19 @@
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
-import type { Reason } from '../../../api/v1alpha1/reasons.ts';
 import type { Secret } from '../../../lib/secret.ts';
 import type { CompleteList } from '../../../marketplace/feed/feed-event.ts';
 import type { Instance } from '../../../marketplace/instances/instances.ts';
 import type { IntentReading, RentalIntent } from '../../../ownership/intent.ts';
 import { wordOf } from '../machine-fields.ts';
-import type { DestroyMark, IntentMark, MemoryView, ProbeView, RentedFacts } from '../views.ts';
+import type { QueueWord } from '../rules/queued.ts';
+import type { DestroyMark, IntentMark, MemoryView, ProbeView, Refusal, RentedFacts } from '../views.ts';
 import { MachineWatch } from './machine-watch.ts';
 import type { SteadyClock } from './steady-clock.ts';
 
 /** How often it is looked at whether someone changed or deleted a child; Secrets may not be watched. */
 export const CHILDREN_CHECK_MS = 300_000;
+
+/** Why nothing matches is looked for at most this often. */
+export const EXPLAINED_MS = 600_000;
 
 const STOPPED_WORDS: ReadonlySet<string> = new Set(['stopped', 'frozen']);
 
@@ -26,7 +29,9 @@ export class ObjectMemory {
   keptKeyOf: number | undefined;
   intent: RentalIntent | undefined;
   refused: IntentMark | undefined;
-  refusal: { readonly reason: Reason; readonly detail: string } | undefined;
+  refusal: Refusal | undefined;
+  /** What was last said of its place in the queue. */
+  queued: QueueWord | undefined;
   failures = 0;
   notBefore = 0;
   stopAskedAt: number | undefined;
@@ -47,6 +52,7 @@ export class ObjectMemory {
   #intentDeadline: { readonly attempt: number; readonly at: number; readonly isFinal: boolean } | undefined;
   #generation: number | undefined;
   #waitsForAccount = false;
+  #explained: { readonly refusal: Refusal; readonly at: number } | undefined;
 
   /** A destroy was answered with success. */
   destroyed(mark: DestroyMark): void {
@@ -77,11 +83,7 @@ export class ObjectMemory {
   }
 
   /** Something failed: it is not tried again before `afterMs` have passed. */
-  backOff(
-    now: number,
-    afterMs: number,
-    refusal?: { readonly reason: Reason; readonly detail: string },
-  ): void {
+  backOff(now: number, afterMs: number, refusal?: Refusal): void {
     this.#waitsForAccount = false;
     this.failures++;
     this.notBefore = now + afterMs;
@@ -89,11 +91,7 @@ export class ObjectMemory {
   }
 
   /** The account has no room, or may not be used: asked again after that time, or as soon as the account changes. */
-  refusedByAccount(
-    now: number,
-    afterMs: number,
-    refusal: { readonly reason: Reason; readonly detail: string },
-  ): void {
+  refusedByAccount(now: number, afterMs: number, refusal: Refusal): void {
     this.backOff(now, afterMs, refusal);
     this.#waitsForAccount = true;
   }
@@ -114,6 +112,12 @@ export class ObjectMemory {
     this.failures = 0;
     this.notBefore = 0;
     this.refusal = undefined;
+    this.#explained = undefined;
+  }
+
+  /** A search of everything said why nothing matches: that holds for {@link EXPLAINED_MS}. */
+  explain(refusal: Refusal, now: number): void {
+    this.#explained = { refusal, at: now };
   }
 
   /** Notes what this pass sees, before it decides. */
@@ -170,13 +174,16 @@ export class ObjectMemory {
     this.#childrenDueAt ??= steady.now() + CHILDREN_CHECK_MS * spreadOf(metadata.uid ?? '');
   }
 
-  view(): MemoryView {
+  view(now = Number.NEGATIVE_INFINITY): MemoryView {
     const deadline = this.#intentDeadline;
+    const explained = this.#explained;
     return {
       rented: this.rented,
       intent: this.intent,
       refused: this.refused,
       refusal: this.refusal,
+      explained: explained && now - explained.at < EXPLAINED_MS ? explained.refusal : undefined,
+      queued: this.queued,
       destroys: [...this.#destroys.values()],
       intentDeadline: deadline && { attempt: deadline.attempt, at: deadline.at },
       firstLookAt: this.#firstLookAt ?? Number.POSITIVE_INFINITY,

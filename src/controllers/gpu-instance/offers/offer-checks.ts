@@ -18,6 +18,8 @@ export interface OfferCheck {
   readonly label: string;
   /** What a service does not tell passes, since it was asked for; a price alone must be told. */
   readonly passes: (offer: Offer) => boolean;
+  /** Whether the offer says what {@link passes} looks at. */
+  readonly tells: (offer: Offer) => boolean;
   readonly filters: readonly QueryFilter[];
 }
 
@@ -40,6 +42,9 @@ export function offerChecks(requirements: OfferRequirements, context: Context): 
 /** Most rows of a search: enough for a burst of equal objects, and enough to say why nothing matched. */
 const SEARCH_LIMIT = { exact: 200, broad: 2000 } as const;
 
+/** Searches for everything differ in nothing but what the prices include, so that objects share them. */
+const BROAD_ORDER = [{ field: 'dph_total', direction: 'asc' }] as const;
+
 /** The search for one alternative. `broad` asks for everything that is for rent, to say why nothing matched. */
 export function offerQuery(
   requirements: OfferRequirements,
@@ -50,10 +55,13 @@ export function offerQuery(
   const checks = breadth === 'exact' ? offerChecks(requirements, context) : [];
   return {
     filters: [rentable, ...checks.flatMap((check) => check.filters)],
-    order: requirements.order.map(({ field, direction }) => ({
-      field,
-      direction: direction === 'Desc' ? 'desc' : 'asc',
-    })),
+    order:
+      breadth === 'broad'
+        ? BROAD_ORDER
+        : requirements.order.map(({ field, direction }) => ({
+            field,
+            direction: direction === 'Desc' ? 'desc' : 'asc',
+          })),
     pricing: requirements.pricing === 'Interruptible' ? 'bid' : 'on-demand',
     limit: SEARCH_LIMIT[breadth],
     storageGB: context.diskGB,
@@ -70,6 +78,7 @@ function machineChecks(requirements: OfferRequirements, { diskGB }: Context): re
       kind: 'fit',
       label: `gpuCount ${gpuCount}`,
       passes: (offer) => offer.gpuCount === undefined || offer.gpuCount === gpuCount,
+      tells: (offer) => offer.gpuCount !== undefined,
       filters: [{ field: 'num_gpus', operator: 'eq', value: gpuCount }],
     },
     ...atLeast(
@@ -92,6 +101,7 @@ function namesCheck(gpuNames: readonly string[]): OfferCheck {
     kind: 'fit',
     label: `gpuNames ${gpuNames.join(', ')}`,
     passes: (offer) => offer.gpuName === undefined || gpuNames.includes(offer.gpuName),
+    tells: (offer) => offer.gpuName !== undefined,
     filters: [oneOf('gpu_name', gpuNames)],
   };
 }
@@ -117,6 +127,7 @@ function hostChecks({ minReliability, regions, verified }: OfferRequirements): r
             kind: 'fit' as const,
             label: 'verified true',
             passes: (offer: Offer) => offer.verified !== false,
+            tells: (offer: Offer) => offer.verified !== undefined,
             filters: [{ field: 'verified', operator: 'eq', value: true } as const],
           },
         ]
@@ -131,6 +142,7 @@ function regionCheck(regions: readonly string[]): OfferCheck {
     label: `regions ${regions.join(', ')}`,
     passes: ({ region }) =>
       region === undefined || regions.includes(region.slice(region.lastIndexOf(',') + 1).trim()),
+    tells: ({ region }) => region !== undefined,
     filters: [oneOf('geolocation', regions)],
   };
 }
@@ -145,6 +157,7 @@ function priceChecks(requirements: OfferRequirements, { limits }: Context): read
       kind: 'knownPrice',
       label: `allowUnknownPrice false${requirements.allowUnknownPrice ? ' of the account' : ''}`,
       passes: (offer) => (requirements.allowUnknownPrice && !isForbidden) || price(offer) !== undefined,
+      tells: () => true,
       filters: [],
     },
     ...(cap === undefined
@@ -154,6 +167,7 @@ function priceChecks(requirements: OfferRequirements, { limits }: Context): read
             kind: 'price' as const,
             label: `maxPricePerHour ${formatDollars(cap)}`,
             passes: (offer: Offer) => (price(offer) ?? 0) <= cap,
+            tells: (offer: Offer) => price(offer) !== undefined,
             filters: priceFilter(requirements, cap),
           },
         ]),
@@ -164,6 +178,7 @@ function priceChecks(requirements: OfferRequirements, { limits }: Context): read
             kind: 'fit' as const,
             label: `bid ${formatDollars(bid)}`,
             passes: (offer: Offer) => (offer.minBid ?? 0) <= bid,
+            tells: (offer: Offer) => offer.minBid !== undefined,
             filters: [{ field: 'min_bid', operator: 'lte', value: bid / 1_000_000 } as const],
           },
         ]),
@@ -193,6 +208,7 @@ function atLeast(
       kind: 'fit',
       label: `${name} ${written}`,
       passes: (offer) => (value(offer) ?? least) >= least,
+      tells: (offer) => value(offer) !== undefined,
       filters: [{ field, operator: 'gte', value: least }],
     },
   ];
@@ -230,6 +246,7 @@ function filterCheck(filter: OfferFilter): OfferCheck {
       kind: 'fit',
       label,
       passes: (offer) => offer.fields[field] === undefined || values.includes(offer.fields[field]) === wanted,
+      tells: (offer) => offer.fields[field] !== undefined,
       filters: [{ field, operator: wanted ? 'in' : 'notin', value: values }],
     };
   }
@@ -239,6 +256,7 @@ function filterCheck(filter: OfferFilter): OfferCheck {
     kind: 'fit',
     label,
     passes: (offer) => offer.fields[field] === undefined || compares(offer.fields[field], value),
+    tells: (offer) => offer.fields[field] !== undefined,
     filters: [{ field, operator: wireOperator, value }],
   };
 }

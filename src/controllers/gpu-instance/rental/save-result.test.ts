@@ -79,6 +79,7 @@ function situation({ conflicts = 0, newer, statusFailure, secretFailure }: Clust
       session: undefined,
       wrote: (object: GpuInstance) => cached.push(object),
       leaseRemainingMs: () => 0,
+      wake() {},
     },
   };
   const save = () => saveResult({ observed, receipt: receiptOf(observed.object) }, RENTED, ports);

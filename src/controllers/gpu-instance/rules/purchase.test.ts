@@ -1,15 +1,6 @@
 import { describe, expect } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
-import { offer, time } from '../../../../test/builders/observed.ts';
-
-const readyCondition = (reason: string) => ({
-  type: 'Ready',
-  status: 'False' as const,
-  reason,
-  message: '',
-  lastTransitionTime: time(0),
-  observedGeneration: 1,
-});
+import { offer, readyCondition, time } from '../../../../test/builders/observed.ts';
 
 const { table, close } = decisionTables('purchase');
 
@@ -70,7 +61,7 @@ describe('several alternatives', () => {
         spec: { offers: [{ maxPricePerHour: '1.00', gpuNames: ['H100'] }, { maxPricePerHour: '1.00' }] },
         observed: { offers: new Map([[0, { type: 'found', offers: [] }]]) },
       },
-      { look: { type: 'offers', index: 1, query: expect.objectContaining({ limit: 200 }) } },
+      { look: { type: 'offers', index: 1, queries: [expect.objectContaining({ limit: 200 })] } },
     ],
     [
       'leave out one that has no price limit',
@@ -99,7 +90,14 @@ describe('several alternatives', () => {
         spec: { offers: [{}, { maxPricePerHour: '1.00' }] },
         observed: { offers: new Map([[1, { type: 'found', offers: [] }]]) },
       },
-      { look: { type: 'offers', index: -2, query: expect.objectContaining({ limit: 2000 }) } },
+      {
+        look: {
+          type: 'offers',
+          index: -2,
+          queries: [expect.objectContaining({ limit: 2000 })],
+          explains: true,
+        },
+      },
     ],
     [
       'are none after a machine that was taken over is gone',
@@ -157,7 +155,7 @@ describe('a search that failed', () => {
       { rule: 'purchase', phase: 'Pending', says: 'Throttled', afterMs: 90000 },
     ],
     [
-      'says so of the wide search, too',
+      'of everything leaves out what would match otherwise',
       {
         observed: {
           offers: new Map([
@@ -166,7 +164,37 @@ describe('a search that failed', () => {
           ]),
         },
       },
-      { rule: 'purchase', phase: 'Pending', says: 'Unreachable', afterMs: 5000 },
+      { rule: 'purchase', phase: 'Pending', says: 'NoOffers', afterMs: 5000 },
+    ],
+    [
+      'is not repeated to explain what was explained within ten minutes (H8)',
+      {
+        memory: { explained: { reason: 'NoOfferWithinPrice', detail: 'Each costs more.' } },
+        observed: { offers: new Map([[0, { type: 'found', offers: [] }]]) },
+      },
+      { rule: 'purchase', phase: 'Pending', says: 'NoOfferWithinPrice', afterMs: 5000 },
+    ],
+    [
+      'found nothing ten times is repeated after half an hour (H8)',
+      {
+        memory: { failures: 10, explained: { reason: 'NoOffers', detail: 'None.' } },
+        observed: { offers: new Map([[0, { type: 'found', offers: [] }]]) },
+      },
+      { rule: 'purchase', phase: 'Pending', says: 'NoOffers', afterMs: 1_800_000 },
+    ],
+    [
+      'of others is not enough for offers that do not tell that they fit',
+      {
+        observed: {
+          offers: new Map([[0, { type: 'found', isShared: true, offers: [offer({ verified: undefined })] }]]),
+        },
+      },
+      { look: { type: 'offers', index: 0, queries: [expect.anything()], exact: true } },
+    ],
+    [
+      'is made after those of others by an object that found nothing before',
+      { memory: { refusal: { reason: 'NoOffers', detail: 'None.' } } },
+      { look: { type: 'offers', index: 0, queries: [expect.anything()], patient: true } },
     ],
     [
       'is tried later each time',

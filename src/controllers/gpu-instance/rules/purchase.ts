@@ -11,9 +11,9 @@ import { diskGB, rentRequest } from '../rental/rent-request.ts';
 import { specHash } from '../spec-hash.ts';
 import type { Stage } from '../stage.ts';
 import type { Decision, Observed, Step } from '../types.ts';
-import type { AccountFacts, InputsView, OffersView } from '../views.ts';
+import type { AccountFacts, InputsView, OffersView, Refusal } from '../views.ts';
 import { idle } from './idle.ts';
-import { isTold, SILENCE_MS, sayItsTurnComes } from './its-turn.ts';
+import { sayQueued } from './queued.ts';
 
 type Unrented = Extract<Stage, { type: 'unrented' }>;
 type Requirements = NonNullable<GpuInstanceSpec['offers']>[number];
@@ -21,6 +21,7 @@ type Requirements = NonNullable<GpuInstanceSpec['offers']>[number];
 /** Reads what a rental needs, one thing after another, and then names the offer. */
 export function purchase(observed: Observed, stage: Unrented): Step | undefined {
   if (observed.account.state !== 'ready') return undefined;
+  if (observed.place) return sayQueued(observed, stage, observed.place);
   if (observed.inputs === undefined) return { type: 'look', need: { type: 'inputs' } };
   if (observed.inputs.type === 'problem') {
     return idle(observed, stage, {
@@ -44,18 +45,22 @@ interface Means {
 
 /** The alternatives in their order; the broad search that says why comes only after all of them gave nothing. */
 function firstChoice(observed: Observed, stage: Unrented, means: Means): Step {
+  const { facts } = means;
   const alternatives = observed.object.spec.offers ?? [];
+  let isTaken = false;
   for (const [index, requirements] of alternatives.entries()) {
-    if (!hasPriceRule(requirements, means.facts.limits, observed.object.spec)) continue;
+    if (!hasPriceRule(requirements, facts.limits, observed.object.spec)) continue;
     const found = observed.offers.get(index);
-    if (found === undefined) return search(observed, { index, requirements, facts: means.facts });
-    if (found.type !== 'found') return withoutReply(observed, stage, found);
-    const choice = chooseOffer(
-      choiceInput(observed, { index, requirements, facts: means.facts }, found.offers),
-    );
+    if (found === undefined) return search(observed, { index, facts });
+    if (found.type === 'queued') return sayQueued(observed, stage, found.place);
+    if (found.type === 'failed') return withoutReply(observed, stage, found);
+    const input = choiceInput(observed, { index, requirements, facts }, found);
+    const choice = chooseOffer(input);
     if (choice.type === 'chosen') return rent(observed, stage, { ...means, ...choice, index, requirements });
+    if (choice.type === 'unclear') return search(observed, { index, facts, exact: true });
+    isTaken ||= chooseOffer({ ...input, excluded: NOTHING_EXCLUDED }).type === 'chosen';
   }
-  return explain(observed, stage, means.facts);
+  return isTaken ? allTaken(observed, stage) : explain(observed, stage, facts);
 }
 
 interface Alternative {
@@ -64,15 +69,28 @@ interface Alternative {
   readonly facts: AccountFacts;
 }
 
-function search(observed: Observed, { index, requirements, facts }: Alternative): Step {
+/** The search for one alternative, with those that follow it: one reply may answer all of them. */
+function search(
+  observed: Observed,
+  { index, facts, exact }: Pick<Alternative, 'index' | 'facts'> & { readonly exact?: boolean },
+): Step {
   const context = { limits: facts.limits, diskGB: diskGB(observed.object.spec) };
-  const query = offerQuery(requirements, context, 'exact');
-  const mayWait = isTold(observed) || observed.offers.size > 0;
-  return {
-    type: 'look',
-    need: { type: 'offers', index, query, ...(mayWait ? {} : { unlessWaitMs: SILENCE_MS }) },
-  };
+  const [first, ...others] = (observed.object.spec.offers ?? [])
+    .slice(index)
+    .filter((requirements) => hasPriceRule(requirements, facts.limits, observed.object.spec))
+    .map((requirements) => offerQuery(requirements, context, 'exact'));
+  if (!first) throw new RangeError('an alternative that is not there was searched for');
+  const isPatient = FOUND_NOTHING.has(observed.memory.refusal?.reason ?? 'Ready');
+  const need = { type: 'offers', index, queries: [first, ...others] } as const;
+  return { type: 'look', need: { ...need, ...(exact && { exact }), ...(isPatient && { patient: true }) } };
 }
+
+/** Who found nothing before waits for searches of those that have not searched yet. */
+const FOUND_NOTHING: ReadonlySet<Reason> = new Set<Reason>([
+  'NoOffers',
+  'NoOfferWithinPrice',
+  'PriceUnknown',
+]);
 
 /** Key of the broad search for an alternative, beside the exact one's index. */
 const broadIndex = (index: number): number => -1 - index;
@@ -84,35 +102,45 @@ function explain(observed: Observed, stage: Unrented, facts: AccountFacts): Step
   );
   const requirements = alternatives[index];
   if (requirements === undefined) return idle(observed, stage, { reason: 'NoPriceLimit' });
+  const { explained } = observed.memory;
+  if (explained) return backOff(observed, stage, explained, NOTHING_MAX_MS);
   const broad = observed.offers.get(broadIndex(index));
   if (broad === undefined) {
     const context = { limits: facts.limits, diskGB: diskGB(observed.object.spec) };
-    return {
-      type: 'look',
-      need: { type: 'offers', index: broadIndex(index), query: offerQuery(requirements, context, 'broad') },
-    };
+    const queries = [offerQuery(requirements, context, 'broad')] as const;
+    return { type: 'look', need: { type: 'offers', index: broadIndex(index), queries, explains: true } };
   }
-  if (broad.type !== 'found') return withoutReply(observed, stage, broad);
-  return nothingMatches(observed, stage, choiceInput(observed, { index, requirements, facts }, broad.offers));
+  // An explanation is worth no waiting: the next search may bring it.
+  if (broad.type !== 'found')
+    return backOff(observed, stage, { reason: 'NoOffers', detail: 'No offer matches.' }, NOTHING_MAX_MS);
+  return nothingMatches(observed, stage, choiceInput(observed, { index, requirements, facts }, broad));
 }
 
 function nothingMatches(observed: Observed, stage: Unrented, input: ChoiceInput): Decision {
   const choice = chooseOffer({ ...input, excluded: NOTHING_EXCLUDED });
+  if (choice.type !== 'none') return allTaken(observed, stage);
   const without = wouldMatchWithout(input).slice(0, 6);
   const counts = without.map(({ name, count }) => `${count} without ${name}`).join(', ');
-  const afterMs = backoffMs(observed.memory.failures + 1, observed.jitter);
-  if (choice.type === 'chosen') {
-    return idle(observed, stage, {
-      reason: 'NoOffers',
-      detail: 'Every offer that matches is taken by others or avoided for now.',
-      look: { afterMs },
-    });
-  }
   const detail =
     counts === ''
       ? 'No offer matches, and none would with any single requirement dropped.'
       : `No offer matches; dropping one requirement would leave: ${counts}.`;
-  return idle(observed, stage, { reason: choice.reason, detail, look: { afterMs } });
+  const explained = { reason: choice.reason, detail };
+  return { ...backOff(observed, stage, explained, NOTHING_MAX_MS), explained };
+}
+
+function allTaken(observed: Observed, stage: Unrented): Decision {
+  const detail = 'Every offer that matches is taken by others or avoided for now.';
+  return backOff(observed, stage, { reason: 'NoOffers', detail });
+}
+
+/** An object without a match searches at longer and longer intervals, up to this. */
+const NOTHING_MAX_MS = 1_800_000;
+
+/** Nothing is searched before the time is over, whatever wakes the object, unless its spec or its account changes. */
+function backOff(observed: Observed, stage: Unrented, refusal: Refusal, maxMs?: number): Decision {
+  const afterMs = backoffMs(observed.memory.failures + 1, observed.jitter, maxMs);
+  return { ...idle(observed, stage, { ...refusal, look: { afterMs } }), backOff: { afterMs, refusal } };
 }
 
 const NOTHING_EXCLUDED: Exclusions = { offers: new Set(), machines: new Set(), hosts: new Set() };
@@ -120,7 +148,7 @@ const NOTHING_EXCLUDED: Exclusions = { offers: new Set(), machines: new Set(), h
 function choiceInput(
   observed: Observed,
   { requirements, facts }: Alternative,
-  offers: ChoiceInput['offers'],
+  { offers, isShared }: Extract<OffersView, { type: 'found' }>,
 ): ChoiceInput {
   return {
     requirements,
@@ -128,6 +156,7 @@ function choiceInput(
     diskGB: diskGB(observed.object.spec),
     offers,
     excluded: exclusions(observed, facts),
+    ...(isShared && { mustTell: true }),
   };
 }
 
@@ -137,7 +166,8 @@ function exclusions({ object, now }: Observed, facts: AccountFacts): Exclusions 
   const ids = (kind: 'Offer' | 'Machine' | 'Host') =>
     own.filter((entry) => entry.kind === kind).map((entry) => entry.id);
   return {
-    offers: new Set([...facts.avoided.offers, ...facts.reserved, ...ids('Offer')]),
+    offers: new Set([...facts.avoided.offers, ...ids('Offer')]),
+    reserved: facts.reserved,
     machines: new Set([...facts.avoided.machines, ...ids('Machine')]),
     hosts: new Set([...facts.avoided.hosts, ...ids('Host')]),
   };
@@ -146,9 +176,8 @@ function exclusions({ object, now }: Observed, facts: AccountFacts): Exclusions 
 function withoutReply(
   observed: Observed,
   stage: Unrented,
-  failed: Exclude<OffersView, { type: 'found' }>,
+  failed: Extract<OffersView, { type: 'failed' }>,
 ): Decision {
-  if (failed.type === 'waits') return sayItsTurnComes(observed, stage);
   const reason: Reason =
     failed.kind === 'invalidRequest'
       ? 'InvalidFilter'
@@ -159,7 +188,8 @@ function withoutReply(
     failed.retryAfterMs ?? 0,
     backoffMs(observed.memory.failures + 1, observed.jitter),
   );
-  return idle(observed, stage, { reason, detail: failed.detail, look: { afterMs } });
+  const refusal = { reason, detail: failed.detail };
+  return { ...idle(observed, stage, { ...refusal, look: { afterMs } }), backOff: { afterMs, refusal } };
 }
 
 interface Chosen extends Means {

@@ -1,0 +1,261 @@
+import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
+import { DOCUMENTED_GAPS_MS } from '../../marketplace/pacing/endpoint-class.ts';
+import type { Pacer } from '../../marketplace/pacing/pacing.ts';
+import type { Slot } from '../../marketplace/pacing/pacing-slot.ts';
+import { FairLine } from './fair-line.ts';
+import { type Asker, type SearchAnswer, SearchDesk, type Want } from './search-desk.ts';
+
+/** Where an object waits, and for how long. */
+export interface QueuePlace {
+  readonly for: 'search' | 'rental';
+  /** How many objects go before it. */
+  readonly ahead: number;
+  /** Milliseconds until its rental, as things are now. */
+  readonly expectedMs: number;
+  /** Milliseconds that it has waited. */
+  readonly waitedMs: number;
+  /** Rentals go one at a time, and another one is not settled. */
+  readonly isSerial: boolean;
+}
+
+/** An object that asks for a rental slot. */
+export interface RentalAsker extends Asker {
+  /** Whether its account may rent at this moment beside other rentals: false while rentals go one at a time. */
+  readonly mayRent: () => boolean;
+}
+
+export interface AdmissionQueueOptions {
+  readonly clock: Clock;
+  readonly pacer: Pacer;
+  /** False with a simulator: slots are not spaced. */
+  readonly paced: boolean;
+  readonly search: (query: OfferQuery) => Promise<readonly Offer[]>;
+  readonly isHeld: (offerId: number) => boolean;
+}
+
+interface Waiting extends RentalAsker {
+  /** What it found its offer by. */
+  readonly want: Want | undefined;
+  readonly since: number;
+  /** On `clock.monotonic()`: when it was called to take a slot. */
+  calledAt: number | undefined;
+}
+
+interface Joined {
+  readonly generation: number;
+  readonly since: number;
+  /** What it last found offers by. */
+  want: Want | undefined;
+}
+
+/** An object that was called comes within this time; after it the next one is called as well. */
+const CALL_MS = 2_000;
+/** An object that was called and did not come for this long has left. */
+const GONE_MS = 60_000;
+/** How often the end of a rental is looked for while rentals go one at a time. */
+const SERIAL_LOOK_MS = 1_000;
+/** How soon a slot is tried again that was there and could not be taken. */
+const BUSY_LOOK_MS = 250;
+/** So many of the next objects are looked at: for a reply that is fresh before their slot comes, and for whether they may rent. */
+const LOOK_AHEAD = 4;
+
+/**
+ * The one queue of a login for everything that a purchase waits for: searches and rental slots. Objects never have to
+ * ask in time: the queue calls each when its answer or its slot is there. A free slot goes to whoever was called and
+ * comes first, so that none stays unused while an object could use it, and it is fair to namespaces. What it knows is
+ * lost with the process, and every object asks again.
+ */
+export class AdmissionQueue {
+  readonly #options: AdmissionQueueOptions;
+  readonly #desk: SearchDesk;
+  readonly #line: FairLine<Waiting>;
+  readonly #joined = new Map<string, Joined>();
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(options: AdmissionQueueOptions) {
+    this.#options = options;
+    this.#line = new FairLine(options.clock);
+    this.#desk = new SearchDesk({ ...options, onEnd: () => this.#pump() });
+  }
+
+  /** Offers for what the object wants, or that it waits for a search; it is called when there is an answer. */
+  offers(asker: Asker, want: Want): SearchAnswer {
+    const joined = this.#join(asker);
+    const answer = this.#desk.offers(asker, want, joined.since);
+    // It asks for the alternatives one after another: the first want names them all.
+    if (want.queries.length >= (joined.want?.queries.length ?? 0)) joined.want = want;
+    const waiting = this.#line.get(asker.uid);
+    if (waiting?.calledAt !== undefined && answer.type === 'queued') {
+      waiting.calledAt = undefined;
+      this.#pump();
+    }
+    return answer;
+  }
+
+  /** Offers that explain why nothing matches, at most `maxAgeMs` old; searched when nothing else waits. */
+  explain(query: OfferQuery, maxAgeMs: number): SearchAnswer {
+    return this.#desk.background(query, maxAgeMs);
+  }
+
+  /** Where this version of the object waits; undefined if it does not wait, or was called. */
+  place(uid: string, generation: number): QueuePlace | undefined {
+    const joined = this.#joined.get(uid);
+    if (!joined) return undefined;
+    if (joined.generation !== generation) {
+      this.leave(uid);
+      return undefined;
+    }
+    const waitedMs = this.#options.clock.monotonic() - joined.since;
+    const waiting = this.#line.get(uid);
+    if (waiting) {
+      if (waiting.calledAt !== undefined) return undefined;
+      const ahead = this.#line.ahead(uid);
+      const isSerial = !waiting.mayRent();
+      return { for: 'rental', ahead, waitedMs, isSerial, expectedMs: this.#rentalMs(ahead) };
+    }
+    const searching = this.#desk.waiting(uid);
+    if (!searching) return undefined;
+    const ahead = this.#line.aheadOfNewcomer(searching.namespace);
+    const expectedMs = Math.max(this.#desk.waitMs(uid), this.#rentalMs(ahead));
+    return { for: 'search', ahead, waitedMs, isSerial: false, expectedMs };
+  }
+
+  /**
+   * A rental slot for an object that has chosen its offer, or undefined: then it waits and is called. A slot is worth
+   * something for `holdMs`.
+   */
+  takeSlot(asker: RentalAsker, holdMs: number): Slot | undefined {
+    const waiting = this.#line.get(asker.uid);
+    if (asker.mayRent() && this.#mayGo(waiting)) {
+      const { pacer, paced } = this.#options;
+      const slot = paced ? pacer.reserve('rent', holdMs) : FREE_SLOT;
+      if (slot) {
+        this.#line.put({ ...asker, want: undefined, since: 0, calledAt: undefined });
+        this.#line.served(asker.namespace);
+        this.#forget(asker.uid);
+        this.#pump();
+        return slot;
+      }
+    }
+    const { since, want } = this.#join(asker);
+    this.#line.put({ ...asker, want, since, calledAt: undefined });
+    // There was a slot, and as many calls are in flight as may be: calling at once would be a hot loop.
+    if (asker.mayRent() && this.#slotMs() <= 0) this.#pumpIn(BUSY_LOOK_MS);
+    else this.#pump();
+    return undefined;
+  }
+
+  /** A slot was used or given back: the next may be called. */
+  slotEnded(): void {
+    this.#pump();
+  }
+
+  /** The object waits for nothing here. */
+  leave(uid: string): void {
+    if (this.#forget(uid)) this.#pump();
+  }
+
+  /** Calls nobody any more. */
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#desk.stop();
+  }
+
+  /** True if it waited for a slot. */
+  #forget(uid: string): boolean {
+    this.#joined.delete(uid);
+    this.#desk.leave(uid);
+    return this.#line.remove(uid);
+  }
+
+  #join({ uid, generation }: Asker): Joined {
+    const known = this.#joined.get(uid);
+    if (known?.generation === generation) return known;
+    this.#forget(uid);
+    const joined = { generation, since: this.#options.clock.monotonic(), want: undefined };
+    this.#joined.set(uid, joined);
+    return joined;
+  }
+
+  /** Milliseconds until the next rental slot. */
+  #slotMs(): number {
+    const { pacer, paced } = this.#options;
+    return paced ? pacer.nextSlotMs('rent') : 0;
+  }
+
+  #rentalMs(ahead: number): number {
+    return this.#options.paced ? this.#slotMs() + ahead * DOCUMENTED_GAPS_MS.rent : 0;
+  }
+
+  /** Whoever was called may take a free slot, however late it comes; others only while no one that was called may still come. */
+  #mayGo(waiting: Waiting | undefined): boolean {
+    return waiting?.calledAt !== undefined || !this.#isSomeoneCalled();
+  }
+
+  #isSomeoneCalled(): boolean {
+    const now = this.#options.clock.monotonic();
+    for (const { calledAt } of this.#line.members()) {
+      if (calledAt !== undefined && now - calledAt < CALL_MS) return true;
+    }
+    return false;
+  }
+
+  /** Calls the next object if there is a slot for it, and sets the timer for what comes next. */
+  #pump(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (this.#stopped || this.#line.size === 0) return;
+    this.#forgetGone();
+    this.#refreshNext();
+    const waitMs = this.#slotMs();
+    if (waitMs > 0) this.#pumpIn(waitMs);
+    else if (this.#isSomeoneCalled()) this.#pumpIn(CALL_MS);
+    else this.#callNext();
+  }
+
+  #callNext(): void {
+    let left = LOOK_AHEAD;
+    const next = this.#line.next(
+      (each) => each.calledAt === undefined && this.#hasAnswer(each) && left-- > 0 && each.mayRent(),
+    );
+    this.#pumpIn(next ? CALL_MS : SERIAL_LOOK_MS);
+    if (!next) return;
+    next.calledAt = this.#options.clock.monotonic();
+    next.wake();
+  }
+
+  #pumpIn(delayMs: number): void {
+    this.#timer?.cancel();
+    if (this.#line.size > 0 && !this.#stopped)
+      this.#timer = this.#options.clock.setTimer(delayMs, () => this.#pump());
+  }
+
+  #forgetGone(): void {
+    const now = this.#options.clock.monotonic();
+    const gone = [...this.#line.members()].filter(
+      ({ calledAt }) => calledAt !== undefined && now - calledAt >= GONE_MS,
+    );
+    for (const { uid } of gone) this.#forget(uid);
+  }
+
+  /** The next objects whose reply grew old are searched for again, before their slot comes. */
+  #refreshNext(): void {
+    let left = LOOK_AHEAD;
+    for (const waiting of this.#line.inOrder()) {
+      if (left-- === 0) return;
+      const { uid, want } = waiting;
+      if (!want || this.#hasAnswer(waiting) || this.#desk.waiting(uid)) continue;
+      this.#desk.offers({ ...waiting, wake: () => {} }, want, waiting.since);
+    }
+  }
+
+  #hasAnswer({ uid, want, since }: Waiting): boolean {
+    return want === undefined || this.#desk.hasAnswer(uid, want, since);
+  }
+}
+
+/** Stands for no slot kept: the call takes the next one by itself. */
+const FREE_SLOT: Slot = { endpointClass: 'rent', expiresAt: Number.POSITIVE_INFINITY, release() {} };

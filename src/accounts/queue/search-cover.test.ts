@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import type { OfferFilter, OfferQuery } from '../../marketplace/offers/offers.ts';
+import { coverOf, covers, MAX_ROWS } from './search-cover.ts';
+
+const filter = (field: string, operator: OfferFilter['operator'], value: OfferFilter['value']) => ({
+  ...{ field, operator, value },
+});
+const query = (...filters: OfferFilter[]): OfferQuery => ({
+  filters: [filter('rentable', 'eq', true), ...filters],
+  pricing: 'on-demand',
+  storageGB: 20,
+  limit: 200,
+});
+const gpu = (...names: string[]) =>
+  names.length === 1 ? filter('gpu_name', 'eq', names[0] ?? '') : filter('gpu_name', 'in', names);
+
+describe('one search for several queries', () => {
+  test('is the query itself if all are equal', () => {
+    expect(coverOf([query(gpu('A')), query(gpu('A'))])).toEqual(query(gpu('A')));
+  });
+
+  test('takes every name, the lowest minimum and the highest maximum', () => {
+    const one = query(gpu('B'), filter('gpu_ram', 'gte', 24_000), filter('dph_total', 'lte', 0.5));
+    const other = query(gpu('A', 'C'), filter('gpu_ram', 'gte', 48_000), filter('dph_total', 'lte', 2));
+    expect(coverOf([one, other])).toEqual({
+      filters: [
+        filter('rentable', 'eq', true),
+        gpu('A', 'B', 'C'),
+        filter('gpu_ram', 'gte', 24_000),
+        filter('dph_total', 'lte', 2),
+      ],
+      order: [{ field: 'dph_total', direction: 'asc' }],
+      pricing: 'on-demand',
+      storageGB: 20,
+      limit: MAX_ROWS,
+    });
+  });
+
+  test.each([
+    ['that one of them does not filter by', query(filter('verified', 'eq', true)), query()],
+    ['that only the service knows', query(filter('duration', 'gte', 1)), query(filter('duration', 'gte', 2))],
+    ['by which they exclude', query(filter('gpu_name', 'neq', 'A')), query(gpu('B'))],
+    [
+      'without a bound on the same side',
+      query(filter('gpu_ram', 'lte', 1)),
+      query(filter('gpu_ram', 'gte', 2)),
+    ],
+  ])('does not filter by a field %s', (_, one, other) => {
+    expect(coverOf([one, other]).filters).toEqual([filter('rentable', 'eq', true)]);
+  });
+});
+
+describe('a reply serves', () => {
+  const wide = coverOf([
+    query(gpu('A'), filter('dph_total', 'lte', 1)),
+    query(gpu('B'), filter('dph_total', 'lte', 2)),
+  ]);
+
+  test.each([
+    ['a query that it was made for', query(gpu('A'), filter('dph_total', 'lte', 1)), true],
+    ['a narrower one', query(gpu('B'), filter('dph_total', 'lte', 0.1), filter('gpu_ram', 'gte', 1)), true],
+    ['none of another GPU', query(gpu('C'), filter('dph_total', 'lte', 1)), false],
+    ['none of a higher price', query(gpu('A'), filter('dph_total', 'lte', 3)), false],
+    ['none without the filter', query(gpu('A')), false],
+    ['none of another disk', { ...query(gpu('A'), filter('dph_total', 'lte', 1)), storageGB: 21 }, false],
+    ['none by bid', { ...query(gpu('A'), filter('dph_total', 'lte', 1)), pricing: 'bid' as const }, false],
+  ])('%s', (_, asked, expected) => {
+    expect(covers(wide, asked)).toBe(expected);
+  });
+
+  test('nobody but its own query if that filters by what only the service knows', () => {
+    const own = query(filter('duration', 'gte', 1));
+    expect(covers(own, query(filter('duration', 'gte', 2)))).toBe(false);
+  });
+});

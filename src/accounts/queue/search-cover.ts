@@ -1,0 +1,114 @@
+import type { OfferFilter, OfferQuery, OfferScalar } from '../../marketplace/offers/offers.ts';
+
+/** The most rows that one search asks for: all offers of a usual marketplace. */
+export const MAX_ROWS = 2_000;
+
+/** Fields by which the wider of two filters is known. By any other field a shared search does not filter. */
+const JOINED: Readonly<Record<string, 'least' | 'most' | 'any'>> = {
+  rentable: 'any',
+  gpu_name: 'any',
+  num_gpus: 'any',
+  gpu_ram: 'least',
+  direct_port_count: 'least',
+  disk_space: 'least',
+  reliability: 'least',
+  geolocation: 'any',
+  verified: 'any',
+  dph_total: 'most',
+  min_bid: 'most',
+};
+
+const OPERATORS = { least: 'gte', most: 'lte' } as const;
+
+/** Text by which equal queries are known. */
+export function queryKey(query: OfferQuery): string {
+  return JSON.stringify(query);
+}
+
+/** Searches of one base share replies: the prices of a reply hold for one kind of price and one size of disk. */
+export function baseOf({ pricing, storageGB }: OfferQuery): string {
+  return `${pricing}|${storageGB}`;
+}
+
+/**
+ * One search that finds every offer that any of these queries finds, and others: the caller filters its reply. All
+ * queries have the same {@link baseOf}. One query, or equal ones, stay as they are.
+ */
+export function coverOf(queries: readonly OfferQuery[]): OfferQuery {
+  const [first, ...others] = [...new Map(queries.map((query) => [queryKey(query), query])).values()];
+  if (!first) throw new RangeError('no query to cover');
+  if (others.length === 0) return first;
+  const { pricing, storageGB } = first;
+  const filters = Object.keys(JOINED).flatMap((field) => joined(field, [first, ...others]) ?? []);
+  const wide = { filters, order: [{ field: 'dph_total', direction: 'asc' as const }], limit: MAX_ROWS };
+  return {
+    ...wide,
+    ...(pricing !== undefined && { pricing }),
+    ...(storageGB !== undefined && { storageGB }),
+  };
+}
+
+/** Whether a complete reply to `wide` holds every offer that `query` finds. */
+export function covers(wide: OfferQuery, query: OfferQuery): boolean {
+  if (baseOf(wide) !== baseOf(query)) return false;
+  return wide.filters.every((filter) => {
+    const wider = joined(filter.field, [{ filters: [filter] }, query]);
+    return wider !== undefined && JSON.stringify(wider) === JSON.stringify(normal(filter));
+  });
+}
+
+/** The narrowest filter of a field that lets through what each query lets through; undefined where one does not filter by it. */
+function joined(field: string, queries: readonly Pick<OfferQuery, 'filters'>[]): OfferFilter | undefined {
+  const kind = JOINED[field];
+  const own = queries.map(({ filters }) => filters.filter((filter) => filter.field === field));
+  if (kind === undefined || own.some((filters) => filters.length === 0)) return undefined;
+  if (kind === 'any') {
+    const allowed = own.map((filters) => valuesOf(filters));
+    if (allowed.includes(undefined)) return undefined;
+    return oneOf(
+      field,
+      allowed.flatMap((each) => each ?? []),
+    );
+  }
+  const operator = OPERATORS[kind];
+  const bounds = own.map((filters) => boundOf(filters, operator));
+  const known = bounds.filter((bound) => bound !== undefined);
+  if (known.length < bounds.length) return undefined;
+  return { field, operator, value: kind === 'least' ? Math.min(...known) : Math.max(...known) };
+}
+
+/** The values that filters on one field let through; undefined where they say it otherwise. */
+function valuesOf(filters: readonly OfferFilter[]): readonly OfferScalar[] | undefined {
+  const [filter] = filters;
+  if (filters.length > 1 || !filter) return undefined;
+  const { operator, value } = filter;
+  if (operator === 'eq' && !Array.isArray(value)) return [value as OfferScalar];
+  return operator === 'in' && Array.isArray(value) ? (value as readonly OfferScalar[]) : undefined;
+}
+
+function boundOf(filters: readonly OfferFilter[], operator: 'gte' | 'lte'): number | undefined {
+  const own = filters.flatMap((filter) =>
+    filter.operator === operator && typeof filter.value === 'number' ? [filter.value] : [],
+  );
+  if (own.length === 0) return undefined;
+  return operator === 'gte' ? Math.max(...own) : Math.min(...own);
+}
+
+function normal(filter: OfferFilter): OfferFilter {
+  const values = valuesOf([filter]);
+  if (JOINED[filter.field] !== 'any' || values === undefined) return filter;
+  return oneOf(filter.field, values);
+}
+
+function oneOf(field: string, allowed: readonly OfferScalar[]): OfferFilter {
+  const values = [...new Set(allowed)].sort(byText);
+  const [only = null] = values;
+  return values.length === 1
+    ? { field, operator: 'eq', value: only }
+    : { field, operator: 'in', value: values };
+}
+
+const byText = (left: OfferScalar, right: OfferScalar): number => {
+  const [a, b] = [String(left), String(right)];
+  return a === b ? 0 : a < b ? -1 : 1;
+};

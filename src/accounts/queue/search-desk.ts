@@ -1,0 +1,318 @@
+import type { Clock, Timer } from '../../lib/clock.ts';
+import { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
+import type { Pacer } from '../../marketplace/pacing/pacing.ts';
+import { FairLine, type Member } from './fair-line.ts';
+import { baseOf, coverOf, covers, queryKey } from './search-cover.ts';
+
+/** A reply serves searches that are asked within this time of it. */
+export const SEARCH_SHARED_MS = 15_000;
+/** An object that waits for its rental keeps a reply for this time. */
+export const SEARCH_KEPT_MS = 60_000;
+/** A reply of which every offer is taken is asked for again, but not sooner than this. */
+const SEARCH_AGAIN_MS = 1_000;
+/** Searches that nothing urgent waits for begin at most this often, so that others find the search lane free. */
+const PATIENT_GAP_MS = 15_000;
+/** Replies that are kept: few, since one may hold 2,000 offers. */
+const MAX_REPLIES = 12;
+const MAX_IN_FLIGHT = 4;
+const MAX_BACKGROUND = 64;
+
+/** An object that asks, and how it is called when there is an answer. */
+export interface Asker extends Member {
+  /** What it asks by; another version of the object asks again. */
+  readonly generation: number;
+  readonly wake: () => void;
+}
+
+/** What an object searches for. */
+export interface Want {
+  /** The search, and after it those that the object goes on with if it finds nothing. */
+  readonly queries: readonly [OfferQuery, ...OfferQuery[]];
+  /** A reply to this very query is needed: a shared one does not tell enough. */
+  readonly exact?: boolean;
+  /** The object found nothing before: it may wait for searches that others need. */
+  readonly patient?: boolean;
+}
+
+/** What the desk knows about a search. */
+export type SearchAnswer =
+  | {
+      readonly type: 'found';
+      readonly offers: readonly Offer[];
+      /** The reply may hold offers beyond the query: each has to prove that it fits. */
+      readonly isShared: boolean;
+    }
+  | { readonly type: 'failed'; readonly error: unknown }
+  | {
+      readonly type: 'queued';
+      /** Resolves with the end of the search if it is on its way; undefined while it has not begun. */
+      readonly ended: Promise<void> | undefined;
+    };
+
+export interface SearchDeskOptions {
+  readonly clock: Clock;
+  readonly pacer: Pacer;
+  readonly search: (query: OfferQuery) => Promise<readonly Offer[]>;
+  /** Whether some object holds the offer: a reply of held offers alone is used up. */
+  readonly isHeld: (offerId: number) => boolean;
+  /** A search ended. */
+  readonly onEnd: () => void;
+}
+
+interface Waiting extends Asker, Want {
+  readonly since: number;
+}
+
+interface Reply {
+  readonly query: OfferQuery;
+  readonly key: string;
+  /** On `clock.monotonic()`. */
+  readonly begunAt: number;
+  readonly answeredAt: number;
+  readonly offers: readonly Offer[];
+}
+
+interface InFlight {
+  readonly query: OfferQuery;
+  readonly key: string;
+  readonly ended: Promise<void>;
+  readonly members: Set<string>;
+}
+
+/** Whether a reply of that many rows holds every offer that matches. */
+const isComplete = ({ query, offers }: Reply): boolean =>
+  offers.length < (query.limit ?? Number.POSITIVE_INFINITY);
+
+/**
+ * The searches of one login, begun in a fair order and as fast as the marketplace allows. One search answers every
+ * object whose requirements it covers, so that 500 waiting objects cost as many searches as one.
+ */
+export class SearchDesk {
+  readonly #options: SearchDeskOptions;
+  readonly #line: FairLine<Waiting>;
+  /** Searches that only explain, by query. */
+  readonly #background = new Map<string, OfferQuery>();
+  readonly #failures = new Map<string, { readonly key: string; readonly error: unknown }>();
+  /** Objects whose shared search the service called wrong: each asks for its own. */
+  readonly #alone = new Set<string>();
+  readonly #inFlight = new Set<InFlight>();
+  #replies: readonly Reply[] = [];
+  #nextPatientAt = Number.NEGATIVE_INFINITY;
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(options: SearchDeskOptions) {
+    this.#options = options;
+    this.#line = new FairLine(options.clock);
+  }
+
+  /** A reply that is fresh, else a place in the line. `keptSince`: the object has waited since then and keeps what it found. */
+  offers(asker: Asker, want: Want, keptSince?: number): SearchAnswer {
+    const [query] = want.queries;
+    const key = queryKey(query);
+    const reply = this.#reply(query, { exact: want.exact === true, keptSince });
+    if (reply) {
+      this.#line.remove(asker.uid);
+      return { type: 'found', offers: reply.offers, isShared: reply.key !== key };
+    }
+    const failure = this.#failures.get(asker.uid);
+    this.#failures.delete(asker.uid);
+    if (failure?.key === key) return { type: 'failed', error: failure.error };
+    const since = this.#line.get(asker.uid)?.since ?? this.#options.clock.monotonic();
+    this.#line.put({ ...asker, ...want, since });
+    this.#joinSearch(asker.uid, want);
+    this.#pump();
+    const begun = [...this.#inFlight].find(({ members }) => members.has(asker.uid));
+    return { type: 'queued', ended: begun?.ended };
+  }
+
+  /**
+   * Whether there is something new to tell the object about these queries: a reply that it may still use, or a failure.
+   */
+  hasAnswer(uid: string, { queries: [query], exact }: Want, keptSince: number): boolean {
+    return this.#failures.has(uid) || this.#reply(query, { exact: exact === true, keptSince }) !== undefined;
+  }
+
+  /** What is for rent at all, searched when nothing else waits, and kept for `maxAgeMs`. */
+  background(query: OfferQuery, maxAgeMs: number): SearchAnswer {
+    const key = queryKey(query);
+    const now = this.#options.clock.monotonic();
+    const known = this.#replies.find((reply) => reply.key === key && now - reply.answeredAt < maxAgeMs);
+    if (known) return { type: 'found', offers: known.offers, isShared: false };
+    if (this.#background.size < MAX_BACKGROUND) this.#background.set(key, query);
+    this.#pump();
+    const begun = [...this.#inFlight].find((each) => each.key === key);
+    return { type: 'queued', ended: begun?.ended };
+  }
+
+  /** Whether the object waits for a search. */
+  waiting(uid: string): Waiting | undefined {
+    return this.#line.get(uid);
+  }
+
+  /** Milliseconds until the search of a waiting object may begin. */
+  waitMs(uid: string): number {
+    const { pacer, clock } = this.#options;
+    const patient = this.#line.get(uid)?.patient ? this.#nextPatientAt - clock.monotonic() : 0;
+    return Math.max(0, patient, pacer.nextSlotMs('search'));
+  }
+
+  /** The object waits no more. */
+  leave(uid: string): void {
+    this.#line.remove(uid);
+    this.#failures.delete(uid);
+    this.#alone.delete(uid);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  #reply(
+    query: OfferQuery,
+    { exact, keptSince }: { readonly exact: boolean; readonly keptSince: number | undefined },
+  ): Reply | undefined {
+    const key = queryKey(query);
+    return this.#replies.find((reply) => {
+      if (!this.#isFresh(reply, keptSince) || this.#isUsedUp(reply)) return false;
+      return reply.key === key || (!exact && isComplete(reply) && covers(reply.query, query));
+    });
+  }
+
+  #isFresh({ answeredAt }: Reply, keptSince = Number.POSITIVE_INFINITY): boolean {
+    const age = this.#options.clock.monotonic() - answeredAt;
+    return age < SEARCH_SHARED_MS || (age < SEARCH_KEPT_MS && keptSince <= answeredAt);
+  }
+
+  #isUsedUp({ begunAt, offers }: Reply): boolean {
+    if (offers.length === 0 || this.#options.clock.monotonic() - begunAt < SEARCH_AGAIN_MS) return false;
+    return offers.every(({ id }) => this.#options.isHeld(id));
+  }
+
+  /** A search that is on its way and will tell this object all it asks. */
+  #joinSearch(uid: string, { queries: [query], exact }: Want): void {
+    const key = queryKey(query);
+    const isExact = exact === true || this.#alone.has(uid);
+    const begun = [...this.#inFlight].find(
+      (each) => each.key === key || (!isExact && covers(each.query, query)),
+    );
+    begun?.members.add(uid);
+  }
+
+  /** Begins what may begin now, and sets the timer for what comes next. */
+  #pump(): void {
+    if (this.#stopped) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const { clock, pacer } = this.#options;
+    while (this.#inFlight.size < MAX_IN_FLIGHT) {
+      const now = clock.monotonic();
+      const busy = new Set([...this.#inFlight].flatMap(({ members }) => [...members]));
+      const isIdle = ({ uid }: Waiting) => !busy.has(uid);
+      const urgent = this.#line.next((each) => isIdle(each) && each.patient !== true);
+      const patient = urgent === undefined ? this.#line.next(isIdle) : undefined;
+      const next = urgent ?? patient ?? this.#nextBackground();
+      if (!next) return;
+      const waitMs = Math.max(pacer.nextSlotMs('search'), urgent ? 0 : this.#nextPatientAt - now);
+      if (waitMs > 0) {
+        this.#timer = clock.setTimer(waitMs, () => this.#pump());
+        return;
+      }
+      if (!urgent) this.#nextPatientAt = now + PATIENT_GAP_MS;
+      if ('uid' in next) this.#beginFor(next, busy);
+      else this.#begin(next, new Set());
+    }
+  }
+
+  #nextBackground(): OfferQuery | undefined {
+    const begun = new Set([...this.#inFlight].map(({ key }) => key));
+    for (const [key, query] of this.#background) if (!begun.has(key)) return query;
+    return undefined;
+  }
+
+  /** The search of the next object, wide enough for all others that wait and may share it. */
+  #beginFor(next: Waiting, busy: ReadonlySet<string>): void {
+    const { uid, namespace, queries } = next;
+    this.#line.served(namespace);
+    if (this.#isAlone(next)) {
+      this.#begin(queries[0], new Set([uid]));
+      return;
+    }
+    const base = baseOf(queries[0]);
+    const others = [...this.#line.members()].filter(
+      (each) => !busy.has(each.uid) && !this.#isAlone(each) && baseOf(each.queries[0]) === base,
+    );
+    const all = others.flatMap((each) => each.queries.filter((query) => baseOf(query) === base));
+    // One object alone searches for what it wants most, and for the rest only if that finds nothing.
+    const query = others.length > 1 ? coverOf(all) : queries[0];
+    this.#begin(query, new Set(others.map((each) => each.uid)));
+  }
+
+  #isAlone({ uid, exact }: Waiting): boolean {
+    return exact === true || this.#alone.has(uid);
+  }
+
+  #begin(query: OfferQuery, members: Set<string>): void {
+    const begunAt = this.#options.clock.monotonic();
+    const key = queryKey(query);
+    const answer = this.#options.search(query);
+    const ended = answer.then(
+      (offers) => this.#answered({ query, key, begunAt, offers }, flight),
+      (error: unknown) => this.#failed(error, flight),
+    );
+    const flight: InFlight = { query, key, ended, members };
+    this.#inFlight.add(flight);
+  }
+
+  #answered(reply: Omit<Reply, 'answeredAt'>, flight: InFlight): void {
+    const answeredAt = this.#options.clock.monotonic();
+    const others = this.#replies.filter(({ key }) => key !== reply.key);
+    this.#replies = [{ ...reply, answeredAt }, ...others].slice(0, MAX_REPLIES);
+    this.#background.delete(reply.key);
+    // Too many rows for one reply: those that it may not have told of ask for their own.
+    const isWhole = isComplete({ ...reply, answeredAt });
+    const told = [...flight.members].filter((uid) => {
+      const waiting = this.#line.get(uid);
+      const isTold = isWhole || (waiting && queryKey(waiting.queries[0]) === reply.key);
+      if (!isTold) this.#alone.add(uid);
+      return isTold;
+    });
+    this.#end(flight, told);
+  }
+
+  #failed(error: unknown, flight: InFlight): void {
+    this.#background.delete(flight.key);
+    if (error instanceof MarketplaceError && error.kind === 'throttled') {
+      this.#end(flight, []);
+      return;
+    }
+    const isWrong = error instanceof MarketplaceError && error.kind === 'invalidRequest';
+    const told = [...flight.members].filter((uid) => {
+      const waiting = this.#line.get(uid);
+      if (!waiting) return false;
+      const key = queryKey(waiting.queries[0]);
+      if (isWrong && key !== flight.key) {
+        this.#alone.add(uid);
+        return false;
+      }
+      this.#failures.set(uid, { key, error });
+      return true;
+    });
+    this.#end(flight, told);
+  }
+
+  /** Those that were told leave the line and come for the answer. */
+  #end(flight: InFlight, told: readonly string[]): void {
+    this.#inFlight.delete(flight);
+    for (const uid of told) {
+      const waiting = this.#line.get(uid);
+      this.#line.remove(uid);
+      this.#alone.delete(uid);
+      waiting?.wake();
+    }
+    this.#pump();
+    this.#options.onEnd();
+  }
+}
