@@ -15,6 +15,7 @@ import type { KubeObject, Resource } from '../runtime/kube/kube-object.ts';
 import { createInformer, type Informer } from '../runtime/list-watch/informer.ts';
 import type { InformerMetrics } from '../runtime/metrics-ports.ts';
 import { combineInformers } from './combined-informer.ts';
+import { keptAccount, keptGroup, keptInstance } from './kept-objects.ts';
 
 /** What caches are made of. */
 export interface CacheOptions {
@@ -39,16 +40,23 @@ export const BY_ACCOUNT = 'account';
 /** GpuInstances by the id of their machine. */
 export const BY_INSTANCE_ID = 'instanceId';
 
+/** The kinds that this operator serves; what reads them otherwise than by a cache keeps the same of them. */
+export const KEPT = {
+  accounts: { resource: marketplaceAccountResource, keep: keptAccount },
+  instances: { resource: gpuInstanceResource, keep: keptInstance },
+  groups: { resource: endpointGroupResource, keep: keptGroup },
+} as const;
+
 export function createCaches(options: CacheOptions): Caches {
   return {
-    accounts: cacheOf<MarketplaceAccount>(options, marketplaceAccountResource, {}),
-    instances: cacheOf<GpuInstance>(options, gpuInstanceResource, {
+    accounts: cacheOf(options, KEPT.accounts, {}),
+    instances: cacheOf(options, KEPT.instances, {
       [BY_ACCOUNT]: accountOf,
       [BY_GROUP]: groupKeysOf,
       [BY_STEM]: stemOf,
       [BY_INSTANCE_ID]: ({ status }) => (status?.instanceId === undefined ? [] : [String(status.instanceId)]),
     }),
-    groups: cacheOf<EndpointGroup>(options, endpointGroupResource, {}),
+    groups: cacheOf(options, KEPT.groups, {}),
   };
 }
 
@@ -59,15 +67,21 @@ export function accountKeyOf({ metadata, spec }: GpuInstance): string {
 
 const accountOf = (instance: GpuInstance): readonly string[] => [accountKeyOf(instance)];
 
+/** A kind, and what is kept of its objects. */
+export interface KeptKind<T> {
+  readonly resource: Resource;
+  readonly keep: (object: T) => T;
+}
+
 /** One informer for all namespaces, or one each for those that are named. */
 export function cacheOf<T>(
   options: CacheOptions,
-  resource: Resource,
+  { resource, keep }: KeptKind<T>,
   indexes: Readonly<Record<string, (object: T) => readonly string[]>>,
 ): Informer<T> {
   const { namespaces, ...common } = options;
   // The CRD's schema has checked what the API server hands out.
-  const project = (object: KubeObject) => object as T;
+  const project = (object: KubeObject) => keep(object as T);
   const create = (namespace: string | undefined) =>
     createInformer<T>({ ...common, resource, namespace, project, indexes });
   if (namespaces.length === 0) return create(undefined);

@@ -45,6 +45,7 @@ function informerOf(namespace: string, health: Partial<InformerHealth> = {}) {
       return () => void listeners.delete(listener);
     },
     wrote: ({ metadata }) => void behind.add(`${metadata.namespace}/${metadata.name}`),
+    keep: (object) => object,
     isCurrent: (key) => !behind.has(key),
     health: () => ({ ...FRESH, ...health }),
   };

@@ -28,6 +28,10 @@ export function combineInformers<T>(byNamespace: ReadonlyMap<string, Informer<T>
         for (const leave of ways) leave();
       };
     },
+    keep(object: KubeObject) {
+      if (!all[0]) throw new TypeError('There is no informer to keep objects');
+      return all[0].keep(object);
+    },
     wrote: (object: KubeObject) => owner(objectKey(object.metadata))?.wrote(object),
     isCurrent: (key) => owner(key)?.isCurrent(key) ?? true,
     health: () => worstOf(all.map((informer) => informer.health())),

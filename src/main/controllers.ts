@@ -2,9 +2,6 @@ import { accountObject } from '../accounts/account-object.ts';
 import { keyOf } from '../accounts/account-registry.ts';
 import type { AccountRef } from '../accounts/account-session.ts';
 import { KeptKeys } from '../accounts/login/kept-key.ts';
-import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
-import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
-import { gpuInstanceResource, marketplaceAccountResource } from '../api/v1alpha1/names.ts';
 import { createGpuInstanceController } from '../controllers/gpu-instance/controller.ts';
 import { createMarketplaceAccountController } from '../controllers/marketplace-account/controller.ts';
 import { KeyChecks } from '../controllers/marketplace-account/key-checks.ts';
@@ -13,7 +10,7 @@ import type { ListedObject } from '../controllers/orphan-sweep/observe.ts';
 import { SweepMemory } from '../controllers/orphan-sweep/sweep-memory.ts';
 import { createMarketplaceClient } from '../marketplace/client.ts';
 import type { Controller } from '../runtime/controller.ts';
-import { accountKeyOf } from './caches.ts';
+import { accountKeyOf, KEPT } from './caches.ts';
 import { ALWAYS_LEADING, isLeading } from './leading.ts';
 import { listAll, type Wiring } from './wiring.ts';
 
@@ -84,7 +81,7 @@ function orphanSweep(wiring: Wiring): Controller {
     accounts: caches.accounts,
     allObjects: () => objects.all(),
     listObjects: () => listObjects(wiring),
-    listAccounts: () => listAll<MarketplaceAccount>(wiring, marketplaceAccountResource),
+    listAccounts: () => listAll(wiring, KEPT.accounts),
     memory: new SweepMemory(),
     isLeader: () => isLeading(wiring),
     sweepMetrics: wiring.rentalMetrics,
@@ -92,7 +89,7 @@ function orphanSweep(wiring: Wiring): Controller {
 }
 
 async function listObjects(wiring: Wiring): Promise<readonly ListedObject[]> {
-  const instances = await listAll<GpuInstance>(wiring, gpuInstanceResource);
+  const instances = await listAll(wiring, KEPT.instances);
   const now = wiring.env.clock.now();
   const keys = wiring.installation.identity()?.keys;
   return instances.map((instance) => ({

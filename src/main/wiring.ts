@@ -6,14 +6,7 @@ import { Installation } from '../accounts/installation/installation.ts';
 import { rentalTraces } from '../accounts/installation/rental-traces.ts';
 import { LoginConnections } from '../accounts/login/login-connection.ts';
 import { isNamespaceAllowed, NamespaceLabels } from '../accounts/namespace-labels.ts';
-import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
-import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
-import {
-  CONTROLLER_NAME,
-  gpuInstanceResource,
-  marketplaceAccountResource,
-  OPERATOR_NAME,
-} from '../api/v1alpha1/names.ts';
+import { CONTROLLER_NAME, OPERATOR_NAME } from '../api/v1alpha1/names.ts';
 import type { Config } from '../config/options.ts';
 import type { Prober } from '../controllers/gpu-instance/probe/probe.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -24,11 +17,11 @@ import { scopeOf } from '../ownership/identity.ts';
 import { createEventRecorder, type EventRecorder } from '../runtime/events/events.ts';
 import type { Credentials } from '../runtime/kube/credentials.ts';
 import { createKubeClient, type KubeClient } from '../runtime/kube/kube-client.ts';
-import type { KubeObject, Resource } from '../runtime/kube/kube-object.ts';
+import type { KubeObject } from '../runtime/kube/kube-object.ts';
 import { createLeaderElection, type LeaderElection } from '../runtime/lease/leader-election.ts';
 import type { RentalMetrics } from '../server/rental-metrics.ts';
 import type { RuntimeMetrics } from '../server/runtime-metrics.ts';
-import { BY_ACCOUNT, type Caches, createCaches } from './caches.ts';
+import { BY_ACCOUNT, type Caches, createCaches, KEPT, type KeptKind } from './caches.ts';
 
 /** Everything effectful, and who this process is. */
 export interface OperatorOptions {
@@ -143,8 +136,8 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
       const known = rentalTraces(caches.instances.list(), caches.accounts.list(), registry);
       if (known.objectsWithRentals + known.ownMachines + known.unlisted > 0) return known;
       // The caches may be behind; only what is read now shows that this cluster rented nothing.
-      const instances = await listAll<GpuInstance>(wiring, gpuInstanceResource);
-      const marketplaceAccounts = await listAll<MarketplaceAccount>(wiring, marketplaceAccountResource);
+      const instances = await listAll(wiring, KEPT.instances);
+      const marketplaceAccounts = await listAll(wiring, KEPT.accounts);
       return rentalTraces(instances, marketplaceAccounts, registry);
     },
   });
@@ -175,10 +168,10 @@ function accounts(wiring: Unaccounted): Pick<Wiring, 'installation' | 'registry'
 /** Everything of a kind in the watched scope, read now, so that every write which was answered before is in it. */
 export async function listAll<T extends KubeObject>(
   { kube, config }: Pick<Wiring, 'kube' | 'config'>,
-  resource: Resource,
+  { resource, keep }: KeptKind<T>,
 ): Promise<readonly T[]> {
   const scopes = config.watchNamespace.length === 0 ? [undefined] : config.watchNamespace;
-  const lists = await Promise.all(scopes.map((namespace) => kube.list<T>(resource, { namespace })));
+  const lists = await Promise.all(scopes.map((namespace) => kube.list<T>(resource, { namespace, keep })));
   return lists.flatMap(({ items }) => items);
 }
 

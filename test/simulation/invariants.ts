@@ -11,6 +11,7 @@ import { type Shortfall, shortfallsOf } from './oracle/converged.ts';
 import { GroupWatch } from './oracle/groups.ts';
 import { rememberedNames } from './oracle/heap.ts';
 import { HeldBackWatch } from './oracle/held-back.ts';
+import { inputBytes, MAX_INPUT_BYTES } from './oracle/inputs.ts';
 import { KeptWatch } from './oracle/kept.ts';
 import { LeakWatch } from './oracle/leaks.ts';
 import { LimitWatch } from './oracle/limits.ts';
@@ -302,6 +303,9 @@ export class Invariants {
     const { path, body = '' } = request;
     const purchase = purchaseIn(body);
     if (!purchase) return;
+    const inputs = inputBytes(body);
+    if (inputs > MAX_INPUT_BYTES)
+      this.#scene.broken('I15', `a machine is asked for with ${inputs} bytes of environment and script`);
     const offer = Number(path.split('/')[4]);
     const isRefused = refusal !== undefined && refusal.status < 500;
     const login = this.#scene.loginOf(request);

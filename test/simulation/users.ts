@@ -12,6 +12,7 @@ import { NAMESPACE, type SimulatedWorld } from './world.ts';
 const SECOND_ACCOUNT = 'second';
 const GPU_INSTANCES = 'gpuinstances';
 const WORK_SECRET = 'work';
+const LONG_SECRET = 'long';
 const NAMESPACE_LABEL = 'kubernetes.io/metadata.name';
 const HOLD = 'gpurental.dev/hold';
 const IN_DOUBT = /Machines? ([\d, ]+) (?:is|are) new and carr(?:y|ies) no label/;
@@ -158,6 +159,22 @@ export class Users {
   takeEnvFrom(name: string, secret: string, key: string): void {
     const secretKeyRef = { name: secret, key };
     this.#editSpec(name, `${key} of ${secret}`, { env: [{ name: 'KEY', valueFrom: { secretKeyRef } }] });
+  }
+
+  /** Makes a Secret with one long key, and has the object name it in so many variables. */
+  takeLongEnv(name: string, { variables, bytes }: { variables: number; bytes: number }): void {
+    const token = Buffer.alloc(bytes, 'x').toString('base64');
+    this.#kubectl.create('secrets', LONG_SECRET, { data: { token } });
+    const secretKeyRef = { name: LONG_SECRET, key: 'token' };
+    const env = Array.from({ length: variables }, (_, at) => ({
+      name: `LONG_${at}`,
+      valueFrom: { secretKeyRef },
+    }));
+    this.#editSpec(name, `${variables} long variables`, { env });
+  }
+
+  takeNoEnv(name: string): void {
+    this.#editSpec(name, 'no variables', { env: [] });
   }
 
   /** The Secret of that variable, where there is none. */

@@ -104,6 +104,10 @@ export const rentingReasons = {
     'The object names a Secret that no machine may get, such as the API key of a MarketplaceAccount.',
     'Put the values that the machine needs into a Secret of their own, and name that in the spec.',
   ),
+  InputsTooLarge: retryable(
+    'The environment and the start script, or the offers, are larger than the operator accepts.',
+    'Put large data into the image or download it at the start; use fewer filters.',
+  ),
   OnStartTooLong: terminal(
     'The start script is too long, even packed.',
     'Shorten spec.onStart, or let it download the rest.',

@@ -138,6 +138,7 @@ function listedOnce(items: readonly GpuInstance[]): Informer<GpuInstance> {
     byIndex: () => [],
     onChange: () => () => {},
     wrote() {},
+    keep: (object) => object as GpuInstance,
     isCurrent: () => true,
     health: () => ({ lastContactAt: undefined, divergences: 0, failure: undefined, rewoundSince: undefined }),
   };

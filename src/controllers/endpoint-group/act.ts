@@ -9,9 +9,11 @@ import {
   GROUP_FINALIZER,
   gpuInstanceResource,
 } from '../../api/v1alpha1/names.ts';
+import { trimmedOf } from '../../api/v1alpha1/trimmed-spec.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { controllerReference, refOf } from '../../runtime/kube/kube-object.ts';
+import { wholeObject } from '../../runtime/kube/whole-object.ts';
 import { removeFinalizer } from '../../runtime/writes/finalizers.ts';
 import type { Publisher } from './publish/publisher.ts';
 import type { Receipt } from './record.ts';
@@ -66,7 +68,10 @@ async function create(
   const name = workerName(group, ordinal);
   const hash = templateHash(group);
   try {
-    const manifest = workerManifest(group, { name, wanted, hash, siblings, maxPricePerHour });
+    const whole = trimmedOf(group.spec.template)
+      ? await wholeObject(cluster, endpointGroupResource, group)
+      : group;
+    const manifest = workerManifest(whole, { name, wanted, hash, siblings, maxPricePerHour });
     const written = await cluster.create(gpuInstanceResource, manifest, {
       fieldManager: fieldManagers.children,
     });

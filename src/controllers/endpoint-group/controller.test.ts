@@ -23,7 +23,10 @@ import { defaultTimes } from './scaling/scaling-times.ts';
 /** A copy that holds these objects, and the way to tell of a change in it. */
 function copyOf<T extends EndpointGroup>(objects: readonly T[], { isCurrent = true } = {}) {
   const listeners: ((change: Change<T>) => void)[] = [];
-  const informer: Pick<Informer<T>, 'get' | 'list' | 'byIndex' | 'onChange' | 'wrote' | 'isCurrent'> = {
+  const informer: Pick<
+    Informer<T>,
+    'get' | 'list' | 'byIndex' | 'onChange' | 'wrote' | 'isCurrent' | 'keep'
+  > = {
     get: (key) => objects.find(({ metadata }) => objectKey(metadata) === key),
     list: () => objects,
     byIndex: () => [],
@@ -32,6 +35,7 @@ function copyOf<T extends EndpointGroup>(objects: readonly T[], { isCurrent = tr
       return () => {};
     },
     wrote: () => {},
+    keep: (object) => object as T,
     isCurrent: () => isCurrent,
   };
   const tell = (change: Change<T>) => {

@@ -53,6 +53,7 @@ function situation(first: readonly GpuInstance[], { lostRaces = 0 } = {}) {
       get: (key: string) => objects.get(key),
       byIndex: () => [],
       isCurrent: () => true,
+      keep: (object: GpuInstance) => object,
       wrote() {},
       onChange: (listener: (change: Change<GpuInstance>) => void) => {
         listeners.add(listener);

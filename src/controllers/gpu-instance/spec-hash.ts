@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { GpuInstanceSpec } from '../../api/v1alpha1/gpu-instance.ts';
+import { trimmedOf } from '../../api/v1alpha1/trimmed-spec.ts';
 import { canonicalJson } from './canonical-json.ts';
 
 /** Raised when the set of fields below changes: a hash of another version says nothing about drift. */
@@ -10,10 +11,11 @@ const hashes = new WeakMap<GpuInstanceSpec, string>();
 
 /**
  * The hash of what a machine is rented with. Prices, order, bids, timeouts and policies are not in it, since
- * changing them makes no machine wrong; a changed Secret is not either, since it is used at the next rental.
+ * changing them makes no machine wrong; a changed Secret is not either, since it is used at the next rental. Of a trimmed
+ * spec it is the hash that the whole one had.
  */
 export function specHash(spec: GpuInstanceSpec): string {
-  const known = hashes.get(spec);
+  const known = trimmedOf(spec)?.hash ?? hashes.get(spec);
   if (known !== undefined) return known;
   const hash = hashOf(spec);
   hashes.set(spec, hash);

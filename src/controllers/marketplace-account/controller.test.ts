@@ -74,6 +74,7 @@ function situation(setting: Setting = {}) {
     accounts: {
       get: (key: string) => (key === KEY ? current : silent),
       list: () => [...(silent ? [silent] : []), ...(current ? [current] : [])],
+      keep: (object: MarketplaceAccount) => object,
       isCurrent: () => looksBehind-- <= 0,
       wrote: note('heard of what was written'),
       onChange: (listener: typeof onAccount) => {

@@ -19,6 +19,11 @@ export interface ListOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What is kept of each object of a list while it arrives; all of it if absent. */
+export interface Keep<T> {
+  readonly keep?: ((object: T) => T) | undefined;
+}
+
 export interface WriteOptions {
   readonly subresource?: 'status' | 'scale' | undefined;
   readonly fieldManager?: string | undefined;
@@ -51,7 +56,7 @@ export interface KubeClient extends KubeStream {
   /** Undefined where there is none. */
   get<T extends KubeObject>(resource: Resource, ref: ObjectRef): Promise<T | undefined>;
   /** Consistent: it contains every write that was answered before it began. */
-  list<T extends KubeObject>(resource: Resource, options?: ListOptions): Promise<KubeList<T>>;
+  list<T extends KubeObject>(resource: Resource, options?: ListOptions & Keep<T>): Promise<KubeList<T>>;
   create<T extends KubeObject>(resource: Resource, object: T, options?: WriteOptions): Promise<T>;
   /** PUT under `metadata.resourceVersion`; a newer object in its place is a `conflict`. */
   replace<T extends KubeObject>(resource: Resource, object: T, options?: WriteOptions): Promise<T>;
@@ -112,11 +117,13 @@ function asItIs<T extends KubeObject>(object: KubeObject): T {
 async function listAll<T extends KubeObject>(
   client: KubeStream,
   clock: Clock,
-  request: ListOptions & { readonly resource: Resource; readonly pageDeadlineMs: number | undefined },
+  request: ListOptions &
+    Keep<T> & { readonly resource: Resource; readonly pageDeadlineMs: number | undefined },
 ): Promise<KubeList<T>> {
   const signal = request.signal ?? new AbortController().signal;
   try {
-    return await listPages(client, clock, { ...request, signal, keep: asItIs<T> });
+    const keep = (object: KubeObject) => request.keep?.(asItIs<T>(object)) ?? asItIs<T>(object);
+    return await listPages(client, clock, { ...request, signal, keep });
   } catch (error) {
     throw asKubeError(error);
   }

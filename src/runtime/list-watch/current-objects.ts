@@ -13,7 +13,7 @@ export type CurrentObject<T> =
   | { readonly type: 'behind'; readonly afterMs: number };
 
 export interface CurrentObjectsOptions<T> {
-  readonly informer: Pick<Informer<T>, 'get' | 'isCurrent'>;
+  readonly informer: Pick<Informer<T>, 'get' | 'isCurrent' | 'keep'>;
   readonly client: Pick<KubeClient, 'get' | 'replace'>;
   readonly resource: Resource;
   readonly clock: Clock;
@@ -24,7 +24,7 @@ const LOOK_AGAIN_MS = 20;
 const PATIENCE_MS = 2_000;
 
 /**
- * Reads objects from an informer's copy, and from the API server where the copy stays behind our own write: a
+ * Reads objects from an informer's copy, always in the form in which that keeps them, and from the API server where the copy stays behind our own write: a
  * lost watch event then costs a request per pass instead of stopping the object until the next audit.
  */
 export class CurrentObjects<T extends KubeObject> {
@@ -86,7 +86,8 @@ export class CurrentObjects<T extends KubeObject> {
 
   async #ask(key: string): Promise<CurrentObject<T>> {
     const { informer, client, resource } = this.#options;
-    const object = await client.get<T>(resource, refOfKey(key));
+    const whole = await client.get<T>(resource, refOfKey(key));
+    const object = whole && informer.keep(whole);
     const copy = informer.get(key);
     if (copy?.metadata.resourceVersion === object?.metadata.resourceVersion) this.#doubted.delete(key);
     return found(object);

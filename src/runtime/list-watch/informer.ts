@@ -48,6 +48,8 @@ export interface Informer<T> {
   byIndex(index: string, value: string): readonly T[];
   /** Calls `listener` for each later change, in order. What it throws is logged and stops nothing. Returns the way out. */
   onChange(listener: (change: Change<T>) => void): () => void;
+  /** An object that was read otherwise, in the form in which the copy keeps objects. Throws if it cannot be kept. */
+  keep(object: KubeObject): T;
   /** Notes an object that a write has just returned: until the copy has reached it, its key is not current. */
   wrote(object: KubeObject): void;
   /** False while the copy has not seen this process's own last write of that key. */
@@ -170,6 +172,10 @@ class ListWatchInformer<T> implements Informer<T> {
     return () => {
       this.#listeners.delete(entry);
     };
+  }
+
+  keep(object: KubeObject): T {
+    return this.#project(object);
   }
 
   wrote(object: KubeObject): void {

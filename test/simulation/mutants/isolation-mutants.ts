@@ -9,6 +9,12 @@ const PROBE_THROWS: Patch = {
     "      if (error) throw error;\n      const text = error instanceof Error ? error.message : 'unknown error';\n",
 };
 
+const NO_LIMIT: Patch = {
+  file: `${GPU}/rental/inputs.ts`,
+  find: '    if (this.#bytes <= limit) return undefined;\n',
+  replace: '    if (this.#bytes <= limit || limit > 0) return undefined;\n',
+};
+
 /** What keeps the failure of one object from all others. */
 export const ISOLATION_MUTANTS: readonly Mutant[] = [
   {
@@ -23,6 +29,19 @@ export const ISOLATION_MUTANTS: readonly Mutant[] = [
     find: '    startedBy(work).catch(onError);\n',
     replace: '    startedBy(work).finally(() => onError === undefined);\n',
     also: [PROBE_THROWS],
+  },
+  {
+    name: 'no-env-limit',
+    loses: 'the limit of what one object has sent for its machine (H4)',
+    ...NO_LIMIT,
+  },
+  {
+    name: 'decode-per-entry',
+    loses: 'the one decoding of a key that many variables name, beside the limit of them all (H4)',
+    file: `${GPU}/rental/inputs.ts`,
+    find: '    if (known !== undefined) return known;\n',
+    replace: '',
+    also: [NO_LIMIT],
   },
   {
     name: 'upgrade-never-settles',

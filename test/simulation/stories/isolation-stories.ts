@@ -28,6 +28,17 @@ export const ISOLATION_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'an object names one long key of a Secret in 128 variables, until a person takes them away (H4)',
+    seconds: 300,
+    plot: (stage) => {
+      stage.users.createInstance('long');
+      stage.users.setPaused('long', true);
+      stage.users.takeLongEnv('long', { variables: 128, bytes: 100_000 });
+      stage.at(10, () => stage.users.setPaused('long', false));
+      stage.at(100, () => stage.users.takeNoEnv('long'));
+    },
+  },
+  {
     name: 'a machine keeps the first probe for ever, as after 101 Switching Protocols (M8)',
     seconds: 200,
     plot: (stage) => stage.users.createInstance('keeps', probing({ path: KEEPS_FIRST })),

@@ -20,6 +20,7 @@ async function bench() {
   const written = new Map<string, string>();
   const instances = {
     get: (key: string) => copy.get(key),
+    keep: (worker: GpuInstance) => worker,
     byIndex: () => [...copy.values()],
     list: () => [...copy.values()],
     isCurrent: (key: string) =>

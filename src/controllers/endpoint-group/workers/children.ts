@@ -86,6 +86,7 @@ export class Children {
     const { items } = await this.#options.client.list<GpuInstance>(gpuInstanceResource, {
       namespace,
       labelSelector: `${labels.endpointGroup}=${name}`,
+      keep: (worker) => this.#options.instances.keep(worker),
     });
     const uids = new Set(seen.map(({ metadata }) => metadata.uid));
     const missed = items.filter((item) => isChildOf(item, group) && !uids.has(item.metadata.uid));

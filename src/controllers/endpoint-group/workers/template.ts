@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import { API_VERSION, annotations, labels, OPERATOR_NAME } from '../../../api/v1alpha1/names.ts';
+import { trimmedOf } from '../../../api/v1alpha1/trimmed-spec.ts';
 import { formatDollars, type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import { controllerReference, type KubeObject } from '../../../runtime/kube/kube-object.ts';
 import { spreadOffers } from './spread.ts';
@@ -15,7 +16,10 @@ const hashes = new WeakMap<object, string>();
 
 /** The hash of what workers are made from. Key order in the manifest means nothing. */
 export function templateHash({ spec: { template } }: EndpointGroup): string {
-  const hash = hashes.get(template) ?? `${VERSION}:${digest(canonical(template)).slice(0, 16)}`;
+  const hash =
+    trimmedOf(template)?.hash ??
+    hashes.get(template) ??
+    `${VERSION}:${digest(canonical(template)).slice(0, 16)}`;
   hashes.set(template, hash);
   return hash;
 }

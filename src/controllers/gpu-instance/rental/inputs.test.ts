@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { given } from '../../../../test/builders/observed.ts';
 import { seededRandom } from '../../../lib/random.ts';
+import { keptInstance } from '../../../main/kept-objects.ts';
 import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
 import { KubeError, type KubeErrorKind } from '../../../runtime/kube/kube-error.ts';
 import { readInputs } from './inputs.ts';
@@ -230,5 +231,108 @@ describe('a Secret that cannot be read', () => {
 
   test('from an API server that is away says nothing of rights', async () => {
     await expect(readWhere('unavailable')).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+});
+
+describe('what one object has sent (H4)', () => {
+  const MEGABYTE = 1_048_576;
+  const variables = (count: number, name = 'settings', key = 'token') =>
+    Array.from({ length: count }, (_, at) => ({ name: `V${at}`, valueFrom: from(name, key) }));
+
+  function decodings(): () => number {
+    const spy = vi.spyOn(Buffer, 'from');
+    onTestFinished(() => spy.mockRestore());
+    return () => spy.mock.calls.filter((given: readonly unknown[]) => given[1] === 'base64').length;
+  }
+
+  test.each<[string, Manifest, Secrets]>([
+    [
+      '128 variables name one key of a megabyte',
+      { env: variables(128) },
+      { settings: { token: 'x'.repeat(MEGABYTE) } },
+    ],
+    [
+      'values are written out',
+      { env: Array.from({ length: 3 }, (_, at) => ({ name: `V${at}`, value: 'x'.repeat(32_000) })) },
+      {},
+    ],
+    [
+      'the script takes what the environment left',
+      { env: [{ name: 'V', value: 'x'.repeat(32_768) }], onStart: 'x'.repeat(32_768) },
+      {},
+    ],
+    [
+      'a script of a Secret is a megabyte',
+      { onStartFrom: from('settings', 'token') },
+      { settings: { token: 'x'.repeat(MEGABYTE) } },
+    ],
+  ])('is refused before it is decoded when %s', async (_, manifest, secrets) => {
+    const decoded = decodings();
+    const { inputs } = await inputsOf(manifest, secrets);
+    expect(inputs).toMatchObject({
+      type: 'problem',
+      reason: 'InputsTooLarge',
+      detail: expect.stringContaining('65536'),
+    });
+    expect(decoded()).toBe(0);
+  });
+
+  test('is decoded once for each key, however many variables name it', async () => {
+    const decoded = decodings();
+    const env = [
+      ...variables(60),
+      ...variables(60, 'settings', 'other').map((each, at) => ({ ...each, name: `W${at}` })),
+    ];
+    const { inputs, reads } = await inputsOf({ env }, { settings: { token: 'a'.repeat(200), other: 'b' } });
+    expect(inputs).toMatchObject({
+      type: 'ready',
+      env: { V0: 'a'.repeat(200), V59: 'a'.repeat(200), W59: 'b' },
+    });
+    expect(decoded()).toBe(2);
+    expect(reads).toBe(1);
+  });
+
+  test('has 64 kB: the names of variables count', async () => {
+    const env = [
+      { name: 'V', value: 'x'.repeat(32_767) },
+      { name: 'W', value: 'x'.repeat(32_767) },
+    ];
+    expect((await inputsOf({ env })).inputs.type).toBe('ready');
+    const more = [...env, { name: 'X', value: '' }];
+    expect((await inputsOf({ env: more })).inputs).toMatchObject({ reason: 'InputsTooLarge' });
+  });
+});
+
+describe('a copy that was trimmed (H4)', () => {
+  const whole = given({ spec: { env: [{ name: 'V', value: 'x'.repeat(20_000) }] } }).object;
+  const read = (copy: typeof whole, answer: unknown) =>
+    readInputs(copy, { get: async () => answer } as unknown as KubeClient);
+
+  test('is rented with the values of the whole object', async () => {
+    const copy = keptInstance(whole);
+    expect(JSON.stringify(copy).length).toBeLessThan(5_000);
+    expect(await read(copy, whole)).toMatchObject({ type: 'ready', env: { V: 'x'.repeat(20_000) } });
+  });
+
+  test.each<[string, unknown]>([
+    ['is gone', undefined],
+    ['has another spec', { ...whole, metadata: { ...whole.metadata, generation: 99 } }],
+    ['is another object', { ...whole, metadata: { ...whole.metadata, uid: 'other' } }],
+  ])('is a conflict when the object %s by now', async (_, answer) => {
+    await expect(read(keptInstance(whole), answer)).rejects.toMatchObject({ kind: 'conflict' });
+  });
+
+  test('is refused when its offers have more bytes than are kept', async () => {
+    const values = Array.from({ length: 64 }, (_, at) => `${at}`.padEnd(256, 'x'));
+    const filters = ['gpu_arch', 'cpu_arch', 'geolocation'].map((field) => ({
+      field,
+      operator: 'In' as const,
+      values,
+    }));
+    const { object } = given({ spec: { offers: [{ maxPricePerHour: '1', filters }] } });
+    expect(await read(keptInstance(object), object)).toMatchObject({
+      type: 'problem',
+      reason: 'InputsTooLarge',
+    });
   });
 });

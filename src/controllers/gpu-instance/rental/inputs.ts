@@ -1,13 +1,15 @@
 import { guardedFromMachines, type SecretUse } from '../../../accounts/guarded-secrets.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../../api/v1alpha1/marketplace-account.ts';
-import { marketplaceAccountResource } from '../../../api/v1alpha1/names.ts';
+import { gpuInstanceResource, marketplaceAccountResource } from '../../../api/v1alpha1/names.ts';
+import { MAX_OFFER_BYTES, trimmedOf } from '../../../api/v1alpha1/trimmed-spec.ts';
 import { Secret } from '../../../lib/secret.ts';
 import { ON_START_LIMIT, packOnStart } from '../../../marketplace/instances/onstart.ts';
 import { secretResource } from '../../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
 import type { KubeObject } from '../../../runtime/kube/kube-object.ts';
+import { wholeObject } from '../../../runtime/kube/whole-object.ts';
 import type { InputsView } from '../views.ts';
 import { imageLogin } from './image-login.ts';
 import { wrongOfferFields } from './offer-fields.ts';
@@ -17,6 +19,8 @@ interface SecretObject extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
+const LOGIN_KEY = '.dockerconfigjson';
+
 type Problem = Extract<InputsView, { type: 'problem' }>;
 
 /** A value out of a Secret, nothing where it may be missing, or what is wrong with it. */
@@ -25,9 +29,14 @@ type SecretValue = { readonly type: 'value'; readonly text: string | undefined }
 /**
  * Makes ready what the rental is made of, and says what of it is wrong before anything is searched. Secrets are read
  * in the object's own namespace; without references nothing is read. A Secret that machines never get
- * ({@link guardedFromMachines}) is a problem, whatever else is wrong.
+ * ({@link guardedFromMachines}) is a problem, whatever else is wrong. Names and values of the environment and the script
+ * have at most {@link MAX_INPUT_BYTES} together, counted before anything is decoded; of each Secret only the keys that the
+ * object names are held, each decoded once. Rejects with a `conflict` if a trimmed copy is of another generation.
  */
-export async function readInputs(object: GpuInstance, cluster: KubeClient): Promise<InputsView> {
+export async function readInputs(copy: GpuInstance, cluster: KubeClient): Promise<InputsView> {
+  const trimmed = trimmedOf(copy.spec);
+  if (trimmed?.offerBytes !== undefined) return offersTooLarge(trimmed.offerBytes);
+  const object = trimmed ? await wholeObject(cluster, gpuInstanceResource, copy) : copy;
   const wrongFields = wrongOfferFields(object.spec);
   if (wrongFields !== undefined) return { type: 'problem', reason: 'InvalidFilter', detail: wrongFields };
   try {
@@ -42,6 +51,16 @@ export async function readInputs(object: GpuInstance, cluster: KubeClient): Prom
       detail: 'The operator may not get Secrets or list MarketplaceAccounts in this namespace.',
     };
   }
+}
+
+/** Most bytes that a machine is given in its environment and its script, before that is packed. */
+const MAX_INPUT_BYTES = 65_536;
+/** Most bytes of a docker configuration; one login has a few hundred. */
+const MAX_LOGIN_BYTES = 262_144;
+
+function offersTooLarge(bytes: number): Problem {
+  const detail = `spec.offers has ${bytes} bytes; the limit is ${MAX_OFFER_BYTES}. Use fewer or shorter filters.`;
+  return { type: 'problem', reason: 'InputsTooLarge', detail };
 }
 
 function given(text: string | undefined): SecretValue {
@@ -62,6 +81,9 @@ class InputReader {
   readonly #object: GpuInstance;
   readonly #cluster: KubeClient;
   readonly #secrets = new Map<string, Promise<SecretObject | undefined>>();
+  /** By Secret and key: what was decoded. */
+  readonly #values = new Map<string, string>();
+  #bytes = 0;
   /** What was read, and the field that names it. */
   readonly #uses: (SecretUse & { readonly use: string })[] = [];
 
@@ -75,7 +97,7 @@ class InputReader {
     if (env.type === 'problem') return env;
     const { onStart, onStartFrom } = this.#object.spec;
     const script = packed(
-      onStartFrom ? await this.#value(onStartFrom.secretKeyRef, 'onStartFrom') : given(onStart),
+      onStartFrom ? await this.#value(onStartFrom.secretKeyRef, 'onStartFrom') : this.#given(onStart),
     );
     if (script.type === 'problem') return script;
     const login = await this.#login();
@@ -106,7 +128,10 @@ class InputReader {
   > {
     const values: Record<string, string> = {};
     for (const { name, value, valueFrom } of this.#object.spec.env ?? []) {
-      const read = valueFrom ? await this.#value(valueFrom.secretKeyRef, `env ${name}`) : given(value ?? '');
+      this.#bytes += Buffer.byteLength(name);
+      const read = valueFrom
+        ? await this.#value(valueFrom.secretKeyRef, `env ${name}`)
+        : this.#given(value ?? '');
       if (read.type === 'problem') return read;
       if (read.text !== undefined) values[name] = read.text;
     }
@@ -116,23 +141,40 @@ class InputReader {
   async #login(): Promise<SecretValue> {
     const { image, imagePullSecretRef } = this.#object.spec;
     if (!imagePullSecretRef || image === undefined) return { type: 'value', text: undefined };
-    const reference = { name: imagePullSecretRef.name, key: '.dockerconfigjson', optional: false };
-    const config = await this.#value(reference, 'imagePullSecretRef');
+    const reference = { name: imagePullSecretRef.name, key: LOGIN_KEY, optional: false };
+    this.#bytes = 0;
+    const config = await this.#value(reference, 'imagePullSecretRef', MAX_LOGIN_BYTES);
     if (config.type === 'problem' || config.text === undefined) return config;
     const login = imageLogin(config.text, image);
     if (login.type === 'login') return { type: 'value', text: login.flags };
     return { type: 'problem', reason: 'SecretInvalid', detail: `Secret ${reference.name}: ${login.problem}` };
   }
 
+  #given(text: string | undefined): SecretValue {
+    return this.#tooLarge(Buffer.byteLength(text ?? ''), MAX_INPUT_BYTES) ?? given(text);
+  }
+
+  /** Counts bytes; what is wrong if they are too many by now. */
+  #tooLarge(bytes: number, limit: number): Problem | undefined {
+    this.#bytes += bytes;
+    if (this.#bytes <= limit) return undefined;
+    const detail = `env and the start script have more than ${limit} bytes together. Put large data into the image, or download it at the start.`;
+    return { type: 'problem', reason: 'InputsTooLarge', detail };
+  }
+
   async #value(
     reference: { readonly name: string; readonly key: string; readonly optional?: boolean | undefined },
     use: string,
+    limit = MAX_INPUT_BYTES,
   ): Promise<SecretValue> {
     this.#uses.push({ name: reference.name, key: reference.key, use });
     const secret = await this.#secret(reference.name);
     const encoded = secret?.data?.[reference.key];
     if (encoded !== undefined)
-      return { type: 'value', text: Buffer.from(encoded, 'base64').toString('utf8') };
+      return (
+        this.#tooLarge(Buffer.byteLength(encoded, 'base64'), limit) ??
+        given(this.#decoded(reference, encoded))
+      );
     if (reference.optional) return { type: 'value', text: undefined };
     if (!secret) {
       return {
@@ -145,12 +187,39 @@ class InputReader {
     return { type: 'problem', reason: 'SecretKeyMissing', detail };
   }
 
+  #decoded({ name, key }: { readonly name: string; readonly key: string }, encoded: string): string {
+    const place = `${name}/${key}`;
+    const known = this.#values.get(place);
+    if (known !== undefined) return known;
+    const text = Buffer.from(encoded, 'base64').toString('utf8');
+    this.#values.set(place, text);
+    return text;
+  }
+
   #secret(name: string): Promise<SecretObject | undefined> {
     const known = this.#secrets.get(name);
     if (known) return known;
     const { namespace } = this.#object.metadata;
-    const read = this.#cluster.get<SecretObject>(secretResource, { namespace, name });
+    const read = this.#cluster
+      .get<SecretObject>(secretResource, { namespace, name })
+      .then((secret) => secret && this.#kept(name, secret));
     this.#secrets.set(name, read);
     return read;
+  }
+
+  /** Of a Secret, what this object names: the rest may be a megabyte. */
+  #kept(name: string, { metadata, type, data, ...rest }: SecretObject): SecretObject {
+    const named = Object.entries(data ?? {}).filter(([key]) => this.#names(name, key));
+    const { managedFields: _dropped, ...kept } = metadata as typeof metadata & { managedFields?: unknown };
+    return { ...rest, metadata: kept, ...(type !== undefined && { type }), data: Object.fromEntries(named) };
+  }
+
+  #names(secret: string, key: string): boolean {
+    const { env = [], onStartFrom, imagePullSecretRef } = this.#object.spec;
+    const named = [...env.map(({ valueFrom }) => valueFrom?.secretKeyRef), onStartFrom?.secretKeyRef];
+    return (
+      named.some((ref) => ref?.name === secret && ref.key === key) ||
+      (imagePullSecretRef?.name === secret && key === LOGIN_KEY)
+    );
   }
 }

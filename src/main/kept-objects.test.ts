@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { groupObject } from '../../test/builders/group-worker.ts';
+import { given } from '../../test/builders/observed.ts';
+import { templateHash } from '../controllers/endpoint-group/workers/template.ts';
+import { hasDrifted, specHash } from '../controllers/gpu-instance/spec-hash.ts';
+import { keptGroup, keptInstance } from './kept-objects.ts';
+
+const long = (length: number) => 'x'.repeat(length);
+const instance = (spec: NonNullable<NonNullable<Parameters<typeof given>[0]>['spec']>) =>
+  given({ spec }).object;
+
+describe('what caches keep of a GpuInstance (H4)', () => {
+  test('is its spec itself when it is short', () => {
+    const object = instance({ env: [{ name: 'A', value: 'b' }], onStart: 'date' });
+    expect(keptInstance(object).spec).toBe(object.spec);
+  });
+
+  test.each([
+    ['values', { env: Array.from({ length: 32 }, (_, at) => ({ name: `V${at}`, value: long(32_768) })) }],
+    ['a script', { onStart: long(65_536) }],
+  ])('is a few kilobytes of a megabyte of %s, and drifts from nothing', (_, spec) => {
+    const object = instance(spec);
+    const kept = keptInstance(object);
+    expect(JSON.stringify(kept).length).toBeLessThan(8_000);
+    expect(specHash(kept.spec)).toBe(specHash(object.spec));
+    expect(hasDrifted(specHash(object.spec), kept.spec)).toBe(false);
+    expect(hasDrifted(specHash(object.spec), { ...kept.spec })).toBe(false);
+  });
+
+  test('drifts when one of the values that are left out changes', () => {
+    const before = instance({ env: [{ name: 'V', value: long(20_000) }] });
+    const after = instance({ env: [{ name: 'V', value: `${long(19_999)}y` }] });
+    expect(hasDrifted(specHash(keptInstance(before).spec), keptInstance(after).spec)).toBe(true);
+  });
+
+  test('has the annotations of this operator only, and cut', () => {
+    const object = instance({});
+    const annotations = {
+      'gpurental.dev/hold': long(5_000),
+      'example.com/big': long(200_000),
+      'gpurental.dev/rental-intent': long(5_000),
+    };
+    const kept = keptInstance({ ...object, metadata: { ...object.metadata, annotations } });
+    expect(kept.metadata.annotations).toEqual({
+      'gpurental.dev/hold': long(1_024),
+      'gpurental.dev/rental-intent': long(5_000),
+    });
+  });
+
+  test('has other labels only while they are few', () => {
+    const object = instance({});
+    const own = { 'gpurental.dev/endpoint-group': 'llm' };
+    const labelled = (labels: Record<string, string>) =>
+      keptInstance({ ...object, metadata: { ...object.metadata, labels } }).metadata.labels;
+    expect(labelled({ ...own, team: 'a' })).toEqual({ ...own, team: 'a' });
+    const many = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`label-${at}`, long(40)]));
+    expect(labelled({ ...own, ...many })).toEqual(own);
+  });
+});
+
+test('what caches keep of a group makes no worker old (H4)', () => {
+  const group = groupObject({});
+  const { template } = group.spec;
+  const spec = { ...template.spec, env: [{ name: 'V', value: long(30_000) }] };
+  const metadata = { annotations: { big: long(100_000) } };
+  const whole = { ...group, spec: { ...group.spec, template: { ...template, spec, metadata } } };
+  const kept = keptGroup(whole);
+  expect(JSON.stringify(kept).length).toBeLessThan(8_000);
+  expect(templateHash(kept)).toBe(templateHash(whole));
+  expect(keptGroup(group).spec).toBe(group.spec);
+});
