@@ -154,7 +154,8 @@ const ANNOTATION_MEANINGS: Readonly<Record<keyof typeof annotations, string>> = 
   requestedAt: 'Any kind: reconcile now. The value is echoed in `status.requestedAt`.',
   replaceAt: 'GpuInstance: a time; the machine is replaced at or after it, once.',
   hold: 'GpuInstance: never replace or destroy the machine, except when the object is deleted.',
-  closeBreaker: 'MarketplaceAccount: close the open breaker now; a new value closes it again.',
+  closeBreaker:
+    'MarketplaceAccount: close the open breaker now, so that unhealthy machines are replaced one at a time; a new value closes it again.',
   confirmRollback: 'MarketplaceAccount: a person has looked at the machines that `MemoryRolledBack` names.',
   staticLoad: 'EndpointGroup: load in units per second; overrides `spec.load.static.load`.',
   wakeAt: 'EndpointGroup: wake one worker now; a new value wakes again.',

@@ -46,7 +46,7 @@ const account: Required<MarketplaceAccountStatus> = {
   rollbackConfirmed: NOON,
   rollbackConfirmedAt: NOON,
   deletedObjects: { month: '2026-11', spent: '12.25', rentals: [NOON] },
-  breaker: { open: false, since: NOON, newlyBad: 4, closedBy: NOON },
+  breaker: { open: false, since: NOON, unhealthy: 4, releasedAt: NOON, closedBy: NOON },
   requestedAt: NOON,
 };
 

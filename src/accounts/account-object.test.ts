@@ -252,17 +252,30 @@ test('an object is known by its uid and name, by whether it is being deleted, an
 
 test.each([
   ['running', true],
-  ['loading', true],
-  ['a word that nobody knows', true],
-  ['exited', false],
-  ['offline', false],
+  ['offline', true],
   [undefined, false],
-])(
-  'by its record a machine was well where a list showed it and nothing was wrong: %s',
-  (actualStatus, wasWell) => {
-    expect(seen(instance(actualStatus === undefined ? {} : { actualStatus }), NOW).wasWell).toBe(wasWell);
-  },
-);
+])('knows by its record whether a list has shown its machine: %s', (actualStatus, wasListed) => {
+  expect(seen(instance(actualStatus === undefined ? {} : { actualStatus }), NOW).wasListed).toBe(wasListed);
+});
+
+test.each([
+  ['runs', {}, {}, true],
+  ['is to be stopped', { powerState: 'Stopped' }, {}, false],
+  ['is paused', { paused: true }, {}, false],
+  ['is never replaced', { replacement: { policy: 'Never' } }, {}, false],
+  ['is only observed', { adopt: { instanceId: 5, policy: 'Observe' } }, {}, false],
+  ['is held', {}, { 'gpurental.dev/hold': '' }, false],
+])('is replaceable only if its end is not held back: one that %s', (_, spec, annotations, isReplaceable) => {
+  const wanted = { powerState: 'Running', paused: false, replacement: { policy: 'Always' } };
+  const object = instance({}, { annotations }, { ...wanted, ...spec });
+  expect(seen(object, NOW).isReplaceable).toBe(isReplaceable);
+});
+
+test('knows when the machine before the present one ended', () => {
+  const history = [{ endedAt: '2026-11-20T10:00:00Z' }, { endedAt: '2026-11-20T11:00:00Z' }];
+  expect(seen(instance({ history } as never), NOW).lastEndedAt).toBe(Date.parse('2026-11-20T11:00:00Z'));
+  expect(seen(instance({}), NOW).lastEndedAt).toBeUndefined();
+});
 
 test('an object that has no status yet has nothing', () => {
   const { status: _none, ...fresh } = instance({}, { creationTimestamp: '2026-10-01T00:00:00Z' });
@@ -270,7 +283,7 @@ test('an object that has no status yet has nothing', () => {
     instanceId: undefined,
     claim: undefined,
     leaving: false,
-    wasWell: false,
+    wasListed: false,
     hasOpenIntent: false,
     pricePerHour: 0,
     rentals: [],

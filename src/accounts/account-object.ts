@@ -1,11 +1,11 @@
 import type { GpuInstance, GpuInstanceStatus } from '../api/v1alpha1/gpu-instance.ts';
+import { annotations } from '../api/v1alpha1/names.ts';
 import type { Reason } from '../api/v1alpha1/reasons.ts';
 import { costOver, highestCap, type MicroDollars, parseDollars } from '../lib/money.ts';
 import { parseTime } from '../lib/rfc3339.ts';
 import type { KeyRing } from '../ownership/key-ring.ts';
 import type { RecordedClaim } from '../ownership/ours.ts';
 import { objectIntent } from './object-intent.ts';
-import { isWellWord } from './watch/breaker.ts';
 
 /** One object of an account, as far as limits, breaker and deletion are concerned. */
 export interface AccountObject {
@@ -19,8 +19,12 @@ export interface AccountObject {
   readonly claim: RecordedClaim | undefined;
   /** Its machine is being destroyed by us, so that its end is no news. */
   readonly leaving: boolean;
-  /** By its record a list showed its machine, and nothing was wrong with it. */
-  readonly wasWell: boolean;
+  /** By its record a list has shown its machine. */
+  readonly wasListed: boolean;
+  /** Whether a machine that is lost would be replaced: it should run, and nobody holds it back. */
+  readonly isReplaceable: boolean;
+  /** Epoch milliseconds at which the machine before the present one ended; undefined if none did. */
+  readonly lastEndedAt: number | undefined;
   /** How it took over a machine that was there before. `Observe`: never ours to count as unhealthy or to pay for. */
   readonly adopted: 'Manage' | 'Observe' | undefined;
   /** A rental was written down, and it may still come to a machine that is not recorded. */
@@ -67,7 +71,9 @@ export function accountObject(instance: GpuInstance, now: number, keys: KeyRing 
     instanceId: status?.instanceId,
     claim: recordedClaim(instance),
     leaving: status?.conditions?.some(({ reason }) => LEAVING.has(reason)) === true,
-    wasWell: wasWell(instance),
+    wasListed: status?.actualStatus !== undefined,
+    isReplaceable: isReplaceable(instance),
+    lastEndedAt: parseTime(status?.history?.at(-1)?.endedAt),
     adopted: spec.adopt?.policy,
     pricePerHour: status?.instanceId === undefined ? 0 : priceOf(instance),
     hasUnknownPrice: status?.instanceId !== undefined && heldPrice(status) === undefined,
@@ -77,8 +83,11 @@ export function accountObject(instance: GpuInstance, now: number, keys: KeyRing 
   };
 }
 
-function wasWell({ status: { actualStatus } = {} }: GpuInstance): boolean {
-  return actualStatus !== undefined && isWellWord(actualStatus);
+function isReplaceable({ metadata, spec }: GpuInstance): boolean {
+  const isHeld = metadata.annotations?.[annotations.hold] !== undefined;
+  const isShown = spec.adopt?.policy === 'Observe';
+  const mayBe = spec.powerState === 'Running' && spec.replacement.policy === 'Always';
+  return mayBe && !spec.paused && !isHeld && !isShown;
 }
 
 function rentalsOf(

@@ -8,6 +8,7 @@ import type { AdmissionQueue } from './queue/admission-queue.ts';
 import type { AccountLimits } from './tickets/limits.ts';
 import type { Tickets } from './tickets/tickets.ts';
 import type { BreakerState } from './watch/breaker.ts';
+import type { HeldSpan } from './watch/held-spans.ts';
 import type { LabelEcho } from './watch/label-echo.ts';
 
 /** The queue of a login, as the objects that wait in it use it. */
@@ -45,6 +46,10 @@ export interface AccountSession {
   /** By the clock that dates machines. */
   serviceTime(): ServiceTime;
   breaker(): BreakerState;
+  /** When the breaker was open, in monotonic milliseconds. */
+  heldSpans(): readonly HeldSpan[];
+  /** Whether the end of a machine says something about its host: not if many failed together. */
+  blames(): boolean;
   labelEcho(): LabelEcho;
   /** What the service showed for a label it had been sent. The first answer of a login is made durable. */
   labelReadBack(sent: string, shown: string | null | undefined): void;

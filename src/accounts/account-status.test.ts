@@ -36,14 +36,14 @@ describe('what a status remembers', () => {
   });
 
   test('is an open breaker, so that a restart replaces nothing', () => {
-    expect(breakerOf(account({ breaker: { open: true, since: AT, newlyBad: 4 } }))).toEqual({
+    expect(breakerOf(account({ breaker: { open: true, since: AT, unhealthy: 4 } }))).toEqual({
       type: 'open',
       since: Date.parse(AT),
       cause: 'massFailure',
-      newlyBad: 4,
+      unhealthy: 4,
       message: 'The breaker is open in the status of the account; nothing is replaced or swept.',
     });
-    expect(breakerOf(account({ breaker: { open: false, since: AT, newlyBad: 4 } }))).toEqual({
+    expect(breakerOf(account({ breaker: { open: false, since: AT, unhealthy: 4 } }))).toEqual({
       type: 'closed',
     });
   });

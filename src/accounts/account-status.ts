@@ -23,16 +23,20 @@ export function avoidOf(account: MarketplaceAccount): readonly AvoidEntry[] {
 
 /** The breaker that a status remembers: what a process that has just started goes by. */
 export function breakerOf(account: MarketplaceAccount): BreakerState {
-  const breaker = account.status?.breaker;
-  if (!breaker?.open) return { type: 'closed' };
-  const message = 'The breaker is open in the status of the account; nothing is replaced or swept.';
-  return {
-    type: 'open',
-    since: Date.parse(breaker.since),
-    cause: 'massFailure',
-    newlyBad: breaker.newlyBad,
-    message,
-  };
+  const { breaker } = account.status ?? {};
+  const isOpen = breaker?.open === true;
+  if (!breaker || (!isOpen && breaker.releasedAt === undefined)) return { type: 'closed' };
+  const { unhealthy = 0 } = breaker;
+  const since = Date.parse(breaker.since);
+  if (breaker.releasedAt === undefined) {
+    const message = 'The breaker is open in the status of the account; nothing is replaced or swept.';
+    return { type: 'open', since, cause: 'massFailure', unhealthy, message };
+  }
+  const message =
+    'The breaker is released in the status of the account; machines are replaced one at a time.';
+  const releasedBy = isOpen ? 'hold' : 'person';
+  const releasedAt = Date.parse(breaker.releasedAt);
+  return { type: 'slow', since, releasedAt, releasedBy, unhealthy, message, turn: undefined };
 }
 
 /** What deleted objects left. */

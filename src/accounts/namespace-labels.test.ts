@@ -19,6 +19,7 @@ const account = (allowedNamespaces: AllowedNamespaces): MarketplaceAccount => ({
     orphanPolicy: 'Report',
     adoption: 'None',
     maxUnhealthy: '20%',
+    maxUnhealthyHold: '30m',
   },
 });
 

@@ -24,6 +24,7 @@ import type { Tickets } from './tickets/tickets.ts';
 import type { BreakerState } from './watch/breaker.ts';
 import { FeedWatch } from './watch/feed-watch.ts';
 import { goneForSure } from './watch/gone-check.ts';
+import type { HeldSpan } from './watch/held-spans.ts';
 import type { LabelEcho } from './watch/label-echo.ts';
 import { type CensusEntry, MachineCensus } from './watch/machine-census.ts';
 import { UnclaimedMachines } from './watch/unclaimed-machines.ts';
@@ -151,6 +152,14 @@ export class ProvenAccount implements AccountSession {
 
   breaker(): BreakerState {
     return this.#watch.breaker();
+  }
+
+  heldSpans(): readonly HeldSpan[] {
+    return this.#watch.heldSpans();
+  }
+
+  blames(): boolean {
+    return this.#watch.blames();
   }
 
   /** Machines that the account's status names and that are gone for sure. An open breaker believes no list. */

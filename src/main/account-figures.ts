@@ -1,4 +1,5 @@
 import type { ProvenAccount } from '../accounts/proven-account.ts';
+import { isUnresolved } from '../accounts/watch/breaker.ts';
 import { CLASS_ORDER } from '../marketplace/pacing/endpoint-class.ts';
 import type { AccountFigures } from '../server/account-metrics.ts';
 
@@ -18,7 +19,7 @@ export function accountFigures(session: ProvenAccount, now: number): AccountFigu
     spentThisMonth,
     orphans: orphans.length,
     orphanDollarsPerHour: orphans.reduce((sum, id) => sum + (list?.rows.get(id)?.pricePerHour ?? 0), 0),
-    breakerOpen: session.breaker().type === 'open',
+    breakerOpen: isUnresolved(session.breaker()),
     listAgeSeconds: list && (now - list.endedAt) / 1000,
     waitSeconds: Object.fromEntries(waits),
   };

@@ -70,7 +70,7 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
     instances: caches.instances,
     events: wiring.events,
     isLeading: wiring.isLeading,
-    isFrozen: (worker) => sessionFor(registry, worker)?.breaker().type === 'open',
+    isFrozen: (worker) => isFrozen(sessionFor(registry, worker)),
     accountCapOf: ({ metadata, spec }) =>
       sessionFor(registry, { metadata, spec: spec.template.spec })?.limits().maxPricePerHour,
     blame: (worker, reason, waited) => blameHost(registry, { worker, reason, waited }),
@@ -109,18 +109,23 @@ function sessionFor(
   return sessionOf(registry.get(accountRefOf(worker)));
 }
 
+/** Neither is a group brought to a new template while its machines fail together. */
+const isFrozen = (session: AccountSession | undefined) =>
+  session !== undefined && session.breaker().type !== 'closed';
+
 interface Blame {
   readonly worker: GpuInstance;
   readonly reason: string;
   readonly waited: boolean;
 }
 
-/** A namespace that may not use the account says nothing to it. */
+/** A namespace that may not use the account says nothing to it, nor do machines that fail together. */
 function blameHost(registry: AccountRegistry, { worker, reason, waited }: Blame): void {
   const { hostId } = worker.status ?? {};
   const session = sessionFor(registry, worker);
   if (hostId === undefined || session?.permits(worker.metadata.namespace ?? '') !== true) return;
-  session.avoid.add({ type: 'host', id: hostId }, reason, witnessOf(worker, reason, waited));
+  if (session.blames())
+    session.avoid.add({ type: 'host', id: hostId }, reason, witnessOf(worker, reason, waited));
 }
 
 const unreachable: Transport = () => Promise.reject(new TransportError('no network', { sent: false }));

@@ -107,6 +107,7 @@ function account(): MarketplaceAccount {
       orphanPolicy: 'Report',
       adoption: 'None',
       maxUnhealthy: '20%',
+      maxUnhealthyHold: '30m',
     },
   };
 }

@@ -72,6 +72,8 @@ export class SimulatedGroup {
       if (kind.plural === 'endpointslices') this.fleet.publish(this.#ports());
     });
     new Users(this.world, seededRandom(seed)).account.create('Report');
+    // A group has few machines: that all of them fail together is what its tests are about.
+    new Users(this.world, seededRandom(seed)).account.set({ maxUnhealthy: '100%' });
   }
 
   /** Creates the group and starts an operator. */

@@ -65,7 +65,8 @@ export class AccountWhims {
         ...(hasFar && { allowedNamespaces: { from: 'All' } }),
         limits: {},
         pollInterval: '10s',
-        maxUnhealthy: '20%',
+        // Whoever has looked wants what is dead replaced at once.
+        maxUnhealthy: '100%',
         orphanPolicy: isSwept ? 'Destroy' : 'Report',
       });
       account.bringKeyBack();

@@ -49,6 +49,8 @@ export type FateOf = (call: {
 
 export interface WorldOptions {
   readonly seed: number;
+  /** How many machines there are to rent; 24 if left out. */
+  readonly offers?: number;
   readonly keepTrace: boolean;
   readonly flags?: RawOptions;
   readonly fate: FateOf;
@@ -102,7 +104,7 @@ export class SimulatedWorld {
       seed: options.seed,
       clock: this.#clock,
       random: seededRandom(options.seed ^ 0xa4),
-      catalog: catalogOf(24),
+      catalog: catalogOf(options.offers ?? 24),
       apiKey: API_KEY,
       control: true,
       settings: { boot: { scale: 0.15 } },

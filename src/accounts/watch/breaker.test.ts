@@ -6,144 +6,239 @@ import {
   allowedUnhealthy,
   type BreakerMemory,
   type BreakerPoll,
+  type BreakerState,
   breakerAtStart,
+  breakerState,
   closeByHand,
+  isUnresolved,
 } from './breaker.ts';
 
-const closed = breakerAtStart({ type: 'closed' });
+const MINUTE = 60_000;
+const HOLD_MS = 30 * MINUTE;
+const closed = breakerAtStart({ type: 'closed' }, { now: 0, monotonic: 0 });
+
+type Bad = ActualStatus | 'missing';
 
 /** A complete list in which the first `bad` of `machines` show `status`, or are missing. */
-function poll(machines: number, bad: number, status: ActualStatus | 'missing' = 'offline'): BreakerPoll {
+function poll(machines: number, bad: number, status: Bad = 'offline', at = 1000): BreakerPoll {
   const ids = Array.from({ length: machines }, (_, index) => index + 1);
   const rows = ids.flatMap((id) => {
     if (id > bad) return [[id, { actualStatus: 'running' }] as const];
     return status === 'missing' ? [] : [[id, { actualStatus: status }] as const];
   });
-  return { type: 'complete', at: 1000, expected: new Set(ids), rows: new Map(rows) };
+  return { type: 'complete', at, monotonic: at, expected: new Set(ids), rows: new Map(rows) };
 }
+
+const failedAt = (at: number): BreakerPoll => ({ type: 'failed', at });
 
 function memoryAfter(polls: readonly BreakerPoll[], maxUnhealthy: number | string = '20%'): BreakerMemory {
-  return polls.reduce((memory, next) => afterPoll(memory, next, maxUnhealthy), closed);
+  const settings = { maxUnhealthy, maxHoldMs: HOLD_MS };
+  return polls.reduce((memory, next) => afterPoll(memory, next, settings), closed);
 }
 
-describe('opening', () => {
+const stateAfter = (polls: readonly BreakerPoll[], maxUnhealthy?: number | string): BreakerState =>
+  breakerState(memoryAfter(polls, maxUnhealthy));
+
+describe('opens by level (C2)', () => {
   test.each([
-    ['three of ten newly offline are tolerated', [poll(10, 0), poll(10, 3)], 'closed'],
-    ['four of ten newly offline open it', [poll(10, 0), poll(10, 4)], 'open'],
-    ['four of ten that vanish open it', [poll(10, 0), poll(10, 4, 'missing')], 'open'],
-    ['a fifth of forty is tolerated', [poll(40, 0), poll(40, 8)], 'closed'],
-    ['more than a fifth of forty opens it', [poll(40, 0), poll(40, 9)], 'open'],
-    ['all three machines of a small account are tolerated', [poll(3, 0), poll(3, 3)], 'closed'],
-    ['machines that were bad before are no news', [poll(10, 4), poll(10, 4)], 'closed'],
-    ['a slow decline of three per poll never opens it', [poll(20, 0), poll(20, 3), poll(20, 6)], 'closed'],
-    ['a stopped machine is not bad', [poll(10, 0), poll(10, 9, 'stopped')], 'closed'],
-    ['a word that is not known is not judged', [poll(10, 0), poll(10, 9, 'unrecognized')], 'closed'],
-    ['the first list of a process opens nothing', [poll(10, 10)], 'closed'],
+    ['two of ten are tolerated', [poll(10, 2)], 'closed'],
+    ['three of ten open it', [poll(10, 3)], 'open'],
+    ['three of ten that are missing open it', [poll(10, 3, 'missing')], 'open'],
+    ['three of ten that exited open it', [poll(10, 3, 'exited')], 'open'],
+    ['a fifth of forty is tolerated', [poll(40, 8)], 'closed'],
+    ['more than a fifth of forty opens it', [poll(40, 9)], 'open'],
+    ['one of two, three or four is tolerated', [poll(2, 1), poll(3, 1), poll(4, 1)], 'closed'],
+    ['two of three open it', [poll(3, 2)], 'open'],
+    ['both machines of a small account open it', [poll(2, 2)], 'open'],
+    ['the only machine opens it if nobody sees its host', [poll(1, 1)], 'open'],
+    ['the only machine opens it if its host is silent', [poll(1, 1, 'unknown')], 'open'],
+    ['the only machine does not open it if its container ended', [poll(1, 1, 'exited')], 'closed'],
+    ['the only machine does not open it if it is missing', [poll(1, 1, 'missing')], 'closed'],
+    ['a creeping outage of three per poll opens it', [poll(20, 3), poll(20, 6)], 'open'],
+    ['a stopped machine is not bad', [poll(10, 9, 'stopped')], 'closed'],
+    ['a word that is not known is not judged', [poll(10, 9, 'unrecognized')], 'closed'],
+    ['no machine opens nothing', [poll(0, 0)], 'closed'],
   ] as const)('%s', (_, polls, state) => {
-    expect(memoryAfter(polls).state.type).toBe(state);
+    expect(stateAfter(polls).type).toBe(state);
+  });
+
+  test.each([
+    [5, poll(20, 5), 'closed'],
+    [5, poll(20, 6), 'open'],
+    [5, poll(3, 3), 'open'],
+    [0, poll(20, 1), 'open'],
+    ['0%', poll(20, 1), 'open'],
+    ['100%', poll(20, 20), 'closed'],
+    ['100%', poll(1, 1), 'closed'],
+  ] as const)('goes by maxUnhealthy %s', (maxUnhealthy, seen, state) => {
+    expect(stateAfter([seen], maxUnhealthy).type).toBe(state);
   });
 
   test('a failed list opens it and says so', () => {
-    expect(memoryAfter([{ type: 'failed', at: 5 }]).state).toMatchObject({
+    expect(stateAfter([failedAt(5)])).toMatchObject({
       type: 'open',
       since: 5,
       cause: 'listFailed',
+      unhealthy: 0,
     });
+    expect(stateAfter([failedAt(5), failedAt(9)])).toMatchObject({ since: 5 });
   });
 
-  test('says why, for people', () => {
-    expect(memoryAfter([{ type: 'failed', at: 5 }]).state).toMatchObject({
+  test('says why, for people, with the most that were bad at a time', () => {
+    expect(stateAfter([failedAt(5)])).toMatchObject({
       message: expect.stringContaining('list of machines failed'),
     });
-    expect(memoryAfter([poll(10, 0), poll(10, 7)]).state).toMatchObject({
+    expect(stateAfter([poll(10, 7), poll(10, 4), poll(10, 6)])).toMatchObject({
+      unhealthy: 7,
       message:
-        '7 of 10 machines turned bad or vanished in one poll, 3 are allowed; nothing is replaced or swept.',
+        '7 of 10 machines became unhealthy or missing, more than maxUnhealthy allows; nothing is replaced or swept.',
     });
+    expect(stateAfter([poll(10, 4), poll(10, 7)])).toMatchObject({ unhealthy: 7 });
   });
 
-  test('that a list failed does not hide that machines did', () => {
-    const { state } = memoryAfter([poll(10, 0), poll(10, 7), { type: 'failed', at: 2_000 }]);
-    expect(state).toMatchObject({ cause: 'massFailure', since: 1_000, newlyBad: 7 });
-  });
-
-  test('more machines that turn bad prolong it, and it is open since the first', () => {
-    const later = { ...poll(20, 10), at: 3_000 } as BreakerPoll;
-    const { state } = memoryAfter([poll(20, 0), poll(20, 5), later]);
-    expect(state).toMatchObject({ cause: 'massFailure', since: 1_000, newlyBad: 5 });
+  test('that a list failed does not hide that machines did, nor since when', () => {
+    const state = stateAfter([poll(10, 7), failedAt(2_000), poll(10, 7, 'offline', 3_000)]);
+    expect(state).toMatchObject({ cause: 'massFailure', since: 1_000, unhealthy: 7 });
   });
 
   test('machines that turn bad after a list failed are another cause, since then', () => {
-    const { state } = memoryAfter([poll(10, 0), { type: 'failed', at: 500 }, poll(10, 7)]);
-    expect(state).toMatchObject({ cause: 'massFailure', since: 1_000 });
-  });
-
-  test('it says how many turned bad, and since when', () => {
-    const { state } = memoryAfter([poll(10, 0), poll(10, 7)]);
-    expect(state).toMatchObject({ type: 'open', since: 1000, cause: 'massFailure', newlyBad: 7 });
-  });
-
-  test('machines that we let go are not missed', () => {
-    const fewer = { ...poll(10, 6, 'missing'), expected: new Set([7, 8, 9, 10]) } as BreakerPoll;
-    expect(memoryAfter([poll(10, 0), fewer]).state.type).toBe('closed');
+    expect(stateAfter([failedAt(500), poll(10, 7)])).toMatchObject({ cause: 'massFailure', since: 1_000 });
   });
 });
 
-describe('closing', () => {
-  const opened = [poll(10, 0), poll(10, 5)];
-
+describe('closes', () => {
   test.each([
-    ['one calm list is not enough', [...opened, poll(10, 5)], 'open'],
-    ['two calm lists close it', [...opened, poll(10, 5), poll(10, 5)], 'closed'],
+    ['not while as many are bad (C2)', [poll(10, 5), ...Array(50).fill(poll(10, 5))], 'open'],
+    ['not after one calm list', [poll(10, 5), poll(10, 2)], 'open'],
+    ['after two calm lists', [poll(10, 5), poll(10, 2), poll(10, 2)], 'closed'],
     [
-      'a failed list begins the count anew',
-      [...opened, poll(10, 5), { type: 'failed', at: 9 }, poll(10, 5)],
+      'not after two calm lists with a failed one between',
+      [poll(10, 5), poll(10, 0), failedAt(9), poll(10, 0)],
       'open',
     ],
-    ['another machine turning bad begins the count anew', [...opened, poll(10, 5), poll(10, 6)], 'open'],
+    [
+      'not after two calm lists with a bad one between',
+      [poll(10, 5), poll(10, 0), poll(10, 5), poll(10, 0)],
+      'open',
+    ],
+    ['after two complete lists where lists failed', [failedAt(1), poll(10, 0), poll(10, 0)], 'closed'],
+    ['not after one complete list where lists failed', [failedAt(1), poll(10, 0)], 'open'],
   ] as const)('%s', (_, polls, state) => {
-    expect(memoryAfter(polls).state.type).toBe(state);
+    expect(stateAfter(polls).type).toBe(state);
   });
 
-  test('a person closes it, and what is bad by then does not open it again', () => {
-    const byHand = closeByHand(memoryAfter(opened));
-    expect(afterPoll(byHand, poll(10, 5), '20%').state.type).toBe('closed');
-  });
-
-  test('a breaker that was open when the process ended starts open', () => {
-    const open = { type: 'open', since: 1, cause: 'massFailure', newlyBad: 9, message: '' } as const;
-    const one = afterPoll(breakerAtStart(open), poll(10, 9), '20%');
-    expect(one.state.type).toBe('open');
-    expect(afterPoll(one, poll(10, 9), '20%').state.type).toBe('closed');
+  test('whatever happened before, two calm lists always close it', () => {
+    const anyPoll = fc.oneof(
+      fc.constant(failedAt(1)),
+      fc.integer({ min: 0, max: 20 }).map((bad) => poll(20, bad)),
+    );
+    fc.assert(
+      fc.property(fc.array(anyPoll, { maxLength: 30 }), fc.integer({ min: 0, max: 4 }), (history, bad) => {
+        expect(stateAfter([...history, poll(20, bad), poll(20, bad)]).type).toBe('closed');
+      }),
+    );
   });
 });
 
-describe('how many may turn bad', () => {
+describe('is released (C2)', () => {
+  const late = (bad: number, at: number) => poll(10, bad, 'offline', at);
+
+  test('by the maximum hold, at the first complete list after it and not before', () => {
+    expect(stateAfter([late(5, 0), late(5, HOLD_MS - 1)]).type).toBe('open');
+    expect(stateAfter([late(5, 0), failedAt(HOLD_MS)]).type).toBe('open');
+    const state = stateAfter([late(5, 0), late(5, HOLD_MS)]);
+    expect(state).toMatchObject({
+      type: 'slow',
+      releasedBy: 'hold',
+      since: 0,
+      releasedAt: HOLD_MS,
+      unhealthy: 5,
+    });
+    expect(isUnresolved(state)).toBe(true);
+  });
+
+  test('by a person, for as long as as many are bad', () => {
+    const byHand = closeByHand(memoryAfter([poll(10, 5)]), 1_500);
+    expect(breakerState(byHand, 'u1')).toMatchObject({
+      type: 'slow',
+      releasedBy: 'person',
+      releasedAt: 1_500,
+      turn: 'u1',
+      message:
+        '5 of 10 machines became unhealthy or missing; they are replaced one at a time, at most 10% in 10 minutes.',
+    });
+    expect(isUnresolved(breakerState(byHand))).toBe(false);
+    const settings = { maxUnhealthy: '20%', maxHoldMs: HOLD_MS };
+    const next = [poll(10, 5), poll(10, 6)].reduce(
+      (memory, each) => afterPoll(memory, each, settings),
+      byHand,
+    );
+    expect(breakerState(next)).toMatchObject({ type: 'slow', releasedBy: 'person', unhealthy: 6 });
+    const calm = [poll(10, 2), poll(10, 2)].reduce((memory, each) => afterPoll(memory, each, settings), next);
+    expect(breakerState(calm).type).toBe('closed');
+  });
+
+  test('and holds again while lists fail, and until two were complete', () => {
+    const slow = memoryAfter([late(5, 0), late(5, HOLD_MS), failedAt(HOLD_MS + 1)]);
+    expect(breakerState(slow)).toMatchObject({ type: 'open', cause: 'listFailed' });
+    const settings = { maxUnhealthy: '20%', maxHoldMs: HOLD_MS };
+    const once = afterPoll(slow, late(5, HOLD_MS + 2), settings);
+    expect(breakerState(once).type).toBe('open');
+    expect(breakerState(afterPoll(once, late(5, HOLD_MS + 3), settings)).type).toBe('slow');
+  });
+
+  test('a person closes what only a failed list opened', () => {
+    expect(breakerState(closeByHand(memoryAfter([failedAt(1)]), 2)).type).toBe('closed');
+  });
+});
+
+describe('after a restart', () => {
+  const settings = { maxUnhealthy: '20%', maxHoldMs: HOLD_MS };
+  const open = { type: 'open', since: 0, cause: 'massFailure', unhealthy: 9, message: '' } as const;
+
+  test('it is open as before, and its hold goes on (C2)', () => {
+    const memory = breakerAtStart(open, { now: 20 * MINUTE, monotonic: 1_000 });
+    expect(breakerState(memory)).toMatchObject({ type: 'open', since: 0, unhealthy: 9 });
+    const at = (ms: number) => afterPoll(memory, poll(10, 9, 'offline', ms), settings);
+    expect(breakerState(at(10 * MINUTE)).type).toBe('open');
+    expect(breakerState(at(10 * MINUTE + 1_000)).type).toBe('slow');
+  });
+
+  test('a wall clock behind the one of before does not end its hold', () => {
+    const memory = breakerAtStart({ ...open, since: 60 * MINUTE }, { now: 0, monotonic: 0 });
+    expect(breakerState(afterPoll(memory, poll(10, 9, 'offline', 1), settings)).type).toBe('open');
+  });
+
+  test('one that was released stays so', () => {
+    const slow = { ...open, type: 'slow', releasedAt: 5, releasedBy: 'person', turn: undefined } as const;
+    expect(breakerState(breakerAtStart(slow, { now: 9, monotonic: 9 }))).toMatchObject({
+      type: 'slow',
+      releasedBy: 'person',
+      releasedAt: 5,
+    });
+  });
+
+  test('a failed list is remembered as such', () => {
+    const failed = { ...open, cause: 'listFailed' } as const;
+    expect(breakerState(breakerAtStart(failed, { now: 9, monotonic: 9 }))).toMatchObject({
+      cause: 'listFailed',
+    });
+  });
+});
+
+describe('how many may be bad', () => {
   test.each([
     ['20%', 100, 20],
-    ['20%', 101, 21],
-    ['20%', 4, 3],
-    ['100%', 7, 7],
+    ['20%', 109, 21],
+    ['20%', 4, 1],
+    ['0%', 7, 0],
+    ['100%', 7, undefined],
     [5, 100, 5],
-    [1, 100, 3],
-    ['nonsense', 100, 3],
-    ['about 50%', 100, 3],
-    ['50% or so', 100, 3],
-    ['5000%', 100, 3],
+    [0, 100, 0],
+    ['nonsense', 100, 1],
+    ['about 50%', 100, 1],
     ['7', 100, 7],
-  ])('%s of %d is %d', (maxUnhealthy, machines, allowed) => {
+  ])('%s of %d is %s', (maxUnhealthy, machines, allowed) => {
     expect(allowedUnhealthy(maxUnhealthy, machines)).toBe(allowed);
   });
-});
-
-test('whatever happened before, two calm lists always close it', () => {
-  const anyPoll = fc.oneof(
-    fc.constant<BreakerPoll>({ type: 'failed', at: 1 }),
-    fc.integer({ min: 0, max: 20 }).map((bad) => poll(20, bad)),
-  );
-  fc.assert(
-    fc.property(fc.array(anyPoll, { maxLength: 30 }), fc.integer({ min: 0, max: 20 }), (history, bad) => {
-      const calm = [poll(20, bad), poll(20, bad), poll(20, bad)];
-      expect(memoryAfter([...history, ...calm]).state.type).toBe('closed');
-    }),
-  );
 });

@@ -11,114 +11,224 @@ export type BreakerState =
       /** Epoch milliseconds. */
       readonly since: number;
       readonly cause: 'massFailure' | 'listFailed';
-      /** Machines that newly turned bad or vanished in the poll that opened it; 0 where the list failed. */
-      readonly newlyBad: number;
+      /** The most machines that were bad or missing at a time; 0 if the list failed. */
+      readonly unhealthy: number;
       readonly message: string;
+    }
+  | {
+      /** Machines are still bad, and the maximum hold or a person lets replacement go on: one at a time. */
+      readonly type: 'slow';
+      /** Epoch milliseconds at which the breaker opened. */
+      readonly since: number;
+      /** Epoch milliseconds at which it was released. */
+      readonly releasedAt: number;
+      readonly releasedBy: 'hold' | 'person';
+      readonly unhealthy: number;
+      readonly message: string;
+      /** Uid of the one object whose machine may be replaced now; undefined while another replacement is under way. */
+      readonly turn: string | undefined;
     };
+
+/** More machines are bad than the account tolerates, from the poll that saw it to the second calm one. */
+interface Incident {
+  /** Epoch milliseconds. */
+  readonly since: number;
+  /** Monotonic milliseconds. */
+  readonly sinceMonotonic: number;
+  readonly released: { readonly by: 'hold' | 'person'; readonly at: number } | undefined;
+  /** The most at a time, and of how many. */
+  readonly unhealthy: number;
+  readonly machines: number;
+}
 
 /** What is remembered from one poll to the next. */
 export interface BreakerMemory {
-  readonly state: BreakerState;
-  /** Machines that were well in the latest complete list. Only these can newly turn bad. */
-  readonly well: ReadonlySet<number>;
-  /** Complete polls in a row in which nothing newly turned bad. */
+  readonly incident: Incident | undefined;
+  /** Epoch milliseconds of the first failed list since two lists in a row were complete. */
+  readonly listFailedSince: number | undefined;
+  /** Complete polls in a row in which no more machines were bad than the account tolerates. */
   readonly calmPolls: number;
+  /** Complete polls in a row. */
+  readonly completePolls: number;
 }
 
 /** One look at the marketplace, as far as the breaker is concerned. */
 export type BreakerPoll =
   | {
       readonly type: 'complete';
+      /** Epoch milliseconds. */
       readonly at: number;
-      /** Ids that living objects of the account hold and that this process did not destroy. */
+      /** Monotonic milliseconds. */
+      readonly monotonic: number;
+      /** Ids of machines that objects of the account hold and want, and that lists have shown before. */
       readonly expected: ReadonlySet<number>;
       readonly rows: ReadonlyMap<number, { readonly actualStatus: ActualStatus }>;
     }
   | { readonly type: 'failed'; readonly at: number };
 
-const LEAST_MASS = 3;
-const CALM_POLLS_TO_CLOSE = 2;
-const BAD: ReadonlySet<string> = new Set([
-  'exited',
-  'unknown',
-  'offline',
-  'destroyed',
-] satisfies ActualStatus[]);
-
-/** Before the first poll of a process: what the account's status said, so that a restart forgets nothing. */
-export function breakerAtStart(state: BreakerState): BreakerMemory {
-  return { state, well: new Set(), calmPolls: 0 };
+/** What an account says about its breaker. */
+export interface BreakerSettings {
+  /** A count, or a share such as `20%`. */
+  readonly maxUnhealthy: number | string;
+  /** Milliseconds after which an open breaker lets replacement go on slowly. */
+  readonly maxHoldMs: number;
 }
 
-/**
- * At the first list of a process: these were well by what stands on record. What turned bad since then did so in one poll,
- * as far as anybody saw, be it in an outage that no process has lived through.
- */
-export function wellOnRecord(memory: BreakerMemory, well: ReadonlySet<number>): BreakerMemory {
-  return { ...memory, well };
+/** Polls in a row that have to agree. */
+const POLLS_TO_CLOSE = 2;
+/** The container has ended: the host answers, and the machine will not come back by itself. */
+const DEAD: ReadonlySet<string> = new Set(['exited', 'destroyed'] satisfies ActualStatus[]);
+/** The host does not answer: the machine may well be at work. */
+const UNSEEN: ReadonlySet<string> = new Set(['unknown', 'offline'] satisfies ActualStatus[]);
+
+/** Before the first poll of a process: what the account's status said, so that a restart forgets nothing. */
+export function breakerAtStart(
+  state: BreakerState,
+  clock: { readonly now: number; readonly monotonic: number },
+): BreakerMemory {
+  if (state.type === 'closed') return CLOSED;
+  if (state.type === 'open' && state.cause === 'listFailed') return afterFailure(CLOSED, state.since);
+  const { since, unhealthy } = state;
+  const released = state.type === 'slow' ? { by: state.releasedBy, at: state.releasedAt } : undefined;
+  const sinceMonotonic = clock.monotonic - Math.max(0, clock.now - since);
+  return { ...CLOSED, incident: { since, sinceMonotonic, released, unhealthy, machines: unhealthy } };
+}
+
+const CLOSED: BreakerMemory = {
+  incident: undefined,
+  listFailedSince: undefined,
+  calmPolls: 0,
+  completePolls: 0,
+};
+
+/** What the memory comes to. `turn`: of whom replacement goes on, if it is slow. */
+export function breakerState(memory: BreakerMemory, turn?: string): BreakerState {
+  const { incident, listFailedSince } = memory;
+  if (incident && !incident.released) return massFailure(incident);
+  if (listFailedSince !== undefined) return listFailure(listFailedSince);
+  return incident?.released ? slow(incident, incident.released, turn) : { type: 'closed' };
+}
+
+/** Whether nobody has looked yet: also when the maximum hold lets machines be replaced slowly. */
+export function isUnresolved(state: BreakerState): boolean {
+  return state.type === 'open' || (state.type === 'slow' && state.releasedBy === 'hold');
 }
 
 /** Whether a machine that shows this word counts as well. */
 export function isWellWord(word: string | null): boolean {
-  return word === null || !BAD.has(word);
+  return word === null || !(DEAD.has(word) || UNSEEN.has(word));
 }
 
 /**
- * Opens when a complete list shows more newly bad or vanished machines than allowed, or when the list fails;
- * closes after two complete lists with none newly bad.
+ * Open as long as a complete list shows more bad or vanished machines than allowed, or the list fails; closed after two
+ * complete lists in a row that do not. After the maximum hold replacement goes on slowly.
  */
 export function afterPoll(
   memory: BreakerMemory,
   poll: BreakerPoll,
-  maxUnhealthy: number | string,
+  settings: BreakerSettings,
 ): BreakerMemory {
-  if (poll.type === 'failed') return listFailed(memory, poll.at);
-  const well = wellOf(poll);
-  const newlyBad = [...memory.well].filter((id) => poll.expected.has(id) && !well.has(id)).length;
-  const allowed = allowedUnhealthy(maxUnhealthy, poll.expected.size);
-  if (newlyBad > allowed) {
-    return { state: massFailure(memory.state, poll, { newlyBad, allowed }), well, calmPolls: 0 };
-  }
-  const calmPolls = newlyBad === 0 ? memory.calmPolls + 1 : 0;
-  const state = calmPolls >= CALM_POLLS_TO_CLOSE ? { type: 'closed' as const } : memory.state;
-  return { state, well, calmPolls };
-}
-
-/** A person has looked and wants it closed now. What is bad at this moment is no news any more. */
-export function closeByHand(memory: BreakerMemory): BreakerMemory {
-  return { ...memory, state: { type: 'closed' }, calmPolls: CALM_POLLS_TO_CLOSE };
-}
-
-/** How many machines may newly turn bad in one poll: never fewer than 3, a share is rounded up. */
-export function allowedUnhealthy(maxUnhealthy: number | string, machines: number): number {
-  const share = typeof maxUnhealthy === 'string' ? /^(\d{1,3})%$/.exec(maxUnhealthy) : null;
-  const wanted = share ? Math.ceil((Number(share[1]) * machines) / 100) : Number(maxUnhealthy);
-  return Math.max(LEAST_MASS, Number.isFinite(wanted) ? wanted : 0);
-}
-
-function wellOf(poll: Extract<BreakerPoll, { type: 'complete' }>): ReadonlySet<number> {
-  const isWell = (id: number) => {
-    const row = poll.rows.get(id);
-    return row !== undefined && isWellWord(row.actualStatus);
+  if (poll.type === 'failed') return afterFailure(memory, poll.at);
+  const health = healthOf(poll);
+  const calmPolls = isMass(health, settings.maxUnhealthy) ? 0 : memory.calmPolls + 1;
+  const completePolls = memory.completePolls + 1;
+  const isOver = calmPolls >= POLLS_TO_CLOSE;
+  return {
+    calmPolls,
+    completePolls,
+    incident: isOver ? undefined : incidentAfter(memory.incident, { poll, health, calmPolls, settings }),
+    listFailedSince: completePolls >= POLLS_TO_CLOSE ? undefined : memory.listFailedSince,
   };
-  return new Set([...poll.expected].filter(isWell));
 }
 
-function listFailed(memory: BreakerMemory, at: number): BreakerMemory {
-  if (memory.state.type === 'open') return { ...memory, calmPolls: 0 };
+/** A person has looked and lets replacement go on: slowly, as long as as many machines are bad. */
+export function closeByHand(memory: BreakerMemory, at: number): BreakerMemory {
+  const { incident } = memory;
+  const released = { by: 'person', at } as const;
+  return { ...memory, listFailedSince: undefined, incident: incident && { ...incident, released } };
+}
+
+/**
+ * How many of so many machines may be bad: not more than the share, and one at least unless none at all is tolerated.
+ * Undefined if any number may.
+ */
+export function allowedUnhealthy(maxUnhealthy: number | string, machines: number): number | undefined {
+  const share = typeof maxUnhealthy === 'string' ? /^(\d{1,3})%$/.exec(maxUnhealthy) : null;
+  const percent = Number(share?.[1]);
+  if (share && percent >= 100) return undefined;
+  const wanted = share ? Math.floor((percent * machines) / 100) : Number(maxUnhealthy);
+  if (!Number.isFinite(wanted)) return 1;
+  return share && percent > 0 ? Math.max(1, wanted) : wanted;
+}
+
+/** Ids of expected machines that are bad or have vanished, by a complete list. */
+export function unhealthyOf({
+  expected,
+  rows,
+}: Pick<Extract<BreakerPoll, { type: 'complete' }>, 'expected' | 'rows'>): readonly number[] {
+  return [...expected].filter((id) => {
+    const row = rows.get(id);
+    return row === undefined || !isWellWord(row.actualStatus);
+  });
+}
+
+interface Health {
+  readonly machines: number;
+  readonly unhealthy: number;
+  readonly unseen: number;
+}
+
+function healthOf(poll: Extract<BreakerPoll, { type: 'complete' }>): Health {
+  const unhealthy = unhealthyOf(poll);
+  const unseen = unhealthy.filter((id) => UNSEEN.has(poll.rows.get(id)?.actualStatus ?? ''));
+  return { machines: poll.expected.size, unhealthy: unhealthy.length, unseen: unseen.length };
+}
+
+/** A single machine tells nothing of others: if its host is not seen, the marketplace may see no host. */
+function isMass({ machines, unhealthy, unseen }: Health, maxUnhealthy: number | string): boolean {
+  const allowed = allowedUnhealthy(maxUnhealthy, machines);
+  if (allowed === undefined || unhealthy === 0) return false;
+  const areAll = unhealthy === machines && (machines > 1 || unseen === 1);
+  return unhealthy > allowed || areAll;
+}
+
+function incidentAfter(
+  before: Incident | undefined,
+  seen: {
+    readonly poll: Extract<BreakerPoll, { type: 'complete' }>;
+    readonly health: Health;
+    readonly calmPolls: number;
+    readonly settings: BreakerSettings;
+  },
+): Incident | undefined {
+  const { poll, health, calmPolls, settings } = seen;
+  if (calmPolls > 0) return before;
+  const { unhealthy, machines } = before && before.unhealthy >= health.unhealthy ? before : health;
+  const { since, sinceMonotonic } = before ?? { since: poll.at, sinceMonotonic: poll.monotonic };
+  const isOver = poll.monotonic - sinceMonotonic >= settings.maxHoldMs;
+  const released = before?.released ?? (isOver ? ({ by: 'hold', at: poll.at } as const) : undefined);
+  return { since, sinceMonotonic, released, unhealthy, machines };
+}
+
+function afterFailure(memory: BreakerMemory, at: number): BreakerMemory {
+  return { ...memory, calmPolls: 0, completePolls: 0, listFailedSince: memory.listFailedSince ?? at };
+}
+
+function listFailure(since: number): BreakerState {
   const message = 'The list of machines failed; nothing is replaced or swept until two lists were complete.';
-  const state: BreakerState = { type: 'open', since: at, cause: 'listFailed', newlyBad: 0, message };
-  return { ...memory, state, calmPolls: 0 };
+  return { type: 'open', since, cause: 'listFailed', unhealthy: 0, message };
 }
 
-function massFailure(
-  before: BreakerState,
-  poll: Extract<BreakerPoll, { type: 'complete' }>,
-  { newlyBad, allowed }: { readonly newlyBad: number; readonly allowed: number },
+function massFailure({ since, unhealthy, machines }: Incident): BreakerState {
+  const message = `${unhealthy} of ${machines} machines became unhealthy or missing, more than maxUnhealthy allows; nothing is replaced or swept.`;
+  return { type: 'open', since, cause: 'massFailure', unhealthy, message };
+}
+
+function slow(
+  { since, unhealthy, machines }: Incident,
+  { by: releasedBy, at: releasedAt }: NonNullable<Incident['released']>,
+  turn: string | undefined,
 ): BreakerState {
-  const since = before.type === 'open' && before.cause === 'massFailure' ? before.since : poll.at;
-  const message =
-    `${newlyBad} of ${poll.expected.size} machines turned bad or vanished in one poll, ` +
-    `${allowed} are allowed; nothing is replaced or swept.`;
-  return { type: 'open', since, cause: 'massFailure', newlyBad, message };
+  const message = `${unhealthy} of ${machines} machines became unhealthy or missing; they are replaced one at a time, at most 10% in 10 minutes.`;
+  return { type: 'slow', since, releasedAt, releasedBy, unhealthy, message, turn };
 }

@@ -75,48 +75,114 @@ describe('the breaker of an account', () => {
     expect(afterMassEnd({ leaving: true })).toBe('closed');
   });
 
-  test('stays closed where the machines were only shown', () => {
-    expect(afterMassEnd({ adopted: 'Observe' })).toBe('closed');
-    expect(afterMassEnd({ adopted: 'Manage' })).toBe('open');
+  test('stays closed if nobody would replace the machines', () => {
+    expect(afterMassEnd({ isReplaceable: false })).toBe('closed');
+  });
+
+  test('counts a machine that is being replaced as long as it is listed (C2)', () => {
+    const { watched } = watch(IDS.map((id) => object(id, { leaving: true })));
+    watched.hear(list(IDS.map((id) => row({ id, actualStatus: 'offline' }))));
+    expect(watched.breaker().type).toBe('open');
+  });
+
+  test('does not miss a machine that no list has shown yet', () => {
+    const { watched } = watch(IDS.map((id) => object(id)));
+    watched.hear(list([]));
+    expect(watched.breaker().type).toBe('closed');
+  });
+
+  test('stays open as long as the machines are bad, and its time counts for no tolerance (C2)', async () => {
+    const { watched, clock } = watch(IDS.map((id) => object(id)));
+    const seeIn = async (ms: number, actualStatus: 'running' | 'offline') => {
+      await clock.advance(ms);
+      watched.hear(list(IDS.map((id) => row({ id, actualStatus }))));
+      return watched.breaker().type;
+    };
+    expect(await seeIn(10_000, 'running')).toBe('closed');
+    expect(await seeIn(10_000, 'offline')).toBe('open');
+    const from = clock.monotonic();
+    for (let poll = 0; poll < 100; poll++) expect(await seeIn(10_000, 'offline')).toBe('open');
+    expect(watched.heldSpans()).toEqual([{ from, until: undefined }]);
+    await seeIn(10_000, 'running');
+    expect(await seeIn(10_000, 'running')).toBe('closed');
+    expect(watched.heldSpans()).toEqual([{ from, until: from + 1_020_000 }]);
+  });
+
+  test('blames no host while it is open, nor for ten minutes after (C2)', async () => {
+    const { watched, clock } = watch(IDS.map((id) => object(id)));
+    const see = (actualStatus: 'running' | 'offline') =>
+      watched.hear(list(IDS.map((id) => row({ id, actualStatus }))));
+    see('running');
+    expect(watched.blames()).toBe(true);
+    see('offline');
+    expect(watched.blames()).toBe(false);
+    see('running');
+    see('running');
+    expect([watched.breaker().type, watched.blames()]).toEqual(['closed', false]);
+    await clock.advance(600_000);
+    expect(watched.blames()).toBe(true);
+  });
+
+  test('lets one object at a time replace its machine after the maximum hold (C2)', async () => {
+    const { watched, clock, changes } = watch(IDS.map((id) => object(id)));
+    const see = () => watched.hear(list(IDS.map((id) => row({ id, actualStatus: 'offline' }))));
+    see();
+    await clock.advance(30 * 60_000 - 1);
+    see();
+    expect(watched.breaker().type).toBe('open');
+    const before = changes();
+    await clock.advance(1);
+    see();
+    expect(watched.breaker()).toMatchObject({ type: 'slow', releasedBy: 'hold', turn: 'uid-1' });
+    expect(changes()).toBe(before + 1);
   });
 });
 
 describe('a process that starts anew', () => {
   test('scenario 61: finds the breaker as the account remembers it', () => {
-    const breaker = { open: true, since: '2026-11-20T12:00:00Z', newlyBad: 5 };
+    const breaker = { open: true, since: '2026-11-20T12:00:00Z', unhealthy: 5 };
     const { watched } = watch([], { breaker } as MarketplaceAccount['status']);
-    expect(watched.breaker()).toMatchObject({ type: 'open', newlyBad: 5 });
+    expect(watched.breaker()).toMatchObject({ type: 'open', unhealthy: 5 });
+    expect(watched.heldSpans()).toEqual([{ from: 0, until: undefined }]);
     watched.closeBreaker();
+    expect(watched.breaker()).toMatchObject({ type: 'slow', releasedBy: 'person' });
+    watched.hear(list([]));
+    watched.hear(list([]));
     expect(watched.breaker().type).toBe('closed');
   });
 
   test.each([
-    ['what was well by the record is bad now', true, 'exited', 'open'],
-    ['what was well by the record is gone now', true, undefined, 'open'],
-    ['what was well by the record is well', true, 'running', 'closed'],
-    ['what was bad by the record is bad', false, 'exited', 'closed'],
-  ] as const)(
-    'goes by the record at its first list, and only there: %s',
-    (_, wasWell, actualStatus, expected) => {
-      const { watched } = watch(IDS.map((id) => object(id, { wasWell })));
-      const rows = actualStatus === undefined ? [] : IDS.map((id) => row({ id, actualStatus }));
+    ['just now', '2023-11-14T22:13:20Z', 5, false],
+    ['without a mass failure', '2023-11-14T22:13:20Z', 0, true],
+  ] as const)('blames hosts by what the account remembers: closed %s (C2)', (_, since, unhealthy, blames) => {
+    const { watched } = watch([], {
+      breaker: { open: false, since, unhealthy },
+    } as MarketplaceAccount['status']);
+    expect(watched.blames()).toBe(blames);
+  });
+
+  test.each([
+    ['machines are bad', 'exited', 'open'],
+    ['machines that the record says were listed are gone', undefined, 'open'],
+    ['machines are well', 'running', 'closed'],
+  ] as const)('goes by its first list: %s (C2)', (_, actualStatus, expected) => {
+    const { watched } = watch(IDS.map((id) => object(id, { wasListed: true })));
+    const rows = actualStatus === undefined ? [] : IDS.map((id) => row({ id, actualStatus }));
+    for (let poll = 0; poll < 3; poll++) {
       watched.hear(list(rows));
       expect(watched.breaker().type).toBe(expected);
-      watched.hear(list(rows));
-      watched.hear(list(rows));
-      expect(watched.breaker().type).toBe('closed');
-    },
-  );
+    }
+  });
 
   test('goes by the record at its first list, too, where others failed before', () => {
-    const { watched } = watch(IDS.map((id) => object(id, { wasWell: true })));
+    const { watched } = watch(IDS.map((id) => object(id, { wasListed: true })));
     watched.hear({
       type: 'failed',
       error: new MarketplaceError('told to fail', { kind: 'unavailable', outcome: 'refused' }),
     });
     expect(watched.breaker()).toMatchObject({ type: 'open', cause: 'listFailed' });
     watched.hear(list([]));
-    expect(watched.breaker()).toMatchObject({ type: 'open', cause: 'massFailure', newlyBad: 5 });
+    expect(watched.breaker()).toMatchObject({ type: 'open', cause: 'massFailure', unhealthy: 5 });
   });
 
   test.each([

@@ -1,5 +1,6 @@
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { parseDuration } from '../../lib/duration.ts';
 import type { FeedEvent } from '../../marketplace/feed/feed-event.ts';
 import { claimVerifies } from '../../ownership/claim.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
@@ -13,10 +14,13 @@ import {
   type BreakerMemory,
   type BreakerState,
   breakerAtStart,
+  breakerState,
   closeByHand,
-  wellOnRecord,
+  unhealthyOf,
 } from './breaker.ts';
+import { type HeldSpan, heldSpansAfter } from './held-spans.ts';
 import { echoOf, echoOfRows, type LabelEcho } from './label-echo.ts';
+import { SlowTurns } from './slow-turns.ts';
 
 export interface FeedWatchOptions {
   readonly account: MarketplaceAccount;
@@ -33,6 +37,9 @@ export interface FeedWatchOptions {
 
 /** A machine may be missing from a list for one, and from the next for another. */
 const LAGS_TO_BE_GONE = 2;
+/** How long after an open breaker the end of a machine still blames neither host nor machine. */
+const BLAMELESS_MS = 600_000;
+const DEFAULT_MAX_HOLD_MS = 1_800_000;
 
 /** What one account learns from each look at its login's machines: its breaker, and whether labels come back. */
 export class FeedWatch {
@@ -41,6 +48,13 @@ export class FeedWatch {
   readonly #absences = new Absences();
   #listedBefore = false;
   #breaker: BreakerMemory;
+  #state: BreakerState;
+  #heldSpans: readonly HeldSpan[] = [];
+  /** Monotonic time until which an end blames nobody. */
+  #blamelessUntil: number;
+  readonly #turns = new SlowTurns();
+  /** Machines of the account that a list has shown to this process. */
+  #listed: ReadonlySet<number> = new Set();
   #labelEcho: LabelEcho;
 
   /** `current`: the account's object as it is now. */
@@ -48,16 +62,33 @@ export class FeedWatch {
     const { account } = options;
     this.#options = options;
     this.#account = current;
-    this.#breaker = breakerAtStart(breakerOf(account));
+    const { clock } = options;
+    const monotonic = clock.monotonic();
+    const state = breakerOf(account);
+    this.#breaker = breakerAtStart(state, { now: clock.now(), monotonic });
+    this.#state = state;
+    if (state.type === 'open') this.#heldSpans = heldSpansAfter([], true, monotonic);
+    this.#blamelessUntil = monotonic + blamelessFor(account, clock.now());
     this.#labelEcho = echoOf(account.status?.labelsEchoed);
   }
 
   breaker(): BreakerState {
-    return this.#breaker.state;
+    return this.#state;
+  }
+
+  /** When the breaker was open, in monotonic milliseconds: what is tolerated does not run out meanwhile. */
+  heldSpans(): readonly HeldSpan[] {
+    return this.#heldSpans;
+  }
+
+  /** Whether the end of a machine says something about its host: not if many failed together, or a moment ago. */
+  blames(): boolean {
+    return this.#state.type === 'closed' && this.#options.clock.monotonic() >= this.#blamelessUntil;
   }
 
   closeBreaker(): void {
-    this.#breaker = closeByHand(this.#breaker);
+    this.#breaker = closeByHand(this.#breaker, this.#options.clock.now());
+    this.#settle();
     this.#options.onChange();
   }
 
@@ -93,14 +124,15 @@ export class FeedWatch {
       case 'list': {
         const { rows, endedAt } = event.list;
         this.#learnEcho(rows.values());
-        if (!this.#listedBefore)
-          this.#breaker = wellOnRecord(
-            this.#breaker,
-            machinesOf(this.#watching().filter(({ wasWell }) => wasWell)),
-          );
         const remembered = [...rememberedIds(this.#account()), ...this.#options.remembered()];
         this.#absences.see(event.list, remembered, this.#options.clock.monotonic());
-        this.#moveBreaker({ type: 'complete', at: endedAt, rows, expected: machinesOf(this.#watching()) });
+        this.#moveBreaker({
+          type: 'complete',
+          at: endedAt,
+          monotonic: this.#options.clock.monotonic(),
+          rows,
+          expected: this.#expected(rows),
+        });
         if (!this.#listedBefore) this.#options.onChange();
         this.#listedBefore = true;
         this.#options.onLook(event);
@@ -125,22 +157,72 @@ export class FeedWatch {
     return new Set(verified.map(({ instanceId }) => instanceId));
   }
 
-  /** Objects the end of whose machine would be news: none that gives it up itself, and none that only shows it. */
-  #watching(): readonly AccountObject[] {
-    return this.#options
+  /**
+   * Machines that tell how the account fares: of objects that would have them replaced. One that we end counts as long
+   * as it is listed, one that was just rented from the first list that shows it.
+   */
+  #expected(rows: ReadonlyMap<number, unknown>): ReadonlySet<number> {
+    const isShown = (id: number) => rows.has(id);
+    const ids = this.#options
       .objects()
-      .filter((object) => !object.deleting && !object.leaving && object.adopted !== 'Observe');
+      .filter((object) => object.isReplaceable && !object.deleting)
+      .flatMap(({ instanceId, leaving, wasListed }) => {
+        if (instanceId === undefined) return [];
+        const wasShown = wasListed || this.#listed.has(instanceId);
+        return isShown(instanceId) || (wasShown && !leaving) ? [instanceId] : [];
+      });
+    const expected = new Set(ids);
+    this.#listed = new Set(ids.filter((id) => isShown(id) || this.#listed.has(id)));
+    return expected;
   }
 
   #moveBreaker(poll: Parameters<typeof afterPoll>[1]): void {
-    const before = this.#breaker.state.type;
-    this.#breaker = afterPoll(this.#breaker, poll, this.#account().spec.maxUnhealthy);
-    if (this.#breaker.state.type !== before) this.#options.onChange();
+    const before = this.#state;
+    const { maxUnhealthy, maxUnhealthyHold } = this.#account().spec;
+    const maxHoldMs = parseDuration(maxUnhealthyHold) ?? DEFAULT_MAX_HOLD_MS;
+    this.#breaker = afterPoll(this.#breaker, poll, { maxUnhealthy, maxHoldMs });
+    if (poll.type === 'complete') this.#takeTurns(poll);
+    this.#settle();
+    if (isNews(before, this.#state)) this.#options.onChange();
+  }
+
+  /** Before the state is made: whose turn it is is part of it. */
+  #takeTurns(poll: Extract<Parameters<typeof afterPoll>[1], { type: 'complete' }>): void {
+    if (breakerState(this.#breaker).type !== 'slow') {
+      this.#turns.end();
+      return;
+    }
+    const running = [...poll.rows].flatMap(([id, { actualStatus }]) =>
+      actualStatus === 'running' ? [id] : [],
+    );
+    this.#turns.look({
+      now: poll.at,
+      monotonic: poll.monotonic,
+      objects: this.#options.objects(),
+      unhealthy: new Set(unhealthyOf(poll)),
+      running: new Set(running),
+    });
+  }
+
+  #settle(): void {
+    const monotonic = this.#options.clock.monotonic();
+    if (this.#state.type !== 'closed') this.#blamelessUntil = monotonic + BLAMELESS_MS;
+    this.#state = breakerState(this.#breaker, this.#turns.current());
+    this.#heldSpans = heldSpansAfter(this.#heldSpans, this.#state.type === 'open', monotonic);
   }
 }
 
-function machinesOf(objects: readonly AccountObject[]): ReadonlySet<number> {
-  return new Set(objects.flatMap(({ instanceId }) => instanceId ?? []));
+function isNews(before: BreakerState, now: BreakerState): boolean {
+  const turnOf = (state: BreakerState) => (state.type === 'slow' ? state.turn : undefined);
+  return before.type !== now.type || turnOf(before) !== turnOf(now);
+}
+
+/** What is left of the time after the breaker that the status remembers closed. */
+function blamelessFor({ status }: MarketplaceAccount, now: number): number {
+  const { breaker } = status ?? {};
+  if (!breaker || breaker.open) return 0;
+  const closedFor = Math.max(0, now - (Date.parse(breaker.since) || 0));
+  return breaker.unhealthy ? Math.max(0, BLAMELESS_MS - closedFor) : 0;
 }
 
 /** Machines that the status of an account names until they are gone. */

@@ -67,8 +67,12 @@ export const accountReasons = {
     'List them by gpu-rent orphans, then destroy them by gpu-rent destroy instance ID --force.',
   ),
   BreakerOpened: retryable(
-    'Too many machines of the account turned bad at once, so replacing and sweeping stopped. This is an event; while it lasts, objects say BreakerOpen.',
-    'Look at the status of the marketplace. It goes on by itself when two polls in a row find no machine newly bad.',
+    'More machines of the account are unhealthy than spec.maxUnhealthy allows, so replacing and sweeping stopped. This is an event; while it lasts, objects say BreakerOpen.',
+    'Check the status of the marketplace. If the machines are gone for good, set the annotation gpurental.dev/close-breaker on the MarketplaceAccount to replace them one at a time.',
+  ),
+  BreakerReleased: retryable(
+    'Machines stayed unhealthy for spec.maxUnhealthyHold, so they are replaced one at a time, at most 10% in 10 minutes. This is an event.',
+    'Check the status of the marketplace. Set the annotation gpurental.dev/hold on objects whose machines must be kept.',
   ),
   LabelsNotEchoed: progress('The marketplace does not give labels back; rentals go one at a time.'),
 } as const;

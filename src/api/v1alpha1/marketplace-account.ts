@@ -138,9 +138,16 @@ export const marketplaceAccountSpec = z
     }).default('None'),
     maxUnhealthy: countOrShare({
       description:
-        'How many machines may newly turn bad in one poll (never fewer than 3) before the breaker stops replacing and sweeping.',
+        'How many machines of the account may be unhealthy (exited, unknown, offline or missing) at the same time before the breaker opens and stops replacing and sweeping. One machine beside healthy ones is always replaced; `100%` turns the breaker off unless a list fails.',
       example: '20%',
     }).default('20%'),
+    maxUnhealthyHold: duration({
+      description:
+        'How long the breaker stays open before unhealthy machines are replaced all the same: one at a time, at most 10% in 10 minutes.',
+      example: '30m',
+      min: '0s',
+      max: '24h',
+    }).default('30m'),
   })
   .meta(
     notes({
@@ -213,14 +220,19 @@ const deletedObjects = z
 
 const breaker = z
   .object({
-    open: flag({ description: 'Whether replacing and sweeping are stopped.' }),
+    open: flag({ description: 'Whether more machines are unhealthy than `maxUnhealthy` allows.' }),
     since: timestamp({ description: 'When that last changed.' }),
-    newlyBad: z
+    unhealthy: z
       .int()
-      .meta(notes({ description: 'Machines that newly turned bad or vanished in the poll that opened it.' })),
+      .meta(notes({ description: 'Machines that were unhealthy or missing while it was last open.' }))
+      .optional(),
+    releasedAt: timestamp({
+      description:
+        'When `maxUnhealthyHold` or a person let replacement go on slowly, while as many machines are unhealthy.',
+    }).optional(),
     closedBy: text({
       description:
-        'The last value seen of `gpurental.dev/close-breaker`; only another one closes it by hand.',
+        'The last value seen of `gpurental.dev/close-breaker`; only another one releases it by hand.',
       maxLength: 253,
     }).optional(),
   })

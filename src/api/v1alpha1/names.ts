@@ -65,7 +65,7 @@ export const annotations = {
   replaceAt: `${GROUP}/replace-at`,
   /** Never replace or destroy the machine, except when the object is deleted. */
   hold: `${GROUP}/hold`,
-  /** On an account: close the open breaker now; a new value closes it again. */
+  /** On an account: close the open breaker now, so that machines are replaced one at a time; a new value closes it again. */
   closeBreaker: `${GROUP}/close-breaker`,
   /** On an account: a person has looked at the machines named by `MemoryRolledBack`. */
   confirmRollback: `${GROUP}/confirm-rollback`,

@@ -48,8 +48,8 @@ export const rentingReasons = {
     'Find out in status.history why the machines ended; raise spec.replacement.maxPerHour if so many are meant.',
   ),
   BreakerOpen: retryable(
-    'Too many machines of the account went bad at once, so none is replaced and none is swept.',
-    'Look at the status of the marketplace. This ends after two polls without another bad machine, or by the annotation gpurental.dev/close-breaker on the MarketplaceAccount.',
+    'More machines of the account are unhealthy than spec.maxUnhealthy allows, so none is replaced or swept.',
+    'Check the status of the marketplace. The breaker closes when the machines recover. After spec.maxUnhealthyHold, or if you set the annotation gpurental.dev/close-breaker on the MarketplaceAccount, machines are replaced one at a time.',
   ),
   Paused: progress('The object is paused: spec.paused is true.', 'Set spec.paused to false to go on.'),
   Held: progress(

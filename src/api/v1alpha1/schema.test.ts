@@ -69,6 +69,7 @@ describe('defaults', () => {
       orphanPolicy: 'Report',
       adoption: 'None',
       maxUnhealthy: '20%',
+      maxUnhealthyHold: '30m',
     });
   });
 

@@ -50,6 +50,8 @@ export function staticSession(looked: LookedAt): AccountSession {
     pollIntervalMs: () => pollIntervalOf(account, 0),
     serviceTime: () => ({ type: 'unknown' }),
     breaker: () => breakerOf(account),
+    heldSpans: () => [],
+    blames: () => breakerOf(account).type === 'closed',
     labelEcho: () => echoOf(account.status?.labelsEchoed),
     labelReadBack() {},
     permits: (namespace) => mayUse(account, namespace),

@@ -133,7 +133,7 @@ function situation(
     },
     showEvent: (note) => done.push(note.reason),
     wrote: (object) => done.push(`cached ${object.metadata.finalizers?.join()}`),
-    isStillWanted: () => !options.isTakenBack,
+    isStillDecided: () => !options.isTakenBack,
   };
   const ticket: Ticket = {
     type: 'ticket',

@@ -36,8 +36,8 @@ export interface ActPorts {
   readonly metrics: GpuInstanceMetrics;
   readonly showEvent: (note: EventNote) => void;
   readonly wrote: (object: GpuInstance) => void;
-  /** Whether this process may still act, and people still want what they wanted when it was decided. */
-  readonly isStillWanted: () => boolean;
+  /** Whether this process may still act, and would decide the same on what is known at this moment. */
+  readonly isStillDecided: (recorded: RecordedAction) => boolean;
 }
 
 /** An action, what it was decided on, and the proof that it stands on the object. */
@@ -69,13 +69,13 @@ export async function act(recorded: RecordedAction, given: ActPorts): Promise<Ac
   const { session } = given;
   if (!session && !NEEDS_NO_KEY.has(action.type)) return DONE;
   const ports = SPENDS.has(action.type) ? whilePermitted(observed, given) : given;
+  const queued = { ...ports, ...lastLook(recorded, ports) };
   try {
-    return await carryOut(recorded, ports);
+    return await carryOut(recorded, queued);
   } catch (error) {
     if (!(error instanceof MarketplaceError)) throw error;
+    if (queued.wasTakenBack()) return WITHDRAWN;
     const { kind, outcome, message, retryAfterMs, instanceId } = error;
-    const isTakenBack = kind === 'aborted' && outcome === 'refused' && !ports.isStillWanted();
-    if (isTakenBack && action.type !== 'rent') return WITHDRAWN;
     const failure = { kind, outcome, message, retryAfterMs, instanceId };
     ports.log.warn('Marketplace call failed', {
       action: action.type,
@@ -88,7 +88,26 @@ export async function act(recorded: RecordedAction, given: ActPorts): Promise<Ac
   }
 }
 
-async function carryOut({ observed, action, receipt }: RecordedAction, ports: ActPorts): Promise<Acted> {
+/** What was decided is decided again at the moment in which its call leaves. */
+interface LastLook {
+  readonly mayLeave: () => boolean;
+  readonly wasTakenBack: () => boolean;
+}
+
+type QueuedPorts = ActPorts & LastLook;
+
+function lastLook(recorded: RecordedAction, { isStillDecided }: ActPorts): LastLook {
+  let isTakenBack = false;
+  return {
+    mayLeave: () => {
+      isTakenBack = !isStillDecided(recorded);
+      return !isTakenBack;
+    },
+    wasTakenBack: () => isTakenBack,
+  };
+}
+
+async function carryOut({ observed, action, receipt }: RecordedAction, ports: QueuedPorts): Promise<Acted> {
   const { session } = ports;
   switch (action.type) {
     case 'rent':
@@ -173,15 +192,16 @@ export function rentedFacts(purchase: Purchase, instanceId: number, answeredAt: 
 
 /** A permission may be taken back at any time: what raises spending is asked for while the account allows it. */
 function whilePermitted({ object }: Observed, ports: ActPorts): ActPorts {
-  const { session, isStillWanted } = ports;
+  const { session, isStillDecided } = ports;
   const namespace = object.metadata.namespace ?? '';
-  return { ...ports, isStillWanted: () => isStillWanted() && session?.permits(namespace) === true };
+  const isPermitted = () => session?.permits(namespace) === true;
+  return { ...ports, isStillDecided: (recorded) => isPermitted() && isStillDecided(recorded) };
 }
 
-/** A call may wait for its place for minutes: by then a lease may be over, or a person may want the machine kept. */
-const whileWanted = ({ isStillWanted }: ActPorts): CallOptions => ({ mayLeave: isStillWanted });
+/** A call may wait for its place for minutes: by then the machine may work again, or a person may want it kept. */
+const whileWanted = ({ mayLeave }: QueuedPorts): CallOptions => ({ mayLeave });
 
-async function destroy(instanceId: number, reason: Reason, ports: ActPorts): Promise<Acted> {
+async function destroy(instanceId: number, reason: Reason, ports: QueuedPorts): Promise<Acted> {
   const { session, clock, steady, memory, metrics } = ports;
   const answer = await session?.client.instances.destroy(instanceId, whileWanted(ports));
   memory.destroyed({
@@ -199,7 +219,7 @@ async function destroy(instanceId: number, reason: Reason, ports: ActPorts): Pro
 const timeAt = (session: AccountSession | undefined): ServiceTime =>
   session?.serviceTime() ?? { type: 'unknown' };
 
-async function stop(instanceId: number, ports: ActPorts): Promise<Acted> {
+async function stop(instanceId: number, ports: QueuedPorts): Promise<Acted> {
   const { session, clock, steady, memory } = ports;
   const answer = await session?.client.instances.stop(instanceId, whileWanted(ports));
   memory.stopAskedAt = steady.now();
@@ -211,11 +231,11 @@ async function stop(instanceId: number, ports: ActPorts): Promise<Acted> {
 async function start(
   { uid, object }: Observed,
   { instanceId, pricePerHour }: Extract<Action, { type: 'start' }>,
-  ports: ActPorts,
+  ports: QueuedPorts,
 ): Promise<Acted> {
   const { session, steady, memory } = ports;
   if (!session) return DONE;
-  if (!ports.isStillWanted()) return WITHDRAWN;
+  if (!ports.mayLeave()) return WITHDRAWN;
   const timeoutMs = parseDuration(object.spec.timeouts.start) ?? 0;
   const permission = session.tickets.requestStart({ objectUid: uid, pricePerHour, timeoutMs });
   if (permission.type === 'refused') return startRefused(permission);
@@ -254,14 +274,15 @@ function wasRefused(error: unknown): boolean {
 async function retain(
   action: Extract<Action, { type: 'retain' }>,
   receipt: Receipt,
-  { session, book, log, showEvent }: ActPorts,
+  ports: QueuedPorts,
 ): Promise<void> {
+  const { session, book, log, showEvent } = ports;
   const { object } = receipt;
   try {
     if (session && action.label !== undefined)
-      await session.client.instances.label(action.instanceId, action.label);
+      await session.client.instances.label(action.instanceId, action.label, whileWanted(ports));
   } catch (error) {
-    if (!(error instanceof MarketplaceError)) throw error;
+    if (!(error instanceof MarketplaceError) || ports.wasTakenBack()) throw error;
     log.warn('Kept machine could not be relabelled', { instanceId: action.instanceId, kind: error.kind });
   }
   try {

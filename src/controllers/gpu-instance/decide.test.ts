@@ -612,7 +612,7 @@ describe('a machine that is wanted running', () => {
       'scenario 25: is lost when its host was offline for a minute',
       held(
         { actualStatus: 'offline' },
-        { status: { actualStatus: 'offline', actualStatusSince: time(-60) } },
+        { status: { actualStatus: 'offline', actualStatusSince: time(-61) } },
       ),
       replacing(1, 'HostOffline', 'lost'),
     ],
@@ -620,7 +620,7 @@ describe('a machine that is wanted running', () => {
       'is lost when its host sent no heartbeat for a minute',
       held(
         { actualStatus: 'unknown' },
-        { status: { actualStatus: 'unknown', actualStatusSince: time(-60) } },
+        { status: { actualStatus: 'unknown', actualStatusSince: time(-61) } },
       ),
       replacing(1, 'HostSilent', 'lost'),
     ],
@@ -781,7 +781,7 @@ describe('a machine that is wanted stopped', () => {
 });
 
 describe('what holds a replacement back', () => {
-  const offline = { actualStatus: 'offline', actualStatusSince: time(-60) };
+  const offline = { actualStatus: 'offline', actualStatusSince: time(-61) };
   const lost = (situation: Given) => held({ actualStatus: 'offline' }, { ...situation, status: offline });
   table([
     [
@@ -802,7 +802,7 @@ describe('what holds a replacement back', () => {
     [
       'scenario 29: an open breaker',
       lost({
-        facts: { breaker: { type: 'open', since: at(-5), cause: 'massFailure', newlyBad: 4, message: 'm' } },
+        facts: { breaker: { type: 'open', since: at(-5), cause: 'massFailure', unhealthy: 4, message: 'm' } },
       }),
       { rule: 'lost', phase: 'Lost', says: 'BreakerOpen', afterMs: 60_000 },
     ],

@@ -203,15 +203,21 @@ describe('a machine that ended', () => {
     ['SpecChanged', undefined],
     ['Vanished', undefined],
   ] as const)('because of %s is kept off: %j', (reason, target) => {
-    expect(avoidTarget(holding(), reason)).toEqual(target);
+    expect(avoidTarget(given({ status: holding() }), reason)).toEqual(target);
+  });
+
+  test('blames no host and no machine if many failed together (C2)', () => {
+    const status = holding();
+    expect(avoidTarget(given({ status, facts: { blames: false } }), 'HostOffline')).toBeUndefined();
+    expect(avoidTarget(given({ status, facts: { blames: false } }), 'Exited')).toBeUndefined();
   });
 
   test('without a record of its machine or host is not kept off', () => {
     const { machineId: _machine, hostId: _host, ...bare } = holding();
     const { hostId: _alone, ...machineOnly } = holding();
-    expect(avoidTarget(bare, 'Exited')).toBeUndefined();
-    expect(avoidTarget(undefined, 'HostOffline')).toBeUndefined();
-    expect(avoidTarget(machineOnly, 'HostOffline')).toEqual({ type: 'machine', id: 1100 });
+    expect(avoidTarget(given({ status: bare }), 'Exited')).toBeUndefined();
+    expect(avoidTarget(given(), 'HostOffline')).toBeUndefined();
+    expect(avoidTarget(given({ status: machineOnly }), 'HostOffline')).toEqual({ type: 'machine', id: 1100 });
   });
 
   test('is kept off once, however often it ends, and beside 63 others', () => {

@@ -6,7 +6,7 @@ import { formatTime, parseTime } from '../../lib/rfc3339.ts';
 import { endCost, HISTORY_LENGTH, machineCost } from './cost.ts';
 import { known } from './known-fields.ts';
 import { carriedFields, withoutMachine } from './machine-fields.ts';
-import type { Recorded } from './recorded.ts';
+import { factsOf, type Recorded } from './recorded.ts';
 import type { Observed, StatusFields } from './types.ts';
 
 /** How a machine came to its end. */
@@ -30,8 +30,10 @@ const AVOID_KIND: Partial<Readonly<Record<Reason, 'machine' | 'host'>>> = {
 const AVOID_MS = { machine: 3_600_000, host: 24 * 3_600_000 } as const;
 const MOST_AVOIDED = 64;
 
-/** What the account should keep off after such an end; undefined where the machine is not to blame. */
-export function avoidTarget(status: GpuInstanceStatus | undefined, reason: Reason): AvoidTarget | undefined {
+/** What the account should keep off after such an end; undefined if the machine is not to blame, or many failed together. */
+export function avoidTarget(observed: Observed, reason: Reason): AvoidTarget | undefined {
+  if (factsOf(observed)?.blames === false) return undefined;
+  const { status } = observed.object;
   const kind = AVOID_KIND[reason];
   if (kind === 'host' && status?.hostId !== undefined) return { type: 'host', id: status.hostId };
   if (kind !== undefined && status?.machineId !== undefined) return { type: 'machine', id: status.machineId };
@@ -68,8 +70,9 @@ function pastMachine(status: GpuInstanceStatus = {}, { machine, reason, endedAt 
   };
 }
 
-function avoidField({ object, now }: Observed, reason: Reason): Pick<StatusFields, 'avoid'> {
-  const target = avoidTarget(object.status, reason);
+function avoidField(observed: Observed, reason: Reason): Pick<StatusFields, 'avoid'> {
+  const { object, now } = observed;
+  const target = avoidTarget(observed, reason);
   const live = (object.status?.avoid ?? []).filter((entry) => (parseTime(entry.until) ?? 0) > now);
   if (!target || target.type === 'offer') return live.length === 0 ? {} : { avoid: live };
   const kind = target.type === 'host' ? ('Host' as const) : ('Machine' as const);

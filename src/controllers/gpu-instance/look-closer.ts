@@ -6,7 +6,7 @@ import { EXPLAINED_MS } from './memory/memory.ts';
 import type { SteadyClock } from './memory/steady-clock.ts';
 import { readInputs } from './rental/inputs.ts';
 import type { Need, Observed } from './types.ts';
-import type { AbsenceView, OffersView } from './views.ts';
+import type { AbsenceView, ConfirmedView, OffersView } from './views.ts';
 
 export interface CloserSources {
   readonly clock: Clock;
@@ -48,6 +48,10 @@ async function readNeed(observed: Observed, need: Need, sources: CloserSources):
       const lists = observed.absences.get(need.instanceId)?.lists ?? [];
       return { absences: new Map([...observed.absences, [need.instanceId, { lists, read }]]) };
     }
+    case 'confirmLost':
+      return {
+        confirmed: { instanceId: need.instanceId, says: await confirmLost(need.instanceId, sources) },
+      };
     case 'loginProof':
       return { loginProven: (await sources.session?.proveLogin()) ?? false };
   }
@@ -86,6 +90,20 @@ async function searchOffers(
 function failedView(error: unknown): OffersView {
   if (!(error instanceof MarketplaceError)) throw error;
   return { type: 'failed', kind: error.kind, detail: error.message, retryAfterMs: error.retryAfterMs };
+}
+
+const LOST: ReadonlySet<string | null> = new Set(['unknown', 'offline', 'exited', 'destroyed']);
+
+/** A list may be minutes old, and a host that answers again does not lose its machine. */
+async function confirmLost(instanceId: number, { session }: CloserSources): Promise<ConfirmedView['says']> {
+  try {
+    const row = await session?.feed.get(instanceId);
+    if (row === undefined) return 'failed';
+    return row === null ? 'absent' : LOST.has(row.actualStatus) ? 'lost' : 'well';
+  } catch (error) {
+    if (!(error instanceof MarketplaceError)) throw error;
+    return 'failed';
+  }
 }
 
 /** A failed read says nothing: neither there nor gone. */

@@ -67,6 +67,8 @@ function seen(setting: Setting = {}) {
     feed,
     limits: () => limits,
     breaker: () => breaker,
+    heldSpans: () => [],
+    blames: () => true,
     labelEcho: () => labelEcho,
     permits: (namespace: string) => namespace === 'team',
     adoption: () => adoption,

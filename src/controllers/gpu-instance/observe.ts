@@ -3,6 +3,7 @@ import type { AccountRef, AccountSession } from '../../accounts/account-session.
 import { witnessOf } from '../../accounts/blame.ts';
 import { serviceNow } from '../../accounts/login/service-clock.ts';
 import type { BreakerState } from '../../accounts/watch/breaker.ts';
+import type { HeldSpan } from '../../accounts/watch/held-spans.ts';
 import type { LabelEcho } from '../../accounts/watch/label-echo.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
@@ -76,6 +77,7 @@ const NOT_ASKED_FOR = {
   offers: new Map(),
   inputs: undefined,
   loginProven: undefined,
+  confirmed: undefined,
   published: undefined,
 } as const;
 
@@ -151,7 +153,7 @@ function withoutWords(view: AccountView, outsider: Outsider): AccountView {
 }
 
 function withoutMessage(breaker: BreakerState): BreakerState {
-  return breaker.type === 'open' ? { ...breaker, message: reasons.NamespaceNotAllowed.sentence } : breaker;
+  return breaker.type === 'closed' ? breaker : { ...breaker, message: reasons.NamespaceNotAllowed.sentence };
 }
 
 function insidersView(lookup: AccountLookup, object: GpuInstance, sources: Sources): AccountView {
@@ -168,6 +170,8 @@ function accountFacts(session: AccountSession, object: GpuInstance, sources: Sou
     login: session.login,
     limits: session.limits(),
     breaker: session.breaker(),
+    heldSpans: session.heldSpans().map((span) => steadySpan(span, sources.steady)),
+    blames: session.blames(),
     labelEcho: session.labelEcho(),
     permitted: session.permits(object.metadata.namespace ?? ''),
     adoption: session.adoption(),
@@ -178,6 +182,13 @@ function accountFacts(session: AccountSession, object: GpuInstance, sources: Sou
     pollIntervalMs: session.pollIntervalMs(),
     serviceTime: session.serviceTime(),
     startUnsupported: sources.withoutStart.has(session.uid),
+  };
+}
+
+function steadySpan({ from, until }: HeldSpan, steady: SteadyClock): HeldSpan {
+  return {
+    from: steady.fromMonotonic(from),
+    until: until === undefined ? undefined : steady.fromMonotonic(until),
   };
 }
 

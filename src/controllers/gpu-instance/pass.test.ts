@@ -34,6 +34,7 @@ import { MachineIndex } from './memory/machine-index.ts';
 import { CHILDREN_CHECK_MS, ObjectMemory } from './memory/memory.ts';
 import { SteadyClock } from './memory/steady-clock.ts';
 import { Pass } from './pass.ts';
+import type { ListedMachine } from './views.ts';
 
 const fails = (kind: MarketplaceErrorKind, outcome: 'refused' | 'unknown', instanceId?: number) => () => {
   throw new MarketplaceError('told to fail', { kind, outcome, instanceId });
@@ -70,6 +71,8 @@ interface Setting {
   readonly searched?: boolean;
   /** Gets a word for each wait beside the other objects. */
   readonly aside?: string[];
+  /** What lists show from the first call on. */
+  readonly later?: readonly ListedMachine[];
   /** The object's generation in the copy that the process has of it, once a call waits for its place. */
   readonly newestGeneration?: number;
   /** Gets what is logged for people. */
@@ -92,7 +95,10 @@ function situation(setting: Setting = {}) {
   setting.memory?.(memory);
   const observed = given(setting.object);
   const rows = new Map((setting.object?.machines ?? []).map((machine) => [machine.row.id, machine.row]));
+  let isCalling = false;
+  const later = new Map((setting.later ?? []).map((machine) => [machine.row.id, machine.row]));
   const call = (name: string, fallback: unknown) => async (id: number, options?: CallOptions) => {
+    isCalling = true;
     if (options?.mayLeave?.() === false) fails('aborted', 'refused')();
     done.push(`${name} ${id}`);
     return setting.calls?.[name] ? setting.calls[name]() : fallback;
@@ -108,11 +114,12 @@ function situation(setting: Setting = {}) {
         rent: call('rent', { instanceId: 7, instanceApiKey: undefined, answeredAt: NOW }),
         destroy: call('destroy', { answeredAt: NOW }),
         start: call('start', undefined),
+        stop: call('stop', { answeredAt: NOW }),
         label: call('label', undefined),
       },
     },
     feed: {
-      latest: () => ({ begunAt: at(-1), endedAt: NOW, rows }),
+      latest: () => ({ begunAt: at(-1), endedAt: NOW, rows: isCalling && setting.later ? later : rows }),
       absences: () => setting.missingSince ?? [],
       get: async () => null,
       listsBegunSince: () => [],
@@ -138,6 +145,8 @@ function situation(setting: Setting = {}) {
     pollIntervalMs: () => 10_000,
     serviceTime: () => ({ type: 'known', at: clock.now(), isConfirmed: true }),
     breaker: () => ({ type: 'closed' }),
+    heldSpans: () => [],
+    blames: () => true,
     labelEcho: () => setting.echo ?? 'echoed',
     labelReadBack: (sent: string, shown: unknown) => done.push(`read back ${sent} as ${String(shown)}`),
     permits: () => true,
@@ -339,6 +348,18 @@ describe('a pass that buys', () => {
     const { run, done } = situation({ object, leaseLooks: 2 });
     expect(await run()).toEqual({ afterMs: 1_000 });
     expect(done).toEqual(['replace', 'event ReplaceRequested']);
+  });
+
+  test('takes a call back if the newest list shows no reason for it any more (H1)', async () => {
+    const object = held({}, { spec: { powerState: 'Stopped' } });
+    const { machines: running } = object;
+    const { machines: stopped } = held({ actualStatus: 'stopped' });
+    const before = situation({ object, later: running ?? [] });
+    await before.run();
+    expect(before.done).toContain('stop 1');
+    const { run, done } = situation({ object, later: stopped ?? [] });
+    expect(await run()).toEqual({ afterMs: 0 });
+    expect(done).not.toContain('stop 1');
   });
 
   test('takes a destroy back where the lease ended, or the spec changed, while it waited for its place', async () => {

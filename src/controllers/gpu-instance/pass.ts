@@ -10,7 +10,7 @@ import type { ReconcileContext } from '../../runtime/controller.ts';
 import type { AccessReviews } from '../../runtime/kube/access-review.ts';
 import { KubeError } from '../../runtime/kube/kube-error.ts';
 import { objectKey } from '../../runtime/kube/kube-object.ts';
-import { type ActPorts, act } from './act.ts';
+import { type ActPorts, act, type RecordedAction } from './act.ts';
 import { Aftermath } from './aftermath.ts';
 import { isWishChanged } from './changed-wish.ts';
 import type { GpuInstanceControllerOptions } from './controller-options.ts';
@@ -27,6 +27,7 @@ import { recordedMachine } from './recorded.ts';
 import { type RentalContext, saveResult } from './rental/save-result.ts';
 import { sayQueued } from './rules/queued.ts';
 import { classify } from './stage.ts';
+import { stillDecides } from './still-decided.ts';
 import type { Action, Decision, EventNote, Look, Observed, Step } from './types.ts';
 import type { Published, RentedFacts } from './views.ts';
 
@@ -282,8 +283,18 @@ export class Pass {
       log,
       metrics: instanceMetrics,
       showEvent: (note) => this.#showEvent(note),
-      isStillWanted: () => this.#isLeading() && !isWishChanged(this.#object, this.#cached()),
+      isStillDecided: (recorded) => this.#isStillDecided(recorded),
     };
+  }
+
+  /** The same decision made again, from the newest list and the newest copy of the object. */
+  #isStillDecided({ observed, action }: RecordedAction): boolean {
+    const { memory, sources } = this.#ports;
+    const newest = this.#cached();
+    if (!this.#isLeading() || isWishChanged(this.#object, newest)) return false;
+    const isSame = newest?.metadata.uid === this.#object.metadata.uid;
+    const seen = observe(newest && isSame ? newest : this.#object, memory, sources);
+    return seen !== undefined && stillDecides(seen, { before: observed, action });
   }
 
   /** The object as this process hears of it now, which may be later than what the pass began with. */

@@ -35,7 +35,7 @@ const failed = (seconds: number) => [
   { kind: 'Machine' as const, id: 1001, until: time(seconds) },
   { kind: 'Host' as const, id: 2002, until: time(seconds) },
 ];
-const open = { type: 'open', since: at(-5), cause: 'massFailure', newlyBad: 4, message: 'm' } as const;
+const open = { type: 'open', since: at(-5), cause: 'massFailure', unhealthy: 4, message: 'm' } as const;
 
 describe('a purchase', () => {
   table([
@@ -164,9 +164,9 @@ describe('a machine that no list shows', () => {
       },
     ],
     [
-      'has not vanished while the breaker is open (20, 29)',
+      'is missing, and has not vanished, while the breaker is open (20, 29)',
       { ...gone, facts: { breaker: open } },
-      { rule: 'machine-missing', afterMs: 10_000, onList: true },
+      { rule: 'machine-missing', phase: 'Lost', says: 'NotRunning', afterMs: 60_000, onList: true },
     ],
     [
       'is missing, and has not vanished, while the account is not ready (31)',

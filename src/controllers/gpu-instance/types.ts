@@ -12,6 +12,7 @@ import type { QueueWord } from './rules/queued.ts';
 import type {
   AbsenceView,
   AccountView,
+  ConfirmedView,
   InputsView,
   ListView,
   MemoryView,
@@ -47,6 +48,8 @@ export interface Observed {
   readonly inputs: InputsView | undefined;
   /** Whether the key has just proved its login in this pass; undefined where it was not asked. */
   readonly loginProven: boolean | undefined;
+  /** A last look at a machine that is to be destroyed as lost; undefined if it was not asked for. */
+  readonly confirmed: ConfirmedView | undefined;
   readonly probe: ProbeView | undefined;
   /** How writing the children went in this pass; undefined where it was not tried. */
   readonly published: Published | undefined;
@@ -74,6 +77,8 @@ export type Need =
     }
   | { readonly type: 'inputs' }
   | { readonly type: 'read'; readonly instanceId: number }
+  /** Whether the machine is as lost as the list says, by its single read. */
+  | { readonly type: 'confirmLost'; readonly instanceId: number }
   | { readonly type: 'loginProof' };
 
 /** A rental as decided: recorded as an intent first, then sent. */

@@ -4,6 +4,7 @@ import type { QueuePlace } from '../../accounts/queue/admission-queue.ts';
 import type { AccountLimits } from '../../accounts/tickets/limits.ts';
 import type { OfferSet } from '../../accounts/tickets/tickets.ts';
 import type { BreakerState } from '../../accounts/watch/breaker.ts';
+import type { HeldSpan } from '../../accounts/watch/held-spans.ts';
 import type { LabelEcho } from '../../accounts/watch/label-echo.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { Secret } from '../../lib/secret.ts';
@@ -20,6 +21,10 @@ export interface AccountFacts {
   readonly login: Login;
   readonly limits: AccountLimits;
   readonly breaker: BreakerState;
+  /** When the breaker was open, in steady time. */
+  readonly heldSpans: readonly HeldSpan[];
+  /** Whether the end of a machine blames its host or machine: not if many failed together. */
+  readonly blames: boolean;
   readonly labelEcho: LabelEcho;
   /** Whether the account may be used from the object's namespace; undefined while that is being found out. */
   readonly permitted: boolean | undefined;
@@ -175,6 +180,12 @@ export interface MemoryView {
 
 /** `ProbeError`: the probe could not be sent as the spec writes it. */
 export type ProbeFailureReason = 'ProbeFailing' | 'ProbeError';
+
+/** What the single read of a machine said that is to be destroyed since it was lost. */
+export interface ConfirmedView {
+  readonly instanceId: number;
+  readonly says: 'lost' | 'absent' | 'well' | 'failed';
+}
 
 /** What the readiness probe said last; undefined while it has not been asked. */
 export interface ProbeView {

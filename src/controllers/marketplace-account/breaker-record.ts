@@ -20,27 +20,47 @@ type BreakerRecord = NonNullable<MarketplaceAccountStatus['breaker']>;
 export function breakerRecord(observed: Observed): Pick<MarketplaceAccountStatus, 'breaker'> {
   const before = observed.account.status?.breaker;
   const word = closingWord(observed.account);
-  const failure = massFailure(observed);
-  if (failure && word === undefined) return { breaker: openRecord(failure, before) };
-  const closed = closedRecord(observed, failure?.newlyBad);
+  const failure = incident(observed);
+  if (failure) return { breaker: { ...during(observed, failure, word), ...closedBy(before, word) } };
+  const closed = closedRecord(observed);
   if (word !== undefined) return { breaker: { ...closed, closedBy: word } };
   return before ? { breaker: closed } : {};
 }
 
-function openRecord({ since, newlyBad }: MassFailure, before: BreakerRecord | undefined): BreakerRecord {
-  return { ...before, open: true, since: before?.open ? before.since : timestampOf(since), newlyBad };
+function closedBy(
+  before: BreakerRecord | undefined,
+  word: string | undefined,
+): Pick<BreakerRecord, 'closedBy'> {
+  const last = word ?? before?.closedBy;
+  return last === undefined ? {} : { closedBy: last };
 }
 
-/** Closed since now, unless it was before. `newlyBad`: of the failure that ends with it. */
-function closedRecord({ account, now }: Observed, newlyBad: number | undefined): BreakerRecord {
-  const before = account.status?.breaker;
-  if (before && !before.open && newlyBad === undefined) return before;
-  return { ...before, open: false, since: timestampOf(now), newlyBad: newlyBad ?? before?.newlyBad ?? 0 };
+/** While more machines are unhealthy than are allowed: open, unless a person has said otherwise. */
+function during(observed: Observed, failure: Incident, word: string | undefined): BreakerRecord {
+  const before = observed.account.status?.breaker;
+  const isSlow = failure.type === 'slow';
+  const open = word === undefined && !(isSlow && failure.releasedBy === 'person');
+  const releasedAt = isSlow ? failure.releasedAt : word === undefined ? undefined : observed.now;
+  return {
+    open,
+    since: before?.open === open ? before.since : timestampOf(open ? failure.since : observed.now),
+    unhealthy: failure.unhealthy,
+    ...(releasedAt !== undefined && { releasedAt: before?.releasedAt ?? timestampOf(releasedAt) }),
+  };
 }
 
-type MassFailure = Extract<BreakerState, { type: 'open' }>;
+/** Closed since now, unless it was before. */
+function closedRecord({ account, now }: Observed): BreakerRecord {
+  const { releasedAt: _released, ...before } = account.status?.breaker ?? { open: false };
+  const wasClosed = !before.open && 'since' in before;
+  return wasClosed ? before : { unhealthy: 0, ...before, open: false, since: timestampOf(now) };
+}
 
-function massFailure({ session }: Observed): MassFailure | undefined {
+type Incident = Extract<BreakerState, { type: 'slow' }> | Extract<BreakerState, { type: 'open' }>;
+
+/** More machines are unhealthy than are allowed. */
+function incident({ session }: Observed): Incident | undefined {
   const state = session?.breaker;
+  if (state?.type === 'slow') return state;
   return state?.type === 'open' && state.cause === 'massFailure' ? state : undefined;
 }

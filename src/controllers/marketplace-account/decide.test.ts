@@ -360,7 +360,7 @@ describe('deletion', () => {
     const given = deleting(['team/a']);
     const annotations = { 'gpurental.dev/close-breaker': 'v1' };
     const account = { ...given.account, metadata: { ...given.account.metadata, annotations } };
-    const breaker = { type: 'open', since: 1, cause: 'massFailure', newlyBad: 6, message: '' } as const;
+    const breaker = { type: 'open', since: 1, cause: 'massFailure', unhealthy: 6, message: '' } as const;
     expect(types(decide({ ...given, account, session: session({ breaker }) }).actions)).toContain(
       'closeBreaker',
     );
@@ -377,11 +377,11 @@ describe('deletion', () => {
 });
 
 describe('the breaker on record', () => {
-  const open = { type: 'open', since: 1_000, cause: 'massFailure', newlyBad: 6, message: 'six' } as const;
+  const open = { type: 'open', since: 1_000, cause: 'massFailure', unhealthy: 6, message: 'six' } as const;
 
   test('a mass failure is written down and told once', () => {
     const decision = decide(observed({ session: session({ breaker: open }) }));
-    expect(decision.status.breaker).toEqual({ open: true, since: '1970-01-01T00:00:01Z', newlyBad: 6 });
+    expect(decision.status.breaker).toEqual({ open: true, since: '1970-01-01T00:00:01Z', unhealthy: 6 });
     expect(types(decision.actions)).toContain('event');
   });
 
@@ -393,7 +393,7 @@ describe('the breaker on record', () => {
   test('a new value of the annotation closes it, and is remembered', () => {
     const { account } = observed();
     const metadata = { ...account.metadata, annotations: { 'gpurental.dev/close-breaker': 'v1' } };
-    const status = { breaker: { open: true, since: '2026-11-20T00:00:00Z', newlyBad: 6 } };
+    const status = { breaker: { open: true, since: '2026-11-20T00:00:00Z', unhealthy: 6 } };
     const given = observed({
       account: { ...account, metadata, status },
       session: session({ breaker: open }),
@@ -416,28 +416,28 @@ describe('a word that is to close the breaker', () => {
     return { ...account, metadata, ...(status && { status }) };
   };
   const open = (cause: 'massFailure' | 'listFailed') =>
-    session({ breaker: { type: 'open', since: 1_000, cause, newlyBad: 6, message: 'six' } });
+    session({ breaker: { type: 'open', since: 1_000, cause, unhealthy: 6, message: 'six' } });
 
   test.each([
     ['while nothing is to be closed', session(), []],
     ['while lists fail', open('listFailed'), ['closeBreaker']],
   ] as const)('is used up %s, and closes no failure that comes later', (_, facts, acts) => {
     const early = decide(observed({ account: annotated(undefined), session: facts }));
-    expect(early.status.breaker).toMatchObject({ open: false, newlyBad: 0, closedBy: 'v1' });
+    expect(early.status.breaker).toMatchObject({ open: false, unhealthy: 0, closedBy: 'v1' });
     expect(types(early.actions).filter((type) => type === 'closeBreaker')).toEqual(acts);
     const weeksLater = observed({ account: annotated(early.status), session: open('massFailure') });
     expect(types(decide(weeksLater).actions)).not.toContain('closeBreaker');
-    expect(decide(weeksLater).status.breaker).toMatchObject({ open: true, newlyBad: 6, closedBy: 'v1' });
+    expect(decide(weeksLater).status.breaker).toMatchObject({ open: true, unhealthy: 6, closedBy: 'v1' });
   });
 
   test('leaves what is on record of an earlier failure', () => {
-    const breaker = { open: false, since: '2026-11-20T00:00:00Z', newlyBad: 6, closedBy: 'v0' };
+    const breaker = { open: false, since: '2026-11-20T00:00:00Z', unhealthy: 6, closedBy: 'v0' };
     const given = observed({ account: annotated({ breaker }) });
     expect(decide(given).status.breaker).toEqual({ ...breaker, closedBy: 'v1' });
   });
 
   test('waits for a session: before, nobody knows what stands', () => {
-    const breaker = { open: true, since: '2026-11-20T00:00:00Z', newlyBad: 6 };
+    const breaker = { open: true, since: '2026-11-20T00:00:00Z', unhealthy: 6 };
     const given = observed({ account: annotated({ breaker }), session: undefined });
     expect(decide(given).status.breaker).toEqual(breaker);
   });
@@ -507,7 +507,7 @@ describe('what is written', () => {
       policy: 'Retain' as const,
     };
     const longGone = new Set([4]);
-    const open = { type: 'open', since: 1, cause: 'listFailed', newlyBad: 0, message: '' } as const;
+    const open = { type: 'open', since: 1, cause: 'listFailed', unhealthy: 0, message: '' } as const;
     test.each([
       ['leaves the list once it is gone for long', {}, {}, 0],
       ['stays after a list without it', { longGone: new Set<number>() }, {}, 1],

@@ -70,7 +70,7 @@ function identity({ installation }: Observed): readonly Action[] {
 
 function breaker({ account, session: facts }: Observed): readonly Action[] {
   const wantsClosed = closingWord(account) !== undefined;
-  return facts?.breaker.type === 'open' && wantsClosed ? [{ type: 'closeBreaker' }] : [];
+  return facts && facts.breaker.type !== 'closed' && wantsClosed ? [{ type: 'closeBreaker' }] : [];
 }
 
 function readiness(observed: Observed): Action {
@@ -106,6 +106,9 @@ function troubleEvent(observed: Observed): readonly Action[] {
 
 function breakerEvent({ account, session: facts }: Observed): readonly Action[] {
   const state = facts?.breaker;
-  if (state?.type !== 'open' || state.cause !== 'massFailure' || account.status?.breaker?.open) return [];
+  const { open = false, releasedAt } = account.status?.breaker ?? {};
+  if (state?.type === 'slow' && state.releasedBy === 'hold' && releasedAt === undefined)
+    return [{ type: 'event', severity: 'Warning', reason: 'BreakerReleased', note: state.message }];
+  if (state?.type !== 'open' || state.cause !== 'massFailure' || open) return [];
   return [{ type: 'event', severity: 'Warning', reason: 'BreakerOpened', note: state.message }];
 }

@@ -53,7 +53,7 @@ describe('what a sweep found to be rolled back', () => {
     const status = { rolledBack: [5, 6] };
     const gone = { longGone: new Set([5]) };
     expect(record({ status, facts: gone })).toEqual({ rolledBack: [6] });
-    const open = { type: 'open', since: 1, cause: 'listFailed', newlyBad: 0, message: '' } as const;
+    const open = { type: 'open', since: 1, cause: 'listFailed', unhealthy: 0, message: '' } as const;
     expect(record({ status, facts: { ...gone, breaker: open } })).toEqual({ rolledBack: [5, 6] });
     const stranger = proven({ login: { url: 'https://market.example', userId: 9 } });
     const login = { url: 'https://market.example', userId: 7, provenAt: '2026-11-20T00:00:00Z' };

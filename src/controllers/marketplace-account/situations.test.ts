@@ -359,9 +359,9 @@ describe('what is on record', () => {
   const avoid = (id: number, type: 'host' | 'machine') =>
     ({ target: { type, id }, until: observed().now + 3_600_000, failures: 2, reason: 'Exited' }) as const;
   const breaker = (cause: 'massFailure' | 'listFailed') =>
-    session({ breaker: { type: 'open', since: 1_000, cause, newlyBad: 6, message: 'Six at once.' } });
+    session({ breaker: { type: 'open', since: 1_000, cause, unhealthy: 6, message: 'Six at once.' } });
   const wanted = { 'gpurental.dev/close-breaker': 'v1' };
-  const wasOpen = { breaker: { open: true, since: '2026-11-20T11:00:00Z', newlyBad: 6 } };
+  const wasOpen = { breaker: { open: true, since: '2026-11-20T11:00:00Z', unhealthy: 6 } };
   table([
     ['stays as it is where nothing changes', { account: settled(), figuresWrittenAt: 0 }, CONNECTED],
     [

@@ -61,7 +61,7 @@ test.each([
 const UNKNOWN = candidate({ newestRecordAt: NOW - 20 * MINUTE });
 
 describe('what keeps orphans from being destroyed', () => {
-  const open = { type: 'open', since: 0, cause: 'massFailure', newlyBad: 9, message: '' } as const;
+  const open = { type: 'open', since: 0, cause: 'massFailure', unhealthy: 9, message: '' } as const;
   test.each([
     ['nothing', {}, undefined],
     ['the policy', { policy: 'Report' }, 'the policy is to report'],

@@ -31,7 +31,7 @@ const KEPT: readonly Rule<SweepFindings>[] = [
     name: 'memory was rolled back',
     applies: ({ rolledBack }, { latched }) => rolledBack.length + latched.length > 0,
   },
-  { name: 'the breaker is open', applies: (_, { breaker }) => breaker.type === 'open' },
+  { name: 'the breaker is open', applies: (_, { breaker }) => breaker.type !== 'closed' },
   { name: 'the policy is to report', applies: (_, { policy }) => policy === 'Report' },
 ];
 

@@ -4,7 +4,7 @@ import { keyOf, refOf } from '../../accounts/account-registry.ts';
 import type { Installation } from '../../accounts/installation/installation.ts';
 import { serviceNow } from '../../accounts/login/service-clock.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
-import type { BreakerState } from '../../accounts/watch/breaker.ts';
+import { type BreakerState, isUnresolved } from '../../accounts/watch/breaker.ts';
 import type { CensusEntry } from '../../accounts/watch/machine-census.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -98,7 +98,7 @@ function policyOf(accounts: readonly MarketplaceAccount[]): Observed['policy'] {
 
 /** One open breaker of a login keeps its machines from being swept. */
 function openBreaker({ sessions }: Sweep): BreakerState | undefined {
-  return sessions.map((session) => session.breaker()).find(({ type }) => type === 'open');
+  return sessions.map((session) => session.breaker()).find(isUnresolved);
 }
 
 interface Census {

@@ -105,7 +105,7 @@ export const OBJECT_TARGETS: readonly FuzzTarget[] = [
     name: 'status',
     seeds: [
       '{"instanceId":7,"attempt":2,"claim":"c","rentals":["2026-01-05T12:00:00Z"],"cost":{"pricePerHour":"0.31","accrued":"1.20","since":"2026-01-06T00:00:00Z"},"history":[],"conditions":[]}',
-      '{"avoid":[{"kind":"Host","id":5,"until":"2026-01-07T00:00:00Z","failures":2,"reason":"LoadingFailed"}],"breaker":{"open":true,"since":"2026-01-06T00:00:00Z","newlyBad":3},"deletedObjects":{"month":"2026-01","spent":"1.5","rentals":["2026-01-06T00:00:00Z"]}}',
+      '{"avoid":[{"kind":"Host","id":5,"until":"2026-01-07T00:00:00Z","failures":2,"reason":"LoadingFailed"}],"breaker":{"open":true,"since":"2026-01-06T00:00:00Z","unhealthy":3},"deletedObjects":{"month":"2026-01","spent":"1.5","rentals":["2026-01-06T00:00:00Z"]}}',
     ],
     run: json(readStatus),
   },

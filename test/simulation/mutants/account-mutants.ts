@@ -122,8 +122,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: 'breaker-not-asked',
     loses: 'the breaker before a replacement',
     file: 'controllers/gpu-instance/rules/held-back.ts',
-    find: "  if (account.facts.breaker.type === 'open') return says('BreakerOpen', account.facts.breaker.message);\n",
-    replace: '',
+    find: "return hasTurn ? undefined : says('BreakerOpen', breaker.message);",
+    replace: "return hasTurn || breaker.message !== '' ? undefined : says('BreakerOpen');",
   },
   {
     name: 'lease-end-ignored',

@@ -4,6 +4,7 @@ import { GONE_MUTANTS } from './gone-mutants.ts';
 import { GROUP_MUTANTS } from './group-mutants.ts';
 import { ISOLATION_MUTANTS } from './isolation-mutants.ts';
 import type { Mutant } from './mutant.ts';
+import { OUTAGE_MUTANTS } from './outage-mutants.ts';
 import { OUTSIDE_MUTANTS } from './outside-mutants.ts';
 import { OWNERSHIP_MUTANTS } from './ownership-mutants.ts';
 import { PURCHASE_MUTANTS } from './purchase-mutants.ts';
@@ -24,4 +25,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...OUTSIDE_MUTANTS,
   ...RESTRAINT_MUTANTS,
   ...ISOLATION_MUTANTS,
+  ...OUTAGE_MUTANTS,
 ];

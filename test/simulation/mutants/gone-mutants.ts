@@ -122,8 +122,8 @@ export const GONE_MUTANTS: readonly Mutant[] = [
     name: 'no-tolerance',
     loses: 'patience with a machine that is silent for a moment',
     file: `${GPU}/rules/failing.ts`,
-    find: 'return isSeenAgain && observed.steadyNow - since >= patience;',
-    replace: 'return isSeenAgain && observed.steadyNow - since >= 0 * patience;',
+    find: 'observed.list?.begunSteady) >= patience;',
+    replace: 'observed.list?.begunSteady) >= 0 * patience;',
   },
   {
     name: 'old-list-judges',

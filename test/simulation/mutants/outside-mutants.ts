@@ -71,7 +71,7 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
     name: 'sweep-despite-breaker',
     loses: 'the breaker before a sweep',
     file: 'controllers/orphan-sweep/decide.ts',
-    find: "  { name: 'the breaker is open', applies: (_, { breaker }) => breaker.type === 'open' },\n",
+    find: "  { name: 'the breaker is open', applies: (_, { breaker }) => breaker.type !== 'closed' },\n",
     replace: '',
   },
   {

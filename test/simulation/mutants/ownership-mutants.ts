@@ -85,25 +85,4 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
       },
     ],
   },
-  {
-    name: 'breaker-off',
-    loses: 'the breaker on mass failure',
-    file: 'accounts/watch/breaker.ts',
-    find: '  if (newlyBad > allowed) {',
-    replace: '  if (newlyBad > allowed + 1_000_000) {',
-  },
-  {
-    name: 'breaker-ignores-failed-lists',
-    loses: 'the breaker on a failing list',
-    file: 'accounts/watch/breaker.ts',
-    find: "if (poll.type === 'failed') return listFailed(memory, poll.at);",
-    replace: "if (poll.type === 'failed') return memory;",
-  },
-  {
-    name: 'breaker-closes-at-once',
-    loses: 'the calm polls before the breaker closes',
-    file: 'accounts/watch/breaker.ts',
-    find: 'const CALM_POLLS_TO_CLOSE = 2;',
-    replace: 'const CALM_POLLS_TO_CLOSE = 0;',
-  },
 ];

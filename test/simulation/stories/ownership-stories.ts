@@ -160,8 +160,11 @@ export const OWNERSHIP_STORIES: readonly Story[] = [
   },
   {
     name: 'all machines of an account stop working in one moment',
-    seconds: 500,
-    plot: (stage) => massExit(stage, { at: 100 }),
+    seconds: 3_900,
+    plot: (stage) => {
+      stage.users.account.set({ maxUnhealthyHold: '5m' });
+      massExit(stage, { at: 100 });
+    },
   },
   {
     name: 'a host is silent in one list, and the next ones fail until its tolerance is over',

@@ -33,13 +33,16 @@ export async function play(story: Story, { keepTrace = false } = {}): Promise<Pl
     ...(maxRentalsPerHour !== undefined && { maxRentalsPerHour: String(maxRentalsPerHour) }),
     ...(pacing && { pacing }),
   };
-  const world = new SimulatedWorld({ seed: story.seed ?? 1, keepTrace, fate, flags });
+  const { fleet = 1 } = story;
+  const offers = Math.max(24, 2 * fleet);
+  const world = new SimulatedWorld({ seed: story.seed ?? 1, offers, keepTrace, fate, flags });
   const users = new Users(world, seededRandom(1));
   const invariants = new Invariants(world, { strict: !sweeps });
   stage = new Stage(world, users, invariants);
   users.account.create(sweeps ? 'Destroy' : 'Report');
   if (story.group) users.groups.create('group', story.group.load, story.group.spec);
   else users.createInstance('a');
+  for (let number = 2; number <= fleet; number += 1) users.createInstance(`m-${number}`);
   story.plot(stage);
   world.startProcess();
   await minding(invariants, () =>

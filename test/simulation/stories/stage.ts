@@ -30,6 +30,13 @@ type CallName = keyof typeof CALLS;
 const QUIET: Fate = { requestMs: 2, responseMs: 2 };
 const SECOND = 1000;
 
+/** For how long no call of a kind may be sent, from now on. */
+export interface Ban {
+  readonly call: CallName;
+  readonly seconds: number;
+  readonly why: string;
+}
+
 /** What strikes one call of a kind. */
 export interface Blow {
   readonly call: CallName;
@@ -62,6 +69,7 @@ export class Stage {
   readonly #lagging = new Map<string, { readonly until: number; readonly plural: string }>();
   readonly #blind = new Map<string, number>();
   #deaf: { readonly plural: string; readonly until: number } | undefined;
+  readonly #bans: { readonly ban: Ban; readonly until: number }[] = [];
   readonly #spells: { readonly spell: Spell; readonly until: number }[] = [];
 
   constructor(world: SimulatedWorld, users: Users, invariants: Invariants) {
@@ -83,6 +91,11 @@ export class Stage {
   /** Strikes one call that is still to come. A story whose call never comes tells nothing, and says so. */
   strike(blow: Blow): void {
     this.#awaited.push({ blow, left: blow.nth ?? 1 });
+  }
+
+  /** Such a call breaks I4: what the story tells gives no reason for it. */
+  forbid(ban: Ban): void {
+    this.#bans.push({ ban, until: this.world.now + ban.seconds * SECOND });
   }
 
   cast(spell: Spell): void {
@@ -185,6 +198,8 @@ export class Stage {
     const name = `${request.method} ${request.path.split('?')[0]}`;
     if (process.env['CALLS']) this.world.tell(`${machine.name} ${name}`);
     if (CALLS.list.test(name)) this.#lister = machine;
+    const banned = this.#bans.find(({ ban, until }) => this.world.now < until && CALLS[ban.call].test(name));
+    if (banned) this.invariants.report('I4', `${name} was sent although ${banned.ban.why}`);
     const blow = this.#due(name);
     if (blow) {
       this.world.tell(`${machine.name}: ${name} meets its fate`);

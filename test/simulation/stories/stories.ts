@@ -5,6 +5,7 @@ import { FOUND_STORIES } from './found-stories.ts';
 import { GONE_STORIES } from './gone-stories.ts';
 import { GROUP_STORIES } from './group-stories.ts';
 import { ISOLATION_STORIES } from './isolation-stories.ts';
+import { OUTAGE_STORIES } from './outage-stories.ts';
 import { OWNERSHIP_STORIES } from './ownership-stories.ts';
 import { PURCHASE_STORIES } from './purchase-stories.ts';
 import { RECORD_STORIES } from './record-stories.ts';
@@ -30,4 +31,5 @@ export const STORIES: readonly Story[] = [
   ...RESTRAINT_STORIES,
   ...ACCESS_STORIES,
   ...ISOLATION_STORIES,
+  ...OUTAGE_STORIES,
 ];

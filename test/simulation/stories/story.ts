@@ -12,6 +12,8 @@ export interface Story {
   readonly flags?: { readonly maxRentalsPerHour?: number; readonly pacing?: 'off' };
   /** With a sweeper that destroys, and two machines may overlap for a while. */
   readonly sweeps?: boolean;
+  /** So many objects instead of `a` alone: `a`, `m-2`, `m-3` and so on, in a market of twice as many machines. */
+  readonly fleet?: number;
   /** The life of a group instead of an object called `a`: its first load, and what differs from the usual spec. */
   readonly group?: { readonly load: number; readonly spec?: JsonObject };
   /** Of two things that are due in one moment, such as a reply and its deadline after a freeze, it says which comes first. */

@@ -33,6 +33,11 @@ export class SteadyClock {
     return this.now() - Math.max(0, this.#clock.now() - wall);
   }
 
+  /** The steady time of a monotonic one. */
+  fromMonotonic(monotonic: number): number {
+    return this.#wall + monotonic - this.#monotonic;
+  }
+
   /** A list has just arrived. */
   noteList(feed: Feed, { begunAt, endedAt }: CompleteList): void {
     const took = endedAt - begunAt;

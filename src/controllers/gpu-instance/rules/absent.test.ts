@@ -22,7 +22,15 @@ const said = (type: 'Ready' | 'Reconciling', reason: string) => ({
   message: 'm',
   lastTransitionTime: time(-30),
 });
-const open = { type: 'open', since: at(-5), cause: 'massFailure', newlyBad: 4, message: 'm' } as const;
+const slow = {
+  type: 'slow',
+  since: 0,
+  releasedAt: 0,
+  releasedBy: 'hold',
+  unhealthy: 4,
+  message: 'm',
+} as const;
+const open = { type: 'open', since: at(-5), cause: 'massFailure', unhealthy: 4, message: 'm' } as const;
 const begun = (ready: string) => ({ conditions: [said('Reconciling', 'Replacing'), said('Ready', ready)] });
 
 describe('a machine that the latest list does not show', () => {
@@ -75,12 +83,20 @@ describe('a machine that the latest list does not show', () => {
       },
     ],
     [
-      'is not judged while the breaker is open',
+      'is said to be missing and not judged while the breaker is open',
       unlisted({
         facts: { breaker: open },
         observed: { ...absent(lists(-61, -1), 'absent'), loginProven: true },
       }),
-      { rule: 'machine-missing', afterMs: 10000, onList: true },
+      { rule: 'machine-missing', phase: 'Lost', says: 'NotRunning', afterMs: 60000, onList: true },
+    ],
+    [
+      'is not judged after the hold of the breaker unless it has the turn (C2)',
+      unlisted({
+        facts: { breaker: { ...slow, turn: 'another' } },
+        observed: { ...absent(lists(-61, -1), 'absent'), loginProven: true },
+      }),
+      { rule: 'machine-missing', phase: 'Lost', says: 'NotRunning', afterMs: 60000, onList: true },
     ],
   ]);
 });

@@ -14,7 +14,8 @@ import { isTimeUp, untilTimeIsUp } from './time-is-up.ts';
 /** A recorded machine that the latest complete list does not show. */
 export function whileAbsent(observed: Observed, held: Held<StateNamed<'absent'>>): Step {
   const begun = reasonOfEnding(observed);
-  if (!mayBelieve(observed, begun)) return LOOK_AGAIN;
+  if (!mayBelieve(observed, begun))
+    return observed.list && wasSeen(observed) ? missing(observed, held) : LOOK_AGAIN;
   if (begun === undefined && observed.account.state !== 'ready')
     return wasSeen(observed) ? missing(observed, held) : LOOK_AGAIN;
   return byProof(observed, held, begun);
@@ -50,12 +51,14 @@ function vanished(observed: Observed, { machine }: Held<StateNamed<'absent'>>, r
 }
 
 /**
- * While the breaker is open, no list counts but for what we ended ourselves. While the account may not be used, what is
+ * While the breaker is open, no list counts but for what we ended ourselves; after its hold, one object at a time. While the account may not be used, what is
  * missing is said, and counts as vanished only once a key has proved the login again.
  */
 function mayBelieve(observed: Observed, begun: Reason | undefined): boolean {
   if (observed.list === undefined) return false;
-  return begun !== undefined || factsOf(observed)?.breaker.type === 'closed';
+  const breaker = factsOf(observed)?.breaker;
+  const hasTurn = breaker?.type === 'slow' && breaker.turn === observed.uid;
+  return begun !== undefined || breaker?.type === 'closed' || hasTurn;
 }
 
 function neverSeen(observed: Observed, held: Held<StateNamed<'absent'>>): Step | undefined {

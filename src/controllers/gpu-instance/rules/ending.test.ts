@@ -15,7 +15,7 @@ const mark = (
   reason: 'Exited' | 'HostOffline' | 'LimitReached' | 'SpecChanged' = 'SpecChanged',
   instanceId = 1,
 ) => ({ instanceId, reason, answeredAt: at(seconds), endedAt: at(seconds) });
-const offline = { actualStatus: 'offline', actualStatusSince: time(-60) };
+const offline = { actualStatus: 'offline', actualStatusSince: time(-61) };
 const lost = (situation: Given = {}): Given =>
   held({ actualStatus: 'offline' }, { ...situation, status: { ...offline, ...situation.status } });
 const gone = (seconds: number, reason?: Parameters<typeof mark>[1]): Given => ({
@@ -41,7 +41,7 @@ describe('what holds back the end of a machine', () => {
         {
           spec: { maxLifetime: '5m', paused: true, replacement: { policy: 'Never' } },
           facts: {
-            breaker: { type: 'open', since: at(-5), cause: 'massFailure', newlyBad: 4, message: 'm' },
+            breaker: { type: 'open', since: at(-5), cause: 'massFailure', unhealthy: 4, message: 'm' },
           },
         },
       ),

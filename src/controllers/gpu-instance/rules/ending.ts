@@ -121,7 +121,7 @@ function stillThere(observed: Observed, wish: EndWish, mark: DestroyMark): Decis
 /** The machine is gone for certain: into the history with it. */
 export function ended(observed: Observed, wish: Omit<EndWish, 'finding'>, endedAt: number): Decision {
   const { machine, reason } = wish;
-  const target = avoidTarget(observed.object.status, reason);
+  const target = avoidTarget(observed, reason);
   const cost = machineCost(observed.object.status, endedAt);
   return decision({
     fields: endedFields(observed, { machine, reason, endedAt }),

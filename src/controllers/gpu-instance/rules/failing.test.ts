@@ -1,6 +1,7 @@
-import { describe } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
-import { at, held, time } from '../../../../test/builders/observed.ts';
+import { at, given, held, time } from '../../../../test/builders/observed.ts';
+import { decide } from '../decide.ts';
 
 const { table, close } = decisionTables('failing');
 
@@ -12,7 +13,7 @@ describe('the tolerance of a host', () => {
   table([
     [
       'that is offline is its own',
-      held({ actualStatus: 'offline' }, { spec: tolerance, status: since('offline', -30) }),
+      held({ actualStatus: 'offline' }, { spec: tolerance, status: since('offline', -31) }),
       {
         rule: 'lost',
         record: 'status',
@@ -34,7 +35,7 @@ describe('the tolerance of a host', () => {
     ],
     [
       'that is silent runs out',
-      held({ actualStatus: 'unknown' }, { spec: tolerance, status: since('unknown', -90) }),
+      held({ actualStatus: 'unknown' }, { spec: tolerance, status: since('unknown', -91) }),
       {
         rule: 'lost',
         record: 'status',
@@ -49,10 +50,11 @@ describe('the tolerance of a host', () => {
 
 describe('a host that a single list shows to be away, where minutes lie between two lists', () => {
   const shown = { listsBegun: lists(-600, -90) };
+  const list = { begunSteady: at(-90) };
   table([
     [
       'is looked at again by the next one before its machine is lost',
-      held({ actualStatus: 'offline' }, { status: since('offline', -90), observed: shown }),
+      held({ actualStatus: 'offline' }, { status: since('offline', -90), list, observed: shown }),
       { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', onList: true },
     ],
     [
@@ -62,6 +64,7 @@ describe('a host that a single list shows to be away, where minutes lie between 
         {
           spec: { replacement: { tolerance: { offline: '0s' } } },
           status: since('offline', -90),
+          list,
           observed: shown,
         },
       ),
@@ -77,7 +80,80 @@ describe('a host that a single list shows to be away, where minutes lie between 
   ]);
 });
 
+describe('a machine that nobody sees', () => {
+  const bad = (change: Partial<Parameters<typeof held>[1]> = {}) =>
+    held({ actualStatus: 'offline' }, { status: since('offline', -61), ...change });
+  const says = (word: 'lost' | 'absent' | 'well' | 'failed') => ({
+    confirmed: { instanceId: 1, says: word },
+  });
+  const lost = {
+    rule: 'lost',
+    record: 'status',
+    actions: ['destroy 1 (HostOffline)'],
+    phase: 'Replacing',
+    says: 'HostOffline, Replacing',
+    afterMs: 1000,
+  } as const;
+  table([
+    ['is lost if its single read says so, too (C2)', bad({ observed: says('lost') }), lost],
+    ['is lost if its single read finds none (C2)', bad({ observed: says('absent') }), lost],
+    [
+      'is not lost if its single read shows it well (C2)',
+      bad({ observed: says('well') }),
+      { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', onList: true },
+    ],
+    [
+      'is not lost if its single read fails (C2)',
+      bad({ observed: says('failed') }),
+      { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', onList: true },
+    ],
+    [
+      'is tolerated for longer by the time in which the breaker was open (C2)',
+      held(
+        { actualStatus: 'offline' },
+        { status: since('offline', -3600), facts: { heldSpans: [{ from: at(-3580), until: at(-30) }] } },
+      ),
+      { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', afterMs: 10_000 },
+    ],
+    [
+      'is lost once it was bad for a minute without that time (C2)',
+      held(
+        { actualStatus: 'offline' },
+        { status: since('offline', -3600), facts: { heldSpans: [{ from: at(-3580), until: at(-41) }] } },
+      ),
+      lost,
+    ],
+    [
+      'is not lost by a list that was begun before its tolerance was over (H1)',
+      bad({ list: { begunSteady: at(-6) } }),
+      { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', onList: true },
+    ],
+  ]);
+
+  test('is read by itself before it is destroyed (C2)', () => {
+    expect(decide(given(bad({ observed: { confirmed: undefined } })))).toEqual({
+      type: 'look',
+      need: { type: 'confirmLost', instanceId: 1 },
+    });
+  });
+});
+
 describe('a machine that has ended', () => {
+  table([
+    [
+      'is judged by no list from while the breaker was open (C2)',
+      held(
+        { actualStatus: 'exited' },
+        {
+          status: since('exited', -60),
+          facts: { heldSpans: [{ from: at(-60), until: at(-5) }] },
+          observed: { listsBegun: lists(-50, -40, -30, -20, -10, -1) },
+        },
+      ),
+      { rule: 'tolerate', phase: 'Lost', says: 'Exited', onList: true },
+    ],
+  ]);
+
   table([
     [
       'is not judged by lists from before it had',

@@ -1,6 +1,9 @@
+import { freeTime, isHeldAt } from '../../../accounts/watch/held-spans.ts';
 import { parseDuration } from '../../../lib/duration.ts';
+import type { Finding } from '../conditions.ts';
 import { decision, type Rule } from '../decision.ts';
 import { carriedFields, withRow, wordSeenSince } from '../machine-fields.ts';
+import { factsOf } from '../recorded.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import { endMachine } from './ending.ts';
 import type { Held, StateNamed } from './held-machine.ts';
@@ -33,21 +36,26 @@ export function whileFailing(observed: Observed, held: Held<StateNamed<'failing'
 }
 
 /**
- * Whether what was tolerated is over: looks for `exited`, time for a silent or disconnected host. Where any time is
- * tolerated, a second list has to show it: the first may be minutes old.
+ * Whether what was tolerated is over: looks for `exited`, time for a silent or disconnected host, by a list that was
+ * begun after it. Neither goes on while the breaker is open.
  */
 export function isPastTolerance(observed: Observed, { state }: Held<StateNamed<'failing'>>): boolean {
   const { tolerance } = observed.object.spec.replacement;
   const since = wordSeenSince(observed, state.row);
   if (state.reason === 'Exited') {
-    return (
-      observed.listsBegun.filter((begun) => Math.floor(begun / 1000) >= Math.floor(since / 1000)).length >=
-      tolerance.exitedSeen
-    );
+    const spans = factsOf(observed)?.heldSpans ?? [];
+    const shows = (begun: number) =>
+      Math.floor(begun / 1000) >= Math.floor(since / 1000) && !isHeldAt(spans, begun);
+    return observed.listsBegun.filter(shows).length >= tolerance.exitedSeen;
   }
   const patience = patienceOf(observed, state);
-  const isSeenAgain = patience === 0 || observed.listsBegun.some((begun) => begun > since);
-  return isSeenAgain && observed.steadyNow - since >= patience;
+  return patience === 0 || toleratedAt(observed, since, observed.list?.begunSteady) >= patience;
+}
+
+/** For how long something was tolerated by then, in milliseconds; none if nobody knows when that was. */
+function toleratedAt(observed: Observed, since: number, at = Number.NEGATIVE_INFINITY): number {
+  if (at <= since) return 0;
+  return freeTime(factsOf(observed)?.heldSpans ?? [], { from: since, until: at });
 }
 
 /** In milliseconds. */
@@ -58,26 +66,56 @@ function patienceOf({ object }: Observed, { reason }: StateNamed<'failing'>): nu
 
 function lost(observed: Observed, held: Held<StateNamed<'failing'>>): Step | undefined {
   if (!isPastTolerance(observed, held)) return undefined;
-  return endMachine(observed, {
+  const step = endMachine(observed, {
     ...held,
     reason: held.state.reason,
     kind: 'lost',
     finding: machineFinding(observed, held.state),
   });
+  return held.state.reason !== 'Exited' && isDestroy(step) ? confirmed(observed, held, step) : step;
+}
+
+const isDestroy = (step: Step) =>
+  step.type === 'decision' && step.actions.some(({ type }) => type === 'destroy');
+
+/** Right before a machine is destroyed that nobody sees, it is asked for by itself. */
+function confirmed(
+  { confirmed: seen }: Observed,
+  { machine: { instanceId } }: Held<StateNamed<'failing'>>,
+  destroy: Step,
+): Step | undefined {
+  if (seen?.instanceId !== instanceId) return { type: 'look', need: { type: 'confirmLost', instanceId } };
+  return seen.says === 'lost' || seen.says === 'absent' ? destroy : undefined;
 }
 
 function tolerate(observed: Observed, held: Held<StateNamed<'failing'>>): Decision {
-  const until = wordSeenSince(observed, held.state.row) + patienceOf(observed, held.state);
+  const since = wordSeenSince(observed, held.state.row);
+  const left = patienceOf(observed, held.state) - toleratedAt(observed, since, observed.steadyNow);
+  const until = observed.steadyNow + left;
   const look = held.state.reason === 'Exited' ? { onList: true } : untilTimeIsUp(observed, until);
   if (isFlapping(observed))
     return decision({ fields: carriedFields(observed), look: { ...look, onList: true } });
   return { ...say(observed, held), look };
 }
 
+/** Why it is not replaced, if that is not its own tolerance. */
+function whyTolerated(
+  observed: Observed,
+  { state }: Held<StateNamed<'failing'>>,
+): Pick<Finding, 'reason' | 'detail'> {
+  const breaker = factsOf(observed)?.breaker;
+  const holds = breaker?.type === 'open' && observed.object.spec.powerState !== 'Stopped';
+  return holds ? { reason: 'BreakerOpen', detail: breaker.message } : { reason: state.reason };
+}
+
 function say(observed: Observed, held: Held<StateNamed<'failing'>>): Decision {
   return decision({
     fields: withRow(observed, held.state.row),
-    finding: { phase: 'Lost', reason: held.state.reason, machine: machineFinding(observed, held.state) },
+    finding: {
+      phase: 'Lost',
+      ...whyTolerated(observed, held),
+      machine: machineFinding(observed, held.state),
+    },
   });
 }
 

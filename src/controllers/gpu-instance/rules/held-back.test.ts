@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
-import { at, type Given, given, held, time } from '../../../../test/builders/observed.ts';
+import { at, type Given, given, held, time, UID } from '../../../../test/builders/observed.ts';
 import { decide } from '../decide.ts';
 
 const { table, close } = decisionTables('held-back');
@@ -18,6 +18,51 @@ function waiting(change: Parameters<typeof held>[0], situation: Given = {}): Giv
 }
 
 const isBooting = { runningAt: undefined, binding: undefined, actualStatus: 'loading' };
+
+describe('while machines are replaced slowly (C2)', () => {
+  const slow = (turn: string | undefined): Given => ({
+    facts: {
+      breaker: {
+        type: 'slow',
+        since: at(-3600),
+        releasedAt: at(-1800),
+        releasedBy: 'hold',
+        unhealthy: 9,
+        message: 'm',
+        turn,
+      },
+    },
+  });
+  const lost = (situation: Given) =>
+    held(
+      { actualStatus: 'offline' },
+      { ...situation, status: { actualStatus: 'offline', actualStatusSince: time(-61) } },
+    );
+  table([
+    [
+      'a lost machine is destroyed in its turn',
+      lost(slow(UID)),
+      {
+        rule: 'lost',
+        record: 'status',
+        actions: ['destroy 1 (HostOffline)'],
+        phase: 'Replacing',
+        says: 'HostOffline, Replacing',
+        afterMs: 1000,
+      },
+    ],
+    [
+      'a lost machine waits for its turn',
+      lost(slow('another')),
+      { rule: 'lost', phase: 'Lost', says: 'BreakerOpen', afterMs: 60_000 },
+    ],
+    [
+      'a machine that works and is unwanted waits until the breaker closes',
+      held({}, { ...slow(UID), status: outdated }),
+      { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 },
+    ],
+  ]);
+});
 
 describe('a machine whose replacement is held back', () => {
   table([

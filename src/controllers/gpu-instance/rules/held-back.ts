@@ -29,13 +29,15 @@ export function heldBackBy(observed: Observed, wish: EndWish): HeldBackBy | unde
     return says('ReplacementOff', wish.detail);
   if (wish.kind === 'unwanted' && !canRent(object.spec)) return says('ReplacementOff', NOTHING_TO_RENT);
   if (wish.kind === 'unwanted' && account.outsider === 'refused') return says('NamespaceNotAllowed');
-  return heldBackByAccount(account);
+  return heldBackByAccount(observed, wish);
 }
 
-function heldBackByAccount(account: Observed['account']): HeldBackBy | undefined {
+function heldBackByAccount({ account, uid }: Observed, { kind }: EndWish): HeldBackBy | undefined {
   if (account.state !== 'ready') return says('AccountNotReady');
-  if (account.facts.breaker.type === 'open') return says('BreakerOpen', account.facts.breaker.message);
-  return undefined;
+  const { breaker } = account.facts;
+  if (breaker.type === 'closed') return undefined;
+  const hasTurn = breaker.type === 'slow' && breaker.turn === uid && kind === 'lost';
+  return hasTurn ? undefined : says('BreakerOpen', breaker.message);
 }
 
 const NOTHING_TO_RENT = 'No other machine can be rented: spec.offers or spec.image is missing.';

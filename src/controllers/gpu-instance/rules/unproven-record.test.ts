@@ -54,7 +54,7 @@ describe('a machine that somebody wrote into the status of a stopped object', ()
         { lists: LONG, read: 'absent' },
         {
           observed: { loginProven: true },
-          facts: { breaker: { type: 'open', since: 0, cause: 'listFailed', newlyBad: 0, message: 'Wait.' } },
+          facts: { breaker: { type: 'open', since: 0, cause: 'listFailed', unhealthy: 0, message: 'Wait.' } },
         },
       ),
       KEPT,

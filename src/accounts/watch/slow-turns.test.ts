@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest';
+import { accountObject } from '../../../test/builders/account-object.ts';
+import type { AccountObject } from '../account-object.ts';
+import { SlowTurns } from './slow-turns.ts';
+
+const MINUTE = 60_000;
+const START = 1_000 * MINUTE;
+
+/** So many objects, all of whose machines are bad. */
+function fleet(size: number): AccountObject[] {
+  return Array.from({ length: size }, (_, index) => {
+    const uid = `u${String(index).padStart(3, '0')}`;
+    return accountObject({ uid, key: `team/${uid}`, instanceId: index });
+  });
+}
+
+/** An account over time: what `at` minutes later, with these objects, the turn is. */
+function account(turns = new SlowTurns()) {
+  return (minutes: number, objects: readonly AccountObject[], running: readonly number[] = []) => {
+    const ids = objects.flatMap(({ instanceId }) => instanceId ?? []);
+    turns.look({
+      now: START + minutes * MINUTE,
+      monotonic: minutes * MINUTE,
+      objects,
+      unhealthy: new Set(ids.filter((id) => !running.includes(id))),
+      running: new Set(running),
+    });
+    return turns.current();
+  };
+}
+
+const changed = (objects: readonly AccountObject[], index: number, change: Partial<AccountObject>) =>
+  objects.map((object, each) => (each === index ? { ...object, ...change } : object));
+
+describe('whose turn it is while machines are replaced slowly (C2)', () => {
+  test('is that of one object at a time', () => {
+    const at = account();
+    expect(at(0, fleet(20))).toBe('u000');
+    expect(at(1, fleet(20))).toBe('u000');
+  });
+
+  test('is nobody’s while a machine is being ended or its follower does not run', () => {
+    const at = account();
+    const objects = fleet(20);
+    at(0, objects);
+    expect(at(0.1, changed(objects, 0, { leaving: true }))).toBeUndefined();
+    const ended = { instanceId: undefined, lastEndedAt: START + 0.2 * MINUTE };
+    expect(at(0.3, changed(objects, 0, ended))).toBeUndefined();
+    expect(at(0.5, changed(objects, 0, { ...ended, instanceId: 500 }))).toBeUndefined();
+    expect(at(1, changed(objects, 0, { ...ended, instanceId: 500 }), [500])).toBe('u001');
+  });
+
+  test.each([
+    [1, 1],
+    [19, 1],
+    [20, 2],
+    [200, 20],
+  ])('comes, for %d machines, to %d within ten minutes', (size, most) => {
+    const at = account();
+    let objects: readonly AccountObject[] = fleet(size);
+    const running: number[] = [];
+    const replace = (index: number, minutes: number) => {
+      const lastEndedAt = START + minutes * MINUTE;
+      objects = changed(objects, index, { instanceId: 1_000 + index, lastEndedAt });
+      running.push(1_000 + index);
+    };
+    let replaced = 0;
+    for (let minutes = 0; minutes < 9.5; minutes += 0.25) {
+      const turn = at(minutes, objects, running);
+      if (turn === undefined) continue;
+      replace(Number(turn.slice(1)), minutes);
+      replaced += 1;
+    }
+    expect(replaced).toBe(most);
+    if (size > most) expect(at(20, objects, running)).toBeDefined();
+  });
+
+  test('counts what was replaced before a restart', () => {
+    const objects = changed(fleet(10), 3, { instanceId: 500, lastEndedAt: START - MINUTE });
+    expect(account()(0, objects, [500])).toBeUndefined();
+    expect(account()(10, objects, [500])).toBe('u000');
+  });
+
+  test('a replacement that does not come to an end keeps the others waiting for ten minutes', () => {
+    const at = account();
+    const objects = changed(fleet(30), 0, { leaving: true });
+    expect(at(0, objects)).toBeUndefined();
+    expect(at(9.9, objects)).toBeUndefined();
+    expect(at(10, objects)).toBe('u001');
+  });
+
+  test('passes to the next if it is not used', () => {
+    const at = account();
+    expect(at(0, fleet(3))).toBe('u000');
+    expect(at(2, fleet(3))).toBe('u001');
+    expect(at(4, fleet(3))).toBe('u002');
+    expect(at(6, fleet(3))).toBe('u000');
+  });
+
+  test('passes to the next if its machine recovers', () => {
+    const at = account();
+    at(0, fleet(3));
+    expect(at(0.2, fleet(3), [0])).toBe('u001');
+  });
+
+  test('is never that of an object whose end is held back, or that is being deleted', () => {
+    const at = account();
+    const held = changed(fleet(2), 0, { isReplaceable: false });
+    expect(at(0, held)).toBe('u001');
+    expect(account()(0, changed(held, 1, { deleting: true }))).toBeUndefined();
+  });
+
+  test('is nobody’s once machines are replaced as usual', () => {
+    const turns = new SlowTurns();
+    account(turns)(0, fleet(3));
+    turns.end();
+    expect(turns.current()).toBeUndefined();
+  });
+});

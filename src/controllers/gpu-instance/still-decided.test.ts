@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { at, type Given, given, held, holding, machineOf, time } from '../../../test/builders/observed.ts';
+import { decide } from './decide.ts';
+import { stillDecides } from './still-decided.ts';
+import type { Action } from './types.ts';
+
+const offline: Given = held(
+  { actualStatus: 'offline' },
+  { status: { actualStatus: 'offline', actualStatusSince: time(-61) } },
+);
+const before = given(offline);
+
+function actionOf(situation: Given): Action {
+  const step = decide(given(situation));
+  const [action] = step.type === 'decision' ? step.actions : [];
+  if (!action) throw new Error('nothing is done');
+  return action;
+}
+
+const destroy = actionOf(offline);
+const replacing = { actualStatus: 'offline', actualStatusSince: time(-61) };
+
+test('a queued destroy leaves if the newest list still shows the machine lost (H1)', () => {
+  expect(stillDecides(given(offline), { before, action: destroy })).toBe(true);
+});
+
+test.each<readonly [string, Given]>([
+  ['the machine runs again', held({}, { status: replacing })],
+  [
+    'the breaker is open',
+    {
+      ...offline,
+      facts: { breaker: { type: 'open', since: at(-5), cause: 'massFailure', unhealthy: 4, message: 'm' } },
+    },
+  ],
+  ['the object records another machine', { ...offline, status: holding({ instanceId: 9 }) }],
+  ['its end is held back', { ...offline, annotations: { 'gpurental.dev/hold': '' } }],
+])('a queued destroy is taken back if %s (H1)', (_, newest) => {
+  expect(stillDecides(given(newest), { before, action: destroy })).toBe(false);
+});
+
+test('takes single reads from the pass that decided', () => {
+  const seen = given({ ...offline, observed: { confirmed: undefined } });
+  expect(stillDecides(seen, { before, action: destroy })).toBe(true);
+  const unread = given({ ...offline, observed: { confirmed: undefined } });
+  expect(stillDecides(seen, { before: unread, action: destroy })).toBe(false);
+});
+
+test('waits for nothing that has failed since', () => {
+  const seen = given({ ...offline, memory: { destroyFailures: 1, destroyNotBefore: at(60) } });
+  expect(stillDecides(seen, { before, action: destroy })).toBe(true);
+});
+
+test('a queued destroy of another machine is another action', () => {
+  expect(stillDecides(given(offline), { before, action: { ...destroy, instanceId: 2 } as Action })).toBe(
+    false,
+  );
+});
+
+test('a queued start leaves also if the price has moved', () => {
+  const stopped = held({ actualStatus: 'stopped' });
+  const start = actionOf(stopped);
+  expect(start.type).toBe('start');
+  const dearer = { ...stopped, machines: [machineOf(1, { actualStatus: 'stopped', pricePerHour: 777_000 })] };
+  expect(stillDecides(given(dearer), { before: given(stopped), action: start })).toBe(true);
+  expect(stillDecides(given(held()), { before: given(stopped), action: start })).toBe(false);
+});
