@@ -7,6 +7,7 @@ import {
   deleteInstance,
   destroys,
   goneFromCluster,
+  patchInstance,
   reached,
   readyBench,
   rents,
@@ -114,6 +115,30 @@ describe('a service that gives no labels back', () => {
     expect(contracts(bench)).toBe(2);
     expect(rents(bench)).toHaveLength(1);
     expect(job.status?.attempt).toBe(1);
+  });
+
+  test('keeps one that reads exited because it was stopped, and rents another when it has to run again (D8)', async () => {
+    const bench = await readyBench(SILENT);
+    await bench.createInstance('job', ANY_PRICE);
+    const first = (await reached(bench, 'job', 'Ready')).status?.instanceId;
+    await patchInstance(bench, { spec: { powerState: 'Stopped' } });
+    const stopped = await reached(bench, 'job', 'Stopped');
+    expect(stopped.status).toMatchObject({ actualStatus: 'exited', instanceId: first });
+    expect(destroys(bench)).toEqual([]);
+    await patchInstance(bench, { spec: { powerState: 'Running' } });
+    const again = (await reached(bench, 'job', 'Ready')).status?.instanceId;
+    expect(again).not.toBe(first);
+    expect(bench.billing().map(({ id }) => id)).toEqual([again]);
+  });
+
+  test('stops and keeps one with deletionPolicy Stop, which then reads exited (D8)', async () => {
+    const bench = await readyBench(SILENT);
+    await bench.createInstance('job', { ...ANY_PRICE, deletionPolicy: 'Stop' });
+    await reached(bench, 'job', 'Ready');
+    await deleteInstance(bench);
+    await goneFromCluster(bench);
+    expect(bench.billing()).toHaveLength(1);
+    expect(destroys(bench)).toEqual([]);
   });
 
   test('two new machines after a lost answer are a question for a person', async () => {

@@ -447,6 +447,27 @@ describe('a deletion that keeps the machine', () => {
       { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
     ],
     [
+      'keeps one that reads exited after its stop was answered, of a service that shows no intended status (D8)',
+      held(
+        { actualStatus: 'exited', intendedStatus: undefined },
+        { spec: stop, memory: { stopAskedAt: at(-5) } },
+      ),
+      { rule: 'keep-machine', actions: ['retain 1 (Stop)', 'release'] },
+    ],
+    [
+      'asks one that reads exited to stop first, of a service that shows no intended status (D8)',
+      held({ actualStatus: 'exited', intendedStatus: undefined }, { spec: stop }),
+      {
+        rule: 'stop-machine',
+        record: 'status',
+        actions: ['stop 1'],
+        phase: 'Deleting',
+        says: 'Stopping',
+        afterMs: 30_000,
+        onList: true,
+      },
+    ],
+    [
       'asks one whose container ended to stop',
       held({ actualStatus: 'exited' }, { spec: stop }),
       {

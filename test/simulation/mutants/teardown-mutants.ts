@@ -36,8 +36,8 @@ export const TEARDOWN_MUTANTS: readonly Mutant[] = [
     name: 'silent-host-waited-for',
     loses: 'the end of a deletion that keeps a machine on a host which can stop nothing',
     file: `${GPU}/rules/deleting-kept.ts`,
-    find: "if (actualStatus === 'offline' || actualStatus === 'unknown') return intendedStatus === 'stopped';",
-    replace: "if (actualStatus === 'offline' && intendedStatus === '') return true;",
+    find: "new Set(['exited', 'offline', 'unknown'])",
+    replace: "new Set(['exited'])",
   },
   {
     name: 'kept-machine-not-listed',

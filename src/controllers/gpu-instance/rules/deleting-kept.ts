@@ -59,7 +59,8 @@ function keptMachine(
 /** Stop: the machine that is kept is asked to stop until it has, or cannot. */
 export function stopFirst(observed: Observed): Step | undefined {
   const machine = machineToKeep(observed);
-  if (observed.object.spec.deletionPolicy !== 'Stop' || !machine || isStopped(machine.row)) return undefined;
+  if (observed.object.spec.deletionPolicy !== 'Stop' || !machine || isStopped(observed, machine.row))
+    return undefined;
   const { actions, look } = askToStop(observed, machine.instanceId);
   return waiting(observed, {
     reason: 'Stopping',
@@ -69,13 +70,16 @@ export function stopFirst(observed: Observed): Step | undefined {
   });
 }
 
+const NOT_RUNNING: ReadonlySet<Instance['actualStatus']> = new Set(['exited', 'offline', 'unknown']);
+
 /**
- * A silent host cannot stop anything, and a container that ended does not run: where the service has taken note of the
- * wish, there is no more to ask for.
+ * A silent host cannot stop anything, and a container that ended does not run: once the service has noted the stop
+ * there is no more to ask for. A service that shows no intended status has noted it when it answered the stop.
  */
-function isStopped({ actualStatus, intendedStatus }: Instance): boolean {
-  if (actualStatus === 'offline' || actualStatus === 'unknown') return intendedStatus === 'stopped';
-  if (actualStatus === 'exited') return intendedStatus === 'stopped';
+function isStopped({ memory }: Observed, { actualStatus, intendedStatus }: Instance): boolean {
+  if (NOT_RUNNING.has(actualStatus)) {
+    return intendedStatus === undefined ? memory.stopAskedAt !== undefined : intendedStatus === 'stopped';
+  }
   return actualStatus === 'stopped' || actualStatus === 'frozen';
 }
 
