@@ -120,6 +120,9 @@ describe.skipIf(!canRun)('the installed chart', () => {
       'gpu-rental-operator-price-floor',
       'gpu-rental-operator-protection',
       'gpu-rental-operator-records',
+      'gpu-rental-operator-secrets',
+      'gpu-rental-operator-services',
+      'gpu-rental-operator-slices',
     ]);
   });
 

@@ -205,6 +205,7 @@ export class Invariants {
     if (isHindrance(fate)) this.hindered();
     if (side === 'kube') {
       this.#workers.sent(machine, request);
+      this.#secrets.writeSent(request);
       return;
     }
     this.#pace.sent(machine, request);

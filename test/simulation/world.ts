@@ -22,6 +22,7 @@ import { type Fate, networkTo } from './network.ts';
 import { simulatedProber } from './prober.ts';
 import { Scheduler, worldClock } from './scheduler.ts';
 import { Trace } from './trace.ts';
+import { WorkerReports } from './worker-reports.ts';
 
 const DEFINITIONS: readonly JsonObject[] = readDefinitions();
 const START_MS = Date.UTC(2026, 0, 5, 12, 0, 0);
@@ -57,6 +58,8 @@ export interface WorldOptions {
   readonly log?: (machine: Machine) => Logger;
   /** Stands for the workers of groups and for Prometheus. */
   readonly workers?: Transport;
+  /** Workers of groups answer when they are asked for their load. */
+  readonly hasReports?: boolean | undefined;
   /** Load comes to groups through a gateway that Prometheus watches, instead of being written into them. */
   readonly hasGateway?: boolean;
 }
@@ -79,6 +82,8 @@ export class SimulatedWorld {
   readonly processes: Process[] = [];
   /** Undefined where load is written into groups. */
   readonly gateway: Gateway | undefined;
+  /** Undefined where no worker is asked. */
+  readonly reports: WorkerReports | undefined;
   /** What processes are started with from now on, beside the defaults. */
   flags: RawOptions;
   readonly #options: WorldOptions;
@@ -90,6 +95,7 @@ export class SimulatedWorld {
   constructor(options: WorldOptions) {
     this.#options = options;
     this.flags = options.flags ?? {};
+    this.reports = options.hasReports ? new WorkerReports() : undefined;
     this.gateway = options.hasGateway ? new Gateway(() => this.now) : undefined;
     this.random = seededRandom(options.seed);
     this.scheduler = new Scheduler({ startMs: START_MS, random: seededRandom(options.seed ^ 0x5eed) });
@@ -167,6 +173,7 @@ export class SimulatedWorld {
         workerTransport: this.#options.workers,
         prometheusTransport: this.#options.workers,
       }),
+      ...(this.reports && { workerTransport: this.reports.transport }),
       ...(this.gateway && { prometheusTransport: this.gateway.transport }),
     });
     const process: Process = { machine, pod, operator, registry };

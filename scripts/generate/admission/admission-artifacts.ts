@@ -7,10 +7,14 @@ import type { Artifact } from '../artifact.ts';
 import { GENERATED, yaml, yamlDocuments } from '../yaml.ts';
 import { bindingObject, type Installation, policyObject } from './admission-policy.ts';
 import { objectPolicies } from './object-policies.ts';
+import { operatorPolicies } from './operator-policies.ts';
+
+const policies = [...objectPolicies, ...operatorPolicies];
 
 /** Where `deploy/` installs. */
 const DEPLOYED = {
   name: 'gpu-rental-operator',
+  namespace: 'gpu-rental-system',
   operatorUser: 'system:serviceaccount:gpu-rental-system:gpu-rental-operator',
   breakGlassGroup: 'gpurental.dev:break-glass',
   labels: { 'app.kubernetes.io/name': 'gpu-rental-operator' },
@@ -19,6 +23,7 @@ const DEPLOYED = {
 /** Marks that Helm's own expressions replace: they would not survive as YAML. */
 const IN_CHART: Installation = {
   name: '@NAME@',
+  namespace: '@HOME@',
   operatorUser: '@OPERATOR@',
   breakGlassGroup: '@BREAK_GLASS@',
   labels: '@LABELS@',
@@ -30,6 +35,7 @@ const MARKS: Readonly<Record<string, string>> = {
   '@OPERATOR@':
     'system:serviceaccount:{{ $context.Release.Namespace }}:{{ include "gpu-rental-operator.serviceAccountName" $context }}',
   '@BREAK_GLASS@': '{{ $breakGlass }}',
+  '@HOME@': '{{ $context.Release.Namespace }}',
   '@NAMESPACE@': '{{ . }}',
 };
 
@@ -54,11 +60,11 @@ const WATCHED_ONLY = `  {{- with $context.Values.watchNamespaces }}
 `;
 
 function chartPolicies(): string {
-  const documents = objectPolicies.map(({ suffix, chartValue, spec }) => {
+  const documents = policies.map(({ suffix, chartValue, spec, isEverywhere }) => {
     const name = `${IN_CHART.name}-${suffix}`;
     const policy = withMarks(policyObject(name, IN_CHART.labels, spec(IN_CHART)));
     const binding = withMarks(bindingObject(name, IN_CHART.labels));
-    return `{{- if .Values.admissionPolicies.${chartValue} }}\n---\n${policy}---\n${binding}${WATCHED_ONLY}{{- end }}\n`;
+    return `{{- if .Values.admissionPolicies.${chartValue} }}\n---\n${policy}---\n${binding}${isEverywhere ? '' : WATCHED_ONLY}{{- end }}\n`;
   });
   return [
     GENERATED,
@@ -93,7 +99,7 @@ function guardTemplate(): string {
 
 function deployed(): string {
   return yamlDocuments(
-    objectPolicies.flatMap(({ suffix, spec }) => {
+    policies.flatMap(({ suffix, spec }) => {
       const name = `${DEPLOYED.name}-${suffix}`;
       return [policyObject(name, DEPLOYED.labels, spec(DEPLOYED)), bindingObject(name, DEPLOYED.labels)];
     }),

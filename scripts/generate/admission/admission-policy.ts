@@ -4,6 +4,8 @@ import type { NamedExpression, PolicySpec } from '../../../src/accounts/installa
 export interface Installation {
   /** Begin of the names of cluster-wide objects. */
   readonly name: string;
+  /** Where the operator runs. */
+  readonly namespace: string;
   /** The user name of the operator's ServiceAccount. */
   readonly operatorUser: string;
   readonly breakGlassGroup: string;
@@ -15,6 +17,11 @@ const API_VERSION = 'admissionregistration.k8s.io/v1';
 /** True for everybody but the operator. */
 export function notTheOperator(user: string): NamedExpression {
   return { name: 'not-the-operator', expression: `request.userInfo.username != '${user}'` };
+}
+
+/** True for the operator alone, and for whoever has its token. */
+export function theOperator(user: string): NamedExpression {
+  return { name: 'the-operator', expression: `request.userInfo.username == '${user}'` };
 }
 
 /** The policy as an object of the API. Fails closed: a rule that cannot be judged refuses. */

@@ -13,11 +13,13 @@ import { type Installation, notTheOperator } from './admission-policy.ts';
 /** On an object of ours: people may not delete it. Read by admission only. */
 export const PROTECT_ANNOTATION = `${GROUP}/protect`;
 
-/** A policy about our objects, the value of the chart that turns it on, and what it is for. */
+/** A policy, the value of the chart that turns it on, and what it is for. */
 export interface ObjectPolicy {
   readonly suffix: string;
   readonly chartValue: string;
   readonly spec: (installation: Installation) => PolicySpec;
+  /** Also in namespaces that the operator does not watch. */
+  readonly isEverywhere?: boolean;
 }
 
 const instances = gpuInstanceResource.plural;

@@ -41,6 +41,11 @@ export const accessValues: ChartValues = {
       true,
       schemas.flag,
     ),
+    limitOperator: value(
+      "Let the operator's ServiceAccount write only the Secrets, Services and EndpointSlices that the operator writes, in every namespace: its token is no way to others.",
+      true,
+      schemas.flag,
+    ),
     priceFloor: value(
       'Refuse a maxPricePerHour below what the running machine costs, where that would replace it.',
       true,

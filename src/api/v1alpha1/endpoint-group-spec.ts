@@ -158,6 +158,12 @@ export const endpointGroupSpec = z
       min: '1s',
       max: '24h',
     }).default('30s'),
+    drainTimeout: duration({
+      description:
+        'The longest a worker that leaves may finish requests that it has begun. One that does not report its requests leaves after maxQueueTime.',
+      min: '1s',
+      max: '24h',
+    }).default('10m'),
     targetQueueTime: duration({
       description: 'The wait at which capacity is added.',
       min: '1s',

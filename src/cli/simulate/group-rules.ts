@@ -12,7 +12,10 @@ interface GroupRule {
 
 const ms = (duration: string | undefined) => parseDuration(duration) ?? 0;
 
-function within(field: 'maxQueueTime' | 'targetQueueTime' | 'wakeTimeout', most: string): GroupRule {
+function within(
+  field: 'maxQueueTime' | 'drainTimeout' | 'targetQueueTime' | 'wakeTimeout',
+  most: string,
+): GroupRule {
   return {
     field,
     isBroken: (spec) => ms(spec[field]) < 1000 || ms(spec[field]) > ms(most),
@@ -23,6 +26,7 @@ function within(field: 'maxQueueTime' | 'targetQueueTime' | 'wakeTimeout', most:
 /** What the API server refuses when such a group is applied, and no cluster is asked here. */
 const RULES: readonly GroupRule[] = [
   within('maxQueueTime', '24h'),
+  within('drainTimeout', '24h'),
   within('targetQueueTime', '24h'),
   within('wakeTimeout', '1h'),
   {

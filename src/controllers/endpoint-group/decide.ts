@@ -71,6 +71,7 @@ const SLOW_FOR_MS = 300_000;
 function ordersInput({ observed, load }: Known): OrdersInput {
   const { workers, orphans, takenNames, now, times, group } = observed;
   const maxQueueMs = parseDuration(group.spec.maxQueueTime) ?? 0;
+  const drainMs = parseDuration(group.spec.drainTimeout) ?? maxQueueMs;
   const names = new Set(
     [...workers.map(({ object }) => object), ...orphans].map(({ metadata }) => metadata.name),
   );
@@ -78,7 +79,8 @@ function ordersInput({ observed, load }: Known): OrdersInput {
     const name = workerName(group, ordinal);
     return names.has(name) || takenNames.has(name);
   };
-  return { workers, load, now, maxQueueMs, isTaken, settleMs: times.tickMs / 2 };
+  const limits = { maxQueueMs, drainMs, silentMs: times.missingMs };
+  return { workers, load, now, isTaken, ...limits, settleMs: times.tickMs / 2 };
 }
 
 function countsOf({ observed, scaling, endpoints }: Known): Counts {
@@ -119,10 +121,12 @@ function tickOf({ observed, scaling }: Known): Pick<GroupMemory, 'nextTickAt' | 
 function nextLook({ observed, input }: Known, memory: GroupMemory): number {
   const { now, workers } = observed;
   const wakeMs = parseDuration(input.spec.wakeTimeout) ?? 0;
-  const queueMs = parseDuration(input.spec.maxQueueTime) ?? 0;
+  const limits = [input.spec.maxQueueTime, input.spec.drainTimeout].map((span) => parseDuration(span) ?? 0);
   const due = workers.flatMap((worker) => [
     ...(worker.wakeSince !== undefined && !worker.ranSinceWoken ? [worker.wakeSince + wakeMs] : []),
-    ...(worker.drainSince !== undefined && worker.isUp ? [worker.drainSince + queueMs] : []),
+    ...limits.flatMap((limitMs) =>
+      worker.drainSince !== undefined && worker.isUp ? [worker.drainSince + limitMs] : [],
+    ),
   ]);
   const next = Math.min(memory.nextTickAt, ...due.filter((at) => at > now));
   return Math.max(LEAST_LOOK_MS, next - now);

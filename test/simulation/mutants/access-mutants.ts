@@ -17,4 +17,18 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     find: 'const isLimited = input.ceiling !== undefined && input.usualPrice !== undefined;',
     replace: 'const isLimited = input.ceiling !== undefined && input.usualPrice === -1;',
   },
+  {
+    name: 'connection-secret-of-any-type',
+    loses: 'the type by which admission knows the Secrets that the operator may write',
+    file: 'controllers/gpu-instance/publish/children.ts',
+    find: 'type: CONNECTION_SECRET_TYPE,',
+    replace: "type: CONNECTION_SECRET_TYPE.replace(/.*/, 'Opaque'),",
+  },
+  {
+    name: 'drain-cuts-requests',
+    loses: 'the time that a leaving worker has to finish the requests that it reports',
+    file: 'controllers/endpoint-group/workers/orders.ts',
+    find: 'return told !== undefined && told.count > 0 && now - told.at < silentMs;',
+    replace: 'return told !== undefined && told.count > 0 && now - told.at < -silentMs;',
+  },
 ];

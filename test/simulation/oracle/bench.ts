@@ -128,8 +128,8 @@ export class Bench {
   }
 
   /** A process calls the API server. */
-  sendToCluster(method: string, path: string): void {
-    const request = { method, origin: ORIGIN, path, headers: {}, body: '' };
+  sendToCluster(method: string, path: string, body = ''): void {
+    const request = { method, origin: ORIGIN, path, headers: {}, body };
     this.invariants.sent({ side: 'kube', machine: this.machine, request }, QUIET);
   }
 

@@ -1,4 +1,7 @@
+import type { TransportRequest } from '../../../src/lib/transport.ts';
 import { type JsonObject, objectAt } from '../memory-kube/json.ts';
+import { ownerUids } from '../memory-kube/writes.ts';
+import { SYSTEM_NAMESPACE } from '../world.ts';
 import type { Scene } from './scene.ts';
 
 /** Keys of Secrets whose values nobody else may see. */
@@ -18,6 +21,16 @@ const KEPT_FROM_MACHINES = new Set([
 ]);
 /** Anything shorter is found in ordinary words. */
 const LEAST_LENGTH = 8;
+
+const SECRET_PATH = /^\/api\/v1\/namespaces\/([^/]+)\/secrets(?:\/([^/]+))?$/;
+
+/** In words of its own what the policy says in CEL. */
+function isWritable(secret: JsonObject, namespace: string): boolean {
+  const { name } = objectAt(secret, 'metadata');
+  if (secret['type'] === 'servicebinding.io/gpu-instance') return ownerUids(secret).length > 0;
+  const isOwn = name === 'gpu-rental-operator-identity' || String(name).startsWith('gpuacct-');
+  return isOwn && secret['type'] === 'Opaque' && namespace === SYSTEM_NAMESPACE;
+}
 
 /** I12: no secret in anything that is written, logged or measured. Secrets are learnt where they are kept. */
 export class SecretWatch {
@@ -50,6 +63,24 @@ export class SecretWatch {
   /** A rental was asked for: the machine gets a token of its own, and none of the keys that are in no machine's hands. */
   rentSent(body: string): void {
     this.#look('a rental', body, (what) => KEPT_FROM_MACHINES.has(what));
+  }
+
+  /** A process writes a Secret: only such as the admission policy of an installation lets the operator write (M9). */
+  writeSent({ method, path, body }: TransportRequest): void {
+    const [, namespace = '', name] = SECRET_PATH.exec(path.split('?')[0] ?? '') ?? [];
+    if (namespace === '' || method === 'GET') return;
+    const secret = name === undefined ? JSON.parse(body ?? '{}') : this.#storedSecret(namespace, name);
+    if (secret === undefined || isWritable(secret, namespace)) return;
+    const called = String(objectAt(secret, 'metadata')['name']);
+    const what = `${method} of the Secret ${namespace}/${called}, which the operator may not write`;
+    if (this.#told.has(what)) return;
+    this.#told.add(what);
+    this.#scene.broken('I12', what);
+  }
+
+  #storedSecret(namespace: string, name: string): JsonObject | undefined {
+    const { kube } = this.#scene.world;
+    return kube.writes.read({ kind: kube.kind('secrets'), namespace, name });
   }
 
   /** Looks at text that leaves a process by `where`. */

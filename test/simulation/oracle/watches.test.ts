@@ -24,6 +24,24 @@ import {
 } from './situations.ts';
 
 const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promise<void> | void])[] = [
+  ...(['Opaque', 'kubernetes.io/service-account-token'] as const).map(
+    (type) =>
+      [
+        `a Secret of the type ${type} is created in a namespace of users (M9)`,
+        /^I12 POST of the Secret default\/robot, which the operator may not write$/,
+        new Bench(),
+        (bench: Bench) => {
+          const body = JSON.stringify({ metadata: { name: 'robot' }, type });
+          bench.sendToCluster('POST', '/api/v1/namespaces/default/secrets', body);
+        },
+      ] as const,
+  ),
+  [
+    "a user's Secret is deleted (M9)",
+    /^I12 DELETE of the Secret default\/marketplace-key, which the operator may not write$/,
+    new Bench(),
+    (bench) => bench.sendToCluster('DELETE', '/api/v1/namespaces/default/secrets/marketplace-key'),
+  ],
   [
     'a machine is given the API key of the account (M2)',
     /^I12 api-key of a Secret stands in a rental$/,

@@ -20,6 +20,8 @@ const KEPT_AFTER_START_MS = 50_000;
 /** How long a worker has to have been ready before a process must know it. */
 const KNOWN_READY_MS = 30_000;
 const WAKE_WITHIN_MS = 120_000;
+/** The default of `drainTimeout`. */
+const DRAIN_MS = 600_000;
 
 /**
  * How groups treat their workers: one that serves leaves the Service and drains before it goes, and goes for one that serves only, one that boots for the cold pool is ready once
@@ -62,6 +64,7 @@ export class WorkerWatch {
     else if (!this.#readySince.has(key)) this.#readySince.set(key, this.#scene.now);
     if (serves(after)) this.#everReady.add(key);
     if (this.#groupOf(after) === undefined) return;
+    if (powerOf(before) === 'Running' && powerOf(after) === 'Stopped') this.#checkRequests(after, 'stopped');
     if (powerOf(before) === 'Running' && powerOf(after) === 'Stopped' && !this.#everReady.has(key))
       this.#scene.broken('Group', `worker ${nameOf(after)} was stopped before it was ever ready`);
     if (noteOf(before, 'wanted') !== 'Hot' || noteOf(after, 'wanted') === 'Hot') return;
@@ -101,6 +104,7 @@ export class WorkerWatch {
 
   #deleteSent(worker: JsonObject): void {
     if (this.#groupOf(worker) === undefined) return;
+    this.#checkRequests(worker, 'deleted');
     // Who was told before, and has drained since, ends in peace.
     const isTold = noteOf(worker, 'drain-since') !== undefined;
     if (isTold) this.#checkService(worker);
@@ -109,6 +113,15 @@ export class WorkerWatch {
     const isKnown = this.#scene.now - since >= KNOWN_READY_MS && this.#hinderedAt < since;
     if (!isKnown || isTold) return;
     this.#scene.broken('Group', `worker ${nameOf(worker)} was deleted while it served`);
+  }
+
+  /** One that says it works on requests may finish them. */
+  #checkRequests(worker: JsonObject, how: string): void {
+    const { reports } = this.#scene.world;
+    const since = Date.parse(noteOf(worker, 'drain-since') ?? '');
+    if (!reports || reports.inFlight === 0 || this.#scene.now - since >= DRAIN_MS || !serves(worker)) return;
+    const requests = `${reports.inFlight} requests`;
+    this.#scene.broken('Group', `worker ${nameOf(worker)} was ${how} while it worked on ${requests}`);
   }
 
   #toldToGo(worker: JsonObject): void {

@@ -61,4 +61,26 @@ export const ACCESS_STORIES: readonly Story[] = [
       stage.at(60, () => stage.users.groups.setLoad(GROUP, 300));
     },
   },
+  {
+    name: 'a worker of a group is to go while it streams to its clients for minutes (L1)',
+    seconds: 900,
+    mayLeave: true,
+    hasReports: true,
+    group: {
+      load: 0,
+      spec: {
+        replicas: 2,
+        load: { type: 'HTTPPull', httpPull: { preset: 'Pyworker' } },
+        template: { spec: { ...MACHINE, ports: [{ containerPort: 8000 }] } },
+      },
+    },
+    plot: (stage) => {
+      const work = (requests: number) => () => {
+        if (stage.world.reports) stage.world.reports.inFlight = requests;
+      };
+      stage.at(90, work(2));
+      stage.at(100, () => stage.users.groups.set(GROUP, { replicas: 1 }));
+      stage.at(700, work(0));
+    },
+  },
 ];

@@ -33,9 +33,9 @@ export async function play(story: Story, { keepTrace = false } = {}): Promise<Pl
     ...(maxRentalsPerHour !== undefined && { maxRentalsPerHour: String(maxRentalsPerHour) }),
     ...(pacing && { pacing }),
   };
-  const { fleet = 1 } = story;
+  const { fleet = 1, hasReports } = story;
   const offers = Math.max(24, 2 * fleet);
-  const world = new SimulatedWorld({ seed: story.seed ?? 1, offers, keepTrace, fate, flags });
+  const world = new SimulatedWorld({ seed: story.seed ?? 1, offers, keepTrace, fate, flags, hasReports });
   const users = new Users(world, seededRandom(1));
   const invariants = new Invariants(world, { strict: !sweeps });
   stage = new Stage(world, users, invariants);

@@ -59,6 +59,21 @@ describe('who is destroyed first', () => {
       .toSorted((a, b) => a.keepRank - b.keepRank)
       .map(({ name }) => name);
 
+  test('is who works on the fewest requests, and of those the newest (L1)', () => {
+    const busy = (name: string, inFlight: number) => reports([name], 0, { inFlight }).reporters;
+    const book: LoadBook = {
+      ...EMPTY_BOOK,
+      reporters: new Map([...busy('newest', 3), ...busy('older', 1), ...busy('idle', 0)]),
+    };
+    const workers = [
+      worker('silent', { createdAt: NOW - 9 * SECOND }),
+      worker('idle', { createdAt: NOW - 8 * SECOND }),
+      worker('older', { createdAt: NOW - 7 * SECOND }),
+      worker('newest', { createdAt: NOW }),
+    ];
+    expect(keepRank(input(workers, { book }))).toEqual(['silent', 'idle', 'older', 'newest']);
+  });
+
   test('is who was marked, then who is of an old template, sick, new; then the name decides', () => {
     const silent = { readySince: NOW - 90 * SECOND };
     const workers = [

@@ -151,7 +151,7 @@ function hasEnded(worker: Worker, { frozen }: WorkersInput): boolean {
 }
 
 /**
- * Who goes first: marked by a person, of an old template, unhealthy, newest, by name. Higher ranks stay, and held ones
+ * Who goes first: marked by a person, of an old template, unhealthy, with the fewest requests, newest, by name. Higher ranks stay, and held ones
  * above all: whoever counts on others to stay would count wrong.
  */
 function dropOrder({ workers, load, templateHash }: WorkersInput): ReadonlyMap<string, number> {
@@ -159,6 +159,7 @@ function dropOrder({ workers, load, templateHash }: WorkersInput): ReadonlyMap<s
     const figures: WorkerLoad | undefined = load.workers.get(worker.name);
     return figures?.isMissing === true || (figures?.error ?? '') !== '' || worker.isStalled;
   };
+  const requestsOf = ({ name }: Worker) => load.workers.get(name)?.inFlight?.count ?? 0;
   const sorted = [...workers].sort(
     (a, b) =>
       Number(a.isHeld) - Number(b.isHeld) ||
@@ -166,6 +167,7 @@ function dropOrder({ workers, load, templateHash }: WorkersInput): ReadonlyMap<s
       Number(isOldTemplate(b.templateHash, templateHash)) -
         Number(isOldTemplate(a.templateHash, templateHash)) ||
       Number(isSick(b)) - Number(isSick(a)) ||
+      requestsOf(a) - requestsOf(b) ||
       b.createdAt - a.createdAt ||
       (a.name < b.name ? -1 : 1),
   );

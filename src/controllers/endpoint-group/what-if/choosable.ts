@@ -33,13 +33,14 @@ export function choosableWorkers(
     deadlines,
   }: { readonly now: number; readonly perf: number | undefined; readonly deadlines: Deadlines },
 ): readonly ChoosableWorker[] {
-  return workers.map((worker, index) => ({
+  const ranks = keepRanks(workers);
+  return workers.map((worker) => ({
     name: worker.name,
     role: roleOf(worker),
     perf: worker.wasEverReady ? worker.model.perf : (perf ?? 0),
     pricePerHour: worker.model.pricePerHour,
     coldPricePerHour: worker.model.coldPricePerHour,
-    keepRank: workers.length - index,
+    keepRank: ranks.get(worker.name) ?? 0,
     isReady: isServing(worker, now),
     wasEverReady: worker.wasEverReady,
     isOverdue: startsLongerThan(worker, now, deadlines.bootMs),
@@ -53,6 +54,12 @@ export function choosableWorkers(
     hasEnded: false,
     hasWakeFailed: worker.isWoken && startsLongerThan(worker, now, deadlines.wakeMs),
   }));
+}
+
+/** The one with the least work goes first, of equal ones the newest. */
+function keepRanks(workers: readonly FleetWorker[]): ReadonlyMap<string, number> {
+  const newestFirst = workers.toReversed().sort((left, right) => left.queue - right.queue);
+  return new Map(newestFirst.map(({ name }, index) => [name, index + 1]));
 }
 
 function roleOf({ wanted }: FleetWorker): ChoosableWorker['role'] {

@@ -55,7 +55,7 @@ function inSteps(fleet: Fleet, offered: number, count: number): Fleet {
   let next = fleet;
   for (let step = 0; step < count; step += 1) {
     const from = NOW + step * seconds * 1000;
-    next = passed(next, { from, seconds, offered: offered / count, maxQueueSeconds: 30 });
+    next = passed(next, { from, seconds, offered: offered / count, maxQueueSeconds: 30, drainSeconds: 600 });
   }
   return next;
 }

@@ -75,13 +75,15 @@ export interface Span {
   /** Work units that arrive, evenly. */
   readonly offered: number;
   readonly maxQueueSeconds: number;
+  /** How long a worker that leaves may finish its work. */
+  readonly drainSeconds: number;
 }
 
 /**
  * Whether all work of a span is done as it comes and no worker starts or leaves: then it does not matter in how many
  * steps the span passes.
  */
-export function isCalm(fleet: Fleet, { from, seconds, offered }: Span): boolean {
+export function isCalm(fleet: Fleet, { from, seconds, offered }: Omit<Span, 'drainSeconds'>): boolean {
   const end = from + seconds * 1000;
   const perf = readyWorkers(fleet, from).reduce((sum, { model }) => sum + model.perf, 0);
   const isSettled = ({ wanted, queue, readyAt }: FleetWorker) =>
@@ -96,7 +98,7 @@ export function isCalm(fleet: Fleet, { from, seconds, offered }: Span): boolean 
  * where none is ready it waits in front of them for at most as long as anything may wait.
  */
 export function passed(fleet: Fleet, span: Span): Fleet {
-  const { from, seconds, offered, maxQueueSeconds } = span;
+  const { from, seconds, offered, maxQueueSeconds, drainSeconds } = span;
   const now = from + seconds * 1000;
   const ready = readyWorkers(fleet, from);
   const worked = worksOf(fleet, span, ready);
@@ -109,7 +111,7 @@ export function passed(fleet: Fleet, span: Span): Fleet {
   return {
     ...fleet,
     workers: worked.workers.some(({ wanted }) => wanted !== 'Hot')
-      ? worked.workers.flatMap((worker) => settled(worker, now, maxQueueSeconds))
+      ? worked.workers.flatMap((worker) => settled(worker, now, drainSeconds))
       : worked.workers,
     front: queue,
     totals: {
@@ -162,11 +164,10 @@ function frontAfter(front: FrontQueue, { from, offered }: Span, refused: number)
   return { ...taken(front, amountOf(front) - left, from), turnedAway };
 }
 
-/** Stopped or gone once its work is done, or nothing may wait longer. One that boots to be cold is ready once first. */
-function settled(worker: FleetWorker, now: number, maxQueueSeconds: number): readonly FleetWorker[] {
+/** Stopped or gone once its work is done, or it may work no longer. One that boots to be cold is ready once first. */
+function settled(worker: FleetWorker, now: number, drainSeconds: number): readonly FleetWorker[] {
   if (worker.wanted === 'Hot') return [worker];
-  const isDrained =
-    worker.queue <= NEARLY_NOTHING || now >= (worker.drainSince ?? now) + maxQueueSeconds * 1000;
+  const isDrained = worker.queue <= NEARLY_NOTHING || now >= (worker.drainSince ?? now) + drainSeconds * 1000;
   if (worker.wanted === 'Gone') return isDrained ? [] : [worker];
   if (!isServing(worker, now) || !isDrained) return [worker];
   return [{ ...worker, readyAt: undefined, wasEverReady: true, isWoken: false, drainSince: undefined }];

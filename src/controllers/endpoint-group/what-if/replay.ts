@@ -1,4 +1,5 @@
 import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts';
+import { parseDuration } from '../../../lib/duration.ts';
 import { type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import { autoscale } from '../autoscale.ts';
 import { chooseWorkers } from '../choose-workers.ts';
@@ -83,6 +84,7 @@ interface Plan {
   readonly whatIf: WhatIf;
   readonly options: ScalingInput['options'];
   readonly deadlines: Deadlines;
+  readonly drainSeconds: number;
   readonly ceiling: MicroDollars | undefined;
   readonly priceOfNew: MicroDollars;
   readonly policy: Policy;
@@ -103,6 +105,7 @@ function planOf(whatIf: WhatIf): Plan {
     ...{ whatIf, ceiling, policy },
     options: scalingOptions(spec),
     deadlines: deadlinesOf(spec),
+    drainSeconds: (parseDuration(spec.drainTimeout) ?? 0) / 1000,
     priceOfNew: dearestOffer(spec) ?? dearest,
   };
 }
@@ -232,11 +235,12 @@ function modelAt({ models, first }: WhatIf, made: number): WorkerModel {
 /** Lets the work of one tick flow, and takes what arrived into the history. */
 function worked(state: State, plan: Plan, seconds: number): State {
   const { points } = plan.whatIf.trace;
+  const { drainSeconds } = plan;
   const length = stepSeconds(state, plan, seconds);
   let { fleet, now } = state;
   for (let step = 0; step < TICK_SECONDS; step += length) {
     const offered = offeredBetween(points, seconds + step, seconds + step + length);
-    fleet = passed(fleet, { ...plan.options, from: now, seconds: length, offered });
+    fleet = passed(fleet, { ...plan.options, drainSeconds, from: now, seconds: length, offered });
     now += length * 1000;
   }
   const amount = fleet.totals.offered - state.fleet.totals.offered;

@@ -24,6 +24,8 @@ function input(worker: Partial<Worker>, more: Partial<OrdersInput> = {}): Orders
     load: loadOf(undefined),
     now: NOW,
     maxQueueMs: 30_000,
+    drainMs: 600_000,
+    silentMs: 90_000,
     isTaken: () => false,
     ...more,
   };
@@ -111,6 +113,39 @@ describe('a worker that was told to go', () => {
     ['is stopped when it says that it is idle', DRAINING, { load: loadOf(IDLE_SINCE) }, ['Cold Stopped']],
     ['is not while requests are in it', DRAINING, { load: loadOf({ count: 1, at: NOW }) }, []],
     ['is not while it says nothing', DRAINING, {}, []],
+    ...(
+      [
+        ['is not after maxQueueTime while it says that it works on requests (L1)', 31_000, 1, 0, []],
+        ['is not right before drainTimeout', 599_999, 1, 0, []],
+        ['is stopped at drainTimeout, whatever it works on (L1)', 600_000, 1, 0, ['Cold Stopped']],
+        [
+          'is stopped after maxQueueTime where it has said nothing for long',
+          31_000,
+          1,
+          90_000,
+          ['Cold Stopped'],
+        ],
+        [
+          'is stopped after maxQueueTime where it was idle before it left',
+          31_000,
+          0,
+          32_000,
+          ['Cold Stopped'],
+        ],
+      ] as const
+    ).map(
+      ([what, drainsForMs, count, agoMs, actions]): [
+        string,
+        Partial<Worker>,
+        Partial<OrdersInput>,
+        readonly string[],
+      ] => [
+        what,
+        { ...DRAINING, drainSince: NOW - drainsForMs },
+        { load: loadOf({ count, at: NOW - agoMs }) },
+        actions,
+      ],
+    ),
     [
       'is not for a report from before it left the Service',
       DRAINING,
@@ -124,9 +159,9 @@ describe('a worker that was told to go', () => {
       [],
     ],
     [
-      'is when nothing may wait any longer',
+      'is when nothing may wait any longer, where it does not tell its requests',
       { ...DRAINING, drainSince: NOW - 30_000 },
-      { load: loadOf({ count: 7, at: NOW }) },
+      { load: loadOf(undefined) },
       ['Cold Stopped'],
     ],
     ['is stopped when its machine runs no more', { ...DRAINING, ...AWAY, isUp: false }, {}, ['Cold Stopped']],

@@ -12,6 +12,10 @@ export interface OrdersInput {
   readonly load: LoadView;
   readonly now: number;
   readonly maxQueueMs: number;
+  /** How long one that leaves may work on what it has begun. */
+  readonly drainMs: number;
+  /** A worker that has said nothing for so long says nothing about its requests. */
+  readonly silentMs: number;
   /** Whether a worker has the name of this number, be it on its way out. */
   readonly isTaken: (ordinal: number) => boolean;
   /** At most this long after leaving the Service a report counts as one about the rest of the work. */
@@ -116,14 +120,26 @@ function mayStop(worker: Worker): boolean {
   return worker.isServing || worker.drainSince !== undefined;
 }
 
-/** Nothing runs there any more: by its own word after it left the Service, or since nothing may wait longer. */
+/**
+ * Nothing runs there any more: by its own word after it left the Service, or, where it has none, since nothing may wait
+ * longer. One that says it works on requests has until `drainTimeout`.
+ */
 function isDrained(worker: Worker, input: OrdersInput): boolean {
   const { drainSince } = worker;
   if (drainSince === undefined || !mayWork(worker)) return true;
-  if (input.now >= drainSince + input.maxQueueMs) return true;
+  if (input.now >= drainSince + input.drainMs) return true;
   const told = input.load.workers.get(worker.name)?.inFlight;
   const settled = drainSince + Math.min(input.settleMs ?? SETTLE_MS, SETTLE_MS);
-  return told !== undefined && told.at >= settled && told.count === 0;
+  if (told !== undefined && told.at >= settled && told.count === 0) return true;
+  return input.now >= drainSince + input.maxQueueMs && !isStillWorking(told, input);
+}
+
+/** It says so itself, and has said it lately. */
+function isStillWorking(
+  told: { readonly count: number; readonly at: number } | undefined,
+  { now, silentMs }: OrdersInput,
+): boolean {
+  return told !== undefined && told.count > 0 && now - told.at < silentMs;
 }
 
 /** The metadata and spec fields of a worker that the group owns by server-side apply. */

@@ -1,0 +1,121 @@
+import type { NamedExpression, PolicySpec } from '../../../src/accounts/installation/in-use-guard.ts';
+import {
+  CONNECTION_SECRET_TYPE,
+  GROUP,
+  gpuInstanceResource,
+  labels,
+  OPERATOR_NAME,
+} from '../../../src/api/v1alpha1/names.ts';
+import { IDENTITY_SECRET } from '../../../src/ownership/identity.ts';
+import { type Installation, theOperator } from './admission-policy.ts';
+import type { ObjectPolicy } from './object-policies.ts';
+
+const ANY_WRITE = ['CREATE', 'UPDATE', 'DELETE'];
+const all = (apiGroup: string, resource: string) => [
+  { apiGroups: [apiGroup], apiVersions: ['*'], operations: ANY_WRITE, resources: [resource] },
+];
+const STOLEN = 'Whoever acts otherwise as its ServiceAccount is not the operator: replace its token.';
+
+/** Whether an object has an owner of that kind of ours; of any where none is named. */
+const isOwned = (object: string, kind?: string) =>
+  `${object}.metadata.?ownerReferences.orValue([]).exists(owner, owner.apiVersion.startsWith('${GROUP}/')${kind ? ` && owner.kind == '${kind}'` : ''})`;
+const labelOf = (object: string, name: string) => `${object}.metadata.?labels[?'${name}'].orValue('')`;
+/** The object after the request. */
+const WRITTEN: NamedExpression = { name: 'isWritten', expression: "request.operation != 'DELETE'" };
+
+/** Whether what is changed or deleted was the operator's before; a person may have taken its label off. */
+const WAS_OURS: NamedExpression = {
+  name: 'wasOurs',
+  expression: `request.operation == 'CREATE' || ${labelOf('oldObject', labels.managedBy)} == '${OPERATOR_NAME}' || ${isOwned('oldObject')}`,
+};
+
+/**
+ * Secrets of any other type or name would be a way to more rights: one of the type
+ * kubernetes.io/service-account-token is filled with the token of any ServiceAccount.
+ */
+function secrets({ namespace, operatorUser }: Installation): PolicySpec {
+  return {
+    resourceRules: all('', 'secrets'),
+    matchConditions: [theOperator(operatorUser)],
+    variables: [
+      { name: 'secret', expression: "request.operation == 'DELETE' ? oldObject : object" },
+      {
+        name: 'isConnection',
+        expression: `variables.secret.?type.orValue('') == '${CONNECTION_SECRET_TYPE}' && (request.operation == 'DELETE' || ${isOwned('variables.secret', gpuInstanceResource.kind)})`,
+      },
+      {
+        name: 'isOwn',
+        expression: `request.namespace == '${namespace}' && variables.secret.?type.orValue('') == 'Opaque' && (variables.secret.metadata.name == '${IDENTITY_SECRET}' || variables.secret.metadata.name.startsWith('gpuacct-'))`,
+      },
+    ],
+    validations: [
+      {
+        expression: 'variables.isConnection || variables.isOwn',
+        message: `The operator writes connection Secrets of GpuInstances, its identity and kept keys, and no other Secret. ${STOLEN}`,
+        reason: 'Forbidden',
+      },
+    ],
+  };
+}
+
+/** A Service that selects Pods or takes addresses from outside would lead traffic of others away. */
+function services({ operatorUser }: Installation): PolicySpec {
+  const unchanged = ['type', 'selector', 'externalName', 'externalIPs', 'loadBalancerIP'].map(
+    (field) => `object.spec.?${field} == oldObject.spec.?${field}`,
+  );
+  return {
+    resourceRules: all('', 'services'),
+    matchConditions: [theOperator(operatorUser)],
+    variables: [WRITTEN, WAS_OURS],
+    validations: [
+      {
+        expression: `variables.wasOurs && (!variables.isWritten || ${isOwned('object')})`,
+        message: `The operator writes Services of GpuInstances and EndpointGroups only. ${STOLEN}`,
+        reason: 'Forbidden',
+      },
+      {
+        expression:
+          "request.operation != 'CREATE' || (object.spec.?type.orValue('ClusterIP') == 'ClusterIP' && !has(object.spec.selector) && !has(object.spec.externalIPs))",
+        message: `The operator creates Services of type ClusterIP only, without selector and externalIPs. ${STOLEN}`,
+        reason: 'Forbidden',
+      },
+      {
+        expression: `request.operation != 'UPDATE' || (${unchanged.join(' && ')})`,
+        message: `The operator changes the ports and owners of a Service only. ${STOLEN}`,
+        reason: 'Forbidden',
+      },
+    ],
+  };
+}
+
+/** Slices of others lead their Services: the operator leaves them alone. */
+function slices({ operatorUser }: Installation): PolicySpec {
+  const written = [
+    isOwned('object', gpuInstanceResource.kind),
+    `${labelOf('object', labels.sliceManagedBy)} == '${OPERATOR_NAME}'`,
+  ];
+  return {
+    resourceRules: all('discovery.k8s.io', 'endpointslices'),
+    matchConditions: [theOperator(operatorUser)],
+    variables: [WRITTEN, WAS_OURS],
+    validations: [
+      {
+        expression: `variables.wasOurs && (!variables.isWritten || (${written.join(' && ')}))`,
+        message: `The operator writes EndpointSlices of GpuInstances only. ${STOLEN}`,
+        reason: 'Forbidden',
+      },
+    ],
+  };
+}
+
+const chartValue = 'limitOperator';
+
+/**
+ * What whoever has the operator's token may write beside objects of its own kinds: what the operator itself writes.
+ * Rights in Kubernetes cannot tell Secrets by type; admission can.
+ */
+export const operatorPolicies: readonly ObjectPolicy[] = [
+  { suffix: 'secrets', chartValue, spec: secrets, isEverywhere: true },
+  { suffix: 'services', chartValue, spec: services, isEverywhere: true },
+  { suffix: 'slices', chartValue, spec: slices, isEverywhere: true },
+];

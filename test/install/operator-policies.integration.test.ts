@@ -1,0 +1,185 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { REPOSITORY } from '../../scripts/generate/artifact.ts';
+import { IDENTITY_SECRET } from '../../src/ownership/identity.ts';
+import { until } from '../builders/until.ts';
+import { type Cluster, startCluster } from '../cluster/cluster.ts';
+
+const NAMESPACE = 'gpu-rental-system';
+const NAME = 'gpu-rental-operator';
+const REFUSAL = /Whoever acts otherwise as its ServiceAccount/;
+const SYSTEM_TOKEN = 'kubernetes.io/service-account-token';
+
+/** Of its own: policies act on the whole cluster. */
+let cluster: Cluster;
+let operatorConfig = '';
+
+beforeAll(async () => {
+  cluster = await startCluster({ only: 'go-toolchain', report: () => {} });
+  const rendered = await cluster.kubectl(['kustomize', join(REPOSITORY, 'deploy/overlays/cluster-wide')]);
+  await cluster.kubectl(['create', 'namespace', NAMESPACE]);
+  await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { stdin: rendered });
+  operatorConfig = (await cluster.kubeconfigFor({ serviceAccount: { namespace: NAMESPACE, name: NAME } }))
+    .kubeconfigPath;
+  await createOwners();
+}, 15 * 60_000);
+afterAll(() => cluster?.stop());
+
+const asOperator = (args: readonly string[], stdin?: object) =>
+  cluster.kubectl(args, {
+    kubeconfigPath: operatorConfig,
+    ...(stdin && { stdin: JSON.stringify(stdin) }),
+  });
+const create = (object: object) => asOperator(['create', '--validate=ignore', '-f', '-'], object);
+const patched = (kind: string, name: string, body: object, more: readonly string[] = []) => [
+  ...['patch', kind, name, '--type=merge', `--patch=${JSON.stringify(body)}`],
+  ...more,
+];
+
+/** Admission learns of a policy a moment after it is stored. */
+async function untilRefused(act: () => Promise<unknown>, words = REFUSAL): Promise<void> {
+  await until(`a refusal with ${words}`, async () => {
+    const said = await act().then(
+      () => '',
+      (error: Error) => error.message,
+    );
+    return words.test(said);
+  });
+}
+
+/** By kind: the garbage collector takes what belongs to an owner that there is not. */
+const uids = new Map<string, string>();
+const owner = (kind: string) => ({
+  apiVersion: kind === 'Deployment' ? 'apps/v1' : 'gpurental.dev/v1alpha1',
+  ...{ kind, name: 'a', uid: uids.get(kind) ?? 'u' },
+});
+
+async function createOwners(): Promise<void> {
+  const machine = { image: 'ubuntu:24.04', offers: [{ maxPricePerHour: '1.00' }], paused: true };
+  const specs = { GpuInstance: machine, EndpointGroup: { template: { spec: machine } } };
+  for (const [kind, spec] of Object.entries(specs)) {
+    const object = { apiVersion: 'gpurental.dev/v1alpha1', kind, metadata: { name: 'a' }, spec };
+    const stdin = JSON.stringify(object);
+    const uid = await until(`the ${kind}`, () =>
+      cluster.kubectl(['apply', '-o=jsonpath={.metadata.uid}', '-f', '-'], { stdin }).catch(() => ''),
+    );
+    uids.set(kind, uid);
+  }
+}
+
+function secret(name: string, more: { type?: string; namespace?: string; owner?: string } = {}) {
+  const { type = 'Opaque', namespace = 'default' } = more;
+  const ownerReferences = more.owner === undefined ? [] : [owner(more.owner)];
+  const annotations = type === SYSTEM_TOKEN ? { 'kubernetes.io/service-account.name': 'default' } : {};
+  const metadata = { name, namespace, ownerReferences, annotations };
+  return { apiVersion: 'v1', kind: 'Secret', metadata, type };
+}
+
+function service(name: string, spec: object, kind = 'GpuInstance') {
+  const metadata = { name, namespace: 'default', ownerReferences: [owner(kind)] };
+  const ports = [{ name: 'http', port: 80 }];
+  return { apiVersion: 'v1', kind: 'Service', metadata, spec: { ports, ...spec } };
+}
+
+function slice(name: string, managedBy: string, ownerReferences: readonly object[]) {
+  const labels = {
+    'kubernetes.io/service-name': 'victim',
+    'endpointslice.kubernetes.io/managed-by': managedBy,
+  };
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name, namespace: 'default', labels, ownerReferences },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: ['203.0.113.7'] }],
+  };
+}
+
+const CONNECTION = 'servicebinding.io/gpu-instance';
+
+describe('the token of the operator (M9)', () => {
+  test.for([
+    ['a token of another ServiceAccount', () => secret('robot', { type: SYSTEM_TOKEN })],
+    ['one in its own namespace', () => secret('robot', { type: SYSTEM_TOKEN, namespace: NAMESPACE })],
+    [
+      'one under the name of a kept key',
+      () => secret('gpuacct-1', { type: SYSTEM_TOKEN, namespace: NAMESPACE }),
+    ],
+    ['one that a GpuInstance owns', () => secret('robot', { type: SYSTEM_TOKEN, owner: 'GpuInstance' })],
+    ['an identity elsewhere', () => secret(IDENTITY_SECRET)],
+    ['a Secret that a GpuInstance owns', () => secret('any', { owner: 'GpuInstance' })],
+    ['any Secret of its own namespace', () => secret('any', { namespace: NAMESPACE })],
+    ['a connection Secret that nothing owns', () => secret('a-connection', { type: CONNECTION })],
+    ['a Service that selects Pods', () => service('s', { selector: { app: 'victim' } })],
+    ['a Service with an address of its choice', () => service('s', { externalIPs: ['203.0.113.7'] })],
+    ['a Service to another name', () => service('s', { type: 'ExternalName', externalName: 'example.com' })],
+    ['a Service at a load balancer', () => service('s', { type: 'LoadBalancer' })],
+    ['a Service that nothing of the operator owns', () => service('s', {}, 'Deployment')],
+    ['a slice that nothing owns', () => slice('x', NAME, [])],
+    ['a slice in the name of another controller', () => slice('x', 'other', [owner('GpuInstance')])],
+  ] as const)('does not create %s', async ([, object]) => {
+    await untilRefused(() => create(object()));
+  });
+
+  test('writes and deletes what the operator does', async () => {
+    const written = [
+      secret('a-connection', { type: CONNECTION, owner: 'GpuInstance' }),
+      secret(IDENTITY_SECRET, { namespace: NAMESPACE }),
+      secret('gpuacct-1', { namespace: NAMESPACE }),
+      service('a', {}),
+      service('group', {}, 'EndpointGroup'),
+      slice('a-direct', NAME, [owner('GpuInstance')]),
+    ];
+    for (const object of written) {
+      await create(object);
+      const { name, namespace } = object.metadata;
+      const place = ['-n', namespace];
+      await asOperator(patched(object.kind, name, { metadata: { annotations: { a: 'b' } } }, place));
+      await asOperator(['delete', object.kind, name, ...place]);
+    }
+  });
+
+  test('leaves Secrets, Services and slices of others alone', async () => {
+    const theirs = [
+      secret('theirs'),
+      { ...service('theirs', {}), metadata: { name: 'theirs', namespace: 'default' } },
+      slice('theirs', 'other', []),
+    ];
+    for (const object of theirs) {
+      await cluster.kubectl(['create', '-f', '-'], { stdin: JSON.stringify(object) });
+      const taken = { metadata: { ownerReferences: [owner('GpuInstance')] } };
+      await untilRefused(() => asOperator(patched(object.kind, 'theirs', taken)));
+      await untilRefused(() => asOperator(['delete', object.kind, 'theirs']));
+      await cluster.kubectl(['delete', object.kind, 'theirs']);
+    }
+  });
+
+  test('changes the ports of a Service, and nothing of where it leads', async () => {
+    await create(service('turned', {}));
+    for (const spec of [
+      { type: 'ExternalName', externalName: 'example.com' },
+      { selector: { app: 'victim' } },
+      { externalIPs: ['203.0.113.7'] },
+    ])
+      await untilRefused(
+        () => asOperator(patched('service', 'turned', { spec })),
+        /changes the ports and owners of a Service only/,
+      );
+    await cluster.kubectl(patched('service', 'turned', { spec: { type: 'LoadBalancer' } }));
+    await asOperator(patched('service', 'turned', { spec: { ports: [{ name: 'http', port: 81 }] } }));
+    await asOperator(['delete', 'service', 'turned']);
+  });
+
+  test('is judged without a doubt of the API server about any expression', async () => {
+    const shown = await cluster.kubectl([
+      'get',
+      'validatingadmissionpolicies',
+      '-o=jsonpath={range .items[*]}{.metadata.name}{" "}{.status.typeChecking.expressionWarnings[*].warning}{"\\n"}{end}',
+    ]);
+    const lines = shown
+      .trim()
+      .split('\n')
+      .map((line) => line.trim());
+    expect(lines).toEqual(expect.arrayContaining([`${NAME}-secrets`, `${NAME}-services`, `${NAME}-slices`]));
+  });
+});
