@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { groupObject } from '../../test/builders/group-worker.ts';
 import { given } from '../../test/builders/observed.ts';
+import { driftOf, specHash } from '../api/v1alpha1/machine-drift.ts';
 import { templateHash } from '../controllers/endpoint-group/workers/template.ts';
-import { hasDrifted, specHash } from '../controllers/gpu-instance/spec-hash.ts';
 import { keptGroup, keptInstance } from './kept-objects.ts';
 
 const long = (length: number) => 'x'.repeat(length);
@@ -23,14 +23,16 @@ describe('what caches keep of a GpuInstance (H4)', () => {
     const kept = keptInstance(object);
     expect(JSON.stringify(kept).length).toBeLessThan(8_000);
     expect(specHash(kept.spec)).toBe(specHash(object.spec));
-    expect(hasDrifted(specHash(object.spec), kept.spec)).toBe(false);
-    expect(hasDrifted(specHash(object.spec), { ...kept.spec })).toBe(false);
+    expect(driftOf({ specHash: specHash(object.spec) }, kept.spec)).toBeUndefined();
+    expect(driftOf({ specHash: specHash(object.spec) }, { ...kept.spec })).toBeUndefined();
   });
 
   test('drifts when one of the values that are left out changes', () => {
     const before = instance({ env: [{ name: 'V', value: long(20_000) }] });
     const after = instance({ env: [{ name: 'V', value: `${long(19_999)}y` }] });
-    expect(hasDrifted(specHash(keptInstance(before).spec), keptInstance(after).spec)).toBe(true);
+    expect(driftOf({ specHash: specHash(keptInstance(before).spec) }, keptInstance(after).spec)).toEqual({
+      type: 'request',
+    });
   });
 
   test('has the annotations of this operator only, and cut', () => {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { EndpointGroup } from '../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance, GpuInstanceSpec } from '../api/v1alpha1/gpu-instance.ts';
+import { specHash } from '../api/v1alpha1/machine-drift.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import { annotations, GROUP, labels as labelNames } from '../api/v1alpha1/names.ts';
 import { MAX_OFFER_BYTES, markTrimmed } from '../api/v1alpha1/trimmed-spec.ts';
 import { templateHash } from '../controllers/endpoint-group/workers/template.ts';
-import { specHash } from '../controllers/gpu-instance/spec-hash.ts';
 import type { ObjectMeta } from '../lib/object-meta.ts';
 
 type Texts = Readonly<Record<string, string>>;
@@ -40,7 +40,7 @@ export function keptInstance(object: GpuInstance): GpuInstance {
 export function keptGroup(object: EndpointGroup): EndpointGroup {
   const { template } = object.spec;
   const hash = () => templateHash(object);
-  const spec = keptSpec(template.spec, hash);
+  const spec = keptSpec(template.spec, () => specHash(template.spec));
   const metaLength = lengthOf(template.metadata?.labels) + lengthOf(template.metadata?.annotations);
   if (spec === template.spec && metaLength <= MAX_INPUT_LENGTH) return keptObject(object);
   const { metadata: _whole, ...rest } = template;

@@ -4,8 +4,8 @@ import {
   type GpuInstanceStatus,
   gpuInstanceSpec,
 } from '../../src/api/v1alpha1/gpu-instance.ts';
+import { specHash } from '../../src/api/v1alpha1/machine-drift.ts';
 import { API_VERSION, annotations, MACHINE_FINALIZER } from '../../src/api/v1alpha1/names.ts';
-import { specHash } from '../../src/controllers/gpu-instance/spec-hash.ts';
 import type { Observed } from '../../src/controllers/gpu-instance/types.ts';
 import type {
   AccountFacts,
@@ -274,6 +274,14 @@ function objectOf(situation: Given): GpuInstance {
   };
 }
 
+/** What its row tells of machine 1. */
+const FACTS: NonNullable<GpuInstanceStatus['facts']> = [
+  { field: 'gpu_name', value: 'RTX 4090' },
+  { field: 'num_gpus', value: '1' },
+  { field: 'gpu_ram', value: '24000' },
+  { field: 'pricing', value: 'OnDemand' },
+];
+
 /** The status of an object that holds machine 1 of its first purchase, running for four minutes. */
 export function holding(
   change: Partial<GpuInstanceStatus> = {},
@@ -296,6 +304,7 @@ export function holding(
     runningAt: time(-240),
     firstRentedAt: time(-300),
     specHash: specHash(spec(manifest)),
+    facts: FACTS,
     cost: { pricePerHour: '0.50', storagePricePerHour: '0.01', accrued: '0.00', since: time(-300) },
     rentals: [time(-300)],
     binding: { name: 'job-connection' },

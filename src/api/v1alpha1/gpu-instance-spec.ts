@@ -225,7 +225,8 @@ const containerFields = {
     list: { type: 'map', keys: ['name'] },
   }).optional(),
   ports: list(containerPort, {
-    description: 'Ports of the container that are to be reachable from outside.',
+    description:
+      'Ports of the container that are to be reachable from outside. Offers with fewer direct ports are refused.',
     example: '[{name: http, containerPort: 8080}]',
     max: 32,
     list: { type: 'map', keys: ['containerPort', 'protocol'] },
@@ -257,7 +258,7 @@ const lifeFields = {
     .object({
       type: choice(['Replace', 'OnDelete'], {
         description:
-          'Replace: a changed spec replaces the machine. OnDelete: it is used by the next machine.',
+          'Replace: a machine that the changed spec would not rent is replaced. OnDelete: the spec is used by the next machine.',
       }).default('Replace'),
     })
     .meta(notes({ description: 'What a change of the spec does to the machine that runs.' }))

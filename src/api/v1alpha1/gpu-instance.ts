@@ -69,6 +69,11 @@ const avoided = z.object({
   until: timestamp({ description: 'When it may be rented again.' }),
 });
 
+const machineFact = z.object({
+  field: text({ description: "A field of an offer by the marketplace's name, or `pricing`.", maxLength: 64 }),
+  value: text({ description: 'Its value as text.', maxLength: 256 }),
+});
+
 const pastMachine = z.object({
   attempt: id('Which rental of this object it was.'),
   instanceId: id("The machine's contract."),
@@ -117,8 +122,15 @@ export const gpuInstanceStatus = z
       description: 'When the first machine was rented; `maxLifetime` counts from here.',
     }).optional(),
     specHash: text({
-      description: 'The hash of the spec that the machine was rented by.',
+      description:
+        'The hash of what the rental of the machine sent: image, disk, env, onStart, ports, ssh, in one form for all texts that mean the same.',
       maxLength: 128,
+    }).optional(),
+    facts: list(machineFact, {
+      description:
+        'What the marketplace said of the machine when it was rented. A changed requirement under `spec.offers` is compared with it; what is not known never replaces the machine.',
+      max: 264,
+      list: { type: 'map', keys: ['field'] },
     }).optional(),
     image: text({ description: 'The image that the machine was rented with.', maxLength: 512 }).optional(),
     endpoint: text({ description: 'host:port for SSH, or of the first port.', maxLength: 300 }).optional(),

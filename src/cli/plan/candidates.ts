@@ -1,5 +1,6 @@
 import type { AccountLimits } from '../../accounts/tickets/limits.ts';
 import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
+import type { WantedPorts } from '../../api/v1alpha1/requirements.ts';
 import {
   type Choice,
   chooseOffer,
@@ -16,6 +17,7 @@ export interface Alternative {
   readonly requirements: OfferRequirements;
   readonly limits: AccountLimits;
   readonly diskGB: number;
+  readonly wanted: WantedPorts;
   readonly excluded: Exclusions;
 }
 

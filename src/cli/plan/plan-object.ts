@@ -47,10 +47,10 @@ export async function planObject(planned: PlannedObject, means: Means): Promise<
   const { view, input } = means;
   const idle = rentsNothing(planned);
   if (idle) return { ...nothingOf(planned, view), ...idle };
-  const { diskGB } = await import('../../controllers/gpu-instance/rental/rent-request.ts');
+  const { diskGB } = await import('../../api/v1alpha1/machine-drift.ts');
   const show = numberOption(input.options, '--show', { min: 1, max: 1000, whole: true }) ?? 8;
   const alternatives = (spec.offers ?? []).map(
-    (requirements): Alternative => ({ requirements, ...view, diskGB: diskGB(spec) }),
+    (requirements): Alternative => ({ requirements, ...view, diskGB: diskGB(spec), wanted: spec }),
   );
   const nothing = nothingOf(planned, view);
   const priced = alternatives.filter(({ requirements, limits }) => hasPriceRule(requirements, limits, spec));

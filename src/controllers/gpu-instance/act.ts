@@ -186,6 +186,7 @@ export function rentedFacts(purchase: Purchase, instanceId: number, answeredAt: 
     offerIndex: purchase.offerIndex,
     pricePerHour: purchase.pricePerHour,
     specHash: purchase.specHash,
+    facts: purchase.facts,
     image: purchase.request.image,
   };
 }

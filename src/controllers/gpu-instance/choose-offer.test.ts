@@ -21,6 +21,7 @@ function input(
     requirements: requirements(change),
     limits: {},
     diskGB: 10,
+    wanted: {},
     offers,
     excluded: { offers: new Set(), machines: new Set(), hosts: new Set() },
     ...more,
@@ -192,7 +193,7 @@ test('the search asks for exactly what is checked, in the order wanted', () => {
       regions: ['SE', 'NO'],
       minReliability: '99%',
     }),
-    { limits: {}, diskGB: 32 },
+    { limits: {}, diskGB: 32, wanted: {} },
     'exact',
   );
   expect(query).toEqual({

@@ -1,6 +1,7 @@
 import type { AccountLimits } from '../../accounts/tickets/limits.ts';
 import type { OfferSet } from '../../accounts/tickets/tickets.ts';
 import type { OfferRequirements } from '../../api/v1alpha1/offer-requirements.ts';
+import type { WantedPorts } from '../../api/v1alpha1/requirements.ts';
 import type { MicroDollars } from '../../lib/money.ts';
 import type { Offer, OfferScalar } from '../../marketplace/offers/offers.ts';
 import { type OfferCheck, offerChecks } from './offers/offer-checks.ts';
@@ -19,6 +20,8 @@ export interface ChoiceInput {
   readonly requirements: OfferRequirements;
   readonly limits: AccountLimits;
   readonly diskGB: number;
+  /** Ports that have to be reached from outside. */
+  readonly wanted: WantedPorts;
   readonly offers: readonly Offer[];
   readonly excluded: Exclusions;
   /** The search was wider than the requirements: what an offer does not tell does not count as asked for. */

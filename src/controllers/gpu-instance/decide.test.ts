@@ -826,14 +826,14 @@ describe('a machine that works and is no longer wanted', () => {
   table([
     [
       'scenario 70: is replaced when the spec changed',
-      held({}, { spec: { image: 'example/image:2' }, status: { specHash: 'v1:0000000000000000' } }),
+      held({}, { spec: { image: 'example/image:2' }, status: { specHash: 'v2:0000000000000000' } }),
       replacing(1, 'SpecChanged', 'spec-changed', 'running'),
     ],
     [
       'is kept when the spec changed and the strategy is OnDelete',
       held(
         {},
-        { spec: { updateStrategy: { type: 'OnDelete' } }, status: { specHash: 'v1:0000000000000000' } },
+        { spec: { updateStrategy: { type: 'OnDelete' } }, status: { specHash: 'v2:0000000000000000' } },
       ),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],

@@ -7,7 +7,6 @@ import { beginCost, type Cost, corrected, endCost, machineCost, repriced, totalC
 import { avoidTarget, endedFields } from './history.ts';
 import { limitState, priceRise } from './limits.ts';
 import { withRow } from './machine-fields.ts';
-import { hasDrifted, specHash } from './spec-hash.ts';
 
 describe('money', () => {
   test('is counted in whole seconds of the service, as it is billed', () => {
@@ -343,35 +342,4 @@ test('a price is not judged by an offer that named none', () => {
   const silent = given(held({}, { status: { offerPricePerHour: undefined } }));
   expect(priceRise(silent, 900_000, undefined)).toBeUndefined();
   expect(priceRise(given({}), 900_000, undefined)).toBeUndefined();
-});
-
-describe('the hash of a spec', () => {
-  const spec = given({}).object.spec;
-  const hash = specHash(spec);
-  test.each([
-    ['another image', { image: 'example/image:2' }, true],
-    ['more disk', { disk: '20G' }, true],
-    ['another variable', { env: [{ name: 'A', value: 'b' }] }, true],
-    ['another GPU', { offers: [{ ...spec.offers?.[0], gpuNames: ['H100'] }] }, true],
-    ['another price', { offers: [{ ...spec.offers?.[0], maxPricePerHour: '9' }] }, false],
-    ['another order', { offers: [{ ...spec.offers?.[0], order: [] }] }, false],
-    ['a power state', { powerState: 'Stopped' }, false],
-    ['longer timeouts', { timeouts: { ...spec.timeouts, loading: '30m' } }, false],
-    ['a deletion policy', { deletionPolicy: 'Retain' }, false],
-  ])('%s drifts: %s', (_, change, expected) => {
-    expect(hasDrifted(hash, { ...spec, ...change } as typeof spec)).toBe(expected);
-  });
-
-  test('of another version, or none, is no drift', () => {
-    expect([hasDrifted('v0:x', spec), hasDrifted(undefined, spec), hasDrifted('v1:x', spec)]).toEqual([
-      false,
-      false,
-      true,
-    ]);
-  });
-
-  test('does not depend on the order in which a manifest was written', () => {
-    const reversed = Object.fromEntries(Object.entries(spec).reverse()) as typeof spec;
-    expect(specHash(reversed)).toBe(hash);
-  });
 });

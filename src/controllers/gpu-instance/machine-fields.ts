@@ -1,4 +1,5 @@
 import { askedWord } from '../../api/v1alpha1/asked-word.ts';
+import { currentHash, machineFacts } from '../../api/v1alpha1/machine-drift.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { fittingText } from '../../lib/fitting-text.ts';
 import { formatDollars, parseDollars } from '../../lib/money.ts';
@@ -28,6 +29,7 @@ const MACHINE_FIELDS = [
   'startRequestedAt',
   'progressAt',
   'specHash',
+  'facts',
   'image',
   'endpoint',
   'ssh',
@@ -100,11 +102,28 @@ export function withRow(observed: Observed, row: Instance): StatusFields {
     actualStatus: wordOf(row),
     actualStatusSince: formatTime(wordSince(observed, row)),
     ...known({ machineId: row.machineId, hostId: row.hostId }),
+    ...driftFields(fields, observed, row),
     ...addressFields(row, observed.object.spec),
     ...(row.gpuName === undefined ? {} : { gpu: gpuOf(row, fields) }),
     ...(startedAt === undefined ? {} : { rentedAt: formatTime(startedAt) }),
     ...costFields(fields, observed, row),
   };
+}
+
+/** What drift is judged by: of a machine that was found, taken over or rented by an older operator, what its row tells. */
+function driftFields(
+  fields: StatusFields,
+  { object: { spec } }: Observed,
+  row: Instance,
+): Pick<StatusFields, 'specHash' | 'facts'> {
+  if (spec.adopt?.policy === 'Observe') return {};
+  return { specHash: currentHash(fields.specHash, spec), facts: fields.facts ?? factsOfRow(row) };
+}
+
+function factsOfRow({ interruptible, ...row }: Instance): NonNullable<StatusFields['facts']> {
+  const pricing = interruptible === undefined ? undefined : interruptible ? 'Interruptible' : 'OnDemand';
+  const { gpuName, gpuCount, gpuMemoryMB, region } = row;
+  return machineFacts({ gpuName, gpuCount, gpuMemoryMB, region }, { pricing, fields: [] });
 }
 
 function gpuOf(row: Instance, fields: StatusFields): NonNullable<StatusFields['gpu']> {

@@ -1,6 +1,7 @@
 import type { AvoidTarget } from '../../accounts/avoid-list.ts';
 import type { QueuePlace } from '../../accounts/queue/admission-queue.ts';
 import type { GpuInstance, GpuInstancePhase, GpuInstanceStatus } from '../../api/v1alpha1/gpu-instance.ts';
+import type { MachineFacts } from '../../api/v1alpha1/machine-drift.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { MicroDollars } from '../../lib/money.ts';
 import type { RentRequest } from '../../marketplace/instances/instances.ts';
@@ -94,6 +95,8 @@ export interface Purchase {
   /** By our own wall clock: how old the decision is when it is carried out. */
   readonly decidedAt: number;
   readonly specHash: string;
+  /** What the offer says of the machine. */
+  readonly facts?: MachineFacts;
   /** Where labels are not known to come back: every id listed before. */
   readonly knownIds: readonly number[] | undefined;
 }

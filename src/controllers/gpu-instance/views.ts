@@ -6,6 +6,7 @@ import type { OfferSet } from '../../accounts/tickets/tickets.ts';
 import type { BreakerState } from '../../accounts/watch/breaker.ts';
 import type { HeldSpan } from '../../accounts/watch/held-spans.ts';
 import type { LabelEcho } from '../../accounts/watch/label-echo.ts';
+import type { MachineFacts } from '../../api/v1alpha1/machine-drift.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import type { Secret } from '../../lib/secret.ts';
 import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
@@ -232,6 +233,7 @@ export interface RentedFacts {
   readonly offerIndex: number | undefined;
   readonly pricePerHour: number | undefined;
   readonly specHash: string | undefined;
+  readonly facts?: MachineFacts | undefined;
   readonly image: string | undefined;
 }
 

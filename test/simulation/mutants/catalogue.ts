@@ -1,5 +1,6 @@
 import { ACCESS_MUTANTS } from './access-mutants.ts';
 import { ACCOUNT_MUTANTS } from './account-mutants.ts';
+import { DRIFT_MUTANTS } from './drift-mutants.ts';
 import { GONE_MUTANTS } from './gone-mutants.ts';
 import { GROUP_MUTANTS } from './group-mutants.ts';
 import { ISOLATION_MUTANTS } from './isolation-mutants.ts';
@@ -17,6 +18,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...PURCHASE_MUTANTS,
   ...SETTLING_MUTANTS,
   ...GONE_MUTANTS,
+  ...DRIFT_MUTANTS,
   ...TEARDOWN_MUTANTS,
   ...OWNERSHIP_MUTANTS,
   ...GROUP_MUTANTS,

@@ -44,8 +44,8 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     name: 'old-spec-is-replaced-anyway',
     loses: 'the strategy that a new spec replaces nothing',
     file: `${RULES}/unwanted.ts`,
-    find: "isOutdated(observed) && observed.object.spec.updateStrategy.type === 'Replace'\n",
-    replace: 'isOutdated(observed)\n',
+    find: "const drift = spec.updateStrategy.type === 'Replace' ? driftOf(status ?? {}, spec) : undefined;",
+    replace: 'const drift = driftOf(status ?? {}, spec);',
   },
   {
     name: 'limit-ignored',

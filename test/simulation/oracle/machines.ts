@@ -1,4 +1,5 @@
 import { parseDuration } from '../../../src/lib/duration.ts';
+import { parseQuantity } from '../../../src/lib/quantity.ts';
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import { BY_HAND } from '../console.ts';
 import {
@@ -6,6 +7,7 @@ import {
   isObject,
   type Json,
   type JsonObject,
+  listAt,
   metadataOf,
   objectAt,
   textAt,
@@ -135,6 +137,7 @@ export class MachineWatch {
     const owner = this.#scene.objects.get(uid);
     this.#boughtFor.set(contract.id, this.#askedFor.get(askedKey(uid, attempt)) ?? owner?.['spec']);
     this.#boughtAt.set(contract.id, contract.gpuPricePerHour);
+    this.#checkPorts(contract);
     if (this.#scene.isHandled(uid)) return;
     if (owner && !hasIntentFor(owner, attempt)) {
       this.#scene.broken('I5', `contract ${contract.id} was rented before its intent stood on the object`);
@@ -218,8 +221,25 @@ export class MachineWatch {
       spec['powerState'] === 'Running' &&
       contract.actualStatus === 'running' &&
       contract.intendedStatus === 'running' &&
-      (isUpdatedOnDelete(spec) || isBoughtAs(spec, bought))
+      (isUpdatedOnDelete(spec) || isBoughtAs(spec, bought, this.#modelOf(contract)))
     );
+  }
+
+  /** What declares ports is rented where each of them can be mapped. */
+  #checkPorts({ id, offerId }: Contract): void {
+    const bought = this.#boughtFor.get(id);
+    const declared = isObject(bought) ? listAt(bought, 'ports').length : 0;
+    const direct =
+      this.#scene.world.market.store.current().tables.offers[offerId]?.columns['direct_port_count'];
+    if (typeof direct !== 'number' || direct >= declared) return;
+    this.#scene.broken(
+      'Ports',
+      `contract ${id} has ${direct} direct ports, and its object declares ${declared}`,
+    );
+  }
+
+  #modelOf({ offerId }: Contract): string {
+    return String(this.#scene.world.market.store.current().tables.offers[offerId]?.columns['gpu_name']);
   }
 
   /** Its host has raised the price, and the object says that another machine is to come then. */
@@ -280,20 +300,42 @@ function patienceOf(object: JsonObject): number {
 }
 
 /** What a machine is made of. Another value of anything else replaces none. */
-const MAKING = [
-  'image',
-  'imagePullSecretRef',
-  'disk',
-  'onStart',
-  'onStartFrom',
-  'env',
-  'ports',
-  'ssh',
-  'offers',
-];
+const MAKING = ['image', 'imagePullSecretRef', 'onStart', 'onStartFrom', 'ssh'];
 
-const isBoughtAs = (spec: JsonObject, bought: Json | undefined): boolean =>
-  isObject(bought) && MAKING.every((field) => equalJson(spec[field], bought[field]));
+/**
+ * Whether a machine of that model is what the spec asks for: of what means the same in other words, and of a further or
+ * wider alternative, none is another machine.
+ */
+const isBoughtAs = (spec: JsonObject, bought: Json | undefined, model: string): boolean =>
+  isObject(bought) &&
+  MAKING.every((field) => equalJson(spec[field], bought[field])) &&
+  equalJson(inOneForm(spec), inOneForm(bought)) &&
+  (equalJson(spec['offers'], bought['offers']) ||
+    listAt(spec, 'offers').some((offer) => isObject(offer) && isSatisfied(offer, bought, model)));
+
+function inOneForm(spec: JsonObject): JsonObject {
+  const sorted = (field: string, name: (one: JsonObject) => string) =>
+    listAt(spec, field)
+      .filter(isObject)
+      .map((one) => [name(one), one] as const)
+      .sort(([left], [right]) => (left < right ? -1 : 1));
+  return {
+    disk: Math.ceil((parseQuantity(String(spec['disk'])) ?? 0) / 1e9),
+    env: Object.fromEntries(sorted('env', ({ name }) => String(name))),
+    ports: sorted('ports', ({ containerPort, protocol = 'TCP' }) => `${containerPort}/${protocol}`).map(
+      ([port]) => port,
+    ),
+  };
+}
+
+/** By alternatives that ask for a model and a kind of price alone; of others nothing is promised here. */
+function isSatisfied(offer: JsonObject, bought: JsonObject, model: string): boolean {
+  const { gpuNames, maxPricePerHour: _price, bid: _bid, allowUnknownPrice: _unknown, ...others } = offer;
+  const [first] = listAt(bought, 'offers');
+  if (!isObject(first)) return false;
+  const { gpuNames: _models, maxPricePerHour: _max, bid: _own, allowUnknownPrice: _any, ...same } = first;
+  return equalJson(others, same) && (gpuNames === undefined || listAt(offer, 'gpuNames').includes(model));
+}
 
 const isUpdatedOnDelete = (spec: JsonObject): boolean =>
   objectAt(spec, 'updateStrategy')['type'] === 'OnDelete';

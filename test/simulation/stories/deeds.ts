@@ -30,6 +30,14 @@ export function raisePrice(stage: Stage, offerId: number, gpuPricePerHour: numbe
   store.put('offers', { ...offer, gpuPricePerHour });
 }
 
+/** The host of an offer lets nothing in from outside but through the proxy. */
+export function closePorts(stage: Stage, offerId: number): void {
+  const { store } = stage.world.market;
+  const offer = store.current().tables.offers[offerId];
+  if (!offer) throw new Error(`there is no offer ${offerId}`);
+  store.put('offers', { ...offer, columns: { ...offer.columns, direct_port_count: 0 } });
+}
+
 /** The label that the machine of an object carries. */
 export function labelOf(stage: Stage, name: string): string {
   return stage.world.market.store.current().tables.contracts[stage.machineOf(name)]?.label ?? '';

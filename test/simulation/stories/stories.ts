@@ -1,6 +1,7 @@
 import { ACCESS_STORIES } from './access-stories.ts';
 import { ACCOUNT_STORIES } from './account-stories.ts';
 import { CLOCK_STORIES } from './clock-stories.ts';
+import { EDIT_STORIES } from './edit-stories.ts';
 import { FOUND_STORIES } from './found-stories.ts';
 import { GONE_STORIES } from './gone-stories.ts';
 import { GROUP_STORIES } from './group-stories.ts';
@@ -29,6 +30,7 @@ export const STORIES: readonly Story[] = [
   ...VANISHED_STORIES,
   ...FOUND_STORIES,
   ...RESTRAINT_STORIES,
+  ...EDIT_STORIES,
   ...ACCESS_STORIES,
   ...ISOLATION_STORIES,
   ...OUTAGE_STORIES,

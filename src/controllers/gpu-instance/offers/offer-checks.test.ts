@@ -11,7 +11,7 @@ function requirements(change: Record<string, unknown>): OfferRequirements {
   return first;
 }
 
-const context = { limits: {}, diskGB: 32 };
+const context = { limits: {}, diskGB: 32, wanted: {} };
 
 const missed = (change: Record<string, unknown>, candidate: Offer) =>
   offerChecks(requirements(change), context)
@@ -215,5 +215,34 @@ describe('the price of an interruptible machine', () => {
   test('is not known without a bid, whatever the offer costs on demand', () => {
     const unbid = { ...requirements({ pricing: 'Interruptible' }), bid: undefined };
     expect(totalPrice(offer({ fields: { storage_total_cost: 0.02 } }), unbid)).toBeUndefined();
+  });
+});
+
+describe('direct ports (S6, D-op1)', () => {
+  const missing = (wanted: Parameters<typeof offerChecks>[1]['wanted'], directPorts: number | undefined) =>
+    offerChecks(requirements({}), { ...context, wanted })
+      .filter((check) => !check.passes({ ...offer({ diskGB: 100 }), directPorts }))
+      .map(({ label }) => label);
+  const ports = [{ containerPort: 8080, protocol: 'TCP' as const }];
+
+  test.each([
+    ['a declared port', { ports }, 0, ['1 direct ports for ports and ssh']],
+    ['SSH', { ssh: true }, 0, ['1 direct ports for ports and ssh']],
+    ['a declared port and SSH', { ports, ssh: true }, 1, ['2 direct ports for ports and ssh']],
+    ['a declared port and SSH', { ports, ssh: true }, 2, []],
+    ['port 22 and SSH', { ports: [{ containerPort: 22, protocol: 'TCP' as const }], ssh: true }, 1, []],
+    ['nothing', {}, 0, []],
+    ['a declared port where nobody tells', { ports }, undefined, []],
+  ])('are needed by %s: %j on an offer with %s', (_, wanted, direct, expected) => {
+    expect(missing(wanted, direct)).toEqual(expected);
+  });
+
+  test('are asked of the search, the larger of both numbers', () => {
+    const asked = (change: Record<string, unknown>) =>
+      offerQuery(requirements(change), { ...context, wanted: { ports, ssh: true } }, 'exact').filters;
+    const least = (value: number) => ({ field: 'direct_port_count', operator: 'gte', value });
+    expect(asked({})).toContainEqual(least(2));
+    expect(asked({ minDirectPorts: 1 })).toContainEqual(least(2));
+    expect(asked({ minDirectPorts: 5 })).toContainEqual(least(5));
   });
 });

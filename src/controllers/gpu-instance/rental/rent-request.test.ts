@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { spec } from '../../../../test/builders/observed.ts';
+import { diskGB } from '../../../api/v1alpha1/machine-drift.ts';
 import { Secret } from '../../../lib/secret.ts';
-import { diskGB, rentRequest } from './rent-request.ts';
+import { rentRequest } from './rent-request.ts';
 
 function built(
   manifest: Parameters<typeof spec>[0],

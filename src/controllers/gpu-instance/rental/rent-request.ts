@@ -1,8 +1,8 @@
 import type { GpuInstanceSpec } from '../../../api/v1alpha1/gpu-instance.ts';
+import { diskGB } from '../../../api/v1alpha1/machine-drift.ts';
 import { WORKER_TOKEN_ENV } from '../../../api/v1alpha1/names.ts';
 import type { OfferRequirements } from '../../../api/v1alpha1/offer-requirements.ts';
 import { parseDollars } from '../../../lib/money.ts';
-import { wholeGigabytes } from '../../../lib/quantity.ts';
 import type { RentRequest } from '../../../marketplace/instances/instances.ts';
 import { known } from '../known-fields.ts';
 import type { InputsView } from '../views.ts';
@@ -14,14 +14,6 @@ export interface RentInput {
   readonly label: string;
   /** Shown by the worker to the operator and the other way round. */
   readonly workerToken: string;
-}
-
-/** The marketplace's least disk is 8 GB; the CRD refuses less. */
-const DEFAULT_DISK_GB = 10;
-
-/** Disk to rent, in whole decimal GB, rounded up. */
-export function diskGB(spec: GpuInstanceSpec): number {
-  return wholeGigabytes(spec.disk) ?? DEFAULT_DISK_GB;
 }
 
 /** The rent call's body in our names (specification 4.5 and what the public service adds). */

@@ -1,3 +1,4 @@
+import { specHash } from '../../../api/v1alpha1/machine-drift.ts';
 import { MACHINE_FINALIZER } from '../../../api/v1alpha1/names.ts';
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
 import { formatDollars } from '../../../lib/money.ts';
@@ -7,7 +8,6 @@ import { decision } from '../decision.ts';
 import { judgedTime } from '../judged-time.ts';
 import { beganAt, carriedFields, withoutMachine, withRow } from '../machine-fields.ts';
 import { factsOf } from '../recorded.ts';
-import { specHash } from '../spec-hash.ts';
 import { stateOf } from '../stage.ts';
 import type { Decision, Look, Observed, StatusFields, Step } from '../types.ts';
 import type { ListedMachine } from '../views.ts';

@@ -61,7 +61,7 @@ describe('what holds back the end of a machine', () => {
     ],
     [
       'a policy of Never is about lost machines, not about unwanted ones',
-      held({}, { spec: { replacement: { policy: 'Never' } }, status: { specHash: 'v1:0000000000000000' } }),
+      held({}, { spec: { replacement: { policy: 'Never' } }, status: { specHash: 'v2:0000000000000000' } }),
       {
         rule: 'spec-changed',
         record: 'status',

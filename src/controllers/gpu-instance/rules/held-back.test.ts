@@ -5,7 +5,7 @@ import { decide } from '../decide.ts';
 
 const { table, close } = decisionTables('held-back');
 
-const outdated = { specHash: 'v1:0000000000000000' };
+const outdated = { specHash: 'v2:0000000000000000' };
 const hold = { 'gpurental.dev/hold': '' };
 
 /** A machine of an old spec whose end the annotation holds back; names only what matters. */

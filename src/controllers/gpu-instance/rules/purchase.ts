@@ -1,4 +1,5 @@
 import type { GpuInstanceSpec } from '../../../api/v1alpha1/gpu-instance.ts';
+import { diskGB, filteredFields, machineFacts, specHash } from '../../../api/v1alpha1/machine-drift.ts';
 import type { Reason } from '../../../api/v1alpha1/reasons.ts';
 import { parseTime } from '../../../lib/rfc3339.ts';
 import { makeLabel } from '../../../ownership/label.ts';
@@ -7,8 +8,7 @@ import { type ChoiceInput, chooseOffer, type Exclusions, wouldMatchWithout } fro
 import { backoffMs, decision } from '../decision.ts';
 import { offerQuery } from '../offers/offer-checks.ts';
 import { hasPriceRule } from '../offers/offer-price.ts';
-import { diskGB, rentRequest } from '../rental/rent-request.ts';
-import { specHash } from '../spec-hash.ts';
+import { rentRequest } from '../rental/rent-request.ts';
 import type { Stage } from '../stage.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import type { AccountFacts, InputsView, OffersView, Refusal } from '../views.ts';
@@ -74,7 +74,7 @@ function search(
   observed: Observed,
   { index, facts, exact }: Pick<Alternative, 'index' | 'facts'> & { readonly exact?: boolean },
 ): Step {
-  const context = { limits: facts.limits, diskGB: diskGB(observed.object.spec) };
+  const context = searchContext(observed, facts);
   const [first, ...others] = (observed.object.spec.offers ?? [])
     .slice(index)
     .filter((requirements) => hasPriceRule(requirements, facts.limits, observed.object.spec))
@@ -92,6 +92,10 @@ const FOUND_NOTHING: ReadonlySet<Reason> = new Set<Reason>([
   'PriceUnknown',
 ]);
 
+function searchContext({ object: { spec } }: Observed, { limits }: AccountFacts) {
+  return { limits, diskGB: diskGB(spec), wanted: spec };
+}
+
 /** Key of the broad search for an alternative, beside the exact one's index. */
 const broadIndex = (index: number): number => -1 - index;
 
@@ -106,7 +110,7 @@ function explain(observed: Observed, stage: Unrented, facts: AccountFacts): Step
   if (explained) return backOff(observed, stage, explained, NOTHING_MAX_MS);
   const broad = observed.offers.get(broadIndex(index));
   if (broad === undefined) {
-    const context = { limits: facts.limits, diskGB: diskGB(observed.object.spec) };
+    const context = searchContext(observed, facts);
     const queries = [offerQuery(requirements, context, 'broad')] as const;
     return { type: 'look', need: { type: 'offers', index: broadIndex(index), queries, explains: true } };
   }
@@ -152,8 +156,7 @@ function choiceInput(
 ): ChoiceInput {
   return {
     requirements,
-    limits: facts.limits,
-    diskGB: diskGB(observed.object.spec),
+    ...searchContext(observed, facts),
     offers,
     excluded: exclusions(observed, facts),
     ...(isShared && { mustTell: true }),
@@ -222,6 +225,10 @@ function rent(observed: Observed, stage: Unrented, chosen: Chosen): Step {
     pricePerHour: chosen.pricePerHour,
     request,
     specHash: specHash(object.spec),
+    facts: machineFacts(chosen.offer, {
+      pricing: chosen.requirements.pricing,
+      fields: filteredFields(object.spec.offers),
+    }),
     knownIds: chosen.facts.labelEcho === 'echoed' ? undefined : (observed.list?.ids ?? []),
   };
   return decision({

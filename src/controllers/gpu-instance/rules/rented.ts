@@ -134,7 +134,7 @@ export function rentedFields(
 
 const LONGEST_GPU_NAME = 128;
 
-function offerFields({ offer, offerIndex, pricePerHour, specHash, image }: RentedFacts): StatusFields {
+function offerFields({ offer, offerIndex, pricePerHour, specHash, facts, image }: RentedFacts): StatusFields {
   const gpuName = fittingText(offer?.gpuName, LONGEST_GPU_NAME);
   return known({
     offerId: offer?.id,
@@ -144,6 +144,7 @@ function offerFields({ offer, offerIndex, pricePerHour, specHash, image }: Rente
     hostId: offer?.hostId,
     gpu: gpuName === undefined ? undefined : { name: gpuName, count: offer?.gpuCount ?? 1 },
     specHash,
+    facts,
     image,
   });
 }

@@ -1,10 +1,10 @@
+import { driftOf } from '../../../api/v1alpha1/machine-drift.ts';
 import { parseDollars } from '../../../lib/money.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { replaceIsDue } from '../due.ts';
 import { limitToApply, priceRise } from '../limits.ts';
 import { priceCap } from '../offers/offer-price.ts';
 import { factsOf } from '../recorded.ts';
-import { hasDrifted } from '../spec-hash.ts';
 import type { Observed, Step } from '../types.ts';
 import { labelAdopted } from './adopted-label.ts';
 import type { EndWish } from './end-wish.ts';
@@ -19,10 +19,13 @@ type WishOf = (observed: Observed, held: Held<Listed>) => EndWish | undefined;
 const replaceRequested: WishOf = (observed, held) =>
   replaceIsDue(observed) ? unwanted(observed, held, 'ReplaceRequested') : undefined;
 
-const specChanged: WishOf = (observed, held) =>
-  isOutdated(observed) && observed.object.spec.updateStrategy.type === 'Replace'
-    ? unwanted(observed, held, 'SpecChanged')
-    : undefined;
+const specChanged: WishOf = (observed, held) => {
+  const { spec, status } = observed.object;
+  const drift = spec.updateStrategy.type === 'Replace' ? driftOf(status ?? {}, spec) : undefined;
+  if (!drift) return undefined;
+  const wish = unwanted(observed, held, 'SpecChanged');
+  return drift.type === 'offers' ? { ...wish, detail: drift.detail } : wish;
+};
 
 const priceRaised: WishOf = (observed, held) => {
   const detail = risenPrice(observed, held, ownCap(observed));
@@ -48,7 +51,7 @@ const UNWANTED_RULES: readonly Rule<Held<Listed>>[] = [
   },
   {
     name: 'spec-changed',
-    because: 'The machine is of an old spec, and the update strategy is Replace.',
+    because: 'The machine is not what the spec would rent, and the update strategy is Replace.',
     decide: (observed, held) => unlessHeldBack(observed, specChanged(observed, held)),
   },
   {
@@ -89,11 +92,6 @@ function unwanted(
   reason: 'ReplaceRequested' | 'SpecChanged' | 'PriceRaised',
 ): EndWish {
   return { machine, reason, kind: 'unwanted', finding: machineFinding(observed, state) };
-}
-
-/** Whether the machine was rented by another spec than the present one. */
-export function isOutdated({ object }: Observed): boolean {
-  return hasDrifted(object.status?.specHash, object.spec);
 }
 
 /**

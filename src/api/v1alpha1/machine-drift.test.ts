@@ -1,0 +1,185 @@
+import { describe, expect, test } from 'vitest';
+import { offer, spec } from '../../../test/builders/observed.ts';
+import type { GpuInstanceManifestSpec } from './gpu-instance.ts';
+import { currentHash, driftOf, filteredFields, machineFacts, specHash } from './machine-drift.ts';
+
+const A = { name: 'A', value: '1' };
+const B = { name: 'B', valueFrom: { secretKeyRef: { name: 'work', key: 'token' } } };
+const HTTP = { containerPort: 8080 };
+const DNS = { containerPort: 53, protocol: 'UDP' } as const;
+const ALTERNATIVE = {
+  gpuNames: ['RTX 4090'],
+  maxPricePerHour: '0.80',
+  minReliability: '95%',
+  filters: [{ field: 'cpu_cores', operator: 'Gte', value: '8' }],
+} satisfies NonNullable<GpuInstanceManifestSpec['offers']>[number];
+const MANIFEST: GpuInstanceManifestSpec = {
+  image: 'example/image:1',
+  disk: '64G',
+  env: [A, B],
+  ports: [HTTP, DNS],
+  onStart: 'train',
+  offers: [ALTERNATIVE],
+};
+
+/** A machine that was rented by {@link MANIFEST}, on an offer that satisfies it exactly. */
+function rented(changes: Partial<Parameters<typeof machineFacts>[0]> = {}) {
+  const bought = spec(MANIFEST);
+  const known = { ...offer(), gpuName: 'RTX 4090', reliability: 0.98, fields: { cpu_cores: 16 }, ...changes };
+  const fields = filteredFields(bought.offers);
+  return { specHash: specHash(bought), facts: machineFacts(known, { pricing: 'OnDemand', fields }) };
+}
+
+const driftBy = (changes: GpuInstanceManifestSpec, machine = rented()) =>
+  driftOf(machine, spec({ ...MANIFEST, ...changes }));
+
+describe('a machine that is rented keeps its object (M4, F3)', () => {
+  test.each<[string, GpuInstanceManifestSpec]>([
+    ['nothing changes', {}],
+    [
+      'another GPU model will do as well',
+      { offers: [{ ...ALTERNATIVE, gpuNames: ['RTX 4090', 'RTX 3090'] }] },
+    ],
+    [
+      'the GPU models are in another order',
+      { offers: [{ ...ALTERNATIVE, gpuNames: ['RTX 3090', 'RTX 4090'] }] },
+    ],
+    ['any GPU model will do', { offers: [{ maxPricePerHour: '0.80' }] }],
+    ['a port gets a name', { ports: [{ ...HTTP, name: 'http' }, DNS] }],
+    ['the ports are in another order', { ports: [DNS, HTTP] }],
+    ['the disk is written in another unit', { disk: '64000M' }],
+    ['the variables are in another order', { env: [B, A] }],
+    [
+      'a further alternative comes first',
+      { offers: [{ gpuNames: ['H100 SXM'], maxPricePerHour: '3' }, ALTERNATIVE] },
+    ],
+    ['the maximum price is raised', { offers: [{ ...ALTERNATIVE, maxPricePerHour: '2' }] }],
+    ['the maximum price is lowered', { offers: [{ ...ALTERNATIVE, maxPricePerHour: '0.01' }] }],
+    ['the order of offers changes', { offers: [{ ...ALTERNATIVE, order: [{ field: 'score' }] }] }],
+    ['a requirement is widened', { offers: [{ ...ALTERNATIVE, minReliability: '90%' }] }],
+    ['a requirement is narrowed that it satisfies', { offers: [{ ...ALTERNATIVE, minReliability: '97%' }] }],
+    ['a region is asked for and nobody knows its own', { offers: [{ ...ALTERNATIVE, regions: ['SE'] }] }],
+    [
+      'a column is asked for that nobody noted',
+      { offers: [{ ...ALTERNATIVE, filters: [{ field: 'cuda_max_good', operator: 'Gte', value: '13' }] }] },
+    ],
+    [
+      'a column is asked for that it satisfies',
+      { offers: [{ ...ALTERNATIVE, filters: [{ field: 'cpu_cores', operator: 'Gte', value: '16' }] }] },
+    ],
+    ['the power state changes', { powerState: 'Stopped' }],
+    ['a timeout is longer', { timeouts: { loading: '30m' } }],
+    ['a policy changes', { deletionPolicy: 'Retain', onPriceAbove: 'Replace' }],
+    ['no alternative is left', { offers: [] }],
+  ])('when %s', (_, changes) => {
+    expect(driftBy(changes, rented({ region: undefined, fields: { cpu_cores: 16 } }))).toBeUndefined();
+  });
+
+  test('when a Secret is optional from now on', () => {
+    const secretKeyRef = { name: 'work', key: 'token', optional: true };
+    expect(driftBy({ env: [A, { name: 'B', valueFrom: { secretKeyRef } }] })).toBeUndefined();
+  });
+});
+
+describe('a machine drifts (M4)', () => {
+  test.each<[string, GpuInstanceManifestSpec]>([
+    ['another image', { image: 'example/image:2' }],
+    ['a larger disk', { disk: '65G' }],
+    ['another value of a variable', { env: [{ name: 'A', value: '2' }, B] }],
+    ['a variable less', { env: [B] }],
+    [
+      'another Secret',
+      { env: [A, { name: 'B', valueFrom: { secretKeyRef: { name: 'other', key: 'token' } } }] },
+    ],
+    ['a port more', { ports: [HTTP, DNS, { containerPort: 22 }] }],
+    ['another protocol', { ports: [HTTP, { containerPort: 53 }] }],
+    ['another start script', { onStart: 'serve' }],
+    [
+      'a start script out of a Secret',
+      { onStart: undefined, onStartFrom: { secretKeyRef: { name: 's', key: 'k' } } },
+    ],
+    ['SSH', { ssh: true }],
+    ['another pull secret', { imagePullSecretRef: { name: 'registry' } }],
+  ])('by %s', (_, changes) => {
+    expect(driftBy(changes)).toEqual({ type: 'request' });
+  });
+
+  test.each<[string, NonNullable<GpuInstanceManifestSpec['offers']>[number], string]>([
+    ['another GPU model', { gpuNames: ['H100 SXM'] }, 'gpuNames H100 SXM'],
+    ['more GPUs', { gpuCount: 2 }, 'gpuCount 2'],
+    ['more memory', { minGpuMemory: '48G' }, 'minGpuMemory 48G'],
+    ['more direct ports', { minDirectPorts: 100 }, 'minDirectPorts 100'],
+    ['a better host', { minReliability: '99%' }, 'minReliability 99%'],
+    ['another country', { regions: ['SE'] }, 'regions SE'],
+    ['an interruptible price', { pricing: 'Interruptible', bid: '0.20' }, 'pricing Interruptible'],
+    [
+      'more of a column that was asked for when it was rented',
+      { filters: [{ field: 'cpu_cores', operator: 'Gte', value: '32' }] },
+      'filter cpu_cores Gte 32',
+    ],
+  ])('by %s where no alternative is satisfied', (_, narrowed, label) => {
+    const drift = driftBy({ offers: [{ ...ALTERNATIVE, ...narrowed }] });
+    expect(drift).toMatchObject({ type: 'offers', detail: expect.stringContaining(label) });
+    expect(driftBy({ offers: [{ ...ALTERNATIVE, ...narrowed }, ALTERNATIVE] })).toBeUndefined();
+  });
+
+  test('by a checked host only where it is known to be none', () => {
+    const unchecked = rented({ verified: false });
+    expect(driftBy({}, unchecked)).toMatchObject({ type: 'offers' });
+    expect(driftBy({ offers: [{ ...ALTERNATIVE, verified: false }] }, unchecked)).toBeUndefined();
+    expect(driftBy({}, rented({ verified: undefined }))).toBeUndefined();
+  });
+});
+
+describe('the hash of a request', () => {
+  test.each(['v0:x', 'v1:409d3253a6290c41', undefined])(
+    '%s says nothing, and is written anew',
+    (recorded) => {
+      const now = spec({ ...MANIFEST, image: 'example/image:2' });
+      expect(driftOf({ specHash: recorded }, now)).toBeUndefined();
+      expect(currentHash(recorded, now)).toBe(specHash(now));
+    },
+  );
+
+  test('of this version stays', () => {
+    expect(currentHash('v2:x', spec())).toBe('v2:x');
+    expect(driftOf({ specHash: 'v2:x' }, spec())).toEqual({ type: 'request' });
+  });
+
+  test('does not depend on what a default adds, nor on the order of keys', () => {
+    const written = spec(MANIFEST);
+    const bare = {
+      image: written.image,
+      disk: '64G',
+      env: MANIFEST.env,
+      ports: MANIFEST.ports,
+      onStart: 'train',
+    };
+    const withNew = { ...written, ports: written.ports?.map((port) => ({ ...port, hostPort: 0 })) };
+    expect(specHash(bare as never)).toBe(specHash(written));
+    expect(specHash(withNew)).toBe(specHash(written));
+    expect(specHash(Object.fromEntries(Object.entries(written).reverse()) as never)).toBe(specHash(written));
+  });
+
+  // Another one would have every machine replaced by an upgrade of the operator: raise VERSION with it.
+  test('stays from version to version', () => {
+    expect(specHash(spec(MANIFEST))).toMatchInlineSnapshot(`"v2:6abe20b3585e7259"`);
+  });
+});
+
+test('facts keep what is known, in whole texts that fit', () => {
+  const bare = {
+    ...offer(),
+    gpuName: 'x'.repeat(300),
+    reliability: undefined,
+    fields: { a: null, b: 1.5, c: true },
+  };
+  const facts = machineFacts(bare, { pricing: undefined, fields: ['a', 'b', 'c', 'd'] });
+  expect(Object.fromEntries(facts.map(({ field, value }) => [field, value]))).toMatchObject({
+    b: '1.5',
+    c: 'true',
+  });
+  expect(facts.find(({ field }) => field === 'gpu_name')?.value).toHaveLength(256);
+  expect(facts.map(({ field }) => field)).not.toContain('a');
+  expect(facts.map(({ field }) => field)).not.toContain('reliability');
+});

@@ -1,0 +1,28 @@
+import type { Mutant } from './mutant.ts';
+
+const DRIFT = 'api/v1alpha1/machine-drift.ts';
+
+/** Which changes of a spec need another machine, and what a machine has to have. */
+export const DRIFT_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'hash-of-texts',
+    loses: 'the one form of all texts that ask for the same machine',
+    file: DRIFT,
+    find: '.update(canonicalJson(machineRequest(spec)))',
+    replace: '.update(canonicalJson({ ...machineRequest(spec), a: spec.disk, b: spec.env, c: spec.ports }))',
+  },
+  {
+    name: 'wider-offer-drifts',
+    loses: 'that a machine stays as long as it satisfies any alternative',
+    file: DRIFT,
+    find: 'if (first === undefined || lacking.some((labels) => labels.length === 0)) return undefined;',
+    replace: 'if (first === undefined || first.length === 0) return undefined;',
+  },
+  {
+    name: 'no-direct-ports-needed',
+    loses: 'the direct ports that declared ports and SSH need',
+    file: 'api/v1alpha1/requirements.ts',
+    find: "return new Set([...needed, ...(ssh ? ['22/TCP'] : [])]).size;",
+    replace: "return 0 * new Set([...needed, ...(ssh ? ['22/TCP'] : [])]).size;",
+  },
+];
