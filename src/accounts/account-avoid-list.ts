@@ -5,7 +5,6 @@ import {
   type AvoidList,
   type AvoidTarget,
   avoidedAt,
-  avoidSpanMs,
   fairShare,
   isSameTarget,
   mergeAvoided,
@@ -20,7 +19,14 @@ const TESTIMONY_MS = 24 * 3_600_000;
 const MAX_TESTIMONIES_OF_NAMESPACE = 64;
 const MAX_NAMESPACES = 256;
 
+/**
+ * So long the object itself keeps off what it told of; what lasts longer stands in its own status. After that nothing names
+ * it here, and it may be gone.
+ */
+const OWN_MS = 5 * 60_000;
+
 interface Heard extends Testimony {
+  readonly owner: string | undefined;
   readonly of: AvoidTarget;
   readonly at: number;
 }
@@ -51,7 +57,7 @@ export class AccountAvoidList implements AvoidList {
     const now = this.#clock.now();
     const own = owner === undefined ? [] : this.#testimonies().filter((heard) => heard.owner === owner);
     const suspected = own.map(({ of: target, at, reason }): AvoidEntry => {
-      return { target, reason, failures: 1, until: at + avoidSpanMs(target.type, 1) };
+      return { target, reason, failures: 1, until: at + OWN_MS };
     });
     return avoidedAt([...this.#entries, ...suspected], now);
   }
@@ -82,12 +88,19 @@ export class AccountAvoidList implements AvoidList {
   }
 
   #testimonies(): readonly Heard[] {
-    const since = this.#clock.now() - TESTIMONY_MS;
-    return [...this.#heard.values()].flat().filter(({ at }) => at > since);
+    const now = this.#clock.now();
+    for (const [namespace, said] of this.#heard) {
+      const fresh = said.filter(({ at }) => at > now - TESTIMONY_MS);
+      const known = fresh.map((each) => (each.at > now - OWN_MS ? each : { ...each, owner: undefined }));
+      if (known.length > 0) this.#heard.set(namespace, known);
+      else this.#heard.delete(namespace);
+    }
+    return [...this.#heard.values()].flat();
   }
 
   /** Takes over what the status says; of its own memory only offers and what was not yet written stay. */
   follow(status: readonly AvoidEntry[]): void {
+    this.#testimonies();
     const unwritten = remembered(this.#unwritten, this.#clock.now());
     this.#unwritten = unwritten.filter((entry) => !shows(status, entry));
     const offers = this.#entries.filter(({ target }) => target.type === 'offer');

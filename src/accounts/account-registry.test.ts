@@ -150,7 +150,7 @@ describe('an account', () => {
     expect(new Set(requests.map(({ method }) => method))).toEqual(new Set(['GET', 'DELETE']));
   });
 
-  test('may rent nothing by a key that may not destroy, and borrows no key of another account of its login (H3)', async () => {
+  test('scenario 80: may rent nothing by a key that may not destroy, and borrows no key of another account of its login (H3)', async () => {
     const { clock, registry, account, requests } = setUp();
     const other = { ...accountOf('other'), metadata: { ...account.metadata, name: 'other', uid: 'other' } };
     const session = registry.connect(account, proof('full', 'narrow', false));

@@ -5,7 +5,6 @@ import { blamesForAll, type Testimony, witnessOf } from './blame.ts';
 
 const said = (change: Partial<Testimony> = {}): Testimony => ({
   namespace: 'red',
-  owner: 'object',
   image: 'example/a:1',
   reason: 'ProvisioningTimedOut',
   patient: false,
@@ -17,7 +16,7 @@ describe('a failure counts for every object of the account (H9)', () => {
   test.each<readonly [string, Testimony, readonly Testimony[], boolean]>([
     ['if the default time was waited', said({ patient: true }), [], true],
     ['not if one namespace says so and was short of patience', said(), [], false],
-    ['not if that namespace says so again', said(), [said(), said({ owner: 'other' })], false],
+    ['not if that namespace says so again', said(), [said(), said({ image: 'example/c:1' })], false],
     ['if another namespace agrees', said(), [said({ namespace: 'blue' })], true],
     [
       'not if another namespace speaks of another machine',

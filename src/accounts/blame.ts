@@ -14,7 +14,7 @@ export interface Witness {
 }
 
 /** What one witness said of one thing. */
-export interface Testimony extends Witness {
+export interface Testimony extends Omit<Witness, 'owner'> {
   /** `machine/5`, `host/7` or `offer/9`. */
   readonly target: string;
 }

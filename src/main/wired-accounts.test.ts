@@ -123,7 +123,7 @@ describe('an identity', () => {
     expect((await wiring.installation.resolve()).type).toBe('lost');
   });
 
-  test('is made while no account is listed: no new account holds up the first start of the others (H7)', async () => {
+  test('scenario 81: is made while no account is listed: no new account holds up the first start of the others (H7)', async () => {
     const { wiring, create, sync } = wiringOf();
     create('marketplaceaccounts', { ...ACCOUNT, apiVersion: API_VERSION, kind: 'MarketplaceAccount' });
     await sync();

@@ -86,6 +86,16 @@ export class AccountOwner {
     this.#setKey(dataOf(values), 'spoils the Secret of the key');
   }
 
+  /** Gives the operator a key that may only read. */
+  narrowKey(): void {
+    this.spoilKey({ 'api-key': this.#world.addKey(['user_read', 'instance_read'], this.#apiKey) });
+  }
+
+  /** Gives it one that may not even list machines. */
+  blindKey(): void {
+    this.spoilKey({ 'api-key': this.#world.addKey(['user_read'], this.#apiKey) });
+  }
+
   /** Puts the key back that was deleted or spoilt, where it was. */
   bringKeyBack(): void {
     const data = this.#removed && objectAt(this.#removed, 'data');

@@ -12,6 +12,13 @@ const SPOILT: readonly [Readonly<Record<string, string>>, ...Readonly<Record<str
   { 'api-key': 'two words' },
 ];
 
+const VISIT_SECONDS = 60;
+/** Machines get a second each, as many as may be. */
+const HASTY: JsonObject = {
+  timeouts: { provisioning: '1s', loading: '1s', start: '1s' },
+  replacement: { maxPerHour: 100 },
+};
+
 const TEAM = 'team';
 const TEAM_ALLOWED: JsonObject = { from: 'Selector', selector: { matchLabels: { [TEAM]: 'gpu' } } };
 
@@ -41,9 +48,13 @@ export class AccountWhims {
     const account = hasSecond && chance.isWithin(0.5) ? users.second : users.account;
     chance.doOneOf([
       [hasFar ? 60 : 0, () => this.#allow(account)],
+      [hasFar ? 15 : 0, () => users.visit(`hasty.${OTHER_NAMESPACE}`, HASTY, VISIT_SECONDS)],
+      [hasFar ? 15 : 0, () => this.#steal()],
       [30, () => void account.rotateKey()],
       [20, () => account.removeKey()],
       [10, () => account.spoilKey(chance.oneOf(SPOILT))],
+      [15, () => account.narrowKey()],
+      [10, () => account.blindKey()],
       [20, () => account.set({ orphanPolicy: 'Report' })],
       [30, () => account.set({ limits: { maxInstances: chance.upTo(4) } })],
       [30, () => account.set({ limits: { maxPricePerHour: '0.20' } })],
@@ -71,6 +82,14 @@ export class AccountWhims {
       });
       account.bringKeyBack();
     }
+  }
+
+  /** Somebody of another namespace wants a machine that people rented themselves; the account lets nobody take one. */
+  #steal(): void {
+    const { users } = this.#options;
+    const instanceId = users.unlabelledStranger();
+    if (instanceId === undefined) return;
+    users.visit(`thief.${OTHER_NAMESPACE}`, { adopt: { instanceId, policy: 'Manage' } }, VISIT_SECONDS);
   }
 
   /** Who may use it. */

@@ -13,6 +13,7 @@ import { rememberedNames } from './oracle/heap.ts';
 import { HeldBackWatch } from './oracle/held-back.ts';
 import { inputBytes, MAX_INPUT_BYTES } from './oracle/inputs.ts';
 import { KeptWatch } from './oracle/kept.ts';
+import { KeyWatch } from './oracle/keys.ts';
 import { LeakWatch } from './oracle/leaks.ts';
 import { LimitWatch } from './oracle/limits.ts';
 import { MachineWatch } from './oracle/machines.ts';
@@ -65,6 +66,7 @@ export class Invariants {
   readonly #heldBack: HeldBackWatch;
   readonly #statuses: StatusWatch;
   readonly #permits: PermitWatch;
+  readonly #keys: KeyWatch;
   #lastWriteAt = 0;
   #isByPerson = false;
 
@@ -89,6 +91,7 @@ export class Invariants {
     this.#heldBack = new HeldBackWatch(this.#scene);
     this.#statuses = new StatusWatch(this.#scene);
     this.#permits = new PermitWatch(this.#scene);
+    this.#keys = new KeyWatch(this.#scene);
     world.kube.store.onCommit((commit) => this.#onCommit(commit));
   }
 
@@ -209,6 +212,8 @@ export class Invariants {
       return;
     }
     this.#pace.sent(machine, request);
+    this.#keys.sent(request);
+    this.#permits.sent(machine, request);
     const { method, path } = request;
     if (path.startsWith('/api/v0/asks/')) this.#secrets.rentSent(request.body ?? '');
     if (method === 'GET' && LIST_PATH.test(path)) this.#listSent(machine, this.#scene.loginOf(request), fate);
@@ -339,7 +344,9 @@ export class Invariants {
     const before = this.#scene.objects.get(uid);
     const groupBefore = this.#scene.groups.get(uid);
     this.#scene.committed(commit);
+    this.#keys.committed(commit);
     if (PERMITTING.has(kind.plural)) this.#permits.changed();
+    if (kind.plural === 'gpuinstances' && !this.#isByPerson) this.#permits.written(object);
     if (kind.group === 'gpurental.dev' && type !== 'DELETED' && !this.#isByPerson)
       this.#statuses.written(object);
     if (kind.plural === 'endpointgroups' && type === 'DELETED') this.#groups.released(uid, object);

@@ -150,7 +150,7 @@ class Schedule {
     const orphanPolicy = mode === 'all' ? 'Destroy' : 'Report';
     this.#users.account.create(orphanPolicy);
     if (hasSecond(seed))
-      this.#users.second.create(orphanPolicy, seed % 2 === 0 ? world.addLogin() : undefined);
+      this.#users.second.create(orphanPolicy, seed % 2 === 0 ? world.addLogin() : world.addKey());
     for (const name of FIRST_NAMES)
       this.#users.createInstance(name, { isOfSecond: hasSecond(seed) && name === 'b' });
     if (hasGroup(this.#options.seed)) this.#users.groups.create(GROUP, FIRST_LOAD);

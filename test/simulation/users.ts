@@ -1,6 +1,6 @@
 import type { Random } from '../../src/lib/random.ts';
 import { AccountOwner } from './account-owner.ts';
-import { Console } from './console.ts';
+import { BY_HAND, Console } from './console.ts';
 import { GroupOwner } from './group-owner.ts';
 import { calledOf, Kubectl } from './kubectl.ts';
 import type { Address } from './memory-kube/address.ts';
@@ -58,6 +58,18 @@ export class Users {
   createInstance(name: string, { maxPerHour = 30, isOfSecond, ...spec }: InstanceWish = {}): void {
     const accountRef = { name: SECOND_ACCOUNT, namespace: NAMESPACE };
     this.#create(name, { replacement: { maxPerHour }, ...(isOfSecond && { accountRef }), ...spec });
+  }
+
+  /** An object that somebody makes and deletes so many seconds later. */
+  visit(name: string, spec: JsonObject, seconds: number): void {
+    this.#create(name, spec);
+    this.#world.scheduler.after(seconds * 1000, () => this.delete(name));
+  }
+
+  /** A machine that people rented themselves and that carries no label; undefined where there is none. */
+  unlabelledStranger(): number | undefined {
+    const contracts = Object.values(this.#world.market.store.current().tables.contracts);
+    return contracts.find(({ image, label }) => image === BY_HAND && label === null)?.id;
   }
 
   /** One of another namespace rents by the account of this one. */

@@ -141,6 +141,22 @@ export class SimulatedWorld {
     return secret;
   }
 
+  /** A key with those categories alone (all where none is named), of the login that has that key. */
+  addKey(categories?: readonly string[], of = this.market.apiKey): string {
+    const { store } = this.market;
+    const owner = store.keyBySecret(of);
+    const user = owner && store.current().tables.users[owner.userId];
+    if (!user) throw new Error('there is no such key');
+    const id = store.nextId('apiKey');
+    const secret = `canary-${id}-9c2e5b7a`;
+    const api = categories && Object.fromEntries(categories.map((category) => [category, {}]));
+    store.put('apiKeys', {
+      ...makeKey({ id, user, secret, now: store.current().now }),
+      permissions: api ? { api } : null,
+    });
+    return secret;
+  }
+
   tell(text: string): void {
     this.trace.add(this.scheduler.now, text);
   }

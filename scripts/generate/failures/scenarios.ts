@@ -171,6 +171,26 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
     'Hundreds of objects search for what nobody offers',
     'They share searches and back off; an object that matches an offer rents within 15 s',
   ],
+  [
+    "Another account of the login has a stronger key, or a tenant registers somebody else's",
+    'Writes leave with the key of the account in whose name they are made, or not at all; adoption needs the consent of all accounts of the login',
+  ],
+  [
+    'An account cannot be listed, or another cluster uses the login, before the first start',
+    'The identity is created at once; what this cluster has on record alone speaks against it',
+  ],
+  [
+    'An object has timeouts of a second, or a broken image',
+    'It blames machines for itself alone; for all only after the default time, or if two namespaces agree',
+  ],
+  [
+    'A namespace loses the permission to use an account',
+    'It rents nothing and starts no stopped machine; its machines can still be destroyed',
+  ],
+  [
+    'An object names an account that does not allow its namespace, or that does not exist',
+    'One fixed sentence for both: it learns nothing of the account',
+  ],
 ];
 
 /** All scenarios, numbered as tests name them. */

@@ -714,7 +714,7 @@ describe('a machine that is wanted running', () => {
       replacing(1, 'StartUnsupported', 'start-unsupported', 'stopped'),
     ],
     [
-      'is not started when its account no longer allows its namespace (M3)',
+      'scenario 83: is not started when its account no longer allows its namespace (M3)',
       held({ actualStatus: 'stopped' }, { facts: { permitted: false } }),
       { rule: 'start-not-allowed', phase: 'Stopped', says: 'stalled: NamespaceNotAllowed' },
     ],

@@ -185,7 +185,7 @@ describe('the account of an object', () => {
       expect(JSON.stringify(account)).not.toMatch(WORDS);
     });
 
-    test('and decides the same whether or not it exists', () => {
+    test('scenario 84: and decides the same whether or not it exists', () => {
       const statusOf = (lookup: NonNullable<Setting['lookup']>, object: Given = elsewhere) => {
         const observed = seen({ object, permits: false, lookup, session: { permits: () => false } });
         const step = observed && decide(observed);

@@ -12,6 +12,7 @@ import { PURCHASE_MUTANTS } from './purchase-mutants.ts';
 import { RESTRAINT_MUTANTS } from './restraint-mutants.ts';
 import { SETTLING_MUTANTS } from './settling-mutants.ts';
 import { TEARDOWN_MUTANTS } from './teardown-mutants.ts';
+import { TENANT_MUTANTS } from './tenant-mutants.ts';
 
 /** Every mutant; each has to be found by the simulation or by the unit tables. */
 export const MUTANTS: readonly Mutant[] = [
@@ -28,4 +29,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...RESTRAINT_MUTANTS,
   ...ISOLATION_MUTANTS,
   ...OUTAGE_MUTANTS,
+  ...TENANT_MUTANTS,
 ];

@@ -1,5 +1,6 @@
+import type { TransportRequest } from '../../../src/lib/transport.ts';
 import type { Machine } from '../machine.ts';
-import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { isObject, type JsonObject, listAt, metadataOf, objectAt, textAt } from '../memory-kube/json.ts';
 import { accountKeyOf } from './accounts.ts';
 import type { Purchase } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
@@ -9,12 +10,17 @@ const ACCOUNT_IS_KNOWN_MS = 30_000;
 /** Labels of a namespace are read once in a minute; a read may fail, and the next one, too. */
 const LABELS_ARE_KNOWN_MS = 200_000;
 
-/** Nothing is rented for an object of a namespace from which its account may not be used. */
+const INSTANCE_PATH = /^\/api\/v0\/instances\/([1-9]\d*)\/$/;
+const STARTS = /"state":"running"/;
+
+/** Nothing is rented or started for an object of a namespace from which its account may not be used, nor is it told of it. */
 export class PermitWatch {
   readonly #scene: Scene;
   /** Since when objects of a namespace may not use an account. */
   readonly #refusedSince = new Map<string, number>();
   readonly #blindUntil = new WeakMap<Machine, number>();
+  /** By uid, as it was written last. */
+  readonly #statusOf = new Map<string, string>();
 
   constructor(scene: Scene) {
     this.#scene = scene;
@@ -37,13 +43,44 @@ export class PermitWatch {
 
   /** A rent call leaves. */
   rentSent(machine: Machine, { uid }: Purchase): void {
-    const { now } = this.#scene;
-    const object = this.#scene.objects.get(uid);
-    const since = object && this.#refusedSince.get(useOf(object));
-    if (!object || since === undefined || now < (this.#blindUntil.get(machine) ?? 0)) return;
+    this.#spends(machine, this.#scene.objects.get(uid), 'rents');
+  }
+
+  /** A call leaves: a start makes a machine cost more. */
+  sent(machine: Machine, { method, path, body = '' }: TransportRequest): void {
+    const id = method === 'PUT' ? INSTANCE_PATH.exec(path)?.[1] : undefined;
+    const contract = id === undefined ? undefined : this.#scene.contracts()[Number(id)];
+    if (contract && STARTS.test(body))
+      this.#spends(machine, this.#scene.ownerOf(contract), 'starts a machine');
+  }
+
+  #spends(machine: Machine, object: JsonObject | undefined, deed: string): void {
+    if (!object || this.#scene.now < (this.#blindUntil.get(machine) ?? 0) || !this.#isKnownOutside(object))
+      return;
+    const text = `${nameOf(object)} ${deed} by ${accountKeyOf(object)}, which is not for its namespace`;
+    this.#scene.broken('Access', text);
+  }
+
+  #isKnownOutside(object: JsonObject): boolean {
+    const since = this.#refusedSince.get(useOf(object));
     const known = this.#rules(object)['from'] === 'Selector' ? LABELS_ARE_KNOWN_MS : ACCOUNT_IS_KNOWN_MS;
-    if (now - since < known) return;
-    const text = `${nameOf(object)} rents by ${accountKeyOf(object)}, which is not for its namespace`;
+    return since !== undefined && this.#scene.now - since >= known;
+  }
+
+  /** An object was written, and not by a person: of a stranger it holds no word of the account. */
+  written(object: JsonObject): void {
+    const uid = `status of ${String(metadataOf(object)['uid'])}`;
+    const status = JSON.stringify(objectAt(object, 'status'));
+    const before = this.#statusOf.get(uid);
+    this.#statusOf.set(uid, status);
+    if (status === before || this.#isAllowed(object)) return;
+    const told = conditionsOf(this.#scene.accountOf(object)).flatMap(
+      (condition) => textAt(condition, 'message') ?? [],
+    );
+    const known = conditionsOf(object).flatMap((condition) => textAt(condition, 'message') ?? []);
+    const leaked = told.find((message) => message !== '' && known.some((each) => each.includes(message)));
+    if (leaked === undefined || before?.includes(JSON.stringify(leaked).slice(1, -1))) return;
+    const text = `${nameOf(object)} may not use ${accountKeyOf(object)}, and its status says of it: ${leaked}`;
     this.#scene.broken('Access', text);
   }
 
@@ -68,6 +105,9 @@ export class PermitWatch {
     return found ? objectAt(metadataOf(found), 'labels') : {};
   }
 }
+
+const conditionsOf = (object: JsonObject): readonly JsonObject[] =>
+  listAt(objectAt(object, 'status'), 'conditions').filter(isObject);
 
 const namespaceOf = (object: JsonObject): string => String(metadataOf(object)['namespace']);
 

@@ -14,6 +14,7 @@ import { REFUSAL_STORIES } from './refusal-stories.ts';
 import { RESTRAINT_STORIES } from './restraint-stories.ts';
 import type { Story } from './story.ts';
 import { TEARDOWN_STORIES } from './teardown-stories.ts';
+import { TENANT_STORIES } from './tenant-stories.ts';
 import { VANISHED_STORIES } from './vanished-stories.ts';
 
 /** Every story. */
@@ -34,4 +35,5 @@ export const STORIES: readonly Story[] = [
   ...ACCESS_STORIES,
   ...ISOLATION_STORIES,
   ...OUTAGE_STORIES,
+  ...TENANT_STORIES,
 ];

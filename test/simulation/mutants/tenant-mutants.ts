@@ -1,0 +1,82 @@
+import type { Mutant } from './mutant.ts';
+
+/** What accounts of one login, and namespaces of one account, keep from each other. */
+export const TENANT_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'narrow-key-uses-strong-one',
+    loses: 'the own key of an account for each of its writes',
+    file: 'accounts/login/login-keys.ts',
+    find: "return (call) => (call.effect === 'read' ? this.forReads(call) : this.#ownKey(accountUid, call.method));",
+    replace:
+      "return (call) => (accountUid !== '' ? this.forReads({ ...call, effect: 'read', method: 'GET' }) : this.#ownKey(accountUid, call.method));",
+  },
+  {
+    name: 'adoption-by-one-consent',
+    loses: 'the consent of every account of the login to an adoption',
+    file: 'accounts/account-registry.ts',
+    find: "if (accounts.some((account) => isOfLogin(account) && account.spec.adoption !== 'Unlabelled'))",
+    replace: "if (accounts.every((account) => isOfLogin(account) && account.spec.adoption !== 'Unlabelled'))",
+  },
+  {
+    name: 'identity-waits-for-all',
+    loses: 'the first start that waits for no new account, and for none whose list fails',
+    file: 'accounts/installation/rental-traces.ts',
+    find: 'unlisted: former.filter((account) => isAwaited(account, registry)).length,',
+    replace: 'unlisted: accounts.filter((account) => !registry.session(refOf(account))?.connected()).length,',
+  },
+  {
+    name: 'foreign-label-blocks-identity',
+    loses: 'the record that tells labels of this cluster from those of another installation',
+    file: 'accounts/installation/rental-traces.ts',
+    find: 'const own = new Set(former.flatMap((account) => ownMachinesOf(account, registry)));',
+    replace: 'const own = new Set(accounts.flatMap((account) => ownMachinesOf(account, registry)));',
+    also: [
+      {
+        file: 'accounts/installation/rental-traces.ts',
+        find: '.filter(({ label }) => installationNamedBy(label) === account.status?.installation)',
+        replace: '.filter(({ label }) => installationNamedBy(label) !== undefined)',
+      },
+      {
+        file: 'accounts/installation/rental-traces.ts',
+        find: 'unlisted: former.filter((account) => isAwaited(account, registry)).length,',
+        replace: 'unlisted: accounts.filter((account) => isAwaited(account, registry)).length,',
+      },
+    ],
+  },
+  {
+    name: 'blame-by-one-tenant',
+    loses: 'the second namespace, or the default time, before a failure counts for all',
+    file: 'accounts/blame.ts',
+    find: 'if (agrees) return true;',
+    replace: "if (agrees || testimony.target !== '') return true;",
+  },
+  {
+    name: 'revoked-namespace-starts',
+    loses: 'the permission of a namespace before a stopped machine is started',
+    file: 'controllers/gpu-instance/rules/stopped.ts',
+    find: 'if (permitted === true) return undefined;',
+    replace: 'if (permitted !== undefined) return undefined;',
+    also: [
+      {
+        file: 'controllers/gpu-instance/act.ts',
+        find: 'const ports = SPENDS.has(action.type) ? whilePermitted(observed, given) : given;',
+        replace: "const ports = SPENDS.has('rent') ? whilePermitted(observed, given) : given;",
+      },
+    ],
+  },
+  {
+    name: 'stranger-reads-account',
+    loses: 'the silence towards namespaces that may not use an account',
+    file: 'controllers/gpu-instance/observe.ts',
+    find: 'return outsider === undefined ? view : withoutWords(view, outsider);',
+    replace:
+      "return outsider === undefined || view.state !== 'missing' ? view : withoutWords(view, outsider);",
+    also: [
+      {
+        file: 'controllers/gpu-instance/rules/unrented.ts',
+        find: "return permitted ? undefined : idle(observed, stage, { reason: 'NamespaceNotAllowed' });",
+        replace: 'return undefined;',
+      },
+    ],
+  },
+];

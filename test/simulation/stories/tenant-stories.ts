@@ -1,0 +1,156 @@
+import type { objectAt } from '../memory-kube/json.ts';
+import { MACHINE } from '../wishes.ts';
+import { NAMESPACE } from '../world.ts';
+import { DEAREST_OFFER } from './market.ts';
+import type { Stage } from './stage.ts';
+import type { Story } from './story.ts';
+
+const READ_ONLY = ['user_read', 'instance_read'];
+const TENANT = 'tenant';
+
+/** A person of the tenant makes an object, such as one that takes over a machine or waits for a second at most. */
+function createByTenant(
+  stage: Stage,
+  name: string,
+  account: string,
+  spec: Parameters<typeof objectAt>[0],
+): void {
+  const { kube } = stage.world;
+  const address = { kind: kube.kind('gpuinstances'), namespace: TENANT, name };
+  const accountRef = { name: account, namespace: NAMESPACE };
+  kube.writes.create(address, {
+    apiVersion: 'gpurental.dev/v1alpha1',
+    kind: 'GpuInstance',
+    metadata: { name },
+    spec: { ...MACHINE, accountRef, ...spec },
+  });
+  stage.world.tell(`a tenant creates ${name}`);
+}
+
+/** A colleague's machine without a label, rented by hand. */
+const rentByHand = (stage: Stage) => void stage.users.console.rent(DEAREST_OFFER, undefined);
+
+/** What several accounts of one login, and several namespaces of one account, may do to each other: nothing. */
+export const TENANT_STORIES: readonly Story[] = [
+  {
+    name: 'a tenant with a read-only key of the login wants to take over the machine of a colleague, and deletes its object (H3)',
+    seconds: 300,
+    plot: (stage) => {
+      rentByHand(stage);
+      stage.users.createNamespace(TENANT);
+      stage.users.second.create('Report', stage.world.addKey(READ_ONLY));
+      stage.users.second.set({ adoption: 'Unlabelled', allowedNamespaces: { from: 'All' } });
+      stage.at(60, () =>
+        createByTenant(stage, 'thief', 'second', {
+          adopt: { instanceId: stage.strangerId(), policy: 'Manage' },
+        }),
+      );
+      stage.at(150, () => stage.users.delete(`thief.${TENANT}`));
+    },
+  },
+  {
+    name: 'an account with a full key lets machines be taken over, and another one of its login does not (H3)',
+    seconds: 300,
+    plot: (stage) => {
+      rentByHand(stage);
+      stage.users.createNamespace(TENANT);
+      stage.users.second.create('Report', stage.world.addKey());
+      stage.users.second.set({ adoption: 'Unlabelled', allowedNamespaces: { from: 'All' } });
+      stage.at(60, () =>
+        createByTenant(stage, 'thief', 'second', {
+          adopt: { instanceId: stage.strangerId(), policy: 'Manage' },
+        }),
+      );
+      stage.at(150, () => stage.users.delete(`thief.${TENANT}`));
+    },
+  },
+  {
+    name: 'two accounts of one login have a key each, and an object of each is deleted (H3)',
+    seconds: 250,
+    plot: (stage) => {
+      stage.users.second.create('Report', stage.world.addKey());
+      stage.users.createInstance('b', { isOfSecond: true });
+      stage.at(120, () => stage.users.delete('a'));
+      stage.at(125, () => stage.users.delete('b'));
+    },
+  },
+  {
+    name: 'orphans of two accounts of one login, the first of which has a key that reads only, are swept (H3)',
+    sweeps: true,
+    seconds: 400,
+    plot: (stage) => {
+      const narrow = stage.world.addKey(READ_ONLY);
+      stage.users.second.create('Destroy', stage.world.addKey());
+      stage.users.createInstance('b', { isOfSecond: true });
+      stage.at(100, () => {
+        stage.users.account.spoilKey({ 'api-key': narrow });
+        stage.invariants.handsOn('b');
+        stage.users.removeFinalizers('b');
+        stage.users.delete('b');
+      });
+      stage.at(250, () => stage.users.account.bringKeyBack());
+    },
+  },
+  {
+    name: 'an account whose key may not list machines is there before the first start (H7)',
+    seconds: 100,
+    mayLeave: false,
+    plot: (stage) => {
+      const other = stage.world.addLogin();
+      stage.users.second.create('Report', stage.world.addKey(['user_read'], other));
+    },
+  },
+  {
+    name: 'a machine of the login carries the label of another installation before the first start (H7)',
+    seconds: 100,
+    plot: (stage) => {
+      void stage.users.console.rent(
+        DEAREST_OFFER,
+        'gpurental1:99999999:11111111-2222-4333-8444-555555555555:1:1767614400000:00',
+      );
+    },
+  },
+  {
+    name: 'three objects of a tenant give each machine a second, and an object of another namespace is made after them (H9)',
+    seconds: 900,
+    plot: (stage) => {
+      stage.users.createNamespace(TENANT);
+      stage.users.account.set({ allowedNamespaces: { from: 'All' } });
+      const hasty = {
+        timeouts: { provisioning: '1s', loading: '1s', start: '1s' },
+        replacement: { maxPerHour: 100 },
+      };
+      const names = ['hasty-1', 'hasty-2', 'hasty-3'];
+      stage.at(20, () => {
+        for (const name of names) createByTenant(stage, name, 'default', hasty);
+      });
+      stage.at(500, () => {
+        for (const name of names) stage.users.delete(`${name}.${TENANT}`);
+      });
+      stage.at(600, () => stage.users.createInstance('victim'));
+    },
+  },
+  {
+    name: 'a namespace may not use an account any more, and wants its stopped machine to run (M3)',
+    seconds: 400,
+    mayLeave: true,
+    plot: (stage) => {
+      stage.users.account.set({ allowedNamespaces: { from: 'All' } });
+      stage.users.createNamespace(TENANT);
+      stage.users.createInstance(`far.${TENANT}`);
+      stage.at(90, () => stage.users.setPowerState(`far.${TENANT}`, 'Stopped'));
+      stage.at(180, () => stage.users.account.set({ allowedNamespaces: { from: 'Same' } }));
+      stage.at(250, () => stage.users.setPowerState(`far.${TENANT}`, 'Running'));
+    },
+  },
+  {
+    name: 'a stranger names an account whose Secret lacks its key (M6)',
+    seconds: 150,
+    mayLeave: true,
+    plot: (stage) => {
+      stage.users.createNamespace(TENANT);
+      stage.at(40, () => stage.users.account.spoilKey({ 'root-password': 'hunter2-hunter2' }));
+      stage.at(120, () => createByTenant(stage, 'stranger', 'default', {}));
+    },
+  },
+];
