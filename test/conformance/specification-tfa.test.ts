@@ -163,20 +163,23 @@ describe.for(['public', 'specification'] as const)('2FA errors, %s profile', (pr
   });
 });
 
-describe.for(['public', 'specification'] as const)('a verification without tfa_method, %s profile', (profile) => {
-  test.for(['DELETE /api/v0/tfa/', 'PUT /api/v0/tfa/regen-backup-codes/'])(
-    'is one by SMS, as at login, or by the method that tfa_method_id names: %s',
-    async (call) => {
-      const service = simulatedService({ profile });
-      const { id, totpSecret } = await addMethod(service, 'totp');
-      await addMethod(service, 'sms');
-      const secret = await smsChallenge(service, PHONE);
-      expect((await service.call(call, { code: service.lastCode(), secret })).status).toBe(200);
-      const code = totpCode(totpSecret, service.simulator.now());
-      expect((await service.call(call, { code, tfa_method_id: id })).status).toBe(200);
-    },
-  );
-});
+describe.for(['public', 'specification'] as const)(
+  'a verification without tfa_method, %s profile',
+  (profile) => {
+    test.for(['DELETE /api/v0/tfa/', 'PUT /api/v0/tfa/regen-backup-codes/'])(
+      'is one by SMS, as at login, or by the method that tfa_method_id names: %s',
+      async (call) => {
+        const service = simulatedService({ profile });
+        const { id, totpSecret } = await addMethod(service, 'totp');
+        await addMethod(service, 'sms');
+        const secret = await smsChallenge(service, PHONE);
+        expect((await service.call(call, { code: service.lastCode(), secret })).status).toBe(200);
+        const code = totpCode(totpSecret, service.simulator.now());
+        expect((await service.call(call, { code, tfa_method_id: id })).status).toBe(200);
+      },
+    );
+  },
+);
 
 describe.for(['public', 'specification'] as const)('updating a 2FA method, %s profile', (profile) => {
   async function withMethods() {

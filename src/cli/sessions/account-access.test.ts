@@ -23,7 +23,8 @@ function account({ spec, login }: Places): MarketplaceAccount {
 }
 
 const data = { 'api-key': Buffer.from('the-key-of-the-account').toString('base64') };
-const cluster = { kube: { get: async () => ({ data }) } } as unknown as ClusterSession;
+const secret = { metadata: { namespace: 'tenant', name: 'k' }, data };
+const cluster = { kube: { get: async () => secret } } as unknown as ClusterSession;
 const context = { env: { GPU_RENT_URL: OWN } } as unknown as CommandContext;
 
 const targetOf = (places: Places, options: Readonly<Record<string, unknown>>) =>
