@@ -201,6 +201,13 @@ describe('values that contradict each other', () => {
     expect(problemsOf(flags)).toEqual([]);
   });
 
+  test.for(['', 'on', 'parameter=', 'parameter=a b', 'parameter=query', 'parameter=a&b'])(
+    'a tenancy of Prometheus is none of other words: "%s" (M5)',
+    (prometheusTenancy) => {
+      expect(problemsOf({ prometheusTenancy })).toHaveLength(1);
+    },
+  );
+
   test('an https Prometheus may have an authority of its own', () => {
     expect(problemsOf({ prometheusCa: '/ca.pem', prometheusUrl: 'https://prometheus:9090' })).toEqual([]);
   });

@@ -8,6 +8,7 @@ import {
   httpUrl,
   marketplaceUrl,
   namespaceValue,
+  prometheusTenancy,
   wholeNumber,
 } from './values.ts';
 
@@ -204,6 +205,13 @@ export const OPTIONS = {
     value: httpUrl,
     placeholder: 'url',
     description: 'Prometheus that queries of EndpointGroups are sent to (load.type: Prometheus)',
+  },
+  prometheusTenancy: {
+    value: prometheusTenancy,
+    placeholder: 'off|parameter=NAME|unrestricted',
+    description:
+      'what queries of EndpointGroups may read: off sends none; parameter=namespace sends the namespace of the group in that query parameter to a prom-label-proxy, which has to refuse queries without it; unrestricted lets every author of a group read every series',
+    defaultValue: 'off',
   },
   prometheusCa: {
     value: z.string().min(1, 'write the path of a PEM file'),

@@ -135,3 +135,21 @@ export function mapAddress(mappings: readonly AddressMapping[], address: string)
   }
   return address;
 }
+
+/** How queries that authors of objects write are kept to their own namespace. */
+type PrometheusTenancy =
+  | { readonly type: 'off' }
+  | { readonly type: 'unrestricted' }
+  | { readonly type: 'parameter'; readonly name: string };
+
+/** `parameter=namespace`. */
+export const prometheusTenancy = z.string().transform((text, context): PrometheusTenancy => {
+  if (text === 'off' || text === 'unrestricted') return { type: text };
+  const [, name] = /^parameter=([A-Za-z_][A-Za-z0-9_]{0,62})$/.exec(text) ?? [];
+  if (name !== undefined && name !== 'query') return { type: 'parameter', name };
+  context.addIssue({
+    code: 'custom',
+    message: 'write off, unrestricted or parameter=NAME, such as parameter=namespace',
+  });
+  return z.NEVER;
+});

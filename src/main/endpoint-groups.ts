@@ -91,8 +91,8 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
 }
 
 function prometheusOf({ config, prometheusTransport }: EndpointGroupWiring): Prometheus | undefined {
-  const { prometheusUrl: url } = config;
-  return url === undefined ? undefined : { url, transport: prometheusTransport ?? unreachable };
+  const { prometheusUrl: url, prometheusTenancy: tenancy } = config;
+  return url === undefined ? undefined : { url, tenancy, transport: prometheusTransport ?? unreachable };
 }
 
 function tokenOfWorker(installation: Installation, { metadata, status }: GpuInstance): Secret | undefined {

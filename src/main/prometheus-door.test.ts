@@ -53,7 +53,7 @@ async function loadFrom(url: string, prometheusCa: string | undefined) {
   const late = Promise.withResolvers<void>();
   const readers = new LoadReaders({
     ...{ clock: systemClock, books, times: defaultTimes },
-    prometheus: { url, transport },
+    prometheus: { tenancy: { type: 'unrestricted' }, url, transport },
     transport: () => Promise.reject(new Error('Prometheus is not asked by the door of workers')),
     dial: (address) => address,
     allowPrivateAddresses: false,

@@ -3,6 +3,9 @@ import type { Transport } from '../../src/lib/transport.ts';
 /** Of `--prometheus-url`. */
 export const PROMETHEUS = 'http://prometheus:9090';
 
+/** The query parameter by which the prom-label-proxy before it is told the namespace. */
+export const SCOPE = 'namespace';
+
 /** What stands before groups, and the Prometheus that knows what it sees: the load that is offered to each, by its name. */
 export class Gateway {
   readonly #offered = new Map<string, number>();
@@ -31,11 +34,13 @@ export class Gateway {
 
   /** Answers instant queries whose text is the name of a group. */
   readonly transport: Transport = async ({ path }) => {
-    const query = new URL(`${PROMETHEUS}${path}`).searchParams.get('query') ?? '';
+    const { searchParams } = new URL(`${PROMETHEUS}${path}`);
+    const query = searchParams.get('query') ?? '';
+    const isScoped = searchParams.getAll(SCOPE).length === 1;
     const value = [this.#now() / 1000, String(this.offeredTo(query))];
     const data = { resultType: 'vector', result: [{ metric: {}, value }] };
     return {
-      status: this.#isUp ? 200 : 503,
+      status: this.#isUp ? (isScoped ? 200 : 400) : 503,
       headers: { 'content-type': 'application/json' },
       body: (async function* () {
         yield new TextEncoder().encode(JSON.stringify({ status: 'success', data }));

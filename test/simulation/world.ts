@@ -14,7 +14,7 @@ import { createRentalMetrics } from '../../src/server/rental-metrics.ts';
 import { createRuntimeMetrics } from '../../src/server/runtime-metrics.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { makeKey, makeUser } from '../../src/simulator/world/new-world.ts';
-import { Gateway, PROMETHEUS } from './gateway.ts';
+import { Gateway, PROMETHEUS, SCOPE } from './gateway.ts';
 import { Machine } from './machine.ts';
 import type { JsonObject } from './memory-kube/json.ts';
 import { createMemoryKube, type MemoryKube } from './memory-kube/memory-kube.ts';
@@ -61,7 +61,7 @@ export interface WorldOptions {
   /** Workers of groups answer when they are asked for their load. */
   readonly hasReports?: boolean | undefined;
   /** Load comes to groups through a gateway that Prometheus watches, instead of being written into them. */
-  readonly hasGateway?: boolean;
+  readonly hasGateway?: boolean | undefined;
 }
 
 /** One operator process and its machine. */
@@ -170,7 +170,10 @@ export class SimulatedWorld {
     const random = seededRandom(this.#options.seed * 31 + this.#started);
     const registry = createMetricRegistry();
     const operator = createOperator({
-      config: configOf({ ...(this.gateway && { prometheusUrl: PROMETHEUS }), ...this.flags }),
+      config: configOf({
+        ...(this.gateway && { prometheusUrl: PROMETHEUS, prometheusTenancy: `parameter=${SCOPE}` }),
+        ...this.flags,
+      }),
       env: {
         clock: machine.clock(),
         random,

@@ -153,6 +153,7 @@ test('an https Prometheus that proves nothing is not believed by a real process,
     ...['--watch-namespace', bench.namespace, '--marketplace-url', listening.url],
     ...['--metrics-bind-address', '0', '--health-probe-bind-address', '0'],
     ...['--leader-elect', 'false', '--prometheus-url', `https://127.0.0.1:${port}`],
+    ...['--prometheus-tenancy', 'unrestricted'],
   ];
   const says = (reason: string) =>
     until(`the group says ${reason}`, async () => {

@@ -6,7 +6,9 @@ const LOAD = { type: 'Prometheus', prometheus: { loadQuery: 'load', queueQuery: 
 
 /** A group that is at zero after it has served, and whose machines take so long to boot from now on. */
 async function atZero(bootSeconds: number): Promise<SimulatedGroup> {
-  const life = new SimulatedGroup({ flags: { prometheusUrl: PROMETHEUS } });
+  const life = new SimulatedGroup({
+    flags: { prometheusUrl: PROMETHEUS, prometheusTenancy: 'unrestricted' },
+  });
   life.begin({ load: LOAD, minLoad: '50' });
   await life.until('one serves', () => life.status().ready === 1);
   life.edit({ minLoad: '0' });

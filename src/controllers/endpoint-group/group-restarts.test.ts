@@ -61,7 +61,9 @@ describe('a restart', () => {
   });
 
   test('while the machine boots that a request has woken keeps it, although no load is seen in front of the group', async () => {
-    const life = new SimulatedGroup({ flags: { prometheusUrl: PROMETHEUS } });
+    const life = new SimulatedGroup({
+      flags: { prometheusUrl: PROMETHEUS, prometheusTenancy: 'unrestricted' },
+    });
     life.begin({ load: { type: 'Prometheus', prometheus: { loadQuery: 'load' } }, minLoad: '50' });
     await life.until('one serves', () => life.status().ready === 1);
     life.edit({ minLoad: '0' });

@@ -25,6 +25,14 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     replace: "type: CONNECTION_SECRET_TYPE.replace(/.*/, 'Opaque'),",
   },
   {
+    name: 'promql-unenforced',
+    loses: 'the namespace that goes with each query of a group',
+    file: 'controllers/endpoint-group/load/readers.ts',
+    find: 'const ask = (query: string) => this.#sendQuery(prometheus, { query, ...scope });',
+    replace:
+      "const ask = (query: string) => this.#sendQuery(prometheus, { query, ...(query === '' && scope) });",
+  },
+  {
     name: 'drain-cuts-requests',
     loses: 'the time that a leaving worker has to finish the requests that it reports',
     file: 'controllers/endpoint-group/workers/orders.ts',

@@ -83,4 +83,11 @@ export const ACCESS_STORIES: readonly Story[] = [
       stage.at(700, work(0));
     },
   },
+  {
+    name: 'the load of a group is asked of a Prometheus that answers about one namespace only (M5)',
+    seconds: 200,
+    hasGateway: true,
+    group: { load: 200 },
+    plot: () => {},
+  },
 ];

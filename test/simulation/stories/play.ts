@@ -33,9 +33,10 @@ export async function play(story: Story, { keepTrace = false } = {}): Promise<Pl
     ...(maxRentalsPerHour !== undefined && { maxRentalsPerHour: String(maxRentalsPerHour) }),
     ...(pacing && { pacing }),
   };
-  const { fleet = 1, hasReports } = story;
+  const { fleet = 1, hasReports, hasGateway } = story;
   const offers = Math.max(24, 2 * fleet);
-  const world = new SimulatedWorld({ seed: story.seed ?? 1, offers, keepTrace, fate, flags, hasReports });
+  const load = { hasReports, hasGateway };
+  const world = new SimulatedWorld({ seed: story.seed ?? 1, offers, keepTrace, fate, flags, ...load });
   const users = new Users(world, seededRandom(1));
   const invariants = new Invariants(world, { strict: !sweeps });
   stage = new Stage(world, users, invariants);

@@ -16,6 +16,8 @@ export interface Story {
   readonly fleet?: number;
   /** The life of a group instead of an object called `a`: its first load, and what differs from the usual spec. */
   readonly group?: { readonly load: number; readonly spec?: JsonObject };
+  /** Load comes through a gateway that a Prometheus behind a prom-label-proxy watches. */
+  readonly hasGateway?: boolean;
   /** Workers of the group answer when they are asked for their load. */
   readonly hasReports?: boolean;
   /** Of two things that are due in one moment, such as a reply and its deadline after a freeze, it says which comes first. */

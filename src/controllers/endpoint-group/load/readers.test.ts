@@ -41,7 +41,7 @@ function bench(answer: Answer, overrides: Partial<ReaderOptions> = {}) {
     dial: (address) => address,
     allowPrivateAddresses: false,
     tokenOf: () => new Secret('the-token'),
-    prometheus: { url: 'https://prometheus.example:9090/base/', transport },
+    prometheus: { url: PROMETHEUS_URL, transport, tenancy: { type: 'unrestricted' } },
     takesReports: true,
     ...overrides,
   });
@@ -247,6 +247,8 @@ describe('a worker that has not answered yet', () => {
   });
 });
 
+const PROMETHEUS_URL = 'https://prometheus.example:9090/base/';
+
 describe('one source for the whole group', () => {
   const queries = { loadQuery: 'load', queueQuery: 'queue' };
   const load = { type: 'Prometheus', prometheus: queries };
@@ -287,6 +289,68 @@ describe('one source for the whole group', () => {
     const { read, problem } = bench(() => ({ body }));
     await read(groupObject({ load }));
     expect(problem()).toMatchObject({ kind, detail: expect.stringContaining(detail) });
+  });
+
+  describe('queries that the authors of groups write (M5)', () => {
+    /** A prom-label-proxy, or a Prometheus, which knows no such parameter. */
+    const behind = (isProxy: boolean, tenancy: object) => {
+      const transport: Transport = async ({ path }) => {
+        asked.push(path);
+        const isRefused = isProxy && !path.includes('&namespace=');
+        return {
+          status: isRefused ? 400 : 200,
+          headers: {},
+          body: (async function* () {
+            yield new TextEncoder().encode(vector('300'));
+          })(),
+          destroy() {},
+        };
+      };
+      const asked: string[] = [];
+      const prometheus = { url: PROMETHEUS_URL, transport, tenancy: tenancy as never };
+      return { asked, ...bench(() => 'refused', { prometheus }) };
+    };
+    const parameter = { type: 'parameter', name: 'namespace' };
+
+    test('are not sent unless an administrator says how they are kept apart', async () => {
+      const { read, asked, problem } = behind(true, { type: 'off' });
+      await read(groupObject({ load }));
+      expect(asked).toEqual([]);
+      expect(problem()?.detail).toContain('--prometheus-tenancy');
+    });
+
+    test('go with the namespace of the group to a proxy that has refused one without it', async () => {
+      const { read, asked, record } = behind(true, parameter);
+      await read(groupObject({ load }));
+      expect(record()).toMatchObject({ arrived: { load: 300 } });
+      expect(asked).toEqual([
+        '/base/api/v1/query?query=vector(1)',
+        '/base/api/v1/query?query=load&namespace=team',
+        '/base/api/v1/query?query=queue&namespace=team',
+      ]);
+    });
+
+    test('are not sent to a Prometheus that answers without the parameter', async () => {
+      const { read, asked, problem } = behind(false, parameter);
+      await read(groupObject({ load }));
+      expect(asked).toEqual(['/base/api/v1/query?query=vector(1)']);
+      expect(problem()?.detail).toContain('has to name a prom-label-proxy');
+    });
+
+    test.for([
+      'x&namespace=other',
+      'x#&namespace=other',
+      'count(kube_secret_info{namespace="other"}) or {__name__=~".+"}',
+      '{"namespace"="other"} # namespace=other',
+    ])('name their own namespace once, whatever they hold: %s', async (loadQuery) => {
+      const { read, asked } = behind(true, parameter);
+      await read(groupObject({ load: { type: 'Prometheus', prometheus: { loadQuery } } }));
+      const { searchParams } = new URL(`http://a${asked.at(-1)}`);
+      expect([searchParams.getAll('namespace'), searchParams.getAll('query')]).toEqual([
+        ['team'],
+        [loadQuery],
+      ]);
+    });
   });
 
   test('a Prometheus that is not configured is named with the flag', async () => {

@@ -38,6 +38,11 @@ export interface ReaderOptions {
 export interface Prometheus {
   readonly url: string;
   readonly transport: Transport;
+  /** What queries of groups may read: their authors see the number that comes of each. */
+  readonly tenancy:
+    | { readonly type: 'off' }
+    | { readonly type: 'unrestricted' }
+    | { readonly type: 'parameter'; readonly name: string };
 }
 
 /** Who is asked: for the book, and in words. */
@@ -59,6 +64,10 @@ const PROMETHEUS: Asked = { reporter: GROUP_REPORTER, who: 'Prometheus: ' };
 /** Most bytes of a worker's reply. */
 const MOST_BYTES = 1_048_576;
 const PROMETHEUS_TIMEOUT_MS = 3000;
+/** For how long a proxy that refused a query without a namespace is taken to do so. */
+const PROVEN_MS = 600_000;
+/** What `boundedGet` says of the answer by which a prom-label-proxy refuses. */
+const REFUSED = 'it answered 400';
 /** A decision waits this long for figures; those that come within the second cause another one. */
 const PROMPT_MS = 100;
 const PATIENCE_MS = 1000;
@@ -68,6 +77,7 @@ export class LoadReaders {
   readonly #options: ReaderOptions;
   /** Reporters that have not answered yet: nobody is asked twice at a time. */
   readonly #asked = new Set<string>();
+  #provenAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReaderOptions) {
     this.#options = options;
@@ -181,25 +191,56 @@ export class LoadReaders {
     return address;
   }
 
-  #askPrometheus(group: EndpointGroup): Promise<LoadRecord> {
+  async #askPrometheus(group: EndpointGroup): Promise<LoadRecord> {
     const { clock, prometheus } = this.#options;
     const queries = group.spec.load.prometheus;
     if (!prometheus || !queries) throw new SourceError('the operator runs without --prometheus-url');
-    const { transport, url } = prometheus;
-    const { origin, pathname } = new URL(url);
-    const base = pathname.replace(/\/$/, '');
-    const ask = (query: string) =>
-      boundedGet({
-        transport,
-        clock,
-        origin,
-        path: `${base}/api/v1/query?query=${encodeURIComponent(query)}`,
-        headers: { accept: 'application/json' },
-        timeoutMs: PROMETHEUS_TIMEOUT_MS,
-        maxBytes: MOST_BYTES,
-        explain: certificateProblem,
-      });
+    const { tenancy } = prometheus;
+    if (tenancy.type === 'off')
+      throw new SourceError(
+        'queries of groups are off; an administrator turns them on with --prometheus-tenancy',
+      );
+    const scope =
+      tenancy.type === 'parameter' ? { [tenancy.name]: group.metadata.namespace ?? '' } : undefined;
+    if (tenancy.type === 'parameter') await this.#proveProxy(prometheus, tenancy.name);
+    const ask = (query: string) => this.#sendQuery(prometheus, { query, ...scope });
     return prometheusRecord(queries, ask, clock.now());
+  }
+
+  /**
+   * A Prometheus would ignore the parameter and answer about every namespace: only what refuses a query without it is
+   * asked. Rejects with `SourceError` otherwise.
+   */
+  async #proveProxy(prometheus: Prometheus, name: string): Promise<void> {
+    const now = this.#options.clock.now();
+    if (now >= this.#provenAt && now < this.#provenAt + PROVEN_MS) return;
+    const answered = await this.#sendQuery(prometheus, { query: 'vector(1)' }).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof SourceError && error.message === REFUSED) return false;
+        throw error;
+      },
+    );
+    if (answered)
+      throw new SourceError(
+        `it answers without the parameter ${name}; --prometheus-url has to name a prom-label-proxy`,
+      );
+    this.#provenAt = now;
+  }
+
+  #sendQuery({ transport, url }: Prometheus, parameters: Readonly<Record<string, string>>): Promise<string> {
+    const { origin, pathname } = new URL(url);
+    const pairs = Object.entries(parameters).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+    return boundedGet({
+      transport,
+      clock: this.#options.clock,
+      origin,
+      path: `${pathname.replace(/\/$/, '')}/api/v1/query?${pairs.join('&')}`,
+      headers: { accept: 'application/json' },
+      timeoutMs: PROMETHEUS_TIMEOUT_MS,
+      maxBytes: MOST_BYTES,
+      explain: certificateProblem,
+    });
   }
 }
 
