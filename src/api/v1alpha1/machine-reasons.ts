@@ -24,6 +24,10 @@ export const lifeReasons = {
     'The marketplace reports a state that this operator does not know; the machine is kept as it is.',
     "Look at status.actualStatus, and at the machine in the marketplace's console.",
   ),
+  PortsNotMapped: retryable(
+    'The machine runs, and does not map every port of spec.ports.',
+    'Set the annotation gpurental.dev/replace-at to rent another machine.',
+  ),
   ProbeFailing: retryable(
     'The readiness probe fails.',
     "Look at the container's log, and check the port and path of spec.readinessProbe.",

@@ -96,6 +96,7 @@ export class Pass {
     const first = observe(this.#object, memory, sources);
     if (!first) return { afterMs: IDENTITY_RETRY_MS };
     this.#readBackLabel(first);
+    this.#lookAsAsked();
     const { observed, decision } = await this.#decide(first);
     if (!decision.waits && decision.record.type !== 'intent') this.#leaveQueue(observed);
     const held = await this.#heldBack(decision);
@@ -250,6 +251,14 @@ export class Pass {
 
   #leaveQueue({ uid }: Observed): void {
     this.#session?.queue.leave(uid);
+  }
+
+  /** A person has asked to look now: the next list comes at once. */
+  #lookAsAsked(): void {
+    const { memory } = this.#ports;
+    if (!memory.asksForList) return;
+    memory.asksForList = false;
+    this.#session?.feed.lookNow();
   }
 
   /** The first machine of a login tells whether the service gives labels back. */

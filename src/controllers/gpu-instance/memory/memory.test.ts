@@ -41,6 +41,39 @@ describe('when children are looked at again', () => {
   });
 });
 
+describe('a look that a person asks for (S5)', () => {
+  const steady = new SteadyClock(createVirtualClock());
+  const sight = (asked: string, requestedAt?: string) => {
+    const { object, intent: reading } = given({ status: requestedAt === undefined ? {} : { requestedAt } });
+    const annotated = { ...object.metadata, annotations: { 'gpurental.dev/requested-at': asked } };
+    return {
+      ...{ object: { ...object, metadata: annotated }, intent: reading, recorded: undefined },
+      ...{ list: undefined, steady, serviceNow: NOW },
+    };
+  };
+
+  test('ends a backoff, once for each value that is not handled', () => {
+    const memory = new ObjectMemory();
+    memory.backOff(0, 290_000, REFUSAL);
+    memory.look(sight('1'));
+    expect(memory.view()).toMatchObject({ notBefore: 0, refusal: undefined, failures: 0 });
+    expect(memory.asksForList).toBe(true);
+    memory.backOff(0, 290_000, REFUSAL);
+    memory.look(sight('1'));
+    expect(memory.view().notBefore).toBe(290_000);
+    memory.look(sight('2'));
+    expect(memory.view().notBefore).toBe(0);
+  });
+
+  test('that was handled before ends none', () => {
+    const memory = new ObjectMemory();
+    memory.backOff(0, 290_000, REFUSAL);
+    memory.look(sight('1', '1'));
+    expect(memory.view().notBefore).toBe(290_000);
+    expect(memory.asksForList).toBe(false);
+  });
+});
+
 describe('what an account refused', () => {
   test('waits no longer once the account changes', () => {
     const memory = new ObjectMemory();

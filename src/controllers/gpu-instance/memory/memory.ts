@@ -1,4 +1,6 @@
+import { askedWord } from '../../../api/v1alpha1/asked-word.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import { annotations } from '../../../api/v1alpha1/names.ts';
 import type { Secret } from '../../../lib/secret.ts';
 import type { CompleteList } from '../../../marketplace/feed/feed-event.ts';
 import type { Instance } from '../../../marketplace/instances/instances.ts';
@@ -51,6 +53,9 @@ export class ObjectMemory {
   readonly #watch = new MachineWatch();
   #intentDeadline: { readonly attempt: number; readonly at: number; readonly isFinal: boolean } | undefined;
   #generation: number | undefined;
+  #asked: string | undefined;
+  /** A person has asked to look now, and no list was asked for since. */
+  asksForList = false;
   #waitsForAccount = false;
   #explained: { readonly refusal: Refusal; readonly at: number } | undefined;
 
@@ -124,6 +129,7 @@ export class ObjectMemory {
   look({ object, intent, recorded, list, steady, serviceNow }: Sight): void {
     this.#firstLookAt ??= steady.now();
     this.#atGeneration(object.metadata.generation);
+    this.#atRequest(object);
     const { status } = object;
     for (const each of [intent.type === 'intent' ? intent.intent : undefined, this.intent]) {
       if (each) this.#deadline(each, serviceNow, steady);
@@ -147,6 +153,16 @@ export class ObjectMemory {
       this.destroyNotBefore = 0;
     }
     this.#generation = generation;
+  }
+
+  /** A person asks to look now: whatever waits to be tried again is tried at once. */
+  #atRequest({ metadata, status }: GpuInstance): void {
+    const asked = askedWord(metadata, annotations.requestedAt);
+    if (asked === undefined || asked === this.#asked) return;
+    this.#asked = asked;
+    if (asked === status?.requestedAt) return;
+    this.succeeded();
+    this.asksForList = true;
   }
 
   /**

@@ -36,10 +36,27 @@ export function bootReason(word: string): Reason {
 }
 
 /** Whether the machine answers: by its probe where it has one, by running where it has none. */
-export function reachable({ object, probe }: Observed): Says {
+export function reachable(observed: Observed): Says {
+  const { object, probe } = observed;
+  const unmapped = unmappedPorts(observed);
+  if (unmapped.length > 0)
+    return say(
+      'False',
+      'PortsNotMapped',
+      `The machine runs, and maps no public port to ${unmapped.join(', ')}.`,
+    );
   if (object.spec.readinessProbe === undefined) return say('True', 'Running');
   if (probe === undefined) return say('False', 'ProbeFailing', 'The readiness probe has not answered yet.');
   return probe.ready
     ? say('True', 'ProbeSucceeded')
     : say('False', probe.reason ?? 'ProbeFailing', probe.detail);
+}
+
+/** Declared ports that a running machine does not have. A service that tells no address tells no ports either. */
+function unmappedPorts({ object, list }: Observed): readonly string[] {
+  const row = list?.recorded;
+  if (row?.publicAddress === undefined) return [];
+  return (object.spec.ports ?? [])
+    .map(({ containerPort, protocol }) => `${containerPort}/${protocol === 'UDP' ? 'udp' : 'tcp'}`)
+    .filter((port) => row.ports[port] === undefined);
 }

@@ -29,7 +29,18 @@ export function sayQueued(
   const said = observed.memory.queued;
   const word = said && isStillTrue(said, readyAt, observed.steadyNow) ? said : wordOf(observed, place);
   const reason = isOneAtATime(observed, place) ? 'LabelsNotEchoed' : 'Queued';
-  return { ...idle(observed, stage, { reason, detail: word.detail, look }), waits: { word } };
+  const waiting = idle(observed, stage, { reason, detail: word.detail, look });
+  return { ...waiting, ...unhandled(observed, waiting), waits: { word } };
+}
+
+/** Who asked for a look waits for the search: it is not handled before. */
+function unhandled({ object }: Observed, { status }: Decision): Pick<Decision, 'status'> {
+  if (!status) return {};
+  const { requestedAt: _asked, ...fields } = status.fields;
+  const handled = object.status?.requestedAt;
+  return {
+    status: { ...status, fields: { ...fields, ...(handled !== undefined && { requestedAt: handled }) } },
+  };
 }
 
 function isOneAtATime(observed: Observed, { isSerial }: QueuePlace): boolean {

@@ -1,6 +1,6 @@
 import { decision, type Rule } from '../decision.ts';
 import { nextDeadline, unreadableReplaceAt } from '../due.ts';
-import type { Decision, Observed, Step } from '../types.ts';
+import type { Decision, Observed, Says, Step } from '../types.ts';
 import type { Held, StateNamed } from './held-machine.ts';
 import { machineFinding, reachable } from './machine-finding.ts';
 import { seenFields } from './seen-fields.ts';
@@ -21,6 +21,11 @@ export function whileRunning(observed: Observed, held: Held<StateNamed<'running'
   return byRules(RULES, observed, held);
 }
 
+/** In the words of what does not answer. */
+function detailOf({ probe }: Observed, { reason, message }: Says): string | undefined {
+  return reason === 'PortsNotMapped' ? message : probe?.detail;
+}
+
 function healthy(observed: Observed, held: Held<StateNamed<'running'>>): Decision {
   const answers = reachable(observed);
   const ready = answers.status === 'True';
@@ -30,7 +35,7 @@ function healthy(observed: Observed, held: Held<StateNamed<'running'>>): Decisio
     finding: {
       phase: 'Running',
       reason: ready ? 'Ready' : answers.reason,
-      ...(ready ? {} : { detail: observed.probe?.detail }),
+      ...(ready ? {} : { detail: detailOf(observed, answers) }),
       ready,
       machine: machineFinding(observed, held.state),
       ...(detail === undefined ? {} : { budget: { reason: 'PriceRaised', detail } }),

@@ -1,0 +1,31 @@
+import { describe, expect, test } from 'vitest';
+import { given, held } from '../../../../test/builders/observed.ts';
+import type { Instance } from '../../../marketplace/instances/instances.ts';
+import { reachable } from './machine-finding.ts';
+
+const ports = [{ containerPort: 8080 }, { containerPort: 53, protocol: 'UDP' as const }];
+const says = (row: Partial<Instance>) => reachable(given(held(row, { spec: { ports } })));
+
+describe('a running machine with declared ports (S8, D-op1)', () => {
+  test('is not reachable when it maps none of them, and the condition names them', () => {
+    expect(says({ ports: {} })).toMatchObject({
+      status: 'False',
+      reason: 'PortsNotMapped',
+      message: expect.stringContaining('8080/tcp, 53/udp'),
+    });
+  });
+
+  test('is not reachable when it maps one of two', () => {
+    const { message, reason } = says({ ports: { '8080/tcp': 20_001 } });
+    expect(reason).toBe('PortsNotMapped');
+    expect(message).not.toContain('8080/tcp');
+  });
+
+  test('is reachable when it maps both', () => {
+    expect(says({ ports: { '8080/tcp': 20_001, '53/udp': 20_002 } }).reason).toBe('Running');
+  });
+
+  test('is not judged where the service tells no address', () => {
+    expect(says({ ports: {}, publicAddress: undefined }).reason).toBe('Running');
+  });
+});
