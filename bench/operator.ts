@@ -2,7 +2,8 @@
  * The operator as a process beside a real API server and a simulated marketplace: memory and event loop with
  * many instances, requests per poll, writes at rest, and the time from creation to the first marketplace call.
  * What is measured is the bundle that ships (`npm run build` first).
- * INSTANCES (default 1000) and LATENCY_RUNS (default 30) come from the environment. Prints one JSON line.
+ * INSTANCES (default 1000), LATENCY_RUNS (default 30) and PACING (off, or documented: both sides keep the documented rate
+ * limits) come from the environment. Prints one JSON line.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,10 +25,11 @@ import { readStrictly } from '../test/settings/reader.ts';
 import { startCountingProxy } from './operator/counting-proxy.ts';
 import { imageEnvironment } from './operator/image-environment.ts';
 
-const { INSTANCES, LATENCY_RUNS } = settingsOrExit(() =>
+const { INSTANCES, LATENCY_RUNS, PACING } = settingsOrExit(() =>
   readStrictly(process.env, (reader) => ({
     INSTANCES: reader.whole('INSTANCES', 1, 100_000) ?? 1000,
     LATENCY_RUNS: reader.whole('LATENCY_RUNS', 1, 10_000) ?? 30,
+    PACING: reader.oneOf('PACING', ['off', 'documented'] as const) ?? 'off',
   })),
 );
 const REST_SECONDS = 30;
@@ -93,7 +95,10 @@ const readFigures = (): Record<string, number> => JSON.parse(readFileSync(eventL
 const simulator = startGpuRent({
   name: 'simulator',
   logFolder: cluster.folder,
-  args: ['simulator', '--offers', String(INSTANCES * 6 + 500), '--boot-scale', '0.001', '--no-rate-limits'],
+  args: [
+    ...['simulator', '--offers', String(INSTANCES * 6 + 500), '--boot-scale', '0.001'],
+    ...(PACING === 'off' ? ['--no-rate-limits'] : []),
+  ],
 });
 const { url, apiKey } = (await simulator.ready) as Record<'url' | 'apiKey', string>;
 const proxy = await startCountingProxy(url);
@@ -114,7 +119,7 @@ const operator = startGpuRent({
     EVENT_LOOP_FILE: eventLoopFile,
   },
   args: [
-    ...['operator', '--kubeconfig', kubeconfigPath, '--marketplace-url', proxy.url, '--pacing', 'off'],
+    ...['operator', '--kubeconfig', kubeconfigPath, '--marketplace-url', proxy.url, '--pacing', PACING],
     ...['--metrics-bind-address', `127.0.0.1:${METRICS_PORT}`, '--health-probe-bind-address', '0'],
     ...[
       '--max-rentals-per-hour',
@@ -187,6 +192,7 @@ async function main(): Promise<Record<string, unknown>> {
   const figures = readFigures();
   return {
     instances: INSTANCES,
+    pacing: PACING,
     secondsToAllRunning: Math.round(seconds),
     residentMB: Math.round((figures['rss'] ?? 0) / 1e6),
     peakResidentMB: Math.round((figures['peak'] ?? 0) / 1e6),

@@ -11,6 +11,7 @@ import { type Shortfall, shortfallsOf } from './oracle/converged.ts';
 import { GroupWatch } from './oracle/groups.ts';
 import { rememberedNames } from './oracle/heap.ts';
 import { HeldBackWatch } from './oracle/held-back.ts';
+import { IdleSlotWatch } from './oracle/idle-slots.ts';
 import { inputBytes, MAX_INPUT_BYTES } from './oracle/inputs.ts';
 import { KeptWatch } from './oracle/kept.ts';
 import { KeyWatch } from './oracle/keys.ts';
@@ -67,6 +68,7 @@ export class Invariants {
   readonly #statuses: StatusWatch;
   readonly #permits: PermitWatch;
   readonly #keys: KeyWatch;
+  readonly #idleSlots: IdleSlotWatch;
   #lastWriteAt = 0;
   #isByPerson = false;
 
@@ -92,6 +94,7 @@ export class Invariants {
     this.#statuses = new StatusWatch(this.#scene);
     this.#permits = new PermitWatch(this.#scene);
     this.#keys = new KeyWatch(this.#scene);
+    this.#idleSlots = new IdleSlotWatch(this.#scene);
     world.kube.store.onCommit((commit) => this.#onCommit(commit));
   }
 
@@ -175,6 +178,7 @@ export class Invariants {
     this.#unrecorded.elapsed();
     this.#workers.elapsed();
     this.#limits.elapsed();
+    this.#idleSlots.elapsed();
   }
 
   /** Whether everything that is wanted is there, and nothing else. */
@@ -241,6 +245,7 @@ export class Invariants {
     this.#breaker.hindered();
     this.#unrecorded.hindered();
     this.#workers.hindered();
+    this.#idleSlots.hindered();
   }
 
   /** A watch of a process lost an event without a trace: until its copy is audited, it may not know an object. */
@@ -292,6 +297,7 @@ export class Invariants {
 
   #listed(machine: Machine, login: number | undefined): void {
     this.#sweeps.listed(login);
+    this.#idleSlots.listed(machine, login);
     const { faults } = this.#scene.world.market.store.current().tables;
     if (Object.keys(faults).length > 0) {
       this.hindered();
@@ -315,6 +321,7 @@ export class Invariants {
     const offer = Number(path.split('/')[4]);
     const isRefused = refusal !== undefined && refusal.status < 500;
     const login = this.#scene.loginOf(request);
+    this.#idleSlots.rentSent(login);
     this.#attempts.rentSent(machine, { offer, login, isRefused }, purchase);
     this.#limits.rentSent(machine, purchase);
     this.#permits.rentSent(machine, purchase);

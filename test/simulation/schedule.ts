@@ -69,6 +69,11 @@ const hasGroup = (seed: number): boolean => seed % 2 === 0;
 const hasGateway = (seed: number): boolean => seed % 6 === 2;
 /** The third object of every sixth one stands in another namespace. */
 const hasFar = (seed: number): boolean => seed % 6 === 1;
+/**
+ * Every thirteenth one has a crowd for some minutes of the storm: objects that want what nobody offers, and some that
+ * want what there is.
+ */
+const hasCrowd = (seed: number): boolean => seed % 13 === 5;
 /** Every seventh one has a second account: of the same login where the seed is odd, and of another where it is even. */
 const hasSecond = (seed: number): boolean => seed % 7 === 3;
 /** Of four seeds two have one process, as the chart installs it, and two have one that waits for the lease. */
@@ -80,6 +85,9 @@ const processesOf = (seed: number): number => (seed % 4 < 2 ? 2 : 1);
 const flagsOf = (seed: number, mode: Mode): RawOptions =>
   mode === 'all' && seed % 11 >= 3 ? { leaderElectRetryPeriod: '5s' } : {};
 const GROUP = 'group';
+const CROWD_COMES_MS = 90 * SECOND;
+const CROWD_GOES_MS = 420 * SECOND;
+const CROWD_SIZE = 24;
 const FIRST_LOAD = 150;
 /** The default: low enough to hold at times. */
 const TIGHT_BRAKE = { maxPerHour: 5 };
@@ -161,6 +169,7 @@ class Schedule {
     const processes = processesOf(this.#options.seed);
     for (let count = 0; count < processes; count += 1) world.startProcess();
     this.#storm.begin();
+    if (hasCrowd(seed)) this.#planCrowd();
     if (this.#isFarewell) this.#planFarewell();
     await world.scheduler.runUntil(begin + FAULTS_MS, check);
     this.#storm.end();
@@ -191,6 +200,21 @@ class Schedule {
     this.#users.createNamespace(OTHER_NAMESPACE);
     for (const account of this.#users.accounts) account.set({ allowedNamespaces: { from: 'All' } });
     this.#users.createInstance(`far.${OTHER_NAMESPACE}`);
+  }
+
+  /** Every fourth of the crowd wants what there is; the others each another GPU that nobody has. */
+  #planCrowd(): void {
+    const { scheduler } = this.#world;
+    const crowd = Array.from({ length: CROWD_SIZE }, (_, index) => `crowd-${index}`);
+    scheduler.after(CROWD_COMES_MS, () => {
+      for (const [index, name] of crowd.entries()) {
+        const gpuNames = [index % 4 === 0 ? 'RTX 4090' : `NOBODY ${index}`];
+        this.#users.createInstance(name, { offers: [{ gpuNames, maxPricePerHour: '0.90' }] });
+      }
+    });
+    scheduler.after(CROWD_GOES_MS, () => {
+      for (const name of crowd) this.#users.delete(name);
+    });
   }
 
   get #isLong(): boolean {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { OfferFilter, OfferQuery } from '../../marketplace/offers/offers.ts';
-import { coverOf, covers, MAX_ROWS } from './search-cover.ts';
+import { coverageOf, coverOf, MAX_ROWS } from './search-cover.ts';
 
 const filter = (field: string, operator: OfferFilter['operator'], value: OfferFilter['value']) => ({
   ...{ field, operator, value },
@@ -65,11 +65,11 @@ describe('a reply serves', () => {
     ['none of another disk', { ...query(gpu('A'), filter('dph_total', 'lte', 1)), storageGB: 21 }, false],
     ['none by bid', { ...query(gpu('A'), filter('dph_total', 'lte', 1)), pricing: 'bid' as const }, false],
   ])('%s', (_, asked, expected) => {
-    expect(covers(wide, asked)).toBe(expected);
+    expect(coverageOf(wide)(asked)).toBe(expected);
   });
 
   test('nobody but its own query if that filters by what only the service knows', () => {
     const own = query(filter('duration', 'gte', 1));
-    expect(covers(own, query(filter('duration', 'gte', 2)))).toBe(false);
+    expect(coverageOf(own)(query(filter('duration', 'gte', 2)))).toBe(false);
   });
 });

@@ -3,7 +3,7 @@ import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
 import type { Pacer } from '../../marketplace/pacing/pacing.ts';
 import { FairLine, type Member } from './fair-line.ts';
-import { baseOf, coverOf, covers, queryKey } from './search-cover.ts';
+import { baseOf, type Coverage, coverageOf, coverOf, queryKey } from './search-cover.ts';
 
 /** A reply serves searches that are asked within this time of it. */
 export const SEARCH_SHARED_MS = 15_000;
@@ -67,6 +67,7 @@ interface Waiting extends Asker, Want {
 interface Reply {
   readonly query: OfferQuery;
   readonly key: string;
+  readonly covers: Coverage;
   /** On `clock.monotonic()`. */
   readonly begunAt: number;
   readonly answeredAt: number;
@@ -74,8 +75,8 @@ interface Reply {
 }
 
 interface InFlight {
-  readonly query: OfferQuery;
   readonly key: string;
+  readonly covers: Coverage;
   readonly ended: Promise<void>;
   readonly members: Set<string>;
 }
@@ -177,7 +178,7 @@ export class SearchDesk {
     const key = queryKey(query);
     return this.#replies.find((reply) => {
       if (!this.#isFresh(reply, keptSince) || this.#isUsedUp(reply)) return false;
-      return reply.key === key || (!exact && isComplete(reply) && covers(reply.query, query));
+      return reply.key === key || (!exact && isComplete(reply) && reply.covers(query));
     });
   }
 
@@ -195,9 +196,7 @@ export class SearchDesk {
   #joinSearch(uid: string, { queries: [query], exact }: Want): void {
     const key = queryKey(query);
     const isExact = exact === true || this.#alone.has(uid);
-    const begun = [...this.#inFlight].find(
-      (each) => each.key === key || (!isExact && covers(each.query, query)),
-    );
+    const begun = [...this.#inFlight].find((each) => each.key === key || (!isExact && each.covers(query)));
     begun?.members.add(uid);
   }
 
@@ -257,12 +256,13 @@ export class SearchDesk {
   #begin(query: OfferQuery, members: Set<string>): void {
     const begunAt = this.#options.clock.monotonic();
     const key = queryKey(query);
+    const covers = coverageOf(query);
     const answer = this.#options.search(query);
     const ended = answer.then(
-      (offers) => this.#answered({ query, key, begunAt, offers }, flight),
+      (offers) => this.#answered({ query, key, covers, begunAt, offers }, flight),
       (error: unknown) => this.#failed(error, flight),
     );
-    const flight: InFlight = { query, key, ended, members };
+    const flight: InFlight = { key, covers, ended, members };
     this.#inFlight.add(flight);
   }
 

@@ -9,6 +9,7 @@ import { OUTAGE_MUTANTS } from './outage-mutants.ts';
 import { OUTSIDE_MUTANTS } from './outside-mutants.ts';
 import { OWNERSHIP_MUTANTS } from './ownership-mutants.ts';
 import { PURCHASE_MUTANTS } from './purchase-mutants.ts';
+import { QUEUE_MUTANTS } from './queue-mutants.ts';
 import { RESTRAINT_MUTANTS } from './restraint-mutants.ts';
 import { SETTLING_MUTANTS } from './settling-mutants.ts';
 import { TEARDOWN_MUTANTS } from './teardown-mutants.ts';
@@ -27,6 +28,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...ACCESS_MUTANTS,
   ...OUTSIDE_MUTANTS,
   ...RESTRAINT_MUTANTS,
+  ...QUEUE_MUTANTS,
   ...ISOLATION_MUTANTS,
   ...OUTAGE_MUTANTS,
   ...TENANT_MUTANTS,

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Bench } from './bench.ts';
 import {
   abandoned,
+  accountRents,
   atWork,
   buysAfter,
   destroyedAtWork,
@@ -16,6 +17,7 @@ import {
   leaving,
   led,
   overtaken,
+  pollsOn,
   processBegins,
   REFUSED,
   serving,
@@ -35,6 +37,30 @@ function ends(bench: Bench, id: number): void {
 
 /** Each just short of what one watch minds. */
 const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> | void])[] = [
+  [
+    'no machine is rented for an object that is paused, was refused, or wants what nobody offers (F1)',
+    new Bench(),
+    async (bench) => {
+      accountRents(bench);
+      bench.users.createInstance('b', { offers: [{ gpuNames: ['H100'], maxPricePerHour: '9.00' }] });
+      bench.users.createInstance('c', { offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.20' }] });
+      bench.users.setPaused('a', true);
+      await pollsOn(bench, 60);
+    },
+  ],
+  [
+    'a slot is used every half minute while objects wait, and none after a process was held up (F1)',
+    new Bench(),
+    async (bench) => {
+      accountRents(bench);
+      const { apiKey } = bench.world.market;
+      await pollsOn(bench, 20);
+      bench.sendRent(1, 'a', { apiKey });
+      await pollsOn(bench, 20);
+      bench.invariants.hindered();
+      await pollsOn(bench, 60);
+    },
+  ],
   [
     'a machine is given up whose host has been silent for longer than the object bears',
     new Bench(),

@@ -189,3 +189,27 @@ export function buysAfter(bench: Bench, reason: string, name = 'a'): void {
   bench.setStatus({ attempt: 1, history: [ended] }, name);
   bench.edit({ annotations: { [INTENT]: '{"attempt":2}' } }, name);
 }
+
+/** The account of the bench rents: its key is proved, and labels are known to come back. */
+export function accountRents(bench: Bench): void {
+  const { kube, market } = bench.world;
+  const address = { kind: kube.kind('marketplaceaccounts'), namespace: NAMESPACE, name: 'default' };
+  const lastTransitionTime = '2026-01-05T12:00:00Z';
+  const ready = { type: 'Ready', status: 'True', reason: 'Ready', message: '', lastTransitionTime };
+  const { userId = 0 } = market.store.keyBySecret(market.apiKey) ?? {};
+  const status = {
+    conditions: [{ ...ready, observedGeneration: 1 }],
+    labelsEchoed: true,
+    login: { url: 'http://127.0.0.1:9', userId, provenAt: lastTransitionTime },
+  };
+  bench.invariants.byPerson(() =>
+    kube.writes.update(address, (current) => ({ ...current, status }), 'status'),
+  );
+  bench.invariants.check();
+}
+
+/** A process polls for so many seconds and rents nothing. */
+export async function pollsOn(bench: Bench, seconds: number): Promise<void> {
+  const { apiKey } = bench.world.market;
+  for (let passed = 0; passed < seconds; passed += 10) await bench.poll(10, { apiKey });
+}

@@ -3,6 +3,7 @@ import { SYSTEM_NAMESPACE } from '../world.ts';
 import { Bench } from './bench.ts';
 import {
   abandoned,
+  accountRents,
   atWork,
   buysAfter,
   destroyedAtWork,
@@ -17,6 +18,7 @@ import {
   leaving,
   led,
   overtaken,
+  pollsOn,
   processBegins,
   serving,
   setGroupStatus,
@@ -49,6 +51,15 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     (bench) => {
       const body = JSON.stringify({ env: { KEY: bench.world.market.apiKey } });
       bench.send('PUT', '/api/v0/asks/8000001/', { body });
+    },
+  ],
+  [
+    'no machine is rented for half a minute although an object could have one (F1)',
+    /^F1 no machine was rented for 30 s, and a could have been$/,
+    new Bench(),
+    async (bench) => {
+      accountRents(bench);
+      await pollsOn(bench, 60);
     },
   ],
   [

@@ -9,6 +9,7 @@ import { ISOLATION_STORIES } from './isolation-stories.ts';
 import { OUTAGE_STORIES } from './outage-stories.ts';
 import { OWNERSHIP_STORIES } from './ownership-stories.ts';
 import { PURCHASE_STORIES } from './purchase-stories.ts';
+import { QUEUE_STORIES } from './queue-stories.ts';
 import { RECORD_STORIES } from './record-stories.ts';
 import { REFUSAL_STORIES } from './refusal-stories.ts';
 import { RESTRAINT_STORIES } from './restraint-stories.ts';
@@ -30,6 +31,7 @@ export const STORIES: readonly Story[] = [
   ...CLOCK_STORIES,
   ...VANISHED_STORIES,
   ...FOUND_STORIES,
+  ...QUEUE_STORIES,
   ...RESTRAINT_STORIES,
   ...EDIT_STORIES,
   ...ACCESS_STORIES,

@@ -13,7 +13,7 @@ import type { Stage } from '../stage.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import type { AccountFacts, InputsView, OffersView, Refusal } from '../views.ts';
 import { idle } from './idle.ts';
-import { sayQueued } from './queued.ts';
+import { FOUND_NOTHING, sayQueued } from './queued.ts';
 
 type Unrented = Extract<Stage, { type: 'unrented' }>;
 type Requirements = NonNullable<GpuInstanceSpec['offers']>[number];
@@ -84,13 +84,6 @@ function search(
   const need = { type: 'offers', index, queries: [first, ...others] } as const;
   return { type: 'look', need: { ...need, ...(exact && { exact }), ...(isPatient && { patient: true }) } };
 }
-
-/** Who found nothing before waits for searches of those that have not searched yet. */
-const FOUND_NOTHING: ReadonlySet<Reason> = new Set<Reason>([
-  'NoOffers',
-  'NoOfferWithinPrice',
-  'PriceUnknown',
-]);
 
 function searchContext({ object: { spec } }: Observed, { limits }: AccountFacts) {
   return { limits, diskGB: diskGB(spec), wanted: spec };

@@ -55,3 +55,11 @@ test.for([
   expect(decision.waits?.word === queued).toBe(isKept);
   expect(decision).toMatchObject({ look: { afterMs: 60_000 }, actions: [] });
 });
+
+test('an object that found nothing goes on saying so while it waits to search again (H8)', () => {
+  const memory = { refusal: { reason: 'NoOffers', detail: 'None.' } } as const;
+  const searching = said({ for: 'search' }, { memory });
+  expect(searching.text).toContain('NoOffers: None.');
+  expect(searching.decision).toMatchObject({ waits: {}, actions: [] });
+  expect(said({ for: 'rental' }, { memory }).text).toContain('Queued');
+});

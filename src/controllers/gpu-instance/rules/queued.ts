@@ -1,9 +1,17 @@
 import type { QueuePlace } from '../../../accounts/queue/admission-queue.ts';
+import type { Reason } from '../../../api/v1alpha1/reasons.ts';
 import { decision } from '../decision.ts';
 import { factsOf } from '../recorded.ts';
 import type { Stage } from '../stage.ts';
 import type { Decision, Observed } from '../types.ts';
 import { idle } from './idle.ts';
+
+/** Reasons of an object that searched and found nothing. Its next search waits for those of others. */
+export const FOUND_NOTHING: ReadonlySet<Reason> = new Set<Reason>([
+  'NoOffers',
+  'NoOfferWithinPrice',
+  'PriceUnknown',
+]);
 
 /** Milliseconds for which an object may wait without saying why. */
 const SILENCE_MS = 1_000;
@@ -24,6 +32,11 @@ export function sayQueued(
   const look = { afterMs: SAY_AGAIN_MS };
   if (!place || place.waitedMs + place.expectedMs <= SILENCE_MS) {
     return decision({ look: { afterMs: SILENCE_MS }, waits: {} });
+  }
+  const { refusal } = observed.memory;
+  if (place.for === 'search' && refusal && FOUND_NOTHING.has(refusal.reason)) {
+    // That it searches again is no news: nothing matched, and that is what it waits for.
+    return { ...idle(observed, stage, { ...refusal, look }), waits: {} };
   }
   const readyAt = observed.steadyNow + place.expectedMs;
   const said = observed.memory.queued;

@@ -1,0 +1,34 @@
+import type { Mutant } from './mutant.ts';
+
+/** What keeps the queue of a login moving, fair and shared. */
+export const QUEUE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'refused-asker-loses-turn',
+    loses: 'the call to the object whose rental slot is there: it has to come in time by itself',
+    file: 'accounts/queue/admission-queue.ts',
+    find: '    next.wake();\n',
+    replace: '',
+  },
+  {
+    name: 'no-fairness-across-namespaces',
+    loses: 'the turn of each namespace in the queue of a login',
+    file: 'accounts/queue/fair-line.ts',
+    find: '    if (share) share.servedAt = this.#clock.monotonic();\n',
+    replace: '    if (share) share.servedAt = Number.NEGATIVE_INFINITY;\n',
+  },
+  {
+    name: 'search-not-shared',
+    loses: 'one search for all objects whose requirements it covers',
+    file: 'accounts/queue/search-desk.ts',
+    find: 'others.length > 1 ? coverOf(all) : queries[0];',
+    replace: 'others.length > 1_000_000 ? coverOf(all) : queries[0];',
+  },
+  {
+    name: 'queue-told-by-generation-only',
+    loses: 'the reason Queued over an older reason of the same generation',
+    file: 'controllers/gpu-instance/rules/queued.ts',
+    find: 'if (!place || place.waitedMs + place.expectedMs <= SILENCE_MS) {',
+    replace:
+      'if (!place || observed.object.status?.observedGeneration === observed.object.metadata.generation) {',
+  },
+];

@@ -1,0 +1,180 @@
+import { parseDollars } from '../../../src/lib/money.ts';
+import type { Machine as MarketMachine, Offer } from '../../../src/simulator/world/world.ts';
+import type { Machine } from '../machine.ts';
+import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
+import { accountKeyOf } from './accounts.ts';
+import { nameOf, type Scene } from './scene.ts';
+
+/** A slot may stay unused for this long while an object could use it. */
+const MAX_IDLE_MS = 30_000;
+/** A process that has not listed for this long does not act. */
+const ACTS_MS = 30_000;
+/** What was in the way may have made objects and whole queues wait: the longest backoff, spread. */
+const RECOVERS_MS = 330_000;
+const LOOK_EVERY_MS = 5_000;
+const HOUR_MS = 3_600_000;
+/** Reasons of an object that waits for nothing but its turn: any other says what it waits for, and for how long. */
+const WAITING: ReadonlySet<unknown> = new Set([
+  undefined,
+  'Pending',
+  'Queued',
+  'AccountNotReady',
+  'NotRented',
+]);
+/** Requirements that this oracle can judge; an object with others is left out. */
+const JUDGED: ReadonlySet<string> = new Set([
+  ...['gpuNames', 'gpuCount', 'maxPricePerHour', 'verified', 'pricing', 'allowUnknownPrice', 'order'],
+]);
+/** The disk costs something beside the GPU. */
+const PRICE_MARGIN = 1.1;
+
+/**
+ * F1: no rental slot of a login stays unused for 30 s while an object could use it: one that wants a machine, whose
+ * account is ready and sets no limit in its way, and that an offer of the ledger's catalogue matches.
+ */
+export class IdleSlotWatch {
+  readonly #scene: Scene;
+  /** By login: when a rent call was last sent. */
+  readonly #rentedAt = new Map<number, number>();
+  /** By login: who listed its machines last, and when. */
+  readonly #lister = new Map<number, { readonly machine: Machine; readonly at: number }>();
+  /** By uid: since when the object could use a slot. */
+  #ableSince: ReadonlyMap<string, number> = new Map();
+  #calmSince: number;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+    this.#calmSince = scene.now - RECOVERS_MS;
+  }
+
+  rentSent(login: number | undefined): void {
+    if (login !== undefined) this.#rentedAt.set(login, this.#scene.now);
+  }
+
+  listed(machine: Machine, login: number | undefined): void {
+    if (login === undefined) return;
+    const before = this.#lister.get(login);
+    if (before && before.machine !== machine) this.hindered();
+    this.#lister.set(login, { machine, at: this.#scene.now });
+  }
+
+  /** Something stood in the way of a process. */
+  hindered(): void {
+    this.#calmSince = this.#scene.now;
+  }
+
+  elapsed(): void {
+    const { now } = this.#scene;
+    if (now - this.#lookedAt < LOOK_EVERY_MS) return;
+    this.#lookedAt = now;
+    if (Object.keys(this.#scene.world.market.store.current().tables.faults).length > 0) this.hindered();
+    if (now - this.#calmSince < RECOVERS_MS) {
+      this.#ableSince = new Map();
+      return;
+    }
+    const able = [...this.#scene.objects].filter(([, object]) => this.#isAble(object));
+    this.#ableSince = new Map(able.map(([uid]) => [uid, this.#ableSince.get(uid) ?? now]));
+    const idle = able.find(([uid, object]) => this.#hasWaited(uid, object));
+    if (idle) this.#broken(idle[1]);
+  }
+
+  #broken(object: JsonObject): void {
+    this.#scene.broken(
+      'F1',
+      `no machine was rented for ${MAX_IDLE_MS / 1000} s, and ${nameOf(object)} could have been`,
+    );
+  }
+
+  #hasWaited(uid: string, object: JsonObject): boolean {
+    const { now } = this.#scene;
+    const login = this.#loginOf(object);
+    const lister = login === undefined ? undefined : this.#lister.get(login);
+    if (login === undefined || !lister || now - lister.at > ACTS_MS) return false;
+    const since = Math.max(this.#ableSince.get(uid) ?? now, this.#rentedAt.get(login) ?? 0);
+    return now - since >= MAX_IDLE_MS;
+  }
+
+  #loginOf(object: JsonObject): number | undefined {
+    const id = objectAt(objectAt(this.#scene.accountOf(object), 'status'), 'login')['userId'];
+    return typeof id === 'number' ? id : undefined;
+  }
+
+  /** Whether nothing but a slot keeps the object from a machine. */
+  #isAble(object: JsonObject): boolean {
+    const { deletionTimestamp, annotations } = metadataOf(object);
+    const spec = objectAt(object, 'spec');
+    const status = objectAt(object, 'status');
+    if (deletionTimestamp || annotations !== undefined || status['instanceId'] !== undefined) return false;
+    if (spec['paused'] === true || spec['powerState'] === 'Stopped' || spec['adopt'] !== undefined)
+      return false;
+    if (listAt(status, 'rentals').length > 0 || spec['env'] !== undefined || spec['ports'] !== undefined)
+      return false;
+    if (!this.#scene.isWatched(object) || this.#scene.isHandled(String(metadataOf(object)['uid'])))
+      return false;
+    return (
+      WAITING.has(conditionOf(object, 'Ready')?.['reason']) && this.#mayRent(object) && this.#hasOffer(object)
+    );
+  }
+
+  #mayRent(object: JsonObject): boolean {
+    const account = this.#scene.accountOf(object);
+    const spec = objectAt(account, 'spec');
+    const status = objectAt(account, 'status');
+    const isReady = conditionOf(account, 'Ready')?.['status'] === 'True';
+    const isOwn = accountKeyOf(object).startsWith(`${String(metadataOf(object)['namespace'])}/`);
+    const isOpenToAll = objectAt(spec, 'allowedNamespaces')['from'] === 'All';
+    const hasLimits = Object.keys(objectAt(spec, 'limits')).length > 0;
+    const isBroken = objectAt(status, 'breaker')['openSince'] !== undefined;
+    if (!isReady || metadataOf(account)['deletionTimestamp'] || hasLimits || isBroken) return false;
+    // Until labels are known to come back, rentals go one at a time.
+    return (isOwn || isOpenToAll) && status['labelsEchoed'] === true && !this.#isBraked();
+  }
+
+  /** The operator's own brake is near. */
+  #isBraked(): boolean {
+    const hour = this.#scene.now - HOUR_MS;
+    const recent = [...this.#scene.objects.values()].flatMap((object) =>
+      listAt(objectAt(object, 'status'), 'rentals').filter((at) => Date.parse(String(at)) > hour),
+    );
+    return recent.length + 100 > this.#scene.maxRentalsPerHour;
+  }
+
+  #hasOffer(object: JsonObject): boolean {
+    const avoided = [object, this.#scene.accountOf(object)].flatMap((each) =>
+      listAt(objectAt(each, 'status'), 'avoid').filter(isObject),
+    );
+    const isAvoided = (kind: string, id: number) =>
+      avoided.some((entry) => entry['kind'] === kind && entry['id'] === id);
+    const isFree = (offer: Offer) =>
+      offer.rentedBy === null &&
+      !isAvoided('Offer', offer.id) &&
+      !isAvoided('Machine', offer.machineId) &&
+      !isAvoided('Host', offer.hostId);
+    const { offers, machines } = this.#scene.world.market.store.current().tables;
+    const free = Object.values(offers).filter((offer) => isFree(offer) && isUp(machines[offer.machineId]));
+    const alternatives = listAt(objectAt(object, 'spec'), 'offers').filter(isObject);
+    return alternatives.some((wanted) => free.some((offer) => matches(offer, wanted)));
+  }
+}
+
+const isUp = (machine: MarketMachine | undefined): boolean => machine?.state === 'up' && machine.listed;
+
+function matches({ columns, gpuPricePerHour }: Offer, wanted: JsonObject): boolean {
+  if (!Object.keys(wanted).every((key) => JUDGED.has(key)) || wanted['pricing'] === 'Interruptible')
+    return false;
+  const names = listAt(wanted, 'gpuNames');
+  const cap = parseDollars(String(wanted['maxPricePerHour']));
+  return (
+    cap !== undefined &&
+    gpuPricePerHour * PRICE_MARGIN <= cap &&
+    (names.length === 0 || names.includes(String(columns['gpu_name']))) &&
+    columns['num_gpus'] === (wanted['gpuCount'] ?? 1) &&
+    columns['verification'] === 'verified'
+  );
+}
+
+function conditionOf(object: JsonObject, type: string): JsonObject | undefined {
+  const conditions = listAt(objectAt(object, 'status'), 'conditions').filter(isObject);
+  return conditions.find((condition) => condition['type'] === type);
+}

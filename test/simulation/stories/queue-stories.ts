@@ -1,0 +1,123 @@
+import { isObject, listAt, objectAt } from '../memory-kube/json.ts';
+import type { Stage } from './stage.ts';
+import type { Story } from './story.ts';
+
+const STRANGER = 'stranger';
+
+/** Nobody offers such a GPU. */
+const UNKNOWN_GPU = (index: number) => [{ gpuNames: [`NOBODY ${index}`], maxPricePerHour: '2' }];
+
+/** Every object wants another price; the first few the same. */
+const WANTS = (index: number) => [
+  { gpuNames: ['RTX 4090'], maxPricePerHour: `0.${90 - Math.max(0, index - 3)}` },
+];
+
+function names(count: number, prefix = 'o'): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+}
+
+/** People of another namespace, who may use the account. */
+function openTo(stage: Stage, namespace: string): void {
+  stage.users.createNamespace(namespace);
+  stage.users.account.set({ allowedNamespaces: { from: 'All' } });
+}
+
+function isRented(stage: Stage, name: string): boolean {
+  return objectAt(stage.users.backup(name), 'status')['instanceId'] !== undefined;
+}
+
+function expectRented(stage: Stage, name: string, within: number): void {
+  if (!isRented(stage, name))
+    stage.invariants.report('F1', `${name} could have a machine, and has none after ${within} s`);
+}
+
+function reasonOf(stage: Stage, name: string): unknown {
+  const conditions = listAt(objectAt(stage.users.backup(name), 'status'), 'conditions').filter(isObject);
+  return conditions.find(({ type }) => type === 'Ready')?.['reason'];
+}
+
+/** A crowd wants what nobody offers, and an object that can be satisfied comes later. */
+function crowded(stage: Stage, crowd: number, suffix: string): void {
+  for (const [index, name] of names(crowd, 's').entries())
+    stage.users.createInstance(`${name}${suffix}`, { offers: UNKNOWN_GPU(index) });
+  stage.at(60, () => {
+    const untold = names(crowd, 's').filter((name) => reasonOf(stage, `${name}${suffix}`) !== 'NoOffers');
+    if (untold.length > 0)
+      stage.invariants.report(
+        'H8',
+        `${untold.length} objects were not told within 60 s that nothing matches`,
+      );
+  });
+  stage.at(90, () => stage.users.createInstance('good'));
+  stage.at(105, () => expectRented(stage, 'good', 15));
+  stage.at(110, () => {
+    for (const name of names(crowd, 's')) stage.users.delete(`${name}${suffix}`);
+  });
+}
+
+/** Many objects wait for the searches and rentals of one login, at the documented rate limits. */
+export const QUEUE_STORIES: readonly Story[] = [
+  {
+    name: 'twenty objects are created at once, four with equal requirements, and all run within 150 s (F1)',
+    seconds: 150,
+    plot: (stage) => {
+      for (const [index, name] of names(19).entries())
+        stage.users.createInstance(name, { offers: WANTS(index + 1) });
+    },
+  },
+  {
+    name: 'twenty objects wait for an account, and say that they are queued when it is ready (F2)',
+    seconds: 180,
+    plot: (stage) => {
+      stage.cast({ call: 'user', seconds: 8, fate: { refusal: { status: 503, body: '' } } });
+      for (const name of names(19)) stage.users.createInstance(name);
+      stage.at(75, () => {
+        const stale = names(19).filter(
+          (name) => !isRented(stage, name) && reasonOf(stage, name) !== 'Queued',
+        );
+        if (stale.length > 0)
+          stage.invariants.report(
+            'F2',
+            `${stale.join(', ')} waits in the queue and says ${reasonOf(stage, stale[0] ?? '')}`,
+          );
+      });
+    },
+  },
+  {
+    name: 'two objects of another namespace come to a queue of fifteen, and have their turn before the rest (F1)',
+    seconds: 200,
+    plot: (stage) => {
+      openTo(stage, STRANGER);
+      for (const [index, name] of names(15).entries())
+        stage.users.createInstance(name, { offers: WANTS(index) });
+      const late = names(2, 'late').map((name) => `${name}.${STRANGER}`);
+      stage.at(25, () => {
+        for (const name of late) stage.users.createInstance(name);
+      });
+      stage.at(50, () => {
+        for (const name of late) expectRented(stage, name, 25);
+      });
+    },
+  },
+  {
+    name: 'sixty objects of another namespace want what nobody offers, each another GPU (H8)',
+    seconds: 200,
+    plot: (stage) => {
+      openTo(stage, STRANGER);
+      crowded(stage, 60, `.${STRANGER}`);
+    },
+  },
+  {
+    name: 'sixty objects of the same namespace want what nobody offers, each another GPU (H8)',
+    seconds: 200,
+    plot: (stage) => crowded(stage, 60, ''),
+  },
+  {
+    name: 'five hundred objects want what nobody offers, each another GPU (H8)',
+    seconds: 140,
+    plot: (stage) => {
+      openTo(stage, STRANGER);
+      crowded(stage, 500, `.${STRANGER}`);
+    },
+  },
+];
