@@ -77,10 +77,10 @@ function staticQueue(client: MarketplaceClient): RentalQueue {
     client.offers
       .search(query)
       .catch(orOurs)
-      .then(
-        (offers) => void replies.set(query, offers),
-        (error: unknown) => void replies.set(query, { error }),
-      );
+      .catch((error: unknown) => ({ error }))
+      .then((reply) => {
+        replies.set(query, reply);
+      });
   return {
     offers: (_asker, { queries: [query] }) => ask(query),
     explain: (query) => ask(query),

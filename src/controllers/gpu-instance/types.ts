@@ -9,7 +9,6 @@ import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { IntentReading } from '../../ownership/intent.ts';
 import type { LabelIdentity } from '../../ownership/label.ts';
-import type { QueueWord } from './rules/queued.ts';
 import type {
   AbsenceView,
   AccountView,
@@ -20,6 +19,7 @@ import type {
   OffersView,
   ProbeView,
   Published,
+  QueueWord,
   Refusal,
 } from './views.ts';
 

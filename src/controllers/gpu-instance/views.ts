@@ -15,7 +15,6 @@ import type { Offer } from '../../marketplace/offers/offers.ts';
 import type { RentalIntent } from '../../ownership/intent.ts';
 import type { Login } from '../../ownership/login.ts';
 import type { Ownership } from '../../ownership/ours.ts';
-import type { QueueWord } from './rules/queued.ts';
 
 /** A proven login as far as one object's decisions need it. */
 export interface AccountFacts {
@@ -106,6 +105,14 @@ export interface AbsenceView {
 export interface Refusal {
   readonly reason: Reason;
   readonly detail: string;
+}
+
+/** What an object said last of its place in the queue; by steady time. */
+export interface QueueWord {
+  readonly detail: string;
+  readonly at: number;
+  /** When its rental was expected. */
+  readonly readyAt: number;
 }
 
 /** Which intent: an attempt whose write failed may be made again under the same number. */

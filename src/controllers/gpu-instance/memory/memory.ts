@@ -6,8 +6,15 @@ import type { CompleteList } from '../../../marketplace/feed/feed-event.ts';
 import type { Instance } from '../../../marketplace/instances/instances.ts';
 import type { IntentReading, RentalIntent } from '../../../ownership/intent.ts';
 import { wordOf } from '../machine-fields.ts';
-import type { QueueWord } from '../rules/queued.ts';
-import type { DestroyMark, IntentMark, MemoryView, ProbeView, Refusal, RentedFacts } from '../views.ts';
+import type {
+  DestroyMark,
+  IntentMark,
+  MemoryView,
+  ProbeView,
+  QueueWord,
+  Refusal,
+  RentedFacts,
+} from '../views.ts';
 import { MachineWatch } from './machine-watch.ts';
 import type { SteadyClock } from './steady-clock.ts';
 

@@ -4,6 +4,7 @@ import { decision } from '../decision.ts';
 import { factsOf } from '../recorded.ts';
 import type { Stage } from '../stage.ts';
 import type { Decision, Observed } from '../types.ts';
+import type { QueueWord } from '../views.ts';
 import { idle } from './idle.ts';
 
 /** Reasons of an object that searched and found nothing. Its next search waits for those of others. */
@@ -58,13 +59,6 @@ function unhandled({ object }: Observed, { status }: Decision): Pick<Decision, '
 
 function isOneAtATime(observed: Observed, { isSerial }: QueuePlace): boolean {
   return isSerial && factsOf(observed)?.labelEcho === 'notEchoed';
-}
-
-/** What was said of the queue last; by steady time. */
-export interface QueueWord {
-  readonly detail: string;
-  readonly at: number;
-  readonly readyAt: number;
 }
 
 function isStillTrue(said: QueueWord, readyAt: number, now: number): boolean {
