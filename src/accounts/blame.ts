@@ -1,6 +1,6 @@
 import { type GpuInstance, gpuInstanceSpec } from '../api/v1alpha1/gpu-instance.ts';
 import type { Reason } from '../api/v1alpha1/reasons.ts';
-import { parseDuration } from '../lib/duration.ts';
+import { isAtLeast } from '../lib/duration.ts';
 
 /** Who says that a machine, a host or an offer failed, and what that word is worth. */
 export interface Witness {
@@ -64,18 +64,16 @@ const PATIENCE: Partial<Readonly<Record<Reason, Patience>>> = {
 /** What the word of an object is worth when its machine came to such an end. */
 export function witnessOf(object: GpuInstance, reason: string, waited?: boolean): Witness {
   const { metadata, spec, status } = object;
-  const controller = metadata.ownerReferences?.find((owner) => owner.controller === true);
   const times = PATIENCE[reason as Reason]?.(spec);
   return {
     namespace: metadata.namespace ?? '',
-    owner: controller?.uid ?? metadata.uid ?? '',
+    owner: ownerOf(object),
     image: status?.image ?? spec.image,
     reason,
     patient: waited ?? (times !== undefined && isAtLeast(...times)),
   };
 }
 
-/** Whether a duration of a spec is no shorter than another. */
-export function isAtLeast(own: string, other: string): boolean {
-  return (parseDuration(own) ?? 0) >= (parseDuration(other) ?? 0);
+function ownerOf({ metadata: { ownerReferences = [], uid = '' } }: GpuInstance): string {
+  return ownerReferences.find(({ controller }) => controller === true)?.uid ?? uid;
 }

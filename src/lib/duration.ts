@@ -30,3 +30,8 @@ export function formatDuration(milliseconds: number): string {
   ] as const;
   return parts.map(([amount, unit]) => (amount > 0 ? `${amount}${unit}` : '')).join('');
 }
+
+/** Whether a duration is no shorter than another; one that cannot be read counts as none. */
+export function isAtLeast(duration: string, other: string): boolean {
+  return (parseDuration(duration) ?? 0) >= (parseDuration(other) ?? 0);
+}

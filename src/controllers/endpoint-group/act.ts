@@ -1,4 +1,3 @@
-import { isAtLeast } from '../../accounts/blame.ts';
 import type { EndpointGroup } from '../../api/v1alpha1/endpoint-group.ts';
 import { endpointGroupSpec } from '../../api/v1alpha1/endpoint-group-spec.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
@@ -10,6 +9,7 @@ import {
   gpuInstanceResource,
 } from '../../api/v1alpha1/names.ts';
 import { trimmedOf } from '../../api/v1alpha1/trimmed-spec.ts';
+import { isAtLeast } from '../../lib/duration.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { controllerReference, refOf } from '../../runtime/kube/kube-object.ts';
