@@ -48,6 +48,8 @@ export interface SweepFindings {
   readonly rolledBack: readonly number[];
   /** Epoch milliseconds of the last time that a person confirmed a rollback, as far as the sweep knew; 0 for never. */
   readonly confirmedAt: number;
+  /** Ids of unclaimed machines if so many lost their objects that a person has to look; absent if not. */
+  readonly massOrphaned?: readonly number[];
   /** Ids that carry our label where it cannot belong. */
   readonly copied: readonly number[];
   /** Other installations that labels of the login name. */

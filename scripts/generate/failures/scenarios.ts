@@ -191,6 +191,14 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
     'An object names an account that does not allow its namespace, or that does not exist',
     'One fixed sentence for both: it learns nothing of the account',
   ],
+  [
+    'Finalizers are stripped and many objects removed at once',
+    '`MassOrphaned`: no unclaimed machine is destroyed before a person confirms, then slowly',
+  ],
+  [
+    'An outage ends while destroys wait in the queue',
+    'Each is decided again on the newest list when it is sent, and taken back',
+  ],
 ];
 
 /** All scenarios, numbered as tests name them. */

@@ -86,12 +86,22 @@ export const alerts: readonly Alert[] = [
       'The latest complete list is {{ $value | humanizeDuration }} old: what died since is not replaced.',
   },
   {
+    alert: 'GpuRentalMassOrphaned',
+    expr: `max by (namespace, name) (gpu_rental_marketplaceaccount_${CONDITION}{type="Stalled",status="True",reason="MassOrphaned"}) > 0`,
+    for: '1m',
+    severity: 'critical',
+    summary:
+      'Many machines of account {{ $labels.namespace }}/{{ $labels.name }} lost their GpuInstances at once.',
+    description: 'They bill, and none is destroyed before a person confirms.',
+  },
+  {
     alert: 'GpuRentalBreakerOpen',
     expr: 'max by (namespace, account) (gpu_rental_breaker_open) == 1',
     for: '15m',
     severity: 'warning',
-    summary: 'Too many machines of account {{ $labels.namespace }}/{{ $labels.account }} turned bad at once.',
-    description: 'Nothing is replaced or swept until the marketplace is steady for two complete lists.',
+    summary: 'Too many machines of account {{ $labels.namespace }}/{{ $labels.account }} are unhealthy.',
+    description:
+      'Nothing is swept, and nothing is replaced until they recover or `maxUnhealthyHold` is over.',
   },
   {
     alert: 'GpuRentalQueueStuck',

@@ -148,6 +148,10 @@ export const ownershipReasons = {
     'The identity of this installation belongs to another cluster, so no unclaimed machine is destroyed.',
     'If this cluster is a copy, delete the Secret gpu-rental-operator-identity here.',
   ),
+  MassOrphaned: terminal(
+    'More machines lost their GpuInstances at once than maxUnhealthy allows, so no unclaimed machine is destroyed.',
+    'Restore the objects, or set the annotation gpurental.dev/confirm-orphans on the MarketplaceAccount to a new value, such as the time, to destroy the machines slowly.',
+  ),
   MemoryRolledBack: terminal(
     'Machines of ours are younger than the newest rental on record: the cluster was restored from a backup, so no unclaimed machine is destroyed.',
     'Look at the machines that the message names, then set the annotation gpurental.dev/confirm-rollback on the MarketplaceAccount to a value that it has not had, such as the time.',

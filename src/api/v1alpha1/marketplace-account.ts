@@ -292,6 +292,21 @@ export const marketplaceAccountStatus = z
     rollbackConfirmedAt: timestamp({
       description: 'When a person last confirmed a rollback.',
     }).optional(),
+    massOrphaned: list(z.int(), {
+      description:
+        'Machines that lost their objects together. While one is listed no unclaimed machine is destroyed.',
+      max: 256,
+      list: { type: 'set' },
+    }).optional(),
+    orphansConfirmed: list(z.int(), {
+      description: 'Those of them that a person has confirmed; they are destroyed slowly.',
+      max: 256,
+      list: { type: 'set' },
+    }).optional(),
+    orphansConfirmedBy: text({
+      description: 'The last value seen of `gpurental.dev/confirm-orphans`; only another one confirms.',
+      maxLength: 253,
+    }).optional(),
     deletedObjects: deletedObjects.optional(),
     breaker: breaker.optional(),
     requestedAt: text({

@@ -69,6 +69,8 @@ export const annotations = {
   closeBreaker: `${GROUP}/close-breaker`,
   /** On an account: a person has looked at the machines named by `MemoryRolledBack`. */
   confirmRollback: `${GROUP}/confirm-rollback`,
+  /** On an account: a person has looked at the machines named by `MassOrphaned`, and they may be destroyed. */
+  confirmOrphans: `${GROUP}/confirm-orphans`,
   /** On an EndpointGroup: load in units per second, overrides `spec.load.static`. */
   staticLoad: `${GROUP}/static-load`,
   /** On an EndpointGroup: wake one worker now; a new value wakes again. */

@@ -350,7 +350,7 @@ describe('a pass that buys', () => {
     expect(done).toEqual(['replace', 'event ReplaceRequested']);
   });
 
-  test('takes a call back if the newest list shows no reason for it any more (H1)', async () => {
+  test('scenario 86: takes a call back if the newest list shows no reason for it any more (H1)', async () => {
     const object = held({}, { spec: { powerState: 'Stopped' } });
     const { machines: running } = object;
     const { machines: stopped } = held({ actualStatus: 'stopped' });

@@ -4,6 +4,7 @@ import { isTerminal, type Reason } from '../../api/v1alpha1/reasons.ts';
 import { formatDollars, type MicroDollars } from '../../lib/money.ts';
 import type { MarketplaceErrorKind } from '../../marketplace/errors/errors.ts';
 import { leftBehind } from './left-behind.ts';
+import { massOrphanRecord } from './mass-orphans.ts';
 import { sameLogin } from './pinned-login.ts';
 import { rollbackRecord } from './rollback.ts';
 import type { Failure, KeyProof, Observed, SessionFacts, Unreadiness } from './types.ts';
@@ -240,6 +241,15 @@ export function ready(observed: Observed): Verdict {
   return holds('Ready', 'Machines can be rented with this account.');
 }
 
+function massOrphaned(observed: Observed): Unreadiness | undefined {
+  const { massOrphaned: ids = [] } = massOrphanRecord(observed);
+  if (ids.length === 0) return undefined;
+  const named = ids.slice(0, 10).join(', ');
+  const more = ids.length > 10 ? ` and ${ids.length - 10} more` : '';
+  const message = `${ids.length} machines lost their GpuInstances at once and are not destroyed: ${named}${more}. Restore the objects, or set the annotation gpurental.dev/confirm-orphans to a new value, such as the time, to destroy them slowly.`;
+  return { reason: 'MassOrphaned', message };
+}
+
 /** Why it will not go on before a person acts; undefined where it will. */
 export function stalled(observed: Observed): Unreadiness | undefined {
   const { installation } = observed;
@@ -251,7 +261,7 @@ export function stalled(observed: Observed): Unreadiness | undefined {
     return { reason: 'ClusterChanged', message };
   }
   const { rolledBack = [] } = rollbackRecord(observed);
-  if (rolledBack.length === 0) return undefined;
+  if (rolledBack.length === 0) return massOrphaned(observed);
   return {
     reason: 'MemoryRolledBack',
     message: `Machines ${rolledBack.join(', ')} are ours and younger than every rental on record: the cluster was restored from a backup. Look at them, then set the annotation gpurental.dev/confirm-rollback to a value that it has not had, such as the time; until then no unclaimed machine is destroyed.`,

@@ -1,4 +1,5 @@
 import { saysNothing } from './failure.ts';
+import { massOrphanRecord } from './mass-orphans.ts';
 import { provesPinned } from './pinned-login.ts';
 import { rollbackRecord } from './rollback.ts';
 import type { Observed } from './types.ts';
@@ -52,7 +53,8 @@ function isSwept(observed: Observed): boolean {
   const mayBe =
     installation.type === 'pending' || (installation.type === 'known' && installation.sweep === 'allowed');
   const { rolledBack = [] } = rollbackRecord(observed);
-  return mayBe && rolledBack.length === 0 && hasUsableKey(observed);
+  const { massOrphaned = [] } = massOrphanRecord(observed);
+  return mayBe && rolledBack.length === 0 && massOrphaned.length === 0 && hasUsableKey(observed);
 }
 
 /** One that may destroy, or of which it is only not known yet. */

@@ -10,6 +10,7 @@ import { breakerRecord } from './breaker-record.ts';
 import { authenticated, funded, reachable, ready, stalled, type Verdict } from './conditions.ts';
 import { type Figures, figuresOf, figuresToWrite } from './figures.ts';
 import { goneMachines } from './gone-machines.ts';
+import { massOrphanRecord } from './mass-orphans.ts';
 import { provesPinned } from './pinned-login.ts';
 import { rollbackRecord } from './rollback.ts';
 import type { Observed } from './types.ts';
@@ -29,6 +30,7 @@ export function statusOf(observed: Observed): Status {
     ...userFacts(observed),
     ...sessionRecords(observed),
     ...rollbackRecord(observed),
+    ...massOrphanRecord(observed),
     ...figures(observed, conditions, standing({ credit, pricePerHour, runway })),
     ...requested(observed),
   };

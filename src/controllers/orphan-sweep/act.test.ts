@@ -42,6 +42,8 @@ async function done(
     {
       log: silentLogger,
       isLeader: leads,
+      isStillOrphan: () => true,
+      onSwept: () => {},
       metrics: { orphanDestroyed: ({ namespace, name }) => happened.push(`counted ${namespace}/${name}`) },
       events: {
         record: ({ reason, note }: { reason: string; note: string }) => happened.push(`${reason}: ${note}`),

@@ -18,6 +18,10 @@ export interface SweepEffects {
   readonly log: Logger;
   /** Asked before each destroy, and again when it has waited for its place. */
   readonly isLeader: () => boolean;
+  /** Whether the newest list and the newest copies of the objects still leave that machine unclaimed. */
+  readonly isStillOrphan: (sweep: Sweep, instanceId: number) => boolean;
+  /** The destroy of an orphan was answered. */
+  readonly onSwept: (sweep: Sweep) => void;
 }
 
 /** Carries out one action on the machines of a login; `account` is where people are told. */
@@ -48,20 +52,22 @@ export async function act(
 async function destroyOrphan(
   action: Extract<Action, { type: 'destroy' }>,
   { sweep, account }: { readonly sweep: Sweep; readonly account: MarketplaceAccount },
-  { events, metrics, log, isLeader }: SweepEffects,
+  { events, metrics, log, isLeader, isStillOrphan, onSwept }: SweepEffects,
 ): Promise<void> {
   const { instanceId, pricePerHour } = action;
-  if (!isLeader()) return;
+  const mayLeave = () => isLeader() && isStillOrphan(sweep, instanceId);
+  if (!mayLeave()) return;
   const session = sweep.sessions.find((each) => each.mayDestroy());
   if (!session) {
     tell(account, { reason: 'OrphanDestroyFailed', note: noteNoKey(action) }, events);
     return;
   }
   try {
-    await session.client.instances.destroy(instanceId, { mayLeave: isLeader });
+    await session.client.instances.destroy(instanceId, { mayLeave });
+    onSwept(sweep);
   } catch (error) {
     if (!(error instanceof MarketplaceError)) throw error;
-    if (!isLeader()) return;
+    if (!mayLeave()) return;
     log.warn('orphan could not be destroyed', { instanceId, kind: error.kind });
     const note = `Machine ${instanceId}, which ${hourly(pricePerHour)} and no GpuInstance claims, could not be destroyed.`;
     tell(account, { reason: 'OrphanDestroyFailed', note }, events);

@@ -42,6 +42,7 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, s
     ref: { namespace: 'team', name },
     mayDestroy: () => true,
     login: { ...LOGIN, userId },
+    retained: () => [],
     census: () => [{ type: 'unclaimed', row: ORPHAN, facts }],
     serviceTime: () => ({ type: 'unknown' }),
     breaker: () => ({ type: name === openBreakerOf ? 'open' : 'closed' }),

@@ -1,5 +1,6 @@
 import { keyOf } from '../../accounts/account-registry.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
+import { isUnresolved } from '../../accounts/watch/breaker.ts';
 import { loginText } from '../../ownership/login.ts';
 import type { ControllerOptions, ReconcileContext } from '../../runtime/controller.ts';
 import { type Controller, createController, done, type Result } from '../../runtime/controller.ts';
@@ -10,7 +11,7 @@ import { observe, type Sweep, type SweepSources } from './observe.ts';
 
 export interface OrphanSweepOptions
   extends SweepSources,
-    Omit<SweepEffects, 'metrics'>,
+    Omit<SweepEffects, 'metrics' | 'isStillOrphan' | 'onSwept'>,
     Pick<ControllerOptions, 'random' | 'log' | 'metrics'> {
   readonly sweepMetrics: SweepEffects['metrics'];
 }
@@ -21,7 +22,12 @@ export interface OrphanSweepOptions
  */
 export function createOrphanSweep(options: OrphanSweepOptions): Controller {
   const { registry, accounts } = options;
-  const effects: SweepEffects = { ...options, metrics: options.sweepMetrics };
+  const effects: SweepEffects = {
+    ...options,
+    metrics: options.sweepMetrics,
+    isStillOrphan: (sweep, instanceId) => isStillOrphan(sweep, instanceId, options),
+    onSwept: ({ sessions: [{ login }] }) => options.memory.swept(loginText(login), options.clock.monotonic()),
+  };
 
   const reconcile = async (key: string, { aside }: ReconcileContext): Promise<Result> => {
     const sweep = sweepOf(key, options);
@@ -45,6 +51,16 @@ export function createOrphanSweep(options: OrphanSweepOptions): Controller {
     if (news.type === 'list') controller.queue.add(keyOf(ref));
   });
   return controller;
+}
+
+/** A destroy waits for its place: an object may claim the machine by then, or the breaker be open. */
+function isStillOrphan({ sessions }: Sweep, instanceId: number, { allObjects }: OrphanSweepOptions): boolean {
+  const [session] = sessions;
+  const retained = sessions.flatMap((each) => each.retained());
+  const census = session.census(allObjects(), retained) ?? [];
+  const entry = census.find(({ row }) => row.id === instanceId);
+  const isFree = entry !== undefined && entry.type !== 'claimed' && entry.type !== 'retained';
+  return isFree && !sessions.some((each) => isUnresolved(each.breaker()));
 }
 
 /** The sweep that an account's key stands for; undefined where another account of the login does it. */

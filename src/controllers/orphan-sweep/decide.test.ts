@@ -28,6 +28,11 @@ const observed = (changes: Partial<Observed> = {}): Observed => ({
   isLeader: true,
   orphanAgeMs: MINUTE,
   latched: [],
+  maxOrphans: 3,
+  swept: { lastHour: 0, lastWindow: 0 },
+  massLatched: [],
+  massConfirmed: new Set(),
+  machines: 20,
   confirmedAt: 0,
   ...changes,
 });
@@ -181,5 +186,48 @@ describe('what a consistent list settled', () => {
     memory.settle('login', [5], 0);
     expect(memory.isSettled('login', [5, 6], 1)).toBe(false);
     expect(memory.isSettled('other', [5], 1)).toBe(false);
+  });
+});
+
+describe('many machines that lost their objects at once (H5)', () => {
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, index) => candidate({ instanceId: index + 1 }));
+  const destroyed = (changes: Partial<Observed>) =>
+    decide(observed(changes)).actions.flatMap((action) =>
+      action.type === 'destroy' ? [action.instanceId] : [],
+    );
+
+  test('scenario 85: are reported, and none is destroyed', () => {
+    const decision = decide(observed({ candidates: many(4) }));
+    expect(decision.kept).toBe('many machines lost their objects at once');
+    expect(decision.findings.massOrphaned).toEqual([1, 2, 3, 4]);
+    expect(destroyed({ candidates: many(4) })).toEqual([]);
+  });
+
+  test('are not so few that an account tolerates them', () => {
+    expect(decide(observed({ candidates: many(3) })).findings.massOrphaned).toBeUndefined();
+    expect(destroyed({ candidates: many(3) })).toEqual([1, 2, 3]);
+    expect(destroyed({ candidates: many(4), maxOrphans: 4 })).toEqual([1, 2, 3, 4]);
+  });
+
+  test('count also if they lose them one after the other within an hour', () => {
+    expect(destroyed({ candidates: many(1), swept: { lastHour: 3, lastWindow: 0 } })).toEqual([]);
+    expect(destroyed({ candidates: many(1), swept: { lastHour: 2, lastWindow: 2 } })).toEqual([1]);
+  });
+
+  test('are no news where they are only reported', () => {
+    expect(decide(observed({ candidates: many(9), policy: 'Report' })).findings.massOrphaned).toBeUndefined();
+  });
+
+  test('keep every other orphan as long as they stand on record', () => {
+    expect(destroyed({ candidates: many(1), massLatched: [7] })).toEqual([]);
+  });
+
+  test('are destroyed slowly once a person has confirmed them', () => {
+    const massConfirmed = new Set(many(12).map(({ instanceId }) => instanceId));
+    expect(destroyed({ candidates: many(12), massConfirmed })).toEqual([1, 2]);
+    expect(destroyed({ candidates: many(12), massConfirmed, machines: 5 })).toEqual([1]);
+    const swept = { lastHour: 2, lastWindow: 2 };
+    expect(destroyed({ candidates: many(12), massConfirmed, swept })).toEqual([]);
   });
 });

@@ -2,6 +2,7 @@ import type { SweepFindings } from '../../accounts/proven-account.ts';
 import { formatDollars, type MicroDollars } from '../../lib/money.ts';
 import type { Action, Candidate, Decision, Observed } from './types.ts';
 
+const SLOW_SHARE = 0.1;
 /** In how many sweeps a machine must be unclaimed before it counts. */
 const SWEEPS_TO_BELIEVE = 2;
 /** Records of rentals are written in whole seconds. */
@@ -31,6 +32,10 @@ const KEPT: readonly Rule<SweepFindings>[] = [
     name: 'memory was rolled back',
     applies: ({ rolledBack }, { latched }) => rolledBack.length + latched.length > 0,
   },
+  {
+    name: 'many machines lost their objects at once',
+    applies: ({ massOrphaned = [] }, { massLatched }) => massOrphaned.length + massLatched.length > 0,
+  },
   { name: 'the breaker is open', applies: (_, { breaker }) => breaker.type !== 'closed' },
   { name: 'the policy is to report', applies: (_, { policy }) => policy === 'Report' },
 ];
@@ -46,12 +51,40 @@ export function decide(observed: Observed): Decision {
       .filter((orphan) => isYoungerThanRecords(orphan, observed))
       .map((orphan) => orphan.instanceId),
     confirmedAt: observed.confirmedAt,
+    ...massOrphaned(observed),
     copied: observed.copied,
     others: observed.others ?? [],
   };
   const kept = orphans.length === 0 ? undefined : KEPT.find((rule) => rule.applies(findings, observed))?.name;
-  const destroys = kept === undefined ? orphans.map(destroy) : [];
+  const destroys = kept === undefined ? sweepable(observed, orphans).map(destroy) : [];
   return { findings, kept, actions: [...news(observed, orphans), ...destroys, ...lookAgain(observed)] };
+}
+
+/**
+ * A clean-up script, a CRD that was made again or a restore without objects orphans many machines that are at work. What
+ * was swept within the hour counts as well, or they would go a few at a time.
+ */
+function massOrphaned({
+  candidates,
+  policy,
+  maxOrphans,
+  swept,
+  massConfirmed,
+}: Observed): Pick<SweepFindings, 'massOrphaned'> {
+  const ids = candidates.map(({ instanceId }) => instanceId).filter((id) => !massConfirmed.has(id));
+  const isMass = policy === 'Destroy' && ids.length > 0 && ids.length + swept.lastHour > maxOrphans;
+  return isMass ? { massOrphaned: ids } : {};
+}
+
+/** What a person has confirmed goes slowly: a tenth of the machines, and one at least, in ten minutes. */
+function sweepable(
+  { massConfirmed, machines, swept }: Observed,
+  orphans: readonly Candidate[],
+): readonly Candidate[] {
+  const isConfirmed = ({ instanceId }: Candidate) => massConfirmed.has(instanceId);
+  const room = Math.max(0, Math.max(1, Math.floor(machines * SLOW_SHARE)) - swept.lastWindow);
+  const slow = orphans.filter(isConfirmed).slice(0, room);
+  return orphans.filter((orphan) => !isConfirmed(orphan) || slow.includes(orphan));
 }
 
 /** Not one without a start date: nothing would ever make an orphan of it. */

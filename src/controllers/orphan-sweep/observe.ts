@@ -4,7 +4,7 @@ import { keyOf, refOf } from '../../accounts/account-registry.ts';
 import type { Installation } from '../../accounts/installation/installation.ts';
 import { serviceNow } from '../../accounts/login/service-clock.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
-import { type BreakerState, isUnresolved } from '../../accounts/watch/breaker.ts';
+import { allowedUnhealthy, type BreakerState, isUnresolved } from '../../accounts/watch/breaker.ts';
 import type { CensusEntry } from '../../accounts/watch/machine-census.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -12,7 +12,7 @@ import type { CompleteList } from '../../marketplace/feed/feed-event.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import { loginText } from '../../ownership/login.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
-import type { SweepMemory } from './sweep-memory.ts';
+import { HOUR_MS, type SweepMemory } from './sweep-memory.ts';
 import type { Candidate, Observed } from './types.ts';
 
 /** An object together with the account that it names (namespace/name). */
@@ -63,6 +63,7 @@ export async function observe(sweep: Sweep, sources: SweepSources): Promise<Obse
     isLeader: sources.isLeader(),
     orphanAgeMs: sources.constants.orphanAgeMs,
     latched: accounts.flatMap(({ status }) => status?.rolledBack ?? []),
+    ...massOf(sweep, { accounts, entries }, sources),
     confirmedAt: newestOf(accounts.map(({ status }) => status?.rollbackConfirmedAt)),
   };
   return Object.freeze(observed);
@@ -94,6 +95,33 @@ function retainedOf(accounts: readonly MarketplaceAccount[]): readonly number[] 
 function policyOf(accounts: readonly MarketplaceAccount[]): Observed['policy'] {
   const destroys = accounts.length > 0 && accounts.every(({ spec }) => spec.orphanPolicy === 'Destroy');
   return destroys ? 'Destroy' : 'Report';
+}
+
+/** How many machines may be orphaned at once, and what is known of those that were. */
+function massOf(
+  { sessions: [session] }: Sweep,
+  { accounts, entries }: Pick<Census, 'accounts' | 'entries'>,
+  { memory, clock }: SweepSources,
+): Pick<Observed, 'maxOrphans' | 'swept' | 'massLatched' | 'massConfirmed' | 'machines'> {
+  const machines = entries.filter(({ type }) => type === 'claimed' || type === 'unclaimed').length;
+  const login = loginText(session.login);
+  const within = (spanMs: number) => memory.sweptWithin(login, spanMs, clock.monotonic());
+  const confirmed = accounts.flatMap(({ status }) => status?.orphansConfirmed ?? []);
+  return {
+    machines,
+    maxOrphans: Math.min(...accounts.map(({ spec }) => maxOrphansOf(spec.maxUnhealthy, machines))),
+    swept: { lastHour: within(HOUR_MS), lastWindow: within(SWEEP_WINDOW_MS) },
+    massLatched: accounts.flatMap(({ status }) => status?.massOrphaned ?? []),
+    massConfirmed: new Set(confirmed),
+  };
+}
+
+/** Orphans of a mass that a person has confirmed are destroyed slowly: so many within this time. */
+const SWEEP_WINDOW_MS = 600_000;
+const MIN_MASS = 3;
+
+function maxOrphansOf(maxUnhealthy: number | string, machines: number): number {
+  return Math.max(MIN_MASS, allowedUnhealthy(maxUnhealthy, machines) ?? machines);
 }
 
 /** One open breaker of a login keeps its machines from being swept. */

@@ -33,6 +33,16 @@ export interface Observed {
   readonly sweep: 'allowed' | 'clusterChanged' | 'scopeShrunk';
   readonly isLeader: boolean;
   readonly orphanAgeMs: number;
+  /** How many machines may lose their objects within an hour before a person has to look. */
+  readonly maxOrphans: number;
+  /** How many orphans this process destroyed within the last hour, and within the last ten minutes. */
+  readonly swept: { readonly lastHour: number; readonly lastWindow: number };
+  /** Ids that stand in a status of the login since many machines lost their objects at once. */
+  readonly massLatched: readonly number[];
+  /** Ids of those that a person has confirmed: they are destroyed slowly. */
+  readonly massConfirmed: ReadonlySet<number>;
+  /** Machines of ours of the login, claimed or not. */
+  readonly machines: number;
   /** Ids that stand in a status of the login as proof that memory was rolled back. */
   readonly latched: readonly number[];
   /** Epoch milliseconds at which a person last confirmed a rollback, for any account of the login; 0 for never. */

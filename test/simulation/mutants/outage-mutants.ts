@@ -23,4 +23,11 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     find: 'const POLLS_TO_CLOSE = 2;',
     replace: 'const POLLS_TO_CLOSE = 0;',
   },
+  {
+    name: 'mass-orphans-swept',
+    loses: 'the wait for a person where many machines lost their objects at once',
+    file: 'controllers/orphan-sweep/decide.ts',
+    find: 'ids.length + swept.lastHour > maxOrphans;',
+    replace: 'ids.length + swept.lastHour > maxOrphans + 1_000_000;',
+  },
 ];

@@ -56,7 +56,7 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     name: 'sweep-never',
     loses: 'the destroy of orphans',
     file: 'controllers/orphan-sweep/decide.ts',
-    find: 'const destroys = kept === undefined ? orphans.map(destroy) : [];',
+    find: 'const destroys = kept === undefined ? sweepable(observed, orphans).map(destroy) : [];',
     replace: 'const destroys = kept === undefined ? orphans.slice(0, 0).map(destroy) : [];',
   },
   {
@@ -75,12 +75,12 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     also: [
       {
         file: 'controllers/orphan-sweep/act.ts',
-        find: '  if (!isLeader()) return;\n  const session =',
+        find: '  if (!mayLeave()) return;\n  const session =',
         replace: '  const session =',
       },
       {
         file: 'controllers/orphan-sweep/act.ts',
-        find: 'destroy(instanceId, { mayLeave: isLeader });',
+        find: 'destroy(instanceId, { mayLeave });',
         replace: 'destroy(instanceId);',
       },
     ],

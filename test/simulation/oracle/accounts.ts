@@ -70,7 +70,7 @@ export const limitsOf = (account: JsonObject): JsonObject => objectAt(objectAt(a
 /** Whether its sweep waits for a person, or for its breaker to close. */
 export function holdsSweep(account: JsonObject): boolean {
   const status = objectAt(account, 'status');
-  return objectAt(status, 'breaker')['open'] === true || textOf(status).includes('MemoryRolledBack');
+  return objectAt(status, 'breaker')['open'] === true || /MemoryRolledBack|MassOrphaned/.test(textOf(status));
 }
 
 /** Whether a person has looked at the machines that a restored cluster knows nothing of. */

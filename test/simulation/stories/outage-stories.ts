@@ -1,4 +1,7 @@
-import type { Stage } from './stage.ts';
+import { type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
+import { NAMESPACE } from '../world.ts';
+import { abandon } from './deeds.ts';
+import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
 /** By then every machine of a fleet runs: searches and rentals are spaced. */
@@ -10,9 +13,50 @@ function outage(stage: Stage, seconds: number): void {
 }
 
 /** No machine is destroyed in between: an outage from which they recover costs none. */
-function noneDestroyed(stage: Stage, from: number, until: number): void {
-  stage.at(from, () => stage.forbid({ call: 'destroy', seconds: until - from, why: 'all machines recover' }));
+function noneDestroyed(stage: Stage, from: number, until: number, why = 'all machines recover'): void {
+  stage.at(from, () => stage.forbid({ call: 'destroy', seconds: until - from, why }));
 }
+
+/** For so many seconds every list is what it is now. */
+async function keepShowing(stage: Stage, seconds: number): Promise<void> {
+  const { market } = stage.world;
+  const response = await market.handle({
+    method: 'GET',
+    origin: 'http://simulator',
+    path: '/api/v0/instances/?owner=me',
+    headers: { authorization: `Bearer ${market.apiKey}` },
+  });
+  let body = '';
+  for await (const chunk of response.body) body += new TextDecoder().decode(chunk);
+  stage.cast({ call: 'list', seconds, fate: answered(JSON.parse(body)) });
+}
+
+/** How many of the fleet have ended until now: none at once, and few after the hold. */
+function atMostDestroyed(stage: Stage, most: number): void {
+  const ended = objects(stage).flatMap((object) => listAt(objectAt(object, 'status'), 'history')).length;
+  if (ended > most) stage.invariants.report('I4', `${ended} machines were replaced, and ${most} may be`);
+}
+
+/** Machines that fail together say nothing of their hosts. */
+function noneAvoided(stage: Stage): void {
+  const { kube } = stage.world;
+  const account = kube.writes.read({
+    kind: kube.kind('marketplaceaccounts'),
+    namespace: NAMESPACE,
+    name: 'default',
+  });
+  const avoided = [...objects(stage), account ?? {}].flatMap((object) =>
+    listAt(objectAt(object, 'status'), 'avoid'),
+  );
+  if (avoided.length > 0)
+    stage.invariants.report('I4', `${avoided.length} hosts and machines are avoided after an outage`);
+}
+
+function objects({ world: { kube } }: Stage): readonly JsonObject[] {
+  return kube.store.all(kube.kind('gpuinstances'));
+}
+
+const NAMES = ['a', ...Array.from({ length: 11 }, (_, index) => `m-${index + 2}`)];
 
 const SURVIVED: readonly { readonly fleet: number; readonly seconds: number }[] = [
   { fleet: 1, seconds: 90 },
@@ -28,6 +72,76 @@ const SURVIVED: readonly { readonly fleet: number; readonly seconds: number }[] 
 
 /** Many machines that fail together, and come back or do not. */
 export const OUTAGE_STORIES: readonly Story[] = [
+  {
+    name: 'twelve objects are removed by force at once, and a sweeper runs (H5)',
+    fleet: 12,
+    sweeps: true,
+    mayLeave: true,
+    seconds: START + 400,
+    plot: (stage) => {
+      stage.at(START, () => {
+        for (const name of NAMES) abandon(stage, name);
+      });
+      noneDestroyed(stage, START, START + 400, 'so many orphans wait for a person');
+    },
+  },
+  {
+    name: 'the hosts of 12 machines fall silent for 75 s where the breaker is off, and queued destroys are taken back (H1)',
+    fleet: 12,
+    seconds: START + 400,
+    plot: (stage) => {
+      stage.users.account.set({ maxUnhealthy: '100%' });
+      stage.at(START, () => outage(stage, 75));
+      noneDestroyed(stage, START + 82, START + 400, 'the newest list shows all machines running');
+    },
+  },
+  {
+    name: 'the hosts of 12 machines fall silent for 55 s where the breaker is off (H1)',
+    fleet: 12,
+    seconds: START + 400,
+    plot: (stage) => {
+      stage.users.account.set({ maxUnhealthy: '100%' });
+      stage.at(START, () => outage(stage, 55));
+      noneDestroyed(stage, START, START + 400, 'the outage is shorter than the tolerance');
+    },
+  },
+  {
+    name: 'the hosts of six machines fall silent for good, and the operator restarts (C2)',
+    fleet: 6,
+    seconds: START + 2_000,
+    mayLeave: true,
+    plot: (stage) => {
+      stage.users.account.set({ maxUnhealthyHold: '10m' });
+      stage.at(START, () => outage(stage, 100_000));
+      stage.at(START + 300, () => stage.killAll());
+      noneDestroyed(stage, START, START + 600, 'the maximum hold is not over');
+      stage.at(START + 1_100, () => atMostDestroyed(stage, 1));
+      stage.at(START + 1_990, () => noneAvoided(stage));
+    },
+  },
+  {
+    name: 'the hosts of 12 machines fall silent for 300 s, and two of them for 330 s (C2)',
+    fleet: 12,
+    seconds: START + 500,
+    plot: (stage) => {
+      stage.at(START, () => outage(stage, 300));
+      stage.at(START + 1, () => {
+        for (const name of ['a', 'm-2'])
+          stage.befall({ name: 'offline', instance: stage.machineOf(name), seconds: 330 });
+      });
+      noneDestroyed(stage, START, START + 500);
+    },
+  },
+  {
+    name: 'lists of a proxy show one of two machines offline for a minute after it is back (C2)',
+    fleet: 2,
+    seconds: START + 300,
+    plot: (stage) => {
+      stage.at(START, () => stage.befall({ name: 'offline', instance: stage.machineOf('a'), seconds: 5 }));
+      stage.at(START + 2, () => void keepShowing(stage, 90));
+      noneDestroyed(stage, START, START + 300, 'its single read shows it running');
+    },
+  },
   ...SURVIVED.map(
     ({ fleet, seconds }): Story => ({
       name: `the hosts of ${fleet} machines fall silent for ${seconds} s, and all come back (C2, H1)`,

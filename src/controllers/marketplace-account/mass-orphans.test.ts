@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import { accountWith, observed, session } from '../../../test/builders/observed-account.ts';
+import type { MarketplaceAccountStatus } from '../../api/v1alpha1/marketplace-account.ts';
+import { stalled } from './conditions.ts';
+import { massOrphanRecord } from './mass-orphans.ts';
+
+interface Setting {
+  readonly found?: readonly number[];
+  readonly gone?: readonly number[];
+  readonly word?: string;
+  readonly status?: Partial<MarketplaceAccountStatus>;
+}
+
+function situation({ found = [], gone = [], word, status = {} }: Setting) {
+  const annotations = word === undefined ? {} : { 'gpurental.dev/confirm-orphans': word };
+  const findings = {
+    ...{ orphans: found, unsettled: [], rolledBack: [], confirmedAt: 0, copied: [] },
+    massOrphaned: found,
+  };
+  return observed({
+    account: accountWith({ metadata: { annotations }, status }),
+    session: session({ findings, longGone: new Set(gone) }),
+  });
+}
+
+const record = (setting: Setting) => massOrphanRecord(situation(setting));
+
+describe('machines that lost their objects at once (H5)', () => {
+  test('are written down, and the account waits for a person', () => {
+    expect(record({ found: [7, 5] })).toEqual({ massOrphaned: [5, 7] });
+    expect(stalled(situation({ found: [7, 5] }))).toMatchObject({
+      reason: 'MassOrphaned',
+      message: expect.stringContaining(
+        '2 machines lost their GpuInstances at once and are not destroyed: 5, 7.',
+      ),
+    });
+    expect(stalled(situation({}))).toBeUndefined();
+  });
+
+  test('stay on record after a restart, also if fewer are found', () => {
+    expect(record({ found: [], status: { massOrphaned: [5, 7] } })).toEqual({ massOrphaned: [5, 7] });
+  });
+
+  test('leave the record when they are gone', () => {
+    expect(record({ gone: [5], status: { massOrphaned: [5, 7] } })).toEqual({ massOrphaned: [7] });
+  });
+
+  test('are confirmed by a value that was not there before', () => {
+    const status = { massOrphaned: [5, 7] };
+    expect(record({ found: [5, 7], word: 'now', status })).toEqual({
+      massOrphaned: [],
+      orphansConfirmed: [5, 7],
+      orphansConfirmedBy: 'now',
+    });
+    const old = { ...status, orphansConfirmedBy: 'now' };
+    expect(record({ found: [5, 7], word: 'now', status: old })).toMatchObject({ massOrphaned: [5, 7] });
+  });
+
+  test('are no news once they are confirmed', () => {
+    const status = { massOrphaned: [], orphansConfirmed: [5, 7], orphansConfirmedBy: 'now' };
+    expect(record({ found: [5, 7], word: 'now', status })).toMatchObject({ massOrphaned: [] });
+    expect(record({ found: [5, 9], word: 'now', status })).toMatchObject({ massOrphaned: [9] });
+  });
+
+  test('are not confirmed by a value from before they were found', () => {
+    expect(record({ found: [5], word: 'old' })).toEqual({ massOrphaned: [5], orphansConfirmedBy: 'old' });
+  });
+});
