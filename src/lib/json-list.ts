@@ -34,6 +34,7 @@ export class JsonListSplitter {
   #item: Buffer[] = [];
   #gap = '';
   #items = 0;
+  #pendingBytes = 0;
   #depth = 0;
   #inString = false;
   #escaped = false;
@@ -62,6 +63,12 @@ export class JsonListSplitter {
       }
     }
     this.#keep(chunk.subarray(start));
+    this.#pendingBytes = this.#gap.length + bytesOf(this.#item) + bytesOf(this.#envelope);
+  }
+
+  /** Bytes that are held: of the item under way, and of all that stands around the items. */
+  get pendingBytes(): number {
+    return this.#pendingBytes;
   }
 
   /** The bytes that stood around the items. Throws a {@link JsonListError} where the object broke off. */
@@ -137,4 +144,10 @@ export class JsonListSplitter {
     else if (this.#depth > ITEMS_DEPTH) this.#item.push(rest);
     else this.#gap += rest.toString('latin1');
   }
+}
+
+function bytesOf(pieces: readonly Buffer[]): number {
+  let bytes = 0;
+  for (const { length } of pieces) bytes += length;
+  return bytes;
 }

@@ -7,6 +7,7 @@ import {
   marketplaceAccountResource,
 } from '../api/v1alpha1/names.ts';
 import { BY_GROUP, BY_STEM, groupKeysOf, stemOf } from '../controllers/endpoint-group/workers/families.ts';
+import { machineIndexes } from '../controllers/gpu-instance/other-objects.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Random } from '../lib/random.ts';
@@ -37,8 +38,6 @@ export interface Caches {
 
 /** GpuInstances by the account that they name (namespace/name). */
 export const BY_ACCOUNT = 'account';
-/** GpuInstances by the id of their machine. */
-export const BY_INSTANCE_ID = 'instanceId';
 
 /** The kinds that this operator serves; what reads them otherwise than by a cache keeps the same of them. */
 export const KEPT = {
@@ -54,7 +53,7 @@ export function createCaches(options: CacheOptions): Caches {
       [BY_ACCOUNT]: accountOf,
       [BY_GROUP]: groupKeysOf,
       [BY_STEM]: stemOf,
-      [BY_INSTANCE_ID]: ({ status }) => (status?.instanceId === undefined ? [] : [String(status.instanceId)]),
+      ...machineIndexes,
     }),
     groups: cacheOf(options, KEPT.groups, {}),
   };

@@ -15,6 +15,7 @@ import { LoadReaders, type Prometheus } from '../controllers/endpoint-group/load
 import { timesAt } from '../controllers/endpoint-group/scaling/scaling-times.ts';
 import { groupKeysOf, isChildOf } from '../controllers/endpoint-group/workers/families.ts';
 import { accountRefOf, sessionOf } from '../controllers/gpu-instance/observe.ts';
+import { BY_MACHINE } from '../controllers/gpu-instance/other-objects.ts';
 import type { Env } from '../lib/env.ts';
 import { Secret } from '../lib/secret.ts';
 import { type Transport, TransportError } from '../lib/transport.ts';
@@ -22,7 +23,7 @@ import { workerToken } from '../ownership/worker-token.ts';
 import type { EventRecorder } from '../runtime/events/events.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import type { ControllerMetrics, QueueMetrics } from '../runtime/metrics-ports.ts';
-import { BY_INSTANCE_ID, type Caches } from './caches.ts';
+import type { Caches } from './caches.ts';
 
 export interface EndpointGroupWiring {
   readonly config: Config;
@@ -79,7 +80,7 @@ export function createEndpointGroups(wiring: EndpointGroupWiring): EndpointGroup
   });
   const intake = new PushIntake({
     ...shared,
-    instancesById: (id) => caches.instances.byIndex(BY_INSTANCE_ID, String(id)),
+    instancesById: (id) => caches.instances.byIndex(BY_MACHINE, String(id)),
     groupOf: (worker) =>
       groupKeysOf(worker)
         .flatMap((key) => caches.groups.get(key) ?? [])

@@ -3,6 +3,8 @@ import { groupObject } from '../../test/builders/group-worker.ts';
 import { given } from '../../test/builders/observed.ts';
 import { driftOf, specHash } from '../api/v1alpha1/machine-drift.ts';
 import { templateHash } from '../controllers/endpoint-group/workers/template.ts';
+import { readInputs } from '../controllers/gpu-instance/rental/inputs.ts';
+import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import { keptGroup, keptInstance } from './kept-objects.ts';
 
 const long = (length: number) => 'x'.repeat(length);
@@ -70,4 +72,38 @@ test('what caches keep of a group makes no worker old (H4)', () => {
   expect(JSON.stringify(kept).length).toBeLessThan(8_000);
   expect(templateHash(kept)).toBe(templateHash(whole));
   expect(keptGroup(group).spec).toBe(group.spec);
+});
+
+describe('a copy that was trimmed (H4)', () => {
+  const whole = given({ spec: { env: [{ name: 'V', value: 'x'.repeat(20_000) }] } }).object;
+  const read = (copy: typeof whole, answer: unknown) =>
+    readInputs(copy, { get: async () => answer } as unknown as KubeClient);
+
+  test('is rented with the values of the whole object', async () => {
+    const copy = keptInstance(whole);
+    expect(JSON.stringify(copy).length).toBeLessThan(5_000);
+    expect(await read(copy, whole)).toMatchObject({ type: 'ready', env: { V: 'x'.repeat(20_000) } });
+  });
+
+  test.each<[string, unknown]>([
+    ['is gone', undefined],
+    ['has another spec', { ...whole, metadata: { ...whole.metadata, generation: 99 } }],
+    ['is another object', { ...whole, metadata: { ...whole.metadata, uid: 'other' } }],
+  ])('is a conflict when the object %s by now', async (_, answer) => {
+    await expect(read(keptInstance(whole), answer)).rejects.toMatchObject({ kind: 'conflict' });
+  });
+
+  test('is refused when its offers have more bytes than are kept', async () => {
+    const values = Array.from({ length: 64 }, (_, at) => `${at}`.padEnd(256, 'x'));
+    const filters = ['gpu_arch', 'cpu_arch', 'geolocation'].map((field) => ({
+      field,
+      operator: 'In' as const,
+      values,
+    }));
+    const { object } = given({ spec: { offers: [{ maxPricePerHour: '1', filters }] } });
+    expect(await read(keptInstance(object), object)).toMatchObject({
+      type: 'problem',
+      reason: 'InputsTooLarge',
+    });
+  });
 });

@@ -57,7 +57,7 @@ test('a refusal says what the taker says', async () => {
 });
 
 test('a worker that never ends its report does not keep the server from closing', async () => {
-  const limits = { connections: 4, requestMs: 3_600_000 };
+  const limits = { connections: 4, connectionsOfPeer: 4, requestMs: 3_600_000 };
   const { url, close } = await serveReports(taken, { host: '127.0.0.1', port: 0 }, limits);
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname, () =>
@@ -120,22 +120,53 @@ test('a replica that does not lead lets go of who asks, so that the next connect
 });
 
 test('who does not end its request in time is answered that, and hung up on', async () => {
-  const url = await serve(taken, { connections: 10, requestMs: 100 });
+  const url = await serve(taken, { connections: 10, connectionsOfPeer: 10, requestMs: 100 });
   const heard = await untilClosed(url, 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{');
   expect(heard).toMatch(/^HTTP\/1\.1 408 /);
 });
 
 test('who does not end its headers in time, too', async () => {
-  const url = await serve(taken, { connections: 10, requestMs: 100 });
+  const url = await serve(taken, { connections: 10, connectionsOfPeer: 10, requestMs: 100 });
   expect(await untilClosed(url, 'POST / HTTP/1.1\r\nhost: x\r\n')).toMatch(/^HTTP\/1\.1 408 /);
 });
 
 test('beyond the most connections nobody is let in', async () => {
-  const url = await serve(taken, { connections: 1, requestMs: 10_000 });
+  const url = await serve(taken, { connections: 1, connectionsOfPeer: 1, requestMs: 10_000 });
   const { hostname, port } = new URL(url);
   const first = connect(Number(port), hostname);
   await new Promise<void>((resolve) => first.once('connect', resolve));
   // Who is let in and says nothing is told so after ten seconds.
   expect(await untilClosed(url, '')).toBe('');
   first.destroy();
+});
+
+/** A connection from one of the addresses of this host that sends half a head, and whether it was closed. */
+function halfHead(url: string, localAddress: string): Promise<{ readonly closed: Promise<void> }> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve) => {
+    const socket = connect({ port: Number(port), host: hostname, localAddress });
+    const closed = new Promise<void>((ended) => socket.on('close', () => ended()));
+    socket
+      .on('error', () => {})
+      .on('connect', () => {
+        socket.write('POST / HTTP/1.1\r\nhost');
+        resolve({ closed });
+      });
+  });
+}
+
+test('one address has a bounded number of connections, and others report beside it (L6)', async () => {
+  const url = await serve(taken, { connections: 8, connectionsOfPeer: 2, requestMs: 3_600_000 });
+  for (let count = 0; count < 2; count += 1) await halfHead(url, '127.0.0.2');
+  const third = await halfHead(url, '127.0.0.2');
+  await third.closed;
+  expect(await post(url, '{}')).toEqual([200, { success: true }]);
+});
+
+test('the oldest connection goes for a new one when most are taken (L6)', async () => {
+  const url = await serve(taken, { connections: 8, connectionsOfPeer: 8, requestMs: 3_600_000 });
+  const first = await halfHead(url, '127.0.0.2');
+  for (let count = 0; count < 7; count += 1) await halfHead(url, `127.0.0.${3 + count}`);
+  await first.closed;
+  expect(await post(url, '{}')).toEqual([200, { success: true }]);
 });

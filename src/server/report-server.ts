@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { inBackground } from '../lib/background.ts';
 import type { RunningServer } from './http-server.ts';
 import { publicKeyPem } from './public-key.ts';
@@ -13,6 +13,8 @@ export type TakeReport = (
 /** What callers may take up. */
 export interface ReportLimits {
   readonly connections: number;
+  /** Of them, those from one address: workers behind one gateway share it. */
+  readonly connectionsOfPeer: number;
   /** For a whole request, milliseconds. */
   readonly requestMs: number;
 }
@@ -20,7 +22,12 @@ export interface ReportLimits {
 const MOST_BYTES = 65_536;
 /** Read by workers of the public protocol when they begin. */
 const PUBLIC_KEY_PATH = '/pubkey/';
-const LIMITS: ReportLimits = { connections: 1024, requestMs: 10_000 };
+/** Eight hosts may hold all connections, and the slowest gives each up after a few seconds. */
+const LIMITS: ReportLimits = { connections: 1024, connectionsOfPeer: 64, requestMs: 10_000 };
+/** Between two requests of a connection, milliseconds. */
+const IDLE_MS = 5_000;
+/** Of all connections, so many are free for new peers: beyond that the one that has been silent longest goes. */
+const RESERVED_SHARE = 8;
 
 /**
  * Takes POSTs of JSON from machines that nobody trusts: short bodies, short times, few connections, and the same few
@@ -29,12 +36,14 @@ const LIMITS: ReportLimits = { connections: 1024, requestMs: 10_000 };
 export async function serveReports(
   take: TakeReport,
   address: { readonly host: string; readonly port: number },
-  { connections, requestMs }: ReportLimits = LIMITS,
+  { connections, connectionsOfPeer, requestMs }: ReportLimits = LIMITS,
 ): Promise<RunningServer> {
   const timeouts = {
     requestTimeout: requestMs,
-    headersTimeout: requestMs,
-    connectionsCheckingInterval: requestMs / 2,
+    // A head is a few hundred bytes: who takes longer for it than a quarter of the whole is slow on purpose.
+    headersTimeout: Math.ceil(requestMs / 4),
+    keepAliveTimeout: Math.min(IDLE_MS, requestMs),
+    connectionsCheckingInterval: Math.ceil(requestMs / 8),
   };
   const server = createServer(timeouts, (request, response) => {
     inBackground(
@@ -44,6 +53,7 @@ export async function serveReports(
     );
   });
   server.maxConnections = connections;
+  limitPeers(server, { connections, connectionsOfPeer });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(address.port, address.host === '' ? undefined : address.host, () => resolve());
@@ -57,6 +67,35 @@ export async function serveReports(
         server.closeAllConnections();
       }),
   };
+}
+
+/**
+ * Keeps one address from taking all connections, and, when most are taken, gives the oldest connection up for a new one:
+ * whoever opens many slow ones then shuts out itself.
+ */
+function limitPeers(
+  server: Server,
+  { connections, connectionsOfPeer }: Pick<ReportLimits, 'connections' | 'connectionsOfPeer'>,
+): void {
+  const open = new Map<string, Set<Socket>>();
+  const oldest = new Set<Socket>();
+  const mostBeforeOneGoes = connections - Math.ceil(connections / RESERVED_SHARE);
+  server.on('connection', (socket) => {
+    const peer = socket.remoteAddress ?? '';
+    const ofPeer = open.get(peer) ?? new Set<Socket>();
+    if (ofPeer.size >= connectionsOfPeer) {
+      socket.destroy();
+      return;
+    }
+    if (oldest.size >= mostBeforeOneGoes) for (const [first] of [oldest]) first?.destroy();
+    open.set(peer, ofPeer.add(socket));
+    oldest.add(socket);
+    socket.once('close', () => {
+      oldest.delete(socket);
+      ofPeer.delete(socket);
+      if (ofPeer.size === 0) open.delete(peer);
+    });
+  });
 }
 
 async function answer(take: TakeReport, request: IncomingMessage, response: ServerResponse): Promise<void> {

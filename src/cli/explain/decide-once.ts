@@ -6,6 +6,7 @@ import { MachineIndex } from '../../controllers/gpu-instance/memory/machine-inde
 import { ObjectMemory } from '../../controllers/gpu-instance/memory/memory.ts';
 import { SteadyClock } from '../../controllers/gpu-instance/memory/steady-clock.ts';
 import { observe, type Sources } from '../../controllers/gpu-instance/observe.ts';
+import { machineIndexes } from '../../controllers/gpu-instance/other-objects.ts';
 import { classify, type Stage } from '../../controllers/gpu-instance/stage.ts';
 import type { Decision, Observed } from '../../controllers/gpu-instance/types.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -135,7 +136,7 @@ function listedOnce(items: readonly GpuInstance[]): Informer<GpuInstance> {
     hasSynced: () => true,
     get: (key) => byKey.get(key),
     list: () => items,
-    byIndex: () => [],
+    byIndex: (index, value) => items.filter((item) => machineIndexes[index]?.(item).includes(value) ?? false),
     onChange: () => () => {},
     wrote() {},
     keep: (object) => object as GpuInstance,

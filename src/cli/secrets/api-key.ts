@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Secret } from '../../lib/secret.ts';
 import type { CommandContext, OptionValues } from '../command.ts';
 import { CommandError, EXIT, failed, usageError } from '../failures/command-error.ts';
 import { textOption } from '../options/option-values.ts';
-import { readSecretFile, warnReadable } from './secret-input.ts';
+import { readBounded, readSecretFile, warnReadable } from './secret-input.ts';
 
 /** A key and where it came from. `session`: made by a login with a second factor, and gone when that ends. */
 export interface FoundKey {
@@ -99,7 +98,7 @@ async function fromFiles(context: CommandContext, skipSession: boolean): Promise
 
 async function readIfThere(path: string): Promise<string | undefined> {
   try {
-    return await readFile(path, 'utf8');
+    return await readBounded(path);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;

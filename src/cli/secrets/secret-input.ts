@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { Secret } from '../../lib/secret.ts';
 import type { CommandContext, OptionValues } from '../command.ts';
 import { usageError } from '../failures/command-error.ts';
@@ -30,12 +30,37 @@ export async function warnReadable(
   stderr.write(`Warning: others may read the ${what} in ${path}. What to do: chmod 600 ${path}\n`);
 }
 
+/** Most bytes of a file that holds a secret or a script. */
+const MAX_FILE_BYTES = 1_048_576;
+
+/** A file that has more bytes than are read. */
+export class FileTooLarge extends Error {
+  readonly code = 'EFBIG';
+}
+
+/** The text of a file. A device or pipe without end is read up to the limit only. Rejects with {@link FileTooLarge} beyond it. */
+export async function readBounded(path: string): Promise<string> {
+  const file = await open(path);
+  try {
+    const bytes = Buffer.alloc(MAX_FILE_BYTES + 1);
+    let length = 0;
+    for (let read = -1; read !== 0 && length < bytes.length; length += read)
+      read = (await file.read(bytes, length, bytes.length - length)).bytesRead;
+    if (length > MAX_FILE_BYTES) throw new FileTooLarge(`more than ${MAX_FILE_BYTES} bytes`);
+    return bytes.toString('utf8', 0, length);
+  } finally {
+    await file.close();
+  }
+}
+
 /** The text of a file, `-` for stdin. */
 export async function readTextFile(path: string, flag: string, context: CommandContext): Promise<string> {
   if (path === '-') return readAll(context);
   try {
-    return await readFile(path, 'utf8');
+    return await readBounded(path);
   } catch (error) {
+    if (error instanceof FileTooLarge)
+      throw usageError(`${flag}: ${path} has more than ${MAX_FILE_BYTES} bytes.`, 'Give a smaller file.');
     throw usageError(
       `${flag}: cannot read ${path} (${(error as NodeJS.ErrnoException).code}).`,
       'Give the path of a file that can be read, or - for stdin.',

@@ -940,7 +940,7 @@ describe('a machine that exists already', () => {
     [
       'is left alone where the account does not allow it',
       { spec: adopt, list: { adoptTarget: free }, ...guarded },
-      refused('AdoptionNotAllowed'),
+      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: AdoptionNotAllowed', afterMs: 300_000 },
     ],
     [
       'is missed where it does not exist',

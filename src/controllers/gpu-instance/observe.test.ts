@@ -27,6 +27,7 @@ import { MachineIndex } from './memory/machine-index.ts';
 import { ObjectMemory } from './memory/memory.ts';
 import { SteadyClock } from './memory/steady-clock.ts';
 import { accountRefOf, observe, type Sources } from './observe.ts';
+import { BY_ADOPTED, BY_MACHINE, machineIndexes } from './other-objects.ts';
 
 const OTHER_UID = '99999999-2222-4333-8444-555555555555';
 
@@ -92,7 +93,7 @@ function seen(setting: Setting = {}) {
     clock,
     steady,
     random: seededRandom(1),
-    instances: { list: () => [object, ...(setting.others ?? [])] } as unknown as Sources['instances'],
+    instances: informerOf([object, ...(setting.others ?? [])]),
     accounts: {
       get: ({ name }) =>
         name === 'elsewhere' && setting.elsewhere
@@ -107,6 +108,21 @@ function seen(setting: Setting = {}) {
     withoutStart: new Set(),
     ...setting.sources,
   });
+}
+
+const CONSENTS = { permits: () => true, adoption: () => 'Unlabelled' } as const;
+
+function informerOf(objects: readonly GpuInstance[], asked: string[] = []): Sources['instances'] {
+  return {
+    list: () => {
+      asked.push('all');
+      return objects;
+    },
+    byIndex: (index: string, value: string) => {
+      asked.push(index);
+      return objects.filter((each) => machineIndexes[index]?.(each).includes(value));
+    },
+  } as unknown as Sources['instances'];
 }
 
 /** Another object of the cluster. */
@@ -317,7 +333,7 @@ describe('a machine that is to be adopted', () => {
     ['one that says not when it was made', { creationTimestamp: undefined }, true],
   ])('is left to %s of two objects that want it: %s', (_, metadata, expected) => {
     const rival = other({ spec: { adopt: { instanceId: 6, policy: 'Observe' } } }, metadata);
-    expect(seen({ object: adopting, others: [rival] })?.olderClaimant).toBe(expected);
+    expect(seen({ object: adopting, others: [rival], session: CONSENTS })?.olderClaimant).toBe(expected);
   });
 
   test.each([
@@ -327,14 +343,51 @@ describe('a machine that is to be adopted', () => {
   ])('is left to an older object of the same login alone: one %s', (_, elsewhere, expected) => {
     const adopt = { instanceId: 6, policy: 'Manage' } as const;
     const rival = other({ spec: { ...ELSEWHERE, adopt } }, { creationTimestamp: time(-601) });
-    const found = seen({ object: adopting, others: [rival], elsewhere });
+    const found = seen({ object: adopting, others: [rival], elsewhere, session: CONSENTS });
     expect(found?.olderClaimant).toBe(expected);
+  });
+
+  test.each<[string, Setting]>([
+    ['whose account consents to none', { session: { adoption: () => 'None' } }],
+    ['of a namespace that the account does not allow', { session: { ...CONSENTS, permits: () => false } }],
+    [
+      'while it is found out whether its namespace is allowed',
+      { session: { ...CONSENTS, permits: () => undefined } },
+    ],
+  ])('looks at no other object for one %s (M7)', (_, setting) => {
+    const asked: string[] = [];
+    const instances = informerOf([], asked);
+    expect(seen({ object: adopting, ...setting, sources: { instances } })?.olderClaimant).toBe(false);
+    expect(asked).toEqual([]);
+  });
+
+  test('looks only at those that want or record the same machine (M7)', () => {
+    const old = { creationTimestamp: time(-900) };
+    const rivals = Array.from({ length: 500 }, (_, at) =>
+      other(
+        { spec: { ...ELSEWHERE, adopt: { instanceId: 6, policy: 'Manage' } } },
+        { ...old, uid: `uid-${at}` },
+      ),
+    );
+    const asked: string[] = [];
+    const instances = informerOf(rivals, asked);
+    const found = seen({
+      object: adopting,
+      rows: [row({ id: 6 })],
+      elsewhere: LOGIN,
+      session: CONSENTS,
+      sources: { instances },
+    });
+    expect(found?.olderClaimant).toBe(true);
+    expect(asked).toEqual([BY_MACHINE, BY_ADOPTED]);
   });
 
   test('has no older claimant in an object that wants another machine, or none', () => {
     const old = { creationTimestamp: time(-900) };
     const rival = other({ spec: { adopt: { instanceId: 7, policy: 'Manage' } } }, old);
-    expect(seen({ object: adopting, others: [rival, other({}, old)] })?.olderClaimant).toBe(false);
+    expect(
+      seen({ object: adopting, others: [rival, other({}, old)], session: CONSENTS })?.olderClaimant,
+    ).toBe(false);
     expect(seen({ others: [rival, other({}, old)] })?.olderClaimant).toBe(false);
   });
 });

@@ -23,7 +23,15 @@ import type { Informer } from '../../runtime/list-watch/informer.ts';
 import type { MachineIndex } from './memory/machine-index.ts';
 import type { ObjectMemory } from './memory/memory.ts';
 import type { SteadyClock } from './memory/steady-clock.ts';
-import { hasOlderClaimant, idsHeldBy, idsWantedBy, rivalsOf } from './other-objects.ts';
+import {
+  BY_ADOPTED,
+  BY_MACHINE,
+  hasOlderClaimant,
+  idsHeldBy,
+  idsWantedBy,
+  type LoginOf,
+  rivalsOf,
+} from './other-objects.ts';
 import type { Observed } from './types.ts';
 import type {
   AbsenceView,
@@ -61,15 +69,24 @@ export function sessionOf(lookup: AccountLookup): AccountSession | undefined {
   return lookup.type === 'missing' ? undefined : lookup.session;
 }
 
-function rivals(object: GpuInstance, { accounts, instances }: Sources): readonly GpuInstance[] {
-  return rivalsOf(object, instances.list(), (of) => {
+function loginsOf({ accounts }: Sources): LoginOf {
+  return (of) => {
     const session = sessionOf(accounts.get(accountRefOf(of)));
     return session && loginText(session.login);
-  });
+  };
 }
 
-function isLeftToOlder(object: GpuInstance, sources: Sources): boolean {
-  return object.spec.adopt !== undefined && hasOlderClaimant(object, rivals(object, sources));
+function rivals(object: GpuInstance, sources: Sources): readonly GpuInstance[] {
+  return rivalsOf(object, sources.instances.list(), loginsOf(sources));
+}
+
+/** Asked only of an object that may take over a machine: what is refused anyway costs nothing. */
+function isLeftToOlder(object: GpuInstance, session: AccountSession | undefined, sources: Sources): boolean {
+  const { adopt } = object.spec;
+  if (adopt === undefined || session?.adoption() !== 'Unlabelled') return false;
+  if (session.permits(object.metadata.namespace ?? '') !== true) return false;
+  const claimants = sources.instances.byIndex(BY_ADOPTED, String(adopt.instanceId));
+  return hasOlderClaimant(object, claimants, loginsOf(sources));
 }
 
 /** Only worth reading when a rule asks for it: then a pass looks closer. */
@@ -115,7 +132,7 @@ export function observe(object: GpuInstance, memory: ObjectMemory, sources: Sour
     memory: memory.view(sources.steady.now()),
     place: session?.queue.place(uidOf(object), object.metadata.generation ?? 0),
     probe: memory.probe,
-    olderClaimant: isLeftToOlder(object, sources),
+    olderClaimant: isLeftToOlder(object, session, sources),
     leaseRemainingMs: sources.leaseRemainingMs(),
     jitter: sources.random.next(),
   };
@@ -227,7 +244,8 @@ function adoptTarget(
 ): ListedMachine | undefined {
   const row = object.spec.adopt && list.rows.get(object.spec.adopt.instanceId);
   if (!row) return undefined;
-  const claims = sources.instances.list().flatMap(({ metadata, status }) => {
+  const recording = sources.instances.byIndex(BY_MACHINE, String(row.id));
+  const claims = recording.flatMap(({ metadata, status }) => {
     const { instanceId, claim, attempt = 0 } = status ?? {};
     if (instanceId !== row.id || claim === undefined || metadata.uid === undefined) return [];
     return metadata.uid === object.metadata.uid ? [] : [{ uid: metadata.uid, attempt, instanceId, claim }];

@@ -29,12 +29,30 @@ export function idsWantedBy(objects: readonly GpuInstance[]): ReadonlySet<number
   return new Set(objects.map(({ spec }) => spec.adopt?.instanceId));
 }
 
-/** Whether one of the rivals is older and wants the same machine; of two equally old ones the lower uid is the older. */
-export function hasOlderClaimant(object: GpuInstance, rivals: readonly GpuInstance[]): boolean {
+/** The index of a cache: GpuInstances by the id of the machine that they record. */
+export const BY_MACHINE = 'instanceId';
+/** GpuInstances by the id of the machine that they want to take over. */
+export const BY_ADOPTED = 'adopt';
+
+/** The indexes by which other objects are found, without a walk over all of them. */
+export const machineIndexes: Readonly<Record<string, (object: GpuInstance) => readonly string[]>> = {
+  [BY_MACHINE]: ({ status }) => (status?.instanceId === undefined ? [] : [String(status.instanceId)]),
+  [BY_ADOPTED]: ({ spec }) => (spec.adopt === undefined ? [] : [String(spec.adopt.instanceId)]),
+};
+
+/**
+ * Whether one of those that want the same machine is older and of the same login; of two equally old ones the lower uid
+ * is the older. Logins are asked for older ones alone, up to the first that counts.
+ */
+export function hasOlderClaimant(
+  object: GpuInstance,
+  claimants: readonly GpuInstance[],
+  loginOf: LoginOf,
+): boolean {
   const born = parseTime(object.metadata.creationTimestamp) ?? 0;
-  return rivals.some(({ spec, metadata }) => {
-    if (spec.adopt?.instanceId !== object.spec.adopt?.instanceId) return false;
+  const isOlder = ({ metadata }: GpuInstance): boolean => {
     const age = parseTime(metadata.creationTimestamp) ?? 0;
     return age < born || (age === born && uidOf({ metadata }) < uidOf(object));
-  });
+  };
+  return claimants.some((other) => isOlder(other) && rivalsOf(object, [other], loginOf).length > 0);
 }

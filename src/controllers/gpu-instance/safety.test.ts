@@ -245,7 +245,7 @@ describe('an adoption', () => {
         facts: { permitted: false, adoption: 'Unlabelled' },
         finalizers: [],
       },
-      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: NamespaceNotAllowed', onList: true },
+      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: NamespaceNotAllowed', afterMs: 300_000 },
     ],
   ]);
 });

@@ -73,6 +73,23 @@ describe('a list that is read row by row', () => {
     expect(outcome).toMatchObject({ message: expect.stringContaining(why) });
   });
 
+  const filled = (id: number, bytes: number) => ({ id, extra_env: 'x'.repeat(bytes) });
+
+  test('counts only what is kept of rows that carry long environments (H4)', async () => {
+    const body = (count: number) => ({
+      instances_found: count,
+      instances: Array.from({ length: count }, (_, at) => filled(at + 1, 300)),
+    });
+    const list = new ListBody({ key: 'instances', row: z.object({ id: z.number() }) });
+    const bound = { maxBytes: 400, clock: createVirtualClock() };
+    const read = (list: ListBody<{ id: number }>, count: number) =>
+      list.read({ ...response(''), body: chunks([Buffer.from(JSON.stringify(body(count)))]) }, bound);
+    await read(list, 10);
+    expect(list.rows.map(({ id }) => id)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    const endless = new ListBody({ key: 'instances', row: z.object({ id: z.number() }) });
+    await expect(read(endless, 1000)).rejects.toThrow('longer than');
+  });
+
   test('a row that is not UTF-8 is believed in no part', async () => {
     const head = Buffer.from('{"instances_found":1,"instances":[{"id":1,"label":"');
     const body = Buffer.concat([head, Buffer.from([0xff, 0xfe]), Buffer.from('"}]}')]);

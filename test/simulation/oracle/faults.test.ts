@@ -7,7 +7,7 @@ test('a rejection that nothing handles breaks the promise of isolation, with its
   const report = (invariant: string, text: string) => broken.push(`${invariant} ${text}`);
   await minding({ report }, async () => {
     onBehalfOf({ task: 'readiness probe', object: 'team/a' }, () => {
-      Promise.reject(new TypeError('no'));
+      void Promise.reject(new TypeError('no'));
     });
     Promise.reject(new Error('handled')).catch(() => {});
   });

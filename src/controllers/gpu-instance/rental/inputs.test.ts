@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { given } from '../../../../test/builders/observed.ts';
 import { seededRandom } from '../../../lib/random.ts';
-import { keptInstance } from '../../../main/kept-objects.ts';
 import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
 import { KubeError, type KubeErrorKind } from '../../../runtime/kube/kube-error.ts';
 import { readInputs } from './inputs.ts';
@@ -300,39 +299,5 @@ describe('what one object has sent (H4)', () => {
     expect((await inputsOf({ env })).inputs.type).toBe('ready');
     const more = [...env, { name: 'X', value: '' }];
     expect((await inputsOf({ env: more })).inputs).toMatchObject({ reason: 'InputsTooLarge' });
-  });
-});
-
-describe('a copy that was trimmed (H4)', () => {
-  const whole = given({ spec: { env: [{ name: 'V', value: 'x'.repeat(20_000) }] } }).object;
-  const read = (copy: typeof whole, answer: unknown) =>
-    readInputs(copy, { get: async () => answer } as unknown as KubeClient);
-
-  test('is rented with the values of the whole object', async () => {
-    const copy = keptInstance(whole);
-    expect(JSON.stringify(copy).length).toBeLessThan(5_000);
-    expect(await read(copy, whole)).toMatchObject({ type: 'ready', env: { V: 'x'.repeat(20_000) } });
-  });
-
-  test.each<[string, unknown]>([
-    ['is gone', undefined],
-    ['has another spec', { ...whole, metadata: { ...whole.metadata, generation: 99 } }],
-    ['is another object', { ...whole, metadata: { ...whole.metadata, uid: 'other' } }],
-  ])('is a conflict when the object %s by now', async (_, answer) => {
-    await expect(read(keptInstance(whole), answer)).rejects.toMatchObject({ kind: 'conflict' });
-  });
-
-  test('is refused when its offers have more bytes than are kept', async () => {
-    const values = Array.from({ length: 64 }, (_, at) => `${at}`.padEnd(256, 'x'));
-    const filters = ['gpu_arch', 'cpu_arch', 'geolocation'].map((field) => ({
-      field,
-      operator: 'In' as const,
-      values,
-    }));
-    const { object } = given({ spec: { offers: [{ maxPricePerHour: '1', filters }] } });
-    expect(await read(keptInstance(object), object)).toMatchObject({
-      type: 'problem',
-      reason: 'InputsTooLarge',
-    });
   });
 });

@@ -41,7 +41,7 @@ describe('a machine that is to be taken over', () => {
     [
       'is left alone for a namespace that the account does not allow',
       { spec: manage, facts: { ...allowed, permitted: false }, list: target() },
-      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: NamespaceNotAllowed', onList: true },
+      { rule: 'refuse-adoption', phase: 'Failed', says: 'stalled: NamespaceNotAllowed', afterMs: 300_000 },
     ],
     [
       'is waited for while it is being found out whether the account allows the namespace',

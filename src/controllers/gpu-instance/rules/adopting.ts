@@ -114,6 +114,10 @@ function adoptable(observed: Observed): Adoptable {
   return { type: 'machine', machine };
 }
 
+/** Why no list changes anything: the account, or the labels of the namespace, have to change, which wakes the object. */
+const BY_ACCOUNT: ReadonlySet<Reason> = new Set<Reason>(['NamespaceNotAllowed', 'AdoptionNotAllowed']);
+const REFUSED_AGAIN_MS = 300_000;
+
 /** What is taken over will be relabelled and destroyed one day, by the account's own key: it has to be in order. */
 function accountProblem({ account }: Observed): Extract<Adoptable, { type: 'refused' }> | undefined {
   if (account.state !== 'notReady') return undefined;
@@ -137,6 +141,6 @@ function refuse(
     rule: 'refuse-adoption',
     fields,
     finding: { phase, reason, detail, machine: { type: 'none' } },
-    look: { onList: true },
+    look: BY_ACCOUNT.has(reason) ? { afterMs: REFUSED_AGAIN_MS } : { onList: true },
   });
 }
