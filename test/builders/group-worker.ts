@@ -118,6 +118,7 @@ export function groupWorker(overrides: Partial<Worker> = {}): Worker {
     isMarked: false,
     createdAt: BORN,
     readySince: BORN,
+    unreadySince: undefined,
     drainSince: undefined,
     wokenAt: undefined,
     ranSinceWoken: true,

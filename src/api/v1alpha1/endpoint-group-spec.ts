@@ -182,6 +182,12 @@ export const endpointGroupSpec = z
       min: '1s',
       max: '1h',
     }).default('60s'),
+    notReadyTimeout: duration({
+      description:
+        'How long a hot worker may run without being ready before it is destroyed and replaced, one at a time. One that reports an error is out of the Service at once and replaced after 60 s.',
+      min: '1m',
+      max: '24h',
+    }).default('10m'),
     expectedPerf: decimal({
       description: 'Work per second of one worker, until workers have reported their own.',
       example: '"250"',

@@ -26,6 +26,7 @@ type Step = (plan: Plan, input: ChooseInput) => Plan;
 const STEPS: readonly Step[] = [
   clearEnded,
   giveUpFailedWakes,
+  replaceBroken,
   wake,
   rentHot,
   dropHot,
@@ -69,6 +70,21 @@ function giveUpFailedWakes(plan: Plan, input: ChooseInput): Plan {
     const isMissed = hotNow(without) < input.hot && !input.pause.scaleUp;
     return isMissed ? rentOne(without, input, 'Hot') : without;
   }, plan);
+}
+
+/**
+ * One at a time, and none while another is on its way: in a mass failure the next one shows first whether it serves. What
+ * replaces it is rented as the load asks for it, within maximum and ceiling.
+ */
+function replaceBroken(plan: Plan, { pause }: ChooseInput): Plan {
+  if (pause.scaleUp || pause.scaleDown) return plan;
+  const hot = hotOf(plan.workers);
+  const isOneComing =
+    plan.workers.some(({ role }) => role === 'leaving') ||
+    hot.some(({ isReady, isBroken, isOverdue }) => !isReady && isBroken !== true && !isOverdue);
+  const [broken] = hot.filter(({ isBroken, isHeld }) => isBroken === true && !isHeld).sort(byDrop);
+  if (!broken || isOneComing) return plan;
+  return changed(plan, { type: 'destroy', name: broken.name, why: 'Broken' }, 'leaving');
 }
 
 /** Running ones first, since they cost nothing more, then the best performance per dollar. */

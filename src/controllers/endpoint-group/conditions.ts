@@ -1,7 +1,9 @@
 import type { EndpointGroupCondition } from '../../api/v1alpha1/conditions.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
+import { parseDuration } from '../../lib/duration.ts';
+import { fittingText } from '../../lib/fitting-text.ts';
 import { formatDollars } from '../../lib/money.ts';
-import type { WantedCondition } from '../../runtime/writes/conditions.ts';
+import { findCondition, type WantedCondition } from '../../runtime/writes/conditions.ts';
 import type { Counts } from './counts.ts';
 import type { LoadProblem } from './load/book.ts';
 import type { LoadView } from './load/view.ts';
@@ -90,8 +92,47 @@ function sleepsBlind({ load: { metrics, problem } }: Situation): Says | undefine
   );
 }
 
-function short({ counts, decision, observed }: Situation): Says {
-  const ready = `${counts.ready} of ${decision.hot} hot workers are ready.`;
+const MAX_ERROR = 160;
+
+/** Workers that say themselves that they are broken; the first by name is quoted. */
+function faults({ observed, load }: Situation): string {
+  const faulty = observed.workers
+    .flatMap(({ name }) => {
+      const error = fittingText(
+        load.workers
+          .get(name)
+          ?.error.replace(/[^ -~]+/g, ' ')
+          .replace(/ +/g, ' ')
+          .trim(),
+        MAX_ERROR,
+      );
+      return error === undefined ? [] : [{ name, error }];
+    })
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const [first] = faulty;
+  if (!first) return '';
+  const more = faulty.length > 1 ? ` ${faulty.length - 1} more report errors.` : '';
+  return ` Worker ${first.name} reports: ${JSON.stringify(first.error)}.${more}`;
+}
+
+/** Workers that run, do not serve, and have done so for longer than they may. */
+function unready({ observed: { workers, group, now } }: Situation): string {
+  const limitMs = parseDuration(group.spec.notReadyTimeout) ?? Number.POSITIVE_INFINITY;
+  const late = workers.filter(
+    ({ unreadySince, wanted }) =>
+      wanted === 'Hot' && unreadySince !== undefined && now >= unreadySince + limitMs,
+  );
+  const [first] = late.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  if (!first) return '';
+  const reason = findCondition(first.object.status?.conditions, 'Ready')?.reason ?? 'unknown';
+  return ` Worker ${first.name} runs and is not ready (${reason}) for longer than notReadyTimeout ${group.spec.notReadyTimeout}.`;
+}
+
+function short(situation: Situation): Says {
+  const { counts, decision, observed } = situation;
+  const fault = faults(situation);
+  const ready = `${counts.ready} of ${decision.hot} hot workers are ready.${fault}${unready(situation)}`;
+  if (fault !== '' && counts.ready === 0) return no('WorkersFailing', ready);
   const why = withoutMachine(observed.workers, 'Hot');
   const wanting = why === undefined ? ready : `${ready} ${why}`;
   if (counts.ready > 0) return no('ScalingUp', wanting);

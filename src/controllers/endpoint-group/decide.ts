@@ -106,6 +106,7 @@ function memoryOf(known: Known, decision: ScalingDecision): GroupMemory {
     scaling: decision.memory,
     decision,
     ...tickOf(known),
+    brokenSince: known.input.brokenSince ?? new Map(),
     slowSince: looksSlow ? Math.min(memory?.slowSince ?? now, now) : undefined,
   };
 }

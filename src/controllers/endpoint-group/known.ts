@@ -4,7 +4,7 @@ import { parseTime } from '../../lib/rfc3339.ts';
 import { type LoadView, loadView } from './load/view.ts';
 import { type Endpoints, endpointsOf } from './publish/endpoints.ts';
 import type { ChoosableWorker } from './scaling/plan.ts';
-import { scalingWorkers, type WorkersInput } from './scaling/scaling-workers.ts';
+import { isFaulty, scalingWorkers, type WorkersInput } from './scaling/scaling-workers.ts';
 import type { Observed } from './types.ts';
 import { templateHash } from './workers/template.ts';
 import type { Worker } from './workers/worker.ts';
@@ -25,11 +25,13 @@ export function know(observed: Observed): Known {
   const { group, workers, book, source, now, times, frozen, accountCap } = observed;
   const everReady = group.status?.everReady === true;
   const load = loadView({ book, workers, source, everReady, now, times });
-  const endpoints = endpointsOf(group, workers, { allowPrivate: observed.allowPrivateAddresses });
+  const serving = workers.filter(({ name }) => !isFaulty(load.workers.get(name)));
+  const endpoints = endpointsOf(group, serving, { allowPrivate: observed.allowPrivateAddresses });
   const unreachable = new Set(endpoints.problems.map(({ worker }) => worker));
   const input: WorkersInput = {
     ...{ workers, load, now, frozen, unreachable, accountCap },
     spec: group.spec,
+    brokenSince: brokenSince(observed, load),
     recordedPerf: group.status?.autoscaling?.perf,
     templateHash: templateHash(group),
   };
@@ -43,6 +45,14 @@ export function know(observed: Observed): Known {
     endpoints,
     lastActivity: lastActivityOf(observed, wakeAsked),
   };
+}
+
+/** A restart counts from when it first hears of the error. */
+function brokenSince({ workers, memory, now }: Observed, load: LoadView): ReadonlyMap<string, number> {
+  const faulty = workers.filter(({ name }) => isFaulty(load.workers.get(name)));
+  return new Map(
+    faulty.map(({ reporter }) => [reporter, Math.min(now, memory?.brokenSince?.get(reporter) ?? now)]),
+  );
 }
 
 /** A new value of the annotation asks again; the one that was answered stands in the status. */

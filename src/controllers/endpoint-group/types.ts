@@ -18,6 +18,8 @@ export interface GroupMemory {
   readonly hotAtTick: number;
   /** Since when waiting has looked longer than the target although the capacity suffices. */
   readonly slowSince: number | undefined;
+  /** Since when workers have reported an error, by their reporter's name. */
+  readonly brokenSince?: ReadonlyMap<string, number>;
 }
 
 /** How writing Service and slices went last time. */

@@ -21,6 +21,8 @@ export interface ChoosableWorker extends ScalingWorker {
   readonly isSpared: boolean;
   /** It was woken, does not run after `wakeTimeout`, and may be replaced. */
   readonly hasWakeFailed: boolean;
+  /** It runs and does not serve for longer than it may, or reports for a minute that it is broken; it may be replaced. */
+  readonly isBroken?: boolean;
   /** Its machine is gone, it gets no other by itself, and it may be replaced. */
   readonly hasEnded: boolean;
   /** It has found no machine under the price limit that it was made with, and would be made with a higher one now. */
@@ -64,7 +66,7 @@ export type Change =
   | {
       readonly type: 'destroy';
       readonly name: string;
-      readonly why: 'Ended' | 'OldPrice' | 'Surplus' | 'OldTemplate' | 'WakeTimedOut';
+      readonly why: 'Broken' | 'Ended' | 'OldPrice' | 'Surplus' | 'OldTemplate' | 'WakeTimedOut';
     };
 
 export interface Choice {

@@ -17,6 +17,8 @@ export interface WorkersInput {
   readonly recordedPerf: string | undefined;
   /** Uids of workers whose account is frozen by its breaker. */
   readonly frozen: ReadonlySet<string>;
+  /** Since when workers have reported an error, by their reporter's name. */
+  readonly brokenSince?: ReadonlyMap<string, number>;
   /** Names of workers that serve where no Service can lead to: they relieve nobody. */
   readonly unreachable: ReadonlySet<string>;
   /** The most that one machine may cost by the account of the workers; undefined if it does not say. */
@@ -78,11 +80,11 @@ export function scalingWorkers(input: WorkersInput): readonly ChoosableWorker[] 
     return {
       name: worker.name,
       role: roleOf(worker),
-      perf: load?.isMissing ? 0 : perfOf(worker, input, perf),
+      perf: load?.isMissing || isFaulty(load) ? 0 : perfOf(worker, input, perf),
       pricePerHour: worker.pricePerHour ?? mostOf(worker, input),
       coldPricePerHour: worker.coldPricePerHour ?? 0,
       keepRank: order.get(worker.name) ?? 0,
-      isReady: worker.isServing && !input.unreachable.has(worker.name),
+      isReady: worker.isServing && !input.unreachable.has(worker.name) && !isFaulty(load),
       wasEverReady: worker.wasEverReady,
       isOverdue: worker.isOverdue,
       curLoad: load?.currentLoad ?? 0,
@@ -94,6 +96,7 @@ export function scalingWorkers(input: WorkersInput): readonly ChoosableWorker[] 
       isSpared: input.frozen.has(worker.uid) || isWaking(worker),
       hasWakeFailed: hasWakeFailed(worker, input),
       hasEnded: hasEnded(worker, input),
+      isBroken: isBroken(worker, input),
     };
   });
   const spend = workers.reduce((sum, worker) => sum + priceNow(worker), 0);
@@ -143,6 +146,29 @@ function isWaking({ isServing, isOverdue, wokenAt, ranSinceWoken, readySince }: 
 function hasWakeFailed(worker: Worker, { spec, now, frozen }: WorkersInput): boolean {
   if (worker.wakeSince === undefined || worker.wanted !== 'Hot' || worker.ranSinceWoken) return false;
   return now >= worker.wakeSince + (parseDuration(spec.wakeTimeout) ?? 0) && !frozen.has(worker.uid);
+}
+
+/** It says itself that it is broken: it gets no work, and counts for none. */
+export function isFaulty(load: WorkerLoad | undefined): boolean {
+  return (load?.error ?? '') !== '';
+}
+
+/** How long an error has to be reported before the worker is replaced. */
+const FAULTY_FOR_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+/**
+ * Whether it serves nobody for longer than it may. A new one is replaced no sooner than `maxPerHour` asks for, so that an
+ * image that is broken everywhere does not rent machine after machine.
+ */
+function isBroken(worker: Worker, { spec, now, frozen, brokenSince }: WorkersInput): boolean {
+  const { maxPerHour } = worker.object.spec.replacement;
+  if (frozen.has(worker.uid) || worker.isHeld || now < worker.createdAt + HOUR_MS / maxPerHour) return false;
+  const faultySince = brokenSince?.get(worker.reporter);
+  if (faultySince !== undefined && now >= faultySince + FAULTY_FOR_MS) return true;
+  const { unreadySince } = worker;
+  const limitMs = parseDuration(spec.notReadyTimeout);
+  return unreadySince !== undefined && limitMs !== undefined && now >= unreadySince + limitMs;
 }
 
 /** What is missing while its account is frozen may be there. */

@@ -200,6 +200,11 @@ export function eventsFor(changes: readonly Change[], because: string): readonly
       'of an old template replaced',
     ],
     [
+      count(isDestroyed('Broken')),
+      { type: 'Warning', reason: 'WorkersReplaced', action: 'Replace' },
+      'that served nobody for too long replaced',
+    ],
+    [
       count(isDestroyed('WakeTimedOut')),
       { type: 'Warning', reason: 'WakeTimedOut', action: 'Wake' },
       'did not wake in time and are destroyed',

@@ -40,6 +40,8 @@ export interface Worker {
   readonly createdAt: number;
   /** Since when it has been ready, or has not. */
   readonly readySince: number;
+  /** Since when its machine has run without serving; undefined where it serves, or does not run. */
+  readonly unreadySince: number | undefined;
   readonly drainSince: number | undefined;
   readonly wokenAt: number | undefined;
   /** Whether it has run since it was last woken. */
@@ -78,6 +80,7 @@ export function workerOf(object: GpuInstance, now: number): Worker {
     hasEnded: hasEnded(object, now),
     ranSinceWoken: hasRunSince(object, times.wokenAt),
     wakeSince: wakeSinceOf(object, times.wokenAt),
+    unreadySince: isServing ? undefined : unreadySince(object, times),
     ...times,
     ...marksOf(object),
     ...machineOf(object),
@@ -92,6 +95,16 @@ export function bootsSince({
   wokenAt = 0,
 }: Pick<Worker, 'createdAt' | 'readySince' | 'wokenAt'>): number {
   return Math.max(createdAt, readySince, wokenAt);
+}
+
+/** It counts from when it ran and was not ready, whichever began last. */
+function unreadySince(
+  object: GpuInstance,
+  { readySince, wokenAt = 0 }: Pick<Worker, 'readySince' | 'wokenAt'>,
+): number | undefined {
+  const booted = findCondition(object.status?.conditions, 'Booted');
+  if (object.status?.actualStatus !== 'running' || booted?.status !== 'True') return undefined;
+  return Math.max(readySince, wokenAt, parseTime(booted.lastTransitionTime) ?? 0);
 }
 
 function timesOf(
