@@ -20,7 +20,7 @@ const account: Required<MarketplaceAccountStatus> = {
   credit: '41.5',
   pricePerHour: '0.8',
   runway: '51h52m30s',
-  machines: { objects: 3, rented: 2, billing: 2, retained: 0, orphaned: 0, foreign: 1 },
+  machines: { objects: 3, rented: 2, billing: 2, retained: 0, orphaned: 0, copied: 0, foreign: 1 },
   avoid: [
     {
       kind: 'Host',
@@ -42,6 +42,7 @@ const account: Required<MarketplaceAccountStatus> = {
     },
   ],
   lastRentalAt: NOON,
+  labelCopies: [4712],
   rolledBack: [4711],
   massOrphaned: [4711],
   orphansConfirmed: [4711],

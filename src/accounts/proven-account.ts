@@ -52,6 +52,8 @@ export interface SweepFindings {
   readonly massOrphaned?: readonly number[];
   /** Ids that carry our label where it cannot belong. */
   readonly copied: readonly number[];
+  /** Ids of unclaimed machines that began after the window of their label: rentals that were carried out late. */
+  readonly late?: readonly number[];
   /** Other installations that labels of the login name. */
   readonly others?: readonly string[];
 }
@@ -236,6 +238,7 @@ export class ProvenAccount implements AccountSession {
       uids: new Set(objects.map(({ uid }) => uid)),
       claims: objects.flatMap(({ claim }) => claim ?? []),
       retained: new Set(retained),
+      copies: new Set([...(this.#account.status?.labelCopies ?? []), ...this.findings().copied]),
     });
   }
 

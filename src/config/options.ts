@@ -99,6 +99,13 @@ export const OPTIONS = {
     description: 'age from which a machine that no object claims counts as an orphan',
     defaultValue: '60s',
   },
+  lateOrphanAge: {
+    value: durationValue(0, 7 * 24 * HOUR),
+    placeholder: 'duration',
+    description:
+      'age from which an unclaimed machine that started after the time of its label (a late rental) counts as an orphan',
+    defaultValue: '1h',
+  },
   minPollInterval: {
     value: durationValue(SECOND / 10, HOUR),
     placeholder: 'duration',

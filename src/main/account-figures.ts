@@ -7,7 +7,10 @@ import type { AccountFigures } from '../server/account-metrics.ts';
 export function accountFigures(session: ProvenAccount, now: number): AccountFigures {
   const { dollarsPerHour, credit, liveMachines, rentalsLastHour, spentThisMonth } = session.sums();
   const list = session.feed.latest();
-  const { orphans } = session.findings();
+  const { orphans, copied, late = [] } = session.findings();
+  const mislabelled = [...copied, ...late];
+  const priceOf = (ids: readonly number[]) =>
+    ids.reduce((sum, id) => sum + (list?.rows.get(id)?.pricePerHour ?? 0), 0);
   const waits = CLASS_ORDER.map((name) => [name, session.waitMs(name) / 1000] as const);
   return {
     namespace: session.ref.namespace,
@@ -18,7 +21,9 @@ export function accountFigures(session: ProvenAccount, now: number): AccountFigu
     rentalsLastHour,
     spentThisMonth,
     orphans: orphans.length,
-    orphanDollarsPerHour: orphans.reduce((sum, id) => sum + (list?.rows.get(id)?.pricePerHour ?? 0), 0),
+    orphanDollarsPerHour: priceOf(orphans),
+    mislabelled: mislabelled.length,
+    mislabelledDollarsPerHour: priceOf(mislabelled),
     breakerOpen: isUnresolved(session.breaker()),
     listAgeSeconds: list && (now - list.endedAt) / 1000,
     waitSeconds: Object.fromEntries(waits),

@@ -42,6 +42,7 @@ describe('each timing flag reaches the constants', () => {
     ['listLag', 'listLagMs'],
     ['goneSpacing', 'goneSpacingMs'],
     ['orphanAge', 'orphanAgeMs'],
+    ['lateOrphanAge', 'lateOrphanAgeMs'],
   ] as const)('%s', (flag, name) => {
     expect(wiringOf({ [flag]: '77s' }).wiring.constants).toEqual({ ...defaultConstants, [name]: 77_000 });
   });

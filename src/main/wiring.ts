@@ -201,5 +201,6 @@ function constantsOf(config: Config): PurchaseConstants {
     listLagMs: config.listLag,
     goneSpacingMs: config.goneSpacing,
     orphanAgeMs: config.orphanAge,
+    lateOrphanAgeMs: config.lateOrphanAge,
   };
 }

@@ -11,6 +11,8 @@ export interface PurchaseConstants {
   readonly goneSpacingMs: number;
   /** Age, by its own start date, before an unclaimed machine of ours counts as an orphan. */
   readonly orphanAgeMs: number;
+  /** The same age for a machine that began after the window of its label. */
+  readonly lateOrphanAgeMs: number;
   /** How far a start date may lie before the moment we issued its label: clocks differ. */
   readonly clockSkewMs: number;
   /** Longest time one rent call may take. */
@@ -25,6 +27,7 @@ export const defaultConstants: PurchaseConstants = Object.freeze({
   listLagMs: 60_000,
   goneSpacingMs: 10_000,
   orphanAgeMs: 60_000,
+  lateOrphanAgeMs: 3_600_000,
   clockSkewMs: 60_000,
   rentCallMs: 30_000,
   leaseMarginMs: 3_000,

@@ -31,7 +31,20 @@ describe('a machine', () => {
     ['as late as a call and a list may be', 180_000, 'labelled'],
     ['later than that', 180_001, 'labelCopied'],
   ])('that began %s is %s later judged by its label window', (_, offset, type) => {
-    expect(whose(row({ startedAt: ISSUED + offset }), context)).toEqual({ type, facts });
+    expect(whose(row({ startedAt: ISSUED + offset }), context)).toMatchObject({ type, facts });
+  });
+
+  test.each([
+    ['before its label was issued', -60_001, false],
+    ['after the window of its label', 180_001, true],
+    ['a day after its label', 86_400_000, true],
+    ['later than a day after its label', 86_400_001, false],
+  ])('scenario 88: that began %s may be a late rental: %s ms, %s (H6)', (_, offset, isLate) => {
+    expect(whose(row({ startedAt: ISSUED + offset }), context)).toEqual({
+      type: 'labelCopied',
+      facts,
+      isLate,
+    });
   });
 
   test.each([

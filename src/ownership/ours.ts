@@ -28,8 +28,11 @@ export type Ownership =
   | { readonly type: 'undated'; readonly facts: LabelFacts }
   /** Kept on purpose when its object let go of it. */
   | { readonly type: 'retained'; readonly facts: LabelFacts }
-  /** Our label on a machine that began outside the label's window: someone copied it. */
-  | { readonly type: 'labelCopied'; readonly facts: LabelFacts }
+  /**
+   * Our label on a machine that began outside the label's window: someone copied it. `isLate`: it began within a day after
+   * the window, so a rental that the service carried out late looks the same.
+   */
+  | { readonly type: 'labelCopied'; readonly facts: LabelFacts; readonly isLate: boolean }
   /** Carries our install id with a code that we never made. */
   | { readonly type: 'labelForged' }
   | { readonly type: 'foreignInstall'; readonly installId8: string }
@@ -76,8 +79,13 @@ export function startsInWindow(startedAt: number, issuedAt: number, constants: P
 function byWindow(row: OwnedRow, facts: LabelFacts, context: OwnershipContext): Ownership {
   if (row.startedAt === undefined) return { type: 'undated', facts };
   const inside = startsInWindow(row.startedAt, facts.issuedAt, context.constants);
-  return { type: inside ? 'labelled' : 'labelCopied', facts };
+  if (inside) return { type: 'labelled', facts };
+  const isLate = row.startedAt > facts.issuedAt && row.startedAt <= facts.issuedAt + LATEST_RENTAL_MS;
+  return { type: 'labelCopied', facts, isLate };
 }
+
+/** No service carries a rental out later than this: whatever begins then with an old label carries a copy. */
+const LATEST_RENTAL_MS = 86_400_000;
 
 function claimsRow(candidate: RecordedClaim, row: OwnedRow, context: OwnershipContext): boolean {
   if (candidate.instanceId !== row.id) return false;

@@ -13,6 +13,9 @@ export interface AccountFigures {
   readonly spentThisMonth: MicroDollars;
   readonly orphans: number;
   readonly orphanDollarsPerHour: MicroDollars;
+  /** Machines with our label outside its time: late rentals and copies. */
+  readonly mislabelled: number;
+  readonly mislabelledDollarsPerHour: MicroDollars;
   readonly breakerOpen: boolean;
   /** Seconds since the latest complete list ended; undefined before the first. */
   readonly listAgeSeconds: number | undefined;
@@ -63,6 +66,16 @@ const FAMILIES: readonly Shown[] = [
     name: 'orphan_dollars_per_hour',
     help: 'What machines of ours cost in an hour that no GpuInstance claims.',
     value: ({ orphanDollarsPerHour }) => orphanDollarsPerHour / MICRO,
+  },
+  {
+    name: 'mislabelled_machines',
+    help: 'Machines that carry our label outside its time: late rentals and copies.',
+    value: ({ mislabelled }) => mislabelled,
+  },
+  {
+    name: 'mislabelled_dollars_per_hour',
+    help: 'Hourly cost of machines that carry our label outside its time: late rentals and copies.',
+    value: ({ mislabelledDollarsPerHour }) => mislabelledDollarsPerHour / MICRO,
   },
   {
     name: 'breaker_open',

@@ -156,6 +156,8 @@ describe('what controllers report', () => {
       spentThisMonth: 0,
       orphans: 1,
       orphanDollarsPerHour: 500_000,
+      mislabelled: 1,
+      mislabelledDollarsPerHour: 400_000,
       breakerOpen: true,
       listAgeSeconds: 4,
       waitSeconds: { rent: 2 },
@@ -164,6 +166,9 @@ describe('what controllers report', () => {
     showAccounts(registry, () => accounts);
     expect(await linesOf(registry, 'gpu_rental_dollars_per_hour')).toEqual([
       'gpu_rental_dollars_per_hour{namespace="team",account="default"} 1.5',
+    ]);
+    expect(await linesOf(registry, 'gpu_rental_mislabelled_dollars_per_hour')).toEqual([
+      'gpu_rental_mislabelled_dollars_per_hour{namespace="team",account="default"} 0.4',
     ]);
     expect(await linesOf(registry, 'gpu_rental_credit_dollars')).toEqual([]);
     expect(await linesOf(registry, 'gpu_rental_breaker_open')).toEqual([

@@ -326,6 +326,7 @@ export class Invariants {
     this.#limits.rentSent(machine, purchase);
     this.#permits.rentSent(machine, purchase);
     this.#machines.rentSent(purchase);
+    this.#sweeps.rentSent(purchase);
     this.#scene.rentSent(offer, purchase);
   }
 

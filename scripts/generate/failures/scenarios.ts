@@ -199,6 +199,14 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
     'An outage ends while destroys wait in the queue',
     'Each is decided again on the newest list when it is sent, and taken back',
   ],
+  [
+    'A rental is carried out minutes after the settle time',
+    'It blocks the next purchase of its object; after an hour it is an orphan, by policy',
+  ],
+  [
+    "A person copies a machine's label to another machine",
+    'Seen beside the original it is a copy for good, and never touched',
+  ],
 ];
 
 /** All scenarios, numbered as tests name them. */

@@ -32,6 +32,16 @@ export const alerts: readonly Alert[] = [
     description: 'It bills {{ $value }} dollars an hour; every destroy is refused or unanswered.',
   },
   {
+    alert: 'GpuRentalMislabelledMachineBills',
+    expr: 'max by (namespace, account) (gpu_rental_mislabelled_dollars_per_hour) > 0',
+    for: '10m',
+    severity: 'warning',
+    summary:
+      'A machine of account {{ $labels.namespace }}/{{ $labels.account }} carries our label outside its time and bills.',
+    description:
+      'Late rentals and copies of our label cost {{ $value }} dollars an hour. Late rentals are orphans after an hour.',
+  },
+  {
     alert: 'GpuRentalSpendAboveBudget',
     expr: `max by (namespace, name, reason) (gpu_rental_gpuinstance_${CONDITION}{type="WithinBudget",status="False"}) > 0 or max by (namespace, name, reason) (gpu_rental_marketplaceaccount_${CONDITION}{type="Funded",status="False"}) > 0`,
     for: '5m',

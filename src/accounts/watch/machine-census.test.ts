@@ -32,6 +32,40 @@ function typeOf(machine: Instance, changes: Partial<CensusInput> = {}): string |
   return census.take(identity, input)[0]?.type;
 }
 
+describe('a machine that began after the window of its label (H6)', () => {
+  const late = row({ id: 5, label: label('bbbb'), startedAt: ISSUED + 400_000 });
+  const other = { uid: 'bbbb', attempt: 1, instanceId: 6, claim: 'any' };
+
+  test.each([
+    ['is unclaimed when no other machine is of its purchase', {}, 'unclaimed'],
+    [
+      'is unclaimed although its object exists, which never touches it',
+      { uids: new Set(['bbbb']) },
+      'unclaimed',
+    ],
+    [
+      'is a copy when the original is listed',
+      { rows: [late, row({ id: 6, label: label('bbbb') })] },
+      'copied',
+    ],
+    ['is a copy when the original is recorded', { claims: [other] }, 'copied'],
+    ['is unclaimed when another purchase is recorded', { claims: [{ ...other, attempt: 2 }] }, 'unclaimed'],
+    ['is a copy when it was seen beside the original before', { copies: new Set([5]) }, 'copied'],
+    [
+      'is a copy when it began a day later',
+      { rows: [{ ...late, startedAt: ISSUED + 86_400_001 }] },
+      'copied',
+    ],
+    [
+      'is a copy when it began before its label was issued',
+      { rows: [{ ...late, startedAt: ISSUED - 61_000 }] },
+      'copied',
+    ],
+  ])('scenario 88: %s', (_, changes, expected) => {
+    expect(typeOf(late, changes)).toBe(expected);
+  });
+});
+
 describe('a machine is', () => {
   const claim = makeClaim(identity.keys, { login, uid: 'aaaa', attempt: 1, instanceId: 5 });
   test.each([
@@ -68,8 +102,8 @@ describe('a machine is', () => {
       'retained',
     ],
     [
-      'copied where it began long after its label was issued',
-      row({ label: label('bbbb'), startedAt: ISSUED + 3_600_000 }),
+      'copied where it began days after its label was issued',
+      row({ label: label('bbbb'), startedAt: ISSUED + 172_800_000 }),
       {},
       'copied',
     ],

@@ -137,8 +137,12 @@ export const ownershipReasons = {
     'Delete this object, or destroy that machine; after that another is rented.',
   ),
   LabelCopied: retryable(
-    'A machine carries our label although it was not rented with it; it is never touched.',
-    "Remove the label from the machine in the marketplace's console.",
+    'A machine carries our label outside its time, beside the original or edited. It bills, and the operator never touches it.',
+    "Find out who rented the machine. Destroy it in the marketplace's console if nobody needs it; change its label only if it is yours.",
+  ),
+  LateRental: retryable(
+    'A machine carries our label but started after its time: the marketplace carried a rental out late. It bills.',
+    "Destroy it in the marketplace's console. With orphanPolicy Destroy the operator does so when it is older than --late-orphan-age (1h).",
   ),
   IdentityLost: terminal(
     'The identity of this installation is missing although machines were rented with it, so nothing is rented or destroyed.',

@@ -178,6 +178,14 @@ const counts = z
       .int()
       .meta(notes({ description: 'Machines kept on purpose after their object was deleted.' })),
     orphaned: z.int().meta(notes({ description: 'Machines of ours that no object claims.' })),
+    copied: z
+      .int()
+      .meta(
+        notes({
+          description: 'Machines that carry our label outside its time, or an edited one. They bill.',
+        }),
+      )
+      .optional(),
     foreign: z.int().meta(notes({ description: 'Machines of the login that are not ours.' })),
   })
   .meta(notes({ description: 'Machines of the login.' }));
@@ -277,6 +285,12 @@ export const marketplaceAccountStatus = z
     }).optional(),
     lastRentalAt: timestamp({
       description: 'The newest rental known; a younger machine of ours proves that memory was rolled back.',
+    }).optional(),
+    labelCopies: list(z.int(), {
+      description:
+        'Machines that carry a copy of our label, as seen beside the original. They are never destroyed.',
+      max: 256,
+      list: { type: 'set' },
     }).optional(),
     rolledBack: list(z.int(), {
       description:

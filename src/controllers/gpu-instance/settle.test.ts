@@ -101,6 +101,37 @@ describe('the outcome of an open intent', () => {
   });
 });
 
+describe('a machine outside the window of its label (H6)', () => {
+  const OPEN = intent({ attempt: 2, issuedAt: at(-600) });
+  const late = (label: string, startedAt = at(-200)) => listed(row({ id: 8, label, startedAt }));
+
+  test.for([200, 300, -30])(
+    'scenario 87: blocks the next purchase when it names the open one, begun %i s from now',
+    (second) => {
+      const machines = [late(labelOf(2, at(-600)), at(-600 + second))];
+      const long = {
+        memory: { intentDeadline: { attempt: 2, at: at(-570) } },
+        observed: { listsBegun: [at(-1)] },
+      };
+      const expected = second === -30 ? { type: 'found' } : { type: 'late', machine: { id: 8 } };
+      expect(settlement(given({ intent: OPEN, machines, ...long }))).toMatchObject(expected);
+      const refused = { ...long, memory: { ...long.memory, refused: OPEN } };
+      expect(settlement(given({ intent: OPEN, machines, ...refused }))).toMatchObject(expected);
+    },
+  );
+
+  test('blocks nothing when it names another purchase, or the same attempt as issued another time', () => {
+    const long = {
+      memory: { intentDeadline: { attempt: 2, at: at(-570) } },
+      observed: { listsBegun: [at(-1)] },
+    };
+    for (const label of [labelOf(1, at(-600)), labelOf(2, at(-500 - 600))])
+      expect(settlement(given({ intent: OPEN, machines: [late(label)], ...long }))).toMatchObject({
+        type: 'nothingCame',
+      });
+  });
+});
+
 describe('where labels do not come back, the outcome', () => {
   const OPEN = intent({ attempt: 2, issuedAt: at(-20), knownIds: [3, 4] });
   const bare = (id: number) => row({ id, label: null });

@@ -1,3 +1,4 @@
+import type { Instance } from '../../marketplace/instances/instances.ts';
 import { isForLogin, type RentalIntent } from '../../ownership/intent.ts';
 import { factsOf, settledAttempt } from './recorded.ts';
 import type { Observed } from './types.ts';
@@ -11,6 +12,8 @@ export type Settlement =
   /** The service said no, or no machine can appear any more. */
   | { readonly type: 'nothingCame'; readonly intent: RentalIntent }
   | { readonly type: 'unknown'; readonly intent: RentalIntent; readonly settlesAt: number }
+  /** A machine carries the label of exactly this purchase, and began outside the label's window. */
+  | { readonly type: 'late'; readonly intent: RentalIntent; readonly machine: Instance }
   /** More than one new machine could be it, or one that may be somebody's own. */
   | { readonly type: 'ambiguous'; readonly intent: RentalIntent; readonly candidates: readonly number[] };
 
@@ -49,6 +52,8 @@ export function settlement(observed: Observed): Settlement {
   if (rented?.attempt === intent.attempt) return { type: 'found', intent, instanceId: rented.instanceId };
   const found = intent.knownIds ? foundWithoutLabel(observed, intent) : foundByLabel(observed, intent);
   if (found) return found;
+  const late = lateMachine(observed, intent);
+  if (late) return { type: 'late', intent, machine: late };
   if (isRefused(observed, intent)) return { type: 'nothingCame', intent };
   const at = settlesAt(intent, observed);
   const facts = factsOf(observed);
@@ -64,6 +69,33 @@ function isRefused({ memory: { refused } }: Observed, intent: RentalIntent): boo
 function foundByLabel(observed: Observed, intent: RentalIntent): Settlement | undefined {
   const machine = observed.list?.labelled.find(({ ownership }) => attemptOf(ownership) === intent.attempt);
   return machine && { type: 'found', intent, instanceId: machine.row.id };
+}
+
+/**
+ * The same for the newest purchase when it was closed without a machine: nothing else is rented while its late machine is
+ * listed. If a machine of that purchase has ended, it had one, and this is a copy.
+ */
+export function lateMachineOfClosed(
+  observed: Observed,
+): { readonly machine: Instance; readonly attempt: number } | undefined {
+  const { intent, uid, object } = observed;
+  if (intent.type !== 'intent' || intent.intent.uid !== uid || openIntent(observed)) return undefined;
+  const { attempt } = intent.intent;
+  const hadMachine = object.status?.history?.some((past) => past.attempt === attempt);
+  const machine = hadMachine ? undefined : lateMachine(observed, intent.intent);
+  return machine && { machine, attempt };
+}
+
+/**
+ * A listed machine whose label verifies and names this purchase and its issue time, whatever its start: only this rent call
+ * carried that label. It may be our rental, carried out late, so nothing else is rented while it is there.
+ */
+function lateMachine(observed: Observed, { attempt, issuedAt }: RentalIntent): Instance | undefined {
+  const isOfPurchase = ({ ownership }: ListedMachine) =>
+    ownership.type === 'labelCopied' &&
+    ownership.facts.attempt === attempt &&
+    ownership.facts.issuedAt === issuedAt;
+  return observed.list?.labelled.find(isOfPurchase)?.row;
 }
 
 /**

@@ -36,7 +36,10 @@ export type Stage =
   | { readonly type: 'rented'; readonly rented: RentedFacts }
   /** A machine of this object was found by its label (or as the only new one), and is to be recorded. */
   | { readonly type: 'found'; readonly instanceId: number; readonly attempt: number }
-  | { readonly type: 'pending'; readonly settlement: Extract<Settlement, { type: 'unknown' | 'ambiguous' }> }
+  | {
+      readonly type: 'pending';
+      readonly settlement: Extract<Settlement, { type: 'unknown' | 'late' | 'ambiguous' }>;
+    }
   | { readonly type: 'machine'; readonly machine: Recorded; readonly state: MachineState }
   /** `attempt`: the number of the last purchase, which came to nothing or is over. */
   | { readonly type: 'unrented'; readonly attempt: number };
@@ -127,6 +130,7 @@ function openRental(observed: Observed): Stage | undefined {
     case 'found':
       return { type: 'found', instanceId: outcome.instanceId, attempt: outcome.intent.attempt };
     case 'unknown':
+    case 'late':
     case 'ambiguous':
       return { type: 'pending', settlement: outcome };
     case 'none':

@@ -522,6 +522,17 @@ describe('what is written', () => {
     });
   });
 
+  test('a copy of our label is on record until it is gone for long, also when its original has ended (H6)', () => {
+    const findings = { orphans: [], unsettled: [], rolledBack: [], confirmedAt: 0, copied: [9, 5] };
+    const first = observed({ session: session({ findings }) });
+    expect(decide(first).status.labelCopies).toEqual([5, 9]);
+    const account = { ...first.account, status: { ...first.account.status, labelCopies: [4, 5, 9] } };
+    const none = { ...findings, copied: [] };
+    const later = observed({ account, session: session({ findings: none, longGone: new Set([4]) }) });
+    expect(decide(later).status.labelCopies).toEqual([5, 9]);
+    expect(decide(observed()).status.labelCopies).toBeUndefined();
+  });
+
   test('the newest rental on record never goes back', () => {
     const status = { lastRentalAt: '2026-11-20T11:00:00Z' };
     const older = observed({

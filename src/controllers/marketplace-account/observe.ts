@@ -150,6 +150,7 @@ function machineCounts(
     billing: count('claimed', 'unclaimed', 'retained'),
     retained: count('retained'),
     orphaned: session.unclaimed() ? session.findings().orphans.length : (status?.machines?.orphaned ?? 0),
-    foreign: count('foreign', 'copied'),
+    ...(count('copied') > 0 && { copied: count('copied') }),
+    foreign: count('foreign'),
   };
 }

@@ -116,6 +116,7 @@ function sessionRecords(observed: Observed): Partial<Status> {
     ...(labelEcho === 'unknown' ? {} : { labelsEchoed: labelEcho === 'echoed' }),
     ...optional('avoid', session.avoid.map(avoidEntry), before.avoid),
     ...retained(observed),
+    ...labelCopies(observed),
     ...breakerRecord(observed),
     ...newestRental(observed),
   };
@@ -149,6 +150,18 @@ function retained(observed: Observed): Pick<Status, 'retained'> {
   if (!before) return {};
   const gone = goneMachines(observed);
   return { retained: before.filter(({ instanceId }) => !gone.has(instanceId)) };
+}
+
+const MAX_COPIES = 256;
+
+/** A copy stays one when its original ends: after that it would look like a rental that was carried out late. */
+function labelCopies(observed: Observed): Pick<Status, 'labelCopies'> {
+  const before = observed.account.status?.labelCopies;
+  const found = observed.session?.findings.copied ?? [];
+  if (!before && found.length === 0) return {};
+  const gone = goneMachines(observed);
+  const ids = [...(before ?? []).filter((id) => !gone.has(id)), ...found];
+  return { labelCopies: [...new Set(ids)].sort((a, b) => a - b).slice(0, MAX_COPIES) };
 }
 
 /** The newest rental on record, which never goes back. */

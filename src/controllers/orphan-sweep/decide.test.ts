@@ -27,6 +27,7 @@ const observed = (changes: Partial<Observed> = {}): Observed => ({
   sweep: 'allowed',
   isLeader: true,
   orphanAgeMs: MINUTE,
+  lateOrphanAgeMs: 60 * MINUTE,
   latched: [],
   maxOrphans: 3,
   swept: { lastHour: 0, lastWindow: 0 },
@@ -47,6 +48,8 @@ describe('what counts as an orphan', () => {
     ['just as old as the age', { startedAt: NOW - MINUTE }, true],
     ['without a start date', { startedAt: undefined }, false],
     ['unclaimed once', { sweeps: 1 }, false],
+    ['late, and younger than an hour (H6)', { isLate: true, startedAt: NOW - 60 * MINUTE + 1 }, false],
+    ['late, and an hour old (H6)', { isLate: true, startedAt: NOW - 60 * MINUTE }, true],
   ] as const)('%s', (_, changes, isOrphan) => {
     const { findings } = decide(observed({ candidates: [candidate(changes)] }));
     expect(findings.orphans).toEqual(isOrphan ? [5] : []);
@@ -60,6 +63,31 @@ test.each([
   ['without a start date, which makes no orphan of it ever', { startedAt: undefined }, []],
 ] as const)('what is unclaimed and may become an orphan yet: %s', (_, changes, unsettled) => {
   expect(decide(observed({ candidates: [candidate(changes)] })).findings).toMatchObject({ unsettled });
+});
+
+test('nothing is old enough while the time of the service is stale (H2)', () => {
+  const { findings } = decide(observed({ now: undefined }));
+  expect(findings).toMatchObject({ orphans: [], unsettled: [5] });
+});
+
+test('scenario 87: a late machine is told once, with its price, and is an orphan after an hour (H6)', () => {
+  const late = candidate({ isLate: true, startedAt: NOW - MINUTE });
+  const { findings, actions } = decide(observed({ candidates: [late] }));
+  expect(findings).toMatchObject({ orphans: [], unsettled: [5], late: [5] });
+  expect(actions).toEqual([
+    {
+      type: 'event',
+      reason: 'LateRental',
+      note: expect.stringContaining('Machine 5 carries our label, bills $0.50/h'),
+    },
+  ]);
+  expect(decide(observed({ candidates: [late], before: findings })).actions).toEqual([]);
+  const old = { ...late, startedAt: NOW - 60 * MINUTE };
+  expect(decide(observed({ candidates: [old], before: findings })).actions).toContainEqual({
+    type: 'destroy',
+    instanceId: 5,
+    pricePerHour: 500_000,
+  });
 });
 
 /** A machine that is younger than everything on record. */

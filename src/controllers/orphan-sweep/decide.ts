@@ -44,6 +44,7 @@ const KEPT: readonly Rule<SweepFindings>[] = [
 export function decide(observed: Observed): Decision {
   const unsettled = (candidate: Candidate) => NOT_YET.find((rule) => rule.applies(candidate, observed));
   const orphans = observed.candidates.filter((candidate) => unsettled(candidate) === undefined);
+  const late = observed.candidates.filter(({ isLate }) => isLate).map(({ instanceId }) => instanceId);
   const findings: SweepFindings = {
     orphans: orphans.map(({ instanceId }) => instanceId),
     unsettled: observed.candidates.filter(isUnsettled(orphans)).map(({ instanceId }) => instanceId),
@@ -53,6 +54,7 @@ export function decide(observed: Observed): Decision {
     confirmedAt: observed.confirmedAt,
     ...massOrphaned(observed),
     copied: observed.copied,
+    ...(late.length > 0 && { late }),
     others: observed.others ?? [],
   };
   const kept = orphans.length === 0 ? undefined : KEPT.find((rule) => rule.applies(findings, observed))?.name;
@@ -102,8 +104,9 @@ function destroy({ instanceId, pricePerHour }: Candidate): Action {
 }
 
 /** By its own start date: a label is issued before its machine begins, perhaps long before. */
-function isOldEnough({ startedAt }: Candidate, { now, orphanAgeMs }: Observed): boolean {
-  return startedAt !== undefined && now !== undefined && now - startedAt >= orphanAgeMs;
+function isOldEnough({ startedAt, isLate }: Candidate, { now, ...ages }: Observed): boolean {
+  const ageMs = isLate ? ages.lateOrphanAgeMs : ages.orphanAgeMs;
+  return startedAt !== undefined && now !== undefined && now - startedAt >= ageMs;
 }
 
 /** A machine that was seen unclaimed once and is old enough is worth a second look at once. */
@@ -115,7 +118,11 @@ function lookAgain(observed: Observed): readonly Action[] {
 }
 
 /** One event per machine, when it is found. */
-function news({ before, copied, others = [] }: Observed, orphans: readonly Candidate[]): readonly Action[] {
+function news(
+  { before, copied, candidates, others = [] }: Observed,
+  orphans: readonly Candidate[],
+): readonly Action[] {
+  const late = candidates.filter(({ instanceId, isLate }) => isLate && !before.late?.includes(instanceId));
   const found = orphans.filter(({ instanceId }) => !before.orphans.includes(instanceId));
   const labelled = copied.filter((id) => !before.copied.includes(id));
   return [
@@ -123,8 +130,12 @@ function news({ before, copied, others = [] }: Observed, orphans: readonly Candi
       const note = `Machine ${instanceId} is ours, ${hourly(pricePerHour)}, and no GpuInstance claims it.`;
       return { type: 'event', reason: 'OrphanFound', note };
     }),
+    ...late.map(({ instanceId, pricePerHour }): Action => {
+      const note = `Machine ${instanceId} carries our label, ${hourly(pricePerHour)}, and started after the label's time: a late rental. It is an orphan when it is older than --late-orphan-age.`;
+      return { type: 'event', reason: 'LateRental', note };
+    }),
     ...labelled.map((id): Action => {
-      const note = `Machine ${id} carries our label outside its time, or an edited one; it is never touched. Remove the label from it.`;
+      const note = `Machine ${id} carries our label outside its time, or an edited one, and bills. It is never touched. Check who rented it; destroy it in the console if nobody needs it.`;
       return { type: 'event', reason: 'LabelCopied', note };
     }),
     ...(others.length > 0 && (before.others ?? []).length === 0 ? [otherInstallations(others)] : []),

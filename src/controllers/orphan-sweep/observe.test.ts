@@ -58,6 +58,13 @@ function withoutSession(
   return accountWith({ metadata: { name: 'without-session' }, spec: { orphanPolicy }, status });
 }
 
+test('an orphan is as old as its machine, whatever its label says', async () => {
+  const issuedEarlier = row({ id: 5, startedAt: 7_000 });
+  const undated = row({ id: 6, startedAt: undefined });
+  const { candidates } = await sweepOf(['Destroy'], [], { rows: [issuedEarlier, undated] });
+  expect(candidates.map(({ startedAt }) => startedAt)).toEqual([7_000, undefined]);
+});
+
 interface More {
   readonly logins?: readonly Login[];
   readonly memory?: SweepMemory;

@@ -62,6 +62,7 @@ export async function observe(sweep: Sweep, sources: SweepSources): Promise<Obse
     sweep: state.type === 'known' ? state.sweep : 'clusterChanged',
     isLeader: sources.isLeader(),
     orphanAgeMs: sources.constants.orphanAgeMs,
+    lateOrphanAgeMs: sources.constants.lateOrphanAgeMs,
     latched: accounts.flatMap(({ status }) => status?.rolledBack ?? []),
     ...massOf(sweep, { accounts, entries }, sources),
     confirmedAt: newestOf(accounts.map(({ status }) => status?.rollbackConfirmedAt)),
@@ -184,10 +185,11 @@ function candidatesOf(
 ): readonly Candidate[] {
   const sweep = { listBegunAt: list.begunAt, newestRecordAt };
   const sights = memory.count(loginText(session.login), sweep, idsOf(unclaimed));
-  return unclaimed.map(({ row, facts }) => ({
+  return unclaimed.map(({ row, facts, isLate }) => ({
     instanceId: row.id,
     issuedAt: facts.issuedAt,
     startedAt: row.startedAt,
+    ...(isLate && { isLate }),
     pricePerHour: row.pricePerHour,
     ...(sights.get(row.id) ?? { sweeps: 1, newestRecordAt }),
   }));

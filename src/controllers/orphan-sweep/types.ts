@@ -9,6 +9,8 @@ export interface Candidate {
   readonly issuedAt: number;
   /** Its own start date, epoch milliseconds. */
   readonly startedAt: number | undefined;
+  /** It began after the window of its label. */
+  readonly isLate?: true;
   readonly pricePerHour: MicroDollars | undefined;
   /** In how many sweeps in a row it was unclaimed, this one included. */
   readonly sweeps: number;
@@ -33,6 +35,7 @@ export interface Observed {
   readonly sweep: 'allowed' | 'clusterChanged' | 'scopeShrunk';
   readonly isLeader: boolean;
   readonly orphanAgeMs: number;
+  readonly lateOrphanAgeMs: number;
   /** How many machines may lose their objects within an hour before a person has to look. */
   readonly maxOrphans: number;
   /** How many orphans this process destroyed within the last hour, and within the last ten minutes. */

@@ -47,14 +47,18 @@ export class LeakWatch {
       .live()
       .filter(
         (contract) =>
-          this.#scene.purchaseOf(contract) && !this.#scene.ownerOf(contract) && !this.#scene.isKept(contract),
+          this.#scene.purchaseOf(contract) &&
+          (!this.#scene.ownerOf(contract) || this.#scene.isLateRental(contract)) &&
+          !this.#scene.isKept(contract),
       )
       .filter(
         (contract) => this.#scene.orphanPolicy(contract) === 'Destroy' && !this.#scene.isSweepHeld(contract),
       )
       .filter(
         (contract) =>
-          fitsItsLabel(contract) && this.#scene.now - contract.createdAt > this.#scene.orphanAgeMs,
+          (fitsItsLabel(contract) && this.#scene.now - contract.createdAt > this.#scene.orphanAgeMs) ||
+          (this.#scene.isLateRental(contract) &&
+            this.#scene.now - contract.createdAt > this.#scene.lateOrphanAgeMs),
       )
       .map(({ id }) => id)
       .filter((id) => !this.#told.has(id));

@@ -14,7 +14,7 @@ import {
 } from '../memory-kube/json.ts';
 import { mayKeep } from './kept.ts';
 import { OwnLimits } from './own-limits.ts';
-import { intentOf, type Purchase } from './purchase.ts';
+import { intentOf, isLate, type Purchase } from './purchase.ts';
 import { nameOf, type Scene } from './scene.ts';
 
 /** How long a list may show what was (the operator's `--list-lag`). */
@@ -115,6 +115,7 @@ export class MachineWatch {
     this.#released.add(goneKey(uid));
     for (const contract of Object.values(this.#scene.contracts())) {
       if (contract.image === BY_HAND || this.#scene.purchaseOf(contract)?.uid !== uid) continue;
+      if (isLate(contract)) continue;
       if (this.#scene.isKept(contract) && mayKeep(object, contract.id)) continue;
       this.#scene.broken('I7', `${nameOf(object)} was let go while contract ${contract.id} lives`);
     }
@@ -142,7 +143,7 @@ export class MachineWatch {
     if (owner && !hasIntentFor(owner, attempt)) {
       this.#scene.broken('I5', `contract ${contract.id} was rented before its intent stood on the object`);
     }
-    if (this.#released.has(goneKey(uid))) {
+    if (this.#released.has(goneKey(uid)) && !isLate(contract)) {
       this.#scene.broken(
         'I7',
         `contract ${contract.id} appeared after the finalizer of its object was removed`,
@@ -262,7 +263,7 @@ export class MachineWatch {
     const counts = new Map<string, number>();
     for (const contract of this.#scene.live()) {
       const uid = this.#scene.purchaseOf(contract)?.uid;
-      if (uid !== undefined) counts.set(uid, (counts.get(uid) ?? 0) + 1);
+      if (uid !== undefined && !isLate(contract)) counts.set(uid, (counts.get(uid) ?? 0) + 1);
     }
     for (const uid of this.#overlapSince.keys())
       if ((counts.get(uid) ?? 0) < 2) this.#overlapSince.delete(uid);

@@ -30,6 +30,15 @@ export function fitsItsLabel({ label, createdAt }: Contract): boolean {
   return createdAt >= issuedAt - CLOCK_SKEW_MS && createdAt <= issuedAt + LABEL_WINDOW_MS;
 }
 
+/**
+ * Whether a service carried a rental out when nobody could wait for it any more: no operator can keep such a machine from
+ * beginning. It buys nothing more while that purchase is open, and sweeps the machine by its policy.
+ */
+export function isLate({ label, createdAt }: Contract): boolean {
+  const issuedAt = Number(/:(\d+):[0-9a-f]+$/.exec(label ?? '')?.[1]);
+  return !hasKeptLabel({ label } as Contract) && createdAt > issuedAt + LABEL_WINDOW_MS;
+}
+
 /** The intent that stands on an object. */
 export function intentOf(object: JsonObject): JsonObject | undefined {
   const annotation = textAt(objectAt(metadataOf(object), 'annotations'), 'gpurental.dev/rental-intent');

@@ -7,7 +7,7 @@ import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import type { Commit } from '../memory-kube/store.ts';
 import type { SimulatedWorld } from '../world.ts';
 import { Accounts, accountKeyOf, holdsSweep } from './accounts.ts';
-import { hasKeptLabel, type Purchase, readPurchase } from './purchase.ts';
+import { hasKeptLabel, isLate, type Purchase, readPurchase } from './purchase.ts';
 
 /** A promise that was broken, with the moment. */
 export interface Violation {
@@ -23,6 +23,7 @@ export interface SceneOptions {
 
 const MAX_RENTALS_PER_HOUR = 600;
 const ORPHAN_AGE = '60s';
+const LATE_ORPHAN_AGE = '1h';
 const INSTANCES = 'gpuinstances';
 const GROUPS = 'endpointgroups';
 
@@ -39,6 +40,7 @@ export class Scene {
   #leaseEndsAt = Number.POSITIVE_INFINITY;
   /** GpuInstances that are gone, with the time of their end. */
   readonly gone: { readonly uid: string; readonly key: string; readonly at: number }[] = [];
+  readonly #copies = new Set<number>();
   readonly #handsOn = new Set<string>();
   readonly #sent = new Map<number, Purchase>();
   /** By the contract that a call made: another may ask for the same offer later, and be refused. */
@@ -66,6 +68,11 @@ export class Scene {
   }
 
   /** The operator's `--orphan-age`, in milliseconds. */
+  /** The age from which a machine is an orphan that was rented late. */
+  get lateOrphanAgeMs(): number {
+    return parseDuration(String(this.world.flags.lateOrphanAge ?? LATE_ORPHAN_AGE)) ?? 0;
+  }
+
   get orphanAgeMs(): number {
     return parseDuration(String(this.world.flags.orphanAge ?? ORPHAN_AGE)) ?? 0;
   }
@@ -148,6 +155,23 @@ export class Scene {
   ownerOf(contract: Contract): JsonObject | undefined {
     const uid = this.purchaseOf(contract)?.uid;
     return uid === undefined ? undefined : (this.objects.get(uid) ?? this.takerOf(contract.id));
+  }
+
+  /**
+   * Whether a contract is a rental that was carried out late, and of which no other machine is listed or recorded. One that
+   * was seen beside such a machine counts as a copy for good.
+   */
+  isLateRental(contract: Contract): boolean {
+    const purchase = this.purchaseOf(contract);
+    if (!purchase || contract.image === BY_HAND || !isLate(contract)) return false;
+    const { instanceId, attempt } = objectAt(this.ownerOf(contract) ?? {}, 'status');
+    const isSame = (other: Purchase | undefined) =>
+      other?.uid === purchase.uid && other.attempt === purchase.attempt;
+    const hasOriginal =
+      (instanceId !== undefined && attempt === purchase.attempt) ||
+      this.live().some((other) => other.id !== contract.id && isSame(this.purchaseOf(other)));
+    if (hasOriginal) this.#copies.add(contract.id);
+    return !this.#copies.has(contract.id);
   }
 
   /** Whether a contract outlives its object on purpose: its label says so, or the account where nothing could be labelled. */

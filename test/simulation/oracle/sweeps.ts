@@ -1,11 +1,14 @@
 import { type JsonObject, metadataOf } from '../memory-kube/json.ts';
 import { isRollbackConfirmed } from './accounts.ts';
+import { isLate, type Purchase } from './purchase.ts';
 import type { Scene } from './scene.ts';
 
 /** Start dates are rounded. */
 const ROUNDING_MS = 1_000;
 /** In how many lists a machine has to be unclaimed before it may be swept. */
 const LEAST_LISTS = 2;
+/** In how many lists a late machine stood for sure that a purchase has to know of. */
+const LISTS_TO_KNOW = 2;
 /** How long a process that was destroying the machines of an object may not know that the object is gone. */
 const TEARDOWN_MS = 300_000;
 
@@ -47,7 +50,11 @@ export class SweepWatch {
     const unowned = new Set(
       this.#scene
         .live()
-        .filter((contract) => this.#scene.purchaseOf(contract) && !this.#scene.ownerOf(contract))
+        .filter(
+          (contract) =>
+            this.#scene.purchaseOf(contract) &&
+            (!this.#scene.ownerOf(contract) || this.#scene.isLateRental(contract)),
+        )
         .map(({ id }) => id),
     );
     for (const id of this.#lists.keys()) if (!unowned.has(id)) this.#lists.delete(id);
@@ -58,6 +65,20 @@ export class SweepWatch {
   listed(userId: number | undefined): void {
     for (const [id, lists] of this.#lists)
       if (this.#scene.isListedFor(id, userId)) this.#lists.set(id, lists + 1);
+  }
+
+  /** I2: nothing is bought while lists show a machine of the purchase before, which was carried out late. */
+  rentSent({ uid, attempt }: Purchase): void {
+    for (const [id, lists] of this.#lists) {
+      const contract = this.#scene.contracts()[id];
+      const purchase = contract && this.#scene.isLateRental(contract) && this.#scene.purchaseOf(contract);
+      if (!purchase || purchase.uid !== uid || purchase.attempt !== attempt - 1 || lists < LISTS_TO_KNOW)
+        continue;
+      this.#scene.broken(
+        'I2',
+        `purchase ${attempt} was sent while contract ${id} of the one before was listed`,
+      );
+    }
   }
 
   destroySent(id: number, { isBreakerOpen }: { readonly isBreakerOpen: boolean }): void {
@@ -84,7 +105,8 @@ export class SweepWatch {
     if (this.#scene.isNamespaced()) return 'while fewer namespaces are watched than before';
     if (isBreakerOpen) return 'while the breaker had to be open';
     const age = this.#scene.now - contract.createdAt;
-    if (age < this.#scene.orphanAgeMs - ROUNDING_MS) return `${age / 1000} s after it began`;
+    const least = isLate(contract) ? this.#scene.lateOrphanAgeMs : this.#scene.orphanAgeMs;
+    if (age < least - ROUNDING_MS) return `${age / 1000} s after it began`;
     return lists < LEAST_LISTS ? `after ${lists} lists` : undefined;
   }
 }

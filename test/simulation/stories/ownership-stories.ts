@@ -1,7 +1,7 @@
 import { OTHER_INSTALL } from '../foreigners.ts';
 import type { Machine } from '../machine.ts';
-import { abandon, labelOf, labelOwn } from './deeds.ts';
-import { DEAREST_OFFER } from './market.ts';
+import { abandon, labelOf, labelOwn, raisePrice } from './deeds.ts';
+import { CHEAPEST_OFFER, DEAREST_OFFER } from './market.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
@@ -24,8 +24,90 @@ function deleteKept(stage: Stage, policy: 'Stop' | 'Retain', before: () => void 
   });
 }
 
+/** Rentals that the marketplace queues for longer than anybody waits (H6). */
+const LATE_STORIES: readonly Story[] = [
+  {
+    name: 'a rent call is carried out after 400 seconds, its offer dearer meanwhile, with a sweeper (H6)',
+    seconds: 4_300,
+    sweeps: true,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { lateMs: 400_000 } });
+      stage.at(10, () => raisePrice(stage, CHEAPEST_OFFER, 600_000));
+    },
+  },
+  {
+    name: 'a rent call is carried out after 400 seconds, its offer dearer meanwhile, and orphans are reported (H6)',
+    seconds: 4_300,
+    mayLeave: true,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { lateMs: 400_000 } });
+      stage.at(10, () => raisePrice(stage, CHEAPEST_OFFER, 600_000));
+    },
+  },
+  {
+    name: 'a rent call is carried out after the window of its label and before it settles (H6)',
+    seconds: 4_300,
+    sweeps: true,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { lateMs: 182_000 } });
+      stage.at(10, () => raisePrice(stage, CHEAPEST_OFFER, 600_000));
+    },
+  },
+  {
+    name: 'a rent call is carried out after the window of its label while nothing else can be rented, and its object is deleted (H6)',
+    seconds: 4_600,
+    sweeps: true,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { lateMs: 400_000 } });
+      stage.at(10, () => stage.users.setCeiling('a', '0.01'));
+      stage.at(500, () => stage.users.setCeiling('a', '2.00'));
+      stage.at(900, () => stage.users.delete('a'));
+    },
+  },
+  {
+    name: 'an object is deleted whose rent call is carried out 400 seconds later (H6)',
+    seconds: 4_300,
+    sweeps: true,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { lateMs: 400_000 } });
+      stage.at(100, () => stage.users.delete('a'));
+    },
+  },
+  {
+    name: 'two rent calls are carried out minutes after their objects have bought again (H6)',
+    seconds: 5_000,
+    sweeps: true,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', nth: 1, fate: { lateMs: 700_000 } });
+      stage.strike({ call: 'rent', nth: 2, fate: { lateMs: 500_000 } });
+      stage.at(10, () => raisePrice(stage, CHEAPEST_OFFER, 600_000));
+      stage.at(300, () => raisePrice(stage, CHEAPEST_OFFER + 1, 600_000));
+    },
+  },
+  {
+    name: 'a label is copied to a younger machine, its object is deleted, and the process begins anew (H6)',
+    seconds: 4_700,
+    sweeps: true,
+    plot: (stage) => {
+      stage.at(300, () => void stage.users.console.rent(DEAREST_OFFER, labelOf(stage, 'a')));
+      stage.at(400, () => stage.users.delete('a'));
+      stage.at(500, () => stage.killAll());
+    },
+  },
+  {
+    name: 'the machine of an object without its guard begins a hundred seconds after its label, with a sweeper',
+    seconds: 400,
+    sweeps: true,
+    plot: (stage) => {
+      stage.strike({ call: 'rent', fate: { lateMs: 100_000 } });
+      stage.at(60, () => abandon(stage, 'a'));
+    },
+  },
+];
+
 /** Whose machines they are, what is swept, and when nothing is. */
 export const OWNERSHIP_STORIES: readonly Story[] = [
+  ...LATE_STORIES,
   {
     name: 'a person writes the id of a stranger into the status of an object and deletes it',
     seconds: 300,

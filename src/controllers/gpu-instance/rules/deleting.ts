@@ -120,7 +120,7 @@ function settleFirst(observed: Observed): Step | undefined {
   return waiting(observed, {
     reason: 'RentalUncertain',
     detail:
-      open.type === 'unknown' || open.type === 'ambiguous'
+      open.type === 'unknown' || open.type === 'late' || open.type === 'ambiguous'
         ? whatIsMissing(open)
         : 'A rental of this object is of unknown outcome; it settles by the lists.',
     look: {

@@ -1,3 +1,5 @@
+import { formatDollars } from '../../../lib/money.ts';
+import type { Instance } from '../../../marketplace/instances/instances.ts';
 import { decision } from '../decision.ts';
 import { carriedFields } from '../machine-fields.ts';
 import type { Settlement } from '../settle.ts';
@@ -10,9 +12,8 @@ import type { Observed, Step } from '../types.ts';
  */
 export function awaitSettlement(observed: Observed, stage: Extract<Stage, { type: 'pending' }>): Step {
   const { settlement } = stage;
-  const ambiguous = settlement.type === 'ambiguous';
   return decision({
-    rule: ambiguous ? 'hold-uncertain-rental' : 'await-settlement',
+    rule: settlement.type === 'unknown' ? 'await-settlement' : 'hold-uncertain-rental',
     fields: carriedFields(observed),
     finding: {
       phase: 'Renting',
@@ -20,21 +21,29 @@ export function awaitSettlement(observed: Observed, stage: Extract<Stage, { type
       detail: whatIsMissing(settlement),
       machine: { type: 'none' },
     },
-    look: ambiguous
-      ? { onList: true }
-      : { onList: true, afterMs: Math.max(1000, settlement.settlesAt - observed.steadyNow + 1) },
+    look:
+      settlement.type === 'unknown'
+        ? { onList: true, afterMs: Math.max(1000, settlement.settlesAt - observed.steadyNow + 1) }
+        : { onList: true },
   });
 }
 
 /** Which answer is missing, or which machines a person has to say something about. */
 export function whatIsMissing(
-  settlement: Extract<Settlement, { readonly type: 'unknown' | 'ambiguous' }>,
+  settlement: Extract<Settlement, { readonly type: 'unknown' | 'late' | 'ambiguous' }>,
 ): string {
   const { attempt, offer } = settlement.intent;
   if (settlement.type === 'unknown')
     return `The answer to purchase ${attempt} of offer ${offer} is missing; it settles by the lists.`;
+  if (settlement.type === 'late') return lateDetail(settlement.machine, attempt);
   const [first, ...others] = settlement.candidates;
   return others.length === 0
     ? `Machine ${first} is new and carries no label; whether purchase ${attempt} made it cannot be told. Destroy it if nobody needs it, and give it a label if it is yours.`
     : `Machines ${settlement.candidates.join(', ')} are new and carry no label; which of them purchase ${attempt} made cannot be told. Destroy those that nobody needs, and give those that are yours a label.`;
+}
+
+/** The price is the machine's: it bills until it is destroyed, whoever began it. */
+export function lateDetail({ id, pricePerHour }: Instance, attempt: number): string {
+  const price = pricePerHour === undefined ? 'an unknown price' : `$${formatDollars(pricePerHour)}/h`;
+  return `Machine ${id} (${price}) carries the label of purchase ${attempt}, but did not start in its time, so nothing else is rented. Destroy it in the console if it is yours to end; with orphanPolicy Destroy the operator does so after an hour.`;
 }

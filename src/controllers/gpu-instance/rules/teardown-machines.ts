@@ -19,7 +19,7 @@ export function unsettledUntil(observed: Observed): number | undefined {
   if (observed.intent.type === 'tampered') return untrustedUntil(observed);
   const outcome = settlement(observed);
   if (outcome.type === 'unknown') return outcome.settlesAt;
-  return outcome.type === 'ambiguous' ? observed.steadyNow + 60_000 : undefined;
+  return outcome.type === 'ambiguous' || outcome.type === 'late' ? observed.steadyNow + 60_000 : undefined;
 }
 
 /**

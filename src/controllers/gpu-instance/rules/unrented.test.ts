@@ -1,6 +1,17 @@
 import { describe } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
-import { at, type Given, held, intent, machineOf, offer, time } from '../../../../test/builders/observed.ts';
+import {
+  at,
+  type Given,
+  held,
+  intent,
+  labelOf,
+  listed,
+  machineOf,
+  offer,
+  row,
+  time,
+} from '../../../../test/builders/observed.ts';
 
 const { table, close } = decisionTables('unrented');
 
@@ -45,6 +56,16 @@ describe('an object without a machine rents', () => {
       { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
     ],
     [
+      'beside a copy of the label of its last machine, which it had and lost (H6)',
+      {
+        ...found,
+        status: past('Exited'),
+        intent: intent({ issuedAt: at(-900) }),
+        machines: [listed(row({ id: 9, label: labelOf(1, at(-900)), startedAt: at(-500) }))],
+      },
+      { rule: 'purchase', record: 'intent', actions: ['rent 100 as 2'] },
+    ],
+    [
       'an hour after the last of as many rentals as an hour may have',
       {
         ...found,
@@ -58,6 +79,16 @@ describe('an object without a machine rents', () => {
 
 describe('an object without a machine waits', () => {
   table([
+    [
+      'while a machine of its last purchase is listed that was carried out late (H6)',
+      {
+        ...found,
+        status: { attempt: 1 },
+        intent: intent({ issuedAt: at(-900) }),
+        machines: [listed(row({ label: labelOf(1, at(-900)), startedAt: at(-500) }))],
+      },
+      { rule: 'late-machine-listed', phase: 'Pending', says: 'RentalUncertain', onList: true },
+    ],
     [
       'without a word while it is being found out whether the account allows its namespace',
       { ...found, facts: { permitted: undefined } },

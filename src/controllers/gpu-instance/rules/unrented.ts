@@ -3,12 +3,13 @@ import { decision, firstOf, type Rule } from '../decision.ts';
 import { limitState } from '../limits.ts';
 import { carriedFields, withoutMachine } from '../machine-fields.ts';
 import { factsOf } from '../recorded.ts';
-import { attemptOf } from '../settle.ts';
+import { attemptOf, lateMachineOfClosed } from '../settle.ts';
 import type { Stage } from '../stage.ts';
 import type { Decision, Observed, Step } from '../types.ts';
 import type { ListedMachine } from '../views.ts';
 import { PERMISSION_LOOK_MS } from './held.ts';
 import { idle } from './idle.ts';
+import { lateDetail } from './pending.ts';
 import { purchase } from './purchase.ts';
 import { unprovenRecord } from './unproven-record.ts';
 
@@ -74,6 +75,21 @@ const RULES: readonly Rule<Unrented>[] = [
     name: 'old-machine-listed',
     because: 'The old machine goes before the next is bought.',
     decide: oldMachineListed,
+  },
+  {
+    name: 'late-machine-listed',
+    because: 'A machine of the last purchase may have come after all.',
+    decide: (observed, stage) => {
+      const late = lateMachineOfClosed(observed);
+      return (
+        late &&
+        idle(observed, stage, {
+          reason: 'RentalUncertain',
+          detail: lateDetail(late.machine, late.attempt),
+          look: { onList: true },
+        })
+      );
+    },
   },
   {
     name: 'too-many-rentals',
