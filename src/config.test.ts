@@ -13,6 +13,15 @@ function problemsOf(flags: RawOptions, environment: Record<string, string> = {})
   }
 }
 
+test('the spend brake that no flag sets stops most mistakes (L5)', () => {
+  const { maxDollarsPerHour, maxLiveMachines, maxRentalsPerHour } = parseConfig({}, {});
+  expect({ maxDollarsPerHour, maxLiveMachines, maxRentalsPerHour }).toEqual({
+    maxDollarsPerHour: 250_000_000,
+    maxLiveMachines: 250,
+    maxRentalsPerHour: 600,
+  });
+});
+
 test('without anything the defaults hold', () => {
   expect(parseConfig({}, {})).toMatchObject({
     namespace: 'gpu-rental-system',

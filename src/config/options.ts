@@ -128,13 +128,13 @@ export const OPTIONS = {
     value: wholeNumber(1, 100_000),
     placeholder: 'number',
     description: 'spend brake: machines of one account at a time, where the account sets no lower limit',
-    defaultValue: '2000',
+    defaultValue: '250',
   },
   maxDollarsPerHour: {
     value: dollarsValue,
     placeholder: 'dollars',
     description: 'spend brake: sum of the hourly prices of one account, where it sets no lower limit',
-    defaultValue: '10000',
+    defaultValue: '250',
   },
   pacing: {
     value: z.enum(['documented', 'off'], { error: 'write documented or off' }),

@@ -53,7 +53,7 @@ export const rentingReasons = {
   ),
   Paused: progress('The object is paused: spec.paused is true.', 'Set spec.paused to false to go on.'),
   Held: progress(
-    'The annotation gpurental.dev/hold keeps the machine from being replaced.',
+    'The annotation gpurental.dev/hold keeps the machine from being replaced. Limits of the spec end it all the same.',
     'Remove the annotation to go on.',
   ),
   AccountMissing: retryable(

@@ -13,6 +13,7 @@ type Policy = 'Report' | 'Destroy';
 
 const LOGIN = { url: 'https://market.example', userId: 7 };
 const ORPHAN = row({ id: 5 });
+const OLD = row({ id: 5, startedAt: 0 });
 /** The list that came while a sweep rode on the one before. */
 const LATEST = new Map([ORPHAN, row({ id: 6 })].map((machine) => [machine.id, machine]));
 const facts = { uid: 'gone', attempt: 1, issuedAt: 0 };
@@ -58,6 +59,18 @@ function withoutSession(
   return accountWith({ metadata: { name: 'without-session' }, spec: { orphanPolicy }, status });
 }
 
+test.each([
+  ['its breaker is open', { logins: [{ breaker: 'open' }] }],
+  ['another process leads', { leads: false }],
+  ['fewer namespaces are watched', { state: { type: 'known', sweep: 'scopeShrunk' } }],
+] as const)('reads no objects again for an orphan that is kept back since %s (L2)', async (_, kept) => {
+  const memory = new SweepMemory();
+  let reads = 0;
+  const more: More = { ...kept, rows: [OLD], memory, meanwhile: () => (reads += 1) };
+  for (let sweep = 0; sweep < 5; sweep += 1) await sweepOf(['Destroy'], [], { ...more, begunAt: sweep + 1 });
+  expect(reads).toBe(1);
+});
+
 test('an orphan is as old as its machine, whatever its label says', async () => {
   const issuedEarlier = row({ id: 5, startedAt: 7_000 });
   const undated = row({ id: 6, startedAt: undefined });
@@ -81,6 +94,8 @@ interface More {
   readonly state?: { readonly type: string; readonly sweep?: string };
   /** Another process may lead by now. */
   readonly leads?: false;
+  /** When the list began; the same list counts once. */
+  readonly begunAt?: number;
   /** Happens while objects are read. */
   readonly meanwhile?: (accounts: MarketplaceAccount[]) => void;
 }
@@ -113,7 +128,11 @@ function sweepOf(policies: readonly [Policy, ...Policy[]], listed: readonly List
     constants: defaultConstants,
   } as unknown as SweepSources;
   const { rows = [ORPHAN] } = more;
-  const list = { begunAt: 1, endedAt: 2, rows: new Map(rows.map((machine) => [machine.id, machine])) };
+  const list = {
+    begunAt: more.begunAt ?? 1,
+    endedAt: 2,
+    rows: new Map(rows.map((machine) => [machine.id, machine])),
+  };
   return observe({ sessions: sessions as unknown as Sweep['sessions'], list }, sources);
 }
 
@@ -229,5 +248,8 @@ test('what was settled a moment ago is believed for a report, never for a destro
   const memory = new SweepMemory();
   await sweepOf(['Report'], [], { memory });
   expect((await sweepOf(['Report'], [claimant], { memory })).candidates).toHaveLength(1);
-  expect((await sweepOf(['Destroy'], [claimant], { memory })).candidates).toEqual([]);
+  expect((await sweepOf(['Destroy'], [claimant], { memory })).candidates).toHaveLength(1);
+  expect((await sweepOf(['Destroy'], [claimant], { memory, begunAt: 2, rows: [OLD] })).candidates).toEqual(
+    [],
+  );
 });

@@ -12,6 +12,7 @@ import type { CompleteList } from '../../marketplace/feed/feed-event.ts';
 import type { PurchaseConstants } from '../../ownership/constants.ts';
 import { loginText } from '../../ownership/login.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
+import { decide } from './decide.ts';
 import { HOUR_MS, type SweepMemory } from './sweep-memory.ts';
 import type { Candidate, Observed } from './types.ts';
 
@@ -48,8 +49,21 @@ export interface Sweep {
  * not claim every machine, so that an intent which preceded its machine is certainly seen.
  */
 export async function observe(sweep: Sweep, sources: SweepSources): Promise<Observed> {
+  const cached = cachedCensus(sweep, sources);
+  const suspects = idsOf(unclaimedOf(cached.entries));
+  if (suspects.length === 0) return observedBy(cached, sweep, sources);
+  const login = loginText(sweep.sessions[0].login);
+  if (sources.memory.isSettled(login, suspects, sources.clock.monotonic())) {
+    // What is only reported, too young or kept back again needs no other list of all objects: a destroy does.
+    const again = observedBy(cached, sweep, sources);
+    if (!decide(again).actions.some(({ type }) => type === 'destroy')) return again;
+  }
+  return observedBy(await settledCensus(sweep, sources), sweep, sources);
+}
+
+function observedBy(census: Census, sweep: Sweep, sources: SweepSources): Observed {
   const [first] = sweep.sessions;
-  const { accounts, newestRecordAt, entries } = await settledCensus(sweep, sources);
+  const { accounts, newestRecordAt, entries } = census;
   const state = sources.installation.state();
   const observed: Observed = {
     now: serviceNow(first.serviceTime(), sources.clock.now()),
@@ -138,20 +152,18 @@ interface Census {
   readonly entries: readonly CensusEntry[];
 }
 
-/**
- * By the cache where that claims everything or where machines are only reported again; else by objects read now, and
- * by accounts read after them: a machine is listed as kept before its object goes.
- */
+/** By the caches: enough if they claim every machine, or if the same machines were settled a moment ago. */
+function cachedCensus(sweep: Sweep, sources: SweepSources): Census {
+  const accounts = accountsOf(sweep, sources.accounts.list());
+  const entries = sweep.sessions[0].census(sources.allObjects(), retainedOf(accounts), sweep.list) ?? [];
+  return { accounts, newestRecordAt: 0, entries };
+}
+
+/** By objects read now, and by accounts read after them: a machine is listed as kept before its object goes. */
 async function settledCensus(sweep: Sweep, sources: SweepSources): Promise<Census> {
   const [session] = sweep.sessions;
   const login = loginText(session.login);
-  const known = accountsOf(sweep, sources.accounts.list());
-  const cached = sources.allObjects();
-  const entries = session.census(cached, retainedOf(known), sweep.list) ?? [];
-  const suspects = idsOf(unclaimedOf(entries));
   const now = sources.clock.monotonic();
-  const isOldNews = policyOf(known) === 'Report' && sources.memory.isSettled(login, suspects, now);
-  if (suspects.length === 0 || isOldNews) return { accounts: known, newestRecordAt: 0, entries };
   const objects = await sources.listObjects();
   const accounts = accountsOf(sweep, await sources.listAccounts());
   const settled = session.census(objects, retainedOf(accounts), sweep.list) ?? [];

@@ -60,6 +60,13 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     replace: '    startedAt: facts.issuedAt,\n',
   },
   {
+    name: 'wired-brake-default',
+    loses: 'the brake on the dollars an hour of an account that sets no limit',
+    file: 'config/options.ts',
+    find: "lower limit',\n    defaultValue: '250',\n  },\n  pacing: {",
+    replace: "lower limit',\n    defaultValue: '250000000',\n  },\n  pacing: {",
+  },
+  {
     name: 'late-label-is-no-machine',
     loses:
       'the machine that carries the label of the open purchase outside its window, before the next purchase',

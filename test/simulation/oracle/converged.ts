@@ -146,10 +146,9 @@ function isWithoutTarget(object: JsonObject): boolean {
  * one cost is not.
  */
 function isEndedByLimits(scene: Scene, object: JsonObject): boolean {
-  const { uid, annotations } = metadataOf(object);
-  const isHeld = isObject(annotations) && annotations['gpurental.dev/hold'] !== undefined;
+  const { uid } = metadataOf(object);
   const { deletionPolicy = 'Destroy' } = objectAt(object, 'spec');
-  return !isHeld && deletionPolicy === 'Destroy' && !scene.isHandled(String(uid));
+  return deletionPolicy === 'Destroy' && !scene.isHandled(String(uid));
 }
 
 /** Whether its own limits may keep it from a machine: by a record that a person wrote nothing can be counted. */

@@ -62,7 +62,8 @@ export class HeldBackWatch {
 
 function whatHolds(object: JsonObject, why: unknown): string | undefined {
   const { paused, updateStrategy } = objectAt(object, 'spec');
-  if (objectAt(metadataOf(object), 'annotations')['gpurental.dev/hold'] !== undefined) return 'is held';
+  const isHeld = objectAt(metadataOf(object), 'annotations')['gpurental.dev/hold'] !== undefined;
+  if (isHeld && why !== 'LimitReached') return 'is held';
   if (paused === true && why !== 'LimitReached') return 'is paused';
   if (mayNotReplace(object, why)) return 'may not be replaced';
   const isOnDelete = isObject(updateStrategy) && updateStrategy['type'] === 'OnDelete';

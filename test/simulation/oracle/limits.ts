@@ -93,7 +93,7 @@ export class LimitWatch {
       at: this.#scene.now,
       account,
       mostRentals: this.#scene.maxRentalsPerHour,
-      limits: limits?.known() ?? [],
+      limits: (limits?.known() ?? []).map(withBrake),
       dearest: owner && dearestOf(owner),
       isPoor: (limits?.poorForMs() ?? 0) >= CREDIT_IS_KNOWN_MS,
     };
@@ -168,6 +168,19 @@ export class LimitWatch {
     const text = `contract ${contract.id} costs $${priceOf(contract) / 1e6}/h`;
     this.#scene.broken('I9', `${text}, and ${name} may pay $${most / 1e6}/h`);
   }
+}
+
+/** The operator's own brake (`--max-dollars-per-hour`, `--max-live-machines`), below what an account allows. */
+const BRAKE = { dollars: 250, machines: 250 };
+
+function withBrake(limits: JsonObject): JsonObject {
+  const { maxInstances, maxSpendPerHour } = limits;
+  const dollars = (dollarsOf(maxSpendPerHour) ?? Number.POSITIVE_INFINITY) / 1e6;
+  return {
+    ...limits,
+    maxInstances: Math.min(Number(maxInstances ?? BRAKE.machines), BRAKE.machines),
+    maxSpendPerHour: dollars < BRAKE.dollars ? (maxSpendPerHour ?? null) : String(BRAKE.dollars),
+  };
 }
 
 function whyNot(

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../memory-kube/json.ts';
-import { endInConsole, machineOn, rentToHandOver } from './deeds.ts';
-import { DEAREST_OFFER } from './market.ts';
+import { endInConsole, machineOn, raisePrice, rentToHandOver } from './deeds.ts';
+import { CHEAPEST_OFFER, DEAREST_OFFER } from './market.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
@@ -18,6 +18,29 @@ function takeOverLate(stage: Stage, limits: JsonObject): void {
 
 /** What a person writes on an object holds the end of its machine back, or the next one, or ends it. */
 export const RESTRAINT_STORIES: readonly Story[] = [
+  {
+    name: 'machines cost a hundred dollars an hour, and neither the account nor a flag sets a limit (L5)',
+    seconds: 120,
+    plot: (stage) => {
+      for (let offer = CHEAPEST_OFFER; offer <= DEAREST_OFFER; offer += 1)
+        raisePrice(stage, offer, 100_000_000);
+      for (const name of ['a', 'b', 'c', 'd']) {
+        if (name !== 'a') stage.users.createInstance(name);
+        stage.users.setCeiling(name, '200.00');
+      }
+      stage.at(100, () => {
+        for (const name of ['c', 'd']) stage.users.delete(name);
+      });
+    },
+  },
+  {
+    name: 'a machine is held beyond the time that its object may have one (L4)',
+    seconds: 700,
+    plot: (stage) => {
+      stage.users.setPolicies('a', { maxLifetime: '5m' });
+      stage.at(100, () => stage.users.hold('a'));
+    },
+  },
   {
     name: 'a held object gets another spec',
     seconds: 300,

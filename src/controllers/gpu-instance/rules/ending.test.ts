@@ -55,9 +55,16 @@ describe('what holds back the end of a machine', () => {
       },
     ],
     [
-      'a limit is held back by the annotation, and the machine is not ready',
+      'a limit is not held back by the annotation: a budget that it lifts is none (L4)',
       held({}, { spec: { maxLifetime: '5m' }, annotations: { 'gpurental.dev/hold': '' } }),
-      { rule: 'limit-reached', phase: 'Running', says: 'Held', afterMs: 60000 },
+      {
+        rule: 'limit-reached',
+        record: 'status',
+        actions: ['destroy 1 (LimitReached)'],
+        phase: 'Replacing',
+        says: 'LimitReached, Replacing',
+        afterMs: 1000,
+      },
     ],
     [
       'a policy of Never is about lost machines, not about unwanted ones',

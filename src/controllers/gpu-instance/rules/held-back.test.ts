@@ -190,14 +190,14 @@ describe('a machine beyond a limit that may not be destroyed', () => {
   const beyond = { maxLifetime: '5m', powerState: 'Stopped' } as const;
   table([
     [
-      'is stopped where that is wanted, while the annotation holds it',
-      held({}, { spec: beyond, annotations: hold }),
+      'is stopped where that is wanted, and the policy is Stop, whatever the annotation says',
+      held({}, { spec: { ...beyond, deletionPolicy: 'Stop' }, annotations: hold }),
       {
         rule: 'limit-reached',
         record: 'status',
         actions: ['stop 1'],
-        phase: 'Running',
-        says: 'Held',
+        phase: 'Failed',
+        says: 'stalled: LimitReached',
         afterMs: 30_000,
       },
     ],
@@ -215,8 +215,11 @@ describe('a machine beyond a limit that may not be destroyed', () => {
     ],
     [
       'is not started again',
-      held({ actualStatus: 'stopped' }, { spec: { maxLifetime: '5m' }, annotations: hold }),
-      { rule: 'limit-reached', phase: 'Running', says: 'Held', afterMs: 60_000 },
+      held(
+        { actualStatus: 'stopped' },
+        { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' }, annotations: hold },
+      ),
+      { rule: 'limit-reached', record: 'status', phase: 'Failed', says: 'stalled: LimitReached' },
     ],
   ]);
 });
@@ -240,7 +243,7 @@ describe('while its end is held back', () => {
 
   test.each<readonly [string, Given]>([
     ['that works', { status: outdated }],
-    ['beyond a limit', { spec: { maxLifetime: '5m' } }],
+    ['beyond a limit', { spec: { maxLifetime: '5m', deletionPolicy: 'Retain' } }],
     ['that is lost', { memory: { seenWord: word('offline', -9000) } }],
   ])('the price of one %s is written down', (_, situation) => {
     const actualStatus = situation.memory ? ('offline' as const) : ('running' as const);

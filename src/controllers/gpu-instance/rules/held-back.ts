@@ -22,8 +22,9 @@ const LOOK_MS = 60_000;
 /** The first thing that forbids to end this machine now. */
 export function heldBackBy(observed: Observed, wish: EndWish): HeldBackBy | undefined {
   const { object, account } = observed;
-  if (object.metadata.annotations?.[annotations.hold] !== undefined) return says('Held');
+  // A budget that an annotation lifts is none: to keep the machine, raise the limit in the spec.
   if (wish.kind === 'limit') return undefined;
+  if (object.metadata.annotations?.[annotations.hold] !== undefined) return says('Held');
   if (object.spec.paused) return says('Paused');
   if (wish.kind === 'lost' && object.spec.replacement.policy === 'Never')
     return says('ReplacementOff', wish.detail);
