@@ -1,5 +1,7 @@
 import type { Mutant } from './mutant.ts';
 
+const GPU = 'controllers/gpu-instance';
+
 /** What keeps machines that fail together from being destroyed together. */
 export const OUTAGE_MUTANTS: readonly Mutant[] = [
   {
@@ -8,6 +10,13 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     file: 'accounts/watch/breaker.ts',
     find: 'return unhealthy > allowed || areAll;',
     replace: 'return unhealthy > allowed + 1_000_000 && areAll;',
+  },
+  {
+    name: 'breaker-by-edge',
+    loses: 'the level by which the breaker stays open as long as machines are bad',
+    file: 'accounts/watch/breaker.ts',
+    find: 'const calmPolls = isMass(health, settings.maxUnhealthy) ? 0',
+    replace: 'const calmPolls = !memory.incident && isMass(health, settings.maxUnhealthy) ? 0',
   },
   {
     name: 'breaker-ignores-failed-lists',
@@ -22,6 +31,41 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     file: 'accounts/watch/breaker.ts',
     find: 'const POLLS_TO_CLOSE = 2;',
     replace: 'const POLLS_TO_CLOSE = 0;',
+  },
+  {
+    name: 'only-machine-tolerated',
+    loses: 'the breaker for an account with one machine whose host nobody sees',
+    file: 'accounts/watch/breaker.ts',
+    find: '(machines > 1 || unseen === 1)',
+    replace: 'machines > 1',
+  },
+  {
+    name: 'tolerance-goes-on',
+    loses: 'the tolerance that stands still while the breaker is open',
+    file: 'accounts/watch/held-spans.ts',
+    find: 'return until - from - held;',
+    replace: 'return until - from - 0 * held;',
+  },
+  {
+    name: 'all-at-once-after-hold',
+    loses: 'the turns by which machines are replaced after the maximum hold',
+    file: `${GPU}/rules/held-back.ts`,
+    find: "breaker.type === 'slow' && breaker.turn === uid && kind === 'lost'",
+    replace: "breaker.type === 'slow' && uid !== '' && kind === 'lost'",
+  },
+  {
+    name: 'outage-blames-hosts',
+    loses: 'the innocence of hosts that fail together',
+    file: `${GPU}/history.ts`,
+    find: '  if (factsOf(observed)?.blames === false) return undefined;\n',
+    replace: '  factsOf(observed);\n',
+  },
+  {
+    name: 'lost-without-read',
+    loses: 'the single read of a machine that nobody sees, right before its destroy',
+    file: `${GPU}/rules/failing.ts`,
+    find: "return held.state.reason !== 'Exited' && isDestroy(step) ?",
+    replace: "return held.state.reason === 'Exited' && isDestroy(step) ?",
   },
   {
     name: 'mass-orphans-swept',
