@@ -20,7 +20,7 @@ describe('what caches keep of a GpuInstance (H4)', () => {
   test.each([
     ['values', { env: Array.from({ length: 32 }, (_, at) => ({ name: `V${at}`, value: long(32_768) })) }],
     ['a script', { onStart: long(65_536) }],
-  ])('is a few kilobytes of a megabyte of %s, and drifts from nothing', (_, spec) => {
+  ])('scenario 92: is a few kilobytes of a megabyte of %s, and drifts from nothing', (_, spec) => {
     const object = instance(spec);
     const kept = keptInstance(object);
     expect(JSON.stringify(kept).length).toBeLessThan(8_000);

@@ -29,7 +29,7 @@ function setUp() {
   return { events, clock, lines, exits, policy, counted };
 }
 
-test('logs an unhandled rejection once with its object, counts it and goes on (C1)', async () => {
+test('scenario 91: logs an unhandled rejection once with its object, counts it and goes on (C1)', async () => {
   const { events, clock, lines, exits, policy, counted } = setUp();
   const error = new Error('nobody waited');
   expect(await counted('unhandledRejection')).toBe('0');
@@ -41,7 +41,7 @@ test('logs an unhandled rejection once with its object, counts it and goes on (C
   expect(exits).toEqual([]);
 });
 
-test('ends the process in order after an uncaught exception, and by force when that takes too long', async () => {
+test('scenario 91: ends the process in order after an uncaught exception, and by force when that takes too long', async () => {
   const { events, clock, lines, exits, policy, counted } = setUp();
   const error = new Error('out of a callback');
   onBehalfOf(OBJECT, () => events.emit('uncaughtException', error));

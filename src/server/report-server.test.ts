@@ -155,7 +155,7 @@ function halfHead(url: string, localAddress: string): Promise<{ readonly closed:
   });
 }
 
-test('one address has a bounded number of connections, and others report beside it (L6)', async () => {
+test('scenario 99: one address has a bounded number of connections, and others report beside it (L6)', async () => {
   const url = await serve(taken, { connections: 8, connectionsOfPeer: 2, requestMs: 3_600_000 });
   for (let count = 0; count < 2; count += 1) await halfHead(url, '127.0.0.2');
   const third = await halfHead(url, '127.0.0.2');

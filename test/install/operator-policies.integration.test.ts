@@ -117,7 +117,7 @@ describe('the token of the operator (M9)', () => {
     ['a Service that nothing of the operator owns', () => service('s', {}, 'Deployment')],
     ['a slice that nothing owns', () => slice('x', NAME, [])],
     ['a slice in the name of another controller', () => slice('x', 'other', [owner('GpuInstance')])],
-  ] as const)('does not create %s', async ([, object]) => {
+  ] as const)('scenario 96: does not create %s', async ([, object]) => {
     await untilRefused(() => create(object()));
   });
 

@@ -34,7 +34,7 @@ const GLOBS: readonly Globs[] = [
       'src/accounts/queue/*.ts',
       'src/accounts/watch/{absences,breaker,feed-watch,label-echo,machine-census,unclaimed-machines}.ts',
       'src/accounts/installation/rental-traces.ts',
-      'src/accounts/login/{key-transport,offer-reservations,service-clock}.ts',
+      'src/accounts/login/{login-keys,offer-reservations,service-clock}.ts',
       'src/ownership/{claim,identity,intent,key-ring,label,login,ours}.ts',
       'src/lib/{deadline,duration,fitting-text,machine-address,money,networks,quantity,rfc3339}.ts',
     ],

@@ -207,6 +207,58 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
     "A person copies a machine's label to another machine",
     'Seen beside the original it is a copy for good, and never touched',
   ],
+  [
+    'A readiness probe cannot be sent: a newline in a header, a path outside ASCII',
+    'A failed probe of this object (`ProbeError`); the process goes on',
+  ],
+  [
+    'A machine answers a probe with `101`, or half a reply, and nothing more',
+    'The probe fails after its timeout and is sent again',
+  ],
+  [
+    'Nothing in the operator catches an error',
+    'Logged once with its object, counted, alert; a rejection is survived, an exception ends the process in order',
+  ],
+  [
+    'One object names a large key of a Secret many times, or many objects carry long values',
+    '`InputsTooLarge` before anything is decoded; caches keep only what decisions read',
+  ],
+  [
+    'The template of a group leaves the price to the account',
+    "New workers count with the lower of the account's limit and the remaining room, so `maxSpendPerHour` holds",
+  ],
+  [
+    "An author names an account's API key or another guarded Secret in `env`, `onStartFrom` or `imagePullSecretRef`",
+    '`SecretNotAllowed`; nothing is rented, and no machine gets it',
+  ],
+  [
+    'An author of a group queries series of other namespaces',
+    "No query is sent unless an administrator set `--prometheus-tenancy`, and then only for the group's namespace",
+  ],
+  [
+    'The token of the operator is stolen',
+    "Admission lets it write only the operator's own Secrets, Services and EndpointSlices",
+  ],
+  [
+    'A worker leaves while it reports requests in flight',
+    'It finishes them, up to `drainTimeout`; the worker with the fewest requests leaves first',
+  ],
+  [
+    'Thousands of objects wait for an adoption that their account refuses',
+    'None of them costs a comparison with the others',
+  ],
+  [
+    'Slow connections fill the server for worker reports',
+    'One address has at most 64; the oldest makes room for a new one',
+  ],
+  [
+    'An object waits in the queue after the cause in its status has ended',
+    '`Queued` with position and time replaces the older reason',
+  ],
+  [
+    'A spec is edited so that the running machine still satisfies it',
+    'The machine is kept; only a different request or an unsatisfied requirement replaces it',
+  ],
 ];
 
 /** All scenarios, numbered as tests name them. */

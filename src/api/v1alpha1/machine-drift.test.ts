@@ -71,7 +71,7 @@ describe('a machine that is rented keeps its object (M4, F3)', () => {
     ['a timeout is longer', { timeouts: { loading: '30m' } }],
     ['a policy changes', { deletionPolicy: 'Retain', onPriceAbove: 'Replace' }],
     ['no alternative is left', { offers: [] }],
-  ])('when %s', (_, changes) => {
+  ])('scenario 101: when %s', (_, changes) => {
     expect(driftBy(changes, rented({ region: undefined, fields: { cpu_cores: 16 } }))).toBeUndefined();
   });
 

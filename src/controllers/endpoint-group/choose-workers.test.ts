@@ -436,7 +436,7 @@ const BOUNDS: readonly Row[] = [
     changes: [],
   },
   {
-    what: 'what only the account limits counts at that limit until its price is known (M1)',
+    what: 'scenario 93: what only the account limits counts at that limit until its price is known (M1)',
     input: { hot: 3, total: 3, ceiling: 2_000_000, priceOfNew: 900_000, usualPrice: 900_000 },
     changes: ['rent Hot up to 900000', 'rent Hot up to 900000'],
     cut: 1,

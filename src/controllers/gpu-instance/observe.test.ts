@@ -354,7 +354,7 @@ describe('a machine that is to be adopted', () => {
       'while it is found out whether its namespace is allowed',
       { session: { ...CONSENTS, permits: () => undefined } },
     ],
-  ])('looks at no other object for one %s (M7)', (_, setting) => {
+  ])('scenario 98: looks at no other object for one %s (M7)', (_, setting) => {
     const asked: string[] = [];
     const instances = informerOf([], asked);
     expect(seen({ object: adopting, ...setting, sources: { instances } })?.olderClaimant).toBe(false);

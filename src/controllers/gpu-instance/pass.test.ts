@@ -293,7 +293,7 @@ describe('a pass that buys', () => {
     ]);
   });
 
-  test('says that it is queued when no rental slot is free, also over an older reason (F2)', async () => {
+  test('scenario 100: says that it is queued when no rental slot is free, also over an older reason (F2)', async () => {
     const ticket = { reason: 'Queued', retryAfterMs: 5_000 };
     const status = { observedGeneration: 1, conditions: [readyCondition('AccountNotReady')] };
     for (const object of [{}, { status }]) {

@@ -312,7 +312,7 @@ describe('one source for the whole group', () => {
     };
     const parameter = { type: 'parameter', name: 'namespace' };
 
-    test('are not sent unless an administrator says how they are kept apart', async () => {
+    test('scenario 95: are not sent unless an administrator says how they are kept apart', async () => {
       const { read, asked, problem } = behind(true, { type: 'off' });
       await read(groupObject({ load }));
       expect(asked).toEqual([]);

@@ -115,7 +115,13 @@ describe('a worker that was told to go', () => {
     ['is not while it says nothing', DRAINING, {}, []],
     ...(
       [
-        ['is not after maxQueueTime while it says that it works on requests (L1)', 31_000, 1, 0, []],
+        [
+          'scenario 97: is not after maxQueueTime while it says that it works on requests (L1)',
+          31_000,
+          1,
+          0,
+          [],
+        ],
         ['is not right before drainTimeout', 599_999, 1, 0, []],
         ['is stopped at drainTimeout, whatever it works on (L1)', 600_000, 1, 0, ['Cold Stopped']],
         [

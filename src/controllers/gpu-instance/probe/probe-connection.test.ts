@@ -232,7 +232,7 @@ describe('a probe as a tenant may write it', () => {
     ],
     ['no HTTP', '\u0000\u0001\r\n\r\n', 'The probe did not answer.'],
     ['half a head', 'HTTP/1.1 200 OK\r\nx', 'The probe did not answer.'],
-  ])('ends when the machine answers %s (M8)', async (_, reply, problem) => {
+  ])('scenario 90: ends when the machine answers %s (M8)', async (_, reply, problem) => {
     const { port } = await door((socket) => socket.end(reply));
     const { ask } = prober({ mapAddress: simulated });
     expect(await ask({ ...at, port, http: written({}) })).toBe(problem);

@@ -256,7 +256,7 @@ describe('a prober that fails by itself', () => {
         throw new TypeError('Invalid character in header content ["x"]');
       },
     ],
-  ])('is a failed probe of its object, and is asked again when it %s (C1)', async (_, first) => {
+  ])('scenario 89: is a failed probe of its object, and is asked again when it %s (C1)', async (_, first) => {
     const { schedules, changes, rejections, calls } = failingFirst(first);
     schedules.view(KEY, running());
     await clock.advance(0);
@@ -275,7 +275,7 @@ describe('a prober that fails by itself', () => {
     expect(rejections).toEqual([]);
   });
 
-  test('is given up and asked again when it never settles (M8)', async () => {
+  test('scenario 90: is given up and asked again when it never settles (M8)', async () => {
     const { schedules, calls } = failingFirst(() => new Promise(() => {}));
     schedules.view(KEY, running());
     await clock.advance(7 * SECOND);

@@ -162,7 +162,12 @@ describe('refuses a Secret that no machine may get (M2)', () => {
     ['imagePullSecretRef', { image: 'registry.example/a', imagePullSecretRef: { name } }],
   ];
   test.for<[string, string, string, Cluster]>([
-    ['that an account names as its key', 'marketplace-key', 'api-key', { keys: ['marketplace-key'] }],
+    [
+      'scenario 94: that an account names as its key',
+      'marketplace-key',
+      'api-key',
+      { keys: ['marketplace-key'] },
+    ],
     ['under the name of a kept key', 'gpuacct-1b2c', 'api-key', {}],
     ['with the identity of the installation', 'gpu-rental-operator-identity', 'keys', {}],
     ['that the operator labelled', 'renamed', 'keys', { marks: { renamed: { metadata: label } } }],
@@ -265,7 +270,7 @@ describe('what one object has sent (H4)', () => {
       { onStartFrom: from('settings', 'token') },
       { settings: { token: 'x'.repeat(MEGABYTE) } },
     ],
-  ])('is refused before it is decoded when %s', async (_, manifest, secrets) => {
+  ])('scenario 92: is refused before it is decoded when %s', async (_, manifest, secrets) => {
     const decoded = decodings();
     const { inputs } = await inputsOf(manifest, secrets);
     expect(inputs).toMatchObject({
