@@ -48,6 +48,31 @@ describe('what a status remembers', () => {
     });
   });
 
+  test('is what one namespace keeps off by itself', () => {
+    const entry = { kind: 'Machine' as const, id: 2, until: AT, failures: 1, reason: 'Exited' };
+    const avoid = [{ ...entry, namespace: 'team' }, entry];
+    expect(avoidOf(account({ avoid })).map((each) => 'namespace' in each && each.namespace)).toEqual([
+      'team',
+      false,
+    ]);
+  });
+
+  test.each([
+    [true, 'hold'],
+    [false, 'person'],
+  ])('is a breaker that was released (open: %s) by the %s, with nobody at turn', (open, releasedBy) => {
+    const breaker = { open, since: AT, unhealthy: 4, releasedAt: '2026-11-20T13:00:00Z' };
+    expect(breakerOf(account({ breaker }))).toEqual({
+      type: 'slow',
+      since: Date.parse(AT),
+      releasedAt: Date.parse('2026-11-20T13:00:00Z'),
+      releasedBy,
+      unhealthy: 4,
+      message: 'The breaker is released in the status of the account; machines are replaced one at a time.',
+      turn: undefined,
+    });
+  });
+
   test('is what deleted objects left', () => {
     expect(
       departedOf(account({ deletedObjects: { month: '2026-11', spent: '1.50', rentals: [AT] } })),

@@ -52,6 +52,26 @@ describe('a failure counts for every object of the account (H9)', () => {
       true,
     ],
     [
+      'if other images were not loaded on other machines',
+      said({ reason: 'LoadingTimedOut', patient: true }),
+      ['machine/2', 'machine/3'].map((target) =>
+        said({ reason: 'LoadingTimedOut', image: 'example/b:1', target }),
+      ),
+      true,
+    ],
+    [
+      'if its image was not loaded on that machine before and on one other',
+      said({ reason: 'LoadingTimedOut', patient: true }),
+      [said({ reason: 'LoadingTimedOut' }), said({ reason: 'LoadingTimedOut', target: 'machine/2' })],
+      true,
+    ],
+    [
+      'if the host is silent, whatever the image did elsewhere',
+      said({ reason: 'HostSilent', patient: true }),
+      ['machine/2', 'machine/3'].map((target) => said({ reason: 'HostSilent', target })),
+      true,
+    ],
+    [
       'if other machines failed for another reason',
       said({ reason: 'LoadingTimedOut', patient: true }),
       [said({ target: 'machine/2' }), said({ target: 'machine/3' })],

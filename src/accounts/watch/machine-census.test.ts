@@ -149,3 +149,15 @@ test('what is remembered of a list never outlives a change of the row, the claim
   };
   expect(other.take(identityOf(2), input)[0]?.type).toBe('foreign');
 });
+
+test('names the other installation of a foreign label, and no installation without a label', () => {
+  const other = identityOf(2);
+  const foreign = row({ label: makeLabel(other, { uid: 'aaaa', attempt: 1, issuedAt: ISSUED }) });
+  const census = new MachineCensus(login, defaultConstants);
+  const rows = [foreign, row({ id: 6 })];
+  const input = { rows, uids: new Set<string>(), claims: [], retained: new Set<number>() };
+  expect(census.take(identity, input)).toEqual([
+    { type: 'foreign', row: foreign, installation: other.installId.slice(0, 8) },
+    { type: 'foreign', row: rows[1] },
+  ]);
+});

@@ -5,6 +5,8 @@ import { SlowTurns } from './slow-turns.ts';
 
 const MINUTE = 60_000;
 const START = 1_000 * MINUTE;
+/** The process has run for an hour when the first list comes. */
+const UPTIME = 60 * MINUTE;
 
 /** So many objects, all of whose machines are bad. */
 function fleet(size: number): AccountObject[] {
@@ -20,7 +22,7 @@ function account(turns = new SlowTurns()) {
     const ids = objects.flatMap(({ instanceId }) => instanceId ?? []);
     turns.look({
       now: START + minutes * MINUTE,
-      monotonic: minutes * MINUTE,
+      monotonic: UPTIME + minutes * MINUTE,
       objects,
       unhealthy: new Set(ids.filter((id) => !running.includes(id))),
       running: new Set(running),
@@ -87,6 +89,40 @@ describe('whose turn it is while machines are replaced slowly (C2)', () => {
     expect(at(0, objects)).toBeUndefined();
     expect(at(9.9, objects)).toBeUndefined();
     expect(at(10, objects)).toBe('u001');
+  });
+
+  test('waits anew for the second replacement of an object', () => {
+    const at = account();
+    const leaving = changed(fleet(30), 0, { leaving: true });
+    at(0, leaving);
+    at(11, fleet(30));
+    expect(at(20, leaving)).toBeUndefined();
+    expect(at(29, leaving)).toBeUndefined();
+  });
+
+  test('goes first to whoever never had it, and then to whoever had it longest ago', () => {
+    const at = account();
+    const order = [0, 2, 4, 6, 8, 10].map((minutes) => at(minutes, fleet(3)));
+    expect(order).toEqual(['u000', 'u001', 'u002', 'u000', 'u001', 'u002']);
+  });
+
+  test('is nobody’s if no machine is bad', () => {
+    expect(account()(0, fleet(2), [0, 1])).toBeUndefined();
+  });
+
+  test('begins from the start when machines are replaced slowly again', () => {
+    const turns = new SlowTurns();
+    const at = account(turns);
+    at(0, fleet(3));
+    at(1, changed(fleet(3), 1, { leaving: true }));
+    turns.end();
+    expect(at(2, fleet(3))).toBe('u000');
+    turns.end();
+    const leaving = changed(fleet(30), 1, { leaving: true });
+    expect(at(10, leaving)).toBeUndefined();
+    turns.end();
+    expect(at(19, leaving)).toBeUndefined();
+    expect(at(28, leaving)).toBeUndefined();
   });
 
   test('passes to the next if it is not used', () => {

@@ -34,6 +34,15 @@ test('scenario 58: elapsed time is not changed by a jump of the wall clock', () 
   expect(steady.now() - before).toBe(5_000);
 });
 
+test('begins at the wall time and places monotonic times on the same scale', () => {
+  const { time, steady, pass } = clocks();
+  expect(steady.now()).toBe(NOW);
+  pass(5_000);
+  time.wall -= HOUR;
+  expect(steady.fromMonotonic(time.monotonic)).toBe(steady.now());
+  expect(steady.fromMonotonic(time.monotonic - 2_000)).toBe(NOW + 3_000);
+});
+
 test('a list began as long before its arrival as it took', () => {
   const { steady, pass } = clocks();
   pass(10_000);
