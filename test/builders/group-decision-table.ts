@@ -24,6 +24,8 @@ function inWords(action: Action): string {
       const { wanted, powerState } = action.order;
       return `order ${action.worker.name} ${wanted} ${powerState}`;
     }
+    case 'update':
+      return `update ${action.worker.name}`;
     case 'delete':
     case 'blame':
       return `${action.type} ${action.worker.name}`;

@@ -93,12 +93,15 @@ export function condition(type: string, status: 'True' | 'False', lastTransition
   return { type, status, reason: 'Test', message: '', lastTransitionTime, observedGeneration: 1 };
 }
 
+/** The machine of a worker of another template was rented by another request. */
+const OTHER_REQUEST = { ...READY, specHash: 'v2:0000000000000000' };
+
 /** A hot worker that serves. */
 export function groupWorker(overrides: Partial<Worker> = {}): Worker {
   const name = overrides.name ?? 'w';
   return {
     name,
-    object: workerObject(name),
+    object: workerObject(name, overrides.templateHash === undefined ? {} : { status: OTHER_REQUEST }),
     uid: `uid-${name}`,
     reporter: `uid-${name}/7`,
     wanted: 'Hot',

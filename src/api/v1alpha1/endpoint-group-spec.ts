@@ -102,7 +102,7 @@ const updateStrategy = z
   .object({
     type: choice(['RollingUpdate', 'OnDelete'], {
       description:
-        'RollingUpdate: workers of an old template are drained and replaced. OnDelete: the new template is used by new workers.',
+        'RollingUpdate: workers whose machine differs from the new template are drained and replaced; all others are updated in place. OnDelete: only new workers use the new template.',
     }).default('RollingUpdate'),
     maxUnavailable: countOrShare({
       description:

@@ -19,7 +19,7 @@ import type { Publisher } from './publish/publisher.ts';
 import type { Receipt } from './record.ts';
 import type { Action, WorkerOrder } from './types.ts';
 import { orderPatch } from './workers/orders.ts';
-import { templateHash, workerManifest, workerName } from './workers/template.ts';
+import { templateHash, updatePatch, workerManifest, workerName } from './workers/template.ts';
 import type { Worker } from './workers/worker.ts';
 
 /** What acts reach. */
@@ -41,6 +41,8 @@ export async function act(action: Action, receipt: Receipt, effects: GroupEffect
       return create(action, receipt, effects);
     case 'order':
       return order(action.worker, action.order, effects);
+    case 'update':
+      return update(action.worker, receipt, effects);
     case 'delete':
       return remove(action.worker, effects);
     case 'blame':
@@ -68,9 +70,7 @@ async function create(
   const name = workerName(group, ordinal);
   const hash = templateHash(group);
   try {
-    const whole = trimmedOf(group.spec.template)
-      ? await wholeObject(cluster, endpointGroupResource, group)
-      : group;
+    const whole = await wholeGroup(group, cluster);
     const manifest = workerManifest(whole, { name, wanted, hash, siblings, maxPricePerHour });
     const written = await cluster.create(gpuInstanceResource, manifest, {
       fieldManager: fieldManagers.children,
@@ -79,6 +79,34 @@ async function create(
   } catch (error) {
     // The same decision was carried out before, by this process or by one before it.
     if (!isKubeError(error, 'alreadyExists')) throw error;
+  }
+}
+
+/** With its template as it was written. */
+async function wholeGroup(group: EndpointGroup, cluster: KubeClient): Promise<EndpointGroup> {
+  const { template } = group.spec;
+  if (!trimmedOf(template) && !trimmedOf(template.spec)) return group;
+  return wholeObject(cluster, endpointGroupResource, group);
+}
+
+/** Under the resource version of the worker as it is now: its machine stays, and the next rental goes by the new text. */
+async function update(
+  { object }: Worker,
+  { group }: Receipt,
+  { cluster, siblings, onWritten }: GroupEffects,
+): Promise<void> {
+  try {
+    const before = await wholeObject(cluster, gpuInstanceResource, object);
+    const body = updatePatch(await wholeGroup(group, cluster), before, siblings);
+    const written = await cluster.patch<GpuInstance>(gpuInstanceResource, refOf(object), {
+      type: 'merge',
+      body,
+      fieldManager: fieldManagers.children,
+    });
+    onWritten(written);
+  } catch (error) {
+    // It was changed in between; the next pass compares it again.
+    if (!isKubeError(error, 'notFound', 'conflict')) throw error;
   }
 }
 

@@ -57,6 +57,8 @@ function deedOf(action: Action): string {
       return 'Making a worker';
     case 'order':
       return `${action.order.wanted === 'Hot' ? 'Waking' : 'Stopping'} worker ${action.worker.name}`;
+    case 'update':
+      return `Updating worker ${action.worker.name} to the template`;
     case 'delete':
     case 'blame':
       return `Deleting worker ${action.worker.name}`;
@@ -76,6 +78,8 @@ export function actionKey(action: Action): string {
       const { wanted, powerState } = action.order;
       return `order ${action.worker.name} ${wanted} ${powerState}`;
     }
+    case 'update':
+      return `update ${action.worker.name}`;
     // A host is blamed for the worker that is deleted.
     case 'delete':
     case 'blame':
@@ -101,6 +105,7 @@ function rankOf(action: Action): number {
     case 'order':
       return action.order.wanted === 'Hot' ? 2 : 0;
     case 'adopt':
+    case 'update':
       return 1;
     case 'create':
       return 3;

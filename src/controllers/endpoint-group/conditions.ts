@@ -3,7 +3,7 @@ import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { parseDuration } from '../../lib/duration.ts';
 import { fittingText } from '../../lib/fitting-text.ts';
 import { formatDollars } from '../../lib/money.ts';
-import { findCondition, type WantedCondition } from '../../runtime/writes/conditions.ts';
+import type { WantedCondition } from '../../runtime/writes/conditions.ts';
 import type { Counts } from './counts.ts';
 import type { LoadProblem } from './load/book.ts';
 import type { LoadView } from './load/view.ts';
@@ -124,7 +124,7 @@ function unready({ observed: { workers, group, now } }: Situation): string {
   );
   const [first] = late.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   if (!first) return '';
-  const reason = findCondition(first.object.status?.conditions, 'Ready')?.reason ?? 'unknown';
+  const reason = first.object.status?.conditions?.find(({ type }) => type === 'Ready')?.reason ?? 'unknown';
   return ` Worker ${first.name} runs and is not ready (${reason}) for longer than notReadyTimeout ${group.spec.notReadyTimeout}.`;
 }
 

@@ -14,7 +14,7 @@ import { statusOf } from './status.ts';
 import type { Action, Decision, GroupMemory, Observed } from './types.ts';
 import { choose, scalingDecision } from './wanted-workers.ts';
 import { actionsFor, afterDraining, type OrdersInput } from './workers/orders.ts';
-import { workerName } from './workers/template.ts';
+import { isToUpdate, workerName } from './workers/template.ts';
 
 /** From what was seen to what is recorded, published and done. Pure. */
 export function decide(observed: Observed): Decision {
@@ -28,6 +28,7 @@ export function decide(observed: Observed): Decision {
     ...observed.orphans.map((object): Action => ({ type: 'adopt', object })),
     ...actionsFor(changes, orders),
     ...afterDraining(orders, changes),
+    ...updatesOf(known),
   ]);
   const refused = standing(observed.refused, decided);
   const isRefused = (action: Action) => isRefusedIn(refused, action);
@@ -53,6 +54,15 @@ export function decide(observed: Observed): Decision {
     memory,
     requeueAfterMs: nextLook(known, memory),
   };
+}
+
+/** Workers whose machine fits the present template take over its text, unless the group leaves them as they are. */
+function updatesOf({ observed: { workers }, input }: Known): readonly Action[] {
+  if (input.spec.updateStrategy.type === 'OnDelete') return [];
+  const staying = workers.filter(({ isDeleting, wanted }) => !isDeleting && wanted !== 'Gone');
+  return staying
+    .filter((worker) => isToUpdate(worker, input))
+    .map((worker): Action => ({ type: 'update', worker }));
 }
 
 /** Workers that are told to go leave the Service before anything else happens to them. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { groupObject } from '../../../test/builders/group-worker.ts';
 import { SimulatedGroup } from '../../../test/builders/simulated-group.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
@@ -85,5 +86,47 @@ describe('a new template', () => {
       const { ready, updated } = life.status();
       return ready === 2 && updated === 2 && !uids(life).some((uid) => before.includes(uid));
     });
+  });
+});
+
+describe('a template edit after which every machine still fits (M4)', () => {
+  const [a, b] = [
+    { name: 'A', value: '1' },
+    { name: 'B', value: '2' },
+  ];
+  const offer = { gpuNames: ['RTX 4090', 'RTX 3090'], maxPricePerHour: '0.60' };
+  const before = { disk: '64G', env: [a, b], offers: [offer], ports: [{ containerPort: 8000 }] };
+
+  test.each<[string, Record<string, unknown>]>([
+    ['a port gets a name', { ports: [{ name: 'http', containerPort: 8000 }] }],
+    ['the disk is written in another unit', { disk: '64000M' }],
+    ['env has another order', { env: [b, a] }],
+    ['gpuNames has another order', { offers: [{ ...offer, gpuNames: ['RTX 3090', 'RTX 4090'] }] }],
+    ['an alternative is wider', { offers: [{ ...offer, gpuNames: [...offer.gpuNames, 'RTX 5090'] }] }],
+    [
+      'there is a further alternative',
+      { offers: [{ gpuNames: ['H100 SXM'], maxPricePerHour: '0.60' }, offer] },
+    ],
+    ['the price limit is higher', { offers: [{ ...offer, maxPricePerHour: '0.90' }] }],
+    ['a timeout is longer', { timeouts: { provisioning: '9m', loading: '30m' } }],
+  ])('updates the workers in place when %s', async (_, change) => {
+    const life = new SimulatedGroup();
+    const { template } = groupObject().spec;
+    life.begin({ minLoad: '150', template: { spec: { ...template.spec, ...before } } });
+    await life.until('two are ready', () => life.status().ready === 2);
+    const machines = () => life.workers().map(({ metadata, status }) => [metadata.uid, status?.instanceId]);
+    const had = machines();
+    editTemplate(life, change);
+    await life.pass(5);
+    await life.until('both have the new text', () => {
+      const { templateHash } = life.status();
+      return life
+        .workers()
+        .every(({ metadata }) => metadata.annotations?.[annotations.templateHash] === templateHash);
+    });
+    for (const { spec } of life.workers()) expect(spec).toMatchObject(change);
+    await life.pass(120);
+    expect(machines()).toEqual(had);
+    expect(life.status()).toMatchObject({ ready: 2, updated: 2 });
   });
 });

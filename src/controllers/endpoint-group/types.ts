@@ -92,6 +92,8 @@ export type Action =
       readonly maxPricePerHour?: MicroDollars | undefined;
     }
   | { readonly type: 'order'; readonly worker: Worker; readonly order: WorkerOrder }
+  /** It takes over the text of the template and keeps its machine. */
+  | { readonly type: 'update'; readonly worker: Worker }
   | { readonly type: 'delete'; readonly worker: Worker }
   | { readonly type: 'blame'; readonly worker: Worker }
   | { readonly type: 'adopt'; readonly object: GpuInstance }

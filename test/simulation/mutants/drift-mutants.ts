@@ -25,4 +25,11 @@ export const DRIFT_MUTANTS: readonly Mutant[] = [
     find: "return new Set([...needed, ...(ssh ? ['22/TCP'] : [])]).size;",
     replace: "return 0 * new Set([...needed, ...(ssh ? ['22/TCP'] : [])]).size;",
   },
+  {
+    name: 'template-text-rolls-workers',
+    loses: 'that workers whose machine fits the present template keep it',
+    file: 'controllers/endpoint-group/workers/template.ts',
+    find: 'return driftOf(status, template.spec) !== undefined;',
+    replace: "return driftOf(status, template.spec)?.type !== 'offers';",
+  },
 ];

@@ -1,8 +1,20 @@
+import type { JsonObject } from '../memory-kube/json.ts';
 import { MACHINE } from '../wishes.ts';
 import type { Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
 const GROUP = 'group';
+
+const TEMPLATE = {
+  ...MACHINE,
+  disk: '20G',
+  env: [
+    { name: 'A', value: '1' },
+    { name: 'B', value: '2' },
+  ],
+  offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.90' }],
+  replacement: { maxPerHour: 30 },
+};
 
 /** The process dies once it has recorded what the group is to do, and before it does it. */
 const dieBeforeActing = (stage: Stage) => () => stage.after(0.003, () => stage.killAll());
@@ -84,6 +96,28 @@ export const GROUP_STORIES: readonly Story[] = [
     mayLeave: true,
     group: { load: 100, spec: { coldWorkers: 2, coldMultiplier: '2' } },
     plot: () => {},
+  },
+  {
+    name: 'the template of a group is written in other words, and with a further alternative (M4)',
+    seconds: 500,
+    group: { load: 200, spec: { template: { spec: TEMPLATE } } },
+    plot: (stage) => {
+      const [offer] = TEMPLATE.offers;
+      const edit = (spec: JsonObject) =>
+        stage.users.groups.set(GROUP, { template: { spec: { ...TEMPLATE, ...spec } } });
+      stage.at(120, () => {
+        stage.forbid({ call: 'destroy', seconds: 360, why: 'every machine still fits the template' });
+        edit({ env: TEMPLATE.env.toReversed(), disk: '20000M' });
+      });
+      stage.at(200, () =>
+        edit({
+          offers: [
+            { gpuNames: ['H100 SXM'], maxPricePerHour: '0.90' },
+            { ...offer, maxPricePerHour: '0.95' },
+          ],
+        }),
+      );
+    },
   },
   {
     name: 'a group without workers is woken, and the process dies before it makes one',

@@ -2,7 +2,7 @@ import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts'
 import { parseDuration } from '../../../lib/duration.ts';
 import { highestCap, type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import type { LoadView, WorkerLoad } from '../load/view.ts';
-import { isOldTemplate } from '../workers/template.ts';
+import { isOutdated } from '../workers/template.ts';
 import type { Worker } from '../workers/worker.ts';
 import { type ChoosableWorker, priceNow } from './plan.ts';
 import { median, usualPerf } from './usual-perf.ts';
@@ -89,7 +89,7 @@ export function scalingWorkers(input: WorkersInput): readonly ChoosableWorker[] 
       isOverdue: worker.isOverdue,
       curLoad: load?.currentLoad ?? 0,
       isRunning: !worker.isStopped,
-      isCurrentTemplate: !isOldTemplate(worker.templateHash, input.templateHash),
+      isCurrentTemplate: !isOutdated(worker, input),
       isHeld: worker.isHeld,
       hasRun: worker.hasRun,
       isUnreachable: isUnreachable(worker, input),
@@ -180,7 +180,9 @@ function hasEnded(worker: Worker, { frozen }: WorkersInput): boolean {
  * Who goes first: marked by a person, of an old template, unhealthy, with the fewest requests, newest, by name. Higher ranks stay, and held ones
  * above all: whoever counts on others to stay would count wrong.
  */
-function dropOrder({ workers, load, templateHash }: WorkersInput): ReadonlyMap<string, number> {
+function dropOrder(input: WorkersInput): ReadonlyMap<string, number> {
+  const { workers, load } = input;
+  const outdated = new Set(workers.filter((worker) => isOutdated(worker, input)));
   const isSick = (worker: Worker) => {
     const figures: WorkerLoad | undefined = load.workers.get(worker.name);
     return figures?.isMissing === true || (figures?.error ?? '') !== '' || worker.isStalled;
@@ -190,8 +192,7 @@ function dropOrder({ workers, load, templateHash }: WorkersInput): ReadonlyMap<s
     (a, b) =>
       Number(a.isHeld) - Number(b.isHeld) ||
       Number(b.isMarked) - Number(a.isMarked) ||
-      Number(isOldTemplate(b.templateHash, templateHash)) -
-        Number(isOldTemplate(a.templateHash, templateHash)) ||
+      Number(outdated.has(b)) - Number(outdated.has(a)) ||
       Number(isSick(b)) - Number(isSick(a)) ||
       requestsOf(a) - requestsOf(b) ||
       b.createdAt - a.createdAt ||

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { groupObject } from '../../../../test/builders/group-worker.ts';
-import { templateHash, workerManifest, workerName } from './template.ts';
+import { groupObject, workerObject } from '../../../../test/builders/group-worker.ts';
+import { specHash } from '../../../api/v1alpha1/machine-drift.ts';
+import { isOutdated, isToUpdate, templateHash, updatePatch, workerManifest, workerName } from './template.ts';
 
 describe('the hash of a template', () => {
   /** Of templates as manifests write them, with what the schema says no more of. */
@@ -83,5 +84,89 @@ describe('a new worker', () => {
   test('is a GpuInstance', () => {
     const manifest = workerManifest(groupObject(), { name: 'w', wanted: 'Hot', hash: 'v1:x', siblings: [] });
     expect(manifest).toMatchObject({ kind: 'GpuInstance', metadata: { name: 'w', namespace: 'team' } });
+  });
+});
+
+describe('a worker of another text than the template (M4)', () => {
+  const group = groupObject();
+  const { spec } = group.spec.template;
+  const current = { templateHash: templateHash(group), spec: group.spec };
+  const facts = [{ field: 'gpu_name', value: 'RTX 4090' }];
+  const rented = (more: object = {}, ofSpec: object = {}) =>
+    workerObject('w', {
+      spec: { ...spec, ...ofSpec },
+      status: { instanceId: 7, specHash: specHash(spec), facts, ...more } as never,
+    });
+  const judged = (object: ReturnType<typeof rented>, hash: string | undefined = 'v1:0000000000000000') => {
+    const worker = { object, templateHash: hash };
+    return [isOutdated(worker, current), isToUpdate(worker, current)];
+  };
+  const UPDATED = [false, true];
+  const REPLACED = [true, false];
+  const KEPT = [false, false];
+
+  test.each<[string, ReturnType<typeof rented>, readonly boolean[]]>([
+    ['updated when its machine fits', rented({}, { disk: '64000M' }), UPDATED],
+    ['replaced when its machine was rented by another request', rented({ specHash: 'v2:1' }), REPLACED],
+    ['updated when the hash of its request has another version', rented({ specHash: 'v1:1' }), UPDATED],
+    ['updated when the hash of its request is missing', rented({ specHash: undefined }), UPDATED],
+    ['replaced when it uses another account', rented({}, { accountRef: { name: 'other' } }), REPLACED],
+    [
+      'replaced when it has no machine and would rent by another request',
+      rented({ instanceId: undefined }, { image: 'example/other:1' }),
+      REPLACED,
+    ],
+    ['updated when it has no machine and another price limit', rented({ instanceId: undefined }), UPDATED],
+  ])('is %s', (_, object, verdict) => {
+    expect(judged(object)).toEqual(verdict);
+  });
+
+  test('is replaced when its machine satisfies no alternative', () => {
+    const wants = (gpuNames: readonly string[]) =>
+      groupObject({ template: { spec: { ...spec, offers: [{ gpuNames, maxPricePerHour: '0.60' }] } } });
+    const isOld = (other: ReturnType<typeof wants>) =>
+      isOutdated({ object: rented(), templateHash: 'v1:0' }, { templateHash: 'v1:1', spec: other.spec });
+    expect(isOld(wants(['H100 SXM']))).toBe(true);
+    expect(isOld(wants(['H100 SXM', 'RTX 4090']))).toBe(false);
+  });
+
+  test.each([templateHash(group), 'v0:0000000000000000', undefined])(
+    'stays as it is with the hash %s',
+    (hash) => {
+      const object = rented({ specHash: 'v2:1' });
+      expect([
+        isOutdated({ object, templateHash: hash }, current),
+        isToUpdate({ object, templateHash: hash }, current),
+      ]).toEqual(KEPT);
+    },
+  );
+
+  test('takes over added, changed and removed fields, and keeps its power state and resource version', () => {
+    const patch = updatePatch(group, rented({}, { powerState: 'Stopped', onStart: 'echo', disk: '64G' }), []);
+    expect(patch).toMatchObject({
+      metadata: { resourceVersion: '1', annotations: { 'gpurental.dev/template-hash': templateHash(group) } },
+      spec: { onStart: null },
+    });
+    expect((patch as { spec: object }).spec).not.toHaveProperty('powerState');
+  });
+
+  test('keeps its own price limit when the template names none', () => {
+    const unlimited = groupObject({ template: { spec: { ...spec, offers: [{ gpuNames: ['RTX 4090'] }] } } });
+    const patch = updatePatch(unlimited, rented(), []);
+    expect(patch).toMatchObject({ spec: { offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.60' }] } });
+  });
+
+  test('gets no alternatives away from its siblings that its own machine would not satisfy', () => {
+    const apart = groupObject({
+      spreadBy: 'Region',
+      template: { spec: { ...spec, offers: [{ regions: ['US', 'DE'] }] } },
+    });
+    const inUS = rented(
+      { facts: [{ field: 'geolocation', value: 'California, US' }] },
+      { offers: [{ regions: ['US', 'DE'] }] },
+    );
+    const sibling = workerObject('s', { spec: { offers: [{ regions: ['US'] }] } });
+    const patch = updatePatch(apart, inUS, [sibling]) as { spec: { offers?: readonly object[] } };
+    expect(patch.spec.offers?.some((offer) => JSON.stringify(offer).includes('"US"')) ?? true).toBe(true);
   });
 });

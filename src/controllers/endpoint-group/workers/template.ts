@@ -1,32 +1,59 @@
 import { createHash } from 'node:crypto';
 import type { EndpointGroup } from '../../../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
+import { driftOf, specHash } from '../../../api/v1alpha1/machine-drift.ts';
 import { API_VERSION, annotations, labels, OPERATOR_NAME } from '../../../api/v1alpha1/names.ts';
 import { trimmedOf } from '../../../api/v1alpha1/trimmed-spec.ts';
-import { formatDollars, type MicroDollars, parseDollars } from '../../../lib/money.ts';
+import { canonicalJson } from '../../../lib/canonical-json.ts';
+import { formatDollars, highestCap, type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import { controllerReference, type KubeObject } from '../../../runtime/kube/kube-object.ts';
 import { spreadOffers } from './spread.ts';
-import type { Wanted } from './worker.ts';
+import type { Wanted, Worker } from './worker.ts';
 
-/** Raised when what is hashed changes: a hash of another version says nothing about drift. */
+/** Raised when what is hashed changes: a hash of another version says nothing. */
 const VERSION = 'v1';
 
 /** By template: a group is looked at far more often than it is written, and what is cached is never changed in place. */
 const hashes = new WeakMap<object, string>();
 
-/** The hash of what workers are made from. Key order in the manifest means nothing. */
+/** The hash of the text of a template: it tells which workers have another text, not whether they need another machine. */
 export function templateHash({ spec: { template } }: EndpointGroup): string {
   const hash =
     trimmedOf(template)?.hash ??
     hashes.get(template) ??
-    `${VERSION}:${digest(canonical(template)).slice(0, 16)}`;
+    `${VERSION}:${digest(canonicalJson(template)).slice(0, 16)}`;
   hashes.set(template, hash);
   return hash;
 }
 
-/** Whether a worker is of another template. A missing hash, or one of another version, is no drift. */
-export function isOldTemplate(hash: string | undefined, current: string): boolean {
+/** Whether a worker has another text than the template. A missing hash, or one of another version, says nothing. */
+function hasOtherText(hash: string | undefined, current: string): boolean {
   return (hash?.startsWith(`${VERSION}:`) ?? false) && hash !== current;
+}
+
+/** What a worker is compared with. */
+export interface Template {
+  readonly templateHash: string;
+  readonly spec: Pick<EndpointGroup['spec'], 'template'>;
+}
+
+/**
+ * Whether the worker must be replaced: by the template its machine would be rented by another request, it satisfies no
+ * alternative of the template, or it belongs to another account. A worker without a machine is compared by its spec.
+ */
+export function isOutdated(worker: Pick<Worker, 'templateHash' | 'object'>, current: Template): boolean {
+  return hasOtherText(worker.templateHash, current.templateHash) && needsReplacement(worker.object, current);
+}
+
+/** Whether the worker keeps its machine and takes over the text of the template. */
+export function isToUpdate(worker: Pick<Worker, 'templateHash' | 'object'>, current: Template): boolean {
+  return hasOtherText(worker.templateHash, current.templateHash) && !needsReplacement(worker.object, current);
+}
+
+function needsReplacement({ spec, status }: GpuInstance, { spec: { template } }: Template): boolean {
+  if (canonicalJson(spec.accountRef) !== canonicalJson(template.spec.accountRef)) return true;
+  if (status?.instanceId === undefined) return specHash(spec) !== specHash(template.spec);
+  return driftOf(status, template.spec) !== undefined;
 }
 
 /**
@@ -79,6 +106,60 @@ export function workerManifest(group: EndpointGroup, worker: NewWorker): GpuInst
   };
 }
 
+/**
+ * A merge patch that gives the worker the template's text. It is valid only for the resource version of `worker`. The
+ * worker keeps its power state, what it adopts, and a price limit where the template names none.
+ */
+export function updatePatch(
+  group: EndpointGroup,
+  worker: GpuInstance,
+  siblings: readonly GpuInstance[],
+): object {
+  const { metadata, spec } = group.spec.template;
+  const others = siblings.filter((sibling) => sibling.metadata.uid !== worker.metadata.uid);
+  const kept = { powerState: worker.spec.powerState, ...(worker.spec.adopt && { adopt: worker.spec.adopt }) };
+  const limit = highestCap((spec.offers ?? []).map(({ maxPricePerHour }) => maxPricePerHour));
+  const own = highestCap((worker.spec.offers ?? []).map(({ maxPricePerHour }) => maxPricePerHour));
+  const withOffers = (offers: Offers) => ({
+    ...spec,
+    ...kept,
+    ...(offers && { offers: cappedOffers(offers, limit === undefined ? own : undefined) }),
+  });
+  const apart = withOffers(spreadOffers(group.spec, others));
+  // Alternatives away from siblings must not rule out the machine that the worker has.
+  const wanted = driftOf(worker.status ?? {}, apart) ? withOffers(spec.offers) : apart;
+  return {
+    metadata: {
+      uid: worker.metadata.uid,
+      resourceVersion: worker.metadata.resourceVersion,
+      labels: {
+        ...metadata?.labels,
+        [labels.managedBy]: OPERATOR_NAME,
+        [labels.endpointGroup]: group.metadata.name,
+      },
+      annotations: { ...metadata?.annotations, [annotations.templateHash]: templateHash(group) },
+    },
+    spec: mergePatch(worker.spec, wanted),
+  };
+}
+
+/** The merge patch (RFC 7386) from one value to another. */
+function mergePatch(before: unknown, after: unknown): unknown {
+  if (!isObject(before) || !isObject(after)) return after;
+  const gone = Object.keys(before).filter((key) => after[key] === undefined);
+  const changed = Object.entries(after).filter(
+    ([key, value]) => value !== undefined && canonicalJson(value) !== canonicalJson(before[key]),
+  );
+  return Object.fromEntries([
+    ...gone.map((key) => [key, null] as const),
+    ...changed.map(([key, value]) => [key, mergePatch(before[key], value)] as const),
+  ]);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 type Offers = GpuInstance['spec']['offers'];
 
 /**
@@ -96,13 +177,4 @@ function cappedOffers(offers: Offers, most: MicroDollars | undefined): Offers {
 
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex');
-}
-
-/** JSON with sorted keys. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const entries = Object.entries(value).filter(([, entry]) => entry !== undefined);
-  entries.sort(([left], [right]) => (left < right ? -1 : 1));
-  return `{${entries.map(([key, entry]) => `${JSON.stringify(key)}:${canonical(entry)}`).join(',')}}`;
 }
