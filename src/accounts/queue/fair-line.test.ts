@@ -83,3 +83,52 @@ test('counts for one that would join: all of its namespace, and of others as man
   const { line } = setUp('a/1', 'a/2', 'b/1', 'b/2', 'b/3');
   expect(['a', 'b', 'c'].map((namespace) => line.aheadOfNewcomer(namespace))).toEqual([4, 5, 0]);
 });
+
+test('knows no member that was never put', () => {
+  const { line } = setUp('a/1');
+  expect(line.get('x/1')).toBeUndefined();
+  line.served('x');
+  expect(line.size).toBe(1);
+});
+
+test('counts positions at most once a second', async () => {
+  const { clock, line } = setUp('a/1', 'a/2', 'a/3');
+  await clock.advance(5_000);
+  expect(line.ahead('a/3')).toBe(2);
+  line.remove('a/1');
+  await clock.advance(999);
+  expect(line.ahead('a/3')).toBe(2);
+  await clock.advance(1);
+  expect(line.ahead('a/3')).toBe(1);
+});
+
+test('a namespace whose last object left keeps its turn behind it while that was a moment ago', async () => {
+  const { clock, line, put, next } = setUp('a/1', 'b/1');
+  await clock.advance(20_000);
+  line.served('a');
+  line.remove('a/1');
+  await clock.advance(1_000);
+  put('c/1');
+  put('a/2');
+  line.remove('b/1');
+  expect(next()).toBe('c/1');
+});
+
+test('a namespace that left long ago is a newcomer when it comes back', async () => {
+  const { clock, line, put, next } = setUp('a/1', 'b/1');
+  line.served('b');
+  line.remove('a/1');
+  await clock.advance(60_000);
+  line.served('b');
+  put('c/1');
+  await clock.advance(1_000);
+  put('a/2');
+  expect(next()).toBe('c/1');
+});
+
+test('a namespace with waiting objects keeps its turn however long it waits', async () => {
+  const { clock, put, next } = setUp('a/1');
+  await clock.advance(60_000);
+  put('b/1');
+  expect(next()).toBe('a/1');
+});

@@ -73,3 +73,52 @@ describe('a reply serves', () => {
     expect(coverageOf(own)(query(filter('duration', 'gte', 2)))).toBe(false);
   });
 });
+
+describe('a reply that holds a range or a list of values', () => {
+  const holds = (own: OfferFilter, ...asked: OfferFilter[]) => coverageOf(query(own))(query(...asked));
+
+  test.each<readonly [string, OfferFilter, readonly OfferFilter[], boolean]>([
+    ['a higher minimum', filter('gpu_ram', 'gte', 24), [filter('gpu_ram', 'gte', 48)], true],
+    ['the same minimum', filter('gpu_ram', 'gte', 24), [filter('gpu_ram', 'gte', 24)], true],
+    ['no lower minimum', filter('gpu_ram', 'gte', 24), [filter('gpu_ram', 'gte', 23)], false],
+    ['no maximum in place of a minimum', filter('gpu_ram', 'gte', 24), [filter('gpu_ram', 'lte', 48)], false],
+    [
+      'two minimums of which one is high enough',
+      filter('gpu_ram', 'gte', 24),
+      [filter('gpu_ram', 'gte', 10), filter('gpu_ram', 'gte', 30)],
+      true,
+    ],
+    [
+      'two maximums of which one is low enough',
+      filter('dph_total', 'lte', 1),
+      [filter('dph_total', 'lte', 5), filter('dph_total', 'lte', 0.5)],
+      true,
+    ],
+    [
+      'nothing if it is bounded on the other side',
+      filter('gpu_ram', 'lte', 24),
+      [filter('gpu_ram', 'lte', 24)],
+      false,
+    ],
+    ['nothing if its bound is a text', filter('gpu_ram', 'gte', '24'), [filter('gpu_ram', 'gte', 30)], false],
+    ['no list of which it lacks one', gpu('A', 'B'), [gpu('A', 'C')], false],
+    ['no query that excludes a value', gpu('A', 'B'), [filter('gpu_name', 'neq', 'A')], false],
+    ['no query that names values twice', gpu('A', 'B'), [gpu('A'), gpu('B')], false],
+    ['no query that does not name values', gpu('A', 'B'), [], false],
+  ])('serves %s', (_, own, asked, expected) => {
+    expect(holds(own, ...asked)).toBe(expected);
+  });
+});
+
+test('covers queries that say no price and no disk without either', () => {
+  const bare = (name: string): OfferQuery => ({ filters: [gpu(name)] });
+  const wide = coverOf([bare('A'), bare('B')]);
+  expect(wide).not.toHaveProperty('pricing');
+  expect(wide).not.toHaveProperty('storageGB');
+  expect(() => coverOf([])).toThrow('no query to cover');
+});
+
+test('lets a query without a filter through by leaving the field out', () => {
+  const named = query(gpu('A'), filter('gpu_ram', 'gte', 24));
+  expect(coverOf([named, query(gpu('A'))]).filters).toEqual([filter('rentable', 'eq', true), gpu('A')]);
+});

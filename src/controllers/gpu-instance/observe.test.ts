@@ -18,6 +18,7 @@ import type { AccountLookup } from '../../accounts/account-directory.ts';
 import type { AccountSession } from '../../accounts/account-session.ts';
 import type { ServiceTime } from '../../accounts/login/service-clock.ts';
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
+import { reasons } from '../../api/v1alpha1/reasons.ts';
 import { seededRandom } from '../../lib/random.ts';
 import type { Instance } from '../../marketplace/instances/instances.ts';
 import { makeClaim } from '../../ownership/claim.ts';
@@ -168,6 +169,20 @@ describe('the account of an object', () => {
     },
   );
 
+  test('tells for how long its breaker was open, on the clock of lists', () => {
+    const heldSpans = () => [
+      { from: 0, until: 5_000 },
+      { from: 9_000, until: undefined },
+    ];
+    const { account } = seen({ session: { heldSpans } }) ?? {};
+    const spans = account?.state === 'ready' ? account.facts.heldSpans : [];
+    expect(spans).toHaveLength(2);
+    const [closed, open] = spans;
+    expect((closed?.until ?? 0) - (closed?.from ?? 0)).toBe(5_000);
+    expect((open?.from ?? 0) - (closed?.from ?? 0)).toBe(9_000);
+    expect(open?.until).toBeUndefined();
+  });
+
   test('that is out of sight is told apart from one that is missing', () => {
     const accountOf = (found: AccountLookup) =>
       seen({ sources: { accounts: { get: () => found, permits: () => undefined } } })?.account;
@@ -199,6 +214,23 @@ describe('the account of an object', () => {
       const account = accountOf({ ...setting, session: { permits: () => false, ...setting.session } });
       expect(account?.outsider).toBe('refused');
       expect(JSON.stringify(account)).not.toMatch(WORDS);
+    });
+
+    test('but that it may not be used, or only which login teardown needs', () => {
+      const permits = { permits: () => false };
+      const { sentence } = reasons.NamespaceNotAllowed;
+      const said = { reason: 'NamespaceNotAllowed', message: sentence, outsider: 'refused' };
+      expect(accountOf({ lookup: 'missing' })).toEqual({ state: 'missing', outsider: 'refused' });
+      expect(accountOf({ lookup: 'neverReady' })).toEqual({ ...said, state: 'notReady', facts: undefined });
+      expect(accountOf({ lookup: 'notReady', session: permits })).toMatchObject({
+        ...said,
+        state: 'notReady',
+        facts: { login: LOGIN, breaker: { type: 'closed' } },
+      });
+      expect(accountOf({ session: { ...permits, breaker: () => open } })).toMatchObject({
+        state: 'ready',
+        facts: { login: LOGIN, breaker: { ...open, message: sentence } },
+      });
     });
 
     test('scenario 84: and decides the same whether or not it exists', () => {

@@ -65,3 +65,31 @@ test('a queued start leaves also if the price has moved', () => {
   expect(stillDecides(given(dearer), { before: given(stopped), action: start })).toBe(true);
   expect(stillDecides(given(held()), { before: given(stopped), action: start })).toBe(false);
 });
+
+test('a queued relabel is another action if its label is another', () => {
+  const adopted = held({ label: null }, { spec: { adopt: { instanceId: 1 } } });
+  const relabel = actionOf(adopted);
+  expect(relabel.type).toBe('relabel');
+  const known = { before: given(adopted), action: relabel };
+  expect(stillDecides(given(adopted), known)).toBe(true);
+  expect(stillDecides(given(adopted), { ...known, action: { ...relabel, label: 'another' } as Action })).toBe(
+    false,
+  );
+});
+
+test('a queued destroy is not a stop of the same machine', () => {
+  const stop = { type: 'stop', instanceId: 1 } as Action;
+  expect(stillDecides(given(offline), { before, action: stop })).toBe(false);
+});
+
+test('a queued retain leaves while the object is being deleted, with the same label only', () => {
+  const retaining: Given = { ...held({}, { spec: { deletionPolicy: 'Retain' } }), deleting: true };
+  const retain = actionOf(retaining);
+  expect(retain.type).toBe('retain');
+  const known = { before: given(retaining), action: retain };
+  expect(stillDecides(given(retaining), known)).toBe(true);
+  expect(
+    stillDecides(given(retaining), { ...known, action: { ...retain, label: 'another' } as Action }),
+  ).toBe(false);
+  expect(stillDecides(given({ ...retaining, deleting: false }), known)).toBe(false);
+});

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { given, held, intent, NOW } from '../../../../test/builders/observed.ts';
 import { createVirtualClock } from '../../../../test/builders/virtual-clock.ts';
-import { CHILDREN_CHECK_MS, Memories, ObjectMemory } from './memory.ts';
+import { CHILDREN_CHECK_MS, EXPLAINED_MS, Memories, ObjectMemory } from './memory.ts';
 import { SteadyClock } from './steady-clock.ts';
 
 const REFUSAL = { reason: 'AccountLimitReached', detail: 'limits.maxInstances is 1.' } as const;
@@ -206,4 +206,24 @@ describe('what is remembered of a machine', () => {
     memory.look(seen('running', intent({ issuedAt: NOW + 60_000 })));
     expect(memory.view().intentDeadline).toEqual({ attempt: 1, at: steady.now() + 30_000 });
   });
+});
+
+describe('why nothing matched', () => {
+  test('is remembered for ten minutes, and not by those that do not say what time it is', () => {
+    const memory = new ObjectMemory();
+    memory.explain(REFUSAL, 1_000);
+    expect(memory.view(1_000 + EXPLAINED_MS - 1).explained).toBe(REFUSAL);
+    expect(memory.view(1_000 + EXPLAINED_MS).explained).toBeUndefined();
+  });
+
+  test('is forgotten once something matched', () => {
+    const memory = new ObjectMemory();
+    memory.explain(REFUSAL, 1_000);
+    memory.succeeded();
+    expect(memory.view(2_000).explained).toBeUndefined();
+  });
+});
+
+test('an object that was never looked at has no first look', () => {
+  expect(new ObjectMemory().view().firstLookAt).toBe(Number.POSITIVE_INFINITY);
 });

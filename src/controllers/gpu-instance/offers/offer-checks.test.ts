@@ -246,3 +246,42 @@ describe('direct ports (S6, D-op1)', () => {
     expect(asked({ minDirectPorts: 5 })).toContainEqual(least(5));
   });
 });
+
+describe('whether an offer tells what a check asks for', () => {
+  const tells = (change: Record<string, unknown>, candidate: Offer) =>
+    offerChecks(requirements(change), context)
+      .filter((check) => check.tells(candidate))
+      .map(({ label }) => label);
+  const asked = { maxPricePerHour: '0.40', bid: '0.20', pricing: 'Interruptible', verified: false };
+
+  test('is true of all that it names', () => {
+    const told = tells(asked, offer({ diskGB: 10, minBid: 100_000 }));
+    expect(told).toEqual(expect.arrayContaining(['disk 32G', 'bid 0.20', 'maxPricePerHour 0.40']));
+  });
+
+  test('is false of what it leaves out, but for that the price is unknown', () => {
+    expect(tells(asked, { ...NOTHING_TOLD })).toContain('allowUnknownPrice false');
+    expect(tells({ ...asked, bid: undefined, pricing: 'OnDemand' }, { ...NOTHING_TOLD })).toEqual([
+      'allowUnknownPrice false',
+    ]);
+    expect(tells(asked, { ...NOTHING_TOLD })).not.toEqual(expect.arrayContaining(['disk 32G']));
+    expect(tells(asked, { ...NOTHING_TOLD })).not.toEqual(expect.arrayContaining(['bid 0.20']));
+  });
+});
+
+test('a search for everything is ordered by price, whatever order the alternative asks for', () => {
+  const wish = requirements({ order: [{ field: 'reliability', direction: 'Desc' }] });
+  expect(offerQuery(wish, context, 'broad').order).toEqual([{ field: 'dph_total', direction: 'asc' }]);
+  expect(offerQuery(wish, context, 'exact').order).toEqual([{ field: 'reliability', direction: 'desc' }]);
+});
+
+test('an unknown price is refused in the name of the account if the object allows it and the account does not', () => {
+  const checks = offerChecks(requirements({ allowUnknownPrice: true }), {
+    ...context,
+    limits: { maxPricePerHour: 1 },
+  });
+  const [known] = checks.filter(({ kind }) => kind === 'knownPrice');
+  expect(known).toMatchObject({ label: 'allowUnknownPrice false of the account' });
+  const [own] = offerChecks(requirements({}), context).filter(({ kind }) => kind === 'knownPrice');
+  expect(own).toMatchObject({ label: 'allowUnknownPrice false' });
+});

@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
-import { at, type Given, holding, intent, time } from '../../../../test/builders/observed.ts';
+import { at, type Given, holding, intent, time, UID } from '../../../../test/builders/observed.ts';
 import type { Observed } from '../types.ts';
 
 const { table, close } = decisionTables('absent');
@@ -89,6 +89,21 @@ describe('a machine that the latest list does not show', () => {
         observed: { ...absent(lists(-61, -1), 'absent'), loginProven: true },
       }),
       { rule: 'machine-missing', phase: 'Lost', says: 'NotRunning', afterMs: 60000, onList: true },
+    ],
+    [
+      'has vanished in its turn after the hold of the breaker (C2)',
+      unlisted({
+        facts: { breaker: { ...slow, turn: UID } },
+        observed: { ...absent(lists(-61, -1), 'absent'), loginProven: true },
+      }),
+      {
+        rule: 'machine-missing',
+        record: 'status',
+        phase: 'Replacing',
+        says: 'Vanished',
+        settled: [1],
+        afterMs: 0,
+      },
     ],
     [
       'is not judged after the hold of the breaker unless it has the turn (C2)',

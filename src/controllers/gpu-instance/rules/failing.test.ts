@@ -9,6 +9,8 @@ const tolerance = { replacement: { tolerance: { unknown: '90s', offline: '30s' }
 const since = (actualStatus: string, seconds: number) => ({ actualStatus, actualStatusSince: time(seconds) });
 const lists = (...seconds: number[]): readonly number[] => seconds.map((second) => at(second));
 
+const OPEN = { type: 'open', cause: 'massFailure', unhealthy: 4, message: 'm' } as const;
+
 describe('the tolerance of a host', () => {
   table([
     [
@@ -129,6 +131,36 @@ describe('a machine that nobody sees', () => {
       { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', onList: true },
     ],
   ]);
+
+  table([
+    [
+      'is tolerated in the name of the breaker while that is open (C2)',
+      held(
+        { actualStatus: 'offline' },
+        { status: since('offline', -20), facts: { breaker: { ...OPEN, since: at(-5) } } },
+      ),
+      { rule: 'tolerate', phase: 'Lost', says: 'BreakerOpen', afterMs: 40_000 },
+    ],
+    [
+      'is not read by itself while its end is held back (C2)',
+      bad({ annotations: { 'gpurental.dev/hold': '' }, observed: { confirmed: undefined } }),
+      { rule: 'lost', phase: 'Lost', says: 'Held', afterMs: 60_000 },
+    ],
+  ]);
+
+  test('is destroyed without a single read if lists show that its container ended', () => {
+    const exited = held(
+      { actualStatus: 'exited' },
+      {
+        status: since('exited', -60),
+        observed: { listsBegun: lists(-50, -40, -30, -1), confirmed: undefined },
+      },
+    );
+    expect(decide(given(exited))).toMatchObject({
+      type: 'decision',
+      actions: [{ type: 'destroy', instanceId: 1 }],
+    });
+  });
 
   test('is read by itself before it is destroyed (C2)', () => {
     expect(decide(given(bad({ observed: { confirmed: undefined } })))).toEqual({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
-import { at, type Given, given, held, time, UID } from '../../../../test/builders/observed.ts';
+import { at, facts, type Given, given, held, time, UID } from '../../../../test/builders/observed.ts';
 import { decide } from '../decide.ts';
 
 const { table, close } = decisionTables('held-back');
@@ -62,6 +62,35 @@ describe('while machines are replaced slowly (C2)', () => {
       { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 },
     ],
   ]);
+});
+
+describe('in a namespace that may no longer use the account (H3)', () => {
+  const ready = (outsider: 'refused' | 'undecided') => ({
+    account: { state: 'ready' as const, facts: facts(), outsider },
+  });
+  const verdictOf = (situation: Given) => {
+    const step = decide(given(situation));
+    return step.type === 'decision' ? step : undefined;
+  };
+
+  test('a machine that works is not replaced, since no other could be rented', () => {
+    const step = verdictOf(held({}, { status: outdated, ...ready('refused') }));
+    expect(step?.actions).toEqual([]);
+    expect(step?.status?.verdict.Ready.message).toContain('No MarketplaceAccount');
+  });
+
+  test('a machine is replaced while that is not decided', () => {
+    expect(verdictOf(held({}, { status: outdated, ...ready('undecided') }))?.actions).toMatchObject([
+      { type: 'destroy' },
+    ]);
+  });
+
+  test('a machine beyond a limit is ended', () => {
+    const limit = { spec: { maxLifetime: '1m' } };
+    expect(verdictOf(held({}, { ...limit, ...ready('refused') }))?.actions).toMatchObject([
+      { type: 'destroy' },
+    ]);
+  });
 });
 
 describe('a machine whose replacement is held back', () => {
@@ -253,6 +282,16 @@ describe('while its end is held back', () => {
       { ...situation, annotations: hold, status: { ...situation.status, cost } },
     );
     expect(fieldsOf(observed)?.cost).toMatchObject({ pricePerHour: '0.50' });
+  });
+
+  test('a machine that no alternative asks for any more says what it lacks', () => {
+    const spec = { offers: [{ gpuNames: ['H100'] }] };
+    const step = decide(given(held({}, { spec, annotations: hold })));
+    expect(step.type === 'decision' && step.status?.verdict.Ready.message).toContain('H100');
+    const changed = decide(given(held({}, { annotations: hold, status: outdated })));
+    expect(changed.type === 'decision' && changed.status?.verdict.Ready.message).toContain(
+      'as the old spec said',
+    );
   });
 
   test('a request that is due is not looked at each second', () => {

@@ -63,3 +63,32 @@ test('an object that found nothing goes on saying so while it waits to search ag
   expect(searching.decision).toMatchObject({ waits: {}, actions: [] });
   expect(said({ for: 'rental' }, { memory }).text).toContain('Queued');
 });
+
+test('a request to look stays unhandled until the search answers', () => {
+  const annotations = { 'gpurental.dev/requested-at': 'now' };
+  expect(said({}, { annotations }).decision.status?.fields).not.toHaveProperty('requestedAt');
+  const again = said({}, { annotations, status: { requestedAt: 'before' } });
+  expect(again.decision.status?.fields).toMatchObject({ requestedAt: 'before' });
+});
+
+test.for([
+  [119_000, '119s'],
+  [120_000, '2m'],
+  [10, '1s'],
+] as const)('a wait of %d ms is told as %s', ([expectedMs, text]) => {
+  expect(said({ expectedMs, waitedMs: 5_000 }).text).toMatch(new RegExp(`about ${text}\\.$`));
+});
+
+test('a wait of one second is not told', () => {
+  expect(said({ expectedMs: 600, waitedMs: 400 }).text).toBeUndefined();
+});
+
+test('a word about a long wait stays true while the time moves by less than a quarter of it', () => {
+  const queued = { detail: 'As it was.', at: NOW - 60_000, readyAt: NOW + 340_000 };
+  expect(said({ expectedMs: 270_000 }, { memory: { queued } }).text).toBe('Queued: As it was.');
+  expect(said({ expectedMs: 240_000 }, { memory: { queued } }).text).not.toBe('Queued: As it was.');
+});
+
+test('a rental one at a time is not blamed on labels while those are not known to be lost', () => {
+  expect(said({ isSerial: false }, { facts: { labelEcho: 'notEchoed' } }).text).toContain('Queued: ');
+});
