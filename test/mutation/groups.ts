@@ -50,7 +50,7 @@ const GLOBS: readonly Globs[] = [
       'src/controllers/endpoint-group/workers/{families,has-ended,orders,spread,template,wake-since,worker}.ts',
     ],
     tests: [
-      'src/controllers/endpoint-group/{act,autoscale,choose-workers,decide,explain,kept,situations}.test.ts',
+      'src/controllers/endpoint-group/{act,autoscale,broken-workers,choose-workers,decide,explain,kept,situations}.test.ts',
       'src/controllers/endpoint-group/{load,publish,scaling,workers}/*.test.ts',
     ],
   },
