@@ -23,7 +23,8 @@ const CANARIES = {
 } as const;
 
 /** An exception that nobody catches, on demand, with Node's own report of the crash. */
-const CRASH = 'process.on("SIGUSR2", () => { throw new Error("a crash on demand"); });';
+const CRASH =
+  'process.on("SIGUSR2", () => { process.report.writeReport(); throw new Error("a crash on demand"); });';
 const CRASHES_ON_SIGUSR2 = `data:text/javascript;base64,${Buffer.from(CRASH).toString('base64')}`;
 
 let cluster: ClusterAccess;

@@ -36,12 +36,14 @@ export async function groupBench(
   options: {
     readonly flags?: RawOptions;
     readonly simulator?: SimulatorOptions;
+    readonly account?: Record<string, unknown>;
     readonly perf?: number;
   } = {},
 ): Promise<GroupBench> {
   let fleet: WorkerFleet | undefined;
   const bench = await readyBench({
     flags: { ...FAST, ...options.flags },
+    ...(options.account && { account: options.account }),
     simulator: { catalog: offers(12), ...options.simulator },
     workerTransport: (request) => {
       if (!fleet) throw new Error('The fleet is not there yet.');
