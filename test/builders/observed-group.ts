@@ -40,7 +40,7 @@ export function worker(name: string, overrides: Partial<Worker> = {}): Worker {
   return groupWorker({ name, reporter: `uid-${name}/7`, templateHash: hash, ...overrides });
 }
 
-function record(overrides: Partial<LoadRecord> = {}): LoadRecord {
+export function record(overrides: Partial<LoadRecord> = {}): LoadRecord {
   return {
     arrived: { type: 'amount', newLoad: 0, rejectedLoad: 0 },
     currentLoad: 0,

@@ -124,6 +124,16 @@ describe('a search', () => {
     expect(sent).toHaveLength(2);
   });
 
+  test('is made again for an object that a person asks to look, although a reply is fresh (S5)', async () => {
+    queue.offers(asker('a'), want('A'));
+    await clock.advance(5_000);
+    const asked = want('A', { askedAt: clock.monotonic() });
+    expect(queue.offers(asker('b'), asked).type).toBe('queued');
+    await clock.advance(5_000);
+    expect(sent).toHaveLength(2);
+    expect(queue.offers(asker('b'), asked).type).toBe('found');
+  });
+
   test('is made again when every offer of the reply is taken, and not before', async () => {
     queue.offers(asker('a'), want('A'));
     await clock.advance(2_000);

@@ -31,6 +31,8 @@ export interface Want {
   readonly queries: readonly [OfferQuery, ...OfferQuery[]];
   /** A reply to this very query is needed: a shared one does not tell enough. */
   readonly exact?: boolean;
+  /** A person asked to look at this time (`clock.monotonic()`): no reply of an earlier search will do. */
+  readonly askedAt?: number;
   /** The object found nothing before: it may wait for searches that others need. */
   readonly patient?: boolean;
 }
@@ -112,7 +114,7 @@ export class SearchDesk {
   offers(asker: Asker, want: Want, keptSince?: number): SearchAnswer {
     const [query] = want.queries;
     const key = queryKey(query);
-    const reply = this.#reply(query, { exact: want.exact === true, keptSince });
+    const reply = this.#reply(want, keptSince);
     if (reply) {
       this.#line.remove(asker.uid);
       return { type: 'found', offers: reply.offers, isShared: reply.key !== key };
@@ -131,8 +133,8 @@ export class SearchDesk {
   /**
    * Whether there is something new to tell the object about these queries: a reply that it may still use, or a failure.
    */
-  hasAnswer(uid: string, { queries: [query], exact }: Want, keptSince: number): boolean {
-    return this.#failures.has(uid) || this.#reply(query, { exact: exact === true, keptSince }) !== undefined;
+  hasAnswer(uid: string, want: Want, keptSince: number): boolean {
+    return this.#failures.has(uid) || this.#reply(want, keptSince) !== undefined;
   }
 
   /** What is for rent at all, searched when nothing else waits, and kept for `maxAgeMs`. */
@@ -172,11 +174,12 @@ export class SearchDesk {
   }
 
   #reply(
-    query: OfferQuery,
-    { exact, keptSince }: { readonly exact: boolean; readonly keptSince: number | undefined },
+    { queries: [query], exact = false, askedAt = Number.NEGATIVE_INFINITY }: Want,
+    keptSince: number | undefined,
   ): Reply | undefined {
     const key = queryKey(query);
     return this.#replies.find((reply) => {
+      if (reply.begunAt < askedAt) return false;
       if (!this.#isFresh(reply, keptSince) || this.#isUsedUp(reply)) return false;
       return reply.key === key || (!exact && isComplete(reply) && reply.covers(query));
     });

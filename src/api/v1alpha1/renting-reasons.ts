@@ -19,10 +19,6 @@ export const rentingReasons = {
     'Neither spec.offers nor the MarketplaceAccount limits the price of a machine, so none is rented.',
     'Set maxPricePerHour under spec.offers, or spec.limits.maxPricePerHour of the MarketplaceAccount.',
   ),
-  OfferTaken: retryable(
-    'Someone else rented the offer first.',
-    'You need not do anything: the next offer is tried. If this happens often, widen the requirements under spec.offers.',
-  ),
   RentalRefused: retryable(
     'The marketplace refused the rental, and nothing was rented.',
     'Check spec.image, spec.disk and spec.ports; another offer is tried.',

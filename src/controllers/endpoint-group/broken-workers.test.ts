@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { groupObject, workerObject } from '../../../test/builders/group-worker.ts';
-import { calm, NOW, observedGroup, reports, worker } from '../../../test/builders/observed-group.ts';
+import { calm, NOW, observedGroup, record, reports, worker } from '../../../test/builders/observed-group.ts';
 import { decide } from './decide.ts';
+import { withReport } from './load/book.ts';
+import { defaultTimes } from './scaling/scaling-times.ts';
 import type { Decision } from './types.ts';
 import { workerOf } from './workers/worker.ts';
 
@@ -95,6 +97,18 @@ describe('a worker that reports an error (S2)', () => {
     expect(says(decision, 'Ready')).toMatchObject({ status: 'False', reason: 'WorkersFailing' });
     expect(says(decision, 'Ready')?.message).toContain('Worker a reports: "CUDA error"');
     expect(deleted(decision)).toEqual([]);
+  });
+
+  test('is quoted in the condition although enough other workers are ready', () => {
+    const decision = broken({
+      workers: [worker('a'), worker('b')],
+      book: withReport(reports(['b']), {
+        ...{ reporter: 'uid-a/7', at: NOW, times: defaultTimes },
+        record: record({ error: 'CUDA error' }),
+      }),
+    });
+    expect(says(decision, 'Ready')).toMatchObject({ status: 'True', reason: 'Stable' });
+    expect(says(decision, 'Ready')?.message).toContain('Worker a reports: "CUDA error"');
   });
 
   test('is replaced after a minute of it', () => {

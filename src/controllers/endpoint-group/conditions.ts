@@ -73,7 +73,8 @@ function ready(situation: Situation): Says {
   const update = updating(situation);
   if (update) return no(update.reason, update.message);
   const gap = poolGap(situation);
-  if (decision.hot > 0) return yes('Stable', `${workersAre(counts.ready)} ready.${gap}`);
+  if (decision.hot > 0)
+    return yes('Stable', `${workersAre(counts.ready)} ready.${faults(situation)}${unready(situation)}${gap}`);
   return sleepsBlind(situation) ?? yes('ScaledToZero', `No worker is hot, since there is no load.${gap}`);
 }
 

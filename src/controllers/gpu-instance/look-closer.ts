@@ -59,7 +59,7 @@ async function readNeed(observed: Observed, need: Need, sources: CloserSources):
 
 /** Waits for a search that is on its way. One that has to wait for its turn calls the object when it is answered. */
 async function searchOffers(
-  { uid, object: { metadata } }: Observed,
+  { uid, memory, object: { metadata } }: Observed,
   { queries, exact, patient, explains }: Extract<Need, { type: 'offers' }>,
   { session, wake }: CloserSources,
 ): Promise<OffersView> {
@@ -71,7 +71,10 @@ async function searchOffers(
     ...{ uid, namespace: metadata.namespace ?? '', generation },
     wake: () => isHere || wake(),
   };
-  const want = { queries, ...(exact && { exact }), ...(patient && { patient }) };
+  const want = {
+    ...{ queries, ...(exact && { exact }), ...(patient && { patient }) },
+    ...(memory.askedAt !== undefined && { askedAt: memory.askedAt }),
+  };
   const ask = () => (explains ? queue.explain(queries[0], EXPLAINED_MS) : queue.offers(asker, want));
   const first = ask();
   if (first.type === 'queued') await first.ended;

@@ -258,6 +258,7 @@ export class Pass {
     const { memory } = this.#ports;
     if (!memory.asksForList) return;
     memory.asksForList = false;
+    memory.askedAt = this.#ports.sources.clock.monotonic();
     this.#session?.feed.lookNow();
   }
 

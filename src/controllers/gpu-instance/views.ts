@@ -137,6 +137,8 @@ export interface DestroyMark {
  * steady unless they say otherwise; where one is missing, the record's own stands for it.
  */
 export interface MemoryView {
+  /** When a person last asked to look now, on `clock.monotonic()`. */
+  readonly askedAt?: number | undefined;
   /** A rental that was answered and whose result is not yet saved. */
   readonly rented: RentedFacts | undefined;
   /** The newest intent that this process wrote, in case the annotation is taken away. */

@@ -63,6 +63,8 @@ export class ObjectMemory {
   #asked: string | undefined;
   /** A person has asked to look now, and no list was asked for since. */
   asksForList = false;
+  /** When this process saw the last request to look now, on `clock.monotonic()`. */
+  askedAt: number | undefined;
   #waitsForAccount = false;
   #explained: { readonly refusal: Refusal; readonly at: number } | undefined;
 

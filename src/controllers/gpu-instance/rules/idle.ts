@@ -30,7 +30,6 @@ export function idle(observed: Observed, stage: Unrented, because: Because): Dec
 const PASSING: ReadonlySet<Reason> = new Set<Reason>([
   'AccountNotReady',
   'BreakerOpen',
-  'OfferTaken',
   'OldMachineNotGone',
   'Throttled',
   'Unreachable',
