@@ -8,7 +8,9 @@
 import { settingsOrExit } from '../settings/or-exit.ts';
 import { Figures } from './figures.ts';
 import type { Mode } from './schedule.ts';
+import { HOSTILE_TEXTS, playHostile } from './sequences/hostile.ts';
 import { runSequences } from './sequences/sequences.ts';
+import { editedOf, SUBJECTS } from './sequences/subjects.ts';
 import { readSettings, type SearchMode, type Settings } from './settings.ts';
 import { shrink } from './shrink.ts';
 import { play } from './stories/play.ts';
@@ -114,6 +116,7 @@ const planInWords = ({ strikes, life }: Planned): string => `${JSON.stringify(st
 /** Each edit alone, then a chain of edits of each seed; one seed that is replayed is its chain alone. */
 async function sequences({ settings, figures, goOn, watchdog }: Run): Promise<void> {
   const { firstSeed, seeds, isReplay } = settings;
+  if (!isReplay) await playHostiles({ figures, goOn, watchdog });
   say(`${isReplay ? 'The chain' : 'Every edit alone, then chains of edits'} of seed ${firstSeed}`);
   await runSequences({
     ...{ firstSeed, seeds, singles: !isReplay, goOn },
@@ -127,6 +130,20 @@ async function sequences({ settings, figures, goOn, watchdog }: Run): Promise<vo
       if (isChain) say(`Replay: MODE=sequences SEED=${seed} make simulate`);
     },
   });
+}
+
+/** Every hostile text in every field of every kind. */
+async function playHostiles({ figures, goOn, watchdog }: Omit<Run, 'settings'>): Promise<void> {
+  say('Hostile texts in every field');
+  for (const edited of SUBJECTS.map(editedOf))
+    for (const [name, text] of Object.entries(HOSTILE_TEXTS)) {
+      if (!goOn()) return;
+      const what = `${name} in ${edited.subject.plural}`;
+      watchdog.running(what);
+      const { problems } = await playHostile(edited, () => text);
+      figures.violated(problems.length);
+      if (problems.length > 0) tellStory(`Hostile texts, ${what}: ${problems.join('; ')}`, []);
+    }
 }
 
 /** True until time is up or Ctrl-C was pressed; what was found so far is told then. Says now and then how far it is. */

@@ -14,7 +14,7 @@ export interface EditSources {
 }
 
 /** A field of a schema; items of a list are at `[]`. */
-interface Field {
+export interface Field {
   readonly path: readonly string[];
   readonly schema: JsonObject;
 }
@@ -31,7 +31,8 @@ export function editsOf({ schema, first, examples }: EditSources): readonly Edit
   return [...derived, ...examples.edits(first)];
 }
 
-function fieldsOf(schema: JsonObject, path: readonly string[]): readonly Field[] {
+/** Every field below a schema whose path is given. */
+export function fieldsOf(schema: JsonObject, path: readonly string[]): readonly Field[] {
   const members = Object.entries(objectAt(schema, 'properties'));
   const inner = isObject(schema['items']) ? [...members, ['[]', schema['items']] as const] : members;
   return inner.flatMap(([key, field]) => {
@@ -65,7 +66,8 @@ function editAt(
   return { name: `${path.join('.')} = ${shown}`, change, answer };
 }
 
-function valueAt(value: Json | undefined, path: readonly string[]): Json | undefined {
+/** The value at that path; of a list in its first item. */
+export function valueAt(value: Json | undefined, path: readonly string[]): Json | undefined {
   const [key, ...rest] = path;
   if (key === undefined) return value;
   if (key === '[]') return Array.isArray(value) ? valueAt(value[0], rest) : undefined;

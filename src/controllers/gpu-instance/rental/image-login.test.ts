@@ -7,7 +7,7 @@ const NO_CONFIG = expect.stringMatching(
   /^\.dockerconfigjson is not a docker configuration with auths; make the Secret with kubectl/,
 );
 const NO_CREDENTIALS =
-  'The login for registry.example in .dockerconfigjson has no user name and password; give it both, without blanks.';
+  'The login for registry.example in .dockerconfigjson has no user name and password; give it both, without blanks, quotes, backslashes and control characters.';
 
 /** Logins by server; user name and server are one, so that the flags tell whose login was taken. */
 const loginsFor = (...servers: readonly string[]) =>
@@ -178,5 +178,33 @@ describe('what is no docker configuration', () => {
       credsStore: 'desktop',
     });
     expect(imageLogin(text, 'registry.example/x').type).toBe('login');
+  });
+});
+
+describe('a login that would change the line of flags', () => {
+  test.each([
+    ['a NUL', 'a\u0000b'],
+    ['an escape', 'a\u001b[2J'],
+    ['a double quote', 'a"b'],
+    ['a single quote', "a'b"],
+    ['a backtick', 'a`b'],
+    ['a backslash', 'a\\b'],
+    ['a newline', 'a\nb'],
+    ['a lone surrogate', 'a\ud800'],
+    ['a first dash', '-v'],
+    ['more than 8192 characters', 'x'.repeat(8193)],
+  ])('is refused when a value holds %s (C1)', (_what, value) => {
+    const refused = { type: 'problem', problem: NO_CREDENTIALS };
+    const login = (username: string, password: string) =>
+      imageLogin(config({ 'registry.example': { username, password } }), 'registry.example/app');
+    expect(login(value, 'p')).toEqual(refused);
+    expect(login('u', value)).toEqual(refused);
+  });
+
+  test('is taken when a token is long and of any other printable character', () => {
+    const password = `${'x'.repeat(4000)}!#$%&()*+,-./:;<=>?@[]^_{|}~é`;
+    expect(
+      imageLogin(config({ 'registry.example': { username: 'u', password } }), 'registry.example/app'),
+    ).toEqual({ type: 'login', flags: `-u u -p ${password} registry.example` });
   });
 });

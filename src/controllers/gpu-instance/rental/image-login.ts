@@ -36,7 +36,7 @@ export function imageLogin(configJson: string, image: string): ImageLogin {
   const [credentials] = entries.flatMap(({ entry }) => credentialsOf(entry) ?? []);
   if (!credentials) {
     return problem(
-      `The login for ${host} in .dockerconfigjson has no user name and password; give it both, without blanks.`,
+      `The login for ${host} in .dockerconfigjson has no user name and password; give it both, without blanks, quotes, backslashes and control characters.`,
     );
   }
   return { type: 'login', flags: `-u ${credentials.username} -p ${credentials.password} ${host}` };
@@ -92,9 +92,15 @@ const isComplete = (given: {
   readonly password?: string | undefined;
 }): given is Credentials => isFlagSafe(given.username) && isFlagSafe(given.password);
 
-/** The login travels as one line of flags: a blank would end the value. */
+/** Longer than tokens of registries, which are what is long. */
+const MAX_FLAG_LENGTH = 8192;
+
+/**
+ * The login travels as one line of flags that the other side splits: a blank, a quote or a backslash would end or change
+ * the value, a first dash would begin another flag, and a control character may end the line.
+ */
 function isFlagSafe(value: string | undefined): value is string {
-  return value !== undefined && value !== '' && !/\s/.test(value);
+  return value !== undefined && value.length <= MAX_FLAG_LENGTH && /^(?!-)[^\s\p{C}"'`\\]+$/u.test(value);
 }
 
 function jsonOf(text: string): unknown {
