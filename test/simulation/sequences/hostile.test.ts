@@ -3,20 +3,21 @@ import { HOSTILE_TEXTS, playHostile } from './hostile.ts';
 import { editedOf, SUBJECTS } from './subjects.ts';
 
 const TEXTS = Object.values(HOSTILE_TEXTS);
-/** `MODE=sequences make simulate` writes each text into each field. */
-const ROUNDS = [0, 8];
+/** How texts are allotted to fields; `MODE=sequences make simulate` writes each text into each field. */
+const ALLOTMENTS: readonly (readonly [string, (at: number) => string])[] = [
+  ['a newline in every field', () => HOSTILE_TEXTS['newline'] ?? ''],
+  ['all of them in turn', (at) => TEXTS[(at + 8) % TEXTS.length] ?? ''],
+];
 
 describe.for(SUBJECTS)('hostile texts in $plural', (subject) => {
-  test.for(ROUNDS)(
-    'harm only the object that holds them, allotted from %i (C1)',
-    async (round) => {
-      const edited = editedOf(subject);
-      const textOf = (at: number) => TEXTS[(at + round) % TEXTS.length] ?? '';
-      const { problems, taken, refused } = await playHostile(edited, textOf);
+  test.for(ALLOTMENTS)(
+    'harm only the object that holds them: %s (C1)',
+    { timeout: 180_000 },
+    async ([, textOf]) => {
+      const { problems, taken, refused } = await playHostile(editedOf(subject), textOf);
       expect(problems).toEqual([]);
       expect(taken).toBeGreaterThan(15);
       expect(refused).toBeGreaterThan(3);
     },
-    120_000,
   );
 });

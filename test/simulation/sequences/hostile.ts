@@ -33,8 +33,10 @@ export const HOSTILE_TEXTS: Readonly<Record<string, string>> = {
 const SECOND = 1000;
 const HEALTHY = 'healthy';
 const SECRET = 'hostile';
-/** Enough for all objects of a run to be looked at, and for probes and load readers to begin. */
+/** Enough for groups and accounts to be looked at. */
 const SECONDS = 120;
+/** Enough to rent all machines at the documented pace, and for their probes to begin. */
+const SECONDS_OF_RENTALS = 420;
 
 /** What came of one hostile text. */
 export interface HostileOutcome {
@@ -58,7 +60,7 @@ interface Hostile {
  */
 export async function playHostile(edited: Edited, textOf: (at: number) => string): Promise<HostileOutcome> {
   const world = new SimulatedWorld({
-    ...{ seed: 1, offers: 400, keepTrace: false, flags: { pacing: 'off' } },
+    ...{ seed: 1, offers: 400, keepTrace: false, flags: { maxRentalsPerHour: '200' } },
     fate: () => ({ requestMs: 2, responseMs: 2 }),
   });
   const users = new Users(world, seededRandom(1));
@@ -77,7 +79,7 @@ export async function playHostile(edited: Edited, textOf: (at: number) => string
       if (create(world, name, hostile)) taken.push({ ...hostile, name });
       else refused += 1;
     }
-    await run(world, SECONDS);
+    await run(world, edited.subject.plural === 'gpuinstances' ? SECONDS_OF_RENTALS : SECONDS);
   });
   const phase = objectAt(read(world, 'gpuinstances', HEALTHY), 'status')['phase'];
   if (phase !== 'Running') problems.push(`the healthy object is ${JSON.stringify(phase)}`);
