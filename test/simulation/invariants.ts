@@ -18,6 +18,7 @@ import { KeyWatch } from './oracle/keys.ts';
 import { LeakWatch } from './oracle/leaks.ts';
 import { LimitWatch } from './oracle/limits.ts';
 import { MachineWatch } from './oracle/machines.ts';
+import { NewestLists } from './oracle/newest-lists.ts';
 import { PaceWatch } from './oracle/pace.ts';
 import { PermitWatch } from './oracle/permits.ts';
 import { type Purchase, readPurchase } from './oracle/purchase.ts';
@@ -69,6 +70,7 @@ export class Invariants {
   readonly #permits: PermitWatch;
   readonly #keys: KeyWatch;
   readonly #idleSlots: IdleSlotWatch;
+  readonly #newest: NewestLists;
   #lastWriteAt = 0;
   #isByPerson = false;
 
@@ -95,6 +97,8 @@ export class Invariants {
     this.#permits = new PermitWatch(this.#scene);
     this.#keys = new KeyWatch(this.#scene);
     this.#idleSlots = new IdleSlotWatch(this.#scene);
+    this.#newest = new NewestLists(() => world.now);
+    world.onList((machine, request, body) => this.listRead({ machine, request }, body));
     world.kube.store.onCommit((commit) => this.#onCommit(commit));
   }
 
@@ -221,8 +225,13 @@ export class Invariants {
     const { method, path } = request;
     if (path.startsWith('/api/v0/asks/')) this.#secrets.rentSent(request.body ?? '');
     if (method === 'GET' && LIST_PATH.test(path)) this.#listSent(machine, this.#scene.loginOf(request), fate);
-    else if (method === 'DELETE') this.#destroySent(machine, path);
+    else if (method === 'DELETE') this.#destroySent(machine, request);
     else if (method === 'PUT' && path.startsWith('/api/v0/asks/')) this.#rentSent(machine, request, fate);
+  }
+
+  /** A process has read the whole answer to its call for a list. */
+  listRead({ machine, request }: Omit<Call, 'side'>, body: string): void {
+    this.#newest.read(machine, request, body);
   }
 
   /** The wall clock of a process was set. */
@@ -330,11 +339,11 @@ export class Invariants {
     this.#scene.rentSent(offer, purchase);
   }
 
-  #destroySent(machine: Machine, path: string): void {
-    const id = Number(DESTROY_PATH.exec(path)?.[1]);
+  #destroySent(machine: Machine, request: Call['request']): void {
+    const id = Number(DESTROY_PATH.exec(request.path)?.[1]);
     if (Number.isNaN(id)) return;
     this.#kept.destroySent(id);
-    this.#machines.destroySent(id);
+    this.#machines.destroySent(id, { isListedRunning: this.#newest.showRunning(machine, request, id) });
     this.#sweeps.destroySent(id, { isBreakerOpen: this.#breaker.isOpenFor(machine, id) });
     this.#breaker.destroySent(machine, id);
   }

@@ -48,6 +48,8 @@ export interface NetworkOptions {
   /** Decides each call's fate. */
   readonly fate: (request: TransportRequest) => Fate;
   readonly onCrash: (machine: Machine) => void;
+  /** Given for a request whose whole answer somebody else wants to read as well, once its caller has. */
+  readonly listenerOf?: (request: TransportRequest) => ((body: string) => void) | undefined;
 }
 
 /** A server as one process reaches it: two legs that take time and may fail, and a death at either end. */
@@ -150,8 +152,18 @@ class OneCall {
         fail(broken(true));
         return;
       }
-      machine.deliver(() => resolve(this.#isStream ? { ...response, body: this.#legs(response) } : response));
+      const delivered = this.#isStream
+        ? { ...response, body: this.#legs(response) }
+        : this.#overheard(response);
+      machine.deliver(() => resolve(delivered));
     });
+  }
+
+  #overheard(response: TransportResponse): TransportResponse {
+    const listener = this.#options.listenerOf?.(this.#request);
+    return listener && response.status === 200
+      ? { ...response, body: toldTo(listener, response.body) }
+      : response;
   }
 
   /** The body as this process reads it: chunks late, lost or cut, and none once it is dead. */
@@ -171,6 +183,18 @@ class OneCall {
       yield chunk;
     }
   }
+}
+
+async function* toldTo(
+  listener: (body: string) => void,
+  body: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    yield chunk;
+  }
+  listener(Buffer.concat(chunks).toString('utf8'));
 }
 
 function drop(response: TransportResponse): void {

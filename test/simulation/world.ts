@@ -41,6 +41,11 @@ function readDefinitions(): readonly JsonObject[] {
 /** Which server a call goes to. */
 export type Side = 'kube' | 'market';
 
+/** A process has read the whole list of machines. */
+export type ListListener = (machine: Machine, request: TransportRequest, body: string) => void;
+
+const WHOLE_LIST = /^\/api\/v0\/instances\/(?:\?|$)/;
+
 /** Decides what happens to each call of an operator process. */
 export type FateOf = (call: {
   readonly side: Side;
@@ -88,6 +93,7 @@ export class SimulatedWorld {
   flags: RawOptions;
   readonly #options: WorldOptions;
   readonly #clock: Clock;
+  #onList: ListListener | undefined;
   /** How far ahead the wall clock is of processes that are still to be started. */
   bornAheadMs = 0;
   #started = 0;
@@ -155,6 +161,11 @@ export class SimulatedWorld {
       permissions: api ? { api } : null,
     });
     return secret;
+  }
+
+  /** Whoever listens hears of every whole list of machines that a process has read. */
+  onList(listener: ListListener): void {
+    this.#onList = listener;
   }
 
   tell(text: string): void {
@@ -252,6 +263,10 @@ export class SimulatedWorld {
       server: side === 'kube' ? this.kube.transport : this.market.handle,
       fate: (request) => this.#options.fate({ side, machine, request }),
       onCrash: (crashed) => this.crash(crashed, `at a call to the ${side}`),
+      listenerOf: (request) =>
+        side === 'market' && request.method === 'GET' && WHOLE_LIST.test(request.path)
+          ? (body) => this.#onList?.(machine, request, body)
+          : undefined,
     });
   }
 

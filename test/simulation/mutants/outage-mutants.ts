@@ -68,6 +68,20 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     replace: "return held.state.reason === 'Exited' && isDestroy(step) ?",
   },
   {
+    name: 'queued-call-not-decided-again',
+    loses: 'the last look at what a queued destroy was decided on',
+    file: `${GPU}/pass.ts`,
+    find: 'return seen !== undefined && stillDecides(seen, { before: observed, action });',
+    replace: 'return seen !== undefined && (true || stillDecides(seen, { before: observed, action }));',
+  },
+  {
+    name: 'lost-by-old-list',
+    loses: 'the list that was begun after the tolerance was over',
+    file: `${GPU}/rules/failing.ts`,
+    find: 'toleratedAt(observed, since, observed.list?.begunSteady) >= patience;',
+    replace: 'toleratedAt(observed, since, observed.steadyNow) >= patience;',
+  },
+  {
     name: 'mass-orphans-swept',
     loses: 'the wait for a person where many machines lost their objects at once',
     file: 'controllers/orphan-sweep/decide.ts',

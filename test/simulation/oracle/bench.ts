@@ -127,6 +127,15 @@ export class Bench {
     await this.pass(seconds);
   }
 
+  /** A process reads the whole list as the ledger is now, or one in which every machine has that status. */
+  readList(status?: string): void {
+    const rows = Object.values(this.world.market.store.current().tables.contracts);
+    const instances = rows.map(({ id, actualStatus }) => ({ id, actual_status: status ?? actualStatus }));
+    const request = { method: 'GET', origin: ORIGIN, path: '/api/v0/instances/?owner=me', headers: {} };
+    const body = JSON.stringify({ instances, instances_found: instances.length });
+    this.invariants.listRead({ machine: this.machine, request }, body);
+  }
+
   /** A process calls the API server. */
   sendToCluster(method: string, path: string, body = ''): void {
     const request = { method, origin: ORIGIN, path, headers: {}, body };

@@ -43,6 +43,8 @@ export class MachineWatch {
   /** When each was last seen not to work: an operator may learn of its recovery that much later. */
   readonly #notWorkingAt = new Map<number, number>();
   readonly #notWorking = new Set<number>();
+  /** When each was last seen to be unwanted, at work or not: an operator may learn of another wish that much later. */
+  readonly #unwantedAt = new Map<number, number>();
   /** Contracts whose host fell silent while they did their work, and when. */
   readonly #silentSince = new Map<number, number>();
   /** Contracts whose destroy was sent. */
@@ -96,7 +98,7 @@ export class MachineWatch {
   }
 
   /** A destroy that is on its way may strike a machine that has recovered meanwhile: what counts is when it was sent. */
-  destroySent(id: number): void {
+  destroySent(id: number, { isListedRunning }: { readonly isListedRunning: boolean }): void {
     const contract = this.#seen.get(id);
     const owner = contract && this.#scene.ownerOf(contract);
     const isAtWork = contract && owner && this.#isWorkingFor(owner, contract);
@@ -104,6 +106,7 @@ export class MachineWatch {
     if (owner) {
       this.#checkPatience(owner, contract);
       this.#checkPause(owner, contract);
+      if (isListedRunning && isAtWork) this.#checkList(owner, contract);
     }
     this.#destroying.add(id);
     if (!isAtWork || this.#scene.now - wasIdleAt < LIST_LAG_MS) this.#excused.add(id);
@@ -180,6 +183,15 @@ export class MachineWatch {
     this.#scene.broken('I4', `contract ${id} was given up while ${nameOf(owner)} was paused`);
   }
 
+  /** Whatever was decided and recorded before: what the newest list shows at work is not lost any more. */
+  #checkList(owner: JsonObject, { id }: Contract): void {
+    const unwantedAt = this.#unwantedAt.get(id) ?? Number.NEGATIVE_INFINITY;
+    if (this.#destroying.has(id) || this.#scene.now - unwantedAt < LIST_LAG_MS) return;
+    if (this.#scene.isHandled(String(metadataOf(owner)['uid']))) return;
+    const text = `contract ${id} was given up although the newest list shows it running`;
+    this.#scene.broken('I4', `${text}, and ${nameOf(owner)} wants it`);
+  }
+
   /** A silence counts where the machine had been at work for a while: what went before may be why it ends. */
   #noteSilence(owner: JsonObject, contract: Contract): void {
     const { now } = this.#scene;
@@ -195,6 +207,7 @@ export class MachineWatch {
       const holder = owner ?? this.#scene.takerOf(contract.id);
       if (holder) this.ownLimits.holds(contract, String(metadataOf(holder)['uid']));
       if (owner) this.#noteSilence(owner, contract);
+      if (owner && !this.#isAskedFor(owner, contract)) this.#unwantedAt.set(contract.id, this.#scene.now);
       if (this.#notWorking.delete(contract.id)) this.#notWorkingAt.set(contract.id, this.#scene.now);
       if (owner && !this.#isWorkingFor(owner, contract)) this.#notWorking.add(contract.id);
     }
@@ -211,6 +224,15 @@ export class MachineWatch {
 
   /** Whether that contract is what the object records and wants, and does its work if its host is up. */
   #isWantedBy(object: JsonObject, contract: Contract): boolean {
+    return (
+      contract.actualStatus === 'running' &&
+      contract.intendedStatus === 'running' &&
+      this.#isAskedFor(object, contract)
+    );
+  }
+
+  /** Whether that contract is what the object records and wants, whatever it does. */
+  #isAskedFor(object: JsonObject, contract: Contract): boolean {
     const spec = objectAt(object, 'spec');
     const bought = this.#boughtFor.get(contract.id);
     return (
@@ -220,8 +242,6 @@ export class MachineWatch {
       !this.#isTooDear(spec, contract) &&
       objectAt(object, 'status')['instanceId'] === contract.id &&
       spec['powerState'] === 'Running' &&
-      contract.actualStatus === 'running' &&
-      contract.intendedStatus === 'running' &&
       (isUpdatedOnDelete(spec) || isBoughtAs(spec, bought, this.#modelOf(contract)))
     );
   }

@@ -5,6 +5,7 @@ import {
   accountRents,
   atWork,
   buysAfter,
+  destroyedAfterRecovery,
   destroyedAtWork,
   FAILED,
   forgotten,
@@ -37,6 +38,16 @@ function ends(bench: Bench, id: number): void {
 
 /** Each just short of what one watch minds. */
 const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> | void])[] = [
+  [
+    'a machine is destroyed that the newest list shows offline, whatever it does by now (H1)',
+    new Bench(),
+    (bench) => destroyedAfterRecovery(bench, { shows: 'offline' }),
+  ],
+  [
+    'a machine is destroyed in the moment in which a list shows it running again (H1)',
+    new Bench(),
+    (bench) => destroyedAfterRecovery(bench, { shows: 'running', afterSeconds: 0.5 }),
+  ],
   [
     'no machine is rented for an object that is paused, was refused, or wants what nobody offers (F1)',
     new Bench(),

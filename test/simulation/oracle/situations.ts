@@ -33,6 +33,25 @@ export async function destroyedAtWork(bench: Bench, times: number): Promise<void
   bench.invariants.check();
 }
 
+/** A machine that was offline for two minutes is back, its process reads a list after that, and destroys it at once. */
+export async function destroyedAfterRecovery(
+  bench: Bench,
+  { shows, afterSeconds = 2 }: { readonly shows: string; readonly afterSeconds?: number },
+): Promise<void> {
+  const contract = await atWork(bench);
+  const { store } = bench.world.market;
+  store.put('contracts', { ...contract, actualStatus: 'offline' });
+  await bench.pass(120);
+  store.put('contracts', { ...contract, actualStatus: 'running' });
+  bench.invariants.check();
+  await bench.pass(5);
+  bench.readList(shows);
+  await bench.pass(afterSeconds);
+  bench.sendDestroy(contract.id);
+  store.remove('contracts', contract.id);
+  bench.invariants.check();
+}
+
 /** The account is guarded, so that it does not go at once. */
 export function guardAccount(bench: Bench): void {
   const { kube } = bench.world;

@@ -6,6 +6,7 @@ import {
   accountRents,
   atWork,
   buysAfter,
+  destroyedAfterRecovery,
   destroyedAtWork,
   FAILED,
   forgotten,
@@ -43,6 +44,12 @@ const SPOILT: readonly (readonly [string, RegExp, Bench, (bench: Bench) => Promi
     /^I12 DELETE of the Secret default\/marketplace-key, which the operator may not write$/,
     new Bench(),
     (bench) => bench.sendToCluster('DELETE', '/api/v1/namespaces/default/secrets/marketplace-key'),
+  ],
+  [
+    'a machine that was lost is destroyed although the newest list shows it running (H1)',
+    /^I4 contract \d+ was given up although the newest list shows it running, and a wants it$/,
+    new Bench(),
+    (bench) => destroyedAfterRecovery(bench, { shows: 'running' }),
   ],
   [
     'a machine is given the API key of the account (M2)',

@@ -19,16 +19,24 @@ function noneDestroyed(stage: Stage, from: number, until: number, why = 'all mac
 
 /** For so many seconds every list is what it is now. */
 async function keepShowing(stage: Stage, seconds: number): Promise<void> {
-  const { market } = stage.world;
+  stage.cast({ call: 'list', seconds, fate: answered(await replyTo(stage, '?owner=me')) });
+}
+
+/** For so many seconds every single read is what that of this machine is now. */
+async function keepReading(stage: Stage, id: number, seconds: number): Promise<void> {
+  stage.cast({ call: 'read', seconds, fate: answered(await replyTo(stage, `${id}/`)) });
+}
+
+async function replyTo({ world: { market } }: Stage, path: string): Promise<unknown> {
   const response = await market.handle({
     method: 'GET',
     origin: 'http://simulator',
-    path: '/api/v0/instances/?owner=me',
+    path: `/api/v0/instances/${path}`,
     headers: { authorization: `Bearer ${market.apiKey}` },
   });
   let body = '';
   for await (const chunk of response.body) body += new TextDecoder().decode(chunk);
-  stage.cast({ call: 'list', seconds, fate: answered(JSON.parse(body)) });
+  return JSON.parse(body);
 }
 
 /** How many of the fleet have ended until now: none at once, and few after the hold. */
@@ -86,13 +94,24 @@ export const OUTAGE_STORIES: readonly Story[] = [
     },
   },
   {
-    name: 'the hosts of 12 machines fall silent for 75 s where the breaker is off, and queued destroys are taken back (H1)',
-    fleet: 12,
+    name: 'the hosts of 20 machines fall silent for 95 s where the breaker is off, and queued destroys are taken back (H1)',
+    fleet: 20,
     seconds: START + 400,
     plot: (stage) => {
       stage.users.account.set({ maxUnhealthy: '100%' });
-      stage.at(START, () => outage(stage, 75));
-      noneDestroyed(stage, START + 82, START + 400, 'the newest list shows all machines running');
+      stage.at(START, () => outage(stage, 95));
+      noneDestroyed(stage, START + 107, START + 400, 'the newest list shows all machines running');
+    },
+  },
+  {
+    name: 'one of two machines is offline for 55 s, lists are 25 s apart, and single reads are old (H1)',
+    fleet: 2,
+    seconds: START + 300,
+    plot: (stage) => {
+      stage.users.account.set({ pollInterval: '25s' });
+      stage.at(START, () => stage.befall({ name: 'offline', instance: stage.machineOf('a'), seconds: 55 }));
+      stage.at(START + 2, () => void keepReading(stage, stage.machineOf('a'), 90));
+      noneDestroyed(stage, START, START + 300, 'no list was begun after its tolerance that shows it offline');
     },
   },
   {
