@@ -4,6 +4,7 @@ import { accountWith, LOGIN } from '../../test/builders/observed-account.ts';
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import { makeClaim } from '../ownership/claim.ts';
+import { defaultConstants } from '../ownership/constants.ts';
 import { newIdentity } from '../ownership/identity.ts';
 import { makeLabel } from '../ownership/label.ts';
 import { findOrphans } from './orphans.ts';
@@ -34,18 +35,28 @@ interface Setting {
   readonly startedAt?: number;
   readonly objects?: readonly GpuInstance[];
   readonly retained?: readonly number[];
+  readonly lateCallMs?: number;
 }
 
 /** What is said of a machine that bills. */
-function said({ label = labelBy(identity), startedAt = STARTED, objects = [], retained = [] }: Setting) {
+function said({
+  label = labelBy(identity),
+  startedAt = STARTED,
+  objects = [],
+  retained = [],
+  ...times
+}: Setting) {
   const entries = retained.map((instanceId) => ({
     ...{ instanceId, owner: 'team/x', ownerUid: UID, since: '2026-11-20T00:00:00Z' },
     policy: 'Retain' as const,
   }));
   const status: MarketplaceAccount['status'] = { retained: entries };
   const account = accountWith({ status });
+  const constants = { ...defaultConstants, ...times };
   const rows = [row({ id: ID, label, startedAt })];
-  return findOrphans(rows, { account, identity, login: LOGIN, objects }).map(({ verdict }) => verdict);
+  return findOrphans(rows, { account, identity, login: LOGIN, constants, objects }).map(
+    ({ verdict }) => verdict,
+  );
 }
 
 describe('a machine that bills', () => {
@@ -74,6 +85,19 @@ describe('a machine that bills', () => {
     expect(said({ startedAt: STARTED - 3_600_000 })).toEqual(['label copied']);
     expect(said({ label: labelBy({ ...identity, keys: OTHER.keys }) })).toEqual(['label forged']);
     expect(said({ label: labelBy(OTHER) })).toEqual(['of another installation']);
+  });
+
+  test('is judged by the times that the operator runs with (L8)', () => {
+    const startedAt = STARTED + 600_000;
+    expect(said({ startedAt })).toEqual(['late rental']);
+    expect(said({ startedAt, lateCallMs: 900_000 })).toEqual(['orphan']);
+    expect(said({ startedAt: STARTED + 10_000, lateCallMs: 1000 })).toEqual(['orphan']);
+  });
+
+  test('is a late rental where it began after the time of its label, also beside its object (L8)', () => {
+    const startedAt = STARTED + 600_000;
+    expect(said({ startedAt, objects: [object()] })).toEqual(['late rental']);
+    expect(said({ startedAt, objects: [object(ID)] })).toEqual([]);
   });
 
   test('is of no interest where nothing of ours is on it', () => {

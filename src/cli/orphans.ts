@@ -1,7 +1,7 @@
 import type { GpuInstance } from '../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import type { Instance } from '../marketplace/instances/instances.ts';
-import { defaultConstants } from '../ownership/constants.ts';
+import type { PurchaseConstants } from '../ownership/constants.ts';
 import type { Identity } from '../ownership/identity.ts';
 import type { Login } from '../ownership/login.ts';
 import { type Ownership, whose } from '../ownership/ours.ts';
@@ -11,7 +11,13 @@ import { inDollars, timeText } from './output/amounts.ts';
 export interface OrphanRow {
   readonly account: string;
   readonly instance: number;
-  readonly verdict: 'orphan' | 'retained' | 'label copied' | 'label forged' | 'of another installation';
+  readonly verdict:
+    | 'orphan'
+    | 'retained'
+    | 'late rental'
+    | 'label copied'
+    | 'label forged'
+    | 'of another installation';
   readonly status: string | null;
   readonly gpu: string | undefined;
   /** Dollars. */
@@ -27,19 +33,21 @@ export interface OrphanFacts {
   readonly account: MarketplaceAccount;
   readonly identity: Identity;
   readonly login: Login;
+  /** Those that the operator runs with: they say which start dates fit a label. */
+  readonly constants: PurchaseConstants;
   /** Of the whole cluster: a machine claimed from another namespace is none. */
   readonly objects: readonly GpuInstance[];
 }
 
 /** Machines of ours that no object claims, and those whose label says something else. */
 export function findOrphans(rows: readonly Instance[], facts: OrphanFacts): readonly OrphanRow[] {
-  const { account, identity, login, objects } = facts;
+  const { account, identity, login, constants, objects } = facts;
   const claims = objects.flatMap(({ metadata, status }) => {
     const { instanceId, claim, attempt = 0 } = status ?? {};
     if (instanceId === undefined || claim === undefined || metadata.uid === undefined) return [];
     return [{ uid: metadata.uid, attempt, instanceId, claim }];
   });
-  const context = { identity, login, constants: defaultConstants, claims };
+  const context = { identity, login, constants, claims };
   const retained = new Set((account.status?.retained ?? []).map(({ instanceId }) => instanceId));
   const uids = new Set(objects.map(({ metadata }) => metadata.uid));
   return rows.flatMap((row) => {
@@ -67,6 +75,12 @@ const ORPHAN: Verdict = {
 /** By the account's own list: its label does not say whose it was. */
 const KEPT: Judged = { ...RETAINED, objectUid: undefined };
 
+const LATE: Verdict = {
+  verdict: 'late rental',
+  what: (id) =>
+    `it began after the time of its label, as a rental that was carried out late: with orphanPolicy Destroy the operator destroys it after --late-orphan-age; by hand: ${destroyCommand(id)}`,
+};
+
 /** What is to be said of a machine by whose it is; nothing of those that are no concern of ours. */
 const VERDICTS: Record<Exclude<Ownership['type'], 'foreignInstall'>, Verdict | undefined> = {
   labelled: ORPHAN,
@@ -92,6 +106,7 @@ function judge(ownership: Ownership, uids: ReadonlySet<string | undefined>): Jud
     return { verdict: 'of another installation', objectUid: undefined, what };
   }
   const objectUid = 'facts' in ownership ? ownership.facts.uid : undefined;
+  if (ownership.type === 'labelCopied' && ownership.isLate) return { ...LATE, objectUid };
   const verdict = VERDICTS[ownership.type];
   const isClaimed = verdict === ORPHAN && uids.has(objectUid);
   return verdict && !isClaimed ? { ...verdict, objectUid } : undefined;

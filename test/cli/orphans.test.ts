@@ -34,3 +34,12 @@ test('an account that cannot be asked is not said to have none', async () => {
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
   expect(stderr).not.toContain('No orphans found');
 });
+
+test('says by which times labels are judged, and takes those of the operator (L8)', async () => {
+  const { stderr, stdout } = await gpuRent('orphans gpuacct/healthy --late-call 20m -o json');
+  expect(stderr).toContain('Labels are judged by --late-call 20m and --list-lag 1m.');
+  expect(JSON.parse(stdout)).toMatchObject([{ instance: orphan, verdict: 'orphan' }]);
+  const wrong = await gpuRent('orphans gpuacct/healthy --list-lag soon');
+  expect(wrong.exitCode).not.toBe(0);
+  expect(wrong.stderr).toContain('--list-lag: "soon" is no time');
+});

@@ -1,14 +1,17 @@
 import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
+import { formatDuration } from '../../lib/duration.ts';
+import { defaultConstants, type PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import { allInstances } from '../all-instances.ts';
-import type { Command, CommandContext, CommandInput } from '../command.ts';
+import type { Command, CommandContext, CommandInput, CommandOption } from '../command.ts';
 import { EXIT } from '../failures/command-error.ts';
 import { describeFailure } from '../failures/describe-failure.ts';
 import { getObject, listAccounts, listInstances } from '../objects/cluster-objects.ts';
 import { requireIdentity } from '../objects/identity-secret.ts';
 import { parseObject } from '../objects/object-name.ts';
+import { parseTime, textOption } from '../options/option-values.ts';
 import { findOrphans, type OrphanRow } from '../orphans.ts';
 import { ageText, dollarText } from '../output/amounts.ts';
 import { createOutput, type View } from '../output/output.ts';
@@ -32,16 +35,49 @@ const view = (now: number): View<OrphanRow> => ({
   ],
 });
 
+/** Both are flags of the operator under the same names. */
+const WINDOW_OPTIONS: readonly CommandOption[] = [
+  {
+    flags: '--late-call <duration>',
+    description: `The operator's own --late-call, where that is not ${formatDuration(defaultConstants.lateCallMs)}.`,
+  },
+  {
+    flags: '--list-lag <duration>',
+    description: `The operator's own --list-lag, where that is not ${formatDuration(defaultConstants.listLagMs)}.`,
+  },
+];
+
+/** The times by which labels are judged; where a flag is left out, the operator's default. */
+function constantsOf({ options }: CommandInput): PurchaseConstants {
+  const timeOf = (flag: string, usual: number) => {
+    const text = textOption(options, flag);
+    return text === undefined ? usual : parseTime(text, flag);
+  };
+  return {
+    ...defaultConstants,
+    lateCallMs: timeOf('--late-call', defaultConstants.lateCallMs),
+    listLagMs: timeOf('--list-lag', defaultConstants.listLagMs),
+  };
+}
+
+/** A verdict by other times than the operator's would be another verdict than the operator's. */
+function windowText({ lateCallMs, listLagMs }: PurchaseConstants): string {
+  const times = `--late-call ${formatDuration(lateCallMs)} and --list-lag ${formatDuration(listLagMs)}`;
+  return `Labels are judged by ${times}. Give those of the operator where it runs with others.\n`;
+}
+
 /** Shows machines with an operator's label that no object claims. */
 export const orphansCommand: Command = {
   name: 'orphans',
   summary: 'Show machines that bill and that no object claims.',
   description:
-    'Lists the machines of each account (of the namespace, of all with -A, or of the one named) and proves by label and claim whose they are. Nothing is changed. An account that cannot be asked is told on stderr, with exit code 1; the machines of the others are shown all the same.',
+    'Lists the machines of each account (of the namespace, of all with -A, or of the one named) and proves by label and claim whose they are. A label fits machines that began within the times of --late-call and --list-lag: give those of the operator where it does not run with its defaults. Nothing is changed. An account that cannot be asked is told on stderr, with exit code 1; the machines of the others are shown all the same.',
   examples: ['gpu-rent orphans', 'gpu-rent orphans gpuacct/default', 'gpu-rent orphans -A -o wide'],
   args: [{ name: '[account]', description: 'gpuacct/name.' }],
+  options: WINDOW_OPTIONS,
   optionSets: ['output', 'cluster', 'marketplace'],
   async run(input, context) {
+    const constants = constantsOf(input);
     const looks = await withCluster(input, context, async (cluster) => {
       const [accounts, identity, objects] = await Promise.all([
         wantedAccounts(cluster, input),
@@ -50,11 +86,13 @@ export const orphansCommand: Command = {
       ]);
       const found: Look[] = [];
       for (const account of accounts) {
-        found.push(await lookAt(account, { cluster, identity, objects }, { input, context }));
+        found.push(await lookAt(account, { cluster, identity, constants, objects }, { input, context }));
       }
       return found;
     });
-    return tell(looks, { input, context });
+    const exitCode = await tell(looks, { input, context });
+    context.stderr.write(windowText(constants));
+    return exitCode;
   },
 };
 
@@ -107,18 +145,19 @@ async function wantedAccounts(
 interface Known {
   readonly cluster: ClusterSession;
   readonly identity: Identity;
+  readonly constants: PurchaseConstants;
   readonly objects: readonly GpuInstance[];
 }
 
 async function orphansOf(
   account: MarketplaceAccount,
-  { cluster, identity, objects }: Known,
+  { cluster, identity, constants, objects }: Known,
   { input, context }: Asked,
 ): Promise<readonly OrphanRow[]> {
   const target = await accountTarget(cluster, account, { input, context });
   return withMarketplaceAt(target, { input, context }, async ({ client, baseUrl }) => {
     const rows = await allInstances(client);
     const login = account.status?.login ?? { url: baseUrl, userId: (await client.users.current()).id };
-    return findOrphans(rows, { account, identity, login, objects });
+    return findOrphans(rows, { account, identity, login, constants, objects });
   });
 }
