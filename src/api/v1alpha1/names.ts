@@ -93,6 +93,8 @@ export const annotations = {
 export const labels = {
   managedBy: 'app.kubernetes.io/managed-by',
   instance: `${GROUP}/instance`,
+  /** On a Service, slice or Secret: uid of the GpuInstance that it was made for, also when its owner reference is gone. */
+  instanceUid: `${GROUP}/instance-uid`,
   endpointGroup: `${GROUP}/endpoint-group`,
   endpointName: `${GROUP}/endpoint-name`,
   account: `${GROUP}/account`,

@@ -46,6 +46,16 @@ export function isOwnedBy({ metadata }: KubeObject, owner: GpuInstance): boolean
   return metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) ?? false;
 }
 
+/**
+ * Whether this object made a child that nothing owns any more: `kubectl delete --cascade=orphan` takes the owner
+ * reference away before our finalizer ran. What another object owns is a stranger's, whatever its labels say.
+ */
+export function isOrphanOf({ metadata }: KubeObject, owner: GpuInstance): boolean {
+  const { ownerReferences = [], labels: given = {} } = metadata;
+  const isMarked = owner.metadata.uid !== undefined && given[labels.instanceUid] === owner.metadata.uid;
+  return ownerReferences.length === 0 && isMarked && given[labels.managedBy] === OPERATOR_NAME;
+}
+
 const SSH_PORT_NAME = 'ssh';
 const SSH_PORT = 22;
 
@@ -206,7 +216,11 @@ function childMeta(owner: GpuInstance, name: string): KubeObject['metadata'] {
   return {
     name,
     namespace: owner.metadata.namespace,
-    labels: { [labels.managedBy]: OPERATOR_NAME, [labels.instance]: owner.metadata.name.slice(0, 63) },
+    labels: {
+      [labels.managedBy]: OPERATOR_NAME,
+      [labels.instance]: owner.metadata.name.slice(0, 63),
+      [labels.instanceUid]: owner.metadata.uid ?? '',
+    },
     ownerReferences: [controllerReference(owner)],
   };
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { memoryCluster, refusedBy } from '../../../../test/builders/memory-cluster.ts';
 import { given, held, holding, identity } from '../../../../test/builders/observed.ts';
 import type { GpuInstanceManifestSpec } from '../../../api/v1alpha1/gpu-instance.ts';
+import { labels as labelNames } from '../../../api/v1alpha1/names.ts';
 import {
   endpointSliceResource,
   namespaceResource,
@@ -57,6 +58,12 @@ async function published(before: StatusFields, allowPrivate = false) {
     slices: () => namesOf(endpointSliceResource),
     services: () => namesOf(serviceResource),
     secrets: () => namesOf(secretResource),
+    /** As the first pass after `kubectl delete`. */
+    withdrawn: () => {
+      const { metadata, ...owner } = ownerOf(WITH_SSH);
+      const deleted = { ...owner, metadata: { ...metadata, deletionTimestamp: '2026-11-20T00:00:00Z' } };
+      return publish(deleted, { fields: {}, serving: false, ready: false }, to(new ObjectMemory()));
+    },
     /** As a process that remembers nothing, unless it is given what it remembers. */
     again: (
       fields: StatusFields,
@@ -132,6 +139,42 @@ describe('what led to a machine', () => {
     });
     expect(await again(machineAt('203.0.113.6'))).toMatchObject({ type: 'nameTaken' });
     expect(await slices()).toEqual([]);
+  });
+
+  test.each([
+    ['goes where its owner reference was taken away before the finalizer ran (L7)', [], []],
+    [
+      'stays where another object owns it by now, whatever its labels say (L7)',
+      [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'theirs', uid: 'somebody-else' }],
+      ['job-direct'],
+    ],
+  ])('%s', async (_title, ownerReferences, left) => {
+    const { kube, slices, withdrawn } = await published(machineAt('203.0.113.5'));
+    const ref = { namespace: 'team', name: 'job-direct' };
+    await kube.patch(endpointSliceResource, ref, { type: 'merge', body: { metadata: { ownerReferences } } });
+    await withdrawn();
+    expect(await slices()).toEqual(left);
+  });
+
+  test('is made anew where only its owner reference went, and marked where an earlier version did not (L7)', async () => {
+    const { again, kube } = await published(machineAt('203.0.113.5'));
+    const ref = { namespace: 'team', name: 'job-direct' };
+    const read = async () => (await kube.get<EndpointSliceObject>(endpointSliceResource, ref))?.metadata;
+    const before = await read();
+    const labels = { [labelNames.instanceUid]: null };
+    await kube.patch(endpointSliceResource, ref, { type: 'merge', body: { metadata: { labels } } });
+    await again(machineAt('203.0.113.5'));
+    expect((await read())?.labels).toEqual(before?.labels);
+    await kube.patch(endpointSliceResource, ref, {
+      type: 'merge',
+      body: { metadata: { ownerReferences: [] } },
+    });
+    await again(machineAt('203.0.113.5'));
+    expect(await read()).toBeUndefined();
+    await again(machineAt('203.0.113.5'));
+    const after = await read();
+    expect(after?.labels).toEqual(before?.labels);
+    expect(after?.ownerReferences).toEqual(before?.ownerReferences);
   });
 
   test('that may not be deleted is said, and asked about again', async () => {

@@ -6,7 +6,7 @@ import type { KubeObject, ObjectRef, Resource } from '../../../runtime/kube/kube
 import type { ObjectMemory } from '../memory/memory.ts';
 import type { Publication } from '../types.ts';
 import type { Published } from '../views.ts';
-import { isOwnedBy, SLICE_SUFFIXES, sliceName } from './children.ts';
+import { isOrphanOf, isOwnedBy, SLICE_SUFFIXES, sliceName } from './children.ts';
 
 type Child = readonly [resource: Resource, child: KubeObject];
 type Place = readonly [resource: Resource, ref: ObjectRef];
@@ -42,7 +42,7 @@ async function removeOwn(
 ): Promise<Published | undefined> {
   try {
     const present = await cluster.get<KubeObject>(resource, ref);
-    if (present && isOwnedBy(present, owner))
+    if (present && (isOwnedBy(present, owner) || isOrphanOf(present, owner)))
       await cluster.delete(resource, ref, { uid: present.metadata.uid });
     return undefined;
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
-import { connectionKeys } from '../../../api/v1alpha1/names.ts';
+import { connectionKeys, labels } from '../../../api/v1alpha1/names.ts';
 import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
 import { type KubeObject, type Resource, refOf } from '../../../runtime/kube/kube-object.ts';
@@ -74,8 +74,19 @@ function changesTo(present: Present, child: KubeObject): Record<string, unknown>
   const parts = Object.entries(child).filter(([part]) => !GIVEN_ONCE.has(part));
   const differing = parts.filter(([part, wanted]) => !contains(before[part], wanted));
   const data = isConnectionSecret(child) ? dataChanges(present.data ?? {}, child.data) : {};
-  const changes = { ...Object.fromEntries(differing), ...data };
+  const metadata = markChanges(present, child);
+  const changes = { ...Object.fromEntries(differing), ...data, ...(metadata && { metadata }) };
   return Object.keys(changes).length === 0 ? undefined : changes;
+}
+
+/** Our mark, where an earlier version made the child without one. */
+function markChanges(
+  { metadata: before }: KubeObject,
+  { metadata: wanted }: KubeObject,
+): Record<string, unknown> | undefined {
+  const mark = wanted.labels?.[labels.instanceUid];
+  const isMarked = before.labels?.[labels.instanceUid] === mark;
+  return isMarked ? undefined : { labels: { [labels.instanceUid]: mark } };
 }
 
 /** What a child is made with and never changes, and its data, of which some may stay that is not wanted. */
