@@ -35,8 +35,13 @@ const list = (rows: readonly Instance[]): FeedEvent => ({
   list: { begunAt: 0, endedAt: 1, rows: new Map(rows.map((each) => [each.id, each])) },
 });
 
-function watch(objects: readonly AccountObject[], status?: MarketplaceAccount['status']) {
-  const account = { ...observed().account, ...(status && { status }) };
+function watch(
+  objects: readonly AccountObject[],
+  status?: MarketplaceAccount['status'],
+  spec: Partial<MarketplaceAccount['spec']> = {},
+) {
+  const { account: usual } = observed();
+  const account = { ...usual, spec: { ...usual.spec, ...spec }, ...(status && { status }) };
   const clock = createVirtualClock();
   let changes = 0;
   const options = {
@@ -138,6 +143,146 @@ describe('the breaker of an account', () => {
   });
 });
 
+describe('the machines that the breaker counts', () => {
+  test('exclude a machine that no list has shown when the account allows no bad machine', () => {
+    const { watched } = watch([object(1)], undefined, { maxUnhealthy: 0 });
+    watched.hear(list([]));
+    expect(watched.breaker().type).toBe('closed');
+    watched.hear(list([row({ id: 1 })]));
+    watched.hear(list([]));
+    expect(watched.breaker()).toMatchObject({ type: 'open', unhealthy: 1 });
+  });
+
+  test('exclude an object without a machine when its record still shows a status', () => {
+    const lost = object(1, { instanceId: undefined, wasListed: true });
+    const { watched } = watch([lost], undefined, { maxUnhealthy: 0 });
+    watched.hear(list([]));
+    expect(watched.breaker().type).toBe('closed');
+  });
+
+  test('exclude a machine that only its record showed when the record shows it no longer', () => {
+    const objects = IDS.map((id) => object(id, { wasListed: true }));
+    const { watched } = watch(objects);
+    watched.hear(list([]));
+    expect(watched.breaker()).toMatchObject({ type: 'open', unhealthy: 5 });
+    objects.splice(0, objects.length, ...IDS.map((id) => object(id)));
+    watched.hear(list([]));
+    watched.hear(list([]));
+    expect(watched.breaker().type).toBe('closed');
+  });
+});
+
+describe('the maximum hold of an open breaker', () => {
+  test.each([
+    [5, '5m'],
+    [60, '1h'],
+    [30, undefined],
+  ] as const)(
+    'releases the breaker after %d minutes when maxUnhealthyHold is %s',
+    async (minutes, maxUnhealthyHold) => {
+      const spec = { maxUnhealthyHold } as Partial<MarketplaceAccount['spec']>;
+      const { watched, clock } = watch(
+        IDS.map((id) => object(id)),
+        undefined,
+        spec,
+      );
+      const see = () => watched.hear(list(IDS.map((id) => row({ id, actualStatus: 'offline' }))));
+      see();
+      await clock.advance(minutes * 60_000 - 1);
+      see();
+      expect(watched.breaker().type).toBe('open');
+      await clock.advance(1);
+      see();
+      expect(watched.breaker()).toMatchObject({ type: 'slow', releasedBy: 'hold' });
+    },
+  );
+
+  test('counts the time before a restart when the account remembers an open breaker', async () => {
+    // 20 minutes before the process starts.
+    const breaker = { open: true, since: '2023-11-14T21:53:20Z', unhealthy: 5 };
+    const { watched, clock } = watch(
+      IDS.map((id) => object(id)),
+      { breaker } as MarketplaceAccount['status'],
+      { maxUnhealthyHold: '30m' },
+    );
+    const see = () => watched.hear(list(IDS.map((id) => row({ id, actualStatus: 'offline' }))));
+    await clock.advance(10 * 60_000 - 1);
+    see();
+    expect(watched.breaker().type).toBe('open');
+    await clock.advance(1);
+    see();
+    expect(watched.breaker()).toMatchObject({ type: 'slow', releasedBy: 'hold' });
+  });
+});
+
+describe('the turn to replace a machine while many are bad', () => {
+  /** A watch whose machines are all offline, after a person closed its breaker. */
+  function released(objects: readonly AccountObject[]) {
+    const watching = watch(objects);
+    const { watched } = watching;
+    const ids = objects.flatMap(({ instanceId }) => instanceId ?? []);
+    const seeOffline = () => watched.hear(list(ids.map((id) => row({ id, actualStatus: 'offline' }))));
+    seeOffline();
+    watched.closeBreaker();
+    return { ...watching, seeOffline };
+  }
+
+  test.each([
+    ['waits', 'loading', undefined],
+    ['waits', 'offline', undefined],
+    ['passes to the next object', 'running', 'uid-10'],
+  ] as const)('%s when the machine of the last replacement is %s', (_, actualStatus, turn) => {
+    const replaced = object(101, { uid: 'uid-1', lastEndedAt: 0 });
+    const others = Array.from({ length: 19 }, (_each, index) => object(index + 2));
+    const { watched } = released([replaced, ...others]);
+    const bad = others.flatMap(({ instanceId: id }) =>
+      id === undefined ? [] : [row({ id, actualStatus: 'offline' })],
+    );
+    watched.hear(list([row({ id: 101, actualStatus }), ...bad]));
+    expect(watched.breaker()).toMatchObject({ type: 'slow', turn });
+  });
+
+  test('tells the account when it passes to another object, and not while it stays', async () => {
+    const { watched, clock, changes, seeOffline } = released(IDS.map((id) => object(id)));
+    const before = changes();
+    const turnAndChanges = () => [watched.breaker(), changes() - before];
+    expect(turnAndChanges()).toMatchObject([{ type: 'slow', turn: undefined }, 0]);
+    seeOffline();
+    expect(turnAndChanges()).toMatchObject([{ type: 'slow', turn: 'uid-1' }, 1]);
+    await clock.advance(120_000 - 1);
+    seeOffline();
+    expect(turnAndChanges()).toMatchObject([{ type: 'slow', turn: 'uid-1' }, 1]);
+    await clock.advance(1);
+    seeOffline();
+    expect(turnAndChanges()).toMatchObject([{ type: 'slow', turn: 'uid-2' }, 2]);
+  });
+
+  test('ends when the machines are well, and starts afresh when they fail again', () => {
+    const { watched, seeOffline } = released(IDS.map((id) => object(id)));
+    seeOffline();
+    expect(watched.breaker()).toMatchObject({ type: 'slow', turn: 'uid-1' });
+    for (let poll = 0; poll < 2; poll++) watched.hear(list(IDS.map((id) => row({ id }))));
+    expect(watched.breaker().type).toBe('closed');
+    seeOffline();
+    watched.closeBreaker();
+    expect(watched.breaker()).toMatchObject({ type: 'slow', turn: undefined });
+    seeOffline();
+    expect(watched.breaker()).toMatchObject({ type: 'slow', turn: 'uid-1' });
+  });
+
+  test('stays with its object when a list fails and a person closes the breaker', () => {
+    const { watched, seeOffline } = released(IDS.map((id) => object(id)));
+    seeOffline();
+    watched.hear({
+      type: 'failed',
+      error: new MarketplaceError('told to fail', { kind: 'unavailable', outcome: 'refused' }),
+    });
+    expect(watched.breaker()).toMatchObject({ type: 'open', cause: 'listFailed' });
+    watched.closeBreaker();
+    expect(watched.breaker()).toMatchObject({ type: 'slow', turn: 'uid-1' });
+  });
+});
+
 describe('a process that starts anew', () => {
   test('scenario 61: finds the breaker as the account remembers it', () => {
     const breaker = { open: true, since: '2026-11-20T12:00:00Z', unhealthy: 5 };
@@ -159,6 +304,19 @@ describe('a process that starts anew', () => {
       breaker: { open: false, since, unhealthy },
     } as MarketplaceAccount['status']);
     expect(watched.blames()).toBe(blames);
+  });
+
+  test.each([
+    ['four minutes before the start', '2023-11-14T22:09:20Z', 6],
+    ['by a clock that is an hour ahead', '2023-11-14T23:13:20Z', 10],
+  ] as const)('blames hosts again in time when the breaker closed %s', async (_, since, minutes) => {
+    const { watched, clock } = watch([], {
+      breaker: { open: false, since, unhealthy: 5 },
+    } as MarketplaceAccount['status']);
+    await clock.advance(minutes * 60_000 - 1);
+    expect(watched.blames()).toBe(false);
+    await clock.advance(1);
+    expect(watched.blames()).toBe(true);
   });
 
   test.each([
@@ -338,4 +496,15 @@ test('a machine that the status lists as kept is unlisted for long after lists f
   expect(await unlistedAfter(1)).toEqual([]);
   expect(await unlistedAfter(120_001)).toEqual([5]);
   expect(await unlistedAfter(1, [row({ id: 5 })])).toEqual([]);
+});
+
+test.each<readonly [string, MarketplaceAccount['status'], readonly number[]]>([
+  ['nothing', undefined, []],
+  ['a machine whose rental was rolled back', { rolledBack: [6] }, [6]],
+])('follows what the account remembers when its status names %s', async (_, status, unlisted) => {
+  const { watched, clock } = watch([], status);
+  watched.hear(list([]));
+  await clock.advance(120_002);
+  watched.hear(list([]));
+  expect([...watched.longUnlisted()]).toEqual(unlisted);
 });
