@@ -83,10 +83,10 @@ export class AdmissionQueue {
   /** Offers for what the object wants, or that it waits for a search; it is called when there is an answer. */
   offers(asker: Asker, want: Want): SearchAnswer {
     const joined = this.#join(asker);
-    const answer = this.#desk.offers(asker, want, joined.since);
+    const waiting = this.#line.get(asker.uid);
+    const answer = this.#desk.offers(asker, waiting ? urgent(want) : want, joined.since);
     // It asks for the alternatives one after another: the first want names them all.
     if (want.queries.length >= (joined.want?.queries.length ?? 0)) joined.want = want;
-    const waiting = this.#line.get(asker.uid);
     if (waiting?.calledAt !== undefined && answer.type === 'queued') {
       waiting.calledAt = undefined;
       this.#pump();
@@ -207,7 +207,7 @@ export class AdmissionQueue {
   #pump(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
-    if (this.#stopped || this.#line.size === 0) return;
+    if (this.#stopped) return;
     this.#forgetGone();
     this.#refreshNext();
     const waitMs = this.#slotMs();
@@ -248,7 +248,7 @@ export class AdmissionQueue {
       if (left-- === 0) return;
       const { uid, want } = waiting;
       if (!want || this.#hasAnswer(waiting) || this.#desk.waiting(uid)) continue;
-      this.#desk.offers({ ...waiting, wake: () => {} }, want, waiting.since);
+      this.#desk.offers({ ...waiting, wake: () => {} }, urgent(want), waiting.since);
     }
   }
 
@@ -256,6 +256,9 @@ export class AdmissionQueue {
     return want === undefined || this.#desk.hasAnswer(uid, want, since);
   }
 }
+
+/** What is searched for an object that found offers and waits for its slot: a free slot waits for that search. */
+const urgent = (want: Want): Want => ({ ...want, patient: false });
 
 /** Stands for no slot kept: the call takes the next one by itself. */
 const FREE_SLOT: Slot = { endpointClass: 'rent', expiresAt: Number.POSITIVE_INFINITY, release() {} };

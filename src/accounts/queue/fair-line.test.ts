@@ -132,3 +132,47 @@ test('a namespace with waiting objects keeps its turn however long it waits', as
   put('b/1');
   expect(next()).toBe('a/1');
 });
+
+test('counts for one that has just joined: all of its namespace before it, and of others as many', () => {
+  const { line, put } = setUp('a/1', 'a/2', 'b/1', 'b/2', 'b/3');
+  expect(line.ahead('a/1')).toBe(0);
+  put('a/3');
+  expect(line.ahead('a/3')).toBe(4);
+  expect(line.ahead('a/9')).toBe(0);
+});
+
+test('counts positions again at once after a turn', () => {
+  const { line } = setUp('a/1', 'a/2');
+  expect(line.ahead('a/2')).toBe(1);
+  line.remove('a/1');
+  line.served('a');
+  expect(line.ahead('a/2')).toBe(0);
+});
+
+test('remembers for 15 s that an empty namespace was served, so that it gains nothing by leaving', async () => {
+  const { clock, put, line, serve, next } = setUp('a/1', 'b/1', 'b/2');
+  expect(await serve()).toBe('a/1');
+  await clock.advance(1_000);
+  put('a/2');
+  expect(next()).toBe('b/1');
+  expect(await serve()).toBe('b/1');
+  line.remove('a/2');
+  // Long after its turn, a namespace that comes back is as new.
+  await clock.advance(60_000);
+  put('c/1');
+  put('a/3');
+  line.served('b');
+  line.served('c');
+  expect(next()).toBe('a/3');
+});
+
+test('lets a namespace that was empty for long join as a new one, behind one that waits longer', async () => {
+  const { clock, put, serve, line } = setUp('a/1', 'b/1', 'b/2');
+  expect(await serve()).toBe('a/1');
+  expect(await serve()).toBe('b/1');
+  await clock.advance(60_000);
+  put('c/1');
+  put('a/2');
+  const order = [...line.inOrder()].map(({ uid }) => uid);
+  expect(order).toEqual(['b/2', 'c/1', 'a/2']);
+});

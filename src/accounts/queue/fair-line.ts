@@ -7,6 +7,7 @@ export interface Member {
 }
 
 interface Share<T> {
+  readonly namespace: string;
   /** On `clock.monotonic()`: when a member was last served, or a little before the first one joined. */
   servedAt: number;
   /** In the order in which they joined. */
@@ -28,7 +29,7 @@ const POSITIONS_MS = 1_000;
 export class FairLine<T extends Member> {
   readonly #clock: Clock;
   readonly #shares = new Map<string, Share<T>>();
-  readonly #namespaceOf = new Map<string, string>();
+  readonly #shareOf = new Map<string, Share<T>>();
   #positions: { readonly at: number; readonly byUid: ReadonlyMap<string, number> } | undefined;
 
   constructor(clock: Clock) {
@@ -36,12 +37,11 @@ export class FairLine<T extends Member> {
   }
 
   get size(): number {
-    return this.#namespaceOf.size;
+    return this.#shareOf.size;
   }
 
   get(uid: string): T | undefined {
-    const namespace = this.#namespaceOf.get(uid);
-    return namespace === undefined ? undefined : this.#shares.get(namespace)?.members.get(uid);
+    return this.#shareOf.get(uid)?.members.get(uid);
   }
 
   /** Adds a member at the end of its namespace; one that is there already keeps its position. */
@@ -49,14 +49,12 @@ export class FairLine<T extends Member> {
     const { uid, namespace } = member;
     const share = this.#shares.get(namespace) ?? this.#open(namespace);
     share.members.set(uid, member);
-    this.#namespaceOf.set(uid, namespace);
+    this.#shareOf.set(uid, share);
   }
 
   remove(uid: string): boolean {
-    const namespace = this.#namespaceOf.get(uid);
-    if (namespace === undefined) return false;
-    this.#namespaceOf.delete(uid);
-    return this.#shares.get(namespace)?.members.delete(uid) ?? false;
+    this.#shareOf.get(uid)?.members.delete(uid);
+    return this.#shareOf.delete(uid);
   }
 
   /** A member of this namespace had its turn: the other namespaces go first now. */
@@ -94,7 +92,7 @@ export class FairLine<T extends Member> {
     }
   }
 
-  /** How many members go before this one, counted at most a second ago; before one that has just joined, all. */
+  /** How many members go before this one, counted at most a second ago. */
   ahead(uid: string): number {
     const now = this.#clock.monotonic();
     if (!this.#positions || now - this.#positions.at >= POSITIONS_MS) {
@@ -102,12 +100,21 @@ export class FairLine<T extends Member> {
       for (const member of this.inOrder()) byUid.set(member.uid, byUid.size);
       this.#positions = { at: now, byUid };
     }
-    return this.#positions.byUid.get(uid) ?? this.aheadOfNewcomer(this.#namespaceOf.get(uid) ?? '');
+    return this.#positions.byUid.get(uid) ?? this.#aheadOfLast(this.#shareOf.get(uid));
   }
 
   /** How many members would go before another one of that namespace. */
   aheadOfNewcomer(namespace: string): number {
     const own = this.#shares.get(namespace)?.members.size ?? 0;
+    return this.#ahead(namespace, own);
+  }
+
+  /** A member that joined after the last count is the last one of its namespace, or near it. */
+  #aheadOfLast(share: Share<T> | undefined): number {
+    return share ? this.#ahead(share.namespace, share.members.size - 1) : 0;
+  }
+
+  #ahead(namespace: string, own: number): number {
     let ahead = own;
     for (const [name, { members }] of this.#shares) {
       if (name !== namespace) ahead += Math.min(members.size, own);
@@ -120,14 +127,12 @@ export class FairLine<T extends Member> {
     for (const [name, { members, servedAt }] of this.#shares) {
       if (members.size === 0 && servedAt < newcomer) this.#shares.delete(name);
     }
-    const share: Share<T> = { servedAt: newcomer, members: new Map() };
+    const share: Share<T> = { namespace, servedAt: newcomer, members: new Map() };
     this.#shares.set(namespace, share);
     return share;
   }
 
   #inTurn(): readonly Share<T>[] {
-    return [...this.#shares.values()]
-      .filter(({ members }) => members.size > 0)
-      .sort((left, right) => left.servedAt - right.servedAt);
+    return [...this.#shares.values()].sort((left, right) => left.servedAt - right.servedAt);
   }
 }

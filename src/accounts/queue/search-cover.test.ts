@@ -40,6 +40,14 @@ describe('one search for several queries', () => {
     ['that one of them does not filter by', query(filter('verified', 'eq', true)), query()],
     ['that only the service knows', query(filter('duration', 'gte', 1)), query(filter('duration', 'gte', 2))],
     ['by which they exclude', query(filter('gpu_name', 'neq', 'A')), query(gpu('B'))],
+    ['of which one excludes several', query(filter('gpu_name', 'notin', ['A', 'B'])), query(gpu('B'))],
+    ['by which one filters twice', query(gpu('A', 'B'), gpu('B', 'C')), query(gpu('B'))],
+    ['with no maximum in one', query(filter('dph_total', 'lte', 1)), query()],
+    [
+      'whose bound is no number',
+      query(filter('gpu_ram', 'gte', '24000')),
+      query(filter('gpu_ram', 'gte', 1)),
+    ],
     [
       'without a bound on the same side',
       query(filter('gpu_ram', 'lte', 1)),
@@ -47,6 +55,30 @@ describe('one search for several queries', () => {
     ],
   ])('does not filter by a field %s', (_, one, other) => {
     expect(coverOf([one, other]).filters).toEqual([filter('rentable', 'eq', true)]);
+  });
+
+  test('takes the narrower bound of one query that sets two', () => {
+    const twice = query(
+      ...[filter('gpu_ram', 'gte', 10), filter('gpu_ram', 'gte', 30)],
+      ...[filter('dph_total', 'lte', 3), filter('dph_total', 'lte', 1)],
+    );
+    const once = query(filter('gpu_ram', 'gte', 40), filter('dph_total', 'lte', 0.5));
+    expect(coverOf([twice, once]).filters.slice(1)).toEqual([
+      filter('gpu_ram', 'gte', 30),
+      filter('dph_total', 'lte', 1),
+    ]);
+  });
+
+  test('names no price and no disk if the queries name none', () => {
+    const bare = (name: string): OfferQuery => ({ filters: [gpu(name)] });
+    const cover = coverOf([bare('A'), bare('B')]);
+    expect(Object.keys(cover)).toEqual(['filters', 'order', 'limit']);
+    expect(coverageOf(cover)(bare('A'))).toBe(true);
+    expect(coverageOf(cover)(query(gpu('A')))).toBe(false);
+  });
+
+  test('needs a query', () => {
+    expect(() => coverOf([])).toThrow('no query to cover');
   });
 });
 
@@ -60,12 +92,36 @@ describe('a reply serves', () => {
     ['a query that it was made for', query(gpu('A'), filter('dph_total', 'lte', 1)), true],
     ['a narrower one', query(gpu('B'), filter('dph_total', 'lte', 0.1), filter('gpu_ram', 'gte', 1)), true],
     ['none of another GPU', query(gpu('C'), filter('dph_total', 'lte', 1)), false],
+    ['none that allows another GPU as well', query(gpu('A', 'C'), filter('dph_total', 'lte', 1)), false],
+    [
+      'none that says its GPU otherwise',
+      query(filter('gpu_name', 'neq', 'A'), filter('dph_total', 'lte', 1)),
+      false,
+    ],
+    ['one of the highest price', query(gpu('A'), filter('dph_total', 'lte', 2)), true],
     ['none of a higher price', query(gpu('A'), filter('dph_total', 'lte', 3)), false],
     ['none without the filter', query(gpu('A')), false],
     ['none of another disk', { ...query(gpu('A'), filter('dph_total', 'lte', 1)), storageGB: 21 }, false],
     ['none by bid', { ...query(gpu('A'), filter('dph_total', 'lte', 1)), pricing: 'bid' as const }, false],
   ])('%s', (_, asked, expected) => {
     expect(coverageOf(wide)(asked)).toBe(expected);
+  });
+
+  test.each([
+    ['a query with the same minimum', query(filter('gpu_ram', 'gte', 24)), true],
+    ['a query with a higher minimum', query(filter('gpu_ram', 'gte', 25)), true],
+    ['none with a lower minimum', query(filter('gpu_ram', 'gte', 23)), false],
+    ['none without a minimum', query(), false],
+  ])('with a minimum: %s', (_, asked, expected) => {
+    const wide = coverOf([query(filter('gpu_ram', 'gte', 24)), query(filter('gpu_ram', 'gte', 30))]);
+    expect(coverageOf(wide)(asked)).toBe(expected);
+  });
+
+  test.each([
+    ['another operator', filter('gpu_ram', 'lte', 24)],
+    ['a bound that is no number', filter('gpu_ram', 'gte', '24')],
+  ])('no other query if it filters by %s', (_, own) => {
+    expect(coverageOf(query(own))(query(filter('gpu_ram', 'gte', 24), own))).toBe(false);
   });
 
   test('nobody but its own query if that filters by what only the service knows', () => {

@@ -3,22 +3,20 @@ import type { OfferFilter, OfferQuery, OfferScalar } from '../../marketplace/off
 /** The most rows that one search asks for: all offers of a usual marketplace. */
 export const MAX_ROWS = 2_000;
 
-/** Fields by which the wider of two filters is known. By any other field a shared search does not filter. */
-const JOINED: Readonly<Record<string, 'least' | 'most' | 'any'>> = {
+/** Fields by which the wider of two filters is known: by its values, or by its bound. A shared search filters by no other. */
+const JOINED: Readonly<Record<string, 'gte' | 'lte' | 'any'>> = {
   rentable: 'any',
   gpu_name: 'any',
   num_gpus: 'any',
-  gpu_ram: 'least',
-  direct_port_count: 'least',
-  disk_space: 'least',
-  reliability: 'least',
+  gpu_ram: 'gte',
+  direct_port_count: 'gte',
+  disk_space: 'gte',
+  reliability: 'gte',
   geolocation: 'any',
   verified: 'any',
-  dph_total: 'most',
-  min_bid: 'most',
+  dph_total: 'lte',
+  min_bid: 'lte',
 };
-
-const OPERATORS = { least: 'gte', most: 'lte' } as const;
 
 /** Text by which equal queries are known. */
 export function queryKey(query: OfferQuery): string {
@@ -59,39 +57,34 @@ export function coverageOf(wide: OfferQuery): Coverage {
 }
 
 function coverageOfFilter(filter: OfferFilter): Coverage {
-  const { field, value } = filter;
-  const kind = JOINED[field];
+  const { field, operator, value } = filter;
+  const joins = JOINED[field];
   const own = ({ filters }: OfferQuery) => filters.filter((other) => other.field === field);
-  if (kind === 'any') {
+  if (joins === 'any') {
     const allowed = new Set(valuesOf([filter]));
     return (query) => valuesOf(own(query))?.every((each) => allowed.has(each)) ?? false;
   }
-  if (kind === undefined || filter.operator !== OPERATORS[kind] || typeof value !== 'number')
-    return () => false;
-  return (query) => {
-    const bound = boundOf(own(query), OPERATORS[kind]);
-    return bound !== undefined && (kind === 'least' ? bound >= value : bound <= value);
-  };
+  if (operator !== joins || typeof value !== 'number') return () => false;
+  return joins === 'gte'
+    ? (query) => boundOf(own(query), 'gte') >= value
+    : (query) => boundOf(own(query), 'lte') <= value;
 }
 
-/** The narrowest filter of a field that lets through what each query lets through; undefined where one does not filter by it. */
+/** The narrowest filter of a field that lets through what each query lets through; undefined if one does not filter by it. */
 function joined(field: string, queries: readonly Pick<OfferQuery, 'filters'>[]): OfferFilter | undefined {
-  const kind = JOINED[field];
+  const operator = JOINED[field];
   const own = queries.map(({ filters }) => filters.filter((filter) => filter.field === field));
-  if (kind === undefined || own.some((filters) => filters.length === 0)) return undefined;
-  if (kind === 'any') {
-    const allowed = own.map((filters) => valuesOf(filters));
-    if (allowed.includes(undefined)) return undefined;
-    return oneOf(
-      field,
-      allowed.flatMap((each) => each ?? []),
-    );
+  if (operator === 'gte' || operator === 'lte') {
+    const bounds = own.map((filters) => boundOf(filters, operator));
+    const value = operator === 'gte' ? Math.min(...bounds) : Math.max(...bounds);
+    return Number.isFinite(value) ? { field, operator, value } : undefined;
   }
-  const operator = OPERATORS[kind];
-  const bounds = own.map((filters) => boundOf(filters, operator));
-  const known = bounds.filter((bound) => bound !== undefined);
-  if (known.length < bounds.length) return undefined;
-  return { field, operator, value: kind === 'least' ? Math.min(...known) : Math.max(...known) };
+  const allowed = own.map((filters) => valuesOf(filters));
+  if (allowed.includes(undefined)) return undefined;
+  return oneOf(
+    field,
+    allowed.flatMap((each) => each ?? []),
+  );
 }
 
 /** The values that filters on one field let through; undefined where they say it otherwise. */
@@ -103,11 +96,11 @@ function valuesOf(filters: readonly OfferFilter[]): readonly OfferScalar[] | und
   return operator === 'in' && Array.isArray(value) ? (value as readonly OfferScalar[]) : undefined;
 }
 
-function boundOf(filters: readonly OfferFilter[], operator: 'gte' | 'lte'): number | undefined {
+/** The bound that filters on one field set together; without one, minus infinity for `gte` and infinity for `lte`. */
+function boundOf(filters: readonly OfferFilter[], operator: 'gte' | 'lte'): number {
   const own = filters.flatMap((filter) =>
     filter.operator === operator && typeof filter.value === 'number' ? [filter.value] : [],
   );
-  if (own.length === 0) return undefined;
   return operator === 'gte' ? Math.max(...own) : Math.min(...own);
 }
 
@@ -119,7 +112,4 @@ function oneOf(field: string, allowed: readonly OfferScalar[]): OfferFilter {
     : { field, operator: 'in', value: values };
 }
 
-const byText = (left: OfferScalar, right: OfferScalar): number => {
-  const [a, b] = [String(left), String(right)];
-  return a === b ? 0 : a < b ? -1 : 1;
-};
+const byText = (left: OfferScalar, right: OfferScalar): number => (String(left) < String(right) ? -1 : 1);

@@ -13,6 +13,8 @@ export const SEARCH_KEPT_MS = 60_000;
 const SEARCH_AGAIN_MS = 1_000;
 /** Searches that nothing urgent waits for begin at most this often, so that others find the search lane free. */
 const PATIENT_GAP_MS = 15_000;
+/** A patient object that has waited this long goes in turn with urgent ones, one such object in this time. */
+const PATIENT_MAX_MS = 60_000;
 /** Replies that are kept: few, since one may hold 2,000 offers. */
 const MAX_REPLIES = 12;
 const MAX_IN_FLIGHT = 4;
@@ -112,15 +114,14 @@ export class SearchDesk {
 
   /** A reply that is fresh, else a place in the line. `keptSince`: the object has waited since then and keeps what it found. */
   offers(asker: Asker, want: Want, keptSince?: number): SearchAnswer {
-    const [query] = want.queries;
-    const key = queryKey(query);
+    const key = queryKey(want.queries[0]);
     const reply = this.#reply(want, keptSince);
-    if (reply) {
-      this.#line.remove(asker.uid);
-      return { type: 'found', offers: reply.offers, isShared: reply.key !== key };
-    }
     const failure = this.#failures.get(asker.uid);
     this.#failures.delete(asker.uid);
+    if (reply) {
+      this.#remove(asker.uid);
+      return { type: 'found', offers: reply.offers, isShared: reply.key !== key };
+    }
     if (failure?.key === key) return { type: 'failed', error: failure.error };
     const since = this.#line.get(asker.uid)?.since ?? this.#options.clock.monotonic();
     this.#line.put({ ...asker, ...want, since });
@@ -163,14 +164,19 @@ export class SearchDesk {
 
   /** The object waits no more. */
   leave(uid: string): void {
-    this.#line.remove(uid);
+    this.#remove(uid);
     this.#failures.delete(uid);
-    this.#alone.delete(uid);
   }
 
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
+  }
+
+  #remove(uid: string): void {
+    this.#line.remove(uid);
+    this.#alone.delete(uid);
+    for (const { members } of this.#inFlight) members.delete(uid);
   }
 
   #reply(
@@ -198,7 +204,7 @@ export class SearchDesk {
   /** A search that is on its way and will tell this object all it asks. */
   #joinSearch(uid: string, { queries: [query], exact }: Want): void {
     const key = queryKey(query);
-    const isExact = exact === true || this.#alone.has(uid);
+    const isExact = exact || this.#alone.has(uid);
     const begun = [...this.#inFlight].find((each) => each.key === key || (!isExact && each.covers(query)));
     begun?.members.add(uid);
   }
@@ -213,16 +219,19 @@ export class SearchDesk {
       const now = clock.monotonic();
       const busy = new Set([...this.#inFlight].flatMap(({ members }) => [...members]));
       const isIdle = ({ uid }: Waiting) => !busy.has(uid);
-      const urgent = this.#line.next((each) => isIdle(each) && each.patient !== true);
-      const patient = urgent === undefined ? this.#line.next(isIdle) : undefined;
-      const next = urgent ?? patient ?? this.#nextBackground();
+      const isOverdue = ({ since }: Waiting) => now - since >= PATIENT_MAX_MS;
+      const isTurnOfPatient = now - this.#nextPatientAt >= PATIENT_MAX_MS - PATIENT_GAP_MS;
+      const urgent = this.#line.next(
+        (each) => isIdle(each) && (!each.patient || (isTurnOfPatient && isOverdue(each))),
+      );
+      const next = urgent ?? this.#line.next(isIdle) ?? this.#nextBackground();
       if (!next) return;
       const waitMs = Math.max(pacer.nextSlotMs('search'), urgent ? 0 : this.#nextPatientAt - now);
       if (waitMs > 0) {
         this.#timer = clock.setTimer(waitMs, () => this.#pump());
         return;
       }
-      if (!urgent) this.#nextPatientAt = now + PATIENT_GAP_MS;
+      if (!urgent || urgent.patient) this.#nextPatientAt = now + PATIENT_GAP_MS;
       if ('uid' in next) this.#beginFor(next, busy);
       else this.#begin(next, new Set());
     }
@@ -270,16 +279,15 @@ export class SearchDesk {
   }
 
   #answered(reply: Omit<Reply, 'answeredAt'>, flight: InFlight): void {
-    const answeredAt = this.#options.clock.monotonic();
+    const known = { ...reply, answeredAt: this.#options.clock.monotonic() };
     const others = this.#replies.filter(({ key }) => key !== reply.key);
-    this.#replies = [{ ...reply, answeredAt }, ...others].slice(0, MAX_REPLIES);
+    this.#replies = [known, ...others].slice(0, MAX_REPLIES);
     this.#background.delete(reply.key);
     // Too many rows for one reply: those that it may not have told of ask for their own.
-    const isWhole = isComplete({ ...reply, answeredAt });
-    const told = [...flight.members].filter((uid) => {
-      const waiting = this.#line.get(uid);
-      const isTold = isWhole || (waiting && queryKey(waiting.queries[0]) === reply.key);
-      if (!isTold) this.#alone.add(uid);
+    const isWhole = isComplete(known);
+    const told = this.#waitingFor(flight).filter((waiting) => {
+      const isTold = isWhole || queryKey(waiting.queries[0]) === reply.key;
+      if (!isTold) this.#alone.add(waiting.uid);
       return isTold;
     });
     this.#end(flight, told);
@@ -287,33 +295,31 @@ export class SearchDesk {
 
   #failed(error: unknown, flight: InFlight): void {
     this.#background.delete(flight.key);
-    if (error instanceof MarketplaceError && error.kind === 'throttled') {
+    const kind = error instanceof MarketplaceError ? error.kind : undefined;
+    if (kind === 'throttled') {
       this.#end(flight, []);
       return;
     }
-    const isWrong = error instanceof MarketplaceError && error.kind === 'invalidRequest';
-    const told = [...flight.members].filter((uid) => {
-      const waiting = this.#line.get(uid);
-      if (!waiting) return false;
-      const key = queryKey(waiting.queries[0]);
-      if (isWrong && key !== flight.key) {
-        this.#alone.add(uid);
-        return false;
-      }
-      this.#failures.set(uid, { key, error });
-      return true;
+    const told = this.#waitingFor(flight).filter(({ uid, queries }) => {
+      const key = queryKey(queries[0]);
+      const isTold = kind !== 'invalidRequest' || key === flight.key;
+      if (isTold) this.#failures.set(uid, { key, error });
+      else this.#alone.add(uid);
+      return isTold;
     });
     this.#end(flight, told);
   }
 
+  #waitingFor({ members }: InFlight): readonly Waiting[] {
+    return [...members].flatMap((uid) => this.#line.get(uid) ?? []);
+  }
+
   /** Those that were told leave the line and come for the answer. */
-  #end(flight: InFlight, told: readonly string[]): void {
+  #end(flight: InFlight, told: readonly Waiting[]): void {
     this.#inFlight.delete(flight);
-    for (const uid of told) {
-      const waiting = this.#line.get(uid);
-      this.#line.remove(uid);
-      this.#alone.delete(uid);
-      waiting?.wake();
+    for (const { uid, wake } of told) {
+      this.#remove(uid);
+      wake();
     }
     this.#pump();
     this.#options.onEnd();
