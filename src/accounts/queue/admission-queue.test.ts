@@ -355,3 +355,160 @@ test('a queue that is stopped calls nobody and sets no timer', async () => {
   await clock.advance(60_000);
   expect(called).toEqual([]);
 });
+
+/** Lets an object find its offers. */
+async function find(uid: string, wish: Want): Promise<void> {
+  queue.offers(asker(uid), wish);
+  await clock.advance(0);
+  queue.offers(asker(uid), wish);
+}
+
+describe('an object in the line for a slot', () => {
+  test('that was called and finds its reply old gives its turn to the next', async () => {
+    await find('a', want('A'));
+    pacer.reserve('rent', 1_000);
+    for (const uid of ['a', 'b']) queue.takeSlot(renter(uid), 5_000);
+    called = [];
+    await clock.advance(1_000);
+    expect(called).toEqual(['a']);
+    answer = fails('throttled');
+    queue.offers(asker('a'), want('other'));
+    expect(called).toEqual(['a', 'b']);
+    expect(queue.place('a', 1)).toMatchObject({ for: 'rental' });
+  });
+
+  test('that was called keeps its turn if its reply is fresh, and has no place meanwhile', async () => {
+    await find('a', want('A'));
+    pacer.reserve('rent', 1_000);
+    for (const uid of ['a', 'b']) queue.takeSlot(renter(uid), 5_000);
+    called = [];
+    await clock.advance(1_000);
+    expect(queue.place('a', 1)).toBeUndefined();
+    expect(queue.offers(asker('a'), want('A')).type).toBe('found');
+    expect(called).toEqual(['a']);
+    expect(queue.takeSlot(renter('a'), 5_000)).toBeDefined();
+  });
+
+  test('is searched for by all its alternatives, though it asked for a later one last', async () => {
+    const both: Want = { queries: [query('A'), query('B')] };
+    await find('a', both);
+    await find('a', want('B'));
+    pacer.slowDown('rent', 70_000);
+    queue.takeSlot(renter('a'), 5_000);
+    sent = [];
+    await clock.advance(71_000);
+    expect(sent[0]?.query).toEqual(query('A'));
+  });
+
+  test('is searched for by what it asked for last if it names as many alternatives', async () => {
+    await find('a', want('A'));
+    await find('a', want('B'));
+    pacer.slowDown('rent', 70_000);
+    queue.takeSlot(renter('a'), 5_000);
+    sent = [];
+    await clock.advance(71_000);
+    expect(sent.map((each) => each.query)).toEqual([query('B')]);
+  });
+
+  test('is searched for as urgently as a new one, though it found nothing before', async () => {
+    await find('a', want('A', { patient: true }));
+    pacer.slowDown('rent', 70_000);
+    queue.takeSlot(renter('a'), 5_000);
+    await clock.advance(69_000);
+    queue.offers(asker('patient'), { queries: [query('none', { storageGB: 9 })], patient: true });
+    called = [];
+    await clock.advance(2_000);
+    expect(called).toContain('a');
+  });
+
+  test('is called as soon as its search ends, not later', async () => {
+    await find('a', want('A'));
+    pacer.slowDown('rent', 70_000);
+    queue.takeSlot(renter('a'), 5_000);
+    await clock.advance(70_000);
+    expect(called.at(-1)).toBe('a');
+  });
+
+  test('takes the turn of nobody when its account may not rent', async () => {
+    let mayRent = true;
+    pacer.reserve('rent', 1_000);
+    const a = renter('a', 'team', () => mayRent);
+    queue.takeSlot(a, 5_000);
+    queue.takeSlot(renter('b'), 5_000);
+    await clock.advance(1_000);
+    mayRent = false;
+    expect(queue.takeSlot(a, 5_000)).toBeUndefined();
+    expect(called).toEqual(['a', 'b']);
+  });
+
+  test('is passed over at once when the one that was called leaves', async () => {
+    pacer.reserve('rent', 1_000);
+    for (const uid of ['a', 'b']) queue.takeSlot(renter(uid), 5_000);
+    await clock.advance(1_000);
+    queue.leave('a');
+    expect(called).toEqual(['a', 'b']);
+  });
+
+  test('hides objects beyond the next four that may not rent', async () => {
+    const asked: string[] = [];
+    pacer.reserve('rent', 1_000);
+    for (const uid of ['a', 'b', 'c', 'd', 'e'])
+      queue.takeSlot(
+        renter(uid, 'team', () => {
+          asked.push(uid);
+          return false;
+        }),
+        5_000,
+      );
+    asked.length = 0;
+    await clock.advance(1_000);
+    expect(asked).toEqual(['a', 'b', 'c', 'd']);
+  });
+});
+
+describe('the place of an object that searches', () => {
+  test('counts the rentals that go before it, and names the longer of both waits', async () => {
+    await exhaust();
+    await clock.advance(1_000);
+    pacer.reserve('rent', 4_500);
+    for (const uid of ['r1', 'r2', 'r3', 'r4']) queue.takeSlot(renter(uid), 5_000);
+    queue.offers(asker('a'), want('A'));
+    await clock.advance(1_000);
+    expect(queue.place('a', 1)).toEqual({
+      ...{ for: 'search', ahead: 4, waitedMs: 1_000, isSerial: false },
+      expectedMs: 3_500 + 4 * 4_500,
+    });
+    queue.offers(asker('other', 'other'), want('B'));
+    expect(queue.place('other', 1)?.ahead).toBe(0);
+    expect(queue.place('other', 1)?.expectedMs).toBeGreaterThan(9_000);
+  });
+
+  test('is none after it found its offers, and after it left', async () => {
+    await find('a', want('A'));
+    expect(queue.place('a', 1)).toBeUndefined();
+    await exhaust();
+    queue.offers(asker('b'), want('B'));
+    expect(queue.place('b', 1)).toBeDefined();
+    queue.leave('b');
+    expect(queue.place('b', 1)).toBeUndefined();
+    await clock.advance(60_000);
+    expect(called).not.toContain('b');
+  });
+
+  test('begins again with a newer spec', async () => {
+    await exhaust();
+    queue.offers(asker('a'), want('A'));
+    await clock.advance(2_000);
+    queue.offers(asker('a', 'team', 2), want('B'));
+    expect(queue.place('a', 2)?.waitedMs).toBe(0);
+  });
+});
+
+test('a queue that is stopped calls nobody when a slot ends', () => {
+  queue.takeSlot(renter('first'), 5_000);
+  queue.takeSlot(renter('a'), 5_000);
+  queue.stop();
+  pacer.stop();
+  queue.slotEnded();
+  expect(called).toEqual([]);
+});

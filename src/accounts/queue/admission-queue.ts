@@ -88,7 +88,8 @@ export class AdmissionQueue {
     // It asks for the alternatives one after another: the first want names them all.
     if (want.queries.length >= (joined.want?.queries.length ?? 0)) joined.want = want;
     if (waiting?.calledAt !== undefined && answer.type === 'queued') {
-      waiting.calledAt = undefined;
+      // It is called again with the answer to this want: the reply that it was called for did not help.
+      this.#line.put({ ...waiting, want, calledAt: undefined });
       this.#pump();
     }
     return answer;
