@@ -51,10 +51,9 @@ export class Lane {
   #countIn({ maxCalls, ms, burst }: CallWindow, now: number): void {
     this.#starts = [...this.#starts.filter((start) => start > now - ms), now];
     const [oldest = now] = this.#starts;
-    const left = maxCalls - this.#starts.length;
     if (this.#starts.length < burst) return;
-    const next = left > 0 ? now + (oldest + ms - now) / left : oldest + ms;
-    this.#nextStart = Math.max(this.#nextStart, next);
+    const left = Math.max(1, maxCalls - this.#starts.length);
+    this.#nextStart = Math.max(this.#nextStart, now + (oldest + ms - now) / left);
   }
 
   /** The service asked for fewer calls. */

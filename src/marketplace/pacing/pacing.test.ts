@@ -69,6 +69,16 @@ describe('a pacer', () => {
     expect(Math.max(...gaps)).toBeLessThan(12_500);
   });
 
+  test('counts only the searches of the last minute: a burst is free again after a pause', async () => {
+    const { clock, started, call } = setUp();
+    for (let index = 0; index < 10; index += 1) void call('search');
+    await run(clock, 180_000);
+    started.length = 0;
+    for (let index = 0; index < 7; index += 1) void call('search');
+    await run(clock, 60_000);
+    expect(started.map((each) => Math.round(each.at / 1_000) - 180)).toEqual([0, 0, 0, 0, 0, 12, 24]);
+  });
+
   test('slows searches after a 429, though their window has room', async () => {
     const { clock, pacer, started, call } = setUp();
     pacer.slowDown('search');
