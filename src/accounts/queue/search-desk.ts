@@ -218,29 +218,40 @@ export class SearchDesk {
     while (this.#inFlight.size < MAX_IN_FLIGHT) {
       const now = clock.monotonic();
       const busy = new Set([...this.#inFlight].flatMap(({ members }) => [...members]));
-      const isIdle = ({ uid }: Waiting) => !busy.has(uid);
-      const isOverdue = ({ since }: Waiting) => now - since >= PATIENT_MAX_MS;
-      const isTurnOfPatient = now - this.#nextPatientAt >= PATIENT_MAX_MS - PATIENT_GAP_MS;
-      const urgent = this.#line.next(
-        (each) => isIdle(each) && (!each.patient || (isTurnOfPatient && isOverdue(each))),
-      );
-      const next = urgent ?? this.#line.next(isIdle) ?? this.#nextBackground();
+      const urgent = this.#nextUrgent(busy, now);
+      const next = urgent ?? this.#nextPatient(busy) ?? this.#nextBackground();
       if (!next) return;
       const waitMs = Math.max(pacer.nextSlotMs('search'), urgent ? 0 : this.#nextPatientAt - now);
       if (waitMs > 0) {
         this.#timer = clock.setTimer(waitMs, () => this.#pump());
         return;
       }
-      if (!urgent || urgent.patient) this.#nextPatientAt = now + PATIENT_GAP_MS;
-      if ('uid' in next) this.#beginFor(next, busy);
-      else this.#begin(next, new Set());
+      this.#beginNext(next, busy);
     }
+  }
+
+  /** The next object that does not wait for others: an urgent one, or now and then a patient one that waited long. */
+  #nextUrgent(busy: ReadonlySet<string>, now: number): Waiting | undefined {
+    const isTurnOfPatient = now - this.#nextPatientAt >= PATIENT_MAX_MS - PATIENT_GAP_MS;
+    const isOverdue = ({ since }: Waiting) => isTurnOfPatient && now - since >= PATIENT_MAX_MS;
+    return this.#line.next((each) => !busy.has(each.uid) && (!each.patient || isOverdue(each)));
+  }
+
+  #nextPatient(busy: ReadonlySet<string>): Waiting | undefined {
+    return this.#line.next(({ uid }) => !busy.has(uid));
   }
 
   #nextBackground(): OfferQuery | undefined {
     const begun = new Set([...this.#inFlight].map(({ key }) => key));
     for (const [key, query] of this.#background) if (!begun.has(key)) return query;
     return undefined;
+  }
+
+  #beginNext(next: Waiting | OfferQuery, busy: ReadonlySet<string>): void {
+    const isUrgent = 'uid' in next && !next.patient;
+    if (!isUrgent) this.#nextPatientAt = this.#options.clock.monotonic() + PATIENT_GAP_MS;
+    if ('uid' in next) this.#beginFor(next, busy);
+    else this.#begin(next, new Set());
   }
 
   /** The search of the next object, wide enough for all others that wait and may share it. */
