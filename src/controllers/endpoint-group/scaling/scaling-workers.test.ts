@@ -19,7 +19,10 @@ const SECOND = 1000;
 const WAKING = { isServing: false, ranSinceWoken: false, wokenAt: NOW - 40 * SECOND } as const;
 const OLD = 'v1:0000000000000000';
 
-interface More extends Partial<Pick<WorkersInput, 'frozen' | 'unreachable' | 'recordedPerf' | 'accountCap'>> {
+interface More
+  extends Partial<
+    Pick<WorkersInput, 'frozen' | 'unreachable' | 'recordedPerf' | 'accountCap' | 'brokenSince'>
+  > {
   readonly book?: LoadBook;
   readonly spec?: Readonly<Record<string, unknown>>;
 }
@@ -72,6 +75,7 @@ describe('who is destroyed first', () => {
       worker('newest', { createdAt: NOW }),
     ];
     expect(keepRank(input(workers, { book }))).toEqual(['silent', 'idle', 'older', 'newest']);
+    expect(keepRank(input(workers.toReversed(), { book }))).toEqual(['silent', 'idle', 'older', 'newest']);
   });
 
   test('is who was marked, then who is of an old template, sick, new; then the name decides', () => {
@@ -324,6 +328,12 @@ describe('for choices a worker', () => {
       { isSpared: false },
     ],
     [
+      'that was ready when it was woken, and not since, is left, too',
+      { ...WAKING, ranSinceWoken: true, readySince: WAKING.wokenAt },
+      {},
+      { isSpared: true },
+    ],
+    [
       'that wakes for longer than a boot takes is not',
       { ...WAKING, isOverdue: true },
       {},
@@ -354,5 +364,45 @@ describe('for choices a worker', () => {
     ['has not where the marketplace is what fails', failing, { frozen: new Set(['uid-a']) }, false],
   ])('%s', (_, overrides, more, hasFailed) => {
     expect(one(overrides, more)?.hasWakeFailed).toBe(hasFailed);
+  });
+
+  const MINUTE = 60 * SECOND;
+  /** At most four machines in an hour: a new one is replaced after 15 minutes. */
+  const fourInAnHour = workerObject('a', { spec: { replacement: { maxPerHour: 4 } } });
+  const unready = {
+    object: fourInAnHour,
+    createdAt: NOW - 15 * MINUTE,
+    isServing: false,
+    unreadySince: NOW - 10 * MINUTE,
+  };
+  const brokenFor = (ms: number): More => ({ brokenSince: new Map([['uid-a/7', NOW - ms]]) });
+  test.each<[string, Partial<Worker>, More, boolean]>([
+    ['is broken after notReadyTimeout', unready, {}, true],
+    ['is not a moment before', { ...unready, unreadySince: NOW - 10 * MINUTE + 1 }, {}, false],
+    [
+      'is not while it is too young to be replaced',
+      { ...unready, createdAt: NOW - 15 * MINUTE + 1 },
+      {},
+      false,
+    ],
+    ['is not where it is held', { ...unready, isHeld: true }, {}, false],
+    ['is not where the marketplace is what fails', unready, { frozen: new Set(['uid-a']) }, false],
+    ['is not while it serves and reports no error', {}, {}, false],
+    ['is broken after a minute of errors', {}, brokenFor(MINUTE), true],
+    ['is not after less than a minute of errors', {}, brokenFor(MINUTE - 1), false],
+  ])('%s', (_, overrides, more, isBroken) => {
+    expect(one(overrides, more)?.isBroken).toBe(isBroken);
+  });
+
+  test.each<[string, string, boolean]>([
+    ['has an old price where its siblings leave it more than that', '1.50', true],
+    ['has none where its siblings leave it no more', '1.00', false],
+  ])('%s', (_, maxSpendPerHour, hasOldPrice) => {
+    const workers = [
+      worker('a', { isOverdue: true, isRented: false, pricePerHour: undefined }),
+      worker('b', { pricePerHour: 400_000 }),
+    ];
+    const more = { spec: { ...offering(undefined), maxSpendPerHour } };
+    expect(scalingWorkers(input(workers, more))[0]?.hasOldPrice).toBe(hasOldPrice);
   });
 });

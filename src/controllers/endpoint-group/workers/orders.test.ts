@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { groupWorker } from '../../../../test/builders/group-worker.ts';
 import type { LoadView } from '../load/view.ts';
-import { actionsFor, afterDraining, type OrdersInput } from './orders.ts';
+import type { Change } from '../scaling/plan.ts';
+import { actionsFor, afterDraining, eventsFor, type OrdersInput, orderPatch } from './orders.ts';
 import type { Worker } from './worker.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
@@ -238,5 +239,75 @@ describe('a worker that was told to go', () => {
         ]),
       ),
     ).toEqual(['Cold Stopped']);
+  });
+});
+
+describe('the event of a change', () => {
+  const destroyed = (why: Extract<Change, { type: 'destroy' }>['why']): Change => ({
+    type: 'destroy',
+    name: 'w',
+    why,
+  });
+
+  test.each<[string, Change]>([
+    ['Normal WorkersWoken (ScaleUp): 2 workers woken.', { type: 'wake', name: 'w' }],
+    ['Normal WorkersAdded (ScaleUp): 2 workers added to serve.', { type: 'rent', wanted: 'Hot' }],
+    [
+      'Normal WorkersAdded (ScaleUp): 2 workers added to the pool of cold ones.',
+      { type: 'rent', wanted: 'Cold' },
+    ],
+    ['Normal WorkersParked (ScaleDown): 2 workers drained and then stopped.', { type: 'park', name: 'w' }],
+    [
+      'Normal WorkersRemoved (Replace): 2 workers whose machine has ended and that rents no other destroyed.',
+      destroyed('Ended'),
+    ],
+    [
+      'Normal WorkersReplaced (Replace): 2 workers without an offer under an outdated price limit replaced.',
+      destroyed('OldPrice'),
+    ],
+    ['Normal WorkersRemoved (ScaleDown): 2 workers drained and then destroyed.', destroyed('Surplus')],
+    [
+      'Normal WorkersReplaced (RollingUpdate): 2 workers of an old template replaced.',
+      destroyed('OldTemplate'),
+    ],
+    [
+      'Warning WorkersReplaced (Replace): 2 workers that served nobody for too long replaced.',
+      destroyed('Broken'),
+    ],
+    [
+      'Warning WakeTimedOut (Wake): 2 workers did not wake in time and are destroyed.',
+      destroyed('WakeTimedOut'),
+    ],
+  ])('reads: %s', (text, change) => {
+    const told = eventsFor([change, change], 'Load 7.').map(
+      ({ type, reason, action, note }) => `${type} ${reason} (${action}): ${note}`,
+    );
+    expect(told).toEqual([`${text} Load 7.`]);
+  });
+
+  test('counts all changes of a kind', () => {
+    const notes = eventsFor([destroyed('Broken'), destroyed('Ended'), destroyed('Broken')], 'Load 7.');
+    expect(notes.map(({ note }) => note)).toEqual([
+      '1 worker whose machine has ended and that rents no other destroyed. Load 7.',
+      '2 workers that served nobody for too long replaced. Load 7.',
+    ]);
+  });
+});
+
+test('an order is written with the times that it has, and no others', () => {
+  const names = { wanted: 'x/wanted', drainSince: 'x/drains', wokenAt: 'x/woken' };
+  const times = { drainSince: NOW, wokenAt: NOW - 1 };
+  const patch = (given: Partial<typeof times>) =>
+    orderPatch(
+      groupWorker({ name: 'w' }),
+      { powerState: 'Running', wanted: 'Cold', drainSince: undefined, wokenAt: undefined, ...given },
+      names,
+    );
+  expect(patch({})).toMatchObject({ spec: { powerState: 'Running' } });
+  expect(patch({})).toHaveProperty('metadata.annotations', { 'x/wanted': 'Cold' });
+  expect(patch(times)).toHaveProperty('metadata.annotations', {
+    'x/wanted': 'Cold',
+    'x/drains': '2026-11-20T12:00:00.000Z',
+    'x/woken': '2026-11-20T11:59:59.999Z',
   });
 });
