@@ -309,6 +309,55 @@ describe('workers of another template', () => {
   });
 });
 
+describe('a worker of another text whose machine fits the template (M4)', () => {
+  const fitting = (overrides: Partial<Worker> = {}) =>
+    worker('a', { templateHash: 'v1:0000000000000000', object: workerObject('a'), ...overrides });
+  const decided = (one: Worker, spec: object = {}) =>
+    decide(
+      observe({
+        group: groupObject({ minLoad: '50', ...spec }),
+        workers: [one],
+        book: reports(['a'], 0, { inFlight: 1 }),
+      }),
+    );
+
+  test('takes over the text when the group updates its workers, and serves on', () => {
+    const one = fitting();
+    const decision = decided(one);
+    expect(decision.actions).toEqual([{ type: 'update', worker: one }]);
+    expect(decision.endpoints).toHaveLength(1);
+  });
+
+  test('stays as it is when the group updates workers only as they are deleted', () => {
+    expect(decided(fitting(), { updateStrategy: { type: 'OnDelete' } }).actions).toEqual([]);
+  });
+
+  test.each<[string, Partial<Worker>]>([
+    ['it is being deleted', { isDeleting: true }],
+    ['it was told to go', { wanted: 'Gone', drainSince: NOW - SECOND }],
+  ])('is not updated when %s', (_, overrides) => {
+    expect(kinds(decided(fitting(overrides)))).not.toContain('update');
+  });
+});
+
+describe('a worker that drains', () => {
+  const patient = groupObject({ minLoad: '50', maxQueueTime: '30s', drainTimeout: '60s' });
+  const actionsSince = (seconds: number) => {
+    const leaving = worker('a', { wanted: 'Gone', drainSince: NOW - seconds * SECOND });
+    const book = reports(['a', 'b'], 0, { inFlight: 1 });
+    const workers = [leaving, worker('b')];
+    return kinds(decide(observe({ group: patient, workers, book, memory: calmOf(1) })));
+  };
+
+  test('works on when nobody may wait longer and drainTimeout is not over', () => {
+    expect(actionsSince(45)).toEqual([]);
+  });
+
+  test('is deleted when drainTimeout is over', () => {
+    expect(actionsSince(60)).toEqual(['delete']);
+  });
+});
+
 const READY_AT = {
   observedGeneration: 1,
   instanceId: 8,
@@ -853,6 +902,24 @@ describe('work looks like a queue', () => {
     const book = reports(['a'], amount, record);
     const { memory } = decide(observe({ group: short, workers: [worker('a')], book, memory: calmOf(1) }));
     expect(memory.slowSince).toBe(looksSlow ? NOW : undefined);
+  });
+});
+
+describe('the first pass of a process', () => {
+  test('notes work that looks like a queue when it remembers nothing', () => {
+    const short = groupObject({ minLoad: '50', maxWorkers: 1, targetQueueTime: '2s' });
+    const book = reports(['a'], 0, { currentLoad: 201 });
+    expect(decide(observe({ group: short, workers: [worker('a')], book })).memory.slowSince).toBe(NOW);
+  });
+
+  test('remembers since when a worker is broken when it reports an error', () => {
+    const book = reports(['a'], 0, { error: 'out of memory' });
+    const { memory } = decide(observe({ workers: [worker('a')], book }));
+    expect(memory.brokenSince).toEqual(new Map([['uid-a/7', NOW]]));
+  });
+
+  test('lets no action wait when it is a tick', () => {
+    expect(decide(observe()).waiting).toEqual([]);
   });
 });
 

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { groupObject, workerObject } from '../../../../test/builders/group-worker.ts';
 import { specHash } from '../../../api/v1alpha1/machine-drift.ts';
+import { labels, OPERATOR_NAME } from '../../../api/v1alpha1/names.ts';
+import { markTrimmed } from '../../../api/v1alpha1/trimmed-spec.ts';
 import { isOutdated, isToUpdate, templateHash, updatePatch, workerManifest, workerName } from './template.ts';
 
 describe('the hash of a template', () => {
@@ -25,6 +27,12 @@ describe('the hash of a template', () => {
     expect(hashOf(a)).not.toBe(hashOf(b));
   });
 
+  test('is the recorded one when parts of the template were left out of the copy', () => {
+    const { spec, ...rest } = groupObject();
+    const template = markTrimmed(spec.template, { hash: 'v1:whole' });
+    expect(templateHash({ ...rest, spec: { ...spec, template } })).toBe('v1:whole');
+  });
+
   // Another one would have the workers of every group replaced by an upgrade of the operator.
   test('stays from version to version', () => {
     expect(hashOf({ image: 'a', args: ['b', null], env: { x: 1 } })).toMatchInlineSnapshot(
@@ -47,6 +55,10 @@ describe('a new worker', () => {
     expect(new Set(lengths)).toEqual(new Set(['llm-'.length + 6]));
   });
 
+  test('has the same name again when another process makes it', () => {
+    expect(workerName(groupObject(), 0)).toBe('llm-1hqp72');
+  });
+
   describe('whose price the ceiling of the group limits (M1)', () => {
     const offersOf = (offers: readonly object[], maxPricePerHour?: number) =>
       workerManifest(groupObject({ template: { spec: { image: 'x', offers } } }), {
@@ -64,6 +76,14 @@ describe('a new worker', () => {
         ['a', '0.40'],
         ['b', '0.55'],
         ['c', '0.55'],
+      ]);
+    });
+
+    test('keeps an alternative beside others when its bid is exactly the ceiling', () => {
+      const atIt = { gpuNames: ['e'], pricing: 'Interruptible', bid: '0.55' };
+      expect(offersOf([...offers.slice(0, 1), atIt], 550_000)).toEqual([
+        ['a', '0.40'],
+        ['e', '0.55'],
       ]);
     });
 
@@ -168,5 +188,66 @@ describe('a worker of another text than the template (M4)', () => {
     const sibling = workerObject('s', { spec: { offers: [{ regions: ['US'] }] } });
     const patch = updatePatch(apart, inUS, [sibling]) as { spec: { offers?: readonly object[] } };
     expect(patch.spec.offers?.some((offer) => JSON.stringify(offer).includes('"US"')) ?? true).toBe(true);
+  });
+
+  test('is updated when it has no status yet and would rent by the same request', () => {
+    expect(judged({ ...rented(), status: undefined })).toEqual(UPDATED);
+  });
+
+  type Patch = { readonly metadata: object; readonly spec: Record<string, unknown> };
+  const patchOf = (...args: Parameters<typeof updatePatch>) => updatePatch(...args) as Patch;
+  const wanting = (more: object, ofGroup: object = {}) =>
+    groupObject({ ...ofGroup, template: { spec: { ...spec, ...more } } });
+
+  test('stays a member of its group when its text is updated', () => {
+    expect(patchOf(group, rented(), []).metadata).toMatchObject({
+      uid: 'uid-w',
+      labels: { [labels.managedBy]: OPERATOR_NAME, [labels.endpointGroup]: 'llm' },
+    });
+  });
+
+  test('stands apart from its siblings and not from itself when its text is updated', () => {
+    const on = (name: string, machineId: number) =>
+      workerObject(name, { status: { instanceId: 7, specHash: specHash(spec), machineId } as never });
+    const own = on('w', 9);
+    const { offers } = patchOf(wanting({}, { spreadBy: 'Machine' }), own, [own, on('s', 12)]).spec;
+    expect(offers).toMatchObject([
+      { filters: [{ field: 'machine_id', operator: 'NotIn', values: ['12'] }] },
+      { maxPricePerHour: '0.60' },
+    ]);
+  });
+
+  test('keeps what it adopts when its text is updated', () => {
+    const adopt = { instanceId: 7 };
+    const adopting = { ...rented(), spec: { ...rented().spec, adopt } } as never;
+    expect(patchOf(group, adopting, []).spec).toEqual({});
+  });
+
+  test('takes over a higher price limit when the template names one', () => {
+    const dearer = wanting({ offers: [{ maxPricePerHour: '0.90' }] });
+    expect(patchOf(dearer, rented(), []).spec.offers).toMatchObject([{ maxPricePerHour: '0.90' }]);
+  });
+
+  test('may share with siblings when all alternatives away from them rule out its machine', () => {
+    const offers = Array.from({ length: 8 }, () => ({ regions: ['US', 'DE'] }));
+    const inUS = rented({ facts: [{ field: 'geolocation', value: 'California, US' }] });
+    const sibling = workerObject('s', { spec: { offers: [{ regions: ['US'] }] } });
+    const apart = wanting({ offers }, { spreadBy: 'Region' });
+    expect(patchOf(apart, inUS, [sibling]).spec.offers).toMatchObject(offers);
+    const away = offers.map(() => ({ regions: ['DE'] }));
+    const unrented = { ...inUS, status: undefined };
+    expect(patchOf(apart, unrented, [sibling]).spec.offers).toMatchObject(away);
+  });
+
+  test('gets a whole object when it had none in that field', () => {
+    const withSecret = wanting({ imagePullSecretRef: { name: 'registry' } });
+    expect(patchOf(withSecret, rented(), []).spec.imagePullSecretRef).toEqual({ name: 'registry' });
+  });
+
+  test('loses a field when the template has it without a value', () => {
+    const { template } = group.spec;
+    const without = { ...template, spec: { ...template.spec, onStart: undefined } };
+    const former = { ...group, spec: { ...group.spec, template: without } };
+    expect(patchOf(former, rented({}, { onStart: 'echo' }), []).spec).toEqual({ onStart: null });
   });
 });
