@@ -68,6 +68,19 @@ export const refusedAccounts: readonly Refused[] = [
     ],
   },
   {
+    given: 'a hold with a sign',
+    spec: { ...base, maxUnhealthyHold: '-1s' },
+    says: [
+      'spec.maxUnhealthyHold: Invalid value: "-1s": write a duration with units, such as 90s, 5m or 1h30m',
+    ],
+  },
+  {
+    given: 'a hold of more than a day',
+    spec: { ...base, maxUnhealthyHold: '25h' },
+    says: ['spec.maxUnhealthyHold: Invalid value: "25h": write at most 24h'],
+  },
+  { given: 'no hold at all', spec: { ...base, maxUnhealthyHold: '0s' }, says: [] },
+  {
     given: 'a price that the spending limit never allows',
     spec: { ...base, limits: { maxPricePerHour: '2.00', maxSpendPerHour: '1.50' } },
     covers: 'write a maxPricePerHour that is not above maxSpendPerHour',

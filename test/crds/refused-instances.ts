@@ -128,6 +128,12 @@ const offers: readonly Refused[] = [
   },
 ];
 
+const probeWith = (header: object) => ({
+  ...base,
+  ports: [{ containerPort: 80 }],
+  readinessProbe: { httpGet: { port: 80, httpHeaders: [header] } },
+});
+
 const container: readonly Refused[] = [
   {
     given: 'an image with a scheme',
@@ -241,6 +247,32 @@ const container: readonly Refused[] = [
     says: [
       'spec.readinessProbe.timeoutSeconds: Invalid value: write a timeoutSeconds that is not above periodSeconds',
     ],
+  },
+  {
+    given: 'a probe that sets a header of the connection',
+    spec: probeWith({ name: 'Transfer-Encoding', value: 'chunked' }),
+    says: [
+      'spec.readinessProbe.httpGet.httpHeaders[0].name: Forbidden: choose another header: this one belongs to the connection and is set by the operator',
+    ],
+  },
+  {
+    given: 'a header value with a line break',
+    spec: probeWith({ name: 'X-Probe', value: 'ready\n' }),
+    says: [
+      'spec.readinessProbe.httpGet.httpHeaders[0].value: Invalid value: "ready\\n": write a header value without line breaks, control characters or characters outside Latin-1; in YAML write value: "…", not value: |',
+    ],
+  },
+  {
+    given: 'a header value outside Latin-1',
+    spec: probeWith({ name: 'X-Probe', value: '€' }),
+    says: [
+      'spec.readinessProbe.httpGet.httpHeaders[0].value: Invalid value: "€": write a header value without line breaks, control characters or characters outside Latin-1; in YAML write value: "…", not value: |',
+    ],
+  },
+  {
+    given: 'a header value with a tab, punctuation and Latin-1',
+    spec: probeWith({ name: 'X-Probe', value: '!\tprêt' }),
+    says: [],
   },
   {
     given: 'a port name that cannot be one',

@@ -145,7 +145,6 @@ export const marketplaceAccountSpec = z
       description:
         'How long the breaker stays open before unhealthy machines are replaced all the same: one at a time, at most 10% in 10 minutes.',
       example: '30m',
-      min: '0s',
       max: '24h',
     }).default('30m'),
   })
