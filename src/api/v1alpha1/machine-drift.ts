@@ -147,18 +147,19 @@ export type Drift =
   /** It satisfies no alternative of `offers` any more. */
   | { readonly type: 'offers'; readonly detail: string };
 
-type Machine = Pick<NonNullable<GpuInstance['status']>, 'specHash' | 'facts'>;
+type Machine = Pick<NonNullable<GpuInstance['status']>, 'specHash' | 'facts' | 'instanceId'>;
 
 /**
  * Whether a rented machine is another than this spec would rent; undefined where it is not. A further or wider
  * alternative, another order of them and another price make no machine wrong; neither does what is not known of it, nor a
- * hash of another version.
+ * hash of another version. A machine that `adopt` names was chosen by a person: `offers` say what replaces it later.
  */
 export function driftOf(
   machine: Machine,
-  spec: RequestSpec & Pick<GpuInstanceSpec, 'offers'>,
+  spec: RequestSpec & Pick<GpuInstanceSpec, 'offers' | 'adopt'>,
 ): Drift | undefined {
   if (currentHash(machine.specHash, spec) !== specHash(spec)) return { type: 'request' };
+  if (spec.adopt !== undefined && spec.adopt.instanceId === machine.instanceId) return undefined;
   const detail = unsatisfied(machine.facts ?? [], spec);
   return detail === undefined ? undefined : { type: 'offers', detail };
 }
