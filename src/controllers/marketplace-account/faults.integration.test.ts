@@ -115,12 +115,13 @@ describe('an account under a crash, a lost call, a missed event or a stale read 
     expect(life).toMatchObject({ wasReady: true, usedKeptKey: true, identities: 1, leftOver: [] });
     expect(life.effects.map(({ what }) => what)).toMatchInlineSnapshot(`
       [
+        "POST /api/v1/namespaces/gpu-rental-system/secrets",
         "POST /api/v1/namespaces/gpu-rental-system/configmaps",
         "DELETE /api/v0/instances/<id>/",
         "PATCH /apis/gpurental.dev/v1alpha1/namespaces/default/marketplaceaccounts/default",
         "PUT /apis/gpurental.dev/v1alpha1/namespaces/default/marketplaceaccounts/default/status",
         "POST /api/v1/namespaces/gpu-rental-system/secrets",
-        "POST /api/v1/namespaces/gpu-rental-system/secrets",
+        "PUT /apis/gpurental.dev/v1alpha1/namespaces/default/marketplaceaccounts/default/status",
         "PUT /apis/gpurental.dev/v1alpha1/namespaces/default/marketplaceaccounts/default/status",
         "PUT /apis/gpurental.dev/v1alpha1/namespaces/default/marketplaceaccounts/default/status",
         "PUT /apis/gpurental.dev/v1alpha1/namespaces/default/marketplaceaccounts/default/status",

@@ -170,15 +170,18 @@ test('scenario 67: a cluster cloned with its Secret sweeps nothing and says so',
 });
 
 describe('scenario 68: our label on a machine that we did not rent', () => {
-  test('a copy outside its time is reported and never touched', async () => {
+  test.each([
+    ['a late rental, whose label is an hour old, is reported and not swept before its time', 1, 'LateRental'],
+    ['a copy, whose label is older than a day, is reported and never touched', 25, 'LabelCopied'],
+  ] as const)('%s', async (_, hours, reason) => {
     const bench = await withMachine();
     const old = makeLabel(await identityOf(bench), {
       uid: 'aaaa-bbbb',
       attempt: 1,
-      issuedAt: Date.now() - 3_600_000,
+      issuedAt: Date.now() - hours * 3_600_000,
     });
     addMachine(bench, old);
-    await until('an event tells it', async () => (await eventsOf(bench)).includes('LabelCopied'));
+    await until('an event tells it', async () => (await eventsOf(bench)).includes(reason));
     await severalSweeps(bench);
     expect(bench.billing()).toHaveLength(2);
     expect(destroys(bench)).toBe(0);
