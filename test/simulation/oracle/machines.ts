@@ -29,6 +29,8 @@ export class MachineWatch {
   readonly #seen = new Map<number, Contract>();
   readonly #foreign = new Map<number, string>();
   readonly #harmed = new Set<number>();
+  /** Contracts of somebody else that an object took over, as its account lets objects do. */
+  readonly #takenOver = new Set<number>();
   readonly #released = new Set<string>();
   readonly #overlapSince = new Map<string, number>();
   /** Contracts that somebody else ends. */
@@ -125,7 +127,7 @@ export class MachineWatch {
   }
 
   #addForeign(contract: Contract): void {
-    if (this.#foreign.has(contract.id) || this.#harmed.has(contract.id)) return;
+    if ([this.#foreign, this.#harmed, this.#takenOver].some((ids) => ids.has(contract.id))) return;
     this.#foreign.set(contract.id, standingOf(contract));
   }
 
@@ -274,9 +276,26 @@ export class MachineWatch {
       const now = contract ? standingOf(contract) : 'destroyed';
       if (now === before) continue;
       this.#foreign.delete(id);
+      if (contract && this.#isFairlyTaken(contract, before)) {
+        this.#takenOver.add(id);
+        continue;
+      }
       this.#harmed.add(id);
       this.#scene.broken('I3', `contract ${id}, which is not ours, changed from ${before} to ${now}`);
     }
+  }
+
+  /** Whether it had no label, and has that of an object that takes it over, as all accounts of its login let objects do. */
+  #isFairlyTaken(contract: Contract, before: string): boolean {
+    const taker = this.#scene.takerOf(contract.id);
+    const accounts = this.#scene.accounts.ofLogin(contract.userId);
+    return (
+      taker !== undefined &&
+      before === standingOf({ ...contract, label: null }) &&
+      this.#scene.purchaseOf(contract)?.uid === metadataOf(taker)['uid'] &&
+      accounts.length > 0 &&
+      accounts.every((account) => objectAt(account, 'spec')['adoption'] === 'Unlabelled')
+    );
   }
 
   #noteOverlaps(): void {

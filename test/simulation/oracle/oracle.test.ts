@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createMetricRegistry } from '../../../src/server/metric-registry.ts';
 import type { JsonObject } from '../memory-kube/json.ts';
 import { Bench } from './bench.ts';
+import { takesOver } from './situations.ts';
 
 const conditionWith = (message: string): JsonObject => ({
   type: 'Ready',
@@ -56,6 +57,11 @@ const PLANTED: readonly (readonly [string, string, (bench: Bench) => Promise<voi
       if (contract) store.put('contracts', { ...contract, label: 'yours' });
       bench.invariants.check();
     },
+  ],
+  [
+    'I3',
+    'a machine of somebody else is taken over under an account that lets nobody do so',
+    async (bench) => void (await takesOver(bench, 'None')),
   ],
   [
     'I4',

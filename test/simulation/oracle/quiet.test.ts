@@ -24,6 +24,7 @@ import {
   serving,
   setGroupStatus,
   silence,
+  takesOver,
 } from './situations.ts';
 
 async function polls(bench: Bench, count: number): Promise<void> {
@@ -120,6 +121,14 @@ const SOUND: readonly (readonly [string, Bench, (bench: Bench) => Promise<void> 
       bench.users.setDeletionPolicy('a', 'Retain');
       leaving(bench);
       bench.sendDestroy(id);
+    },
+  ],
+  [
+    'a machine without a label that people rented by hand goes with the object that took it over, as its account allows',
+    new Bench(),
+    async (bench) => {
+      const machine = await takesOver(bench);
+      ends(bench, machine);
     },
   ],
   [

@@ -232,3 +232,18 @@ export async function pollsOn(bench: Bench, seconds: number): Promise<void> {
   const { apiKey } = bench.world.market;
   for (let passed = 0; passed < seconds; passed += 10) await bench.poll(10, { apiKey });
 }
+
+/** An object takes over a machine that people rented by hand, under an account that does or does not let objects do so. */
+export async function takesOver(bench: Bench, adoption: 'Unlabelled' | 'None' = 'Unlabelled'): Promise<number> {
+  await bench.users.console.rent(8_000_005, undefined);
+  bench.invariants.check();
+  const { store } = bench.world.market;
+  const [contract] = Object.values(store.current().tables.contracts);
+  if (!contract) throw new Error('the marketplace refused the rental');
+  bench.users.account.set({ adoption });
+  bench.users.createAdopting('taker', contract.id);
+  bench.setStatus({ instanceId: contract.id, attempt: 1 }, 'taker');
+  store.put('contracts', { ...contract, label: bench.label(1, 'taker') });
+  bench.invariants.check();
+  return contract.id;
+}
