@@ -64,6 +64,18 @@ describe('keys that have said whose they are, and are still tried out', () => {
     expect(logins.pacerOfProof(LOGIN, OTHER)).not.toBe(pacer);
   });
 
+  test('go on at the pace of their login once its last user has left (I10)', async () => {
+    const logins = connections();
+    const { pacer } = logins.open(LOGIN, USER);
+    expect(logins.pacerOfProof(LOGIN, OTHER)).toBe(pacer);
+    (await pacer.acquire('destroy')).release();
+    logins.close(LOGIN, USER.accountUid);
+    expect(logins.pacerOf(OTHER).nextSlotMs('destroy')).toBe(0);
+    expect(logins.pacerOfProof(LOGIN, OTHER).nextSlotMs('destroy')).toBeGreaterThan(0);
+    expect(logins.pacerOfProof(OTHER_LOGIN, 'third').nextSlotMs('destroy')).toBe(0);
+    expect(logins.open(LOGIN, { ...USER, accountUid: OTHER }).pacer.nextSlotMs('destroy')).toBeGreaterThan(0);
+  });
+
   test('get another limiter than the one that stopped with the last user of their login', () => {
     const logins = connections();
     const proving = logins.pacerOfProof(LOGIN, OTHER);

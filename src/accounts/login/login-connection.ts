@@ -60,6 +60,8 @@ export class LoginConnections {
   readonly #reservationsByUrl = new Map<string, OfferReservations>();
   /** Limiters of accounts that have proved no login yet, by account uid. */
   readonly #unproved = new Map<string, Unproved>();
+  /** The limiters of logins that nobody uses any more: the service counts on. */
+  readonly #left = new Map<string, Pacer>();
 
   constructor(access: MarketplaceAccess) {
     this.#access = access;
@@ -101,7 +103,9 @@ export class LoginConnections {
     const same = [...this.#unproved.values()].find((proof) => proof.login === text);
     const own = this.#unproved.get(accountUid);
     const undecided = own?.login === undefined ? own : undefined;
-    return this.#startProof(accountUid, (same ?? undecided)?.pacer ?? this.#newPacer(), text).pacer;
+    const left = this.#left.get(text);
+    const pacer = same?.pacer ?? (left ? this.#newPacer(left) : undecided?.pacer) ?? this.#newPacer();
+    return this.#startProof(accountUid, pacer, text).pacer;
   }
 
   #startProof(accountUid: string, pacer: Pacer, login?: string): Unproved {
@@ -126,9 +130,10 @@ export class LoginConnections {
     shared.connection.feed.stop();
     shared.connection.queue.stop();
     this.#stop(shared.connection.pacer);
+    this.#left.set(loginText(login), shared.connection.pacer);
   }
 
-  /** Who is still proving the login gets another one. */
+  /** Who is still proving the login gets another one, which goes on at the same pace. */
   #stop(pacer: Pacer): void {
     pacer.stop();
     for (const [uid, proof] of this.#unproved) if (proof.pacer === pacer) this.#unproved.delete(uid);
@@ -143,9 +148,9 @@ export class LoginConnections {
     this.#byLogin.clear();
   }
 
-  #newPacer(): Pacer {
+  #newPacer(after?: Pacer): Pacer {
     const { clock, paced } = this.#access;
-    return createPacer({ clock, scale: paced ? 1 : 0 });
+    return createPacer({ clock, scale: paced ? 1 : 0, ...(after && { after }) });
   }
 
   #create(login: Login, pacer: Pacer): Shared {
@@ -196,6 +201,7 @@ export class LoginConnections {
       if (type === 'list') serviceClock.listed();
     });
     this.#byLogin.set(loginText(login), shared);
+    this.#left.delete(loginText(login));
     return shared;
   }
 

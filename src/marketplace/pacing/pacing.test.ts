@@ -381,3 +381,16 @@ test('a pacer is built for any login without sharing', () => {
   one.slowDown('rent', 5_000);
   expect(two.nextSlotMs('rent')).toBe(0);
 });
+
+test('a pacer goes on after the stopped one of its login', async () => {
+  const clock = createVirtualClock();
+  const stopped = createPacer({ clock });
+  (await stopped.acquire('destroy')).release();
+  stopped.reserve('rent', 60_000);
+  stopped.stop();
+  const next = createPacer({ clock, after: stopped });
+  expect(next.nextSlotMs('destroy')).toBeGreaterThan(0);
+  expect(next.nextSlotMs('rent')).toBe(0);
+  (await next.acquire('rent')).release();
+  expect(next.nextSlotMs('rent')).toBeGreaterThan(0);
+});

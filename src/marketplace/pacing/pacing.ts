@@ -46,6 +46,8 @@ export interface PacerOptions {
   readonly scale?: number;
   /** Calls of one login in flight at once. Default 8. */
   readonly maxInFlight?: number;
+  /** The limiter that was stopped before this one, for the same login: its calls count, with its spacing. */
+  readonly after?: Pacer;
 }
 
 const DEFAULT_MAX_WAIT_MS = 120_000;
@@ -71,6 +73,10 @@ class LanePacer implements Pacer {
     const gaps = { ...DOCUMENTED_GAPS_MS, ...options.gapsMs };
     this.#clock = options.clock;
     this.#maxInFlight = options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT;
+    if (options.after instanceof LanePacer) {
+      this.#lanes = options.after.#lanes;
+      return;
+    }
     this.#lanes = new Map(
       CLASS_ORDER.map((name) => {
         const window = options.gapsMs?.[name] === undefined ? DOCUMENTED_WINDOWS[name] : undefined;
@@ -122,6 +128,7 @@ class LanePacer implements Pacer {
     this.#timer?.cancel();
     this.#timer = undefined;
     for (const lane of this.#lanes.values()) {
+      lane.held = undefined;
       for (const waiter of lane.waiting.splice(0)) waiter.refuse(stoppedError());
     }
   }

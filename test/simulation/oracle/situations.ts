@@ -234,7 +234,10 @@ export async function pollsOn(bench: Bench, seconds: number): Promise<void> {
 }
 
 /** An object takes over a machine that people rented by hand, under an account that does or does not let objects do so. */
-export async function takesOver(bench: Bench, adoption: 'Unlabelled' | 'None' = 'Unlabelled'): Promise<number> {
+export async function takesOver(
+  bench: Bench,
+  adoption: 'Unlabelled' | 'None' = 'Unlabelled',
+): Promise<number> {
   await bench.users.console.rent(8_000_005, undefined);
   bench.invariants.check();
   const { store } = bench.world.market;
