@@ -18,6 +18,9 @@ export class PermitWatch {
   readonly #scene: Scene;
   /** Since when objects of a namespace may not use an account. */
   readonly #refusedSince = new Map<string, number>();
+  /** What an account said when it withdrew its permission: those who could read it then may still show it. */
+  readonly #readBefore = new Map<string, readonly string[]>();
+  readonly #allowed = new Set<string>();
   readonly #blindUntil = new WeakMap<Machine, number>();
   /** By uid, as it was written last. */
   readonly #statusOf = new Map<string, string>();
@@ -36,8 +39,13 @@ export class PermitWatch {
     const uses = new Map([...this.#scene.objects.values()].map((object) => [useOf(object), object]));
     for (const use of this.#refusedSince.keys()) if (!uses.has(use)) this.#refusedSince.delete(use);
     for (const [use, object] of uses) {
-      if (this.#isAllowed(object)) this.#refusedSince.delete(use);
-      else if (!this.#refusedSince.has(use)) this.#refusedSince.set(use, this.#scene.now);
+      if (this.#isAllowed(object)) {
+        this.#allowed.add(use);
+        this.#refusedSince.delete(use);
+      } else if (!this.#refusedSince.has(use)) {
+        this.#refusedSince.set(use, this.#scene.now);
+        this.#readBefore.set(use, this.#allowed.delete(use) ? this.#wordsOfAccount(object) : []);
+      }
     }
   }
 
@@ -74,14 +82,17 @@ export class PermitWatch {
     const before = this.#statusOf.get(uid);
     this.#statusOf.set(uid, status);
     if (status === before || this.#isAllowed(object)) return;
-    const told = conditionsOf(this.#scene.accountOf(object)).flatMap(
-      (condition) => textAt(condition, 'message') ?? [],
-    );
+    const readBefore = this.#readBefore.get(useOf(object)) ?? [];
+    const told = this.#wordsOfAccount(object).filter((message) => !readBefore.includes(message));
     const known = conditionsOf(object).flatMap((condition) => textAt(condition, 'message') ?? []);
     const leaked = told.find((message) => message !== '' && known.some((each) => each.includes(message)));
     if (leaked === undefined || before?.includes(JSON.stringify(leaked).slice(1, -1))) return;
     const text = `${nameOf(object)} may not use ${accountKeyOf(object)}, and its status says of it: ${leaked}`;
     this.#scene.broken('Access', text);
+  }
+
+  #wordsOfAccount(object: JsonObject): readonly string[] {
+    return conditionsOf(this.#scene.accountOf(object)).flatMap((each) => textAt(each, 'message') ?? []);
   }
 
   #isAllowed(object: JsonObject): boolean {

@@ -80,22 +80,35 @@ describe('a namespace that may not use an account', () => {
     expect(saidOf(bench, 'Access')).toEqual(from === 'All' ? [] : [text]);
   });
 
-  test.each(['All', 'Same'] as const)('reads no word of it (M6): allowed %s', (from) => {
-    const bench = far(from);
-    const condition = (message: string) => ({
-      conditions: [
-        { type: 'Ready', status: 'False', reason: 'x', message, lastTransitionTime: '2026-01-05T12:00:00Z' },
-      ],
-    });
-    const account = bench.objectOf('default', 'marketplaceaccounts');
+  const condition = (message: string) => ({
+    conditions: [
+      { type: 'Ready', status: 'False', reason: 'x', message, lastTransitionTime: '2026-01-05T12:00:00Z' },
+    ],
+  });
+
+  /** The account says {@link WORDS} of itself. */
+  function accountSays(bench: Bench): void {
+    expect(bench.objectOf('default', 'marketplaceaccounts')).not.toEqual({});
     const kind = bench.world.kube.kind('marketplaceaccounts');
     const address = { kind, namespace: 'default', name: 'default' };
-    expect(account).not.toEqual({});
     bench.world.kube.writes.update(
       address,
       (current) => ({ ...current, status: condition(WORDS) }),
       'status',
     );
+  }
+
+  test('may still show what it could read before it lost the permission (M6)', () => {
+    const bench = far('All');
+    accountSays(bench);
+    bench.users.account.set({ allowedNamespaces: { from: 'Same' } });
+    bench.setStatus(condition(`The MarketplaceAccount is not ready: ${WORDS}`), FAR);
+    expect(saidOf(bench, 'Access')).toEqual([]);
+  });
+
+  test.each(['All', 'Same'] as const)('reads no word of it (M6): allowed %s', (from) => {
+    const bench = far(from);
+    accountSays(bench);
     bench.setStatus(condition('No MarketplaceAccount of that name allows it.'), FAR);
     expect(saidOf(bench, 'Access')).toEqual([]);
     bench.setStatus(condition(`The MarketplaceAccount is not ready: ${WORDS}`), FAR);
