@@ -29,7 +29,7 @@ export const DRIFT_MUTANTS: readonly Mutant[] = [
     name: 'template-text-rolls-workers',
     loses: 'that workers whose machine fits the present template keep it',
     file: 'controllers/endpoint-group/workers/template.ts',
-    find: 'return driftOf(status, template.spec) !== undefined;',
+    find: 'return driftOf(status, adopt ? { ...template.spec, adopt } : template.spec) !== undefined;',
     replace: "return driftOf(status, template.spec)?.type !== 'offers';",
   },
 ];

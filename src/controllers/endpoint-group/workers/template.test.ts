@@ -223,6 +223,28 @@ describe('a worker of another text than the template (M4)', () => {
     expect(patchOf(group, adopting, []).spec).toEqual({});
   });
 
+  describe('that was adopted', () => {
+    const wants = (more: object) =>
+      groupObject({ template: { spec: { ...spec, offers: [{ gpuNames: ['H100 SXM'] }], ...more } } });
+    const isOld = (adopted: number, more: object = {}) => {
+      const { spec: ofGroup } = wants(more);
+      const object = rented({}, { adopt: { instanceId: adopted } });
+      return isOutdated({ object, templateHash: 'v1:0' }, { templateHash: 'v1:1', spec: ofGroup });
+    };
+
+    test('keeps its machine although it satisfies no alternative of the template', () => {
+      expect(isOld(7)).toBe(false);
+    });
+
+    test('is replaced when the template sends another request', () => {
+      expect(isOld(7, { image: 'example/other:1' })).toBe(true);
+    });
+
+    test('is compared with the alternatives after another machine was rented in its place', () => {
+      expect(isOld(8)).toBe(true);
+    });
+  });
+
   test('takes over a higher price limit when the template names one', () => {
     const dearer = wanting({ offers: [{ maxPricePerHour: '0.90' }] });
     expect(patchOf(dearer, rented(), []).spec.offers).toMatchObject([{ maxPricePerHour: '0.90' }]);

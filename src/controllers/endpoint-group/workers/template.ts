@@ -53,7 +53,8 @@ export function isToUpdate(worker: Pick<Worker, 'templateHash' | 'object'>, curr
 function needsReplacement({ spec, status }: GpuInstance, { spec: { template } }: Template): boolean {
   if (canonicalJson(spec.accountRef) !== canonicalJson(template.spec.accountRef)) return true;
   if (status?.instanceId === undefined) return specHash(spec) !== specHash(template.spec);
-  return driftOf(status, template.spec) !== undefined;
+  const { adopt } = spec;
+  return driftOf(status, adopt ? { ...template.spec, adopt } : template.spec) !== undefined;
 }
 
 /**
