@@ -67,6 +67,8 @@ interface Setting {
   /** Where it waits once it has asked, and whether it waits already. */
   readonly place?: QueuePlace;
   readonly waits?: boolean;
+  /** Its account has no session any more; another account of the login has. */
+  readonly disconnected?: boolean;
   /** Its search was answered: it waits for a slot. */
   readonly searched?: boolean;
   /** Gets a word for each wait beside the other objects. */
@@ -167,6 +169,9 @@ function situation(setting: Setting = {}) {
     steady.noteList(feed, { begunAt, endedAt: NOW, rows: new Map() });
   }
   const cluster = clusterOf(setting, done);
+  const lookup = setting.disconnected
+    ? { type: 'notReady', reason: 'LoginChanged', message: 'm', session: undefined }
+    : { type: 'ready', session };
   const random = seededRandom(1);
   const { newestGeneration: generation } = setting;
   const { metadata } = observed.object;
@@ -181,14 +186,19 @@ function situation(setting: Setting = {}) {
     random,
     instances,
     steady,
-    accounts: { get: () => ({ type: 'ready', session }), book: () => book } as never,
+    accounts: {
+      get: () => lookup,
+      book: () => book,
+      sessions: () => [session],
+      permits: () => true,
+    } as never,
     constants: defaultConstants,
     index: new MachineIndex(defaultConstants),
-    identity: () => undefined,
+    identity: () => (setting.disconnected ? identity : undefined),
     leaseRemainingMs: () => (leaseLooks++ < (setting.leaseLooks ?? 99) ? (setting.leaseMs ?? 15_000) : 0),
     withoutStart: new Set<string>(),
   };
-  const unknown = { get: () => ({ type: 'missing' }) } as never;
+  const unknown = { get: () => ({ type: 'missing' }), sessions: () => [] } as never;
   const accounts = setting.identityKnown === false ? unknown : sources.accounts;
   const withoutStart = new Set<string>();
   const pass = new Pass(observed.object, {
@@ -317,6 +327,12 @@ describe('a pass that buys', () => {
     const paused = situation({ place: PLACE, waits: true, object: { spec: { paused: true } } });
     await paused.run();
     expect(paused.done[0]).toBe('leave the queue');
+  });
+
+  test('leaves the queue when its account loses its session and another account of the login keeps it', async () => {
+    const left = situation({ place: PLACE, waits: true, disconnected: true });
+    await left.run();
+    expect(left.done[0]).toBe('leave the queue');
   });
 
   test('keeps nobody waiting where the marketplace lets it wait, but for a rental, whose place is there', async () => {

@@ -98,7 +98,7 @@ export class Pass {
     this.#readBackLabel(first);
     this.#lookAsAsked();
     const { observed, decision } = await this.#decide(first);
-    if (!decision.waits && decision.record.type !== 'intent') this.#leaveQueue(observed);
+    if (!decision.waits && decision.record.type !== 'intent') this.#leaveQueues(observed);
     const held = await this.#heldBack(decision);
     if (held) return held;
     const recorded = await record(observed, decision, this.#recordPorts());
@@ -232,7 +232,7 @@ export class Pass {
     const { memory, sources } = this.#ports;
     if (reason === 'OfferReserved') return { afterMs: Math.min(retryAfterMs, 50) };
     if (reason === 'Queued') return this.#waitForSlot(observed, retryAfterMs);
-    this.#leaveQueue(observed);
+    this.#leaveQueues(observed);
     memory.refusedByAccount(sources.steady.now(), retryAfterMs, { reason, detail: message });
     return { afterMs: 0 };
   }
@@ -249,8 +249,9 @@ export class Pass {
     return waits.look;
   }
 
-  #leaveQueue({ uid }: Observed): void {
-    this.#session?.queue.leave(uid);
+  /** Of every login: the queue outlives the session of an account that shares its login with another one. */
+  #leaveQueues({ uid }: Observed): void {
+    for (const { queue } of this.#ports.accounts.sessions()) queue.leave(uid);
   }
 
   /** A person has asked to look now: the next list comes at once. */
