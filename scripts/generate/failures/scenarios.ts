@@ -27,7 +27,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
     'Every failure but a certain refusal counts as unknown; an id in the reply is recorded',
   ],
   [
-    'The offer is taken by somebody else',
+    'The offer is taken by another customer',
     'The next offer at once, without waiting; this one is avoided for a while',
   ],
   ['200 with `success: false`', 'Unknown outcome: the list decides'],
@@ -61,7 +61,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ['The list is cut, contradicts its count, or its pages loop', 'The whole list is refused'],
   ['The list lags behind', 'The intent stays pending for longer than the lag'],
   ['The list shows what was destroyed', 'It is ignored while the destroy is young, then destroyed again'],
-  ['Somebody destroys the machine in the console', 'Lost after two lists and a read; then by `onVanish`'],
+  ['A person destroys the machine in the console', 'Lost after two lists and a read; then by `onVanish`'],
   [
     'The machine is exited, unknown or offline',
     'After its tolerance it is destroyed, confirmed gone, and another is rented',
@@ -141,7 +141,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ],
   ['A second cluster with the same login', 'Its machines are counted as foreign and never touched'],
   ['A cluster is cloned with its Secret', 'The uid of kube-system differs: no sweeps'],
-  ['Somebody copies or edits our label', 'The code or the time does not fit: reported, never destroyed'],
+  ['A person copies or edits our label', 'The code or the time does not fit: reported, never destroyed'],
   [
     'Labels are cut, changed or dropped by the service',
     'Rentals go one at a time and hold where they cannot be told apart',
@@ -151,7 +151,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
     'The generation stands in the intent; finished first, then by the update strategy',
   ],
   ['The status is edited by hand', 'An id without a valid claim is not believed'],
-  ["Somebody's apply fights with ours", 'Separate field managers; no force on a spec'],
+  ["Another writer's apply fights with ours", 'Separate field managers; no force on a spec'],
   [
     'A group goes from 0 to 20 and back within a second',
     'Level-triggered: never more than its maximum lives',
@@ -168,11 +168,11 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
     'Each has its turn: no rental slot stays free while one can use it, namespaces in turn',
   ],
   [
-    'Hundreds of objects search for what nobody offers',
+    'Hundreds of objects search for GPUs that no host offers',
     'They share searches and back off; an object that matches an offer rents within 15 s',
   ],
   [
-    "Another account of the login has a stronger key, or a tenant registers somebody else's",
+    "Another account of the login has a stronger key, or a tenant registers another tenant's key",
     'Writes leave with the key of the account in whose name they are made, or not at all; adoption needs the consent of all accounts of the login',
   ],
   [

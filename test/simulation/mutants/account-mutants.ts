@@ -32,7 +32,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'unknown-price-is-free',
-    loses: 'the highest allowed price as that of a machine whose price nobody names',
+    loses: 'the highest allowed price as that of a machine of unknown price',
     file: 'accounts/tickets/ticket-office.ts',
     find: 'return pricePerHour ?? dearestRental(dearest, limits(), settings.maxDollarsPerHour);',
     replace: 'return pricePerHour ?? 0 * dearestRental(dearest, limits(), settings.maxDollarsPerHour);',
@@ -134,7 +134,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'edited-intent-obeyed',
-    loses: 'the hold on an intent that somebody has edited',
+    loses: 'the hold on an intent that a person has edited',
     file: 'controllers/gpu-instance/stage.ts',
     find: "  if (intent.type === 'tampered')\n    return held(",
     replace: "  if (intent.type === 'tampered')\n    return uid !== '' ? undefined : held(",

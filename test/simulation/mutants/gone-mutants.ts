@@ -49,7 +49,7 @@ export const GONE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'answered-destroy-forgotten',
-    loses: 'the end of a machine that was given up and that somebody took out of the status',
+    loses: 'the end of a machine that was given up and that a person removed from the status',
     file: `${GPU}/surplus.ts`,
     find: '    if (observed.memory.destroys.some(({ instanceId }) => instanceId === row.id)) return true;\n',
     replace: '',

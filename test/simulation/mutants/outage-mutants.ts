@@ -34,7 +34,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'only-machine-tolerated',
-    loses: 'the breaker for an account with one machine whose host nobody sees',
+    loses: 'the breaker for an account with one machine whose host is silent',
     file: 'accounts/watch/breaker.ts',
     find: '(machines > 1 || unseen === 1)',
     replace: 'machines > 1',
@@ -62,7 +62,7 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lost-without-read',
-    loses: 'the single read of a machine that nobody sees, right before its destroy',
+    loses: 'the single read of a machine with a silent host, right before its destroy',
     file: `${GPU}/rules/failing.ts`,
     find: "return held.state.reason !== 'Exited' && isDestroy(step) ?",
     replace: "return held.state.reason === 'Exited' && isDestroy(step) ?",

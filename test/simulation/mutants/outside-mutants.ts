@@ -13,7 +13,7 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'waits-by-wall-clock',
-    loses: 'the clock that nobody sets, for all that is waited for',
+    loses: 'the monotonic clock, for all that is waited for',
     file: `${GPU}/memory/steady-clock.ts`,
     find: 'return this.#wall + this.#clock.monotonic() - this.#monotonic;',
     replace: 'return this.#clock.now();',
@@ -145,7 +145,7 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'doubtful-machine-taken',
-    loses: "the doubt about a machine without a label that may be somebody's own",
+    loses: 'the doubt about a machine without a label that a person may have rented',
     file: `${GPU}/settle.ts`,
     find: 'candidates.length === 1 && unsure.length === 0',
     replace: 'candidates.length === 1',
