@@ -57,9 +57,16 @@ const GLOBS: readonly Globs[] = [
   {
     name: 'accounts on record',
     files: [
-      'src/controllers/marketplace-account/{conditions,decide,failure,figures,left-behind,pinned-login,status}.ts',
+      'src/controllers/marketplace-account/{breaker-record,conditions,decide,failure,figures,gone-machines,left-behind,mass-orphans,pinned-login,rollback,status}.ts',
     ],
-    tests: ['src/controllers/marketplace-account/{act,decide,figures,situations}.test.ts'],
+    tests: [
+      'src/controllers/marketplace-account/{act,breaker-record,decide,figures,mass-orphans,rollback,situations}.test.ts',
+    ],
+  },
+  {
+    name: 'drift',
+    files: ['src/api/v1alpha1/machine-drift.ts'],
+    tests: ['src/api/v1alpha1/machine-drift.test.ts'],
   },
   {
     name: 'marketplace',

@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { offer, spec } from '../../../test/builders/observed.ts';
 import type { GpuInstanceManifestSpec } from './gpu-instance.ts';
-import { currentHash, driftOf, filteredFields, machineFacts, specHash } from './machine-drift.ts';
+import {
+  currentHash,
+  driftOf,
+  filteredFields,
+  machineFacts,
+  machineRequest,
+  specHash,
+} from './machine-drift.ts';
 
 const A = { name: 'A', value: '1' };
 const B = { name: 'B', valueFrom: { secretKeyRef: { name: 'work', key: 'token' } } };
@@ -183,6 +190,30 @@ describe('the hash of a request', () => {
   test('stays from version to version', () => {
     expect(specHash(spec(MANIFEST))).toMatchInlineSnapshot(`"v2:6abe20b3585e7259"`);
   });
+});
+
+test('the hash of a cached object is computed once', () => {
+  const cached = spec(MANIFEST);
+  const first = specHash(cached);
+  Object.assign(cached, { image: 'example/image:2' });
+  expect(specHash(cached)).toBe(first);
+});
+
+test('a spec without variables and ports sends none', () => {
+  const { env: _env, ports: _ports, ...bare } = spec({ image: 'example/image:1' });
+  expect(machineRequest(bare)).toMatchObject({ env: {}, ports: [] });
+  expect(machineRequest({ ...bare, env: [{ name: 'A' }] })).toMatchObject({ env: { A: { value: '' } } });
+});
+
+test('facts are at most as many as a status holds, those of the machine before those of filters', () => {
+  const fields = Array.from({ length: 300 }, (_, index) => `f${index}`);
+  const known = { ...offer(), fields: Object.fromEntries(fields.map((field) => [field, 1])) };
+  const facts = machineFacts(known, { pricing: 'OnDemand', fields });
+  expect(facts).toHaveLength(264);
+  expect(facts.at(-1)).toEqual({ field: 'pricing', value: 'OnDemand' });
+  expect(machineFacts({}, { pricing: 'OnDemand', fields: ['f1'] })).toEqual([
+    { field: 'pricing', value: 'OnDemand' },
+  ]);
 });
 
 test('facts keep what is known, in whole texts that fit', () => {

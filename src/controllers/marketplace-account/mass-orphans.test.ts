@@ -27,7 +27,7 @@ const record = (setting: Setting) => massOrphanRecord(situation(setting));
 
 describe('machines that lost their objects at once (H5)', () => {
   test('are written down, and the account waits for a person', () => {
-    expect(record({ found: [7, 5] })).toEqual({ massOrphaned: [5, 7] });
+    expect(record({ found: [7, 5] })).toStrictEqual({ massOrphaned: [5, 7] });
     expect(stalled(situation({ found: [7, 5] }))).toMatchObject({
       reason: 'MassOrphaned',
       message: expect.stringContaining(
@@ -54,6 +54,20 @@ describe('machines that lost their objects at once (H5)', () => {
     });
     const old = { ...status, orphansConfirmedBy: 'now' };
     expect(record({ found: [5, 7], word: 'now', status: old })).toMatchObject({ massOrphaned: [5, 7] });
+  });
+
+  test('leave the list of confirmed machines when they are gone', () => {
+    const status = { massOrphaned: [7], orphansConfirmed: [5], orphansConfirmedBy: 'old' };
+    expect(record({ gone: [5], word: 'now', status })).toStrictEqual({
+      massOrphaned: [],
+      orphansConfirmed: [7],
+      orphansConfirmedBy: 'now',
+    });
+  });
+
+  test('are never more than the status can hold', () => {
+    const found = Array.from({ length: 300 }, (_, id) => id);
+    expect(record({ found })).toStrictEqual({ massOrphaned: found.slice(0, 256) });
   });
 
   test('are no news once they are confirmed', () => {

@@ -30,7 +30,7 @@ const NOON = Date.parse('2026-11-20T12:00:00Z');
 
 describe('what a sweep found to be rolled back', () => {
   test('is written down', () => {
-    expect(record({ found: [7, 5] })).toEqual({ rolledBack: [5, 7] });
+    expect(record({ found: [7, 5] })).toStrictEqual({ rolledBack: [5, 7] });
     expect(decide(given({ found: [5] })).status.rolledBack).toEqual([5]);
   });
 
