@@ -71,10 +71,10 @@ function flushed(events: EventRecorder, { clock }: Env): Promise<void> {
   return withDeadline({ clock, limitMs: FLUSH_MS }, () => events.flush());
 }
 
-function inUseRecord({ config, env, kube, caches }: Wiring): LeaderTask {
+function inUseRecord({ config, env, kube, caches, constants }: Wiring): LeaderTask {
   const { clock, log } = env;
   const { namespace } = config;
-  return new InUseRecord({ client: kube, namespace, instances: caches.instances, clock, log });
+  return new InUseRecord({ client: kube, namespace, instances: caches.instances, constants, clock, log });
 }
 
 /** Where it cannot be found out yet, the account controller looks again with each pass. */

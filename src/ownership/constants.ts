@@ -1,3 +1,5 @@
+import { formatDuration, parseDuration } from '../lib/duration.ts';
+
 /**
  * The times on which the safety of a purchase rests, in milliseconds. Each is an operator flag; their
  * defaults suit the public service, tests and the demo shorten them to the bounds of their own faults.
@@ -35,3 +37,30 @@ export const defaultConstants: PurchaseConstants = Object.freeze({
 
 /** A rent call shorter than this would be given up before most services answer. */
 export const SHORTEST_RENT_CALL_MS = 1_000;
+
+/** The constants that are operator flags, by the name of the flag; the operator publishes them under the same names. */
+const FLAGS = {
+  'late-call': 'lateCallMs',
+  'list-lag': 'listLagMs',
+  'gone-spacing': 'goneSpacingMs',
+  'orphan-age': 'orphanAgeMs',
+  'late-orphan-age': 'lateOrphanAgeMs',
+} as const satisfies Readonly<Record<string, keyof PurchaseConstants>>;
+
+/** The constants of a running operator as it publishes them: durations by the name of their flag. */
+export function constantsToData(constants: PurchaseConstants): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(FLAGS).map(([flag, name]) => [flag, exactDuration(constants[name])]),
+  );
+}
+
+/** What {@link constantsToData} wrote; undefined unless every time is there and can be read. */
+export function constantsFromData(data: Readonly<Record<string, string>>): PurchaseConstants | undefined {
+  const times = Object.entries(FLAGS).map(([flag, name]) => [name, parseDuration(data[flag])] as const);
+  if (times.some(([, time]) => time === undefined)) return undefined;
+  return { ...defaultConstants, ...Object.fromEntries(times) };
+}
+
+function exactDuration(milliseconds: number): string {
+  return milliseconds % 1000 === 0 ? formatDuration(milliseconds) : `${milliseconds}ms`;
+}

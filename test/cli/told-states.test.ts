@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { API_VERSION, annotations, IN_USE_RECORD, MACHINE_FINALIZER } from '../../src/api/v1alpha1/names.ts';
 import { formatTime } from '../../src/lib/rfc3339.ts';
 import { makeClaim } from '../../src/ownership/claim.ts';
+import { constantsToData, defaultConstants } from '../../src/ownership/constants.ts';
+import { writeIntent } from '../../src/ownership/intent.ts';
+import { loginText } from '../../src/ownership/login.ts';
 import { type Desk, desk } from './desk.ts';
 import { refused } from './scripted-cluster.ts';
 
@@ -88,6 +92,31 @@ describe('status', () => {
     const { stdout } = await gpuRent('status gpuacct/default');
     here.cluster.answer = here.stored;
     expect(stdout).toMatch(/^Spent: +unknown: you may not list all its objects$/m);
+  });
+});
+
+describe('explain', () => {
+  const rule = async () => /^Rule: +(\S+)$/m.exec((await gpuRent('explain gpui/doubtful')).stdout)?.[1];
+
+  test('decides by the times that the operator published: a rental may still be carried out then (L8)', async () => {
+    const uid = here.put('gpuinstances', { metadata: { name: 'doubtful' }, spec });
+    const issuedAt = Date.now() - 600_000;
+    const login = loginText({ url: here.market.url, userId: here.market.service.user().id });
+    const fields = { uid, attempt: 1, offer: 1, generation: 1, spec: 'x', login };
+    const intent = writeIntent(here.identity.keys, { ...fields, issuedAt, deadline: issuedAt + 30_000 });
+    await here.stored({
+      ...{ method: 'PATCH', path: `/apis/${API_VERSION}/namespaces/team/gpuinstances/doubtful`, query: '' },
+      headers: { 'content-type': ['application/merge-patch+json'] },
+      body: {
+        metadata: { finalizers: [MACHINE_FINALIZER], annotations: { [annotations.rentalIntent]: intent } },
+      },
+    });
+    expect(await rule()).toBe('purchase');
+    here.put('configmaps', {
+      metadata: { name: IN_USE_RECORD, namespace: 'gpu-rental-system' },
+      data: constantsToData({ ...defaultConstants, lateCallMs: 1_200_000 }),
+    });
+    expect(await rule()).toBe('await-settlement');
   });
 });
 

@@ -4,6 +4,7 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import { MACHINE_FINALIZER } from '../../api/v1alpha1/names.ts';
 import { sleep } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
+import { constantsFromData, constantsToData, defaultConstants } from '../../ownership/constants.ts';
 import type { KubeObject } from '../../runtime/kube/kube-object.ts';
 import type { Change } from '../../runtime/list-watch/object-store.ts';
 import { InUseRecord, type InUseRecordOptions } from './in-use-record.ts';
@@ -12,7 +13,9 @@ const instance = (uid: string, finalizers: readonly string[] = []): GpuInstance 
   ({ apiVersion: 'v1', kind: 'GpuInstance', metadata: { name: uid, uid, finalizers }, spec: {} }) as never;
 const rented = (uid: string) => instance(uid, [MACHINE_FINALIZER]);
 
-function bench(present: readonly GpuInstance[] = []) {
+const times = constantsToData(defaultConstants);
+
+function bench(present: readonly GpuInstance[] = [], constants = defaultConstants) {
   const clock = createVirtualClock();
   const listeners = new Set<(change: Change<GpuInstance>) => void>();
   const cluster = {
@@ -37,6 +40,7 @@ function bench(present: readonly GpuInstance[] = []) {
   const record = new InUseRecord({
     client,
     namespace: 'operators',
+    constants,
     clock,
     log: silentLogger,
     instances: {
@@ -62,25 +66,25 @@ function bench(present: readonly GpuInstance[] = []) {
 test('says at its start that nothing is rented', async () => {
   const { cluster, start } = bench([instance('a')]);
   await start();
-  expect(cluster.stored).toEqual({ inUse: 'false' });
+  expect(cluster.stored).toEqual({ inUse: 'false', ...times });
 });
 
 test('is written when the first machine appears and when the last one ends, and not in between', async () => {
   const { cluster, start, tell } = bench();
   await start();
   await tell('added', rented('a'));
-  expect(cluster).toMatchObject({ stored: { inUse: 'true' }, writes: 2 });
+  expect(cluster).toMatchObject({ stored: { inUse: 'true', ...times }, writes: 2 });
   await tell('added', rented('b'));
   await tell('updated', rented('b'));
   await tell('deleted', rented('a'));
-  expect(cluster).toMatchObject({ stored: { inUse: 'true' }, writes: 2 });
+  expect(cluster).toMatchObject({ stored: { inUse: 'true', ...times }, writes: 2 });
   await tell('updated', instance('b'));
-  expect(cluster).toMatchObject({ stored: { inUse: 'false' }, writes: 3 });
+  expect(cluster).toMatchObject({ stored: { inUse: 'false', ...times }, writes: 3 });
 });
 
 test('writes nothing after a restart that changed nothing', async () => {
   const { cluster, start } = bench([rented('a')]);
-  cluster.stored = { inUse: 'true' };
+  cluster.stored = { inUse: 'true', ...times };
   await start();
   expect(cluster.writes).toBe(0);
 });
@@ -90,10 +94,10 @@ test('repeats a write that failed until it succeeds', async () => {
   await start();
   cluster.isDown = true;
   await tell('added', rented('a'));
-  expect(cluster.stored).toEqual({ inUse: 'false' });
+  expect(cluster.stored).toEqual({ inUse: 'false', ...times });
   cluster.isDown = false;
   await clock.advance(5_000);
-  expect(cluster.stored).toEqual({ inUse: 'true' });
+  expect(cluster.stored).toEqual({ inUse: 'true', ...times });
 });
 
 test('writes one after the other, so that a slow write is not the last word', async () => {
@@ -103,7 +107,7 @@ test('writes one after the other, so that a slow write is not the last word', as
   for (const uid of ['a', 'b']) await tell('added', rented(uid));
   for (const uid of ['a', 'b']) await tell('deleted', rented(uid));
   await clock.advance(2_000);
-  expect(cluster).toMatchObject({ stored: { inUse: 'false' }, writes: 3 });
+  expect(cluster).toMatchObject({ stored: { inUse: 'false', ...times }, writes: 3 });
 });
 
 test('has written what it began to write when it has stopped, and tries no more what failed', async () => {
@@ -113,7 +117,7 @@ test('has written what it began to write when it has stopped, and tries no more 
   await tell('added', rented('a'));
   const stopped = record.stop().then(() => cluster.stored);
   await clock.advance(1_000);
-  expect(await stopped).toEqual({ inUse: 'true' });
+  expect(await stopped).toEqual({ inUse: 'true', ...times });
   expect(clock.nextTimerMs()).toBeUndefined();
 });
 
@@ -123,5 +127,24 @@ test('writes nothing once it was stopped', async () => {
   await record.stop();
   await tell('added', rented('a'));
   await clock.advance(60_000);
-  expect(cluster.stored).toEqual({ inUse: 'false' });
+  expect(cluster.stored).toEqual({ inUse: 'false', ...times });
+});
+
+test('publishes the times of this operator when it starts with other flags than the one before (L8)', async () => {
+  const { cluster, start } = bench([rented('a')], {
+    ...defaultConstants,
+    lateCallMs: 1_200_000,
+    listLagMs: 1_500,
+  });
+  cluster.stored = { inUse: 'true', ...times };
+  await start();
+  expect(cluster).toMatchObject({
+    writes: 1,
+    stored: { inUse: 'true', 'late-call': '20m', 'list-lag': '1500ms' },
+  });
+  expect(constantsFromData(cluster.stored)).toEqual({
+    ...defaultConstants,
+    lateCallMs: 1_200_000,
+    listLagMs: 1_500,
+  });
 });

@@ -8,6 +8,7 @@ import {
 } from '../../api/v1alpha1/names.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { constantsToData, type PurchaseConstants } from '../../ownership/constants.ts';
 import { configMapResource } from '../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { type KubeObject, uidOf } from '../../runtime/kube/kube-object.ts';
@@ -27,6 +28,8 @@ export interface InUseRecordOptions {
   /** The operator's own. */
   readonly namespace: string;
   readonly instances: InstanceSource;
+  /** Published beside it, so that `gpu-rent` judges by the times of this operator. */
+  readonly constants: PurchaseConstants;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -40,7 +43,7 @@ const RETRY_MS = 5_000;
 /**
  * Keeps the ConfigMap by which admission refuses to take away what destroys machines while some are rented.
  * It is written when the first object takes the finalizer of a machine and when the last one loses it, never
- * in between. A write that fails is repeated until it succeeds; rentals do not wait for it.
+ * in between. It also names the times that this operator runs with. A write that fails is repeated until it succeeds; rentals do not wait for it.
  */
 export class InUseRecord {
   readonly name = 'in-use record';
@@ -88,9 +91,10 @@ export class InUseRecord {
   }
 
   async #write(inUse: boolean): Promise<void> {
-    const { client, namespace, clock, log } = this.#options;
+    const { client, namespace, constants, clock, log } = this.#options;
+    const data = { [inUseKey]: String(inUse), ...constantsToData(constants) };
     try {
-      await save(client, { namespace, name: IN_USE_RECORD }, String(inUse));
+      await save(client, { namespace, name: IN_USE_RECORD }, data);
       this.#written = inUse;
     } catch (error) {
       log.warn('in-use record was not written', { error });
@@ -109,11 +113,11 @@ export function isGuarded(instance: GpuInstance): boolean {
 async function save(
   client: ConfigMapClient,
   ref: { readonly namespace: string; readonly name: string },
-  inUse: string,
+  data: Readonly<Record<string, string>>,
 ): Promise<void> {
   const stored = await client.get<ConfigMap>(configMapResource, ref);
-  const data = { [inUseKey]: inUse };
-  if (stored?.data?.[inUseKey] === inUse) return;
+  const isSaid = Object.entries(data).every(([key, value]) => stored?.data?.[key] === value);
+  if (isSaid) return;
   if (stored) {
     await client.patch(configMapResource, ref, { type: 'merge', body: { data } });
     return;

@@ -110,9 +110,12 @@ export const OPERATOR_NAME = 'gpu-rental-operator';
 /** A qualified name, as `endpointslice.kubernetes.io/managed-by` and events want one. */
 export const CONTROLLER_NAME = `${GROUP}/operator` as const;
 
-/** The ConfigMap of the operator's namespace that says whether machines are rented; admission reads it. */
+/**
+ * The ConfigMap of the operator's namespace that says whether machines are rented; admission reads it. It also holds the
+ * times that the operator runs with, by the names of its flags.
+ */
 export const IN_USE_RECORD = 'gpu-rental-in-use';
-/** Its only key: `"true"` or `"false"`. */
+/** Its key for admission: `"true"` or `"false"`. */
 export const inUseKey = 'inUse';
 
 /** One field manager per concern, so that server-side apply never fights itself. */

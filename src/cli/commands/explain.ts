@@ -7,6 +7,7 @@ import { countedInstances } from '../limits/counted-instances.ts';
 import { accountOf, getObject, listInstances } from '../objects/cluster-objects.ts';
 import { requireIdentity } from '../objects/identity-secret.ts';
 import { parseObject } from '../objects/object-name.ts';
+import { operatorTimes } from '../objects/operator-times.ts';
 import { createOutput } from '../output/output.ts';
 import { printable } from '../output/printable.ts';
 import { accountTarget } from '../sessions/account-access.ts';
@@ -18,7 +19,7 @@ export const explainCommand: Command = {
   name: 'explain',
   summary: "Run the operator's own decision on an object and tell the rule that fires.",
   description:
-    'Reads the object, its account and the machines of the login, and decides by the same code as the operator, limits of the account included: nothing is recorded and nothing is done. It sees one list; what the operator remembers between passes (back-off, probes) and its own ceilings (--max-live-machines and the like) it cannot know. For a group every term of the last scaling decision is told.',
+    'Reads the object, its account and the machines of the login, and decides by the same code as the operator, limits of the account included: nothing is recorded and nothing is done. It sees one list and uses the times that the operator publishes; what the operator remembers between passes (back-off, probes) and its own ceilings (--max-live-machines and the like) it cannot know. For a group every term of the last scaling decision is told.',
   examples: ['gpu-rent explain gpui/trainer', 'gpu-rent explain epg/chat -n serving'],
   args: [{ name: '<object>', description: 'gpui/name or epg/name.' }],
   optionSets: ['report', 'cluster', 'marketplace'],
@@ -54,9 +55,10 @@ async function explainGroup(
 async function explainInstance(cluster: ClusterSession, name: string, asked: Asked): Promise<number> {
   const { input, context } = asked;
   const object = await getObject<GpuInstance>(cluster, gpuInstanceResource, name);
-  const [account, identity, others] = await Promise.all([
+  const [account, identity, { constants, guessed }, others] = await Promise.all([
     accountOf(cluster, object),
     requireIdentity(cluster),
+    operatorTimes(cluster),
     listInstances(cluster, cluster.namespace),
   ]);
   const { instances: objects, missing } = await countedInstances(cluster, account);
@@ -68,8 +70,9 @@ async function explainInstance(cluster: ClusterSession, name: string, asked: Ask
   ]);
   const row = await withMarketplaceAt(target, { input, context }, async (marketplace) => {
     const session = staticSession({ account, identity, objects, ...(await lookAt(marketplace)) });
-    return decisionRow(await decideOnce(object, { session, kube: cluster.kube, others }));
+    return decisionRow(await decideOnce(object, { session, kube: cluster.kube, others, constants }));
   });
+  if (guessed !== undefined) context.stderr.write(`Decided by the default times: ${guessed}.\n`);
   if (missing !== undefined) context.stderr.write(`${missing}.\n`);
   await createOutput(input, context).value({ object: `gpui/${name}`, ...row }, printable(tellDecision(row)));
   return 0;

@@ -2,7 +2,7 @@ import type { GpuInstance } from '../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { marketplaceAccountResource } from '../../api/v1alpha1/names.ts';
 import { formatDuration } from '../../lib/duration.ts';
-import { defaultConstants, type PurchaseConstants } from '../../ownership/constants.ts';
+import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { Identity } from '../../ownership/identity.ts';
 import { allInstances } from '../all-instances.ts';
 import type { Command, CommandContext, CommandInput, CommandOption } from '../command.ts';
@@ -11,6 +11,7 @@ import { describeFailure } from '../failures/describe-failure.ts';
 import { getObject, listAccounts, listInstances } from '../objects/cluster-objects.ts';
 import { requireIdentity } from '../objects/identity-secret.ts';
 import { parseObject } from '../objects/object-name.ts';
+import { operatorTimes } from '../objects/operator-times.ts';
 import { parseTime, textOption } from '../options/option-values.ts';
 import { findOrphans, type OrphanRow } from '../orphans.ts';
 import { ageText, dollarText } from '../output/amounts.ts';
@@ -37,33 +38,30 @@ const view = (now: number): View<OrphanRow> => ({
 
 /** Both are flags of the operator under the same names. */
 const WINDOW_OPTIONS: readonly CommandOption[] = [
-  {
-    flags: '--late-call <duration>',
-    description: `The operator's own --late-call, where that is not ${formatDuration(defaultConstants.lateCallMs)}.`,
-  },
-  {
-    flags: '--list-lag <duration>',
-    description: `The operator's own --list-lag, where that is not ${formatDuration(defaultConstants.listLagMs)}.`,
-  },
+  { flags: '--late-call <duration>', description: 'Instead of what the operator published.' },
+  { flags: '--list-lag <duration>', description: 'Instead of what the operator published.' },
 ];
 
-/** The times by which labels are judged; where a flag is left out, the operator's default. */
-function constantsOf({ options }: CommandInput): PurchaseConstants {
-  const timeOf = (flag: string, usual: number) => {
+/** Those of `operator`, except those that a flag replaces. */
+function constantsOf({ options }: CommandInput, operator: PurchaseConstants): PurchaseConstants {
+  const timeOf = (flag: string, published: number) => {
     const text = textOption(options, flag);
-    return text === undefined ? usual : parseTime(text, flag);
+    return text === undefined ? published : parseTime(text, flag);
   };
   return {
-    ...defaultConstants,
-    lateCallMs: timeOf('--late-call', defaultConstants.lateCallMs),
-    listLagMs: timeOf('--list-lag', defaultConstants.listLagMs),
+    ...operator,
+    lateCallMs: timeOf('--late-call', operator.lateCallMs),
+    listLagMs: timeOf('--list-lag', operator.listLagMs),
   };
 }
 
 /** A verdict by other times than the operator's would be another verdict than the operator's. */
-function windowText({ lateCallMs, listLagMs }: PurchaseConstants): string {
+function windowText({ lateCallMs, listLagMs }: PurchaseConstants, guessed: string | undefined): string {
   const times = `--late-call ${formatDuration(lateCallMs)} and --list-lag ${formatDuration(listLagMs)}`;
-  return `Labels are judged by ${times}. Give those of the operator where it runs with others.\n`;
+  const advice =
+    guessed &&
+    ` These are defaults unless you gave them: ${guessed}. Pass the operator's own if they differ.`;
+  return `Labels are judged by ${times}.${advice ?? ''}\n`;
 }
 
 /** Shows machines with an operator's label that no object claims. */
@@ -71,27 +69,28 @@ export const orphansCommand: Command = {
   name: 'orphans',
   summary: 'Show machines that bill and that no object claims.',
   description:
-    'Lists the machines of each account (of the namespace, of all with -A, or of the one named) and proves by label and claim whose they are. A label fits machines that began within the times of --late-call and --list-lag: give those of the operator where it does not run with its defaults. Nothing is changed. An account that cannot be asked is told on stderr, with exit code 1; the machines of the others are shown all the same.',
+    "Lists the machines of each account (of the namespace, of all with -A, or of the one named) and proves by label and claim whose they are. A label fits machines that began within the operator's --late-call and --list-lag, which it publishes in the ConfigMap gpu-rental-in-use of its namespace. Nothing is changed. An account that cannot be asked is told on stderr, with exit code 1; the machines of the others are shown all the same.",
   examples: ['gpu-rent orphans', 'gpu-rent orphans gpuacct/default', 'gpu-rent orphans -A -o wide'],
   args: [{ name: '[account]', description: 'gpuacct/name.' }],
   options: WINDOW_OPTIONS,
   optionSets: ['output', 'cluster', 'marketplace'],
   async run(input, context) {
-    const constants = constantsOf(input);
-    const looks = await withCluster(input, context, async (cluster) => {
-      const [accounts, identity, objects] = await Promise.all([
+    const { looks, window } = await withCluster(input, context, async (cluster) => {
+      const [accounts, identity, times, objects] = await Promise.all([
         wantedAccounts(cluster, input),
         requireIdentity(cluster),
+        operatorTimes(cluster),
         listInstances(cluster),
       ]);
+      const constants = constantsOf(input, times.constants);
       const found: Look[] = [];
       for (const account of accounts) {
         found.push(await lookAt(account, { cluster, identity, constants, objects }, { input, context }));
       }
-      return found;
+      return { looks: found, window: windowText(constants, times.guessed) };
     });
     const exitCode = await tell(looks, { input, context });
-    context.stderr.write(windowText(constants));
+    context.stderr.write(window);
     return exitCode;
   },
 };

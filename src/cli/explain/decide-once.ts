@@ -11,7 +11,7 @@ import { classify, type Stage } from '../../controllers/gpu-instance/stage.ts';
 import type { Decision, Observed } from '../../controllers/gpu-instance/types.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { systemRandom } from '../../lib/random.ts';
-import { defaultConstants } from '../../ownership/constants.ts';
+import type { PurchaseConstants } from '../../ownership/constants.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { objectKey, uidOf } from '../../runtime/kube/kube-object.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
@@ -34,6 +34,8 @@ export async function decideOnce(
     readonly session: AccountSession;
     readonly kube: KubeClient;
     readonly others: readonly GpuInstance[];
+    /** The times that the operator runs with. */
+    readonly constants: PurchaseConstants;
   },
 ): Promise<Explained> {
   const steady = new SteadyClock(systemClock);
@@ -102,9 +104,11 @@ function asPublished(observed: Observed): Observed {
 function sourcesOf({
   session,
   others,
+  constants,
 }: {
   readonly session: AccountSession;
   readonly others: readonly GpuInstance[];
+  readonly constants: PurchaseConstants;
 }): Omit<Sources, 'steady'> {
   return {
     clock: systemClock,
@@ -117,8 +121,8 @@ function sourcesOf({
       },
       permits: (_ref, namespace) => session.permits(namespace),
     },
-    constants: defaultConstants,
-    index: new MachineIndex(defaultConstants),
+    constants,
+    index: new MachineIndex(constants),
     identity: () => session.identity,
     leaseRemainingMs: () => Number.POSITIVE_INFINITY,
     withoutStart: new Set(),
