@@ -20,7 +20,7 @@ export interface Testimony extends Omit<Witness, 'owner'> {
 }
 
 /** Ends that a broken image or start script brings about on every machine. */
-const BY_THE_IMAGE: ReadonlySet<string> = new Set<Reason>(['Exited', 'LoadingTimedOut']);
+const BY_THE_IMAGE: ReadonlySet<string> = new Set<Reason>(['Exited', 'LoadingTimedOut', 'WorkersFailing']);
 /** An image that failed on more other machines than this is what failed. */
 const MAX_MACHINES_BLAMED_BY_IMAGE = 2;
 

@@ -184,7 +184,7 @@ export const endpointGroupSpec = z
     }).default('60s'),
     notReadyTimeout: duration({
       description:
-        'How long a hot worker may run without being ready before it is destroyed and replaced, one at a time. One that reports an error is out of the Service at once and replaced after 60 s.',
+        'How long a worker may run without being ready before it is destroyed and replaced, one at a time. One that reports an error is out of the Service at once and replaced after 60 s. Each replacement in a row waits twice as long as the one before, up to 1h.',
       min: '1m',
       max: '24h',
     }).default('10m'),

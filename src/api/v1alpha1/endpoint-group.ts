@@ -61,6 +61,19 @@ const loadMaximum = z.object({
   load: decimal({ description: 'The largest load in it.' }),
 });
 
+const failingWorker = z.object({
+  worker: text({ description: 'Its name.', maxLength: 253 }),
+  instanceId: z.int().meta(notes({ description: 'Its machine.' })),
+  since: timestamp({ description: 'When it first reported an error.' }),
+  error: text({ description: 'What it reported then.', maxLength: 160 }),
+});
+
+const replacement = z.object({
+  worker: text({ description: 'The name of the broken worker.', maxLength: 253 }),
+  at: timestamp({ description: 'When the group decided to replace it.' }),
+  count: count('Replacements in a row, without a new worker that serves for long.'),
+});
+
 export const endpointGroupStatus = z
   .object({
     observedGeneration: observedGeneration.optional(),
@@ -93,6 +106,14 @@ export const endpointGroupStatus = z
       max: 61,
       list: { type: 'atomic' },
     }).optional(),
+    failingWorkers: list(failingWorker, {
+      description: 'Workers whose last report has an error; they are not in the Service.',
+      max: 64,
+      list: { type: 'atomic' },
+    }).optional(),
+    lastReplacement: replacement
+      .meta(notes({ description: 'The last broken worker that was replaced. It sets the pace of the next.' }))
+      .optional(),
     autoscaling: terms.optional(),
     requestedAt: text({
       description: 'The last handled value of `gpurental.dev/requested-at`.',

@@ -153,12 +153,18 @@ describe('ordering a worker', () => {
 describe('other acts', () => {
   test('a host is blamed for a worker that did not wake, with a word on how long was waited (H9)', async () => {
     const { carryOut, blamed, receipt, effects } = await bench();
-    const blame: Action = { type: 'blame', worker: workerOf(workerObject('w'), 0) };
+    const blame: Action = { type: 'blame', worker: workerOf(workerObject('w'), 0), reason: 'CannotStart' };
     await carryOut(blame);
     const { spec } = receipt.group;
     const group = { ...receipt.group, spec: { ...spec, wakeTimeout: '59s' } };
     await act(blame, { ...receipt, group }, effects);
     expect(blamed).toEqual(['w CannotStart true', 'w CannotStart false']);
+  });
+
+  test('a host is blamed for a broken worker by its group alone, since the image may be the cause (S1, S2)', async () => {
+    const { carryOut, blamed } = await bench();
+    await carryOut({ type: 'blame', worker: workerOf(workerObject('w'), 0), reason: 'WorkersFailing' });
+    expect(blamed).toEqual(['w WorkersFailing false']);
   });
 
   test('a worker without a controller is taken in beside its other owners, unless someone else was quicker', async () => {

@@ -46,7 +46,7 @@ export async function act(action: Action, receipt: Receipt, effects: GroupEffect
     case 'delete':
       return remove(action.worker, effects);
     case 'blame':
-      effects.blame(action.worker.object, 'CannotStart', hasWaited(receipt.group));
+      effects.blame(action.worker.object, action.reason, hasWaited(action.reason, receipt.group));
       return;
     case 'adopt':
       return adopt(action.object, receipt.group, effects);
@@ -57,9 +57,12 @@ export async function act(action: Action, receipt: Receipt, effects: GroupEffect
 
 const WAKE_TIMEOUT = endpointGroupSpec.shape.wakeTimeout.parse(undefined);
 
-/** A group that waits for a shorter time than the default blames the host for itself alone. */
-function hasWaited({ spec }: EndpointGroup): boolean {
-  return isAtLeast(spec.wakeTimeout, WAKE_TIMEOUT);
+/**
+ * A group that waits for a shorter time than the default blames the host for itself alone. So does one whose worker is
+ * broken: its image may be the cause on every host.
+ */
+function hasWaited(reason: string, { spec }: EndpointGroup): boolean {
+  return reason === 'CannotStart' && isAtLeast(spec.wakeTimeout, WAKE_TIMEOUT);
 }
 
 async function create(

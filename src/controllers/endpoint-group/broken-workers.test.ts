@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { condition, groupObject, workerObject } from '../../../test/builders/group-worker.ts';
 import { calm, NOW, observedGroup, record, reports, worker } from '../../../test/builders/observed-group.ts';
 import { decide } from './decide.ts';
-import { withReport } from './load/book.ts';
+import { EMPTY_BOOK, withReport } from './load/book.ts';
 import { defaultTimes } from './scaling/scaling-times.ts';
 import type { Decision } from './types.ts';
 import { workerOf } from './workers/worker.ts';
@@ -111,10 +111,181 @@ describe('a worker that reports an error (S2)', () => {
     expect(says(decision, 'Ready')?.message).toContain('Worker a reports: "CUDA error"');
   });
 
-  test('is replaced after a minute of it', () => {
-    const since = (ms: number) => calm(1, { brokenSince: new Map([['uid-a/7', NOW - ms]]) });
-    expect(deleted(broken({ memory: since(59_000) }))).toEqual([]);
-    expect(deleted(broken({ memory: since(60_000) }))).toEqual(['a']);
+  const at = (msAgo: number) => new Date(NOW - msAgo).toISOString();
+  const failingFor = (ms: number, more: object = {}) =>
+    groupObject(
+      { replicas: 1 },
+      {
+        status: {
+          failingWorkers: [{ worker: 'a', instanceId: 7, since: at(ms), error: 'CUDA error' }],
+          ...more,
+        },
+      },
+    );
+
+  test('is replaced after a minute of it, and its host is blamed', () => {
+    expect(deleted(broken({ group: failingFor(59_000) }))).toEqual([]);
+    const replaced = broken({ group: failingFor(60_000) });
+    expect(deleted(replaced)).toEqual(['a']);
+    expect(replaced.actions).toContainEqual(
+      expect.objectContaining({ type: 'blame', reason: 'WorkersFailing' }),
+    );
+  });
+
+  test('is replaced after a minute although the operator restarts, and stays out of the Service before', () => {
+    const restarted = { memory: undefined, book: EMPTY_BOOK };
+    const early = broken({ ...restarted, group: failingFor(30_000) });
+    expect(early.endpoints).toEqual([]);
+    expect(deleted(early)).toEqual([]);
+    expect(says(early, 'Ready')?.message).toContain('Worker a reports: "CUDA error"');
+    expect(early.status.failingWorkers).toEqual([
+      { worker: 'a', instanceId: 7, since: '2026-11-20T11:59:30Z', error: 'CUDA error' },
+    ]);
+    expect(deleted(broken({ ...restarted, group: failingFor(60_000) }))).toEqual(['a']);
+  });
+
+  test('stays out of the Service when it says nothing more', () => {
+    const silent = broken({ group: failingFor(30_000), now: NOW + 95_000, beganAt: NOW + 95_000 });
+    expect(silent.endpoints).toEqual([]);
+    expect(deleted(silent)).toEqual(['a']);
+  });
+
+  test('comes back when it reports without an error, or has another machine', () => {
+    const well = broken({ group: failingFor(600_000), book: reports(['a']) });
+    expect(well.endpoints).toHaveLength(1);
+    expect(well.status.failingWorkers).toBeUndefined();
+    const object = workerObject('a');
+    const other = { ...object, status: { ...object.status, instanceId: 8 } as never };
+    const moved = broken({
+      group: failingFor(600_000),
+      book: EMPTY_BOOK,
+      workers: [worker('a', { object: other, reporter: 'uid-a/8' })],
+    });
+    expect(moved.status.failingWorkers).toBeUndefined();
+  });
+
+  test('writes no other text when its error changes, and says so when it cannot be read', () => {
+    const other = broken({ group: failingFor(30_000), book: reports(['a'], 0, { error: 'error 17' }) });
+    expect(other.status.failingWorkers?.[0]?.error).toBe('CUDA error');
+    expect(says(other, 'Ready')?.message).toContain('"error 17"');
+    const unreadable = broken({ book: reports(['a'], 0, { error: '錯誤' }) });
+    expect(unreadable.endpoints).toEqual([]);
+    expect(says(unreadable, 'Ready')?.message).toContain('an error without readable text');
+  });
+
+  test('counts from now when a clock that was ahead has noted it', () => {
+    const ahead = broken({ group: failingFor(-600_000) });
+    expect(ahead.status.failingWorkers?.[0]?.since).toBe('2026-11-20T12:00:00Z');
+  });
+
+  test('is forgotten when one source speaks for the whole group', () => {
+    const silent = broken({ group: failingFor(600_000), source: 'group', book: EMPTY_BOOK });
+    expect(silent.status.failingWorkers).toBeUndefined();
+  });
+});
+
+describe('the pace of replacing broken workers (S1, S2)', () => {
+  const replaced = (minutesAgo: number, count: number, name = 'gone') => ({
+    lastReplacement: {
+      ...{ worker: name, count },
+      at: new Date(NOW - minutesAgo * MINUTE).toISOString().replace('.000', ''),
+    },
+  });
+  const old = worker('b', { createdAt: NOW - 1_000 * MINUTE });
+  const paced = (status: object, workers = [unready('a', 40), old]) =>
+    decide(
+      observedGroup({
+        group: groupObject({ replicas: 2 }, { status }),
+        workers,
+        book: reports(['b']),
+        memory: calm(2),
+      }),
+    );
+
+  test('is recorded with each replacement', () => {
+    const first = paced({});
+    expect(deleted(first)).toEqual(['a']);
+    expect(first.status.lastReplacement).toEqual({ worker: 'a', at: '2026-11-20T12:00:00Z', count: 1 });
+    expect(paced(replaced(30, 1)).status.lastReplacement?.count).toBe(2);
+    const none = paced(replaced(5, 1));
+    expect(none.status.lastReplacement).toEqual(replaced(5, 1).lastReplacement);
+  });
+
+  test.each([
+    [1, 12],
+    [2, 24],
+    [3, 48],
+    [4, 60],
+    [9, 60],
+  ])('after %i in a row lets the next one wait for %i minutes', (count, minutes) => {
+    expect(deleted(paced(replaced(minutes - 1, count)))).toEqual([]);
+    expect(deleted(paced(replaced(minutes, count)))).toEqual(['a']);
+  });
+
+  test('begins again when nothing was replaced for two hours', () => {
+    expect(paced(replaced(119, 4)).status.lastReplacement?.count).toBe(5);
+    expect(paced(replaced(120, 4)).status.lastReplacement?.count).toBe(1);
+  });
+
+  test('begins again when a new worker has served for as long as the first one waits', () => {
+    const serving = (minutes: number, made = 25) =>
+      worker('b', { createdAt: NOW - made * MINUTE, readySince: NOW - minutes * MINUTE });
+    const beside = (b: ReturnType<typeof worker>) => paced(replaced(25, 4), [unready('a', 40), b]);
+    expect(deleted(beside(serving(11)))).toEqual([]);
+    expect(deleted(beside(serving(12)))).toEqual(['a']);
+    expect(deleted(beside(serving(12, 26)))).toEqual([]);
+  });
+
+  test('stands in the condition while a broken worker waits for its turn', () => {
+    expect(says(paced(replaced(5, 3)), 'Ready')?.message).toContain(
+      '3 were replaced in a row; the next is replaced after 2026-11-20T12:43:00Z.',
+    );
+    expect(says(paced(replaced(5, 1)), 'Ready')?.message).toContain(
+      'The next is replaced after 2026-11-20T12:07:00Z.',
+    );
+    expect(says(paced(replaced(5, 3), [worker('b'), worker('c')]), 'Ready')?.message).not.toContain('row');
+  });
+
+  test('lets a replacement go on that was recorded and not carried out', () => {
+    const workers = [unready('a', 40), unready('c', 40)].map((one) => ({ ...one, isOverdue: false }));
+    const retried = paced(replaced(1, 3, 'a'), workers);
+    expect(deleted(retried)).toEqual(['a']);
+    expect(retried.status.lastReplacement).toEqual(replaced(1, 3, 'a').lastReplacement);
+  });
+
+  test('does not take a new worker for the one of that name that was replaced', () => {
+    const reborn = { ...unready('a', 15), createdAt: NOW - 20 * MINUTE };
+    expect(deleted(paced(replaced(20, 2, 'a'), [reborn, worker('b')]))).toEqual([]);
+  });
+
+  test('is not held back by a replacement that a clock ahead has noted', () => {
+    expect(deleted(paced(replaced(-30, 4)))).toEqual(['a']);
+  });
+});
+
+describe('a worker that boots for the pool of cold ones and never becomes ready (S1)', () => {
+  const cold = (minutes: number, more: Parameters<typeof worker>[1] = {}) => ({
+    ...unready('a', minutes),
+    wanted: 'Cold' as const,
+    ...more,
+  });
+  const decided = (workers: ReturnType<typeof worker>[]) => {
+    const group = groupObject({ replicas: 1, coldWorkers: 1 });
+    return decide(observedGroup({ group, workers, book: reports(['b']), memory: calm(1) }));
+  };
+
+  const broken = ({ changes }: Decision) =>
+    changes.flatMap((change) => (change.type === 'destroy' && change.why === 'Broken' ? [change.name] : []));
+
+  test('is replaced and named as well', () => {
+    const decision = decided([cold(11), worker('b')]);
+    expect(broken(decision)).toEqual(['a']);
+    expect(says(decision, 'Ready')?.message).toContain('Worker a runs and is not ready');
+  });
+
+  test('is kept while it sleeps', () => {
+    const asleep = cold(30, { unreadySince: undefined, isStopped: true, powerState: 'Stopped' });
+    expect(broken(decided([asleep, worker('b')]))).toEqual([]);
   });
 });
 
@@ -158,10 +329,10 @@ describe('the conditions of a group with several broken workers', () => {
       { ...condition('Ready', 'False', '2026-11-20T11:10:00Z'), reason: 'ProbeFailing' },
     ];
     const probed = { ...unready('b', 10), object: workerObject('b', { status: { conditions } }) };
-    const cold = { ...unready('a', 30), wanted: 'Cold' as const };
+    const leaving = { ...unready('a', 30), wanted: 'Gone' as const };
     const given = {
       group: wants(3),
-      workers: [unready('c', 30), probed, cold, worker('d')],
+      workers: [unready('c', 30), probed, leaving, worker('d')],
       book: reports(['d']),
       memory: calm(3),
     };

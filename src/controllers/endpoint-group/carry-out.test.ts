@@ -18,7 +18,7 @@ const order = (name: string, wanted: 'Hot' | 'Cold', powerState: 'Running' | 'St
   order: { powerState, wanted, drainSince: undefined, wokenAt: undefined },
 });
 const adopt: Action = { type: 'adopt', object: workerObject('lost') };
-const blame = (name: string): Action => ({ type: 'blame', worker: worker(name) });
+const blame = (name: string): Action => ({ type: 'blame', worker: worker(name), reason: 'CannotStart' });
 
 function kubeError(kind: KubeErrorKind): KubeError {
   return new KubeError('exceeded quota', { kind, status: 403, reason: '', outcome: 'refused' });

@@ -78,11 +78,17 @@ function giveUpFailedWakes(plan: Plan, input: ChooseInput): Plan {
  */
 function replaceBroken(plan: Plan, { pause }: ChooseInput): Plan {
   if (pause.scaleUp || pause.scaleDown) return plan;
-  const hot = hotOf(plan.workers);
+  // One that boots for the pool of cold ones bills as well, and may never be ready either.
+  const staying = [...hotOf(plan.workers), ...coldOf(plan.workers)];
   const isOneComing =
     plan.workers.some(({ role }) => role === 'leaving') ||
-    hot.some(({ isReady, isBroken, isOverdue }) => !isReady && isBroken !== true && !isOverdue);
-  const [broken] = hot.filter(({ isBroken, isHeld }) => isBroken === true && !isHeld).sort(byDrop);
+    staying.some(
+      ({ isReady, isRunning, isBroken, isOverdue }) =>
+        isRunning && !isReady && isBroken !== true && !isOverdue,
+    );
+  const [broken] = staying
+    .filter(({ isBroken, isPaced, isHeld }) => isBroken === true && isPaced !== true && !isHeld)
+    .sort(byDrop);
   if (!broken || isOneComing) return plan;
   return changed(plan, { type: 'destroy', name: broken.name, why: 'Broken' }, 'leaving');
 }

@@ -1,8 +1,8 @@
 import type { EndpointGroupCondition } from '../../api/v1alpha1/conditions.ts';
 import type { Reason } from '../../api/v1alpha1/reasons.ts';
 import { parseDuration } from '../../lib/duration.ts';
-import { fittingText } from '../../lib/fitting-text.ts';
 import { formatDollars } from '../../lib/money.ts';
+import { formatTime } from '../../lib/rfc3339.ts';
 import type { WantedCondition } from '../../runtime/writes/conditions.ts';
 import type { Counts } from './counts.ts';
 import type { LoadProblem } from './load/book.ts';
@@ -12,6 +12,7 @@ import type { Choice } from './scaling/plan.ts';
 import type { ScalingDecision } from './scaling/scaling-decision.ts';
 import type { Observed, Refusal } from './types.ts';
 import { withoutMachine } from './without-machine.ts';
+import { type ReplacementPace, readableError } from './workers/broken.ts';
 
 /** Everything that conditions speak about. */
 export interface Situation {
@@ -23,6 +24,7 @@ export interface Situation {
   readonly problems: readonly EndpointProblem[];
   /** Writes that are decided, and that the API server refused when they were last tried. */
   readonly refused: readonly Refusal[];
+  readonly pace: ReplacementPace;
   /** Whether waiting has looked longer than the target for five minutes although the capacity suffices. */
   readonly isSlow: boolean;
 }
@@ -73,8 +75,7 @@ function ready(situation: Situation): Says {
   const update = updating(situation);
   if (update) return no(update.reason, update.message);
   const gap = poolGap(situation);
-  if (decision.hot > 0)
-    return yes('Stable', `${workersAre(counts.ready)} ready.${faults(situation)}${unready(situation)}${gap}`);
+  if (decision.hot > 0) return yes('Stable', `${workersAre(counts.ready)} ready.${broken(situation)}${gap}`);
   return sleepsBlind(situation) ?? yes('ScaledToZero', `No worker is hot, since there is no load.${gap}`);
 }
 
@@ -93,20 +94,20 @@ function sleepsBlind({ load: { metrics, problem } }: Situation): Says | undefine
   );
 }
 
-const MAX_ERROR = 160;
+/** What is wrong with workers, and when the next of them is replaced if that is not now. */
+function broken(situation: Situation): string {
+  const { pace, observed } = situation;
+  const wrong = `${faults(situation)}${unready(situation)}`;
+  if (wrong === '' || observed.now >= pace.from) return wrong;
+  const before = pace.inRow > 1 ? `${pace.inRow} were replaced in a row; the` : 'The';
+  return `${wrong} ${before} next is replaced after ${formatTime(pace.from)}.`;
+}
 
 /** Workers that say themselves that they are broken; the first by name is quoted. */
 function faults({ observed, load }: Situation): string {
   const faulty = observed.workers
     .flatMap(({ name }) => {
-      const error = fittingText(
-        load.workers
-          .get(name)
-          ?.error.replace(/[^ -~]+/g, ' ')
-          .replace(/ +/g, ' ')
-          .trim(),
-        MAX_ERROR,
-      );
+      const error = readableError(load.workers.get(name)?.error);
       return error === undefined ? [] : [{ name, error }];
     })
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
@@ -121,7 +122,7 @@ function unready({ observed: { workers, group, now } }: Situation): string {
   const limitMs = parseDuration(group.spec.notReadyTimeout) ?? Number.POSITIVE_INFINITY;
   const late = workers.filter(
     ({ unreadySince, wanted }) =>
-      wanted === 'Hot' && unreadySince !== undefined && now >= unreadySince + limitMs,
+      wanted !== 'Gone' && unreadySince !== undefined && now >= unreadySince + limitMs,
   );
   const [first] = late.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   if (!first) return '';
@@ -131,9 +132,8 @@ function unready({ observed: { workers, group, now } }: Situation): string {
 
 function short(situation: Situation): Says {
   const { counts, decision, observed } = situation;
-  const fault = faults(situation);
-  const ready = `${counts.ready} of ${decision.hot} hot workers are ready.${fault}${unready(situation)}`;
-  if (fault !== '' && counts.ready === 0) return no('WorkersFailing', ready);
+  const ready = `${counts.ready} of ${decision.hot} hot workers are ready.${broken(situation)}`;
+  if (faults(situation) !== '' && counts.ready === 0) return no('WorkersFailing', ready);
   const why = withoutMachine(observed.workers, 'Hot');
   const wanting = why === undefined ? ready : `${ready} ${why}`;
   if (counts.ready > 0) return no('ScalingUp', wanting);

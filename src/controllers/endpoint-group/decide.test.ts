@@ -912,10 +912,11 @@ describe('the first pass of a process', () => {
     expect(decide(observe({ group: short, workers: [worker('a')], book })).memory.slowSince).toBe(NOW);
   });
 
-  test('remembers since when a worker is broken when it reports an error', () => {
+  test('records since when a worker is broken when it reports an error', () => {
     const book = reports(['a'], 0, { error: 'out of memory' });
-    const { memory } = decide(observe({ workers: [worker('a')], book }));
-    expect(memory.brokenSince).toEqual(new Map([['uid-a/7', NOW]]));
+    const { status } = decide(observe({ workers: [worker('a')], book }));
+    const since = '2026-11-20T12:00:00Z';
+    expect(status.failingWorkers).toEqual([{ worker: 'a', instanceId: 7, since, error: 'out of memory' }]);
   });
 
   test('lets no action wait when it is a tick', () => {

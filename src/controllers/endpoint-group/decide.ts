@@ -40,6 +40,9 @@ export function decide(observed: Observed): Decision {
     status: statusOf({
       ...{ observed, decision, choice, counts, refused, isSlow },
       load: known.load,
+      failing: known.failing,
+      pace: known.pace,
+      changes,
       problems: known.endpoints.problems,
       templateHash: known.input.templateHash,
       lastActivity: known.lastActivity,
@@ -116,7 +119,6 @@ function memoryOf(known: Known, decision: ScalingDecision): GroupMemory {
     scaling: decision.memory,
     decision,
     ...tickOf(known),
-    brokenSince: known.input.brokenSince ?? new Map(),
     slowSince: looksSlow ? Math.min(memory?.slowSince ?? now, now) : undefined,
   };
 }

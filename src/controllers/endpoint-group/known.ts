@@ -6,6 +6,13 @@ import { type Endpoints, endpointsOf } from './publish/endpoints.ts';
 import type { ChoosableWorker } from './scaling/plan.ts';
 import { isFaulty, scalingWorkers, type WorkersInput } from './scaling/scaling-workers.ts';
 import type { Observed } from './types.ts';
+import {
+  type FailingWorker,
+  failingWorkers,
+  type ReplacementPace,
+  replacementPace,
+  withRecordedErrors,
+} from './workers/broken.ts';
 import { templateHash } from './workers/template.ts';
 import type { Worker } from './workers/worker.ts';
 
@@ -16,6 +23,8 @@ export interface Known {
   readonly input: WorkersInput;
   readonly scaling: readonly ChoosableWorker[];
   readonly endpoints: Endpoints;
+  readonly failing: readonly FailingWorker[];
+  readonly pace: ReplacementPace;
   readonly lastActivity: number;
   readonly wakeAsked: boolean;
 }
@@ -24,14 +33,18 @@ export interface Known {
 export function know(observed: Observed): Known {
   const { group, workers, book, source, now, times, frozen, accountCap } = observed;
   const everReady = group.status?.everReady === true;
-  const load = loadView({ book, workers, source, everReady, now, times });
+  const told = loadView({ book, workers, source, everReady, now, times });
+  const failing = failingWorkers(observed, told);
+  const load = withRecordedErrors(told, failing);
+  const pace = replacementPace(observed, new Set(failing.map(({ worker }) => worker)));
   const serving = workers.filter(({ name }) => !isFaulty(load.workers.get(name)));
   const endpoints = endpointsOf(group, serving, { allowPrivate: observed.allowPrivateAddresses });
   const unreachable = new Set(endpoints.problems.map(({ worker }) => worker));
   const input: WorkersInput = {
     ...{ workers, load, now, frozen, unreachable, accountCap },
     spec: group.spec,
-    brokenSince: brokenSince(observed, load),
+    brokenSince: sinceOf(failing, workers),
+    pace,
     recordedPerf: group.status?.autoscaling?.perf,
     templateHash: templateHash(group),
   };
@@ -39,6 +52,8 @@ export function know(observed: Observed): Known {
   return {
     observed,
     load,
+    failing,
+    pace,
     input,
     wakeAsked,
     scaling: scalingWorkers(input),
@@ -47,11 +62,14 @@ export function know(observed: Observed): Known {
   };
 }
 
-/** A restart counts from when it first hears of the error. */
-function brokenSince({ workers, memory, now }: Observed, load: LoadView): ReadonlyMap<string, number> {
-  const faulty = workers.filter(({ name }) => isFaulty(load.workers.get(name)));
+/** By the reporter's name: another machine of the same worker is another reporter. */
+function sinceOf(failing: readonly FailingWorker[], workers: readonly Worker[]): WorkersInput['brokenSince'] {
+  const since = new Map(failing.map((one) => [one.worker, parseTime(one.since)]));
   return new Map(
-    faulty.map(({ reporter }) => [reporter, Math.min(now, memory?.brokenSince?.get(reporter) ?? now)]),
+    workers.flatMap(({ name, reporter }) => {
+      const at = since.get(name);
+      return at === undefined ? [] : [[reporter, at] as const];
+    }),
   );
 }
 

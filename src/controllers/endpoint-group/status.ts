@@ -9,10 +9,15 @@ import { conditionsOf, type Situation, workersAre } from './conditions.ts';
 import { sentenceOf } from './explain.ts';
 import { isOfLongWindow } from './load/load-history.ts';
 import { endpointNameOf, servicePorts } from './publish/endpoints.ts';
+import type { Change } from './scaling/plan.ts';
 import type { Observed } from './types.ts';
+import { type FailingWorker, lastReplacement } from './workers/broken.ts';
 
 export interface StatusInput extends Situation {
   readonly templateHash: string;
+  readonly failing: readonly FailingWorker[];
+  /** Done in this pass. */
+  readonly changes: readonly Change[];
   readonly lastActivity: number;
   /** Something was decided that must be on record before it is done. */
   readonly mustRecord: boolean;
@@ -94,9 +99,24 @@ function freshStatus(input: StatusInput): Omit<EndpointGroupStatus, 'loadMaxima'
     everReady: group.status?.everReady === true || counts.ready > 0,
     lastActivity: formatTime(lastActivity),
     ...(panicUntil > now && { panicUntil: formatTime(panicUntil) }),
+    ...brokenOf(input),
     autoscaling: termsOf(input),
     ...handled(group),
     phase: phaseOf(input),
+  };
+}
+
+/** What the next process has to know of broken workers. */
+function brokenOf({
+  observed,
+  failing,
+  pace,
+  changes,
+}: StatusInput): Pick<EndpointGroupStatus, 'failingWorkers' | 'lastReplacement'> {
+  const last = lastReplacement(observed, pace, changes);
+  return {
+    ...(failing.length > 0 && { failingWorkers: [...failing] }),
+    ...(last !== undefined && { lastReplacement: last }),
   };
 }
 

@@ -18,8 +18,6 @@ export interface GroupMemory {
   readonly hotAtTick: number;
   /** Since when waiting has looked longer than the target although the capacity suffices. */
   readonly slowSince: number | undefined;
-  /** Since when workers have reported an error, by their reporter's name. */
-  readonly brokenSince?: ReadonlyMap<string, number>;
 }
 
 /** How writing Service and slices went last time. */
@@ -95,7 +93,7 @@ export type Action =
   /** It takes over the text of the template and keeps its machine. */
   | { readonly type: 'update'; readonly worker: Worker }
   | { readonly type: 'delete'; readonly worker: Worker }
-  | { readonly type: 'blame'; readonly worker: Worker }
+  | { readonly type: 'blame'; readonly worker: Worker; readonly reason: 'CannotStart' | 'WorkersFailing' }
   | { readonly type: 'adopt'; readonly object: GpuInstance }
   | { readonly type: 'release' };
 

@@ -23,6 +23,8 @@ export interface ChoosableWorker extends ScalingWorker {
   readonly hasWakeFailed: boolean;
   /** It runs and does not serve for longer than it may, or reports for a minute that it is broken; it may be replaced. */
   readonly isBroken?: boolean;
+  /** Where it is broken, it is replaced later. */
+  readonly isPaced?: boolean;
   /** Its machine is gone, it gets no other by itself, and it may be replaced. */
   readonly hasEnded: boolean;
   /** It has found no machine under the price limit that it was made with, and would be made with a higher one now. */

@@ -2,6 +2,7 @@ import type { EndpointGroupSpec } from '../../../api/v1alpha1/endpoint-group.ts'
 import { parseDuration } from '../../../lib/duration.ts';
 import { highestCap, type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import type { LoadView, WorkerLoad } from '../load/view.ts';
+import type { ReplacementPace } from '../workers/broken.ts';
 import { isOutdated } from '../workers/template.ts';
 import type { Worker } from '../workers/worker.ts';
 import { type ChoosableWorker, priceNow } from './plan.ts';
@@ -18,7 +19,9 @@ export interface WorkersInput {
   /** Uids of workers whose account is frozen by its breaker. */
   readonly frozen: ReadonlySet<string>;
   /** Since when workers have reported an error, by their reporter's name. */
-  readonly brokenSince?: ReadonlyMap<string, number>;
+  readonly brokenSince?: ReadonlyMap<string, number> | undefined;
+  /** When the next broken worker may be replaced; at once if it is not said. */
+  readonly pace?: ReplacementPace;
   /** Names of workers that serve where no Service can lead to: they relieve nobody. */
   readonly unreachable: ReadonlySet<string>;
   /** The most that one machine may cost by the account of the workers; undefined if it does not say. */
@@ -97,6 +100,7 @@ export function scalingWorkers(input: WorkersInput): readonly ChoosableWorker[] 
       hasWakeFailed: hasWakeFailed(worker, input),
       hasEnded: hasEnded(worker, input),
       isBroken: isBroken(worker, input),
+      isPaced: isPaced(worker, input),
     };
   });
   const spend = workers.reduce((sum, worker) => sum + priceNow(worker), 0);
@@ -169,6 +173,11 @@ function isBroken(worker: Worker, { spec, now, frozen, brokenSince }: WorkersInp
   const { unreadySince } = worker;
   const limitMs = parseDuration(spec.notReadyTimeout);
   return unreadySince !== undefined && limitMs !== undefined && now >= unreadySince + limitMs;
+}
+
+/** Whether others were replaced so lately that this one waits. */
+function isPaced({ name }: Worker, { now, pace }: WorkersInput): boolean {
+  return pace !== undefined && now < pace.from && name !== pace.underWay;
 }
 
 /** What is missing while its account is frozen may be there. */

@@ -49,14 +49,19 @@ function actionsOn(
     case 'park':
       return [{ type: 'order', worker, order: { ...leaveOrder(worker, now), wanted: 'Cold' } }];
     case 'destroy':
-      if (change.why === 'WakeTimedOut')
-        return [
-          { type: 'blame', worker },
-          { type: 'delete', worker },
-        ];
-      if (!mayWork(worker)) return [{ type: 'delete', worker }];
-      return [{ type: 'order', worker, order: { ...leaveOrder(worker, now), wanted: 'Gone' } }];
+      return [...blameFor(worker, change.why), ending(worker, change.why, now)];
   }
+}
+
+/** Who rents in its place keeps off the host for a while. */
+function blameFor(worker: Worker, why: string): readonly Action[] {
+  if (why === 'WakeTimedOut') return [{ type: 'blame', worker, reason: 'CannotStart' }];
+  return why === 'Broken' ? [{ type: 'blame', worker, reason: 'WorkersFailing' }] : [];
+}
+
+function ending(worker: Worker, why: string, now: number): Action {
+  if (why === 'WakeTimedOut' || !mayWork(worker)) return { type: 'delete', worker };
+  return { type: 'order', worker, order: { ...leaveOrder(worker, now), wanted: 'Gone' } };
 }
 
 function wakeOrder(worker: Worker, now: number): WorkerOrder {
