@@ -54,12 +54,12 @@ describe('an object without a machine', () => {
     [
       'says that it waits when its search is queued',
       { observed: { offers: new Map([[0, { type: 'queued', place: place() }]]) } },
-      { rule: 'purchase', phase: 'Pending', says: 'Queued', afterMs: 60_000 },
+      { rule: 'purchase', phase: 'Pending', says: 'Queued', afterMs: 13_500 },
     ],
     [
       'looks at nothing while it waits in the queue, and says so over an older reason (F2)',
       { observed: { place: place() }, status: { conditions: [readyCondition('AccountNotReady')] } },
-      { rule: 'purchase', phase: 'Pending', says: 'Queued', afterMs: 60_000 },
+      { rule: 'purchase', phase: 'Pending', says: 'Queued', afterMs: 13_500 },
     ],
     [
       'says nothing of a wait of a moment',

@@ -308,9 +308,9 @@ describe('a pass that buys', () => {
     const status = { observedGeneration: 1, conditions: [readyCondition('AccountNotReady')] };
     for (const object of [{}, { status }]) {
       const { run, done, memory } = situation({ ticket, place: PLACE, object, searched: true });
-      expect(await run()).toEqual({ afterMs: 60_000 });
+      expect(await run()).toEqual({ afterMs: 10_000 });
       expect(done).toEqual(['replace']);
-      expect(memory.queued).toMatchObject({ readyAt: NOW + 9_000 });
+      expect(memory.queued).toMatchObject({ reason: 'Queued', at: NOW, expectedMs: 9_000 });
     }
     const outrun = situation({ ticket, place: PLACE, searched: true, conflict: 'replace' });
     expect(await outrun.run()).toEqual({ afterMs: 50, lostRace: true });
@@ -318,7 +318,7 @@ describe('a pass that buys', () => {
 
   test('says that its search is queued, counts no failure for it, and keeps its place', async () => {
     const { run, done, memory } = situation({ place: PLACE });
-    expect(await run()).toEqual({ afterMs: 60_000 });
+    expect(await run()).toEqual({ afterMs: 10_000 });
     expect(done).toEqual(['replace']);
     expect(memory.failures).toBe(0);
   });

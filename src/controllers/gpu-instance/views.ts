@@ -109,10 +109,13 @@ export interface Refusal {
 
 /** What an object said last of its place in the queue; by steady time. */
 export interface QueueWord {
+  readonly reason: Extract<Reason, 'LabelsNotEchoed' | 'Queued'>;
   readonly detail: string;
   readonly at: number;
-  /** When its rental was expected. */
-  readonly readyAt: number;
+  /** Its place as it was said: see QueuePlace. */
+  readonly ahead: number;
+  readonly expectedMs: number;
+  readonly isSerial: boolean;
 }
 
 /** Which intent: an attempt whose write failed may be made again under the same number. */

@@ -31,4 +31,11 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     replace:
       'if (!place || observed.object.status?.observedGeneration === observed.object.metadata.generation) {',
   },
+  {
+    name: 'place-told-once',
+    loses: 'the position, time and cause of a wait that are other than what was said',
+    file: 'controllers/gpu-instance/rules/queued.ts',
+    find: 'if (said.reason !== now.reason || said.isSerial !== now.isSerial) return false;',
+    replace: 'if (now.at - said.at < 60_000) return true;',
+  },
 ];

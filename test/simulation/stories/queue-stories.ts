@@ -1,4 +1,4 @@
-import { isObject, listAt, objectAt } from '../memory-kube/json.ts';
+import { isObject, type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
 import type { Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
@@ -31,9 +31,25 @@ function expectRented(stage: Stage, name: string, within: number): void {
     stage.invariants.report('F1', `${name} could have a machine, and has none after ${within} s`);
 }
 
-function reasonOf(stage: Stage, name: string): unknown {
+function readyOf(stage: Stage, name: string): JsonObject | undefined {
   const conditions = listAt(objectAt(stage.users.backup(name), 'status'), 'conditions').filter(isObject);
-  return conditions.find(({ type }) => type === 'Ready')?.['reason'];
+  return conditions.find(({ type }) => type === 'Ready');
+}
+
+function reasonOf(stage: Stage, name: string): unknown {
+  return readyOf(stage, name)?.['reason'];
+}
+
+/** Those that wait say how many go before them, about as many as there are, and for how long about. */
+function expectCurrentWords(stage: Stage, all: readonly string[]): void {
+  const waiting = all.filter((name) => reasonOf(stage, name) === 'Queued');
+  for (const name of waiting) {
+    const message = String(readyOf(stage, name)?.['message']);
+    const ahead = Number(/behind (\d+)/.exec(message)?.[1] ?? 0);
+    const isCurrent = ahead <= waiting.length * 1.25 + 3 && /rate limit; about \d+[sm]\.$/.test(message);
+    if (!isCurrent)
+      stage.invariants.report('F2', `${name} is one of ${waiting.length} that wait, and says: ${message}`);
+  }
 }
 
 /** A crowd wants what nobody offers, and an object that can be satisfied comes later. */
@@ -58,11 +74,12 @@ function crowded(stage: Stage, crowd: number, suffix: string): void {
 /** Many objects wait for the searches and rentals of one login, at the documented rate limits. */
 export const QUEUE_STORIES: readonly Story[] = [
   {
-    name: 'twenty objects are created at once, four with equal requirements, and all run within 150 s (F1)',
+    name: 'twenty objects are created at once, four with equal requirements, and all run within 150 s and say their place until then (F1, F2)',
     seconds: 150,
     plot: (stage) => {
       for (const [index, name] of names(19).entries())
         stage.users.createInstance(name, { offers: WANTS(index + 1) });
+      for (const second of [45, 60, 75]) stage.at(second, () => expectCurrentWords(stage, names(19)));
     },
   },
   {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { facts, type Given, given, NOW } from '../../../../test/builders/observed.ts';
 import type { QueuePlace } from '../../../accounts/queue/admission-queue.ts';
 import { classify } from '../stage.ts';
+import type { QueueWord } from '../views.ts';
 import { sayQueued } from './queued.ts';
 
 function said(place: Partial<QueuePlace>, situation: Given = {}) {
@@ -27,7 +28,7 @@ test.for<readonly [string, Partial<QueuePlace>, Given, string | undefined]>([
     'the first rental of the login',
     { ahead: 1, isSerial: true },
     { facts: { ...facts(), labelEcho: 'unknown' } },
-    'Queued: Queued behind 1 instance: the first rental of the login is checked before the next.',
+    'Queued: Queued behind 1 instance: the first rental of the login is checked before the next; about 54s.',
   ],
   [
     'others where labels do not come back',
@@ -44,16 +45,41 @@ test('a wait of moments that has become long is told', () => {
   expect(said({ expectedMs: 900, waitedMs: 200 }).text).toContain('Queued');
 });
 
-test.for([
-  ['is kept within a minute of the last word', NOW - 59_000, NOW + 500_000, true],
-  ['is kept while the time is about what was said', NOW - 60_000, NOW + 60_000, true],
-  ['is told anew when the time has moved far', NOW - 60_000, NOW + 500_000, false],
-] as const)('the word of an object %s', ([, at, readyAt, isKept]) => {
-  const queued = { detail: 'As it was.', at, readyAt };
-  const { text, decision } = said({}, { memory: { queued } });
+const AS_SAID = {
+  reason: 'Queued',
+  detail: 'As it was.',
+  ahead: 12,
+  expectedMs: 54_000,
+  isSerial: false,
+} as const;
+
+test.for<readonly [string, Partial<QueueWord>, Partial<QueuePlace>, boolean]>([
+  ['keeps its word within ten seconds', { at: NOW - 9_999 }, { ahead: 1, expectedMs: 5_000 }, true],
+  ['keeps its word while position and time are near it', {}, { ahead: 9, expectedMs: 41_000 }, true],
+  ['says its position again when others before it have gone', {}, { ahead: 8 }, false],
+  ['says its time again when it has become shorter', {}, { expectedMs: 40_000 }, false],
+  ['says its time again when it has become longer', {}, { expectedMs: 68_000 }, false],
+  ['keeps a short time while it is off by ten seconds', { expectedMs: 14_000 }, { expectedMs: 4_000 }, true],
+  ['keeps a low position while it is off by two', { ahead: 3 }, { ahead: 1 }, true],
+  ['says at once that rentals go one at a time no more', { at: NOW - 1, isSerial: true }, {}, false],
+  ['says at once that rentals go one at a time', { at: NOW - 1 }, { isSerial: true }, false],
+  ['says another reason at once', { at: NOW - 1, reason: 'LabelsNotEchoed' }, {}, false],
+])('an object in the queue %s (F2)', ([, before, place, isKept]) => {
+  const queued = { ...AS_SAID, at: NOW - 10_000, ...before };
+  const { text, decision } = said(place, { memory: { queued } });
   expect(text === 'Queued: As it was.').toBe(isKept);
   expect(decision.waits?.word === queued).toBe(isKept);
-  expect(decision).toMatchObject({ look: { afterMs: 60_000 }, actions: [] });
+  expect(decision).toMatchObject({ actions: [] });
+});
+
+test.for<readonly [string, Partial<QueuePlace>, number]>([
+  ['when a quarter of its wait is over', { expectedMs: 54_000 }, 13_500],
+  ['after ten seconds if its wait is short', { expectedMs: 5_000 }, 10_000],
+  ['after a minute if its wait is long', { expectedMs: 900_000 }, 60_000],
+  ['after ten seconds while rentals go one at a time', { expectedMs: 900_000, isSerial: true }, 10_000],
+  ['after a minute if it waits for a search, which calls it', { for: 'search', expectedMs: 5_000 }, 60_000],
+])('an object in the queue looks at its place again %s (F2)', ([, place, afterMs]) => {
+  expect(said(place).decision.look).toEqual({ afterMs });
 });
 
 test('an object that found nothing goes on saying so while it waits to search again (H8)', () => {
@@ -81,12 +107,6 @@ test.for([
 
 test('a wait of one second is not told', () => {
   expect(said({ expectedMs: 600, waitedMs: 400 }).text).toBeUndefined();
-});
-
-test('a word about a long wait stays true while the time moves by less than a quarter of it', () => {
-  const queued = { detail: 'As it was.', at: NOW - 60_000, readyAt: NOW + 340_000 };
-  expect(said({ expectedMs: 270_000 }, { memory: { queued } }).text).toBe('Queued: As it was.');
-  expect(said({ expectedMs: 240_000 }, { memory: { queued } }).text).not.toBe('Queued: As it was.');
 });
 
 test('a rental one at a time is not blamed on labels while those are not known to be lost', () => {

@@ -16,10 +16,13 @@ export const FOUND_NOTHING: ReadonlySet<Reason> = new Set<Reason>([
 
 /** Milliseconds for which an object may wait without saying why. */
 const SILENCE_MS = 1_000;
-/** Position and time are told again at most this often, and only if the time is far from what was said. */
-const SAY_AGAIN_MS = 60_000;
-const FAR_MS = 20_000;
+/** What was said of position and time is kept this long, and then while both are within a quarter of what they are. */
+const SAY_AGAIN_MS = 10_000;
+const FAR_MS = 10_000;
+const FAR_AHEAD = 2;
 const FAR_SHARE = 0.25;
+/** A long wait is looked at this often at least. */
+const LOOK_MAX_MS = 60_000;
 
 /**
  * Says that the object waits in the queue of its login, behind how many, and for how long about. The queue calls it;
@@ -30,21 +33,27 @@ export function sayQueued(
   stage: Extract<Stage, { type: 'unrented' }>,
   place: QueuePlace | undefined,
 ): Decision {
-  const look = { afterMs: SAY_AGAIN_MS };
   if (!place || place.waitedMs + place.expectedMs <= SILENCE_MS) {
     return decision({ look: { afterMs: SILENCE_MS }, waits: {} });
   }
+  const look = { afterMs: lookMs(place) };
   const { refusal } = observed.memory;
   if (place.for === 'search' && refusal && FOUND_NOTHING.has(refusal.reason)) {
     // That it searches again is no news: nothing matched, and that is what it waits for.
     return { ...idle(observed, stage, { ...refusal, look }), waits: {} };
   }
-  const readyAt = observed.steadyNow + place.expectedMs;
   const said = observed.memory.queued;
-  const word = said && isStillTrue(said, readyAt, observed.steadyNow) ? said : wordOf(observed, place);
-  const reason = isOneAtATime(observed, place) ? 'LabelsNotEchoed' : 'Queued';
-  const waiting = idle(observed, stage, { reason, detail: word.detail, look });
+  const now = wordOf(observed, place);
+  const word = said && isStillTrue(said, now) ? said : now;
+  const waiting = idle(observed, stage, { reason: word.reason, detail: word.detail, look });
   return { ...waiting, ...unhandled(observed, waiting), waits: { word } };
+}
+
+/** When what is said of a place in the line of rentals may be wrong. A search calls the object when it ends. */
+function lookMs(place: QueuePlace): number {
+  if (place.for === 'search') return LOOK_MAX_MS;
+  const changesMs = place.isSerial ? 0 : Math.ceil(FAR_SHARE * place.expectedMs);
+  return Math.min(LOOK_MAX_MS, Math.max(SAY_AGAIN_MS, changesMs));
 }
 
 /** Who asked for a look waits for the search: it is not handled before. */
@@ -61,27 +70,33 @@ function isOneAtATime(observed: Observed, { isSerial }: QueuePlace): boolean {
   return isSerial && factsOf(observed)?.labelEcho === 'notEchoed';
 }
 
-function isStillTrue(said: QueueWord, readyAt: number, now: number): boolean {
-  if (now - said.at < SAY_AGAIN_MS) return true;
-  const far = Math.max(FAR_MS, FAR_SHARE * (said.readyAt - said.at));
-  return Math.abs(said.readyAt - readyAt) < far;
+/** Another cause is told at once, and another position or time when it is far from what was said. */
+function isStillTrue(said: QueueWord, now: QueueWord): boolean {
+  if (said.reason !== now.reason || said.isSerial !== now.isSerial) return false;
+  if (now.at - said.at < SAY_AGAIN_MS) return true;
+  return !isFar(said.ahead, now.ahead, FAR_AHEAD) && !isFar(said.expectedMs, now.expectedMs, FAR_MS);
+}
+
+function isFar(said: number, now: number, least: number): boolean {
+  return Math.abs(said - now) > Math.max(least, FAR_SHARE * said);
 }
 
 function wordOf(observed: Observed, place: QueuePlace): QueueWord {
-  const { steadyNow } = observed;
-  return { detail: detailOf(observed, place), at: steadyNow, readyAt: steadyNow + place.expectedMs };
+  const { ahead, expectedMs, isSerial } = place;
+  const reason = isOneAtATime(observed, place) ? 'LabelsNotEchoed' : 'Queued';
+  const detail = detailOf(place, reason);
+  return { ...{ reason, detail, ahead, expectedMs, isSerial }, at: observed.steadyNow };
 }
 
-function detailOf(observed: Observed, place: QueuePlace): string {
+function detailOf({ ahead, expectedMs, isSerial }: QueuePlace, reason: QueueWord['reason']): string {
   const behind =
-    place.ahead === 0
-      ? 'Next in the queue'
-      : `Queued behind ${place.ahead} instance${place.ahead === 1 ? '' : 's'}`;
-  if (isOneAtATime(observed, place)) {
+    ahead === 0 ? 'Next in the queue' : `Queued behind ${ahead} instance${ahead === 1 ? '' : 's'}`;
+  if (reason === 'LabelsNotEchoed') {
     return `${behind}: the marketplace does not return labels, so rentals go one at a time.`;
   }
-  if (place.isSerial) return `${behind}: the first rental of the login is checked before the next.`;
-  return `${behind} by the marketplace's rate limit; about ${about(place.expectedMs)}.`;
+  const time = `about ${about(expectedMs)}`;
+  if (isSerial) return `${behind}: the first rental of the login is checked before the next; ${time}.`;
+  return `${behind} by the marketplace's rate limit; ${time}.`;
 }
 
 /** A duration as a person says it: `15s`, `4m`. */
