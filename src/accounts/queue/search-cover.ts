@@ -1,4 +1,4 @@
-import type { OfferFilter, OfferQuery, OfferScalar } from '../../marketplace/offers/offers.ts';
+import type { Offer, OfferFilter, OfferQuery, OfferScalar } from '../../marketplace/offers/offers.ts';
 
 /** The most rows that one search asks for: all offers of a usual marketplace. */
 export const MAX_ROWS = 2_000;
@@ -54,6 +54,25 @@ export function coverageOf(wide: OfferQuery): Coverage {
   const base = baseOf(wide);
   const tests = wide.filters.map(coverageOfFilter);
   return (query) => baseOf(query) === base && tests.every((test) => test(query));
+}
+
+/** Whether one of these offers passes the filters of a query that shared searches know. */
+export function mayFind({ filters }: OfferQuery, offers: readonly Offer[]): boolean {
+  const tests = filters.map(testOf);
+  return offers.some(({ fields }) => tests.every((test) => test(fields)));
+}
+
+function testOf(filter: OfferFilter): (fields: Offer['fields']) => boolean {
+  const { field, operator, value } = filter;
+  const joins = JOINED[field];
+  const allowed = joins === 'any' && valuesOf([filter]);
+  if (allowed) {
+    const set = new Set(allowed);
+    return ({ [field]: said = null }) => said === null || set.has(said);
+  }
+  if (operator !== joins || typeof value !== 'number') return () => true;
+  const isWithin = operator === 'gte' ? (said: number) => said >= value : (said: number) => said <= value;
+  return ({ [field]: said }) => typeof said !== 'number' || isWithin(said);
 }
 
 function coverageOfFilter(filter: OfferFilter): Coverage {

@@ -223,6 +223,46 @@ describe('objects that wait together', () => {
     expect(called).toEqual(['a', 'b']);
   });
 
+  test('search again in halves if the reply is cut, those that want the same together', async () => {
+    const { clock, ask, flights, flight, called } = await gather();
+    for (const uid of ['a1', 'b1', 'c', 'a2', 'b2', 'd']) ask(uid, want(uid.slice(0, 1).toUpperCase()));
+    await clock.advance(13_000);
+    await flight(0).reply(rows(2_000));
+    await clock.advance(13_000);
+    await flight(1).answer(1);
+    expect(called).toEqual(['a1', 'b1', 'a2']);
+    await clock.advance(13_000);
+    await flight(2).answer(1);
+    const names = flights.map(({ query: { filters } }) => filters[0]?.value);
+    expect(names).toEqual([
+      ['A', 'B', 'C', 'D'],
+      ['A', 'B'],
+      ['B', 'C', 'D'],
+    ]);
+    expect(called).toEqual(['a1', 'b1', 'a2', 'c', 'b2', 'd']);
+  });
+
+  test('search again together if they only joined a search on its way whose reply is cut (H8)', async () => {
+    const { clock, desk, ask, flights, flight, called } = setUp({ paced: true });
+    desk.background(everyGpu, 1_000);
+    for (const uid of ['a', 'b', 'c']) ask(uid, want(uid.toUpperCase()));
+    expect(flights).toHaveLength(1);
+    await flight(0).reply(rows(2_000));
+    await clock.advance(13_000);
+    expect(flights).toHaveLength(2);
+    await flight(1).answer(1);
+    expect(called).toEqual(['a', 'b', 'c']);
+  });
+
+  test('are called in turn of their namespaces, and first those that the reply may hold an offer for (H8)', async () => {
+    const { clock, desk, asker, flight, called } = await gather();
+    for (const uid of ['x1', 'x2', 'x3']) desk.offers(asker(uid, 'crowd'), want(uid));
+    for (const uid of ['y1', 'y2']) desk.offers(asker(uid, 'team'), want(uid));
+    await clock.advance(13_000);
+    await flight(0).reply([{ ...offer({ id: 1 }), fields: { gpu_name: 'x3' } }]);
+    expect(called).toEqual(['x3', 'y1', 'x1', 'y2', 'x2']);
+  });
+
   test('share searches again after each was told by its own', async () => {
     const { clock, ask, flights, flight } = await gather();
     ask('a', want('A'));

@@ -3,7 +3,7 @@ import { MarketplaceError } from '../../marketplace/errors/errors.ts';
 import type { Offer, OfferQuery } from '../../marketplace/offers/offers.ts';
 import type { Pacer } from '../../marketplace/pacing/pacing.ts';
 import { FairLine, type Member } from './fair-line.ts';
-import { baseOf, type Coverage, coverageOf, coverOf, queryKey } from './search-cover.ts';
+import { baseOf, type Coverage, coverageOf, coverOf, mayFind, queryKey } from './search-cover.ts';
 
 /** A reply serves searches that are asked within this time of it. */
 export const SEARCH_SHARED_MS = 15_000;
@@ -82,6 +82,8 @@ interface InFlight {
   readonly key: string;
   readonly covers: Coverage;
   readonly ended: Promise<void>;
+  /** Those that it was begun for; others join it on its way. */
+  readonly begunFor: ReadonlySet<string>;
   readonly members: Set<string>;
 }
 
@@ -99,8 +101,8 @@ export class SearchDesk {
   /** Searches that only explain, by query. */
   readonly #background = new Map<string, OfferQuery>();
   readonly #failures = new Map<string, { readonly key: string; readonly error: unknown }>();
-  /** Objects whose shared search the service called wrong: each asks for its own. */
-  readonly #alone = new Set<string>();
+  /** How many may share the next search of an object whose last one was too wide, or called wrong: 1 asks alone. */
+  readonly #shares = new Map<string, number>();
   readonly #inFlight = new Set<InFlight>();
   #replies: readonly Reply[] = [];
   #nextPatientAt = Number.NEGATIVE_INFINITY;
@@ -175,7 +177,7 @@ export class SearchDesk {
 
   #remove(uid: string): void {
     this.#line.remove(uid);
-    this.#alone.delete(uid);
+    this.#shares.delete(uid);
     for (const { members } of this.#inFlight) members.delete(uid);
   }
 
@@ -204,7 +206,7 @@ export class SearchDesk {
   /** A search that is on its way and will tell this object all it asks. */
   #joinSearch(uid: string, { queries: [query], exact }: Want): void {
     const key = queryKey(query);
-    const isExact = exact || this.#alone.has(uid);
+    const isExact = exact || this.#shares.has(uid);
     const begun = [...this.#inFlight].find((each) => each.key === key || (!isExact && each.covers(query)));
     begun?.members.add(uid);
   }
@@ -263,17 +265,40 @@ export class SearchDesk {
       return;
     }
     const base = baseOf(queries[0]);
-    const others = [...this.#line.members()].filter(
-      (each) => !busy.has(each.uid) && !this.#isAlone(each) && baseOf(each.queries[0]) === base,
-    );
-    const all = others.flatMap((each) => each.queries.filter((query) => baseOf(query) === base));
+    const sharers = this.#sharers(next, busy);
+    const all = sharers.flatMap((each) => each.queries.filter((query) => baseOf(query) === base));
     // One object alone searches for what it wants most, and for the rest only if that finds nothing.
-    const query = others.length > 1 ? coverOf(all) : queries[0];
-    this.#begin(query, new Set(others.map((each) => each.uid)));
+    const query = sharers.length > 1 ? coverOf(all) : queries[0];
+    this.#begin(query, new Set(sharers.map((each) => each.uid)));
+  }
+
+  /** Those that share the search of the next object: all, or as many as may, and first those that want the same. */
+  #sharers(next: Waiting, busy: ReadonlySet<string>): readonly Waiting[] {
+    const most = this.#shares.get(next.uid);
+    const base = baseOf(next.queries[0]);
+    const alike = [...this.#line.members()].filter(
+      (each) =>
+        !busy.has(each.uid) &&
+        !each.exact &&
+        this.#shares.get(each.uid) === most &&
+        baseOf(each.queries[0]) === base,
+    );
+    if (most === undefined) return alike;
+    const sorted = alike
+      .map((each) => ({ each, key: queryKey(each.queries[0]) }))
+      .sort((left, right) => (left.key < right.key ? -1 : 1))
+      .map(({ each }) => each);
+    const from = sorted.findIndex(({ uid }) => uid === next.uid);
+    return [...sorted.slice(from), ...sorted.slice(0, from)].slice(0, most);
   }
 
   #isAlone({ uid, exact }: Waiting): boolean {
-    return exact === true || this.#alone.has(uid);
+    return exact === true || this.#shares.get(uid) === 1;
+  }
+
+  /** A search told too little, or was called wrong: half as many share the next one of those that it was begun for. */
+  #halve(uid: string, { begunFor }: InFlight): void {
+    if (begunFor.has(uid)) this.#shares.set(uid, Math.max(1, Math.floor(begunFor.size / 2)));
   }
 
   #begin(query: OfferQuery, members: Set<string>): void {
@@ -285,7 +310,7 @@ export class SearchDesk {
       (offers) => this.#answered({ query, key, covers, begunAt, offers }, flight),
       (error: unknown) => this.#failed(error, flight),
     );
-    const flight: InFlight = { key, covers, ended, members };
+    const flight: InFlight = { key, covers, ended, begunFor: new Set(members), members };
     this.#inFlight.add(flight);
   }
 
@@ -294,14 +319,17 @@ export class SearchDesk {
     const others = this.#replies.filter(({ key }) => key !== reply.key);
     this.#replies = [known, ...others].slice(0, MAX_REPLIES);
     this.#background.delete(reply.key);
-    // Too many rows for one reply: those that it may not have told of ask for their own.
+    // Too many rows for one reply: fewer of those that it may not have told share the next one.
     const isWhole = isComplete(known);
     const told = this.#waitingFor(flight).filter((waiting) => {
       const isTold = isWhole || queryKey(waiting.queries[0]) === reply.key;
-      if (!isTold) this.#alone.add(waiting.uid);
+      if (!isTold) this.#halve(waiting.uid, flight);
       return isTold;
     });
-    this.#end(flight, told);
+    // Those that may rent come first: hundreds that find nothing take seconds.
+    const finds = ({ queries }: Waiting) => queries.some((query) => mayFind(query, known.offers));
+    const finders = new Set(told.length > 1 ? told.filter(finds) : []);
+    this.#end(flight, [...finders, ...told.filter((each) => !finders.has(each))]);
   }
 
   #failed(error: unknown, flight: InFlight): void {
@@ -315,14 +343,15 @@ export class SearchDesk {
       const key = queryKey(queries[0]);
       const isTold = kind !== 'invalidRequest' || key === flight.key;
       if (isTold) this.#failures.set(uid, { key, error });
-      else this.#alone.add(uid);
+      else this.#halve(uid, flight);
       return isTold;
     });
     this.#end(flight, told);
   }
 
+  /** In the order in which they go, fair to namespaces. */
   #waitingFor({ members }: InFlight): readonly Waiting[] {
-    return [...members].flatMap((uid) => this.#line.get(uid) ?? []);
+    return [...this.#line.inOrder()].filter(({ uid }) => members.has(uid));
   }
 
   /** Those that were told leave the line and come for the answer. */
