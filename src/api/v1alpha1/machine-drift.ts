@@ -148,6 +148,7 @@ export type Drift =
   | { readonly type: 'offers'; readonly detail: string };
 
 type Machine = Pick<NonNullable<GpuInstance['status']>, 'specHash' | 'facts' | 'instanceId'>;
+type OfferedSpec = RequestSpec & Pick<GpuInstanceSpec, 'offers'>;
 
 /**
  * Whether a rented machine is another than this spec would rent; undefined where it is not. A further or wider
@@ -156,7 +157,7 @@ type Machine = Pick<NonNullable<GpuInstance['status']>, 'specHash' | 'facts' | '
  */
 export function driftOf(
   machine: Machine,
-  spec: RequestSpec & Pick<GpuInstanceSpec, 'offers' | 'adopt'>,
+  spec: OfferedSpec & Pick<GpuInstanceSpec, 'adopt'>,
 ): Drift | undefined {
   if (currentHash(machine.specHash, spec) !== specHash(spec)) return { type: 'request' };
   if (spec.adopt !== undefined && spec.adopt.instanceId === machine.instanceId) return undefined;
@@ -165,21 +166,33 @@ export function driftOf(
 }
 
 /** What the machine lacks for the first alternative, where it satisfies none. */
-function unsatisfied(
-  recorded: MachineFacts,
-  spec: RequestSpec & Pick<GpuInstanceSpec, 'offers'>,
-): string | undefined {
+function unsatisfied(recorded: MachineFacts, spec: OfferedSpec): string | undefined {
+  const lacking = lackingFor(recorded, spec);
+  const [first] = lacking;
+  if (first === undefined || lacking.some((labels) => labels.length === 0)) return undefined;
+  return `The machine satisfies no alternative of spec.offers: it is not ${first.join(', ')}.`;
+}
+
+/**
+ * The alternatives that a rented machine satisfies, as far as is known of it, whatever their order is by now; all of them
+ * if it satisfies none. Their maximum prices are those that it may cost.
+ */
+export function satisfiedOffers({ facts = [] }: Machine, spec: OfferedSpec): readonly OfferRequirements[] {
   const { offers = [] } = spec;
+  const lacking = lackingFor(facts, spec);
+  const satisfied = offers.filter((_, index) => lacking[index]?.length === 0);
+  return satisfied.length === 0 ? offers : satisfied;
+}
+
+/** What the machine lacks for each alternative. */
+function lackingFor(recorded: MachineFacts, spec: OfferedSpec): readonly (readonly string[])[] {
   const facts = factsIn(recorded);
-  const lacking = offers.map((requirements) =>
+  return (spec.offers ?? []).map((requirements) =>
     requirementsOn(requirements, spec)
       .filter(({ passes }) => !passes(facts))
       .map(({ label }) => label)
       .concat(isPricedAs(facts.pricing, requirements) ? [] : [`pricing ${requirements.pricing}`]),
   );
-  const [first] = lacking;
-  if (first === undefined || lacking.some((labels) => labels.length === 0)) return undefined;
-  return `The machine satisfies no alternative of spec.offers: it is not ${first.join(', ')}.`;
 }
 
 function requirementsOn(requirements: OfferRequirements, spec: RequestSpec): readonly Requirement[] {

@@ -1,5 +1,5 @@
 import { askedWord } from '../../api/v1alpha1/asked-word.ts';
-import { currentHash, machineFacts } from '../../api/v1alpha1/machine-drift.ts';
+import { currentHash, machineFacts, satisfiedOffers } from '../../api/v1alpha1/machine-drift.ts';
 import { annotations } from '../../api/v1alpha1/names.ts';
 import { fittingText } from '../../lib/fitting-text.ts';
 import { formatDollars, parseDollars } from '../../lib/money.ts';
@@ -173,10 +173,10 @@ function atPrice(cost: Cost, price: number | undefined, from: number | undefined
 
 /** What a machine counts as whose row tells no price: its offer's, else the most that it may cost. One that is only watched costs us nothing. */
 export function assumedPrice(observed: Observed, fields: StatusFields): number | undefined {
-  const { offers, adopt } = observed.object.spec;
-  if (adopt?.policy === 'Observe') return undefined;
+  const { spec } = observed.object;
+  if (spec.adopt?.policy === 'Observe') return undefined;
   const limits = factsOf(observed)?.limits ?? {};
-  return parseDollars(fields.offerPricePerHour) ?? unknownPrice(offers?.[fields.offerIndex ?? 0], limits);
+  return parseDollars(fields.offerPricePerHour) ?? unknownPrice(satisfiedOffers(fields, spec), limits);
 }
 
 /**

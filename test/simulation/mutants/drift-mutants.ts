@@ -19,6 +19,14 @@ export const DRIFT_MUTANTS: readonly Mutant[] = [
     replace: 'if (first === undefined || first.length === 0) return undefined;',
   },
   {
+    name: 'price-by-place-of-offer',
+    loses:
+      'that the maximum price of a machine is that of an alternative it satisfies, wherever an edit moves it',
+    file: 'controllers/gpu-instance/rules/unwanted.ts',
+    find: 'return satisfiedOffers(object.status ?? {}, object.spec);',
+    replace: 'return (object.spec.offers ?? []).slice(object.status?.offerIndex ?? 0).slice(0, 1);',
+  },
+  {
     name: 'no-direct-ports-needed',
     loses: 'the direct ports that declared ports and SSH need',
     file: 'api/v1alpha1/requirements.ts',

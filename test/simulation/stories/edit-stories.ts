@@ -29,6 +29,19 @@ export const EDIT_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'an object that replaces machines above its maximum price lists a cheaper GPU model before that of its machine (M4)',
+    seconds: 300,
+    plot: (stage) => {
+      stage.users.setPolicies('a', { onPriceAbove: 'Replace' });
+      const alternatives = [
+        { gpuNames: ['GTX 1080'], maxPricePerHour: '0.05' },
+        { gpuNames: ['RTX 4090'], ...PRICE },
+      ];
+      stage.at(100, () => stage.users.setPolicies('a', { offers: alternatives }));
+      stage.at(200, () => stage.users.setPolicies('a', { offers: alternatives.toReversed() }));
+    },
+  },
+  {
     name: 'an object is written in other words that mean the same (M4)',
     seconds: 400,
     plot: (stage) => {

@@ -13,15 +13,25 @@ export function totalPrice(offer: Offer, requirements: OfferRequirements): Micro
 }
 
 /**
- * What a machine counts as whose price nobody tells: the most that it may cost. Without any maximum of one machine it may
- * take all that the account may spend in an hour; undefined where nothing limits that either.
+ * The price that a machine counts at if no row and no offer names one: the highest that it may cost. Without a maximum per
+ * machine it may take all that the account may spend in an hour; undefined if nothing limits that either.
  */
 export function unknownPrice(
-  requirements: OfferRequirements | undefined,
+  alternatives: readonly OfferRequirements[],
   limits: AccountLimits,
 ): MicroDollars | undefined {
-  const cap = requirements === undefined ? limits.maxPricePerHour : priceCap(requirements, limits);
-  return cap ?? limits.maxSpendPerHour;
+  return highestCap(alternatives, limits) ?? limits.maxSpendPerHour;
+}
+
+/** The most that a machine may cost that any of these alternatives may rent; without alternatives the account's limit. */
+export function highestCap(
+  alternatives: readonly OfferRequirements[],
+  limits: AccountLimits,
+): MicroDollars | undefined {
+  if (alternatives.length === 0) return limits.maxPricePerHour;
+  const caps = alternatives.map((requirements) => priceCap(requirements, limits) ?? Number.POSITIVE_INFINITY);
+  const highest = Math.max(...caps);
+  return Number.isFinite(highest) ? highest : undefined;
 }
 
 /**

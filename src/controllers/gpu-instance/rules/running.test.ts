@@ -260,7 +260,21 @@ describe('a limit of an object that keeps its machine', () => {
 describe('the price of a machine', () => {
   table([
     [
-      'is judged by the alternative that it was rented by',
+      'is judged by an alternative that the machine satisfies, whatever place it was moved to (M4)',
+      held(
+        { pricePerHour: 520_000 },
+        {
+          spec: {
+            offers: [{ gpuNames: ['H100 SXM'], maxPricePerHour: '0.51' }, { maxPricePerHour: '1.00' }],
+            onPriceAbove: 'Replace',
+          },
+          status: { offerIndex: 0 },
+        },
+      ),
+      { rule: 'run', phase: 'Running', says: 'Ready' },
+    ],
+    [
+      'is judged by the dearest of the alternatives that the machine satisfies',
       held(
         { pricePerHour: 520_000 },
         {
@@ -268,13 +282,33 @@ describe('the price of a machine', () => {
             offers: [{ maxPricePerHour: '0.51' }, { maxPricePerHour: '1.00' }],
             onPriceAbove: 'Replace',
           },
-          status: { offerIndex: 1 },
+          status: { offerIndex: undefined },
         },
       ),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [
-      'is judged by the first alternative where none is on record',
+      'is above its maximum although an alternative for another GPU model allows more',
+      held(
+        { pricePerHour: 520_000 },
+        {
+          spec: {
+            offers: [{ gpuNames: ['H100 SXM'], maxPricePerHour: '1.00' }, { maxPricePerHour: '0.51' }],
+            onPriceAbove: 'Replace',
+          },
+        },
+      ),
+      {
+        rule: 'price-raised',
+        record: 'status',
+        actions: ['destroy 1 (PriceRaised)'],
+        phase: 'Replacing',
+        says: 'PriceRaised, Replacing',
+        afterMs: 1000,
+      },
+    ],
+    [
+      'is judged by the only alternative when no index is on record',
       held(
         { pricePerHour: 520_000 },
         {

@@ -1,9 +1,8 @@
-import { driftOf } from '../../../api/v1alpha1/machine-drift.ts';
-import { parseDollars } from '../../../lib/money.ts';
+import { driftOf, satisfiedOffers } from '../../../api/v1alpha1/machine-drift.ts';
 import { decision, firstOf, type Rule } from '../decision.ts';
 import { replaceIsDue } from '../due.ts';
 import { limitToApply, priceRise } from '../limits.ts';
-import { priceCap } from '../offers/offer-price.ts';
+import { highestCap } from '../offers/offer-price.ts';
 import { factsOf } from '../recorded.ts';
 import type { Observed, Step } from '../types.ts';
 import { labelAdopted } from './adopted-label.ts';
@@ -107,15 +106,16 @@ export function risenPrice(
   return priceRise(observed, state.row.pricePerHour, cap);
 }
 
-const requirementsOf = ({ object }: Observed) => object.spec.offers?.[object.status?.offerIndex ?? 0];
-
+/** Of the alternatives that the machine satisfies, not of a position in `offers`, which an edit may move. */
 function capOf(observed: Observed): number | undefined {
-  const requirements = requirementsOf(observed);
-  const limits = factsOf(observed)?.limits ?? {};
-  return requirements === undefined ? limits.maxPricePerHour : priceCap(requirements, limits);
+  return highestCap(alternativesOf(observed), factsOf(observed)?.limits ?? {});
 }
 
 /** What a machine may be given up for: limits of an account stop rentals, and no machine that runs. */
 function ownCap(observed: Observed): number {
-  return parseDollars(requirementsOf(observed)?.maxPricePerHour) ?? Number.POSITIVE_INFINITY;
+  return highestCap(alternativesOf(observed), {}) ?? Number.POSITIVE_INFINITY;
+}
+
+function alternativesOf({ object }: Observed) {
+  return satisfiedOffers(object.status ?? {}, object.spec);
 }
