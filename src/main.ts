@@ -56,7 +56,7 @@ export async function runOperator(config: Config, process: OperatorProcess): Pro
   });
   const podUid = environment['POD_UID'];
   const operator = buildOperator({ config, connection, doors, registry, log, podUid });
-  const pages = await servePageSet({ config, operator, registry, clock: systemClock });
+  const pages = await servePageSet({ config, operator, registry, clock: systemClock, log });
   log.info('operator started', {
     kubernetes: connection.origin,
     marketplaces: config.marketplaceUrl,

@@ -1,4 +1,11 @@
-import { clusterGrants, type Grant, ownGrants, watchedGrants } from '../../src/api/access.ts';
+import {
+  clusterGrants,
+  type Grant,
+  METRICS_READER,
+  metricsGrants,
+  ownGrants,
+  watchedGrants,
+} from '../../src/api/access.ts';
 import { labels as labelNames } from '../../src/api/v1alpha1/names.ts';
 import type { Artifact } from './artifact.ts';
 import { GENERATED, indented, yaml, yamlDocuments } from './yaml.ts';
@@ -61,12 +68,38 @@ With the chart's \`watchNamespaces\` these become one Role in each of them.
 ${table('In the whole cluster', clusterGrants)}
 Without it (namespaced mode) \`allowedNamespaces.from: All\` and \`Selector\` say \`NotPermitted\`.
 
-${table("In the operator's own namespace", ownGrants)}`;
+${table("In the operator's own namespace", ownGrants)}
+${table('In the whole cluster, to authenticate readers of the metrics', metricsGrants)}
+Granted with the chart's \`metrics.authentication.enabled\` or \`deploy/components/metrics-authentication\` only, in namespaced mode too. Readers need \`get\` on the non-resource URL \`/metrics\`: the ClusterRole \`gpu-rental-operator-metrics-reader\`.
+`;
 
 /** RBAC for the whole cluster, as `deploy/` installs it. */
 export function permissionObjects(): readonly unknown[] {
   const cluster = [...watchedGrants, ...clusterGrants];
   return [role('ClusterRole', cluster), binding('ClusterRole'), role('Role', ownGrants), binding('Role')];
+}
+
+/** Not labelled with the operator's namespace: turning the option off is no uninstall, which the guard would refuse. */
+function metricsObjects(): readonly unknown[] {
+  const plain = { 'app.kubernetes.io/name': NAME };
+  const clusterRole = (name: string, rules: readonly unknown[]) => ({
+    apiVersion: `${rbac}/v1`,
+    kind: 'ClusterRole',
+    metadata: { name, labels: plain },
+    rules,
+  });
+  const reviews = `${NAME}-metrics-auth`;
+  return [
+    clusterRole(reviews, metricsGrants.map(rule)),
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRoleBinding',
+      metadata: { name: reviews, labels: plain },
+      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: reviews },
+      subjects: [subject],
+    },
+    clusterRole(`${NAME}-metrics-reader`, [METRICS_READER]),
+  ];
 }
 
 /** RBAC of the kustomize base, the rules of the chart, and the page that explains both. */
@@ -82,7 +115,12 @@ export function permissionArtifacts(): readonly Artifact[] {
         template('watched', watchedGrants),
         template('cluster', clusterGrants),
         template('own', ownGrants),
+        template('metrics', metricsGrants),
       ].join('')}`,
+    },
+    {
+      path: 'deploy/components/metrics-authentication/rbac.yaml',
+      content: yamlDocuments(metricsObjects()),
     },
     { path: 'docs/reference/permissions.md', content: page },
   ];

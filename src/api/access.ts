@@ -83,6 +83,25 @@ export const clusterGrants: readonly Grant[] = [
   },
 ];
 
+/** In the whole cluster, with `--metrics-authentication kubernetes` only: reviews belong to no namespace. */
+export const metricsGrants: readonly Grant[] = [
+  {
+    group: 'authentication.k8s.io',
+    resources: ['tokenreviews'],
+    verbs: ['create'],
+    why: 'Know whose token a reader of the metrics sends.',
+  },
+  {
+    group: 'authorization.k8s.io',
+    resources: ['subjectaccessreviews'],
+    verbs: ['create'],
+    why: 'Know whether that user may read the metrics.',
+  },
+];
+
+/** What a reader of the metrics needs then. */
+export const METRICS_READER = { nonResourceURLs: ['/metrics'], verbs: ['get'] } as const;
+
 /** In the operator's own namespace. */
 export const ownGrants: readonly Grant[] = [
   {

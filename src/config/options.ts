@@ -172,6 +172,13 @@ export const OPTIONS = {
     description: 'address of /metrics, or 0 for none',
     defaultValue: ':8080',
   },
+  metricsAuthentication: {
+    value: z.enum(['none', 'kubernetes'], { error: 'write none or kubernetes' }),
+    placeholder: 'none|kubernetes',
+    description:
+      'who may read /metrics: everyone who reaches it, or only callers with a bearer token of a Kubernetes user who may get the non-resource URL /metrics (TokenReview and SubjectAccessReview)',
+    defaultValue: 'none',
+  },
   healthProbeBindAddress: {
     value: bindAddress,
     placeholder: 'address',

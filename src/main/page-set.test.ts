@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { createVirtualClock } from '../../test/builders/virtual-clock.ts';
 import { parseConfig } from '../config.ts';
+import { silentLogger } from '../lib/logger.ts';
 import { createMetricRegistry } from '../server/metric-registry.ts';
 import type { Operator } from './operator.ts';
 import { servePageSet } from './page-set.ts';
@@ -20,7 +21,13 @@ test.each([
   const address = `127.0.0.1:${(other.address() as AddressInfo).port}`;
   const config = parseConfig({ ...OFF, [option]: address, marketplaceUrl: 'https://market.example' }, {});
   const clock = createVirtualClock();
-  const serving = servePageSet({ config, operator, registry: createMetricRegistry(), clock });
+  const serving = servePageSet({
+    config,
+    operator,
+    registry: createMetricRegistry(),
+    clock,
+    log: silentLogger,
+  });
   await expect(serving).rejects.toThrow(
     `${flag}: cannot listen on ${address} (EADDRINUSE); choose another address`,
   );
@@ -35,6 +42,7 @@ test('reports of workers are taken until the pages are closed', async () => {
     operator: { ...operator, intake: { take } } as unknown as Operator,
     registry: createMetricRegistry(),
     clock: createVirtualClock(),
+    log: silentLogger,
   });
   const report = () => fetch(`${pages.urls['workerReports']}/worker_status/`, { method: 'POST', body: '{}' });
   expect((await report()).status).toBe(200);
@@ -63,6 +71,7 @@ describe('what probes of the kubelet are told', () => {
       operator: process,
       registry: createMetricRegistry(),
       clock: createVirtualClock({ startMs: AT }),
+      log: silentLogger,
     });
     const url = pages.urls['healthProbeBindAddress'];
     const reply = await fetch(`${url}${path}`);

@@ -2,9 +2,11 @@ import type { Config, OptionName } from '../config/options.ts';
 import type { BindAddress } from '../config/values.ts';
 import { ConfigError, flagName } from '../config.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
 import { type HealthCheck, healthPage } from '../server/health.ts';
 import { type Pages, type RunningServer, servePages } from '../server/http-server.ts';
 import type { MetricRegistry } from '../server/metric-registry.ts';
+import { METRICS_PATH, MetricsAccess } from '../server/metrics-access.ts';
 import { serveReports } from '../server/report-server.ts';
 import type { Operator } from './operator.ts';
 import { watchProblem } from './watch-problem.ts';
@@ -14,6 +16,7 @@ export interface PageSetOptions {
   readonly operator: Operator;
   readonly registry: MetricRegistry;
   readonly clock: Clock;
+  readonly log: Logger;
 }
 
 /** The pages of one process. */
@@ -25,18 +28,12 @@ export interface PageSet {
 
 /** Serves health and metrics; both on one server where their addresses are the same. */
 export async function servePageSet(options: PageSetOptions): Promise<PageSet> {
-  const { config, registry } = options;
+  const { config } = options;
   const health: Pages = {
     '/healthz': () => healthPage(liveness(options)),
     '/readyz': () => healthPage(readiness(options)),
   };
-  const metrics: Pages = {
-    '/metrics': async () => ({
-      status: 200,
-      contentType: registry.contentType,
-      body: await registry.expose(),
-    }),
-  };
+  const metrics: Pages = { [METRICS_PATH]: metricsPage(options) };
   const shared = sameAddress(config.metricsBindAddress, config.healthProbeBindAddress);
   const servers = new Map<string, RunningServer>();
   const open = async (option: OptionName, address: BindAddress, pages: Pages) => {
@@ -56,6 +53,18 @@ export async function servePageSet(options: PageSetOptions): Promise<PageSet> {
       await Promise.all([...servers.values()].map((server) => server.close()));
     },
   };
+}
+
+/** The exposition, for everybody or for those whom Kubernetes allows. */
+function metricsPage({ config, operator, registry, clock, log }: PageSetOptions): Pages[string] {
+  const expose = async () => ({
+    status: 200,
+    contentType: registry.contentType,
+    body: await registry.expose(),
+  });
+  if (config.metricsAuthentication === 'none') return expose;
+  const access = new MetricsAccess({ client: operator.kube, clock, log });
+  return async (request) => (await access.refusal(request)) ?? expose();
 }
 
 /** A port that cannot be had is a wrong setting: it is told by the name of its flag. */

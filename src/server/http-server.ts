@@ -9,8 +9,13 @@ export interface Page {
   readonly body: string;
 }
 
+/** What a page may know of the request. */
+export interface PageRequest {
+  readonly authorization: string | undefined;
+}
+
 /** Pages by path; each is made anew for every request. */
-export type Pages = Readonly<Record<string, () => Page | Promise<Page>>>;
+export type Pages = Readonly<Record<string, (request: PageRequest) => Page | Promise<Page>>>;
 
 export interface RunningServer {
   /** With the port that was really taken. */
@@ -50,12 +55,18 @@ export async function servePages(
   };
 }
 
+/** What some answers have to say beside their body. */
+const HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
+  401: { 'www-authenticate': 'Bearer' },
+  405: { allow: 'GET, HEAD' },
+};
+
 async function answer(pages: Pages, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const page = await pageFor(pages, request);
   response.writeHead(page.status, {
     'content-type': page.contentType,
     'content-length': Buffer.byteLength(page.body),
-    ...(page.status === 405 ? { allow: 'GET, HEAD' } : {}),
+    ...HEADERS[page.status],
   });
   response.end(request.method === 'HEAD' ? undefined : page.body);
 }
@@ -66,7 +77,7 @@ async function pageFor(pages: Pages, request: IncomingMessage): Promise<Page> {
   const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
   if (!page) return textPage(404, `no such page; there are: ${Object.keys(pages).join(' ')}\n`);
   try {
-    return await page();
+    return await page({ authorization: request.headers.authorization });
   } catch {
     return textPage(500, 'the page could not be made\n');
   }

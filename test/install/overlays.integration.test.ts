@@ -72,6 +72,31 @@ describe('what `deploy/` holds', () => {
     });
   });
 
+  test('an overlay authenticates readers of the metrics: a flag, roles and the token of Prometheus', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'overlay-'));
+    const from = (path: string) => relative(folder, join(REPOSITORY, 'deploy', path));
+    const render = async (...components: readonly string[]) => {
+      const kustomization = { resources: [from('overlays/cluster-wide')], components: components.map(from) };
+      writeFileSync(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
+      return cluster.kubectl(['kustomize', folder]);
+    };
+    const said = await cluster.kubectl(strict, { stdin: await render('components/metrics-authentication') });
+    expect(said).toContain(
+      'clusterrole.rbac.authorization.k8s.io/gpu-rental-operator-metrics-reader serverside-applied',
+    );
+    const both = await render('components/monitoring', 'components/metrics-authentication');
+    rmSync(folder, { recursive: true });
+    const objects = parseAllDocuments(both).map((document) => document.toJS());
+    const only = (kind: string) =>
+      objects.find((one) => one.kind === kind && one.metadata.name === 'gpu-rental-operator').spec;
+    expect(only('Deployment').template.spec.containers[0].args).toContain(
+      '--metrics-authentication=kubernetes',
+    );
+    expect(only('ServiceMonitor').endpoints[0].bearerTokenFile).toBe(
+      '/var/run/secrets/kubernetes.io/serviceaccount/token',
+    );
+  });
+
   test('the overlay for one namespace needs no ClusterRole', async () => {
     const rendered = await cluster.kubectl(['kustomize', join(REPOSITORY, 'deploy/overlays/one-namespace')]);
     expect(rendered).not.toMatch(/^kind: ClusterRole/m);

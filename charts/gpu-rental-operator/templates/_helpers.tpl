@@ -18,11 +18,16 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
 {{- define "gpu-rental-operator.labels" -}}
+{{ include "gpu-rental-operator.optionalLabels" . }}
+gpurental.dev/operator-namespace: {{ .Release.Namespace }}
+{{- end }}
+
+{{/* Of what may go while machines are rented: the guard holds objects with the label of the operator's namespace. */}}
+{{- define "gpu-rental-operator.optionalLabels" -}}
 {{ include "gpu-rental-operator.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
-gpurental.dev/operator-namespace: {{ .Release.Namespace }}
 {{- with .Values.commonLabels }}
 {{ toYaml . }}
 {{- end }}
@@ -98,6 +103,14 @@ gpurental.dev/operator-namespace: {{ .Release.Namespace }}
   metricRelabelings:
     {{- toYaml . | nindent 4 }}
   {{- end }}
+{{- end }}
+
+{{/* The token that a monitor sends. */}}
+{{- define "gpu-rental-operator.metricsToken" -}}
+authorization:
+  type: Bearer
+  credentials:
+    {{- toYaml .Values.metrics.authentication.tokenSecret | nindent 4 }}
 {{- end }}
 
 {{/* Restricted by the Pod Security Standards; the same for every container of the chart. */}}

@@ -142,3 +142,19 @@
     - create
     - patch
 {{- end }}
+{{- define "gpu-rental-operator.rules.metrics" -}}
+# Know whose token a reader of the metrics sends.
+- apiGroups:
+    - authentication.k8s.io
+  resources:
+    - tokenreviews
+  verbs:
+    - create
+# Know whether that user may read the metrics.
+- apiGroups:
+    - authorization.k8s.io
+  resources:
+    - subjectaccessreviews
+  verbs:
+    - create
+{{- end }}

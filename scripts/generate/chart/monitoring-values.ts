@@ -26,6 +26,19 @@ const monitor = (doc: string) =>
 export const monitoringValues: ChartValues = {
   metrics: group('What Prometheus reads.', {
     port: value('', 8080, schemas.port),
+    authentication: group(
+      'Show metrics only to callers with a bearer token of a user who may get the non-resource URL `/metrics`: bind the ServiceAccount of your Prometheus to the ClusterRole `<fullname>-metrics-reader`.',
+      {
+        enabled: value('', false, schemas.flag),
+        tokenSecret: group(
+          "A Secret of the release namespace with the token that the monitors send. When empty the ServiceMonitor sends the token of Prometheus' own ServiceAccount, and a PodMonitor is refused.",
+          {
+            name: value('', '', schemas.text),
+            key: value('', 'token', { type: 'string', minLength: 1 }),
+          },
+        ),
+      },
+    ),
     service: group('', {
       enabled: value('', true, schemas.flag),
       annotations: value('', {}, schemas.stringMap),

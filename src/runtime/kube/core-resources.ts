@@ -56,3 +56,21 @@ export const leaseResource: Resource = {
   kind: 'Lease',
   namespaced: true,
 };
+
+/** Asks the API server whose a bearer token is. */
+export const tokenReviewResource: Resource = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  plural: 'tokenreviews',
+  kind: 'TokenReview',
+  namespaced: false,
+};
+
+/** Asks the API server whether a user may do something. */
+export const accessReviewResource: Resource = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  plural: 'subjectaccessreviews',
+  kind: 'SubjectAccessReview',
+  namespaced: false,
+};

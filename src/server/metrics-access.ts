@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../lib/clock.ts';
+import { withDeadline } from '../lib/deadline.ts';
+import type { Logger } from '../lib/logger.ts';
+import { accessReviewResource, tokenReviewResource } from '../runtime/kube/core-resources.ts';
+import type { KubeClient } from '../runtime/kube/kube-client.ts';
+import type { KubeObject } from '../runtime/kube/kube-object.ts';
+import { type Page, type PageRequest, textPage } from './http-server.ts';
+
+/** The path that a caller has to be allowed to `get`, as a nonResourceURL of RBAC. */
+export const METRICS_PATH = '/metrics';
+
+interface User {
+  readonly username?: string;
+  readonly uid?: string;
+  readonly groups?: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+interface TokenReview extends KubeObject {
+  readonly spec: { readonly token: string };
+  readonly status?: { readonly authenticated?: boolean; readonly user?: User };
+}
+
+interface SubjectAccessReview extends KubeObject {
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly status?: { readonly allowed?: boolean };
+}
+
+type Verdict = 'allowed' | 'unauthenticated' | 'forbidden';
+
+const REFUSALS: Readonly<Record<Exclude<Verdict, 'allowed'>, Page>> = {
+  unauthenticated: textPage(401, 'Unauthorized: send the bearer token of a Kubernetes user.\n'),
+  forbidden: textPage(403, `Forbidden: the user of this token may not get ${METRICS_PATH}.\n`),
+};
+const UNAVAILABLE = textPage(503, 'The API server did not answer whether this token may read the metrics.\n');
+const BUSY = textPage(503, 'Too many unknown tokens at a time.\n');
+
+/** How long an answer counts: a right that was removed ends within it. */
+const VALID_MS: Readonly<Record<Verdict, number>> = {
+  allowed: 60_000,
+  unauthenticated: 10_000,
+  forbidden: 10_000,
+};
+/** Of both reviews together; below the usual scrape timeout of 10 s. */
+const REVIEW_MS = 5_000;
+/** Unknown tokens that are reviewed at a time: whoever sends many takes few connections to the API server. */
+const MAX_REVIEWS = 4;
+const MAX_ANSWERS = 128;
+const LOG_EVERY_MS = 60_000;
+
+interface Answer {
+  readonly verdict: Verdict;
+  readonly until: number;
+}
+
+export interface MetricsAccessOptions {
+  readonly client: Pick<KubeClient, 'create'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/**
+ * Lets only those read the metrics whose bearer token the API server knows (TokenReview) and who may `get` the path
+ * /metrics (SubjectAccessReview). Answers count for a minute, refusals for ten seconds. An API server that does not
+ * answer lets nobody in.
+ */
+export class MetricsAccess {
+  readonly #options: MetricsAccessOptions;
+  /** By hash of the token, oldest first: a dump of the memory holds no tokens of callers. */
+  readonly #answers = new Map<string, Answer>();
+  readonly #reviews = new Map<string, Promise<Verdict>>();
+  #silentUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(options: MetricsAccessOptions) {
+    this.#options = options;
+  }
+
+  /** The page that refuses this request; undefined if it may read the metrics. Never rejects. */
+  async refusal({ authorization = '' }: PageRequest): Promise<Page | undefined> {
+    const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
+    if (token === undefined) return REFUSALS.unauthenticated;
+    const key = createHash('sha256').update(token).digest('base64');
+    const known = this.#answers.get(key);
+    if (known && known.until > this.#options.clock.monotonic()) return pageOf(known.verdict);
+    // Who was let in before is asked about beside any number of strangers.
+    const isBusy = known?.verdict !== 'allowed' && this.#reviews.size >= MAX_REVIEWS;
+    if (isBusy && !this.#reviews.has(key)) return BUSY;
+    try {
+      return pageOf(await this.#review(key, token));
+    } catch (error) {
+      this.#logFailure(error);
+      return UNAVAILABLE;
+    }
+  }
+
+  /** Requests with one token at the same time share its review. */
+  #review(key: string, token: string): Promise<Verdict> {
+    const running = this.#reviews.get(key);
+    if (running) return running;
+    const review = this.#ask(token)
+      .then((verdict) => this.#remember(key, verdict))
+      .finally(() => this.#reviews.delete(key));
+    this.#reviews.set(key, review);
+    return review;
+  }
+
+  #remember(key: string, verdict: Verdict): Verdict {
+    this.#answers.delete(key);
+    if (this.#answers.size >= MAX_ANSWERS) this.#forgetOne();
+    this.#answers.set(key, { verdict, until: this.#options.clock.monotonic() + VALID_MS[verdict] });
+    return verdict;
+  }
+
+  /** The oldest refusal: callers with made-up tokens push out each other before anybody who may read. */
+  #forgetOne(): void {
+    const refused = [...this.#answers].find(([, { verdict }]) => verdict !== 'allowed');
+    const [key] = refused ?? [...this.#answers.keys()];
+    if (key !== undefined) this.#answers.delete(key);
+  }
+
+  #ask(token: string): Promise<Verdict> {
+    const { client, clock } = this.#options;
+    return withDeadline({ clock, limitMs: REVIEW_MS }, async (signal) => {
+      const { status: known } = await client.create<TokenReview>(tokenReviewResource, tokenReview(token), {
+        signal,
+      });
+      if (known?.authenticated !== true || !known.user) return 'unauthenticated';
+      const question = accessReview(known.user);
+      const { status } = await client.create<SubjectAccessReview>(accessReviewResource, question, { signal });
+      return status?.allowed === true ? 'allowed' : 'forbidden';
+    });
+  }
+
+  /** Anybody can cause a failure, so that one in a minute has to do. */
+  #logFailure(error: unknown): void {
+    const { clock, log } = this.#options;
+    const now = clock.monotonic();
+    if (now < this.#silentUntil) return;
+    this.#silentUntil = now + LOG_EVERY_MS;
+    log.warn('a request for the metrics was refused: its token could not be reviewed', { error });
+  }
+}
+
+function pageOf(verdict: Verdict): Page | undefined {
+  return verdict === 'allowed' ? undefined : REFUSALS[verdict];
+}
+
+function tokenReview(token: string): TokenReview {
+  return {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenReview',
+    metadata: { name: '' },
+    spec: { token },
+  };
+}
+
+function accessReview({ username, uid, groups, extra }: User): SubjectAccessReview {
+  const nonResourceAttributes = { path: METRICS_PATH, verb: 'get' };
+  return {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SubjectAccessReview',
+    metadata: { name: '' },
+    spec: { user: username, uid, groups, extra, nonResourceAttributes },
+  };
+}
