@@ -38,4 +38,11 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     find: 'if (said.reason !== now.reason || said.isSerial !== now.isSerial) return false;',
     replace: 'if (now.at - said.at < 60_000) return true;',
   },
+  {
+    name: 'joined-search-asks-alone',
+    loses: 'the shared search of objects that only joined one on its way whose reply was cut',
+    file: 'accounts/queue/search-desk.ts',
+    find: 'if (begunFor.has(uid)) this.#shares.set(uid, Math.max(1, Math.floor(begunFor.size / 2)));',
+    replace: 'this.#shares.set(uid, Math.max(1, Math.floor(begunFor.size / 2)));',
+  },
 ];

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
-import type { Stage } from './stage.ts';
+import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
 const STRANGER = 'stranger';
@@ -71,6 +71,11 @@ function crowded(stage: Stage, crowd: number, suffix: string): void {
   });
 }
 
+/** As many rows as one search asks for at most, of which none is what anyone wants. */
+const CUT_REPLY = answered({
+  offers: Array.from({ length: 2_000 }, (_, index) => ({ id: index + 1, gpu_name: 'JUNK', dph_total: 1 })),
+});
+
 /** Many objects wait for the searches and rentals of one login, at the documented rate limits. */
 export const QUEUE_STORIES: readonly Story[] = [
   {
@@ -135,6 +140,17 @@ export const QUEUE_STORIES: readonly Story[] = [
     plot: (stage) => {
       openTo(stage, STRANGER);
       crowded(stage, 500, `.${STRANGER}`);
+    },
+  },
+  {
+    name: 'sixty objects join a broad search on its way whose reply is cut, and are told within a minute (H8)',
+    seconds: 200,
+    plot: (stage) => {
+      openTo(stage, STRANGER);
+      stage.cast({ call: 'search', seconds: 5, fate: { ...CUT_REPLY, responseMs: 2_000 } });
+      stage.users.createInstance(`first.${STRANGER}`, { offers: UNKNOWN_GPU(99) });
+      stage.at(3, () => crowded(stage, 60, `.${STRANGER}`));
+      stage.at(110, () => stage.users.delete(`first.${STRANGER}`));
     },
   },
 ];
