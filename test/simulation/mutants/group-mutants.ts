@@ -51,8 +51,8 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     name: 'group-cuts-work',
     loses: 'the end of the work that a leaving worker has',
     file: `${GROUP}/workers/orders.ts`,
-    find: "if (!mayWork(worker)) return [{ type: 'delete', worker }];",
-    replace: "if (worker.name !== '') return [{ type: 'delete', worker }];",
+    find: "if (why === 'WakeTimedOut' || !mayWork(worker)) return { type: 'delete', worker };",
+    replace: "if (why === 'WakeTimedOut' || worker.name !== '') return { type: 'delete', worker };",
   },
   {
     name: 'group-stops-what-boots',

@@ -20,8 +20,8 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     name: 'search-not-shared',
     loses: 'one search for all objects whose requirements it covers',
     file: 'accounts/queue/search-desk.ts',
-    find: 'others.length > 1 ? coverOf(all) : queries[0];',
-    replace: 'others.length > 1_000_000 ? coverOf(all) : queries[0];',
+    find: 'sharers.length > 1 ? coverOf(all) : queries[0];',
+    replace: 'sharers.length > 1_000_000 ? coverOf(all) : queries[0];',
   },
   {
     name: 'queue-told-by-generation-only',
