@@ -118,3 +118,17 @@ test('what throws at once, for a caller that gives up in that moment, leaves not
     /given up|broken/,
   );
 });
+
+test('starts the limit again when something is heard, and says so when nothing more is', async () => {
+  const clock = createVirtualClock();
+  const late = withDeadline({ clock, limitMs: 1000 }, async (_signal, heard) => {
+    await sleep(clock, 900);
+    heard();
+    return never();
+  }).catch((error) => error);
+  await clock.advance(1899);
+  expect(clock.nextTimerMs()).toBeDefined();
+  await clock.advance(1);
+  expect(await late).toEqual(new DeadlineError('Not a byte for 1000 ms'));
+  expect(clock.nextTimerMs()).toBeUndefined();
+});

@@ -19,10 +19,11 @@ export interface Deadline {
 /**
  * Runs `run` with a signal that is aborted when time is up or `signal` is, and rejects then, with a
  * {@link DeadlineError} or the signal's reason, even where `run` ignores it. Leaves no timer and no listener behind.
+ * Each call of `heard` starts the limit again: a run that calls it per piece of a reply is limited in silence, not in total.
  */
 export async function withDeadline<T>(
   { clock, limitMs, signal }: Deadline,
-  run: (signal: AbortSignal) => Promise<T>,
+  run: (signal: AbortSignal, heard: () => void) => Promise<T>,
 ): Promise<T> {
   signal?.throwIfAborted();
   const scope = new AbortController();
@@ -34,12 +35,40 @@ export async function withDeadline<T>(
     scope.abort(reason);
   };
   const onAbort = () => end(signal?.reason);
-  const timer = clock.setTimer(limitMs, () => end(new DeadlineError(`No answer within ${limitMs} ms`)));
+  let wasHeard = false;
+  const silence = watchSilence(clock, limitMs, () =>
+    end(new DeadlineError(wasHeard ? `Not a byte for ${limitMs} ms` : `No answer within ${limitMs} ms`)),
+  );
+  const heard = () => {
+    wasHeard = true;
+    silence.broken();
+  };
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
-    return await Promise.race([run(scope.signal), ended.promise]);
+    return await Promise.race([run(scope.signal, heard), ended.promise]);
   } finally {
-    timer.cancel();
+    silence.end();
     signal?.removeEventListener('abort', onAbort);
   }
+}
+
+/** Calls `onSilence` once nothing has broken the silence for `limitMs`. Pieces of a reply are many, so `broken` sets no timer. */
+export function watchSilence(
+  clock: Clock,
+  limitMs: number,
+  onSilence: () => void,
+): { broken(): void; end(): void } {
+  let last = clock.monotonic();
+  const check = () => {
+    const leftMs = last + limitMs - clock.monotonic();
+    if (leftMs <= 0) onSilence();
+    else timer = clock.setTimer(leftMs, check);
+  };
+  let timer = clock.setTimer(limitMs, check);
+  return {
+    broken() {
+      last = clock.monotonic();
+    },
+    end: () => timer.cancel(),
+  };
 }

@@ -39,6 +39,20 @@ test('scenario 60: property: gives the same as JSON.parse, however the bytes are
   );
 });
 
+test('property: gives the same as JSON.parse when strings are longer than chunks', () => {
+  const piece = fc.oneof(
+    fc.constantFrom('"', '\\', '}', ']', ',', 'ä'),
+    fc.nat(9000).map((length) => 'x'.repeat(length)),
+  );
+  const text = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(''));
+  const chunks = fc.array(fc.integer({ min: 1, max: 7000 }), { minLength: 1, maxLength: 4 });
+  fc.assert(
+    fc.property(fc.array(fc.record({ a: text, b: text }), { maxLength: 4 }), chunks, (items, cut) => {
+      expect(split(JSON.stringify({ items }), cut).items).toEqual(items);
+    }),
+  );
+});
+
 test('property: what is read without an error is what JSON.parse reads, whatever was done to the bytes', () => {
   const edit = fc.record({
     at: fc.nat(),

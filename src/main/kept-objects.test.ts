@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { groupObject } from '../../test/builders/group-worker.ts';
 import { given } from '../../test/builders/observed.ts';
@@ -10,6 +12,13 @@ import { keptGroup, keptInstance } from './kept-objects.ts';
 const long = (length: number) => 'x'.repeat(length);
 const instance = (spec: NonNullable<NonNullable<Parameters<typeof given>[0]>['spec']>) =>
   given({ spec }).object;
+
+/** Bytes of the heap that something refers to. */
+function heapBytes(): number {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  return process.memoryUsage().heapUsed;
+}
 
 describe('what caches keep of a GpuInstance (H4)', () => {
   test('is its spec itself when it is short', () => {
@@ -49,6 +58,30 @@ describe('what caches keep of a GpuInstance (H4)', () => {
       'gpurental.dev/hold': long(1_024),
       'gpurental.dev/rental-intent': long(5_000),
     });
+  });
+
+  test('has no annotation or label that this operator does not read, whatever its name, and no managedFields', () => {
+    const object = instance({});
+    const texts = Object.fromEntries(
+      Array.from({ length: 300 }, (_, at) => [`gpurental.dev/mine-${at}`, long(60)]),
+    );
+    const managedFields = [{ manager: 'kubectl', fieldsV1: texts }];
+    const metadata = { ...object.metadata, annotations: texts, labels: texts, managedFields };
+    expect(keptInstance({ ...object, metadata }).metadata).toEqual({
+      ...object.metadata,
+      annotations: {},
+      labels: {},
+    });
+  });
+
+  test('keeps no text alive of which it keeps a part', () => {
+    const { object } = given();
+    const before = heapBytes();
+    const kept = Array.from({ length: 200 }, (_, at) => {
+      const annotations = { 'gpurental.dev/hold': `${at}-${long(100_000)}` };
+      return keptInstance({ ...object, metadata: { ...object.metadata, annotations } });
+    });
+    expect(heapBytes() - before).toBeLessThan(kept.length * 20_000);
   });
 
   test('has other labels only while they are few', () => {

@@ -1,14 +1,16 @@
-import { createHash } from 'node:crypto';
 import type { EndpointGroup } from '../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance, GpuInstanceSpec } from '../api/v1alpha1/gpu-instance.ts';
 import { specHash } from '../api/v1alpha1/machine-drift.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
-import { annotations, GROUP, labels as labelNames } from '../api/v1alpha1/names.ts';
+import { annotations, labels as labelNames } from '../api/v1alpha1/names.ts';
 import { MAX_OFFER_BYTES, markTrimmed } from '../api/v1alpha1/trimmed-spec.ts';
 import { templateHash } from '../controllers/endpoint-group/workers/template.ts';
 import type { ObjectMeta } from '../lib/object-meta.ts';
 
 type Texts = Readonly<Record<string, string>>;
+
+/** Anyone may write annotations and labels that begin as ours do. */
+const OWN_NAMES: ReadonlySet<string> = new Set([...Object.values(annotations), ...Object.values(labelNames)]);
 
 /** A spec whose environment and script are longer is copied without them; most specs are copied as they are. */
 const MAX_INPUT_LENGTH = 16_384;
@@ -23,14 +25,14 @@ export function keptAccount(object: MarketplaceAccount): MarketplaceAccount {
   return keptObject(object);
 }
 
-/** With the annotations of this operator only, and without the labels of others if those are many. */
+/** With the annotations of this operator only, without its labels of others if those are many, and without `managedFields`. */
 function keptObject<T extends { readonly metadata: ObjectMeta }>(object: T): T {
   return { ...object, metadata: keptMeta(object.metadata) };
 }
 
 /**
- * A GpuInstance as caches keep it. What only a rental sends (values of the environment, the script) is left out if it is
- * long, with the hash of the whole spec in its place: {@link trimmedOf} says so, and a rental reads the whole object.
+ * A GpuInstance as caches keep it. What only a rental sends (the environment, the script) is left out if it is long, with
+ * the hash of the whole spec in its place: {@link trimmedOf} says so, and a rental reads the whole object.
  */
 export function keptInstance(object: GpuInstance): GpuInstance {
   return { ...keptObject(object), spec: keptSpec(object.spec, () => specHash(object.spec)) };
@@ -52,20 +54,17 @@ function keptSpec<T extends GpuInstanceSpec>(spec: T, hash: () => string): T {
   const offerBytes = offerBytesOf(spec);
   const isTooLarge = offerBytes > MAX_OFFER_BYTES;
   if (!isTooLarge && inputLengthOf(spec) <= MAX_INPUT_LENGTH) return spec;
-  const { env, onStart, offers } = spec;
-  const kept = {
-    ...spec,
-    ...(env && {
-      env: env.map((each) => (each.value === undefined ? each : { ...each, value: digest(each.value) })),
-    }),
-    ...(onStart !== undefined && { onStart: digest(onStart) }),
-    ...(isTooLarge && offers && { offers: offers.map(({ filters: _filters, ...offer }) => offer) }),
-  };
-  return markTrimmed(kept, { hash: hash(), ...(isTooLarge && { offerBytes }) });
+  const { env: _env, onStart: _onStart, offers, ...kept } = spec;
+  const shown = isTooLarge ? offers?.map(({ filters: _filters, ...offer }) => offer) : offers;
+  const short = { ...kept, ...(shown && { offers: shown }) } as T;
+  return markTrimmed(short, { hash: hash(), ...(isTooLarge && { offerBytes }) });
 }
 
 function inputLengthOf({ env = [], onStart = '' }: GpuInstanceSpec): number {
-  return env.reduce((sum, { name, value = '' }) => sum + name.length + value.length, onStart.length);
+  return env.reduce((sum, { name, value = '', valueFrom }) => {
+    const { secretKeyRef: from } = valueFrom ?? {};
+    return sum + name.length + value.length + (from ? from.name.length + from.key.length : 0);
+  }, onStart.length);
 }
 
 /** Filters are what may be long. */
@@ -74,33 +73,30 @@ function offerBytesOf({ offers = [] }: GpuInstanceSpec): number {
 }
 
 function keptMeta<M extends ObjectMeta>(metadata: M): M {
+  const { managedFields: _dropped, ...rest } = metadata as M & { readonly managedFields?: unknown };
   const { annotations: given, labels } = metadata;
   return {
-    ...metadata,
-    ...(given && { annotations: ownAnnotations(given) }),
+    ...(rest as unknown as M),
+    ...(given && { annotations: own(given) }),
     ...(labels && lengthOf(labels) > MAX_LABELS_LENGTH && { labels: own(labels) }),
   };
 }
 
-function ownAnnotations(given: Texts): Texts {
+function own(texts: Texts): Texts {
+  const found = Object.entries(texts).filter(([name]) => OWN_NAMES.has(name));
   return Object.fromEntries(
-    Object.entries(own(given)).map(([name, value]) => [
-      name,
-      value.slice(0, name === annotations.rentalIntent ? MAX_INTENT_LENGTH : MAX_ANNOTATION_LENGTH),
-    ]),
+    found.map(([name, value]) => {
+      const most = name === annotations.rentalIntent ? MAX_INTENT_LENGTH : MAX_ANNOTATION_LENGTH;
+      return [name, value.length > most ? copyOf(value.slice(0, most)) : value];
+    }),
   );
 }
 
-function own(texts: Texts): Texts {
-  return Object.fromEntries(
-    Object.entries(texts).filter(([name]) => name.startsWith(`${GROUP}/`) || name === labelNames.managedBy),
-  );
+/** The same text in memory of its own: a part of a string keeps the whole string. */
+function copyOf(part: string): string {
+  return Buffer.from(part, 'utf16le').toString('utf16le');
 }
 
 function lengthOf(texts: Texts | undefined): number {
   return Object.entries(texts ?? {}).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
-}
-
-function digest(text: string): string {
-  return `sha256:${createHash('sha256').update(text).digest('hex')}`;
 }

@@ -10,6 +10,7 @@ function setUp({
   elected = true,
   network = { down: false } as LeaseNetwork,
   tasks = [] as LeaderTask[],
+  lastContactAt = (): number | undefined => undefined,
 } = {}) {
   const clock = createVirtualClock();
   const api = createLeaseApi();
@@ -22,6 +23,7 @@ function setUp({
     synced: new Promise((resolve) => {
       syncs[name] = resolve;
     }),
+    health: () => ({ lastContactAt: lastContactAt() }),
   });
   const task = (name: string): LeaderTask => ({
     name,
@@ -120,6 +122,19 @@ test('a source that is never complete is named', async () => {
   await clock.advance(120_000);
   expect(await ended).toMatchObject({ message: 'No complete list of nodes within 120000 ms' });
   expect(steps.slice(2)).toEqual(['stop pods', 'stop nodes']);
+});
+
+test('waits for sources as long as the API server goes on, ten minutes at most', async () => {
+  const heard = { at: 0 };
+  const { clock, manager, syncs } = setUp({ lastContactAt: () => heard.at });
+  const ended = manager.run().catch((error: unknown) => error);
+  for (let minute = 0; minute < 9; minute++) {
+    await clock.advance(60_000);
+    heard.at = clock.now();
+  }
+  syncs.pods?.();
+  await clock.advance(60_000);
+  expect(await ended).toMatchObject({ message: 'No complete list of nodes within 600000 ms' });
 });
 
 test('a stop while sources are not complete yet waits for none of them', async () => {

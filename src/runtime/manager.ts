@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import { withDeadline } from '../lib/deadline.ts';
+import { DeadlineError, withDeadline } from '../lib/deadline.ts';
 import type { Logger } from '../lib/logger.ts';
 import { firstAbort } from './first-abort.ts';
 import type { LeaderElection } from './lease/leader-election.ts';
@@ -10,6 +10,8 @@ export interface SyncedSource {
   start(): void;
   stop(): Promise<void>;
   readonly synced: Promise<void>;
+  /** When the API server last said anything to it, epoch milliseconds; absent for one that does not know. */
+  health?(): { readonly lastContactAt: number | undefined };
 }
 
 /** Something that runs only while this process leads: controllers, feeds, sweeps. */
@@ -25,7 +27,7 @@ export interface ManagerOptions {
   readonly tasks: readonly LeaderTask[];
   /** Absent: this process leads without asking. */
   readonly election?: LeaderElection | undefined;
-  /** How long sources may take to be complete. Default 2 min. */
+  /** How long sources may take to be complete, and then again as long as the API server goes on. Default 2 min. */
   readonly syncTimeoutMs?: number | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -49,6 +51,8 @@ export interface Manager {
 }
 
 const SYNC_TIMEOUT_MS = 120_000;
+/** A source that is told something for longer than so many times that, and is not complete, never will be. */
+const MAX_SYNC_TIMEOUTS = 5;
 
 export function createManager(options: ManagerOptions): Manager {
   return new OrderedManager(options);
@@ -109,14 +113,20 @@ class OrderedManager implements Manager {
 
   async #syncSources(): Promise<void> {
     const { sources, clock, syncTimeoutMs: limitMs = SYNC_TIMEOUT_MS } = this.#options;
-    const limit = { clock, limitMs, signal: this.#stopping.signal };
     for (const source of sources) source.start();
-    const waiting = new Set(sources.map((source) => source.name));
-    const syncs = sources.map((source) => source.synced.then(() => waiting.delete(source.name)));
-    try {
-      await withDeadline(limit, () => Promise.all(syncs));
-    } catch (cause) {
-      throw new Error(`No complete list of ${[...waiting].join(', ')} within ${limitMs} ms`, { cause });
+    const waiting = new Set(sources);
+    const syncs = Promise.all(sources.map((source) => source.synced.then(() => waiting.delete(source))));
+    for (let timeouts = 1; ; timeouts++) {
+      const begun = clock.now();
+      try {
+        await withDeadline({ clock, limitMs, signal: this.#stopping.signal }, () => syncs);
+        return;
+      } catch (cause) {
+        const isHeard = [...waiting].every((source) => (source.health?.().lastContactAt ?? 0) > begun);
+        if (isHeard && timeouts < MAX_SYNC_TIMEOUTS && cause instanceof DeadlineError) continue;
+        const names = [...waiting].map(({ name }) => name);
+        throw new Error(`No complete list of ${names.join(', ')} within ${timeouts * limitMs} ms`, { cause });
+      }
     }
   }
 

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { canonicalJson } from '../../lib/canonical-json.ts';
+import { canonicalSha256 } from '../../lib/canonical-json.ts';
 import { fittingText } from '../../lib/fitting-text.ts';
 import { wholeGigabytes } from '../../lib/quantity.ts';
 import type { GpuInstance, GpuInstanceSpec, GpuInstanceStatus } from './gpu-instance.ts';
@@ -67,10 +66,7 @@ const hashes = new WeakMap<RequestSpec, string>();
 export function specHash(spec: RequestSpec): string {
   const known = trimmedOf(spec)?.hash ?? hashes.get(spec);
   if (known !== undefined) return known;
-  const digest = createHash('sha256')
-    .update(canonicalJson(machineRequest(spec)))
-    .digest('hex');
-  const hash = `${VERSION}:${digest.slice(0, 16)}`;
+  const hash = `${VERSION}:${canonicalSha256(machineRequest(spec)).slice(0, 16)}`;
   hashes.set(spec, hash);
   return hash;
 }

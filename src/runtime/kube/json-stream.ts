@@ -1,3 +1,5 @@
+import { JoinedPieces } from '../../lib/json-list.ts';
+
 /** The reply is not what an API server sends: broken JSON, or more bytes than are reasonable. */
 export class MalformedReplyError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -39,13 +41,14 @@ function textOf(chunks: readonly Uint8Array[]): string {
 
 /** Non-empty lines, without their ends. A last line without an end is a reply that broke off, so it is dropped. */
 export async function* splitLines(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<string> {
+  const joined = new JoinedPieces();
   let pending: Buffer[] = [];
   let size = 0;
   for await (const chunk of body) {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
       pending.push(chunk.subarray(start, end));
-      const line = textOf(pending);
+      const line = joined.of(pending).toString('utf8');
       pending = [];
       size = 0;
       start = end + 1;

@@ -271,7 +271,7 @@ test('list gathers all pages of one state', async () => {
   await clock.settle();
   const first = api.take();
   expect(first.request.path).toBe(
-    '/clusters/one/apis/example.dev/v1/namespaces/ns/widgets?limit=500&labelSelector=a%3Db',
+    '/clusters/one/apis/example.dev/v1/namespaces/ns/widgets?limit=100&labelSelector=a%3Db',
   );
   first.reply(200, {
     items: [{ metadata: { name: 'a' } }],

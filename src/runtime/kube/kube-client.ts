@@ -73,7 +73,7 @@ export interface KubeClientOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** For one request and its reply, streams excepted. Default 30 s, and a minute for a page of a list. */
+  /** For one request and its reply, streams excepted. Default 30 s, and a minute of silence in a page of a list. */
   readonly deadlineMs?: number | undefined;
   readonly userAgent?: string | undefined;
   readonly metrics?: RestMetrics | undefined;

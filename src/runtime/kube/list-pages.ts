@@ -7,10 +7,13 @@ import type { KubeList, KubeStream } from './kube-collection.ts';
 import { isKubeError } from './kube-error.ts';
 import { apiVersionOf, type KubeObject, type Resource } from './kube-object.ts';
 
-/** Objects per page: about 2 MB, which both sides handle without holding others up. */
-export const PAGE_SIZE = 500;
+/** Objects of a first page: nothing is known of their size yet. */
+const FIRST_PAGE_SIZE = 100;
+const MAX_PAGE_SIZE = 500;
+/** Both sides handle that much without holding others up. */
+const PAGE_BYTES = 4 * 1024 * 1024;
 
-const PAGE_DEADLINE_MS = 60_000;
+const MAX_SILENCE_MS = 60_000;
 /** A list whose pages expire before the last is read begins again; more often than this the server is at fault. */
 const MAX_RESTARTS = 3;
 
@@ -25,8 +28,10 @@ export interface ListPagesRequest<T> {
   /** What to keep of each object; the rest is free for collection at once. */
   readonly keep: (object: KubeObject) => T;
   readonly signal: AbortSignal;
-  /** How long a page may take; a minute where absent. */
+  /** How long a page may take in all. Absent: as long as it wants to, without a minute of silence. */
   readonly pageDeadlineMs?: number | undefined;
+  /** Called when the server answers and with each chunk. */
+  readonly onContact?: (() => void) | undefined;
 }
 
 interface ListEnvelope {
@@ -39,9 +44,9 @@ interface ListEnvelope {
 }
 
 /**
- * A complete list in pages of {@link PAGE_SIZE}, parsed object by object. Where a page has expired (410) the list
- * begins again from its first page: the token offered instead would mix two states, and a deletion between them
- * would go unseen.
+ * A complete list in pages, parsed object by object. Each page asks for as many objects as make {@link PAGE_BYTES} by the
+ * average of the page before, so that large objects come in small pages. If a page has expired (410) the list begins
+ * again from its first page: the token offered instead would mix two states, and a deletion between them would go unseen.
  */
 export async function listPages<T>(
   client: KubeStream,
@@ -69,8 +74,10 @@ async function readAllPages<T>(
 ): Promise<KubeList<T>> {
   const items: T[] = [];
   let next: string | undefined;
+  let limit = FIRST_PAGE_SIZE;
   for (;;) {
-    const envelope = await readPage(client, clock, { ...request, items, next }).catch((error: unknown) => {
+    const page = { ...request, items, next, limit };
+    const { envelope, bytes, count } = await readPage(client, clock, page).catch((error: unknown) => {
       if (next !== undefined && isKubeError(error, 'gone')) throw new ExpiredPage('', { cause: error });
       throw error;
     });
@@ -79,18 +86,38 @@ async function readAllPages<T>(
       throw new MalformedReplyError('The API server sent a list without a resourceVersion');
     if (!token) return { items, resourceVersion };
     next = token;
+    if (count > 0) limit = pageSize(bytes / count);
   }
+}
+
+/** How many objects of that average size make a page; one at least, however large. */
+function pageSize(bytesPerObject: number): number {
+  return Math.max(1, Math.min(MAX_PAGE_SIZE, Math.floor(PAGE_BYTES / bytesPerObject)));
 }
 
 interface PageRequest<T> extends ListPagesRequest<T> {
   readonly items: T[];
   readonly next: string | undefined;
+  readonly limit: number;
 }
 
-function readPage<T>(client: KubeStream, clock: Clock, request: PageRequest<T>): Promise<ListEnvelope> {
-  const { resource, namespace, accept, items, keep, pageDeadlineMs: limitMs = PAGE_DEADLINE_MS } = request;
-  return withDeadline({ clock, limitMs, signal: request.signal }, async (signal) => {
+interface Page {
+  readonly envelope: ListEnvelope;
+  readonly bytes: number;
+  readonly count: number;
+}
+
+function readPage<T>(client: KubeStream, clock: Clock, request: PageRequest<T>): Promise<Page> {
+  const { resource, namespace, accept, items, keep, pageDeadlineMs, onContact } = request;
+  const limitMs = pageDeadlineMs ?? MAX_SILENCE_MS;
+  return withDeadline({ clock, limitMs, signal: request.signal }, async (signal, startAgain) => {
+    const heard = () => {
+      if (pageDeadlineMs === undefined) startAgain();
+      onContact?.();
+    };
     const reply = await client.stream(resource, { namespace, query: pageQuery(request), accept, signal });
+    heard();
+    let bytes = 0;
     const kept: T[] = [];
     // Items of a list carry neither kind nor apiVersion.
     const identity = { apiVersion: apiVersionOf(resource), kind: resource.kind };
@@ -98,10 +125,14 @@ function readPage<T>(client: KubeStream, clock: Clock, request: PageRequest<T>):
       kept.push(keep({ ...identity, ...(parseJson(item.toString('utf8')) as KubeObject) }));
     const splitter = new JsonListSplitter({ key: 'items', onItem });
     try {
-      for await (const chunk of breathing(reply.body, clock)) splitter.push(chunk);
+      for await (const chunk of breathing(reply.body, clock)) {
+        heard();
+        bytes += chunk.length;
+        splitter.push(chunk);
+      }
       const envelope = parseJson(splitter.end().toString('utf8')) as ListEnvelope;
       for (const item of kept) items.push(item);
-      return envelope;
+      return { envelope, bytes, count: kept.length };
     } catch (error) {
       throw error instanceof JsonListError
         ? new MalformedReplyError(`The API server sent a list that cannot be read: ${error.message}`)
@@ -113,9 +144,9 @@ function readPage<T>(client: KubeStream, clock: Clock, request: PageRequest<T>):
 }
 
 function pageQuery<T>(request: PageRequest<T>): Record<string, string> {
-  const { labelSelector, fieldSelector, next, notOlderThan } = request;
+  const { labelSelector, fieldSelector, next, limit, notOlderThan } = request;
   return {
-    limit: String(PAGE_SIZE),
+    limit: String(limit),
     ...(labelSelector !== undefined && { labelSelector }),
     ...(fieldSelector !== undefined && { fieldSelector }),
     ...(next !== undefined && { continue: next }),

@@ -89,7 +89,7 @@ test('lists, then watches from the version of the list', async () => {
   await clock.settle();
   const list = api.take();
   expect(list.url.pathname).toBe('/apis/example.dev/v1/widgets');
-  expect(Object.fromEntries(list.url.searchParams)).toEqual({ limit: '500' });
+  expect(Object.fromEntries(list.url.searchParams)).toEqual({ limit: '100' });
   expect(informer.hasSynced()).toBe(false);
   list.reply(200, page([widget('a', '5')], '10'));
   await informer.synced;
@@ -224,7 +224,7 @@ test('lists the newest state when "not older" is refused too', async () => {
   await clock.advance(2000);
   api.take().reply(504, { code: 504, reason: 'Timeout', message: 'Too large resource version' });
   await clock.advance(4000);
-  expect(Object.fromEntries(api.take().url.searchParams)).toEqual({ limit: '500' });
+  expect(Object.fromEntries(api.take().url.searchParams)).toEqual({ limit: '100' });
   await informer.stop();
 });
 
@@ -709,10 +709,39 @@ test.each(refusals)('lists pages where the server %s', async (_how, refuse) => {
   await refuse(fixture, api.take);
   await clock.settle();
   const list = api.take();
-  expect(list.url.searchParams.get('limit')).toBe('500');
+  expect(list.url.searchParams.get('limit')).toBe('100');
   list.reply(200, page([widget('a', '5')], '10'));
   await clock.settle();
   expect(informer.hasSynced()).toBe(true);
+  await informer.stop();
+});
+
+test('takes a streamed first state that lasts as long as it brings a further object each minute', async () => {
+  const { api, informer, clock } = setUp({ initialState: 'auto' });
+  informer.start();
+  await clock.settle();
+  const body = api.take().stream();
+  for (let at = 1; at <= 5; at++) {
+    body.push({ type: 'ADDED', object: widget(`w${at}`, `${at}`) });
+    await clock.advance(59_000);
+  }
+  body.push(bookmark('10', { 'k8s.io/initial-events-end': 'true' }));
+  await clock.settle();
+  expect([informer.hasSynced(), informer.list().length, api.waiting()]).toEqual([true, 5, 0]);
+  await informer.stop();
+});
+
+test('lists pages when a streamed first state brings only changes of what it has brought', async () => {
+  const { api, informer, clock } = setUp({ initialState: 'auto' });
+  informer.start();
+  await clock.settle();
+  const body = api.take().stream();
+  for (let at = 1; at <= 3; at++) {
+    body.push({ type: 'MODIFIED', object: widget('a', `${at}`) });
+    await clock.advance(30_000);
+  }
+  await clock.settle();
+  expect(api.take().url.searchParams.get('limit')).toBe('100');
   await informer.stop();
 });
 
@@ -735,7 +764,7 @@ test('scenario 45: the audit counts what the cache missed, and mends it with a l
   await clock.settle();
   expect(informer.health().divergences).toBe(3);
   const list = api.take();
-  expect(Object.fromEntries(list.url.searchParams)).toEqual({ limit: '500' });
+  expect(Object.fromEntries(list.url.searchParams)).toEqual({ limit: '100' });
   list.reply(200, page([widget('a', '7'), widget('c', '8')], '42'));
   await clock.settle();
   expect(informer.list().map((object) => object.metadata.name)).toEqual(['a', 'c']);

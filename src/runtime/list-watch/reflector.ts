@@ -1,4 +1,5 @@
 import { type Clock, sleep } from '../../lib/clock.ts';
+import { watchSilence } from '../../lib/deadline.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Random } from '../../lib/random.ts';
 import { MalformedReplyError } from '../kube/json-stream.ts';
@@ -49,7 +50,8 @@ type Position =
   | { readonly type: 'list'; readonly notOlderThan: string | undefined }
   | { readonly type: 'watch'; readonly resourceVersion: string };
 
-const INITIAL_STATE_LIMIT_MS = 60_000;
+/** A stream of the first state that brings no further object for so long says only what changes. */
+const INITIAL_STATE_SILENCE_MS = 60_000;
 /** A watch that ends earlier than this without an event was not wanted by the server. */
 const SHORT_WATCH_MS = 1000;
 /** A line that cannot be read so many times in a row is passed by with a list. */
@@ -134,9 +136,10 @@ export class Reflector<S> {
     const { client, clock, resource, namespace, labelSelector, sink, metrics } = this.#options;
     const begun = clock.monotonic();
     const keep = (object: KubeObject) => sink.keep(object);
-    const request = { resource, namespace, labelSelector, notOlderThan, keep, signal };
+    const onContact = () => this.#heard();
+    const request = { resource, namespace, labelSelector, notOlderThan, keep, signal, onContact };
     const list = await listPages(client, clock, request);
-    this.#contact();
+    this.#failure = undefined;
     await this.#adopt(list.items.filter(isKept), list.resourceVersion, signal);
     metrics.listed(resource.kind, list.items.length, (clock.monotonic() - begun) / 1000);
   }
@@ -158,10 +161,13 @@ export class Reflector<S> {
     signal: AbortSignal,
   ): Promise<void> {
     const { client, clock, random, resource, metrics } = this.#options;
-    const watch: Watch<S> = { begun: clock.monotonic(), events: 0, collecting, signal };
     const round = this.#round;
-    const limit =
-      collecting && clock.setTimer(INITIAL_STATE_LIMIT_MS, () => this.#endUnlessComplete(watch, round));
+    const silence =
+      collecting &&
+      watchSilence(clock, INITIAL_STATE_SILENCE_MS, () =>
+        round.abort(new InitialStateError('The server did not say where its initial state ends')),
+      );
+    const watch: Watch<S> = { begun: clock.monotonic(), events: 0, collecting, silence, signal };
     metrics.watchStarted(resource.kind);
     try {
       const timeoutSeconds = 290 + Math.floor(random.next() * 291);
@@ -173,7 +179,7 @@ export class Reflector<S> {
         else this.#tell(event);
       }
     } finally {
-      limit?.cancel();
+      silence?.end();
     }
     if (watch.collecting) throw new InitialStateError('The server ended the watch before its initial state');
     if (watch.events === 0 && clock.monotonic() - watch.begun < SHORT_WATCH_MS) {
@@ -181,16 +187,12 @@ export class Reflector<S> {
     }
   }
 
-  #endUnlessComplete(watch: Watch<S>, round: AbortController): void {
-    if (watch.collecting)
-      round.abort(new InitialStateError('The server did not say where its initial state ends'));
-  }
-
   /** A server whose own cache is behind sends what that holds, and then what has changed since, deletions included. */
   async #collect(watch: Watch<S>, collected: Map<string, S>, event: WatchEvent): Promise<void> {
     const { sink, resource, clock, metrics } = this.#options;
     if (event.type === 'bookmark') {
       if (!event.initialStateEnds) return;
+      watch.silence?.end();
       await this.#adopt([...collected.values()], event.resourceVersion, watch.signal);
       watch.collecting = undefined;
       metrics.listed(resource.kind, collected.size, (clock.monotonic() - watch.begun) / 1000);
@@ -198,6 +200,7 @@ export class Reflector<S> {
     }
     const key = objectKey(event.object.metadata);
     const item = event.type === 'upserted' ? sink.keep(event.object) : undefined;
+    if (item !== undefined && !collected.has(key)) watch.silence?.broken();
     if (item === undefined) collected.delete(key);
     else collected.set(key, item);
   }
@@ -237,8 +240,12 @@ export class Reflector<S> {
   }
 
   #contact(): void {
-    this.#lastContactAt = this.#options.clock.now();
+    this.#heard();
     this.#failure = undefined;
+  }
+
+  #heard(): void {
+    this.#lastContactAt = this.#options.clock.now();
   }
 
   async #waitAfter(error: unknown, signal: AbortSignal): Promise<void> {
@@ -277,6 +284,8 @@ interface Watch<S> {
   events: number;
   /** By key; absent once the initial state is complete. */
   collecting: Map<string, S> | undefined;
+  /** Broken by each further object of the initial state; absent where none is streamed. */
+  readonly silence: ReturnType<typeof watchSilence> | undefined;
 }
 
 function isKept<S>(item: S | undefined): item is S {

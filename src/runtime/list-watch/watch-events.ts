@@ -1,6 +1,6 @@
 import { breathing } from '../../lib/breathing.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { DeadlineError } from '../../lib/deadline.ts';
+import { DeadlineError, watchSilence } from '../../lib/deadline.ts';
 import type { ObjectMeta } from '../../lib/object-meta.ts';
 import { MalformedReplyError, parseJson, splitLines } from '../kube/json-stream.ts';
 import type { KubeStream } from '../kube/kube-collection.ts';
@@ -43,7 +43,7 @@ export async function* watchEvents(
   const onAbort = () => scope.abort(request.signal.reason);
   request.signal.addEventListener('abort', onAbort, { once: true });
   if (request.signal.aborted) onAbort();
-  const silence = watchSilence(clock, () =>
+  const silence = watchSilence(clock, MAX_SILENCE_MS, () =>
     scope.abort(new DeadlineError(`Not a byte for ${MAX_SILENCE_MS} ms`)),
   );
   const query = {
@@ -138,21 +138,4 @@ function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
     signal.addEventListener('abort', onAbort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
-}
-
-/** Calls `onSilence` after {@link MAX_SILENCE_MS} without a `broken`. Chunks are many, so they set no timer. */
-function watchSilence(clock: Clock, onSilence: () => void): { broken(): void; end(): void } {
-  let last = clock.monotonic();
-  const check = () => {
-    const left = last + MAX_SILENCE_MS - clock.monotonic();
-    if (left <= 0) onSilence();
-    else timer = clock.setTimer(left, check);
-  };
-  let timer = clock.setTimer(MAX_SILENCE_MS, check);
-  return {
-    broken() {
-      last = clock.monotonic();
-    },
-    end: () => timer.cancel(),
-  };
 }

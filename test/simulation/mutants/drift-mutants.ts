@@ -8,8 +8,8 @@ export const DRIFT_MUTANTS: readonly Mutant[] = [
     name: 'hash-of-texts',
     loses: 'the one form of all texts that ask for the same machine',
     file: DRIFT,
-    find: '.update(canonicalJson(machineRequest(spec)))',
-    replace: '.update(canonicalJson({ ...machineRequest(spec), a: spec.disk, b: spec.env, c: spec.ports }))',
+    find: 'canonicalSha256(machineRequest(spec))',
+    replace: 'canonicalSha256({ ...machineRequest(spec), a: spec.disk, b: spec.env, c: spec.ports })',
   },
   {
     name: 'wider-offer-drifts',

@@ -237,7 +237,7 @@ describe('a Service that groups share', () => {
     const changed = await declare(sharing('one', 9000));
     requests();
     await publishOne('one', changed);
-    const asked = 'GET endpointgroups?limit=500&fieldSelector=metadata.name%3Dtwo';
+    const asked = 'GET endpointgroups?limit=100&fieldSelector=metadata.name%3Dtwo';
     expect(requests()).toEqual(['GET services/llm', asked]);
     const same = await declare(sharing('two', 8000));
     requests();

@@ -4,7 +4,7 @@ import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import { driftOf, specHash } from '../../../api/v1alpha1/machine-drift.ts';
 import { API_VERSION, annotations, labels, OPERATOR_NAME } from '../../../api/v1alpha1/names.ts';
 import { trimmedOf } from '../../../api/v1alpha1/trimmed-spec.ts';
-import { canonicalJson } from '../../../lib/canonical-json.ts';
+import { canonicalJson, canonicalSha256 } from '../../../lib/canonical-json.ts';
 import { formatDollars, highestCap, type MicroDollars, parseDollars } from '../../../lib/money.ts';
 import { controllerReference, type KubeObject } from '../../../runtime/kube/kube-object.ts';
 import { spreadOffers } from './spread.ts';
@@ -21,7 +21,7 @@ export function templateHash({ spec: { template } }: EndpointGroup): string {
   const hash =
     trimmedOf(template)?.hash ??
     hashes.get(template) ??
-    `${VERSION}:${digest(canonicalJson(template)).slice(0, 16)}`;
+    `${VERSION}:${canonicalSha256(template).slice(0, 16)}`;
   hashes.set(template, hash);
   return hash;
 }
