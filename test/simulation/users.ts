@@ -11,6 +11,7 @@ import { NAMESPACE, type SimulatedWorld } from './world.ts';
 
 const SECOND_ACCOUNT = 'second';
 const GPU_INSTANCES = 'gpuinstances';
+const CHILDREN = ['secrets', 'services', 'endpointslices'];
 const WORK_SECRET = 'work';
 const LONG_SECRET = 'long';
 const NAMESPACE_LABEL = 'kubernetes.io/metadata.name';
@@ -30,6 +31,7 @@ interface InstanceWish {
   /** It rents by the second account. */
   readonly isOfSecond?: boolean;
   readonly offers?: JsonObject[];
+  readonly ports?: JsonObject[];
 }
 
 /** What people do to the cluster. Each act is told; refusals by the API server are what they are. */
@@ -128,6 +130,25 @@ export class Users {
 
   delete(name: string): void {
     this.#kubectl.delete(this.#instance(name), `deletes ${name}`);
+  }
+
+  /**
+   * `kubectl delete --cascade=orphan`, and the garbage collector comes before any finalizer goes: it removes the owner
+   * references of all children.
+   */
+  deleteOrphaning(name: string): void {
+    const uid = String(metadataOf(this.backup(name))['uid']);
+    const { kube } = this.#world;
+    for (const kind of CHILDREN.map((plural) => kube.kind(plural)))
+      for (const child of kube.store.all(kind).filter((object) => ownerUids(object).includes(uid)))
+        this.#kubectl.edit(this.#kubectl.address(kind.plural, calledOf(child)), {
+          what: `has the garbage collector orphan ${kind.plural} ${calledOf(child)}`,
+          change: ({ metadata, ...rest }) => {
+            const { ownerReferences: _owners, ...own } = isObject(metadata) ? metadata : {};
+            return { ...rest, metadata: own };
+          },
+        });
+    this.delete(name);
   }
 
   setPowerState(name: string, powerState: 'Running' | 'Stopped'): void {

@@ -259,6 +259,10 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
     'A spec is edited so that the running machine still satisfies it',
     'The machine is kept; only a different request or an unsatisfied requirement replaces it',
   ],
+  [
+    '`kubectl delete --cascade=orphan` removes the owner references before the finalizer runs',
+    'The EndpointSlices are removed by the uid in their label, before the machine is destroyed',
+  ],
 ];
 
 /** All scenarios, numbered as tests name them. */

@@ -88,4 +88,11 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     find: 'ids.length + swept.lastHour > maxOrphans;',
     replace: 'ids.length + swept.lastHour > maxOrphans + 1_000_000;',
   },
+  {
+    name: 'settled-at-every-sweep',
+    loses: 'the minute for which a sweep believes its last list of all objects',
+    file: 'controllers/orphan-sweep/observe.ts',
+    find: 'if (sources.memory.isSettled(login, suspects, sources.clock.monotonic())) {',
+    replace: 'if (sources.memory.isSettled(login, [...suspects, 0], sources.clock.monotonic())) {',
+  },
 ];

@@ -69,10 +69,17 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'sweep-despite-breaker',
-    loses: 'the breaker before a sweep',
+    loses: 'the breaker before a sweep, and before its destroy is sent',
     file: 'controllers/orphan-sweep/decide.ts',
     find: "  { name: 'the breaker is open', applies: (_, { breaker }) => breaker.type !== 'closed' },\n",
     replace: '',
+    also: [
+      {
+        file: 'controllers/orphan-sweep/controller.ts',
+        find: 'return isFree && !sessions.some((each) => isUnresolved(each.breaker()));',
+        replace: 'return isFree;',
+      },
+    ],
   },
   {
     name: 'relist-keeps-vanished',

@@ -45,4 +45,33 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     find: 'if (begunFor.has(uid)) this.#shares.set(uid, Math.max(1, Math.floor(begunFor.size / 2)));',
     replace: 'this.#shares.set(uid, Math.max(1, Math.floor(begunFor.size / 2)));',
   },
+  {
+    name: 'disconnected-keeps-place',
+    loses: 'the end of a place in the queue when the account of its object loses its session',
+    file: 'controllers/gpu-instance/pass.ts',
+    find: 'for (const { queue } of this.#ports.accounts.sessions()) queue.leave(uid);',
+    replace: 'this.#session?.queue.leave(uid);',
+  },
+  {
+    name: 'no-search-backoff',
+    loses: 'the growing intervals between the searches of an object without a match',
+    file: 'controllers/gpu-instance/rules/purchase.ts',
+    find: 'const NOTHING_MAX_MS = 1_800_000;',
+    replace: 'const NOTHING_MAX_MS = 5_000;',
+  },
+  {
+    name: 'nothing-found-is-final',
+    loses: 'the next search of an object without a match, after its backoff',
+    file: 'controllers/gpu-instance/rules/purchase.ts',
+    find: 'const afterMs = backoffMs(observed.memory.failures + 1, observed.jitter, maxMs);',
+    replace:
+      'const afterMs = backoffMs(observed.memory.failures + 1, observed.jitter, maxMs) * (maxMs ? 1_000 : 1);',
+  },
+  {
+    name: 'new-spec-keeps-backoff',
+    loses: 'the end of a backoff when the spec changes',
+    file: 'controllers/gpu-instance/memory/memory.ts',
+    find: '      this.succeeded();\n      this.destroyNotBefore = 0;',
+    replace: '      this.destroyNotBefore = 0;',
+  },
 ];

@@ -120,4 +120,12 @@ export const RESTRAINT_MUTANTS: readonly Mutant[] = [
     find: '  return isNewer || (isHeld(newest) && !isHeld(decidedOn));\n',
     replace: '  return isHeld(newest) && !isHeld(decidedOn) && isNewer;\n',
   },
+  {
+    name: 'hold-lifts-limit',
+    loses: 'the end of a held machine at the limits of its object',
+    file: `${RULES}/held-back.ts`,
+    find: "if (wish.kind === 'limit') return undefined;",
+    replace:
+      "if (wish.kind === 'limit' && object.metadata.annotations?.[annotations.hold] === undefined) return undefined;",
+  },
 ];

@@ -96,4 +96,11 @@ export const TEARDOWN_MUTANTS: readonly Mutant[] = [
     find: "  if (written.type === 'conflict') throw written.error;\n  if (written.type === 'written') ports.wrote(written.object);",
     replace: "  if (written.type === 'written') ports.wrote(written.object);",
   },
+  {
+    name: 'orphaned-slice-stays',
+    loses: 'the slices of a deleted object whose owner reference the garbage collector removed',
+    file: 'controllers/gpu-instance/publish/left-over.ts',
+    find: 'if (present && (isOwnedBy(present, owner) || isOrphanOf(present, owner)))',
+    replace: 'if (present && isOwnedBy(present, owner))',
+  },
 ];

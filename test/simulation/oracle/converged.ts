@@ -25,6 +25,7 @@ export function shortfallsOf(scene: Scene, restraints: Restraints): readonly Sho
   return [
     ...ofAccounts(scene),
     ...unclaimed(scene),
+    ...leftSlices(scene),
     ...[...scene.objects.values()].flatMap((object) => unreached(scene, object, restraints)),
   ];
 }
@@ -47,6 +48,19 @@ function ofAccounts(scene: Scene): readonly Shortfall[] {
     })),
     ...kept.map((name) => ({ invariant: 'I12', text: `the key in ${name} outlives its account` })),
   ];
+}
+
+const INSTANCE_UID = 'gpurental.dev/instance-uid';
+
+/** L7: a slice that outlives its object leads to an address that the marketplace gives to another customer. */
+function leftSlices(scene: Scene): readonly Shortfall[] {
+  const { kube } = scene.world;
+  return kube.store.all(kube.kind('endpointslices')).flatMap((slice) => {
+    const uid = objectAt(metadataOf(slice), 'labels')[INSTANCE_UID];
+    return uid === undefined || scene.objects.has(String(uid))
+      ? []
+      : [{ invariant: 'I14', text: `the slice ${nameOf(slice)} outlives its object` }];
+  });
 }
 
 const holdsForGood = (object: JsonObject): boolean =>

@@ -251,6 +251,17 @@ const PLANTED: readonly (readonly [string, string, (bench: Bench) => Promise<voi
     },
   ],
   [
+    'I14',
+    'a slice outlives its object (L7)',
+    (bench) => {
+      const { kube } = bench.world;
+      const name = 'left-direct';
+      const address = { kind: kube.kind('endpointslices'), namespace: 'gpu-rental-system', name };
+      kube.writes.create(address, { metadata: { name, labels: { 'gpurental.dev/instance-uid': 'gone' } } });
+      bench.invariants.checkConverged();
+    },
+  ],
+  [
     'ESR',
     'an object that wants to run has no machine',
     (bench) => {

@@ -94,6 +94,30 @@ export const OUTAGE_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'four objects are removed by force at once, and a sweeper that keeps their machines lists all objects once a minute (L2)',
+    fleet: 4,
+    sweeps: true,
+    mayLeave: true,
+    seconds: 600,
+    plot: (stage) => {
+      stage.at(120, () => {
+        for (const name of NAMES.slice(0, 4)) abandon(stage, name);
+      });
+      stage.at(200, () => stage.allow({ call: 'objects', seconds: 390, max: 10, invariant: 'L2' }));
+    },
+  },
+  {
+    name: 'an object is removed by force while the hosts of twelve machines are silent, and a sweeper runs (C2)',
+    fleet: 12,
+    sweeps: true,
+    seconds: START + 500,
+    plot: (stage) => {
+      stage.at(START, () => outage(stage, 300));
+      stage.at(START + 30, () => abandon(stage, 'a'));
+      noneDestroyed(stage, START + 30, START + 290, 'the breaker is open');
+    },
+  },
+  {
     name: 'the hosts of 20 machines fall silent for 95 s where the breaker is off, and queued destroys are taken back (H1)',
     fleet: 20,
     seconds: START + 400,

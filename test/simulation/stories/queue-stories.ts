@@ -1,4 +1,6 @@
 import { isObject, type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
+import { raisePrice } from './deeds.ts';
+import { DEAREST_OFFER } from './market.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
@@ -151,6 +153,52 @@ export const QUEUE_STORIES: readonly Story[] = [
       stage.users.createInstance(`first.${STRANGER}`, { offers: UNKNOWN_GPU(99) });
       stage.at(3, () => crowded(stage, 60, `.${STRANGER}`));
       stage.at(110, () => stage.users.delete(`first.${STRANGER}`));
+    },
+  },
+  {
+    name: 'an object that no offer matches searches less and less often, up to every 30 minutes (F1)',
+    seconds: 7_300,
+    plot: (stage) => {
+      stage.users.createInstance('rare', { offers: UNKNOWN_GPU(0) });
+      stage.at(3_600, () => stage.allow({ call: 'search', seconds: 3_600, max: 8, invariant: 'F1' }));
+      stage.at(7_250, () => stage.users.delete('rare'));
+    },
+  },
+  {
+    name: 'an object that found no offer for 40 minutes rents within 15 s after its spec changes (F1)',
+    seconds: 2_500,
+    plot: (stage) => {
+      stage.users.createInstance('rare', { offers: UNKNOWN_GPU(0) });
+      stage.at(2_400, () => stage.users.setCeiling('rare', '0.90'));
+      stage.at(2_415, () => expectRented(stage, 'rare', 15));
+    },
+  },
+  {
+    name: 'an object that found no offer for 20 minutes rents within 30 minutes after an offer becomes cheaper (F1)',
+    seconds: 3_600,
+    plot: (stage) => {
+      stage.users.createInstance('frugal', { offers: [{ gpuNames: ['RTX 4090'], maxPricePerHour: '0.05' }] });
+      stage.at(1_200, () => raisePrice(stage, DEAREST_OFFER, 10_000));
+      stage.at(3_200, () => expectRented(stage, 'frugal', 2_000));
+    },
+  },
+  {
+    name: 'the account of a queue of thirty objects loses its login, and an object of another account of the login rents within 15 s (F1)',
+    seconds: 450,
+    plot: (stage) => {
+      stage.users.second.create('Report', stage.world.addKey());
+      const queued = names(30, 'queued');
+      stage.at(20, () => {
+        for (const [index, name] of queued.entries())
+          stage.users.createInstance(name, { isOfSecond: true, offers: WANTS(index) });
+      });
+      stage.at(40, () => stage.users.second.spoilKey({ 'api-key': stage.world.addLogin() }));
+      stage.at(110, () => stage.users.createInstance('late'));
+      stage.at(125, () => expectRented(stage, 'late', 15));
+      stage.at(130, () => {
+        stage.users.second.bringKeyBack();
+        for (const name of queued) stage.users.delete(name);
+      });
     },
   },
 ];

@@ -18,6 +18,7 @@ export const CALLS = {
   search: /^POST \/api\/v0\/bundles\/$/,
   read: /^GET \/api\/v0\/instances\/\d+\/$/,
   accounts: /^GET .*\/marketplaceaccounts$/,
+  objects: /^GET .*\/gpuinstances$/,
   user: /^GET \/api\/v0\/users\/current\/$/,
   intent: /^PATCH .*\/gpuinstances\/[^/]+$/,
   groupStatus: /^P\w+ .*\/endpointgroups\/[^/]+\/status$/,
@@ -54,10 +55,21 @@ export interface Spell {
   readonly fate: Partial<Fate>;
 }
 
+/** A call of a kind may be sent so many times at most, from now on for so many seconds. */
+export interface Allowance {
+  readonly call: CallName;
+  readonly seconds: number;
+  readonly max: number;
+  /** The invariant that more of them break. */
+  readonly invariant: string;
+}
+
 interface Awaited {
   readonly blow: Blow;
   left: number;
 }
+
+const PASSES = /^controller_runtime_reconcile_total\{[^}]*controller="gpuinstance"[^}]*\} (\d+)/gm;
 
 /** What a story is told with: people, the marketplace, and the fate of calls. */
 export class Stage {
@@ -70,6 +82,7 @@ export class Stage {
   readonly #blind = new Map<string, number>();
   #deaf: { readonly plural: string; readonly until: number } | undefined;
   readonly #bans: { readonly ban: Ban; readonly until: number }[] = [];
+  readonly #allowances: { readonly allowance: Allowance; readonly until: number; sent: number }[] = [];
   readonly #spells: { readonly spell: Spell; readonly until: number }[] = [];
 
   constructor(world: SimulatedWorld, users: Users, invariants: Invariants) {
@@ -96,6 +109,18 @@ export class Stage {
   /** Such a call breaks I4: what the story tells gives no reason for it. */
   forbid(ban: Ban): void {
     this.#bans.push({ ban, until: this.world.now + ban.seconds * SECOND });
+  }
+
+  allow(allowance: Allowance): void {
+    const until = this.world.now + allowance.seconds * SECOND;
+    this.#allowances.push({ allowance, until, sent: 0 });
+  }
+
+  /** How many passes over GpuInstances all processes have made. */
+  async passes(): Promise<number> {
+    const texts = await Promise.all(this.world.processes.map(({ registry }) => registry.expose()));
+    const counts = texts.flatMap((text) => [...text.matchAll(PASSES)].map(([, count]) => Number(count)));
+    return counts.reduce((sum, count) => sum + count, 0);
   }
 
   cast(spell: Spell): void {
@@ -200,6 +225,7 @@ export class Stage {
     if (CALLS.list.test(name)) this.#lister = machine;
     const banned = this.#bans.find(({ ban, until }) => this.world.now < until && CALLS[ban.call].test(name));
     if (banned) this.invariants.report('I4', `${name} was sent although ${banned.ban.why}`);
+    this.#count(name);
     const blow = this.#due(name);
     if (blow) {
       this.world.tell(`${machine.name}: ${name} meets its fate`);
@@ -210,6 +236,16 @@ export class Stage {
       ({ spell, until }) => this.world.now < until && CALLS[spell.call].test(name),
     );
     return cast && { ...QUIET, ...cast.spell.fate };
+  }
+
+  #count(name: string): void {
+    for (const counted of this.#allowances) {
+      const { call, max, seconds, invariant } = counted.allowance;
+      if (this.world.now >= counted.until || !CALLS[call].test(name)) continue;
+      counted.sent += 1;
+      if (counted.sent === max + 1)
+        this.invariants.report(invariant, `${name} was sent more than ${max} times within ${seconds} s`);
+    }
   }
 
   #watchOf({ name }: Machine, path: string): Fate {

@@ -6,6 +6,18 @@ const CONFLICT = answered({ kind: 'Status', status: 'Failure', reason: 'Conflict
 /** The end of an object. */
 export const TEARDOWN_STORIES: readonly Story[] = [
   {
+    name: 'an object with a Service is deleted with --cascade=orphan, and the garbage collector comes before its finalizer (L7)',
+    seconds: 300,
+    plot: (stage) => {
+      stage.users.createInstance('serves', { ports: [{ containerPort: 8080, protocol: 'TCP' }] });
+      stage.at(120, () => {
+        if (!stage.world.kube.store.all(stage.world.kube.kind('endpointslices')).length)
+          stage.invariants.report('L7', 'no slice leads to the machine of serves');
+        stage.users.deleteOrphaning('serves');
+      });
+    },
+  },
+  {
     name: 'an object is deleted, and the process never hears of the last edit before its guard would go',
     seconds: 300,
     plot: (stage) => {

@@ -27,6 +27,13 @@ function createByTenant(
   stage.world.tell(`a tenant creates ${name}`);
 }
 
+/** A refused object is looked at every five minutes, or when its account changes: not at every list. */
+function expectFewPasses(stage: Stage, passes: number): void {
+  stage.world.tell(`${passes} passes were made`);
+  if (passes > 200)
+    stage.invariants.report('M7', `50 refused objects and one machine cost ${passes} passes in 300 s`);
+}
+
 /** A colleague's machine without a label, rented by hand. */
 const rentByHand = (stage: Stage) => void stage.users.console.rent(DEAREST_OFFER, undefined);
 
@@ -151,6 +158,26 @@ export const TENANT_STORIES: readonly Story[] = [
       stage.users.createNamespace(TENANT);
       stage.at(40, () => stage.users.account.spoilKey({ 'root-password': 'hunter2-hunter2' }));
       stage.at(120, () => createByTenant(stage, 'stranger', 'default', {}));
+    },
+  },
+  {
+    name: 'fifty objects of a stranger want to take over one machine, and their account refuses (M7)',
+    seconds: 500,
+    plot: (stage) => {
+      rentByHand(stage);
+      stage.users.createNamespace(TENANT);
+      stage.users.account.set({ allowedNamespaces: { from: 'All' } });
+      const names = Array.from({ length: 50 }, (_, index) => `refused-${index}`);
+      stage.at(60, () => {
+        const adopt = { instanceId: stage.strangerId(), policy: 'Manage' };
+        for (const name of names) createByTenant(stage, name, 'default', { adopt });
+      });
+      let before = 0;
+      stage.at(100, () => void stage.passes().then((passes) => (before = passes)));
+      stage.at(400, () => void stage.passes().then((passes) => expectFewPasses(stage, passes - before)));
+      stage.at(420, () => {
+        for (const name of names) stage.users.delete(`${name}.${TENANT}`);
+      });
     },
   },
 ];

@@ -142,7 +142,7 @@ describe('what led to a machine', () => {
   });
 
   test.each([
-    ['goes where its owner reference was taken away before the finalizer ran (L7)', [], []],
+    ['scenario 102: goes when its owner reference was removed before the finalizer ran (L7)', [], []],
     [
       'stays where another object owns it by now, whatever its labels say (L7)',
       [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'theirs', uid: 'somebody-else' }],
