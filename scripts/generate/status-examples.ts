@@ -31,6 +31,7 @@ const account: Required<MarketplaceAccountStatus> = {
       namespace: 'ml',
     },
   ],
+  orphansSwept: [{ instanceId: 4693, at: NOON }],
   retained: [
     {
       instanceId: 4711,

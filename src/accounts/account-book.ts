@@ -21,6 +21,13 @@ export interface RetainedMachine {
   readonly pricePerHour: MicroDollars | undefined;
 }
 
+/** An unclaimed machine that a sweep is about to destroy. */
+export interface SweptMachine {
+  readonly instanceId: number;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
 /** What an account remembers of objects that are gone. It stands in the account's status, and needs no key. */
 export interface AccountBook {
   /**
@@ -33,4 +40,6 @@ export interface AccountBook {
    * with a RangeError where the account lists as many as it can.
    */
   recordRetained(machine: RetainedMachine): Promise<void>;
+  /** Durable when it resolves: the destroy counts among those of the last hour. Counted once for a machine. */
+  recordSwept(machine: SweptMachine): Promise<void>;
 }

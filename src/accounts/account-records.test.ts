@@ -4,7 +4,7 @@ import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts'
 import { marketplaceAccountResource } from '../api/v1alpha1/names.ts';
 import type { KubeObject } from '../runtime/kube/kube-object.ts';
 import { timestampOf } from '../runtime/writes/timestamp.ts';
-import { AccountRecords, withDeparted, withRetained } from './account-records.ts';
+import { AccountRecords, withDeparted, withRetained, withSwept } from './account-records.ts';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 
@@ -56,6 +56,45 @@ describe('what must outlive its object', () => {
     const kept = { instanceId: 5, owner: 'team/job', objectUid: 'u', policy: 'Retain' } as const;
     await records.recordRetained({ ...kept, pricePerHour: undefined });
     expect((await status())?.retained).toMatchObject([{ instanceId: 5, owner: 'team/job', ownerUid: 'u' }]);
+  });
+});
+
+describe('unclaimed machines that were destroyed', () => {
+  const at = (ms: number) => ({ at: timestampOf(NOW + ms) });
+
+  test('are in the status of their account before the call is sent', async () => {
+    const { records, status } = await setUp();
+    await records.recordSwept({ instanceId: 5, at: NOW });
+    expect((await status())?.orphansSwept).toEqual([{ instanceId: 5, ...at(0) }]);
+  });
+
+  test('count once, from the first try, and for an hour', () => {
+    const status = {
+      orphansSwept: [
+        { instanceId: 4, ...at(-3_600_000) },
+        { instanceId: 5, ...at(-1_000) },
+      ],
+    };
+    expect(withSwept({ instanceId: 5, at: NOW })(status)).toBe(status);
+    expect(withSwept({ instanceId: 6, at: NOW })(status).orphansSwept).toEqual([
+      { instanceId: 5, ...at(-1_000) },
+      { instanceId: 6, ...at(0) },
+    ]);
+    expect(withSwept({ instanceId: 4, at: NOW })(status).orphansSwept).toEqual([
+      { instanceId: 5, ...at(-1_000) },
+      { instanceId: 4, ...at(0) },
+    ]);
+  });
+
+  test('are kept to as many as the status holds, the newest of them', () => {
+    const orphansSwept = Array.from({ length: 256 }, (_, index) => ({
+      instanceId: index,
+      ...at(-256 + index),
+    }));
+    const { orphansSwept: after = [] } = withSwept({ instanceId: 999, at: NOW })({ orphansSwept });
+    expect(after).toHaveLength(256);
+    expect(after.at(0)?.instanceId).toBe(1);
+    expect(after.at(-1)?.instanceId).toBe(999);
   });
 });
 

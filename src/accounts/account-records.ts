@@ -6,7 +6,7 @@ import { formatDollars, parseDollars } from '../lib/money.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
 import { recordStatus } from '../runtime/writes/record-status.ts';
 import { timestampOf } from '../runtime/writes/timestamp.ts';
-import type { AccountBook, DepartedObject, RetainedMachine } from './account-book.ts';
+import type { AccountBook, DepartedObject, RetainedMachine, SweptMachine } from './account-book.ts';
 import { monthName } from './account-object.ts';
 
 /** A change of an account's status that must not be lost: from the newest status to the one to write. */
@@ -22,6 +22,7 @@ const ATTEMPTS = 8;
 const HOUR_MS = 3_600_000;
 const MOST_RENTALS = 1000;
 const MOST_RETAINED = 256;
+const MAX_SWEPT = 256;
 
 /**
  * Makes records of one account durable. What arrives while a write is under way goes into the next one
@@ -54,6 +55,10 @@ export class AccountRecords implements AccountBook {
 
   recordRetained(machine: RetainedMachine): Promise<void> {
     return this.write(withRetained(machine, this.#clock.now()));
+  }
+
+  recordSwept(machine: SweptMachine): Promise<void> {
+    return this.write(withSwept(machine));
   }
 
   /** Resolves when the change is written, or when the account is gone, since then nobody asks any more. */
@@ -148,5 +153,17 @@ export function withRetained(machine: RetainedMachine, now: number): StatusChang
       ...(pricePerHour === undefined ? {} : { pricePerHour: formatDollars(pricePerHour) }),
     };
     return { ...status, retained: [...others, entry] };
+  };
+}
+
+/** Counts a machine among those that sweeps destroyed within the last hour. One that is tried again counts once. */
+export function withSwept({ instanceId, at }: SweptMachine): StatusChange {
+  return (status) => {
+    const recent = (status.orphansSwept ?? []).filter((entry) => at - Date.parse(entry.at) < HOUR_MS);
+    if (recent.some((entry) => entry.instanceId === instanceId)) return status;
+    return {
+      ...status,
+      orphansSwept: [...recent, { instanceId, at: timestampOf(at) }].slice(-MAX_SWEPT),
+    };
   };
 }

@@ -305,7 +305,7 @@ function catalogOf(count: number) {
   return Array.from({ length: count }, (_, index) => ({
     gpuName: 'RTX 4090',
     gpuCount: 1,
-    pricePerHour: 0.3 + index * 0.01,
+    pricePerHour: 0.3 + (index % 48) * 0.01,
     hostId: 5000 + Math.floor(index / 2),
     machineId: 7000 + index,
   }));

@@ -74,6 +74,56 @@ describe('opens by level (C2)', () => {
     expect(stateAfter([seen], maxUnhealthy).type).toBe(state);
   });
 
+  describe('and by machines that turn bad one after the other', () => {
+    const at = (bad: number, second: number, status: Bad = 'exited') => poll(200, bad, status, second * 1000);
+
+    test.each(['exited', 'offline', 'unknown', 'missing'] as const)(
+      'three of 200 in each list, %s (C2)',
+      (status) => {
+        expect(stateAfter([at(3, 0, status)]).type).toBe('closed');
+        expect(stateAfter([at(3, 0, status), at(6, 10, status)])).toMatchObject({
+          type: 'open',
+          unhealthy: 6,
+          message:
+            '6 of 200 machines became unhealthy or missing, one after the other; nothing is replaced or swept.',
+        });
+      },
+    );
+
+    test.each([
+      ['five are tolerated', [at(3, 0), at(5, 10)], 'closed'],
+      ['a tolerated share at once is', [at(40, 0), at(40, 10)], 'closed'],
+      ['two minutes apart are not counted together', [at(3, 0), at(6, 121)], 'closed'],
+      ['two minutes are', [at(3, 0), at(6, 120)], 'open'],
+      ['those that are well again are not counted', [at(3, 0), at(0, 10), at(6, 20)], 'closed'],
+      [
+        'once nothing changed for two minutes it closes',
+        [at(3, 0), at(6, 1), at(6, 122), at(6, 123)],
+        'closed',
+      ],
+    ] as const)('%s', (_, polls, state) => {
+      expect(stateAfter(polls).type).toBe(state);
+    });
+
+    test('but not if maxUnhealthy turns the breaker off', () => {
+      expect(stateAfter([at(3, 0), at(60, 10)], '100%').type).toBe('closed');
+    });
+
+    test('says that more than allowed are bad as soon as they are', () => {
+      expect(stateAfter([at(3, 0), at(6, 1), at(41, 2), at(42, 3)])).toMatchObject({
+        message: expect.stringContaining('42 of 200 machines became unhealthy or missing, more than'),
+      });
+    });
+
+    test('counts machines of before a restart that are still bad with those of after', () => {
+      const memory = breakerAtStart({ type: 'closed' }, { now: 0, monotonic: 0 });
+      const settings = { maxUnhealthy: '20%', maxHoldMs: HOLD_MS };
+      const once = afterPoll(memory, at(30, 1), settings);
+      expect(breakerState(once).type).toBe('closed');
+      expect(breakerState(afterPoll(once, at(33, 11), settings)).type).toBe('open');
+    });
+  });
+
   test('a failed list opens it and says so', () => {
     expect(stateAfter([failedAt(5)])).toMatchObject({
       type: 'open',
@@ -110,7 +160,8 @@ describe('closes', () => {
   test.each([
     ['not while as many are bad (C2)', [poll(10, 5), ...Array(50).fill(poll(10, 5))], 'open'],
     ['not after one calm list', [poll(10, 5), poll(10, 2)], 'open'],
-    ['after two calm lists', [poll(10, 5), poll(10, 2), poll(10, 2)], 'closed'],
+    ['not after one calm list that shows none bad', [poll(10, 5), poll(10, 0)], 'open'],
+    ['after two calm lists', [poll(10, 5), poll(10, 0), poll(10, 0)], 'closed'],
     [
       'not after two calm lists with a failed one between',
       [poll(10, 5), poll(10, 0), failedAt(9), poll(10, 0)],
@@ -127,14 +178,36 @@ describe('closes', () => {
     expect(stateAfter(polls).type).toBe(state);
   });
 
-  test('whatever happened before, two calm lists always close it', () => {
+  test('not while machines still come back, and two lists after none has for two minutes (C2)', () => {
+    const seconds = (bad: number, at: number) => poll(200, bad, 'exited', at * 1000);
+    const back = [seconds(60, 0), seconds(39, 10), seconds(33, 30)];
+    expect(stateAfter(back).type).toBe('open');
+    const still = [...back, seconds(33, 150)];
+    expect(stateAfter(still).type).toBe('open');
+    expect(stateAfter([...still, seconds(33, 151)]).type).toBe('open');
+    expect(stateAfter([...still, seconds(33, 151), seconds(33, 161)]).type).toBe('closed');
+  });
+
+  test('while no more come back than may fail by themselves', () => {
+    const fleetOf = (machines: number, bad: number, at: number) => poll(machines, bad, 'offline', at);
+    const calm = (machines: number, from: number, to: number) =>
+      stateAfter([fleetOf(machines, from, 0), fleetOf(machines, to, 1), fleetOf(machines, to, 2)]).type;
+    expect(calm(20, 5, 4)).toBe('closed');
+    expect(calm(20, 5, 1)).toBe('closed');
+    expect(calm(20, 6, 1)).toBe('open');
+    expect(calm(200, 41, 36)).toBe('closed');
+    expect(calm(200, 41, 35)).toBe('open');
+  });
+
+  test('whatever happened before, two calm lists two minutes later always close it', () => {
     const anyPoll = fc.oneof(
       fc.constant(failedAt(1)),
       fc.integer({ min: 0, max: 20 }).map((bad) => poll(20, bad)),
     );
     fc.assert(
       fc.property(fc.array(anyPoll, { maxLength: 30 }), fc.integer({ min: 0, max: 4 }), (history, bad) => {
-        expect(stateAfter([...history, poll(20, bad), poll(20, bad)]).type).toBe('closed');
+        const calm = [1_000, 121_001, 121_002].map((at) => poll(20, bad, 'offline', at));
+        expect(stateAfter([...history, ...calm]).type).toBe('closed');
       }),
     );
   });
@@ -174,7 +247,7 @@ describe('is released (C2)', () => {
       byHand,
     );
     expect(breakerState(next)).toMatchObject({ type: 'slow', releasedBy: 'person', unhealthy: 6 });
-    const calm = [poll(10, 2), poll(10, 2)].reduce((memory, each) => afterPoll(memory, each, settings), next);
+    const calm = [poll(10, 0), poll(10, 0)].reduce((memory, each) => afterPoll(memory, each, settings), next);
     expect(breakerState(calm).type).toBe('closed');
   });
 

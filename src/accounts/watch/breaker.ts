@@ -39,6 +39,15 @@ interface Incident {
   /** The most at a time, and of how many. */
   readonly unhealthy: number;
   readonly machines: number;
+  /** They were never more than the account tolerates, but turned unhealthy one after the other. */
+  readonly isCreeping: boolean;
+}
+
+/** The last change of a machine between well and unhealthy. */
+interface Turn {
+  /** Monotonic milliseconds of the poll that showed it. */
+  readonly at: number;
+  readonly isUnhealthy: boolean;
 }
 
 /** What is remembered from one poll to the next. */
@@ -50,6 +59,10 @@ export interface BreakerMemory {
   readonly calmPolls: number;
   /** Complete polls in a row. */
   readonly completePolls: number;
+  /** Ids of machines that were unhealthy in the last complete poll. */
+  readonly unhealthy: ReadonlySet<number>;
+  /** Machines that changed lately, by id. */
+  readonly turns: ReadonlyMap<number, Turn>;
 }
 
 /** One look at the marketplace, as far as the breaker is concerned. */
@@ -76,6 +89,10 @@ export interface BreakerSettings {
 
 /** Polls in a row that have to agree. */
 const POLLS_TO_CLOSE = 2;
+/** Machines that change within this time change together. */
+const TOGETHER_MS = 120_000;
+/** In a large fleet more than these change together because of something that they share. */
+const MAX_TURNS = 5;
 /** The container has ended: the host answers, and the machine will not come back by itself. */
 const DEAD: ReadonlySet<string> = new Set(['exited', 'destroyed'] satisfies ActualStatus[]);
 /** The host does not answer: the machine may well be at work. */
@@ -91,7 +108,10 @@ export function breakerAtStart(
   const { since, unhealthy } = state;
   const released = state.type === 'slow' ? { by: state.releasedBy, at: state.releasedAt } : undefined;
   const sinceMonotonic = clock.monotonic - Math.max(0, clock.now - since);
-  return { ...CLOSED, incident: { since, sinceMonotonic, released, unhealthy, machines: unhealthy } };
+  return {
+    ...CLOSED,
+    incident: { since, sinceMonotonic, released, unhealthy, machines: unhealthy, isCreeping: false },
+  };
 }
 
 const CLOSED: BreakerMemory = {
@@ -99,6 +119,8 @@ const CLOSED: BreakerMemory = {
   listFailedSince: undefined,
   calmPolls: 0,
   completePolls: 0,
+  unhealthy: new Set(),
+  turns: new Map(),
 };
 
 /** What the memory comes to. `turn`: of whom replacement goes on, if it is slow. */
@@ -120,8 +142,9 @@ export function isWellWord(word: string | null): boolean {
 }
 
 /**
- * Open as long as a complete list shows more bad or vanished machines than allowed, or the list fails; closed after two
- * complete lists in a row that do not. After the maximum hold replacement goes on slowly.
+ * Open as long as a complete list shows more bad or vanished machines than allowed, or the list fails, and while machines
+ * turn bad one after the other or still come back; closed after two complete lists in a row that show none of it. After
+ * the maximum hold replacement goes on slowly.
  */
 export function afterPoll(
   memory: BreakerMemory,
@@ -130,14 +153,22 @@ export function afterPoll(
 ): BreakerMemory {
   if (poll.type === 'failed') return afterFailure(memory, poll.at);
   const health = healthOf(poll);
-  const calmPolls = isMass(health, settings.maxUnhealthy) ? 0 : memory.calmPolls + 1;
+  const allowed = allowedUnhealthy(settings.maxUnhealthy, health.machines);
+  const turns = turnsAfter(memory, poll);
+  const isLevel = isMass(health, allowed);
+  const isCalm = !isLevel && !isMoving({ memory, health, allowed, turns });
+  const calmPolls = isCalm ? memory.calmPolls + 1 : 0;
   const completePolls = memory.completePolls + 1;
   const isOver = calmPolls >= POLLS_TO_CLOSE;
   return {
     calmPolls,
     completePolls,
-    incident: isOver ? undefined : incidentAfter(memory.incident, { poll, health, calmPolls, settings }),
+    incident: isOver
+      ? undefined
+      : incidentAfter(memory.incident, { poll, health, isLevel, calmPolls, settings }),
     listFailedSince: completePolls >= POLLS_TO_CLOSE ? undefined : memory.listFailedSince,
+    unhealthy: new Set(unhealthyOf(poll)),
+    turns,
   };
 }
 
@@ -184,9 +215,44 @@ function healthOf(poll: Extract<BreakerPoll, { type: 'complete' }>): Health {
   return { machines: poll.expected.size, unhealthy: unhealthy.length, unseen: unseen.length };
 }
 
+/** The changes of the last minutes, with those that this poll shows. */
+function turnsAfter(
+  { turns, unhealthy: before }: BreakerMemory,
+  poll: Extract<BreakerPoll, { type: 'complete' }>,
+): ReadonlyMap<number, Turn> {
+  const { monotonic, expected } = poll;
+  const unhealthy = new Set(unhealthyOf(poll));
+  const late = [...turns].filter(([, { at }]) => monotonic - at <= TOGETHER_MS);
+  const changed = [...expected].filter((id) => unhealthy.has(id) !== before.has(id));
+  const fresh = changed.map((id) => [id, { at: monotonic, isUnhealthy: unhealthy.has(id) }] as const);
+  return new Map([...late, ...fresh]);
+}
+
+/**
+ * Whether fewer are unhealthy than allowed, but only so far: more turned unhealthy within two minutes than fail by
+ * themselves, in more than one poll, or those of an incident still come back.
+ */
+function isMoving({
+  memory: { incident },
+  health: { unhealthy },
+  allowed,
+  turns,
+}: {
+  readonly memory: BreakerMemory;
+  readonly health: Health;
+  readonly allowed: number | undefined;
+  readonly turns: ReadonlyMap<number, Turn>;
+}): boolean {
+  if (allowed === undefined || unhealthy === 0) return false;
+  const most = Math.min(MAX_TURNS, allowed);
+  const worse = [...turns.values()].filter(({ isUnhealthy }) => isUnhealthy);
+  const spreads = worse.length > most && new Set(worse.map(({ at }) => at)).size > 1;
+  const isRecovering = incident !== undefined && turns.size - worse.length > most;
+  return spreads || isRecovering;
+}
+
 /** A single machine tells nothing of others: if its host is not seen, the marketplace may see no host. */
-function isMass({ machines, unhealthy, unseen }: Health, maxUnhealthy: number | string): boolean {
-  const allowed = allowedUnhealthy(maxUnhealthy, machines);
+function isMass({ machines, unhealthy, unseen }: Health, allowed: number | undefined): boolean {
   if (allowed === undefined || unhealthy === 0) return false;
   const areAll = unhealthy === machines && (machines > 1 || unseen === 1);
   return unhealthy > allowed || areAll;
@@ -197,17 +263,19 @@ function incidentAfter(
   seen: {
     readonly poll: Extract<BreakerPoll, { type: 'complete' }>;
     readonly health: Health;
+    readonly isLevel: boolean;
     readonly calmPolls: number;
     readonly settings: BreakerSettings;
   },
 ): Incident | undefined {
-  const { poll, health, calmPolls, settings } = seen;
+  const { poll, health, isLevel, calmPolls, settings } = seen;
   if (calmPolls > 0) return before;
   const { unhealthy, machines } = before && before.unhealthy >= health.unhealthy ? before : health;
   const { since, sinceMonotonic } = before ?? { since: poll.at, sinceMonotonic: poll.monotonic };
   const isOver = poll.monotonic - sinceMonotonic >= settings.maxHoldMs;
   const released = before?.released ?? (isOver ? ({ by: 'hold', at: poll.at } as const) : undefined);
-  return { since, sinceMonotonic, released, unhealthy, machines };
+  const isCreeping = !isLevel && before?.isCreeping !== false;
+  return { since, sinceMonotonic, released, unhealthy, machines, isCreeping };
 }
 
 function afterFailure(memory: BreakerMemory, at: number): BreakerMemory {
@@ -219,8 +287,9 @@ function listFailure(since: number): BreakerState {
   return { type: 'open', since, cause: 'listFailed', unhealthy: 0, message };
 }
 
-function massFailure({ since, unhealthy, machines }: Incident): BreakerState {
-  const message = `${unhealthy} of ${machines} machines became unhealthy or missing, more than maxUnhealthy allows; nothing is replaced or swept.`;
+function massFailure({ since, unhealthy, machines, isCreeping }: Incident): BreakerState {
+  const why = isCreeping ? 'one after the other' : 'more than maxUnhealthy allows';
+  const message = `${unhealthy} of ${machines} machines became unhealthy or missing, ${why}; nothing is replaced or swept.`;
   return { type: 'open', since, cause: 'massFailure', unhealthy, message };
 }
 

@@ -138,7 +138,7 @@ export const marketplaceAccountSpec = z
     }).default('None'),
     maxUnhealthy: countOrShare({
       description:
-        'How many machines of the account may be unhealthy (exited, unknown, offline or missing) at the same time before the breaker opens and stops replacing and sweeping. One machine beside healthy ones is always replaced; `100%` turns the breaker off unless a list fails.',
+        'How many machines of the account may be unhealthy (exited, unknown, offline or missing) at the same time before the breaker opens and stops replacing and sweeping. It also opens if more than 5 turn unhealthy within 2 minutes, in several lists. One machine beside healthy ones is always replaced; `100%` turns the breaker off unless a list fails.',
       example: '20%',
     }).default('20%'),
     maxUnhealthyHold: duration({
@@ -245,6 +245,13 @@ const breaker = z
   })
   .meta(notes({ description: 'The breaker against mass replacement.' }));
 
+const sweptMachine = z
+  .object({
+    instanceId: z.int().meta(notes({ description: 'The machine.' })),
+    at: timestamp({ description: 'When its destroy was decided.' }),
+  })
+  .meta(notes({ description: 'An unclaimed machine that was destroyed.' }));
+
 export const marketplaceAccountStatus = z
   .object({
     observedGeneration: observedGeneration.optional(),
@@ -319,6 +326,12 @@ export const marketplaceAccountStatus = z
     orphansConfirmedBy: text({
       description: 'The last value seen of `gpurental.dev/confirm-orphans`; only another one confirms.',
       maxLength: 253,
+    }).optional(),
+    orphansSwept: list(sweptMachine, {
+      description:
+        'Unclaimed machines that the operator destroyed in the last hour, or tried to: what limits how many follow.',
+      max: 256,
+      list: { type: 'map', keys: ['instanceId'] },
     }).optional(),
     deletedObjects: deletedObjects.optional(),
     breaker: breaker.optional(),

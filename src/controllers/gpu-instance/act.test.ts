@@ -108,6 +108,7 @@ function situation(
       asked.push(machine);
       done.push('retained');
     },
+    recordSwept: async () => {},
   };
   const memory = new ObjectMemory();
   const ports: ActPorts = {

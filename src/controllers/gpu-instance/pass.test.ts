@@ -180,6 +180,7 @@ function situation(setting: Setting = {}) {
   const book: AccountBook = {
     foldDeparted: () => Promise.resolve(),
     recordRetained: () => Promise.reject(new RangeError('the list of kept machines is full')),
+    recordSwept: () => Promise.resolve(),
   };
   const sources = {
     clock,

@@ -16,9 +16,16 @@ async function done(
     leads = () => true,
     fails,
     mayDestroy = true,
-  }: { leads?: () => boolean; fails?: Error; mayDestroy?: boolean } = {},
+    recordFails,
+    happened = [],
+  }: {
+    leads?: () => boolean;
+    fails?: Error;
+    mayDestroy?: boolean;
+    recordFails?: Error;
+    happened?: string[];
+  } = {},
 ) {
-  const happened: string[] = [];
   const session = {
     ref: { namespace: 'team', name: 'default' },
     mayDestroy: () => mayDestroy,
@@ -43,7 +50,10 @@ async function done(
       log: silentLogger,
       isLeader: leads,
       isStillOrphan: () => true,
-      onSwept: () => {},
+      recordSwept: async ({ ref }, id) => {
+        happened.push(`recorded ${ref.name} ${id}`);
+        if (recordFails) throw recordFails;
+      },
       metrics: { orphanDestroyed: ({ namespace, name }) => happened.push(`counted ${namespace}/${name}`) },
       events: {
         record: ({ reason, note }: { reason: string; note: string }) => happened.push(`${reason}: ${note}`),
@@ -56,6 +66,7 @@ async function done(
 describe('an orphan', () => {
   test('is destroyed, counted and told', async () => {
     expect(await done(destroy)).toEqual([
+      'recorded default 5',
       'destroy 5',
       'counted team/default',
       'OrphanDestroyed: Machine 5, which bills $0.50/h and no GpuInstance claimed, was destroyed.',
@@ -68,12 +79,20 @@ describe('an orphan', () => {
 
   test('is left alone by one that stopped leading while its call waited for its place', async () => {
     let looks = 0;
-    expect(await done(destroy, { leads: () => looks++ < 1 })).toEqual([]);
+    expect(await done(destroy, { leads: () => looks++ < 1 })).toEqual(['recorded default 5']);
+  });
+
+  test('is not destroyed when its destroy cannot be recorded first', async () => {
+    const recordFails = new Error('no API server');
+    const happened: string[] = [];
+    await expect(done(destroy, { recordFails, happened })).rejects.toThrow('no API server');
+    expect(happened).toEqual(['recorded default 5']);
   });
 
   test('that could not be destroyed is told, and not counted', async () => {
     const fails = new MarketplaceError('told to fail', { kind: 'unavailable', outcome: 'unknown' });
     expect(await done(destroy, { fails })).toEqual([
+      'recorded default 5',
       'destroy 5',
       'OrphanDestroyFailed: Machine 5, which bills $0.50/h and no GpuInstance claims, could not be destroyed.',
     ]);

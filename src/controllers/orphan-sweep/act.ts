@@ -1,3 +1,4 @@
+import type { ProvenAccount } from '../../accounts/proven-account.ts';
 import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { MarketplaceError } from '../../marketplace/errors/errors.ts';
@@ -18,10 +19,10 @@ export interface SweepEffects {
   readonly log: Logger;
   /** Asked before each destroy, and again when it has waited for its place. */
   readonly isLeader: () => boolean;
-  /** Whether the newest list and the newest copies of the objects still leave that machine unclaimed. */
+  /** Whether the destroy of that machine is decided again by the newest list and the caches. */
   readonly isStillOrphan: (sweep: Sweep, instanceId: number) => boolean;
-  /** The destroy of an orphan was answered. */
-  readonly onSwept: (sweep: Sweep) => void;
+  /** Durable when it resolves: that destroy counts among those of the last hour, whatever comes of it. */
+  readonly recordSwept: (session: ProvenAccount, instanceId: number) => Promise<void>;
 }
 
 /** Carries out one action on the machines of a login; `account` is where people are told. */
@@ -52,7 +53,7 @@ export async function act(
 async function destroyOrphan(
   action: Extract<Action, { type: 'destroy' }>,
   { sweep, account }: { readonly sweep: Sweep; readonly account: MarketplaceAccount },
-  { events, metrics, log, isLeader, isStillOrphan, onSwept }: SweepEffects,
+  { events, metrics, log, isLeader, isStillOrphan, recordSwept }: SweepEffects,
 ): Promise<void> {
   const { instanceId, pricePerHour } = action;
   const mayLeave = () => isLeader() && isStillOrphan(sweep, instanceId);
@@ -62,9 +63,9 @@ async function destroyOrphan(
     tell(account, { reason: 'OrphanDestroyFailed', note: noteNoKey(action) }, events);
     return;
   }
+  await recordSwept(session, instanceId);
   try {
     await session.client.instances.destroy(instanceId, { mayLeave });
-    onSwept(sweep);
   } catch (error) {
     if (!(error instanceof MarketplaceError)) throw error;
     if (!mayLeave()) return;

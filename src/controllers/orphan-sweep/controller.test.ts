@@ -2,12 +2,16 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { row } from '../../../test/builders/observed.ts';
 import { accountWith, LOGIN } from '../../../test/builders/observed-account.ts';
 import { createVirtualClock } from '../../../test/builders/virtual-clock.ts';
+import type { SweptMachine } from '../../accounts/account-book.ts';
 import { type AccountNews, keyOf } from '../../accounts/account-registry.ts';
 import type { AccountRef } from '../../accounts/account-session.ts';
 import type { SweepFindings } from '../../accounts/proven-account.ts';
+import type { MarketplaceAccount } from '../../api/v1alpha1/marketplace-account.ts';
 import { sleep } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/logger.ts';
 import { seededRandom } from '../../lib/random.ts';
+import { MarketplaceError } from '../../marketplace/errors/errors.ts';
+import type { CallOptions } from '../../marketplace/offers/offers.ts';
 import { defaultConstants } from '../../ownership/constants.ts';
 import type { Controller } from '../../runtime/controller.ts';
 import { refOfKey } from '../../runtime/kube/kube-object.ts';
@@ -30,10 +34,12 @@ interface Setting {
   readonly openBreakerOf?: string;
   /** Its marketplace takes a minute to answer. */
   readonly silent?: string;
+  /** What happens to the accounts while a destroy waits for its place. */
+  readonly meanwhile?: (accounts: MarketplaceAccount[]) => void;
 }
 
 /** A sweeper that runs; each login has one machine that nobody claims, and its accounts want it destroyed. */
-function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, silent }: Setting) {
+function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, silent, meanwhile }: Setting) {
   const clock = createVirtualClock({ startMs: NOW });
   const did: string[] = [];
   const told: [string, readonly number[]][] = [];
@@ -51,8 +57,11 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, s
     feed: { latest: () => ({ begunAt: listBegunAt, endedAt: listBegunAt, rows: new Map() }), lookNow() {} },
     client: {
       instances: {
-        destroy: async (id: number) => {
+        destroy: async (id: number, { mayLeave }: CallOptions) => {
           if (name === silent) await sleep(clock, 60_000);
+          meanwhile?.(accounts);
+          if (mayLeave?.() !== true)
+            throw new MarketplaceError('taken back', { kind: 'aborted', outcome: 'refused' });
           did.push(`${name} destroys ${id}`);
         },
       },
@@ -65,6 +74,14 @@ function sweeper({ users, knowsIdentity = true, withoutAccount, openBreakerOf, s
   const controller = createOrphanSweep({
     registry: {
       proven: () => sessions,
+      book: ({ name }: AccountRef) => ({
+        recordSwept: async ({ instanceId, at }: SweptMachine) => {
+          const index = accounts.findIndex(({ metadata }) => metadata.name === name);
+          const account = accounts[index];
+          const entry = { instanceId, at: new Date(at).toISOString() };
+          if (account) accounts[index] = { ...account, status: { ...account.status, orphansSwept: [entry] } };
+        },
+      }),
       session: (ref: AccountRef) => sessions.find((session) => keyOf(session.ref) === keyOf(ref)),
       onNews: (listener: typeof hear) => {
         hear = listener;
@@ -131,6 +148,43 @@ describe('of a login that two accounts have', () => {
     await hears('list');
     expect(await hears('list')).toEqual({ did: [], told: [] });
   });
+});
+
+test('a destroy is on record before it is sent', async () => {
+  const recorded: unknown[] = [];
+  const note = (accounts: readonly MarketplaceAccount[]) =>
+    recorded.push(...accounts.map(({ status }) => status?.orphansSwept));
+  const { hears } = sweeper({ users: { one: 7 }, meanwhile: note });
+  await hears('list');
+  expect((await hears('list')).did).toContain('one destroys 5');
+  expect(recorded).toEqual([[{ instanceId: 5, at: expect.stringContaining('2026-11-20T12:00:0') }]]);
+});
+
+test.each([
+  ['the policy is to report', accountWith({ metadata: { name: 'one' }, spec: { orphanPolicy: 'Report' } })],
+  [
+    'many machines have lost their objects',
+    accountWith({
+      metadata: { name: 'one' },
+      spec: { orphanPolicy: 'Destroy' },
+      status: { massOrphaned: [5, 6, 7, 8] },
+    }),
+  ],
+  [
+    'memory was rolled back',
+    accountWith({
+      metadata: { name: 'one' },
+      spec: { orphanPolicy: 'Destroy' },
+      status: { rolledBack: [9] },
+    }),
+  ],
+])('a destroy that waits for its place is not sent when meanwhile %s (H1)', async (_, account) => {
+  const { hears } = sweeper({
+    users: { one: 7 },
+    meanwhile: (accounts) => accounts.splice(0, accounts.length, account),
+  });
+  await hears('list');
+  expect((await hears('list')).did).toEqual(['OrphanFound']);
 });
 
 test('a login whose marketplace takes a minute to answer keeps the sweep of no other waiting', async () => {

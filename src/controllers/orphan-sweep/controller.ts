@@ -1,17 +1,17 @@
 import { keyOf } from '../../accounts/account-registry.ts';
+import { serviceNow } from '../../accounts/login/service-clock.ts';
 import type { ProvenAccount } from '../../accounts/proven-account.ts';
-import { isUnresolved } from '../../accounts/watch/breaker.ts';
 import { loginText } from '../../ownership/login.ts';
 import type { ControllerOptions, ReconcileContext } from '../../runtime/controller.ts';
 import { type Controller, createController, done, type Result } from '../../runtime/controller.ts';
 import { refOfKey } from '../../runtime/kube/kube-object.ts';
 import { act, type SweepEffects } from './act.ts';
 import { decide } from './decide.ts';
-import { observe, type Sweep, type SweepSources } from './observe.ts';
+import { observe, observeAgain, type Sweep, type SweepSources } from './observe.ts';
 
 export interface OrphanSweepOptions
   extends SweepSources,
-    Omit<SweepEffects, 'metrics' | 'isStillOrphan' | 'onSwept'>,
+    Omit<SweepEffects, 'metrics' | 'isStillOrphan' | 'recordSwept'>,
     Pick<ControllerOptions, 'random' | 'log' | 'metrics'> {
   readonly sweepMetrics: SweepEffects['metrics'];
 }
@@ -26,7 +26,11 @@ export function createOrphanSweep(options: OrphanSweepOptions): Controller {
     ...options,
     metrics: options.sweepMetrics,
     isStillOrphan: (sweep, instanceId) => isStillOrphan(sweep, instanceId, options),
-    onSwept: ({ sessions: [{ login }] }) => options.memory.swept(loginText(login), options.clock.monotonic()),
+    recordSwept: async (session, instanceId) => {
+      const { clock } = options;
+      const at = serviceNow(session.serviceTime(), clock.now()) ?? clock.now();
+      await registry.book(session.ref)?.recordSwept({ instanceId, at });
+    },
   };
 
   const reconcile = async (key: string, { aside }: ReconcileContext): Promise<Result> => {
@@ -53,14 +57,11 @@ export function createOrphanSweep(options: OrphanSweepOptions): Controller {
   return controller;
 }
 
-/** A destroy waits for its place: an object may claim the machine by then, or the breaker be open. */
-function isStillOrphan({ sessions }: Sweep, instanceId: number, { allObjects }: OrphanSweepOptions): boolean {
-  const [session] = sessions;
-  const retained = sessions.flatMap((each) => each.retained());
-  const census = session.census(allObjects(), retained) ?? [];
-  const entry = census.find(({ row }) => row.id === instanceId);
-  const isFree = entry !== undefined && entry.type !== 'claimed' && entry.type !== 'retained';
-  return isFree && !sessions.some((each) => isUnresolved(each.breaker()));
+/** A destroy waits for its place: by then an object may claim the machine, or many may have lost theirs. */
+function isStillOrphan(sweep: Sweep, instanceId: number, sources: SweepSources): boolean {
+  const observed = observeAgain(sweep, sources);
+  const actions = observed ? decide(observed).actions : [];
+  return actions.some((action) => action.type === 'destroy' && action.instanceId === instanceId);
 }
 
 /** The sweep that an account's key stands for; undefined where another account of the login does it. */

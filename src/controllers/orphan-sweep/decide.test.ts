@@ -30,7 +30,7 @@ const observed = (changes: Partial<Observed> = {}): Observed => ({
   lateOrphanAgeMs: 60 * MINUTE,
   latched: [],
   maxOrphans: 3,
-  swept: { lastHour: 0, lastWindow: 0 },
+  swept: { lastHour: new Set(), lastWindow: 0 },
   massLatched: [],
   massConfirmed: new Set(),
   machines: 20,
@@ -225,6 +225,8 @@ describe('many machines that lost their objects at once (H5)', () => {
       action.type === 'destroy' ? [action.instanceId] : [],
     );
 
+  const swept = (lastWindow: number, ...ids: readonly number[]) => ({ lastHour: new Set(ids), lastWindow });
+
   test('scenario 85: are reported, and none is destroyed', () => {
     const decision = decide(observed({ candidates: many(4) }));
     expect(decision.kept).toBe('many machines lost their objects at once');
@@ -239,8 +241,12 @@ describe('many machines that lost their objects at once (H5)', () => {
   });
 
   test('count also if they lose them one after the other within an hour', () => {
-    expect(destroyed({ candidates: many(1), swept: { lastHour: 3, lastWindow: 0 } })).toEqual([]);
-    expect(destroyed({ candidates: many(1), swept: { lastHour: 2, lastWindow: 2 } })).toEqual([1]);
+    expect(destroyed({ candidates: many(1), swept: swept(0, 7, 8, 9) })).toEqual([]);
+    expect(destroyed({ candidates: many(1), swept: swept(2, 8, 9) })).toEqual([1]);
+  });
+
+  test('count once if their destroy is on record and a list still shows them', () => {
+    expect(destroyed({ candidates: many(3), swept: swept(2, 1, 2) })).toEqual([1, 2, 3]);
   });
 
   test('are no news where they are only reported', () => {
@@ -255,7 +261,12 @@ describe('many machines that lost their objects at once (H5)', () => {
     const massConfirmed = new Set(many(12).map(({ instanceId }) => instanceId));
     expect(destroyed({ candidates: many(12), massConfirmed })).toEqual([1, 2]);
     expect(destroyed({ candidates: many(12), massConfirmed, machines: 5 })).toEqual([1]);
-    const swept = { lastHour: 2, lastWindow: 2 };
-    expect(destroyed({ candidates: many(12), massConfirmed, swept })).toEqual([]);
+    expect(destroyed({ candidates: many(12), massConfirmed, swept: swept(2, 20, 21) })).toEqual([]);
+    expect(destroyed({ candidates: many(12), massConfirmed, swept: swept(1, 20) })).toEqual([1]);
+  });
+
+  test('are tried again, once confirmed, if their destroy is on record and they are still there', () => {
+    const massConfirmed = new Set(many(12).map(({ instanceId }) => instanceId));
+    expect(destroyed({ candidates: many(12), massConfirmed, swept: swept(2, 1, 2) })).toEqual([1, 2]);
   });
 });

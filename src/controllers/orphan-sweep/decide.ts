@@ -73,17 +73,22 @@ function massOrphaned({
   swept,
   massConfirmed,
 }: Observed): Pick<SweepFindings, 'massOrphaned'> {
-  const ids = candidates.map(({ instanceId }) => instanceId).filter((id) => !massConfirmed.has(id));
-  const isMass = policy === 'Destroy' && ids.length > 0 && ids.length + swept.lastHour > maxOrphans;
+  const isFresh = (id: number) => !massConfirmed.has(id) && !swept.lastHour.has(id);
+  const ids = candidates.map(({ instanceId }) => instanceId).filter(isFresh);
+  const isMass = policy === 'Destroy' && ids.length > 0 && ids.length + swept.lastHour.size > maxOrphans;
   return isMass ? { massOrphaned: ids } : {};
 }
 
-/** What a person has confirmed goes slowly: a tenth of the machines, and one at least, in ten minutes. */
+/**
+ * What a person has confirmed goes slowly: a tenth of the machines, and one at least, in ten minutes. One that is counted
+ * already may be tried again.
+ */
 function sweepable(
   { massConfirmed, machines, swept }: Observed,
   orphans: readonly Candidate[],
 ): readonly Candidate[] {
-  const isConfirmed = ({ instanceId }: Candidate) => massConfirmed.has(instanceId);
+  const isConfirmed = ({ instanceId }: Candidate) =>
+    massConfirmed.has(instanceId) && !swept.lastHour.has(instanceId);
   const room = Math.max(0, Math.max(1, Math.floor(machines * SLOW_SHARE)) - swept.lastWindow);
   const slow = orphans.filter(isConfirmed).slice(0, room);
   return orphans.filter((orphan) => !isConfirmed(orphan) || slow.includes(orphan));

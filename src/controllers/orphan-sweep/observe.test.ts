@@ -71,6 +71,25 @@ test.each([
   expect(reads).toBe(1);
 });
 
+test('what sweeps of the login destroyed counts by the record of all its accounts (H5)', async () => {
+  const now = createVirtualClock().now();
+  const at = (ageMs: number) => new Date(now - ageMs).toISOString();
+  const one = [
+    { instanceId: 11, at: at(3_600_000) },
+    { instanceId: 12, at: at(3_599_000) },
+    { instanceId: 13, at: at(600_000) },
+  ];
+  const other = [
+    { instanceId: 14, at: at(599_000) },
+    { instanceId: 15, at: at(-5_000) },
+  ];
+  const { swept } = await sweepOf(['Destroy', 'Destroy'], [], {
+    logins: [{ status: { orphansSwept: one } }, { status: { orphansSwept: other } }],
+  });
+  expect([...swept.lastHour]).toEqual([12, 13, 14, 15]);
+  expect(swept.lastWindow).toBe(2);
+});
+
 test('an orphan is as old as its machine, whatever its label says', async () => {
   const issuedEarlier = row({ id: 5, startedAt: 7_000 });
   const undated = row({ id: 6, startedAt: undefined });

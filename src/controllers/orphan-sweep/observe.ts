@@ -13,7 +13,7 @@ import type { PurchaseConstants } from '../../ownership/constants.ts';
 import { loginText } from '../../ownership/login.ts';
 import type { Informer } from '../../runtime/list-watch/informer.ts';
 import { decide } from './decide.ts';
-import { HOUR_MS, type SweepMemory } from './sweep-memory.ts';
+import type { Sight, SweepMemory } from './sweep-memory.ts';
 import type { Candidate, Observed } from './types.ts';
 
 /** An object together with the account that it names (namespace/name). */
@@ -51,23 +51,45 @@ export interface Sweep {
 export async function observe(sweep: Sweep, sources: SweepSources): Promise<Observed> {
   const cached = cachedCensus(sweep, sources);
   const suspects = idsOf(unclaimedOf(cached.entries));
-  if (suspects.length === 0) return observedBy(cached, sweep, sources);
+  if (suspects.length === 0) return countedIn(cached, sweep, sources);
   const login = loginText(sweep.sessions[0].login);
   if (sources.memory.isSettled(login, suspects, sources.clock.monotonic())) {
     // What is only reported, too young or kept back again needs no other list of all objects: a destroy does.
-    const again = observedBy(cached, sweep, sources);
+    const again = countedIn(cached, sweep, sources);
     if (!decide(again).actions.some(({ type }) => type === 'destroy')) return again;
   }
-  return observedBy(await settledCensus(sweep, sources), sweep, sources);
+  return countedIn(await settledCensus(sweep, sources), sweep, sources);
 }
 
-function observedBy(census: Census, sweep: Sweep, sources: SweepSources): Observed {
+/** The same from the newest list and the caches, in the moment in which a destroy leaves. Counts as no sweep. */
+export function observeAgain({ sessions }: Sweep, sources: SweepSources): Observed | undefined {
+  const list = sessions[0].feed.latest();
+  if (!list) return undefined;
+  const sweep = { sessions, list };
+  const sights = sources.memory.sights(loginText(sessions[0].login));
+  return observedBy(cachedCensus(sweep, sources), sights, { sweep, sources });
+}
+
+/** The unclaimed machines of this sweep are remembered. */
+function countedIn(census: Census, sweep: Sweep, sources: SweepSources): Observed {
+  const { newestRecordAt, entries } = census;
+  const login = loginText(sweep.sessions[0].login);
+  const counted = { listBegunAt: sweep.list.begunAt, newestRecordAt };
+  const sights = sources.memory.count(login, counted, idsOf(unclaimedOf(entries)));
+  return observedBy(census, sights, { sweep, sources });
+}
+
+function observedBy(
+  census: Census,
+  sights: ReadonlyMap<number, Sight>,
+  { sweep, sources }: { readonly sweep: Sweep; readonly sources: SweepSources },
+): Observed {
   const [first] = sweep.sessions;
   const { accounts, newestRecordAt, entries } = census;
   const state = sources.installation.state();
   const observed: Observed = {
     now: serviceNow(first.serviceTime(), sources.clock.now()),
-    candidates: candidatesOf(sweep, { unclaimed: unclaimedOf(entries), newestRecordAt }, sources.memory),
+    candidates: candidatesOf(unclaimedOf(entries), { sights, newestRecordAt }),
     copied: entries.flatMap((entry) => (entry.type === 'copied' ? [entry.row.id] : [])),
     others: othersOf(entries),
     before: first.findings(),
@@ -116,21 +138,29 @@ function policyOf(accounts: readonly MarketplaceAccount[]): Observed['policy'] {
 function massOf(
   { sessions: [session] }: Sweep,
   { accounts, entries }: Pick<Census, 'accounts' | 'entries'>,
-  { memory, clock }: SweepSources,
+  { clock }: SweepSources,
 ): Pick<Observed, 'maxOrphans' | 'swept' | 'massLatched' | 'massConfirmed' | 'machines'> {
   const machines = entries.filter(({ type }) => type === 'claimed' || type === 'unclaimed').length;
-  const login = loginText(session.login);
-  const within = (spanMs: number) => memory.sweptWithin(login, spanMs, clock.monotonic());
+  const now = serviceNow(session.serviceTime(), clock.now()) ?? clock.now();
   const confirmed = accounts.flatMap(({ status }) => status?.orphansConfirmed ?? []);
   return {
     machines,
     maxOrphans: Math.min(...accounts.map(({ spec }) => maxOrphansOf(spec.maxUnhealthy, machines))),
-    swept: { lastHour: within(HOUR_MS), lastWindow: within(SWEEP_WINDOW_MS) },
+    swept: sweptOf(accounts, now),
     massLatched: accounts.flatMap(({ status }) => status?.massOrphaned ?? []),
     massConfirmed: new Set(confirmed),
   };
 }
 
+/** By the record of the login's accounts, so that a restart allows no second batch. */
+function sweptOf(accounts: readonly MarketplaceAccount[], now: number): Observed['swept'] {
+  const recorded = accounts.flatMap(({ status }) => status?.orphansSwept ?? []);
+  const within = (spanMs: number) =>
+    new Set(recorded.flatMap(({ instanceId, at }) => (now - Date.parse(at) < spanMs ? [instanceId] : [])));
+  return { lastHour: within(HOUR_MS), lastWindow: within(SWEEP_WINDOW_MS).size };
+}
+
+const HOUR_MS = 3_600_000;
 /** Orphans of a mass that a person has confirmed are destroyed slowly: so many within this time. */
 const SWEEP_WINDOW_MS = 600_000;
 const MIN_MASS = 3;
@@ -188,15 +218,12 @@ function unclaimedOf(entries: readonly CensusEntry[]): readonly Unclaimed[] {
 }
 
 function candidatesOf(
-  { sessions: [session], list }: Sweep,
+  unclaimed: readonly Unclaimed[],
   {
-    unclaimed,
+    sights,
     newestRecordAt,
-  }: { readonly unclaimed: readonly Unclaimed[]; readonly newestRecordAt: number },
-  memory: SweepMemory,
+  }: { readonly sights: ReadonlyMap<number, Sight>; readonly newestRecordAt: number },
 ): readonly Candidate[] {
-  const sweep = { listBegunAt: list.begunAt, newestRecordAt };
-  const sights = memory.count(loginText(session.login), sweep, idsOf(unclaimed));
   return unclaimed.map(({ row, facts, isLate }) => ({
     instanceId: row.id,
     issuedAt: facts.issuedAt,

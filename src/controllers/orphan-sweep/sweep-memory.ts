@@ -1,8 +1,6 @@
 /** How long a consistent list of objects speaks for the same machines, where nothing is destroyed by it. */
 const SETTLED_MS = 60_000;
 
-export const HOUR_MS = 3_600_000;
-
 /** What is remembered of an unclaimed machine. */
 export interface Sight {
   /** In how many sweeps in a row it was unclaimed. */
@@ -18,19 +16,7 @@ export class SweepMemory {
     { readonly listBegunAt: number; readonly sights: ReadonlyMap<number, Sight> }
   >();
 
-  readonly #sweptAt = new Map<string, readonly number[]>();
   readonly #settled = new Map<string, { readonly ids: string; readonly at: number }>();
-
-  /** An orphan of the login is destroyed at `at`, on a clock that never goes back. */
-  swept(login: string, at: number): void {
-    const kept = (this.#sweptAt.get(login) ?? []).filter((time) => at - time < HOUR_MS);
-    this.#sweptAt.set(login, [...kept, at]);
-  }
-
-  /** How many orphans were destroyed within so many milliseconds before `now`. */
-  sweptWithin(login: string, spanMs: number, now: number): number {
-    return (this.#sweptAt.get(login) ?? []).filter((time) => now - time < spanMs).length;
-  }
 
   /** A consistent list of objects claimed none of these machines, at `at` on a clock that never goes back. */
   settle(login: string, unclaimed: readonly number[], at: number): void {
@@ -41,6 +27,11 @@ export class SweepMemory {
   isSettled(login: string, unclaimed: readonly number[], now: number): boolean {
     const settled = this.#settled.get(login);
     return settled !== undefined && settled.ids === unclaimed.join() && now - settled.at < SETTLED_MS;
+  }
+
+  /** What is remembered of the unclaimed machines of the login by the sweeps that were counted. */
+  sights(login: string): ReadonlyMap<number, Sight> {
+    return this.#byLogin.get(login)?.sights ?? new Map();
   }
 
   /**

@@ -38,8 +38,8 @@ export interface Observed {
   readonly lateOrphanAgeMs: number;
   /** How many machines may lose their objects within an hour before a person has to look. */
   readonly maxOrphans: number;
-  /** How many orphans this process destroyed within the last hour, and within the last ten minutes. */
-  readonly swept: { readonly lastHour: number; readonly lastWindow: number };
+  /** Orphans whose destroy is on record within the last hour, and how many of them within the last ten minutes. */
+  readonly swept: { readonly lastHour: ReadonlySet<number>; readonly lastWindow: number };
   /** Ids that stand in a status of the login since many machines lost their objects at once. */
   readonly massLatched: readonly number[];
   /** Ids of those that a person has confirmed: they are destroyed slowly. */

@@ -12,11 +12,18 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     replace: 'return unhealthy > allowed + 1_000_000 && areAll;',
   },
   {
+    name: 'breaker-misses-creeping',
+    loses: 'the breaker on machines that turn bad one after the other',
+    file: 'accounts/watch/breaker.ts',
+    find: 'return spreads || isRecovering;',
+    replace: 'return (spreads && most < 0) || isRecovering;',
+  },
+  {
     name: 'breaker-by-edge',
     loses: 'the level by which the breaker stays open as long as machines are bad',
     file: 'accounts/watch/breaker.ts',
-    find: 'const calmPolls = isMass(health, settings.maxUnhealthy) ? 0',
-    replace: 'const calmPolls = !memory.incident && isMass(health, settings.maxUnhealthy) ? 0',
+    find: 'const isLevel = isMass(health, allowed);',
+    replace: 'const isLevel = !memory.incident && isMass(health, allowed);',
   },
   {
     name: 'breaker-ignores-failed-lists',
@@ -85,8 +92,8 @@ export const OUTAGE_MUTANTS: readonly Mutant[] = [
     name: 'mass-orphans-swept',
     loses: 'the wait for a person where many machines lost their objects at once',
     file: 'controllers/orphan-sweep/decide.ts',
-    find: 'ids.length + swept.lastHour > maxOrphans;',
-    replace: 'ids.length + swept.lastHour > maxOrphans + 1_000_000;',
+    find: 'ids.length + swept.lastHour.size > maxOrphans;',
+    replace: 'ids.length + swept.lastHour.size > maxOrphans + 1_000_000;',
   },
   {
     name: 'settled-at-every-sweep',

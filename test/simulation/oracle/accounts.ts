@@ -73,6 +73,12 @@ export function holdsSweep(account: JsonObject): boolean {
   return objectAt(status, 'breaker')['open'] === true || /MemoryRolledBack|MassOrphaned/.test(textOf(status));
 }
 
+/** Whether that machine lost its object together with many, and waits for its turn since a person has confirmed. */
+export function isSweptSlowly(account: JsonObject, id: number): boolean {
+  const confirmed = objectAt(account, 'status')['orphansConfirmed'];
+  return Array.isArray(confirmed) && confirmed.includes(id);
+}
+
 /** Whether a person has looked at the machines that a restored cluster knows nothing of. */
 export function isRollbackConfirmed(account: JsonObject): boolean {
   const annotations = objectAt(metadataOf(account), 'annotations');

@@ -6,7 +6,7 @@ import { BY_HAND } from '../console.ts';
 import { type JsonObject, metadataOf, objectAt } from '../memory-kube/json.ts';
 import type { Commit } from '../memory-kube/store.ts';
 import type { SimulatedWorld } from '../world.ts';
-import { Accounts, accountKeyOf, holdsSweep } from './accounts.ts';
+import { Accounts, accountKeyOf, holdsSweep, isSweptSlowly } from './accounts.ts';
 import { hasKeptLabel, isLate, type Purchase, readPurchase } from './purchase.ts';
 
 /** A promise that was broken, with the moment. */
@@ -197,8 +197,9 @@ export class Scene {
    * Whether the sweep of a contract's login waits: for a breaker to close, for a person to look at what may be a restore,
    * or for the namespaces to be watched that were.
    */
-  isSweepHeld({ userId }: Contract): boolean {
-    return this.isNamespaced() || this.accounts.ofLogin(userId).some(holdsSweep);
+  isSweepHeld({ userId, id }: Contract): boolean {
+    const holds = (account: JsonObject) => holdsSweep(account) || isSweptSlowly(account, id);
+    return this.isNamespaced() || this.accounts.ofLogin(userId).some(holds);
   }
 
   /** When the lease ends that a process holds, unless it renews it; never where none holds it. */

@@ -4,6 +4,7 @@ import { isObject, type JsonObject, metadataOf, objectAt } from '../memory-kube/
 import { NAMESPACE } from '../world.ts';
 import type { Stage } from './stage.ts';
 
+const CONFIRM_ORPHANS = 'gpurental.dev/confirm-orphans';
 const INTENT = 'gpurental.dev/rental-intent';
 
 /** A person calls the marketplace with the account's key. */
@@ -54,6 +55,22 @@ export function abandon(stage: Stage, name: string): void {
   stage.invariants.handsOn(name);
   stage.users.removeFinalizers(name);
   stage.users.delete(name);
+}
+
+/** A person wants the machines destroyed that lost their objects together. */
+export function confirmOrphans(stage: Stage): void {
+  stage.invariants.byPerson(() =>
+    stage.world.kube.writes.update(
+      account(stage),
+      (current) => {
+        const metadata = metadataOf(current);
+        const annotations = { ...objectAt(metadata, 'annotations'), [CONFIRM_ORPHANS]: 'now' };
+        return { ...current, metadata: { ...metadata, annotations } };
+      },
+      undefined,
+    ),
+  );
+  stage.world.tell('a user confirms the orphans');
 }
 
 /** The cluster is restored to a moment before that object was made, and the account is as it was then. */

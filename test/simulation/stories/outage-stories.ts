@@ -1,6 +1,6 @@
 import { type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
 import { NAMESPACE } from '../world.ts';
-import { abandon } from './deeds.ts';
+import { abandon, confirmOrphans } from './deeds.ts';
 import { answered, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
@@ -10,6 +10,17 @@ const START = 400;
 /** The hosts of all machines fall silent for that long. */
 function outage(stage: Stage, seconds: number): void {
   stage.befall({ name: 'mass-outage', seconds });
+}
+
+/** Names of the objects of a fleet. */
+const namesOf = (fleet: number) => [
+  'a',
+  ...Array.from({ length: fleet - 1 }, (_, index) => `m-${index + 2}`),
+];
+
+/** A machine shows that word for so many seconds, and runs again. */
+function strike(stage: Stage, object: string, name: 'exited' | 'offline' | 'unknown', seconds: number): void {
+  stage.befall({ name, instance: stage.machineOf(object), seconds });
 }
 
 /** No machine is destroyed in between: an outage from which they recover costs none. */
@@ -45,6 +56,18 @@ function atMostDestroyed(stage: Stage, most: number): void {
   if (ended > most) stage.invariants.report('I4', `${ended} machines were replaced, and ${most} may be`);
 }
 
+/** How many machines of the market are left of so many: few went at once, and not none at all. */
+function leftOf(stage: Stage, all: number, { atLeast, below }: { atLeast: number; below: number }): void {
+  const left = Object.keys(stage.world.market.store.current().tables.contracts).length;
+  if (left >= atLeast && left < below) return;
+  stage.invariants.report('I4', `${left} of ${all} machines are left, and not ${atLeast} to ${below - 1}`);
+}
+
+/** The operator crashes every minute in between. */
+function crashEveryMinute(stage: Stage, from: number, until: number): void {
+  for (let second = from; second < until; second += 60) stage.at(second, () => stage.killAll());
+}
+
 /** Machines that fail together say nothing of their hosts. */
 function noneAvoided(stage: Stage): void {
   const { kube } = stage.world;
@@ -64,7 +87,8 @@ function objects({ world: { kube } }: Stage): readonly JsonObject[] {
   return kube.store.all(kube.kind('gpuinstances'));
 }
 
-const NAMES = ['a', ...Array.from({ length: 11 }, (_, index) => `m-${index + 2}`)];
+/** Three in each list. */
+const stepOf = (index: number) => 10 * Math.floor(index / 3);
 
 const SURVIVED: readonly { readonly fleet: number; readonly seconds: number }[] = [
   { fleet: 1, seconds: 90 },
@@ -88,7 +112,7 @@ export const OUTAGE_STORIES: readonly Story[] = [
     seconds: START + 400,
     plot: (stage) => {
       stage.at(START, () => {
-        for (const name of NAMES) abandon(stage, name);
+        for (const name of namesOf(12)) abandon(stage, name);
       });
       noneDestroyed(stage, START, START + 400, 'so many orphans wait for a person');
     },
@@ -101,7 +125,7 @@ export const OUTAGE_STORIES: readonly Story[] = [
     seconds: 600,
     plot: (stage) => {
       stage.at(120, () => {
-        for (const name of NAMES.slice(0, 4)) abandon(stage, name);
+        for (const name of namesOf(4)) abandon(stage, name);
       });
       stage.at(200, () => stage.allow({ call: 'objects', seconds: 390, max: 10, invariant: 'L2' }));
     },
@@ -115,6 +139,59 @@ export const OUTAGE_STORIES: readonly Story[] = [
       stage.at(START, () => outage(stage, 300));
       stage.at(START + 30, () => abandon(stage, 'a'));
       noneDestroyed(stage, START + 30, START + 290, 'the breaker is open');
+    },
+  },
+  {
+    name: 'a person confirms twelve machines that lost their objects, and the operator crashes every minute (H5)',
+    fleet: 12,
+    sweeps: true,
+    mayLeave: true,
+    seconds: START + 1_300,
+    plot: (stage) => {
+      stage.at(START, () => {
+        for (const name of namesOf(12)) abandon(stage, name);
+      });
+      stage.at(START + 100, () => confirmOrphans(stage));
+      crashEveryMinute(stage, START + 150, START + 1_300);
+      stage.at(START + 690, () => leftOf(stage, 12, { atLeast: 11, below: 12 }));
+      stage.at(START + 1_290, () => leftOf(stage, 12, { atLeast: 10, below: 11 }));
+    },
+  },
+  {
+    name: 'three machines lost their objects, and a person wants orphans reported while their destroys wait (H1)',
+    fleet: 3,
+    sweeps: true,
+    mayLeave: true,
+    seconds: START + 300,
+    plot: (stage) => {
+      stage.at(START, () => {
+        for (const name of namesOf(3)) abandon(stage, name);
+      });
+      stage.strike({
+        call: 'destroy',
+        meanwhile: () => {
+          stage.after(0.1, () => stage.users.account.set({ orphanPolicy: 'Report' }));
+          stage.after(1, () =>
+            stage.forbid({ call: 'destroy', seconds: 250, why: 'the policy is to report' }),
+          );
+        },
+      });
+    },
+  },
+  {
+    name: 'containers of six machines end for good, and the operator crashes every minute after the hold (C2)',
+    fleet: 6,
+    seconds: START + 2_000,
+    mayLeave: true,
+    plot: (stage) => {
+      stage.users.account.set({ maxUnhealthyHold: '5m' });
+      stage.at(START, () => {
+        for (const name of namesOf(6)) strike(stage, name, 'exited', 100_000);
+      });
+      noneDestroyed(stage, START, START + 300, 'the maximum hold is not over');
+      crashEveryMinute(stage, START + 30, START + 2_000);
+      stage.at(START + 890, () => atMostDestroyed(stage, 1));
+      stage.at(START + 1_490, () => atMostDestroyed(stage, 2));
     },
   },
   {
@@ -183,6 +260,27 @@ export const OUTAGE_STORIES: readonly Story[] = [
       stage.at(START, () => stage.befall({ name: 'offline', instance: stage.machineOf('a'), seconds: 5 }));
       stage.at(START + 2, () => void keepShowing(stage, 90));
       noneDestroyed(stage, START, START + 300, 'its single read shows it running');
+    },
+  },
+  {
+    name: 'containers of 40 machines end, three in each list, and all run again (C2)',
+    fleet: 40,
+    seconds: START + 900,
+    plot: (stage) => {
+      for (const [index, name] of namesOf(40).entries())
+        stage.at(START + 100 + stepOf(index), () => strike(stage, name, 'exited', 300));
+      noneDestroyed(stage, START, START + 900);
+    },
+  },
+  {
+    name: 'containers of 40 machines end at once, and run again, one in each list (C2)',
+    fleet: 40,
+    seconds: START + 1_000,
+    plot: (stage) => {
+      stage.at(START + 100, () => {
+        for (const [index, name] of namesOf(40).entries()) strike(stage, name, 'exited', 300 + 10 * index);
+      });
+      noneDestroyed(stage, START, START + 1_000);
     },
   },
   ...SURVIVED.map(
