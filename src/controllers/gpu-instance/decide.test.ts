@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decisionTables } from '../../../test/builders/decision-table.ts';
+import { lists, OPEN_BREAKER, OUTDATED } from '../../../test/builders/ending-machine.ts';
 import {
   at,
   facts,
@@ -35,7 +36,6 @@ const notReady: Observed['account'] = {
   message: 'no',
   facts: undefined,
 };
-const lists = (...seconds: number[]): readonly number[] => seconds.map((second) => at(second));
 const missing = (
   id: number,
   begun: readonly number[],
@@ -802,7 +802,7 @@ describe('what holds a replacement back', () => {
     [
       'scenario 29: an open breaker',
       lost({
-        facts: { breaker: { type: 'open', since: at(-5), cause: 'massFailure', unhealthy: 4, message: 'm' } },
+        facts: { breaker: OPEN_BREAKER },
       }),
       { rule: 'lost', phase: 'Lost', says: 'BreakerOpen', afterMs: 60_000 },
     ],
@@ -826,15 +826,12 @@ describe('a machine that works and is no longer wanted', () => {
   table([
     [
       'scenario 70: is replaced when the spec changed',
-      held({}, { spec: { image: 'example/image:2' }, status: { specHash: 'v2:0000000000000000' } }),
+      held({}, { spec: { image: 'example/image:2' }, status: OUTDATED }),
       replacing(1, 'SpecChanged', 'spec-changed', 'running'),
     ],
     [
       'is kept when the spec changed and the strategy is OnDelete',
-      held(
-        {},
-        { spec: { updateStrategy: { type: 'OnDelete' } }, status: { specHash: 'v2:0000000000000000' } },
-      ),
+      held({}, { spec: { updateStrategy: { type: 'OnDelete' } }, status: OUTDATED }),
       { rule: 'run', phase: 'Running', says: 'Ready' },
     ],
     [

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decisionTables } from '../../../test/builders/decision-table.ts';
+import { lists } from '../../../test/builders/ending-machine.ts';
 import {
   at,
   type Given,
@@ -23,7 +24,6 @@ import type { AbsenceView } from './views.ts';
 
 const { table, close } = decisionTables('deleting', { deleting: true });
 
-const lists = (...seconds: number[]): readonly number[] => seconds.map((second) => at(second));
 const absent = (id: number, begun: readonly number[], read?: AbsenceView['read']): Partial<Observed> => ({
   absences: new Map([[id, { lists: begun, read }]]),
   listsBegun: begun,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decisionTables } from '../../../test/builders/decision-table.ts';
+import { lists, OPEN_BREAKER } from '../../../test/builders/ending-machine.ts';
 import {
   at,
   facts,
@@ -22,7 +23,6 @@ import type { Observed } from './types.ts';
 const { table, close } = decisionTables('safety');
 
 const offers: Partial<Observed> = { offers: new Map([[0, { type: 'found', offers: [offer()] }]]) };
-const lists = (...seconds: number[]): readonly number[] => seconds.map((second) => at(second));
 const missing = (begun: readonly number[], read?: 'absent'): Partial<Observed> => ({
   absences: new Map([[1, { lists: begun, read }]]),
 });
@@ -35,7 +35,6 @@ const failed = (seconds: number) => [
   { kind: 'Machine' as const, id: 1001, until: time(seconds) },
   { kind: 'Host' as const, id: 2002, until: time(seconds) },
 ];
-const open = { type: 'open', since: at(-5), cause: 'massFailure', unhealthy: 4, message: 'm' } as const;
 
 describe('a purchase', () => {
   table([
@@ -165,7 +164,7 @@ describe('a machine that no list shows', () => {
     ],
     [
       'is missing, and has not vanished, while the breaker is open (20, 29)',
-      { ...gone, facts: { breaker: open } },
+      { ...gone, facts: { breaker: OPEN_BREAKER } },
       { rule: 'machine-missing', phase: 'Lost', says: 'NotRunning', afterMs: 60_000, onList: true },
     ],
     [

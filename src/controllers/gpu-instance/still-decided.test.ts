@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { HOLD, OPEN_BREAKER } from '../../../test/builders/ending-machine.ts';
 import { at, type Given, given, held, holding, machineOf, time } from '../../../test/builders/observed.ts';
 import { decide } from './decide.ts';
 import { stillDecides } from './still-decided.ts';
@@ -30,11 +31,11 @@ test.each<readonly [string, Given]>([
     'the breaker is open',
     {
       ...offline,
-      facts: { breaker: { type: 'open', since: at(-5), cause: 'massFailure', unhealthy: 4, message: 'm' } },
+      facts: { breaker: OPEN_BREAKER },
     },
   ],
   ['the object records another machine', { ...offline, status: holding({ instanceId: 9 }) }],
-  ['its end is held back', { ...offline, annotations: { 'gpurental.dev/hold': '' } }],
+  ['its end is held back', { ...offline, annotations: HOLD }],
 ])('a queued destroy is taken back if %s (H1)', (_, newest) => {
   expect(stillDecides(given(newest), { before, action: destroy })).toBe(false);
 });

@@ -1,11 +1,11 @@
 import { describe } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
+import { destroys, lists, OPEN_BREAKER } from '../../../../test/builders/ending-machine.ts';
 import { at, type Given, holding, intent, time, UID } from '../../../../test/builders/observed.ts';
 import type { Observed } from '../types.ts';
 
 const { table, close } = decisionTables('absent');
 
-const lists = (...seconds: number[]): readonly number[] => seconds.map((second) => at(second));
 const absent = (begun: readonly number[], read?: 'absent' | 'present'): Partial<Observed> => ({
   absences: new Map([[1, { lists: begun, read }]]),
   listsBegun: begun,
@@ -30,7 +30,6 @@ const slow = {
   unhealthy: 4,
   message: 'm',
 } as const;
-const open = { type: 'open', since: at(-5), cause: 'massFailure', unhealthy: 4, message: 'm' } as const;
 const begun = (ready: string) => ({ conditions: [said('Reconciling', 'Replacing'), said('Ready', ready)] });
 
 describe('a machine that the latest list does not show', () => {
@@ -85,7 +84,7 @@ describe('a machine that the latest list does not show', () => {
     [
       'is said to be missing and not judged while the breaker is open',
       unlisted({
-        facts: { breaker: open },
+        facts: { breaker: OPEN_BREAKER },
         observed: { ...absent(lists(-61, -1), 'absent'), loginProven: true },
       }),
       { rule: 'machine-missing', phase: 'Lost', says: 'NotRunning', afterMs: 60000, onList: true },
@@ -153,14 +152,7 @@ describe('a machine that was rented and never seen', () => {
         memory: { heldSince: at(-300), watchedSince: at(-300) },
         observed: absent(lists(-1)),
       }),
-      {
-        rule: 'machine-missing',
-        record: 'status',
-        actions: ['destroy 1 (ProvisioningTimedOut)'],
-        phase: 'Replacing',
-        says: 'ProvisioningTimedOut, Replacing',
-        afterMs: 1000,
-      },
+      destroys('machine-missing', 'ProvisioningTimedOut'),
     ],
   ]);
 });
@@ -186,7 +178,7 @@ describe('a machine whose end this object had begun before a crash', () => {
       'ends although the breaker is open',
       unlisted({
         status: begun('SpecChanged'),
-        facts: { breaker: open },
+        facts: { breaker: OPEN_BREAKER },
         observed: { ...absent(lists(-61, -1), 'absent'), loginProven: true },
       }),
       {

@@ -1,5 +1,6 @@
 import { describe } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
+import { destroys } from '../../../../test/builders/ending-machine.ts';
 import { at, type Given, held, intent, time } from '../../../../test/builders/observed.ts';
 
 const { table, close } = decisionTables('booting');
@@ -39,14 +40,7 @@ describe('a booting machine', () => {
     [
       'that loads is given up by a list that was begun after its time was over, however long that took to read',
       booting('loading', -1300, { list: { begunSteady: at(-100) } }),
-      {
-        rule: 'boot-timed-out',
-        record: 'status',
-        actions: ['destroy 1 (LoadingTimedOut)'],
-        phase: 'Replacing',
-        says: 'LoadingTimedOut, Replacing',
-        afterMs: 1000,
-      },
+      destroys('boot-timed-out', 'LoadingTimedOut'),
     ],
     [
       'is stopped where it is not wanted to run',

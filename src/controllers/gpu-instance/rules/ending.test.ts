@@ -1,11 +1,18 @@
 import { describe } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
+import {
+  destroys,
+  HOLD,
+  lists,
+  lost,
+  OPEN_BREAKER,
+  OUTDATED,
+} from '../../../../test/builders/ending-machine.ts';
 import { at, type Given, held, holding, intent, time } from '../../../../test/builders/observed.ts';
 import type { Observed } from '../types.ts';
 
 const { table, close } = decisionTables('ending');
 
-const lists = (...seconds: number[]): readonly number[] => seconds.map((second) => at(second));
 const absent = (begun: readonly number[], read?: 'absent' | 'present'): Partial<Observed> => ({
   absences: new Map([[1, { lists: begun, read }]]),
   listsBegun: begun,
@@ -15,9 +22,6 @@ const mark = (
   reason: 'Exited' | 'HostOffline' | 'LimitReached' | 'SpecChanged' = 'SpecChanged',
   instanceId = 1,
 ) => ({ instanceId, reason, answeredAt: at(seconds), endedAt: at(seconds) });
-const offline = { actualStatus: 'offline', actualStatusSince: time(-61) };
-const lost = (situation: Given = {}): Given =>
-  held({ actualStatus: 'offline' }, { ...situation, status: { ...offline, ...situation.status } });
 const gone = (seconds: number, reason?: Parameters<typeof mark>[1]): Given => ({
   intent: intent(),
   status: holding(),
@@ -41,42 +45,21 @@ describe('what holds back the end of a machine', () => {
         {
           spec: { maxLifetime: '5m', paused: true, replacement: { policy: 'Never' } },
           facts: {
-            breaker: { type: 'open', since: at(-5), cause: 'massFailure', unhealthy: 4, message: 'm' },
+            breaker: OPEN_BREAKER,
           },
         },
       ),
-      {
-        rule: 'limit-reached',
-        record: 'status',
-        actions: ['destroy 1 (LimitReached)'],
-        phase: 'Replacing',
-        says: 'LimitReached, Replacing',
-        afterMs: 1000,
-      },
+      destroys('limit-reached', 'LimitReached'),
     ],
     [
       'a limit is not held back by the annotation: a budget that it lifts is none (L4)',
-      held({}, { spec: { maxLifetime: '5m' }, annotations: { 'gpurental.dev/hold': '' } }),
-      {
-        rule: 'limit-reached',
-        record: 'status',
-        actions: ['destroy 1 (LimitReached)'],
-        phase: 'Replacing',
-        says: 'LimitReached, Replacing',
-        afterMs: 1000,
-      },
+      held({}, { spec: { maxLifetime: '5m' }, annotations: HOLD }),
+      destroys('limit-reached', 'LimitReached'),
     ],
     [
       'a policy of Never is about lost machines, not about unwanted ones',
-      held({}, { spec: { replacement: { policy: 'Never' } }, status: { specHash: 'v2:0000000000000000' } }),
-      {
-        rule: 'spec-changed',
-        record: 'status',
-        actions: ['destroy 1 (SpecChanged)'],
-        phase: 'Replacing',
-        says: 'SpecChanged, Replacing',
-        afterMs: 1000,
-      },
+      held({}, { spec: { replacement: { policy: 'Never' } }, status: OUTDATED }),
+      destroys('spec-changed', 'SpecChanged'),
     ],
   ]);
 });
@@ -86,14 +69,7 @@ describe('the destroy of a machine', () => {
     [
       'is not taken for answered by that of another',
       lost({ memory: { destroys: [mark(-5, 'Exited', 9)] } }),
-      {
-        rule: 'lost',
-        record: 'status',
-        actions: ['destroy 1 (HostOffline)'],
-        phase: 'Replacing',
-        says: 'HostOffline, Replacing',
-        afterMs: 1000,
-      },
+      destroys('lost', 'HostOffline'),
     ],
     [
       'waits after one that failed, and says nothing new',
@@ -103,62 +79,27 @@ describe('the destroy of a machine', () => {
     [
       'is tried again after that, without another event',
       lost({ memory: { destroyFailures: 1, destroyNotBefore: at(0) } }),
-      {
-        rule: 'lost',
-        record: 'status',
-        actions: ['destroy 1 (HostOffline)'],
-        phase: 'Replacing',
-        says: 'HostOffline, Replacing',
-        afterMs: 1000,
-      },
+      destroys('lost', 'HostOffline'),
     ],
     [
       'does not wait for what failed that is no destroy',
       lost({ memory: { notBefore: at(86_400), failures: 1 } }),
-      {
-        rule: 'lost',
-        record: 'status',
-        actions: ['destroy 1 (HostOffline)'],
-        phase: 'Replacing',
-        says: 'HostOffline, Replacing',
-        afterMs: 1000,
-      },
+      destroys('lost', 'HostOffline'),
     ],
     [
       'is not said to fail after two',
       lost({ memory: { destroyFailures: 2 } }),
-      {
-        rule: 'lost',
-        record: 'status',
-        actions: ['destroy 1 (HostOffline)'],
-        phase: 'Replacing',
-        says: 'HostOffline, Replacing',
-        afterMs: 1000,
-      },
+      destroys('lost', 'HostOffline'),
     ],
     [
       'is said to fail after three, with what the machine costs',
       lost({ memory: { destroyFailures: 3 } }),
-      {
-        rule: 'lost',
-        record: 'status',
-        actions: ['destroy 1 (HostOffline)'],
-        phase: 'Replacing',
-        says: 'HostOffline, DestroyFailing',
-        afterMs: 1000,
-      },
+      destroys('lost', 'HostOffline', 'DestroyFailing'),
     ],
     [
       'is said to fail without a price where none is known',
       lost({ memory: { destroyFailures: 3 }, status: { cost: undefined } }),
-      {
-        rule: 'lost',
-        record: 'status',
-        actions: ['destroy 1 (HostOffline)'],
-        phase: 'Replacing',
-        says: 'HostOffline, DestroyFailing',
-        afterMs: 1000,
-      },
+      destroys('lost', 'HostOffline', 'DestroyFailing'),
     ],
   ]);
 });
@@ -168,14 +109,7 @@ describe('a machine whose destroy was answered', () => {
     [
       'is destroyed again where a list begun after half the lag still shows it',
       held({}, { memory: { destroys: [mark(-32)] } }),
-      {
-        rule: 'carry-through-destroy',
-        record: 'status',
-        actions: ['destroy 1 (SpecChanged)'],
-        phase: 'Replacing',
-        says: 'SpecChanged, OldMachineNotGone',
-        afterMs: 1000,
-      },
+      destroys('carry-through-destroy', 'SpecChanged', 'OldMachineNotGone'),
     ],
     [
       'is waited for by a list begun at the very end of half the lag',

@@ -1,29 +1,26 @@
 import { describe, expect, test } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
-import { at, given, held, time } from '../../../../test/builders/observed.ts';
+import {
+  destroys,
+  HOLD,
+  lists,
+  lost,
+  OPEN_BREAKER,
+  since,
+} from '../../../../test/builders/ending-machine.ts';
+import { at, given, held } from '../../../../test/builders/observed.ts';
 import { decide } from '../decide.ts';
 
 const { table, close } = decisionTables('failing');
 
 const tolerance = { replacement: { tolerance: { unknown: '90s', offline: '30s' } } };
-const since = (actualStatus: string, seconds: number) => ({ actualStatus, actualStatusSince: time(seconds) });
-const lists = (...seconds: number[]): readonly number[] => seconds.map((second) => at(second));
-
-const OPEN = { type: 'open', cause: 'massFailure', unhealthy: 4, message: 'm' } as const;
 
 describe('the tolerance of a host', () => {
   table([
     [
       'that is offline is its own',
       held({ actualStatus: 'offline' }, { spec: tolerance, status: since('offline', -31) }),
-      {
-        rule: 'lost',
-        record: 'status',
-        actions: ['destroy 1 (HostOffline)'],
-        phase: 'Replacing',
-        says: 'HostOffline, Replacing',
-        afterMs: 1000,
-      },
+      destroys('lost', 'HostOffline'),
     ],
     [
       'that is offline has not run out before',
@@ -38,14 +35,7 @@ describe('the tolerance of a host', () => {
     [
       'that is silent runs out',
       held({ actualStatus: 'unknown' }, { spec: tolerance, status: since('unknown', -91) }),
-      {
-        rule: 'lost',
-        record: 'status',
-        actions: ['destroy 1 (HostSilent)'],
-        phase: 'Replacing',
-        says: 'HostSilent, Replacing',
-        afterMs: 1000,
-      },
+      destroys('lost', 'HostSilent'),
     ],
   ]);
 });
@@ -70,43 +60,34 @@ describe('a host that a single list shows to be away, where minutes lie between 
           observed: shown,
         },
       ),
-      {
-        rule: 'lost',
-        record: 'status',
-        actions: ['destroy 1 (HostOffline)'],
-        phase: 'Replacing',
-        says: 'HostOffline, Replacing',
-        afterMs: 1000,
-      },
+      destroys('lost', 'HostOffline'),
     ],
   ]);
 });
 
 describe('a machine that nobody sees', () => {
-  const bad = (change: Partial<Parameters<typeof held>[1]> = {}) =>
-    held({ actualStatus: 'offline' }, { status: since('offline', -61), ...change });
   const says = (word: 'lost' | 'absent' | 'well' | 'failed') => ({
     confirmed: { instanceId: 1, says: word },
   });
-  const lost = {
-    rule: 'lost',
-    record: 'status',
-    actions: ['destroy 1 (HostOffline)'],
-    phase: 'Replacing',
-    says: 'HostOffline, Replacing',
-    afterMs: 1000,
-  } as const;
   table([
-    ['is lost if its single read says so, too (C2)', bad({ observed: says('lost') }), lost],
-    ['is lost if its single read finds none (C2)', bad({ observed: says('absent') }), lost],
+    [
+      'is lost if its single read says so, too (C2)',
+      lost({ observed: says('lost') }),
+      destroys('lost', 'HostOffline'),
+    ],
+    [
+      'is lost if its single read finds none (C2)',
+      lost({ observed: says('absent') }),
+      destroys('lost', 'HostOffline'),
+    ],
     [
       'is not lost if its single read shows it well (C2)',
-      bad({ observed: says('well') }),
+      lost({ observed: says('well') }),
       { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', onList: true },
     ],
     [
       'is not lost if its single read fails (C2)',
-      bad({ observed: says('failed') }),
+      lost({ observed: says('failed') }),
       { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', onList: true },
     ],
     [
@@ -123,11 +104,11 @@ describe('a machine that nobody sees', () => {
         { actualStatus: 'offline' },
         { status: since('offline', -3600), facts: { heldSpans: [{ from: at(-3580), until: at(-41) }] } },
       ),
-      lost,
+      destroys('lost', 'HostOffline'),
     ],
     [
       'is not lost by a list that was begun before its tolerance was over (H1)',
-      bad({ list: { begunSteady: at(-6) } }),
+      lost({ list: { begunSteady: at(-6) } }),
       { rule: 'tolerate', phase: 'Lost', says: 'HostOffline', onList: true },
     ],
   ]);
@@ -135,15 +116,12 @@ describe('a machine that nobody sees', () => {
   table([
     [
       'is tolerated in the name of the breaker while that is open (C2)',
-      held(
-        { actualStatus: 'offline' },
-        { status: since('offline', -20), facts: { breaker: { ...OPEN, since: at(-5) } } },
-      ),
+      held({ actualStatus: 'offline' }, { status: since('offline', -20), facts: { breaker: OPEN_BREAKER } }),
       { rule: 'tolerate', phase: 'Lost', says: 'BreakerOpen', afterMs: 40_000 },
     ],
     [
       'is not read by itself while its end is held back (C2)',
-      bad({ annotations: { 'gpurental.dev/hold': '' }, observed: { confirmed: undefined } }),
+      lost({ annotations: HOLD, observed: { confirmed: undefined } }),
       { rule: 'lost', phase: 'Lost', says: 'Held', afterMs: 60_000 },
     ],
   ]);
@@ -163,7 +141,7 @@ describe('a machine that nobody sees', () => {
   });
 
   test('is read by itself before it is destroyed (C2)', () => {
-    expect(decide(given(bad({ observed: { confirmed: undefined } })))).toEqual({
+    expect(decide(given(lost({ observed: { confirmed: undefined } })))).toEqual({
       type: 'look',
       need: { type: 'confirmLost', instanceId: 1 },
     });
@@ -201,14 +179,7 @@ describe('a machine that has ended', () => {
         { actualStatus: 'exited' },
         { status: since('exited', -11), observed: { listsBegun: [at(-11) + 400, at(-1)] } },
       ),
-      {
-        rule: 'lost',
-        record: 'status',
-        actions: ['destroy 1 (Exited)'],
-        phase: 'Replacing',
-        says: 'Exited, Replacing',
-        afterMs: 1000,
-      },
+      destroys('lost', 'Exited'),
     ],
   ]);
 });

@@ -1,19 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
+import { destroys, HOLD, lost, OUTDATED } from '../../../../test/builders/ending-machine.ts';
 import { at, facts, type Given, given, held, time, UID } from '../../../../test/builders/observed.ts';
 import { decide } from '../decide.ts';
 
 const { table, close } = decisionTables('held-back');
 
-const outdated = { specHash: 'v2:0000000000000000' };
-const hold = { 'gpurental.dev/hold': '' };
-
 /** A machine of an old spec whose end the annotation holds back; names only what matters. */
 function waiting(change: Parameters<typeof held>[0], situation: Given = {}): Given {
   return held(change, {
     ...situation,
-    status: { ...outdated, ...situation.status },
-    annotations: { ...hold, ...situation.annotations },
+    status: { ...OUTDATED, ...situation.status },
+    annotations: { ...HOLD, ...situation.annotations },
   });
 }
 
@@ -33,24 +31,8 @@ describe('while machines are replaced slowly (C2)', () => {
       },
     },
   });
-  const lost = (situation: Given) =>
-    held(
-      { actualStatus: 'offline' },
-      { ...situation, status: { actualStatus: 'offline', actualStatusSince: time(-61) } },
-    );
   table([
-    [
-      'a lost machine is destroyed in its turn',
-      lost(slow(UID)),
-      {
-        rule: 'lost',
-        record: 'status',
-        actions: ['destroy 1 (HostOffline)'],
-        phase: 'Replacing',
-        says: 'HostOffline, Replacing',
-        afterMs: 1000,
-      },
-    ],
+    ['a lost machine is destroyed in its turn', lost(slow(UID)), destroys('lost', 'HostOffline')],
     [
       'a lost machine waits for its turn',
       lost(slow('another')),
@@ -58,7 +40,7 @@ describe('while machines are replaced slowly (C2)', () => {
     ],
     [
       'a machine that works and is unwanted waits until the breaker closes',
-      held({}, { ...slow(UID), status: outdated }),
+      held({}, { ...slow(UID), status: OUTDATED }),
       { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 },
     ],
   ]);
@@ -74,13 +56,13 @@ describe('in a namespace that may no longer use the account (H3)', () => {
   };
 
   test('a machine that works is not replaced, since no other could be rented', () => {
-    const step = verdictOf(held({}, { status: outdated, ...ready('refused') }));
+    const step = verdictOf(held({}, { status: OUTDATED, ...ready('refused') }));
     expect(step?.actions).toEqual([]);
     expect(step?.status?.verdict.Ready.message).toContain('No MarketplaceAccount');
   });
 
   test('a machine is replaced while that is not decided', () => {
-    expect(verdictOf(held({}, { status: outdated, ...ready('undecided') }))?.actions).toMatchObject([
+    expect(verdictOf(held({}, { status: OUTDATED, ...ready('undecided') }))?.actions).toMatchObject([
       { type: 'destroy' },
     ]);
   });
@@ -98,7 +80,7 @@ describe('a machine whose replacement is held back', () => {
     ['goes on with its work', waiting({}), { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 }],
     [
       'goes on with it while the object is paused',
-      held({}, { status: outdated, spec: { paused: true } }),
+      held({}, { status: OUTDATED, spec: { paused: true } }),
       { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 },
     ],
     [
@@ -184,7 +166,7 @@ describe('a machine that was taken over by an object that can rent no other', ()
   } as const;
   const kept = { rule: 'run', phase: 'Running', says: 'Ready', afterMs: 60_000 };
   table([
-    ['stays when the spec changes', held({}, { spec: takenOver, status: outdated }), kept],
+    ['stays when the spec changes', held({}, { spec: takenOver, status: OUTDATED }), kept],
     [
       'stays when another is asked for',
       held({}, { spec: takenOver, annotations: { 'gpurental.dev/replace-at': time(-10) } }),
@@ -192,25 +174,18 @@ describe('a machine that was taken over by an object that can rent no other', ()
     ],
     [
       'stays when the alternatives alone are missing',
-      held({}, { spec: { ...takenOver, image: 'example/image:1' }, status: outdated }),
+      held({}, { spec: { ...takenOver, image: 'example/image:1' }, status: OUTDATED }),
       kept,
     ],
     [
       'stays when the image alone is missing',
-      held({}, { spec: { ...takenOver, offers: [{ maxPricePerHour: '1.00' }] }, status: outdated }),
+      held({}, { spec: { ...takenOver, offers: [{ maxPricePerHour: '1.00' }] }, status: OUTDATED }),
       kept,
     ],
     [
       'ends all the same when its time is over',
       held({}, { spec: { ...takenOver, maxLifetime: '5m' } }),
-      {
-        rule: 'limit-reached',
-        record: 'status',
-        actions: ['destroy 1 (LimitReached)'],
-        phase: 'Replacing',
-        says: 'LimitReached, Replacing',
-        afterMs: 1000,
-      },
+      destroys('limit-reached', 'LimitReached'),
     ],
   ]);
 });
@@ -220,7 +195,7 @@ describe('a machine beyond a limit that may not be destroyed', () => {
   table([
     [
       'is stopped where that is wanted, and the policy is Stop, whatever the annotation says',
-      held({}, { spec: { ...beyond, deletionPolicy: 'Stop' }, annotations: hold }),
+      held({}, { spec: { ...beyond, deletionPolicy: 'Stop' }, annotations: HOLD }),
       {
         rule: 'limit-reached',
         record: 'status',
@@ -246,7 +221,7 @@ describe('a machine beyond a limit that may not be destroyed', () => {
       'is not started again',
       held(
         { actualStatus: 'stopped' },
-        { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' }, annotations: hold },
+        { spec: { maxLifetime: '5m', deletionPolicy: 'Stop' }, annotations: HOLD },
       ),
       { rule: 'limit-reached', record: 'status', phase: 'Failed', says: 'stalled: LimitReached' },
     ],
@@ -271,7 +246,7 @@ describe('while its end is held back', () => {
   });
 
   test.each<readonly [string, Given]>([
-    ['that works', { status: outdated }],
+    ['that works', { status: OUTDATED }],
     ['beyond a limit', { spec: { maxLifetime: '5m', deletionPolicy: 'Retain' } }],
     ['that is lost', { memory: { seenWord: word('offline', -9000) } }],
   ])('the price of one %s is written down', (_, situation) => {
@@ -279,23 +254,23 @@ describe('while its end is held back', () => {
     const cost = { accrued: '0.00', since: time(-300) };
     const observed = held(
       { actualStatus },
-      { ...situation, annotations: hold, status: { ...situation.status, cost } },
+      { ...situation, annotations: HOLD, status: { ...situation.status, cost } },
     );
     expect(fieldsOf(observed)?.cost).toMatchObject({ pricePerHour: '0.50' });
   });
 
   test('a machine that no alternative asks for any more says what it lacks', () => {
     const spec = { offers: [{ gpuNames: ['H100'] }] };
-    const step = decide(given(held({}, { spec, annotations: hold })));
+    const step = decide(given(held({}, { spec, annotations: HOLD })));
     expect(step.type === 'decision' && step.status?.verdict.Ready.message).toContain('H100');
-    const changed = decide(given(held({}, { annotations: hold, status: outdated })));
+    const changed = decide(given(held({}, { annotations: HOLD, status: OUTDATED })));
     expect(changed.type === 'decision' && changed.status?.verdict.Ready.message).toContain(
       'as the old spec said',
     );
   });
 
   test('a request that is due is not looked at each second', () => {
-    const due = held({}, { annotations: { ...hold, 'gpurental.dev/replace-at': time(-1) } });
+    const due = held({}, { annotations: { ...HOLD, 'gpurental.dev/replace-at': time(-1) } });
     expect(decide(given(due))).toMatchObject({ look: { afterMs: 60_000 } });
   });
 });

@@ -1,5 +1,6 @@
 import { describe } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
+import { destroys } from '../../../../test/builders/ending-machine.ts';
 import { at, type Given, held, intent, time } from '../../../../test/builders/observed.ts';
 
 const { table, close } = decisionTables('running');
@@ -74,18 +75,7 @@ describe('a running machine', () => {
 
 describe('a replacement that was asked for', () => {
   table([
-    [
-      'is due at the very moment',
-      held({}, replaceAt(0)),
-      {
-        rule: 'replace-requested',
-        record: 'status',
-        actions: ['destroy 1 (ReplaceRequested)'],
-        phase: 'Replacing',
-        says: 'ReplaceRequested, Replacing',
-        afterMs: 1000,
-      },
-    ],
+    ['is due at the very moment', held({}, replaceAt(0)), destroys('replace-requested', 'ReplaceRequested')],
     [
       'is done once',
       held({}, { ...replaceAt(-10), status: { replacedAt: time(-10) } }),
@@ -197,14 +187,7 @@ describe('a limit of an object that keeps its machine', () => {
           observed: { now: at(86_400), steadyNow: at(86_400) },
         },
       ),
-      {
-        rule: 'limit-reached',
-        record: 'status',
-        actions: ['destroy 1 (LimitReached)'],
-        phase: 'Replacing',
-        says: 'LimitReached, Replacing',
-        afterMs: 1000,
-      },
+      destroys('limit-reached', 'LimitReached'),
     ],
     [
       'is not reached by a wall clock that jumped, when the service never says its time (H2)',
@@ -245,14 +228,7 @@ describe('a limit of an object that keeps its machine', () => {
     [
       'destroys a booting machine as well',
       held({ actualStatus: 'loading' }, { spec: { maxLifetime: '5m' } }),
-      {
-        rule: 'limit-reached',
-        record: 'status',
-        actions: ['destroy 1 (LimitReached)'],
-        phase: 'Replacing',
-        says: 'LimitReached, Replacing',
-        afterMs: 1000,
-      },
+      destroys('limit-reached', 'LimitReached'),
     ],
   ]);
 });
@@ -298,14 +274,7 @@ describe('the price of a machine', () => {
           },
         },
       ),
-      {
-        rule: 'price-raised',
-        record: 'status',
-        actions: ['destroy 1 (PriceRaised)'],
-        phase: 'Replacing',
-        says: 'PriceRaised, Replacing',
-        afterMs: 1000,
-      },
+      destroys('price-raised', 'PriceRaised'),
     ],
     [
       'is judged by the only alternative when no index is on record',
@@ -316,14 +285,7 @@ describe('the price of a machine', () => {
           status: { offerIndex: undefined },
         },
       ),
-      {
-        rule: 'price-raised',
-        record: 'status',
-        actions: ['destroy 1 (PriceRaised)'],
-        phase: 'Replacing',
-        says: 'PriceRaised, Replacing',
-        afterMs: 1000,
-      },
+      destroys('price-raised', 'PriceRaised'),
     ],
     [
       'is judged by the account where the object names no offers',
@@ -347,14 +309,7 @@ describe('the price of a machine', () => {
     [
       'is judged while it boots',
       held({ actualStatus: 'loading', pricePerHour: 1_100_000 }, { spec: { onPriceAbove: 'Replace' } }),
-      {
-        rule: 'price-raised',
-        record: 'status',
-        actions: ['destroy 1 (PriceRaised)'],
-        phase: 'Replacing',
-        says: 'PriceRaised, Replacing',
-        afterMs: 1000,
-      },
+      destroys('price-raised', 'PriceRaised'),
     ],
     [
       'is not judged while it is stopped',

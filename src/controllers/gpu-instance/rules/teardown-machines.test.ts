@@ -1,12 +1,12 @@
 import { describe } from 'vitest';
 import { decisionTables } from '../../../../test/builders/decision-table.ts';
+import { lists } from '../../../../test/builders/ending-machine.ts';
 import { at, facts, held, holding, intent, machineOf, row } from '../../../../test/builders/observed.ts';
 import { defaultConstants } from '../../../ownership/constants.ts';
 import type { Observed } from '../types.ts';
 
 const { table, close } = decisionTables('teardown', { deleting: true });
 
-const lists = (...seconds: number[]): readonly number[] => seconds.map((second) => at(second));
 const absent = (begun: readonly number[], read?: 'absent' | 'present'): Partial<Observed> => ({
   absences: new Map([[1, { lists: begun, read }]]),
   listsBegun: begun,

@@ -1,0 +1,39 @@
+import type { BreakerState } from '../../src/accounts/watch/breaker.ts';
+import { at, type Given, held, time } from './observed.ts';
+
+/** Begin times of lists, in seconds from now. */
+export const lists = (...seconds: number[]): readonly number[] => seconds.map((second) => at(second));
+
+/** The status of a machine that was rented by another spec. */
+export const OUTDATED = { specHash: 'v2:0000000000000000' } as const;
+
+/** The annotation that holds a machine. */
+export const HOLD = { 'gpurental.dev/hold': '' } as const;
+
+/** A breaker that a mass failure opened five seconds ago. */
+export const OPEN_BREAKER: BreakerState = {
+  ...{ type: 'open', since: at(-5), cause: 'massFailure' },
+  ...{ unhealthy: 4, message: 'm' },
+};
+
+/** The status of a machine that has shown this word since then. */
+export const since = (actualStatus: string, seconds: number) => ({
+  actualStatus,
+  actualStatusSince: time(seconds),
+});
+
+/** A machine whose host has been offline for longer than the usual minute; names only what matters. */
+export function lost(situation: Given = {}): Given {
+  const status = { ...since('offline', -61), ...situation.status };
+  return held({ actualStatus: 'offline' }, { ...situation, status });
+}
+
+/** The outline of a decision that destroys machine 1: by which rule, why, and why another is not there yet. */
+export const destroys = (rule: string, reason: string, reconciling = 'Replacing') => ({
+  rule,
+  record: 'status',
+  actions: [`destroy 1 (${reason})`],
+  phase: 'Replacing',
+  says: `${reason}, ${reconciling}`,
+  afterMs: 1000,
+});
