@@ -7,6 +7,7 @@ import {
   filteredFields,
   machineFacts,
   machineRequest,
+  satisfiedOffers,
   specHash,
 } from './machine-drift.ts';
 
@@ -153,6 +154,26 @@ describe('a machine drifts (M4)', () => {
     expect(driftBy({}, unchecked)).toMatchObject({ type: 'offers' });
     expect(driftBy({ offers: [{ ...ALTERNATIVE, verified: false }] }, unchecked)).toBeUndefined();
     expect(driftBy({}, rented({ verified: undefined }))).toBeUndefined();
+  });
+});
+
+describe('the alternatives that a machine satisfies (M4)', () => {
+  const other = { gpuNames: ['H100 SXM'], maxPricePerHour: '3' };
+  const satisfied = (offers: NonNullable<GpuInstanceManifestSpec['offers']>, machine = rented()) =>
+    satisfiedOffers(machine, spec({ ...MANIFEST, offers })).map(({ maxPricePerHour }) => maxPricePerHour);
+
+  test('are found at any place', () => {
+    expect(satisfied([other, ALTERNATIVE])).toEqual(['0.80']);
+    expect(satisfied([ALTERNATIVE, other, { maxPricePerHour: '0.70' }])).toEqual(['0.80', '0.70']);
+  });
+
+  test('are all of them if it satisfies none, or if there are none', () => {
+    expect(satisfied([other, { ...other, maxPricePerHour: '4' }])).toEqual(['3', '4']);
+    expect(satisfiedOffers(rented(), { ...spec(MANIFEST), offers: undefined })).toEqual([]);
+  });
+
+  test('are all of them if nothing is known of the machine', () => {
+    expect(satisfiedOffers({}, spec({ ...MANIFEST, offers: [other, ALTERNATIVE] }))).toHaveLength(2);
   });
 });
 
