@@ -73,13 +73,6 @@ export const OUTSIDE_MUTANTS: readonly Mutant[] = [
     file: 'controllers/orphan-sweep/decide.ts',
     find: "  { name: 'the breaker is open', applies: (_, { breaker }) => breaker.type !== 'closed' },\n",
     replace: '',
-    also: [
-      {
-        file: 'controllers/orphan-sweep/controller.ts',
-        find: 'return isFree && !sessions.some((each) => isUnresolved(each.breaker()));',
-        replace: 'return isFree;',
-      },
-    ],
   },
   {
     name: 'relist-keeps-vanished',
