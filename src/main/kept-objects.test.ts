@@ -3,11 +3,15 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { groupObject } from '../../test/builders/group-worker.ts';
 import { given } from '../../test/builders/observed.ts';
+import { matches } from '../accounts/namespace-labels.ts';
 import { driftOf, specHash } from '../api/v1alpha1/machine-drift.ts';
+import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
+import { gpuInstanceResource, MACHINE_FINALIZER } from '../api/v1alpha1/names.ts';
 import { templateHash } from '../controllers/endpoint-group/workers/template.ts';
 import { readInputs } from '../controllers/gpu-instance/rental/inputs.ts';
 import type { KubeClient } from '../runtime/kube/kube-client.ts';
-import { keptGroup, keptInstance } from './kept-objects.ts';
+import { removeFinalizer } from '../runtime/writes/finalizers.ts';
+import { keptAccount, keptGroup, keptInstance } from './kept-objects.ts';
 
 const long = (length: number) => 'x'.repeat(length);
 const instance = (spec: NonNullable<NonNullable<Parameters<typeof given>[0]>['spec']>) =>
@@ -74,6 +78,36 @@ describe('what caches keep of a GpuInstance (H4)', () => {
     });
   });
 
+  test('has of many finalizers and owner references those that are read, and is written with all of them', async () => {
+    const object = instance({});
+    const many = Array.from({ length: 100 }, (_, at) => `example.com/finalizer-${at}-${long(40)}`);
+    const owner = { apiVersion: 'v1', kind: 'Thing', name: 'thing' };
+    const ownerReferences = many.map((uid) => ({ ...owner, uid }));
+    const controller = { ...owner, uid: 'group', controller: true };
+    const metadata = {
+      ...{ ...object.metadata, finalizers: [...many, MACHINE_FINALIZER] },
+      ownerReferences: [...ownerReferences, controller],
+    };
+    const whole = { ...object, metadata };
+    const kept = keptInstance(whole);
+    expect(kept.metadata.finalizers).toEqual([MACHINE_FINALIZER]);
+    expect(kept.metadata.ownerReferences).toEqual([controller]);
+    const sent: unknown[] = [];
+    const clientOf = (present: unknown) =>
+      ({
+        get: async () => present,
+        patch: async (_resource: unknown, _ref: unknown, { body }: { readonly body: unknown }) =>
+          sent.push(body),
+      }) as unknown as KubeClient;
+    const guard = { resource: gpuInstanceResource, object: kept, finalizer: MACHINE_FINALIZER };
+    const written = await removeFinalizer({ ...guard, client: clientOf(whole) });
+    const { resourceVersion } = metadata;
+    expect([written.type, sent]).toEqual(['written', [{ metadata: { resourceVersion, finalizers: many } }]]);
+    const newer = { ...whole, metadata: { ...metadata, resourceVersion: 'newer' } };
+    expect((await removeFinalizer({ ...guard, client: clientOf(newer) })).type).toBe('conflict');
+    expect(sent.length).toBe(1);
+  });
+
   test('keeps no text alive of which it keeps a part', () => {
     const { object } = given();
     const before = heapBytes();
@@ -93,6 +127,21 @@ describe('what caches keep of a GpuInstance (H4)', () => {
     const many = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`label-${at}`, long(40)]));
     expect(labelled({ ...own, ...many })).toEqual(own);
   });
+});
+
+test('an account whose namespaces need more labels than a namespace carries is for none (H4)', () => {
+  const spec = (matchLabels: Record<string, string>) => ({
+    apiKeySecretRef: { name: 'key', key: 'api-key' },
+    allowedNamespaces: { from: 'Selector', selector: { matchLabels } },
+  });
+  const keptSelector = (matchLabels: Record<string, string>) =>
+    keptAccount({ metadata: { name: 'a' }, spec: spec(matchLabels) } as unknown as MarketplaceAccount).spec
+      .allowedNamespaces.selector ?? {};
+  const team = { team: 'a' };
+  expect(matches(keptSelector(team), team)).toBe(true);
+  const many = Object.fromEntries(Array.from({ length: 400 }, (_, at) => [`label-${at}`, long(40)]));
+  expect(matches(keptSelector(many), many)).toBe(false);
+  expect(JSON.stringify(keptSelector(many)).length).toBeLessThan(100);
 });
 
 test('what caches keep of a group makes no worker old (H4)', () => {

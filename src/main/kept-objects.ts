@@ -2,10 +2,17 @@ import type { EndpointGroup } from '../api/v1alpha1/endpoint-group.ts';
 import type { GpuInstance, GpuInstanceSpec } from '../api/v1alpha1/gpu-instance.ts';
 import { specHash } from '../api/v1alpha1/machine-drift.ts';
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
-import { annotations, labels as labelNames } from '../api/v1alpha1/names.ts';
+import {
+  ACCOUNT_FINALIZER,
+  annotations,
+  GROUP_FINALIZER,
+  labels as labelNames,
+  MACHINE_FINALIZER,
+} from '../api/v1alpha1/names.ts';
 import { MAX_OFFER_BYTES, markTrimmed } from '../api/v1alpha1/trimmed-spec.ts';
 import { templateHash } from '../controllers/endpoint-group/workers/template.ts';
 import type { ObjectMeta } from '../lib/object-meta.ts';
+import { markShortened } from '../runtime/kube/whole-object.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -15,17 +22,33 @@ const OWN_NAMES: ReadonlySet<string> = new Set([...Object.values(annotations), .
 /** A spec whose environment and script are longer is copied without them; most specs are copied as they are. */
 const MAX_INPUT_LENGTH = 16_384;
 const MAX_LABELS_LENGTH = 4_096;
+/** Of finalizers and owner references together. */
+const MAX_LISTS_LENGTH = 4_096;
+const READ_FINALIZERS: ReadonlySet<string> = new Set([
+  ...[MACHINE_FINALIZER, ACCOUNT_FINALIZER, GROUP_FINALIZER],
+  ...['orphan', 'foregroundDeletion'],
+]);
 /** Longer than anything that is read of an annotation of ours. */
 const MAX_ANNOTATION_LENGTH = 1_024;
 /** A purchase may list the ids of all machines of a login; a longer intent does not verify. */
 const MAX_INTENT_LENGTH = 65_536;
 
-/** An account as caches keep it. */
+/** An account as caches keep it; a selector of namespaces that no namespace could carry all labels of selects none. */
 export function keptAccount(object: MarketplaceAccount): MarketplaceAccount {
-  return keptObject(object);
+  const { spec } = object;
+  const { matchLabels } = spec.allowedNamespaces?.selector ?? {};
+  if (lengthOf(matchLabels) <= MAX_INPUT_LENGTH) return keptObject(object);
+  const allowedNamespaces = { ...spec.allowedNamespaces, selector: NO_NAMESPACE };
+  return { ...keptObject(object), spec: { ...spec, allowedNamespaces } };
 }
 
-/** With the annotations of this operator only, without its labels of others if those are many, and without `managedFields`. */
+/** No label has an empty name. */
+const NO_NAMESPACE = { matchLabels: { '': '' } };
+
+/**
+ * With the annotations of this operator only and without `managedFields`; without what nothing reads of labels, finalizers
+ * and owner references if those are many.
+ */
 function keptObject<T extends { readonly metadata: ObjectMeta }>(object: T): T {
   return { ...object, metadata: keptMeta(object.metadata) };
 }
@@ -74,12 +97,19 @@ function offerBytesOf({ offers = [] }: GpuInstanceSpec): number {
 
 function keptMeta<M extends ObjectMeta>(metadata: M): M {
   const { managedFields: _dropped, ...rest } = metadata as M & { readonly managedFields?: unknown };
-  const { annotations: given, labels } = metadata;
-  return {
+  const { annotations: given, labels, finalizers, ownerReferences } = metadata;
+  const kept = {
     ...(rest as unknown as M),
     ...(given && { annotations: own(given) }),
     ...(labels && lengthOf(labels) > MAX_LABELS_LENGTH && { labels: own(labels) }),
   };
+  const isLong = JSON.stringify([finalizers, ownerReferences]).length > MAX_LISTS_LENGTH;
+  if (!isLong) return kept;
+  return markShortened({
+    ...kept,
+    ...(finalizers && { finalizers: finalizers.filter((name) => READ_FINALIZERS.has(name)) }),
+    ...(ownerReferences && { ownerReferences: ownerReferences.filter(({ controller }) => controller) }),
+  });
 }
 
 function own(texts: Texts): Texts {

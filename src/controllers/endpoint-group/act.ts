@@ -13,7 +13,7 @@ import { isAtLeast } from '../../lib/duration.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { controllerReference, refOf } from '../../runtime/kube/kube-object.ts';
-import { wholeObject } from '../../runtime/kube/whole-object.ts';
+import { wholeMetadata, wholeObject } from '../../runtime/kube/whole-object.ts';
 import { removeFinalizer } from '../../runtime/writes/finalizers.ts';
 import type { Publisher } from './publish/publisher.ts';
 import type { Receipt } from './record.ts';
@@ -147,11 +147,12 @@ async function adopt(
   group: EndpointGroup,
   { cluster, onWritten }: GroupEffects,
 ): Promise<void> {
-  const { resourceVersion, ownerReferences = [] } = object.metadata;
-  const body = {
-    metadata: { resourceVersion, ownerReferences: [...ownerReferences, controllerReference(group)] },
-  };
   try {
+    const whole = await wholeMetadata(cluster, gpuInstanceResource, object);
+    const { resourceVersion, ownerReferences = [] } = whole;
+    const body = {
+      metadata: { resourceVersion, ownerReferences: [...ownerReferences, controllerReference(group)] },
+    };
     const written = await cluster.patch<GpuInstance>(gpuInstanceResource, refOf(object), {
       type: 'merge',
       body,

@@ -9,6 +9,7 @@ import { loginText } from '../../ownership/login.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../runtime/kube/kube-error.ts';
 import { refOf } from '../../runtime/kube/kube-object.ts';
+import { wholeMetadata } from '../../runtime/kube/whole-object.ts';
 import { addFinalizer } from '../../runtime/writes/finalizers.ts';
 import { recordStatus } from '../../runtime/writes/record-status.ts';
 import type { ObjectMemory } from './memory/memory.ts';
@@ -134,8 +135,8 @@ function intentOf(
  * The fence: guard and intent in one write that only succeeds on the version that was judged. It carries the
  * uid as well, so that an object deleted and made anew under the same name is never bought for by mistake.
  */
-function writeIntentOn(object: GpuInstance, intent: string, cluster: KubeClient): Promise<GpuInstance> {
-  const { uid, resourceVersion, finalizers = [] } = object.metadata;
+async function writeIntentOn(object: GpuInstance, intent: string, cluster: KubeClient): Promise<GpuInstance> {
+  const { uid, resourceVersion, finalizers = [] } = await wholeMetadata(cluster, gpuInstanceResource, object);
   const guarded = finalizers.includes(MACHINE_FINALIZER) ? finalizers : [...finalizers, MACHINE_FINALIZER];
   const metadata = {
     uid,

@@ -1,6 +1,7 @@
 import type { KubeClient } from '../kube/kube-client.ts';
 import { isKubeError, type KubeError } from '../kube/kube-error.ts';
 import { type KubeObject, type Resource, refOf } from '../kube/kube-object.ts';
+import { wholeMetadata } from '../kube/whole-object.ts';
 
 /**
  * What a finalizer means for an object, as a truth table:
@@ -45,7 +46,7 @@ export async function addFinalizer<T extends KubeObject>(
 ): Promise<FinalizerWrite<T>> {
   const { object, finalizer } = options;
   if (hasFinalizer(object, finalizer)) return { type: 'unchanged', object };
-  return writeFinalizers(options, [...(object.metadata.finalizers ?? []), finalizer]);
+  return writeFinalizers(options, (present) => [...present, finalizer]);
 }
 
 /**
@@ -57,17 +58,17 @@ export async function removeFinalizer<T extends KubeObject>(
 ): Promise<FinalizerWrite<T>> {
   const { object, finalizer } = options;
   if (!hasFinalizer(object, finalizer)) return { type: 'unchanged', object };
-  const others = object.metadata.finalizers?.filter((other) => other !== finalizer) ?? [];
-  return writeFinalizers(options, others);
+  return writeFinalizers(options, (present) => present.filter((other) => other !== finalizer));
 }
 
 async function writeFinalizers<T extends KubeObject>(
   { client, resource, object }: FinalizerOptions<T>,
-  finalizers: readonly string[],
+  change: (present: readonly string[]) => readonly string[],
 ): Promise<FinalizerWrite<T>> {
-  // No version is ever given twice, so it also tells this incarnation from another of the name.
-  const body = { metadata: { resourceVersion: object.metadata.resourceVersion, finalizers } };
   try {
+    const { resourceVersion, finalizers: present = [] } = await wholeMetadata(client, resource, object);
+    // No version is ever given twice, so it also tells this incarnation from another of the name.
+    const body = { metadata: { resourceVersion, finalizers: change(present) } };
     const written = await client.patch<T>(resource, refOf(object), { type: 'merge', body });
     return { type: 'written', object: written };
   } catch (error) {

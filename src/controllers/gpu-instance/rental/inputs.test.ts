@@ -15,6 +15,17 @@ interface Cluster {
   readonly keys?: readonly string[];
 }
 
+/** An account of that key, with all that a tenant can put into one. */
+function largeAccount(secretName: string): unknown {
+  const long = { team: 'x'.repeat(100_000) };
+  const metadata = { name: 'default', annotations: long, labels: long, managedFields: [long] };
+  const spec = {
+    apiKeySecretRef: { name: secretName },
+    allowedNamespaces: { from: 'Selector', selector: { matchLabels: long } },
+  };
+  return { metadata, spec, status: { conditions: [long] } };
+}
+
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 /** What is made ready for this spec where these Secrets exist, and how often a Secret was read. */
@@ -27,9 +38,12 @@ async function inputsOf(manifest: Manifest, secrets: Secrets = {}, { marks = {},
     const data = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, base64(value)]));
     return { metadata: { name }, data, ...marks[name] };
   };
-  const list = async () => ({
-    items: keys.map((name) => ({ metadata: { name: 'default' }, spec: { apiKeySecretRef: { name } } })),
-  });
+  const list = async (_resource: unknown, { keep }: { readonly keep: (account: unknown) => unknown }) => {
+    const items = keys.map((name) => keep(largeAccount(name)));
+    // As many as may be: each is held until the last has come.
+    expect(JSON.stringify(items).length).toBeLessThan(500 * (keys.length + 1));
+    return { items };
+  };
   const inputs = await readInputs(given({ spec: manifest }).object, { get, list } as unknown as KubeClient);
   return { inputs, reads };
 }

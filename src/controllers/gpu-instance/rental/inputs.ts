@@ -113,7 +113,8 @@ class InputReader {
   async refused(): Promise<Problem | undefined> {
     if (this.#uses.length === 0) return undefined;
     const { namespace } = this.#object.metadata;
-    const { items } = await this.#cluster.list<MarketplaceAccount>(marketplaceAccountResource, { namespace });
+    const options = { namespace, keep: keyOfAccount };
+    const { items } = await this.#cluster.list<MarketplaceAccount>(marketplaceAccountResource, options);
     for (const use of this.#uses) {
       const guarded = guardedFromMachines(use, await this.#secret(use.name), items);
       if (guarded === undefined) continue;
@@ -222,4 +223,15 @@ class InputReader {
       (imagePullSecretRef?.name === secret && key === LOGIN_KEY)
     );
   }
+}
+
+/** Of an account, which Secret holds its key: the rest may be a megabyte. */
+function keyOfAccount({ apiVersion, kind, metadata, spec }: MarketplaceAccount): MarketplaceAccount {
+  const { name, namespace } = metadata;
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, namespace },
+    spec: { ...spec, allowedNamespaces: { from: 'Same' } },
+  };
 }
