@@ -40,8 +40,8 @@ export class Kubectl {
     this.edit(address, { what, change: (current) => withAnnotations(current, annotations) });
   }
 
-  delete(address: Address, what: string): void {
-    this.try(what, () => this.#world.kube.writes.delete(address, {}));
+  delete(address: Address, what: string, propagation?: 'Orphan'): void {
+    this.try(what, () => this.#world.kube.writes.delete(address, { propagation }));
   }
 
   /** Names of all objects of a kind. */

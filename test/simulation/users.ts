@@ -151,6 +151,11 @@ export class Users {
     this.delete(name);
   }
 
+  /** `kubectl delete --cascade=orphan`; the garbage collector removes the owner references when it comes to it. */
+  deleteAndOrphan(name: string): void {
+    this.#kubectl.delete(this.#instance(name), `deletes ${name} and orphans its children`, 'Orphan');
+  }
+
   setPowerState(name: string, powerState: 'Running' | 'Stopped'): void {
     this.#editSpec(name, `powerState ${powerState}`, { powerState });
   }

@@ -261,7 +261,7 @@ const rows: readonly (readonly [happens: string, must: string, notShown?: string
   ],
   [
     '`kubectl delete --cascade=orphan` removes the owner references before the finalizer runs',
-    'The EndpointSlices are removed by the uid in their label, before the machine is destroyed',
+    'The EndpointSlices are removed by the uid in their label, before the machine is destroyed; Secret and Service when it has ended',
   ],
 ];
 

@@ -116,6 +116,7 @@ function situation(
     steady: new SteadyClock(clock),
     log: silentLogger,
     cluster: {
+      get: async () => undefined,
       patch: (
         _resource: unknown,
         _ref: unknown,
@@ -391,6 +392,24 @@ describe('letting go', () => {
     expect(done).toEqual(['folded', 'InstanceDestroyed', 'finalizers [other]', 'cached other']);
   });
 
+  test.each([
+    ['removes orphaned children before the guard goes when the machine has ended (L7)', {}, true],
+    ['leaves orphaned children to who keeps the machine (L7)', { keepsChildren: true as const }, false],
+  ])('%s', async (_, more, looks) => {
+    const { ports, done } = situation();
+    const status = { binding: { name: 'job-connection' } };
+    const observed = given(held({}, { deleting: true, status, finalizers: ['gpurental.dev/machine'] }));
+    const get = async () => {
+      done.push('looked');
+      return undefined;
+    };
+    const cluster = { ...ports.cluster, get } as unknown as KubeClient;
+    const recorded = { observed, action: { ...release, ...more }, receipt: receiptOf(observed.object) };
+    await act(recorded, { ...ports, cluster });
+    expect(done.includes('looked')).toBe(looks);
+    if (looks) expect(done.indexOf('looked')).toBeLessThan(done.indexOf('finalizers []'));
+  });
+
   test('tells the brake once, however often the guard has to be removed', async () => {
     const { ports, done } = situation();
     const observed = given(held({}, { deleting: true }));
@@ -409,7 +428,10 @@ describe('letting go', () => {
       reason: 'Conflict',
       outcome: 'refused',
     });
-    const cluster = { patch: () => Promise.reject(error) } as unknown as KubeClient;
+    const cluster = {
+      get: async () => undefined,
+      patch: () => Promise.reject(error),
+    } as unknown as KubeClient;
     const recorded = { observed, action: release, receipt: receiptOf(observed.object) };
     await expect(act(recorded, { ...ports, cluster })).rejects.toBe(error);
     expect(done).toEqual(['folded', 'InstanceDestroyed']);

@@ -20,6 +20,7 @@ import { type AfterFailure, decideAfterFailure, type Failure } from './failure.t
 import type { ObjectMemory } from './memory/memory.ts';
 import type { SteadyClock } from './memory/steady-clock.ts';
 import type { GpuInstanceMetrics } from './metrics.ts';
+import { removeOrphans } from './publish/left-over.ts';
 import { PurchaseReceipt, type Receipt } from './receipt.ts';
 import type { Action, EventNote, Observed, Purchase } from './types.ts';
 import type { RentedFacts } from './views.ts';
@@ -126,7 +127,7 @@ async function carryOut({ observed, action, receipt }: RecordedAction, ports: Qu
       await retain(action, receipt, ports);
       return DONE;
     case 'release':
-      await release({ observed, action, receipt }, action.note, ports);
+      await release({ observed, action, receipt }, action, ports);
       return DONE;
   }
 }
@@ -309,11 +310,12 @@ function noteNotKept(instanceId: number, { message }: RangeError): EventNote {
 /** Lets the object go: what the brake must not forget first, then the guard, in one write. */
 async function release(
   { observed, receipt }: RecordedAction,
-  note: EventNote,
+  { note, keepsChildren }: Extract<Action, { type: 'release' }>,
   ports: ActPorts,
 ): Promise<void> {
   const { object } = receipt;
   await fold(observed, ports);
+  if (!keepsChildren) await removeOrphans(object, ports);
   ports.showEvent(note);
   const written = await removeFinalizer({
     client: ports.cluster,

@@ -114,7 +114,12 @@ export type Action =
       readonly policy: 'Stop' | 'Retain';
       readonly label: string | undefined;
     }
-  | { readonly type: 'release'; readonly note: EventNote };
+  | {
+      readonly type: 'release';
+      readonly note: EventNote;
+      /** The machine stays, and with it the Secret and Service of an object that was deleted with `--cascade=orphan`. */
+      readonly keepsChildren?: true;
+    };
 
 /** What stands beside conditions and phase in a status. */
 export type StatusFields = Omit<GpuInstanceStatus, 'conditions' | 'observedGeneration' | 'phase'>;

@@ -1,9 +1,9 @@
 import type { Clock } from '../../../src/lib/clock.ts';
 import type { Address } from './address.ts';
-import { type JsonObject, metadataOf, textAt } from './json.ts';
+import { isObject, type JsonObject, listAt, metadataOf, textAt } from './json.ts';
 import type { Kind } from './kinds.ts';
 import type { Store } from './store.ts';
-import { ownerUids, type Writes } from './writes.ts';
+import { ORPHAN_FINALIZER, ownerUids, type Writes } from './writes.ts';
 
 export interface ReapersOptions {
   readonly store: Store;
@@ -18,6 +18,10 @@ const addressOf = (kind: Kind, object: JsonObject): Address => ({
   namespace: textAt(metadataOf(object), 'namespace'),
   name: textAt(metadataOf(object), 'name') ?? '',
 });
+
+function withMetadata(current: JsonObject, changes: JsonObject): JsonObject {
+  return { ...current, metadata: { ...metadataOf(current), ...changes } };
+}
 
 /**
  * The garbage collector and the namespace controller: they run a little after each deletion, on the clock,
@@ -42,6 +46,7 @@ export class Reapers {
       100,
       () => {
         this.#scheduled = false;
+        this.#orphanDependents();
         this.#collectGarbage();
         this.#emptyNamespaces();
       },
@@ -53,6 +58,23 @@ export class Reapers {
     for (const kind of this.#options.kinds()) {
       for (const object of this.#options.store.all(kind)) visit(addressOf(kind, object), object);
     }
+  }
+
+  /** `kubectl delete --cascade=orphan`: its dependents lose their reference to it, then it may go. */
+  #orphanDependents(): void {
+    const { writes } = this.#options;
+    this.#each((address, owner) => {
+      const { uid, deletionTimestamp, finalizers } = metadataOf(owner);
+      if (!deletionTimestamp || !Array.isArray(finalizers) || !finalizers.includes(ORPHAN_FINALIZER)) return;
+      this.#each((dependent, object) => {
+        if (!ownerUids(object).includes(String(uid))) return;
+        const references = listAt(metadataOf(object), 'ownerReferences');
+        const others = references.filter((one) => !isObject(one) || one['uid'] !== uid);
+        writes.update(dependent, (current) => withMetadata(current, { ownerReferences: others }), undefined);
+      });
+      const rest = finalizers.filter((one) => one !== ORPHAN_FINALIZER);
+      writes.update(address, (current) => withMetadata(current, { finalizers: rest }), undefined);
+    });
   }
 
   #collectGarbage(): void {

@@ -57,6 +57,15 @@ const SERVER_METADATA = [
   'generation',
 ];
 
+/** Stands on an object until the garbage collector has taken its owner references away. */
+export const ORPHAN_FINALIZER = 'orphan';
+
+/** What the garbage collector has to do before an object of such a deletion may go. */
+const COLLECTOR_FINALIZERS: Readonly<Record<string, string>> = {
+  Foreground: 'foregroundDeletion',
+  Orphan: ORPHAN_FINALIZER,
+};
+
 /** Creates, updates and deletes with the API server's rules about versions, generations and finalizers. */
 export class Writes {
   readonly #options: WritesOptions;
@@ -150,8 +159,8 @@ export class Writes {
     requirePreconditions(address, current, preconditions);
     const metadata = metadataOf(current);
     const finalizers = listAt(metadata, 'finalizers').map(String);
-    const holds =
-      preconditions.propagation === 'Foreground' ? [...finalizers, 'foregroundDeletion'] : finalizers;
+    const collector = COLLECTOR_FINALIZERS[preconditions.propagation ?? ''];
+    const holds = collector === undefined ? finalizers : [...finalizers, collector];
     const isNamespace = address.kind === this.#options.namespaceKind;
     if (holds.length === 0 && !isNamespace) return this.#remove(address, current);
     if (metadata['deletionTimestamp']) return current;

@@ -100,7 +100,14 @@ export const TEARDOWN_MUTANTS: readonly Mutant[] = [
     name: 'orphaned-slice-stays',
     loses: 'the slices of a deleted object whose owner reference the garbage collector removed',
     file: 'controllers/gpu-instance/publish/left-over.ts',
-    find: 'if (present && (isOwnedBy(present, owner) || isOrphanOf(present, owner)))',
-    replace: 'if (present && isOwnedBy(present, owner))',
+    find: 'isOwnedBy(child, owner) || isOrphanOf(child, owner)',
+    replace: 'isOwnedBy(child, owner)',
+  },
+  {
+    name: 'orphaned-children-stay',
+    loses: 'the end of the Secret and Service of an object that was deleted with --cascade=orphan',
+    file: `${GPU}/act.ts`,
+    find: 'if (!keepsChildren) await removeOrphans',
+    replace: 'if (keepsChildren) await removeOrphans',
   },
 ];

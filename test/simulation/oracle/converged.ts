@@ -1,3 +1,4 @@
+import { labels } from '../../../src/api/v1alpha1/names.ts';
 import type { Contract } from '../../../src/simulator/world/world.ts';
 import { BY_HAND } from '../console.ts';
 import { isObject, type JsonObject, listAt, metadataOf, objectAt } from '../memory-kube/json.ts';
@@ -6,6 +7,8 @@ import { accountKeyOf } from './accounts.ts';
 import type { OwnLimits } from './own-limits.ts';
 import { fitsItsLabel } from './purchase.ts';
 import { keyOf, nameOf, type Scene } from './scene.ts';
+
+const { instanceUid: INSTANCE_UID } = labels;
 
 /** Something that is not as it should be once the faults have stopped and time was given. */
 export interface Shortfall {
@@ -25,7 +28,7 @@ export function shortfallsOf(scene: Scene, restraints: Restraints): readonly Sho
   return [
     ...ofAccounts(scene),
     ...unclaimed(scene),
-    ...leftSlices(scene),
+    ...leftChildren(scene),
     ...[...scene.objects.values()].flatMap((object) => unreached(scene, object, restraints)),
   ];
 }
@@ -50,19 +53,6 @@ function ofAccounts(scene: Scene): readonly Shortfall[] {
   ];
 }
 
-const INSTANCE_UID = 'gpurental.dev/instance-uid';
-
-/** L7: a slice that outlives its object leads to an address that the marketplace gives to another customer. */
-function leftSlices(scene: Scene): readonly Shortfall[] {
-  const { kube } = scene.world;
-  return kube.store.all(kube.kind('endpointslices')).flatMap((slice) => {
-    const uid = objectAt(metadataOf(slice), 'labels')[INSTANCE_UID];
-    return uid === undefined || scene.objects.has(String(uid))
-      ? []
-      : [{ invariant: 'I14', text: `the slice ${nameOf(slice)} outlives its object` }];
-  });
-}
-
 const holdsForGood = (object: JsonObject): boolean =>
   objectAt(object, 'status')['instanceId'] !== undefined && !metadataOf(object)['deletionTimestamp'];
 
@@ -83,6 +73,21 @@ function unclaimed(scene: Scene): readonly Shortfall[] {
       { invariant: 'I2', text: `contract ${contract.id} is not the one that ${nameOf(owner)} records` },
     ];
   });
+}
+
+/** L7: nothing leads to a machine whose object is gone; a Secret and a Service may outlive it beside a machine that is kept. */
+function leftChildren(scene: Scene): readonly Shortfall[] {
+  const { kube } = scene.world;
+  const kept = Object.values(scene.contracts()).filter((contract) => scene.isKept(contract));
+  const ofKept = new Set(kept.map((contract) => (scene.purchaseOf(contract) ?? scene.madeBy(contract))?.uid));
+  return ['secrets', 'services', 'endpointslices'].flatMap((plural) =>
+    kube.store.all(kube.kind(plural)).flatMap((child) => {
+      const uid = objectAt(metadataOf(child), 'labels')[INSTANCE_UID];
+      if (uid === undefined || scene.objects.has(String(uid))) return [];
+      if (plural !== 'endpointslices' && ofKept.has(String(uid))) return [];
+      return [{ invariant: 'I14', text: `${plural} ${nameOf(child)} outlives its object and leads nowhere` }];
+    }),
+  );
 }
 
 function unreached(

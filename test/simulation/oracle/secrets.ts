@@ -1,5 +1,5 @@
 import type { TransportRequest } from '../../../src/lib/transport.ts';
-import { type JsonObject, objectAt } from '../memory-kube/json.ts';
+import { isObject, type JsonObject, objectAt } from '../memory-kube/json.ts';
 import { ownerUids } from '../memory-kube/writes.ts';
 import { SYSTEM_NAMESPACE } from '../world.ts';
 import type { Scene } from './scene.ts';
@@ -24,10 +24,13 @@ const LEAST_LENGTH = 8;
 
 const SECRET_PATH = /^\/api\/v1\/namespaces\/([^/]+)\/secrets(?:\/([^/]+))?$/;
 
-/** In words of its own what the policy says in CEL. */
-function isWritable(secret: JsonObject, namespace: string): boolean {
-  const { name } = objectAt(secret, 'metadata');
-  if (secret['type'] === 'servicebinding.io/gpu-instance') return ownerUids(secret).length > 0;
+/** In words of its own what the policy says in CEL, and of an orphaned Secret more: it has to carry our marks to go. */
+function isWritable(secret: JsonObject, namespace: string, method: string): boolean {
+  const { name, labels } = objectAt(secret, 'metadata');
+  if (secret['type'] === 'servicebinding.io/gpu-instance') {
+    const isMarked = isObject(labels) && labels['gpurental.dev/instance-uid'] !== undefined;
+    return ownerUids(secret).length > 0 || (method === 'DELETE' && isMarked);
+  }
   const isOwn = name === 'gpu-rental-operator-identity' || String(name).startsWith('gpuacct-');
   return isOwn && secret['type'] === 'Opaque' && namespace === SYSTEM_NAMESPACE;
 }
@@ -70,7 +73,7 @@ export class SecretWatch {
     const [, namespace = '', name] = SECRET_PATH.exec(path.split('?')[0] ?? '') ?? [];
     if (namespace === '' || method === 'GET') return;
     const secret = name === undefined ? JSON.parse(body ?? '{}') : this.#storedSecret(namespace, name);
-    if (secret === undefined || isWritable(secret, namespace)) return;
+    if (secret === undefined || isWritable(secret, namespace, method)) return;
     const called = String(objectAt(secret, 'metadata')['name']);
     const what = `${method} of the Secret ${namespace}/${called}, which the operator may not write`;
     if (this.#told.has(what)) return;

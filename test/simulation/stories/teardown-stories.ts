@@ -110,4 +110,15 @@ export const TEARDOWN_STORIES: readonly Story[] = [
         stage.users.delete('a');
       }),
   },
+  {
+    name: 'three objects are deleted with --cascade=orphan, of which one keeps its machine (L7)',
+    seconds: 300,
+    plot: (stage) => {
+      for (const name of ['b', 'c']) stage.users.createInstance(name, { ports: [{ containerPort: 80 }] });
+      stage.at(100, () => {
+        stage.users.setDeletionPolicy('b', 'Retain');
+        for (const name of ['a', 'b', 'c']) stage.users.deleteAndOrphan(name);
+      });
+    },
+  },
 ];

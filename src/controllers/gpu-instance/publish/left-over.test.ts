@@ -13,6 +13,7 @@ import type { EndpointSliceObject } from '../../../runtime/kube/service-objects.
 import { ObjectMemory } from '../memory/memory.ts';
 import type { StatusFields } from '../types.ts';
 import { endpointSlices, instanceService } from './children.ts';
+import { removeOrphans } from './left-over.ts';
 import { publish } from './publish.ts';
 
 const WITH_SSH: GpuInstanceManifestSpec = { ssh: true, ports: [{ name: 'http', containerPort: 8080 }] };
@@ -55,6 +56,7 @@ async function published(before: StatusFields, allowPrivate = false) {
     cluster,
     kube,
     sent,
+    owner: ownerOf(WITH_SSH),
     slices: () => namesOf(endpointSliceResource),
     services: () => namesOf(serviceResource),
     secrets: () => namesOf(secretResource),
@@ -223,4 +225,75 @@ test('what belongs to someone else stays, whatever it is called', async () => {
   await publish(without, publication, ports);
   expect((await kube.list(endpointSliceResource, { namespace: 'team' })).items).toHaveLength(2);
   expect((await kube.list(serviceResource, { namespace: 'team' })).items).toHaveLength(1);
+});
+
+describe('what is left when the machine of a deleted object has ended (L7)', () => {
+  /** As `kubectl delete` did with the owner references, `finalizers` beside ours, and what is left then. */
+  async function leftAfter({
+    references,
+    finalizers = [],
+    children = ['job-connection', 'job', 'job-direct'],
+  }: {
+    readonly references: readonly object[] | 'kept';
+    readonly finalizers?: readonly string[];
+    readonly children?: readonly string[];
+  }) {
+    const { kube, cluster, secrets, services, slices, owner } = await published(machineAt('203.0.113.5'));
+    const places = [
+      [secretResource, 'job-connection'],
+      [serviceResource, 'job'],
+      [endpointSliceResource, 'job-direct'],
+    ] as const;
+    for (const [resource, name] of places) {
+      if (references === 'kept' || !children.includes(name)) continue;
+      const body = { metadata: { ownerReferences: references } };
+      await kube.patch(resource, { namespace: 'team', name }, { type: 'merge', body });
+    }
+    const { metadata } = owner;
+    const deleted = {
+      ...owner,
+      metadata: { ...metadata, finalizers: [...(metadata.finalizers ?? []), ...finalizers] },
+      status: { ...owner.status, binding: { name: 'job-connection' } },
+    };
+    cluster.sent.length = 0;
+    await removeOrphans(deleted, { cluster: kube, memory: new ObjectMemory() });
+    return [...(await secrets()), ...(await services()), ...(await slices())];
+  }
+  const all = ['job-connection', 'job', 'job-direct'];
+  const theirs = { apiVersion: 'v1', kind: 'ConfigMap', name: 'theirs', uid: 'theirs' };
+
+  test.each([
+    ['goes when garbage collection has orphaned it', { references: [] }, []],
+    [
+      'goes when garbage collection is about to orphan it',
+      { references: 'kept', finalizers: ['orphan'] },
+      [],
+    ],
+    ['is left to garbage collection when the object still owns it', { references: 'kept' }, all],
+    ['stays when another object owns it by now', { references: [theirs] }, all],
+    [
+      'goes as far as it is orphaned, and the rest stays',
+      { references: [], children: ['job-connection'] },
+      ['job', 'job-direct'],
+    ],
+  ] as const)('%s', async (_title, given, left) => {
+    expect(await leftAfter(given)).toEqual(left);
+  });
+
+  test('is not asked about when the object never published anything', async () => {
+    const { kube, cluster, owner } = await published(machineAt('203.0.113.5'));
+    cluster.sent.length = 0;
+    await removeOrphans({ ...owner, status: {} }, { cluster: kube, memory: new ObjectMemory() });
+    expect(cluster.sent).toEqual([]);
+  });
+
+  test('keeps no object from going when the operator may not delete it', async () => {
+    const { kube, cluster, owner } = await published(machineAt('203.0.113.5'));
+    cluster.intercept = ({ method }) => (method === 'DELETE' ? refusedBy(403, 'Forbidden') : undefined);
+    const metadata = { ...owner.metadata, finalizers: ['orphan'] };
+    const deleted = { ...owner, metadata, status: { binding: { name: 'job-connection' } } };
+    await expect(
+      removeOrphans(deleted, { cluster: kube, memory: new ObjectMemory() }),
+    ).resolves.toBeUndefined();
+  });
 });

@@ -1,12 +1,17 @@
 import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
-import { endpointSliceResource, serviceResource } from '../../../runtime/kube/core-resources.ts';
+import { connectionSecretName } from '../../../api/v1alpha1/names.ts';
+import {
+  endpointSliceResource,
+  secretResource,
+  serviceResource,
+} from '../../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../../runtime/kube/kube-client.ts';
 import { isKubeError } from '../../../runtime/kube/kube-error.ts';
 import type { KubeObject, ObjectRef, Resource } from '../../../runtime/kube/kube-object.ts';
 import type { ObjectMemory } from '../memory/memory.ts';
 import type { Publication } from '../types.ts';
 import type { Published } from '../views.ts';
-import { isOrphanOf, isOwnedBy, SLICE_SUFFIXES, sliceName } from './children.ts';
+import { instanceService, isOrphanOf, isOwnedBy, SLICE_SUFFIXES, sliceName } from './children.ts';
 
 type Child = readonly [resource: Resource, child: KubeObject];
 type Place = readonly [resource: Resource, ref: ObjectRef];
@@ -25,25 +30,48 @@ export async function removeLeftOver(
   if (owner.status?.binding === undefined) return undefined;
   const kept = new Set(wanted.map(([resource, { metadata }]) => keyOf(resource, metadata)));
   for (const key of kept) memory.absentChildren.delete(key);
-  for (const [resource, ref] of mayBeThere(owner, serving)) {
-    const key = keyOf(resource, ref);
+  const goes = (child: KubeObject) => isOwnedBy(child, owner) || isOrphanOf(child, owner);
+  for (const place of mayBeThere(owner, serving)) {
+    const key = keyOf(...place);
     if (kept.has(key) || memory.absentChildren.has(key)) continue;
-    const problem = await removeOwn(owner, [resource, ref], cluster);
+    const problem = await removeOne(place, goes, cluster);
     if (problem) return problem;
     memory.absentChildren.add(key);
   }
   return undefined;
 }
 
-async function removeOwn(
+/**
+ * Deletes the children that `kubectl delete --cascade=orphan` leaves of an object whose machine has ended: they would
+ * lead nowhere, and keep their names from the next object. Those that are owned go by garbage collection. What the
+ * operator may not delete keeps no object from going.
+ */
+export async function removeOrphans(
   owner: GpuInstance,
+  { cluster, memory }: { readonly cluster: KubeClient; readonly memory: ObjectMemory },
+): Promise<void> {
+  if (owner.status?.binding === undefined) return;
+  const { namespace, name } = owner.metadata;
+  const secret: Place = [secretResource, { namespace, name: connectionSecretName(name) }];
+  const isOrphaning = owner.metadata.finalizers?.includes(ORPHAN_FINALIZER) ?? false;
+  const goes = (child: KubeObject) => isOrphanOf(child, owner) || (isOrphaning && isOwnedBy(child, owner));
+  for (const place of [secret, ...(instanceService(owner) ? mayBeThere(owner, true) : [])]) {
+    if (memory.absentChildren.has(keyOf(...place))) continue;
+    await removeOne(place, goes, cluster);
+  }
+}
+
+/** Stands on an object until the garbage collector has taken its owner references away. */
+const ORPHAN_FINALIZER = 'orphan';
+
+async function removeOne(
   [resource, ref]: Place,
+  goes: (present: KubeObject) => boolean,
   cluster: KubeClient,
 ): Promise<Published | undefined> {
   try {
     const present = await cluster.get<KubeObject>(resource, ref);
-    if (present && (isOwnedBy(present, owner) || isOrphanOf(present, owner)))
-      await cluster.delete(resource, ref, { uid: present.metadata.uid });
+    if (present && goes(present)) await cluster.delete(resource, ref, { uid: present.metadata.uid });
     return undefined;
   } catch (error) {
     if (!isKubeError(error, 'forbidden')) throw error;

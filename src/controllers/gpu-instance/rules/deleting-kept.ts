@@ -39,7 +39,10 @@ function letMachineGo(observed: Observed, policy: 'Stop' | 'Retain'): Decision {
   const retain: readonly Action[] = kept ? [{ type: 'retain', policy, ...kept }] : [];
   return decision({
     record: { type: 'nothing', because: 'deleting' },
-    actions: [...retain, { type: 'release', note: noteRetained(observed, kept?.instanceId) }],
+    actions: [
+      ...retain,
+      { type: 'release', note: noteRetained(observed, kept?.instanceId), keepsChildren: true },
+    ],
   });
 }
 
