@@ -149,6 +149,11 @@ describe('label selectors', () => {
       true,
     ],
     ['Exists', { matchExpressions: [{ key: 'team', operator: 'Exists' }] }, true],
+    [
+      'Exists of what every object inherits',
+      { matchExpressions: [{ key: 'constructor', operator: 'Exists' }] },
+      false,
+    ],
     ['DoesNotExist', { matchExpressions: [{ key: 'team', operator: 'DoesNotExist' }] }, false],
     [
       'all must hold',

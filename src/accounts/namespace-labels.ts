@@ -1,5 +1,6 @@
 import type { MarketplaceAccount } from '../api/v1alpha1/marketplace-account.ts';
 import { inBackground } from '../lib/background.ts';
+import { ownValue } from '../lib/canonical-json.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { namespaceResource } from '../runtime/kube/core-resources.ts';
@@ -109,14 +110,16 @@ export function isNamespaceAllowed(
 
 /** As a label selector of Kubernetes is matched: everything must hold; an empty one matches all. */
 export function matches(selector: Selector, labels: Labels): boolean {
-  const equal = Object.entries(selector.matchLabels ?? {}).every(([name, value]) => labels[name] === value);
+  const equal = Object.entries(selector.matchLabels ?? {}).every(
+    ([name, value]) => ownValue(labels, name) === value,
+  );
   return equal && (selector.matchExpressions ?? []).every((expression) => holds(expression, labels));
 }
 
 type Expression = NonNullable<Selector['matchExpressions']>[number];
 
 function holds({ key, operator, values = [] }: Expression, labels: Labels): boolean {
-  const value = labels[key];
+  const value = ownValue(labels, key);
   switch (operator) {
     case 'In':
       return value !== undefined && values.includes(value);

@@ -3,6 +3,11 @@ import { createHash } from 'node:crypto';
 /** Longer pieces of a text are hashed as they are. */
 const LONG_PIECE = 4096;
 
+/** The value of a key that a stranger chose: what every object inherits, such as `constructor`, is not there. */
+export function ownValue<T>(of: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
+  return of !== undefined && Object.hasOwn(of, key) ? of[key] : undefined;
+}
+
 /** JSON with sorted keys: the order in which a manifest was written, or an API server stores it, means nothing. */
 export function canonicalJson(value: unknown): string {
   let text = '';

@@ -35,6 +35,13 @@ describe('scenario 34: what a user puts into the Secret', () => {
     });
   });
 
+  test.for(['constructor', '__proto__'])('a key named %s is missing like any other (C1)', (key) => {
+    expect(keyOf(secret({ token: 'x' }), 'key', key)).toMatchObject({
+      type: 'keyMissing',
+      present: ['token'],
+    });
+  });
+
   test('a wrong key name is told with the names that are there', () => {
     expect(keyOf(secret({ token: 'x', other: 'y' }), 'key', 'api-key')).toEqual({
       type: 'keyMissing',

@@ -1,3 +1,4 @@
+import { ownValue } from '../../lib/canonical-json.ts';
 import { Secret } from '../../lib/secret.ts';
 import { secretResource } from '../../runtime/kube/core-resources.ts';
 import type { KubeClient } from '../../runtime/kube/kube-client.ts';
@@ -51,7 +52,7 @@ export async function readKeySecret(
 /** The key in a Secret's data. White space around it (a final newline) is not part of it. */
 export function keyOf(secret: SecretObject | undefined, name: string, keyName: string): KeyReading {
   if (!secret) return { type: 'secretMissing', secret: name };
-  const encoded = secret.data?.[keyName];
+  const encoded = ownValue(secret.data, keyName);
   if (encoded === undefined) {
     return { type: 'keyMissing', secret: name, key: keyName, present: Object.keys(secret.data ?? {}).sort() };
   }

@@ -1,3 +1,5 @@
+import { ownValue } from '../../lib/canonical-json.ts';
+
 /**
  * Whether two values are the same JSON: key order means nothing, and a key whose value is undefined is not there,
  * as JSON.stringify has it.
@@ -24,11 +26,7 @@ function hasMembers(value: unknown): value is Members {
 /** Nothing is collected on the way: every pass compares its status with the one that stands. */
 function sameObjects(left: Members, right: Members): boolean {
   return (
-    Object.keys(left).every((key) => sameJson(left[key], member(right, key))) &&
-    Object.keys(right).every((key) => right[key] === undefined || member(left, key) !== undefined)
+    Object.keys(left).every((key) => sameJson(left[key], ownValue(right, key))) &&
+    Object.keys(right).every((key) => right[key] === undefined || ownValue(left, key) !== undefined)
   );
-}
-
-function member(of: Members, key: string): unknown {
-  return Object.hasOwn(of, key) ? of[key] : undefined;
 }

@@ -31,6 +31,13 @@ export const ISOLATION_MUTANTS: readonly Mutant[] = [
     also: [PROBE_THROWS],
   },
   {
+    name: 'inherited-secret-key',
+    loses: 'the check that a Secret has the key that an object names: JavaScript objects inherit others (C1)',
+    file: `${GPU}/rental/inputs.ts`,
+    find: 'ownValue(secret?.data, reference.key)',
+    replace: '(ownValue(secret?.data, reference.key) ?? secret?.data?.[reference.key])',
+  },
+  {
     name: 'no-env-limit',
     loses: 'the limit of what one object has sent for its machine (H4)',
     ...NO_LIMIT,

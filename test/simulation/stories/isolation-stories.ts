@@ -1,5 +1,7 @@
 import type { JsonObject } from '../memory-kube/json.ts';
 import { KEEPS_FIRST } from '../prober.ts';
+import { NAMESPACE } from '../world.ts';
+import { readyOf } from './stage.ts';
 import type { Story } from './story.ts';
 
 const PORTS = [{ name: 'http', containerPort: 8080, protocol: 'TCP' }];
@@ -25,6 +27,25 @@ export const ISOLATION_STORIES: readonly Story[] = [
       stage.users.createInstance('trailer', probing(headers('Trailer', 'x')));
       stage.users.createInstance('path', probing({ path: '/\u65e5\u672c' }));
       stage.at(200, () => stage.users.delete('newline'));
+    },
+  },
+  {
+    name: 'an object names a key of a Secret that JavaScript objects inherit, and says that it is missing (C1)',
+    seconds: 120,
+    plot: (stage) => {
+      const { kube } = stage.world;
+      const address = { kind: kube.kind('secrets'), namespace: NAMESPACE, name: 'settings' };
+      const data = { token: Buffer.from('x').toString('base64') };
+      kube.writes.create(address, { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'settings' }, data });
+      const secretKeyRef = { name: 'settings', key: 'constructor' };
+      const spec: JsonObject = { env: [{ name: 'TOKEN', valueFrom: { secretKeyRef } }] };
+      stage.users.createInstance('odd', spec);
+      stage.at(40, () => {
+        const reason = readyOf(stage, 'odd')?.['reason'];
+        if (reason !== 'SecretKeyMissing')
+          stage.invariants.report('C1', `odd names a key that is not there and says ${reason}`);
+      });
+      stage.at(60, () => stage.users.delete('odd'));
     },
   },
   {

@@ -1,7 +1,7 @@
-import { isObject, type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
+import { objectAt } from '../memory-kube/json.ts';
 import { raisePrice } from './deeds.ts';
 import { DEAREST_OFFER } from './market.ts';
-import { answered, type Stage } from './stage.ts';
+import { answered, readyOf, type Stage } from './stage.ts';
 import type { Story } from './story.ts';
 
 const STRANGER = 'stranger';
@@ -31,11 +31,6 @@ function isRented(stage: Stage, name: string): boolean {
 function expectRented(stage: Stage, name: string, within: number): void {
   if (!isRented(stage, name))
     stage.invariants.report('F1', `${name} could have a machine, and has none after ${within} s`);
-}
-
-function readyOf(stage: Stage, name: string): JsonObject | undefined {
-  const conditions = listAt(objectAt(stage.users.backup(name), 'status'), 'conditions').filter(isObject);
-  return conditions.find(({ type }) => type === 'Ready');
 }
 
 function reasonOf(stage: Stage, name: string): unknown {

@@ -1,7 +1,7 @@
 import { BY_HAND } from '../console.ts';
 import type { Invariants } from '../invariants.ts';
 import type { Machine } from '../machine.ts';
-import { type JsonObject, objectAt } from '../memory-kube/json.ts';
+import { isObject, type JsonObject, listAt, objectAt } from '../memory-kube/json.ts';
 import type { Fate } from '../network.ts';
 import type { Users } from '../users.ts';
 import { causeFault } from '../weather.ts';
@@ -285,6 +285,12 @@ export class Stage {
     }
     return due;
   }
+}
+
+/** What an object of that name says of its readiness. */
+export function readyOf(stage: Stage, name: string): JsonObject | undefined {
+  const conditions = listAt(objectAt(stage.users.backup(name), 'status'), 'conditions').filter(isObject);
+  return conditions.find(({ type }) => type === 'Ready');
 }
 
 /** A good answer in the server's place, without any effect. */

@@ -108,6 +108,20 @@ describe('a value that may be missing', () => {
     });
     expect(inputs).toMatchObject({ type: 'problem', reason: 'SecretKeyMissing' });
   });
+
+  test.for(['constructor', '__proto__', 'toString'])(
+    'a key named %s is missing like any other (C1)',
+    async (key) => {
+      const env = [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'settings', key } } }];
+      const { inputs } = await inputsOf({ env } as Manifest, { settings: { token: 's3' } });
+      expect(inputs).toMatchObject({ type: 'problem', reason: 'SecretKeyMissing' });
+    },
+  );
+
+  test('a variable named __proto__ reaches the machine (C1)', async () => {
+    const { inputs } = await inputsOf({ env: [{ name: '__proto__', value: 'x' }] } as Manifest, {});
+    expect(JSON.stringify(inputs)).toContain('"__proto__":"x"');
+  });
 });
 
 describe('what is wrong is said before anything is searched', () => {

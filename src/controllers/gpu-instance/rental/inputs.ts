@@ -3,6 +3,7 @@ import type { GpuInstance } from '../../../api/v1alpha1/gpu-instance.ts';
 import type { MarketplaceAccount } from '../../../api/v1alpha1/marketplace-account.ts';
 import { gpuInstanceResource, marketplaceAccountResource } from '../../../api/v1alpha1/names.ts';
 import { MAX_OFFER_BYTES, trimmedOf } from '../../../api/v1alpha1/trimmed-spec.ts';
+import { ownValue } from '../../../lib/canonical-json.ts';
 import { Secret } from '../../../lib/secret.ts';
 import { ON_START_LIMIT, packOnStart } from '../../../marketplace/instances/onstart.ts';
 import { secretResource } from '../../../runtime/kube/core-resources.ts';
@@ -127,16 +128,16 @@ class InputReader {
   async #environment(): Promise<
     { readonly type: 'values'; readonly values: Record<string, string> } | Problem
   > {
-    const values: Record<string, string> = {};
+    const values = new Map<string, string>();
     for (const { name, value, valueFrom } of this.#object.spec.env ?? []) {
       this.#bytes += Buffer.byteLength(name);
       const read = valueFrom
         ? await this.#value(valueFrom.secretKeyRef, `env ${name}`)
         : this.#given(value ?? '');
       if (read.type === 'problem') return read;
-      if (read.text !== undefined) values[name] = read.text;
+      if (read.text !== undefined) values.set(name, read.text);
     }
-    return { type: 'values', values };
+    return { type: 'values', values: Object.fromEntries(values) };
   }
 
   async #login(): Promise<SecretValue> {
@@ -170,7 +171,7 @@ class InputReader {
   ): Promise<SecretValue> {
     this.#uses.push({ name: reference.name, key: reference.key, use });
     const secret = await this.#secret(reference.name);
-    const encoded = secret?.data?.[reference.key];
+    const encoded = ownValue(secret?.data, reference.key);
     if (encoded !== undefined)
       return (
         this.#tooLarge(Buffer.byteLength(encoded, 'base64'), limit) ??
