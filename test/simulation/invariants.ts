@@ -25,6 +25,7 @@ import { type Purchase, readPurchase } from './oracle/purchase.ts';
 import { RecordWatch } from './oracle/records.ts';
 import { keyOf, nameOf, Scene, type SceneOptions, type Violation } from './oracle/scene.ts';
 import { loggedText, SecretWatch } from './oracle/secrets.ts';
+import { ServingWatch } from './oracle/serving.ts';
 import { StatusWatch } from './oracle/statuses.ts';
 import { SweepWatch } from './oracle/sweeps.ts';
 import { TruthWatch } from './oracle/truth.ts';
@@ -67,6 +68,7 @@ export class Invariants {
   readonly #kept: KeptWatch;
   readonly #heldBack: HeldBackWatch;
   readonly #statuses: StatusWatch;
+  readonly #serving: ServingWatch;
   readonly #permits: PermitWatch;
   readonly #keys: KeyWatch;
   readonly #idleSlots: IdleSlotWatch;
@@ -94,6 +96,7 @@ export class Invariants {
     this.#kept = new KeptWatch(this.#scene);
     this.#heldBack = new HeldBackWatch(this.#scene);
     this.#statuses = new StatusWatch(this.#scene);
+    this.#serving = new ServingWatch(this.#scene);
     this.#permits = new PermitWatch(this.#scene);
     this.#keys = new KeyWatch(this.#scene);
     this.#idleSlots = new IdleSlotWatch(this.#scene);
@@ -183,6 +186,7 @@ export class Invariants {
     this.#workers.elapsed();
     this.#limits.elapsed();
     this.#idleSlots.elapsed();
+    this.#serving.elapsed();
   }
 
   /** Whether everything that is wanted is there, and nothing else. */
@@ -201,7 +205,7 @@ export class Invariants {
     const { ownLimits } = this.#machines;
     const isHeldBack = (uid: string) => this.#brake.isHeldBack(uid);
     const ofObjects = shortfallsOf(this.#scene, { isHeldBack, ownLimits });
-    return [...ofObjects, ...this.#groups.shortfalls()];
+    return [...ofObjects, ...this.#groups.shortfalls(), ...this.#serving.shortfalls()];
   }
 
   /** Whether the cluster was still written to after it had time to settle, which is a violation (I11). */
@@ -255,6 +259,7 @@ export class Invariants {
     this.#unrecorded.hindered();
     this.#workers.hindered();
     this.#idleSlots.hindered();
+    this.#serving.hindered();
   }
 
   /** A watch of a process lost an event without a trace: until its copy is audited, it may not know an object. */
@@ -356,7 +361,10 @@ export class Invariants {
     }
     if (kind.plural === 'secrets') this.#secrets.stored(object);
     else this.#secrets.read(`${kind.plural} ${nameOf(object)}`, textOf(object));
-    if (kind.plural === 'endpointslices') this.#workers.sliceWritten(object, type !== 'DELETED');
+    if (kind.plural === 'endpointslices') {
+      this.#workers.sliceWritten(object, type !== 'DELETED');
+      this.#serving.sliceWritten(object, type !== 'DELETED');
+    }
     const uid = String(metadataOf(object)['uid']);
     const before = this.#scene.objects.get(uid);
     const groupBefore = this.#scene.groups.get(uid);
@@ -372,6 +380,7 @@ export class Invariants {
     if (type === 'DELETED') {
       this.#machines.released(uid, object);
       this.#sweeps.released(uid, object);
+      this.#serving.released(object);
       return;
     }
     this.#brake.rewritten(uid, object);

@@ -1,5 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Prober } from '../../src/controllers/gpu-instance/probe/probe.ts';
+import type { Containers } from './containers.ts';
 
 /** What a request line cannot hold (`node:_http_client`). */
 const UNSENDABLE = /[^\u0021-\u00ff]/;
@@ -10,12 +11,13 @@ const NEEDS_CHUNKS = 'trailer';
 export const KEEPS_FIRST = '/keeps-first';
 
 /**
- * Every machine answers. A request that Node refuses to send is thrown as Node throws it, and none reaches a network.
+ * Every container answers but those that are silent. A request that Node refuses to send is thrown as Node throws it, and none reaches a network.
  * One for each process.
  */
-export function simulatedProber(): Prober {
+export function simulatedProber(containers: Containers): Prober {
   const kept = new Set<string>();
   return async ({ http, host, port }) => {
+    if (containers.faultAt(port)?.type === 'silent') return 'refuses the connection';
     if (!http) return undefined;
     throwAsNode(http);
     const machine = `${host}:${port}`;

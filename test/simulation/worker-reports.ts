@@ -1,12 +1,20 @@
-import type { Transport } from '../../src/lib/transport.ts';
+import { type Transport, TransportError } from '../../src/lib/transport.ts';
+import type { Containers } from './containers.ts';
 
 /** What the workers of groups answer when they are asked for their load: each works on so many requests. */
 export class WorkerReports {
   inFlight = 0;
+  readonly #containers: Containers;
 
-  readonly transport: Transport = async () => {
+  constructor(containers: Containers) {
+    this.#containers = containers;
+  }
+
+  readonly transport: Transport = async ({ origin }) => {
+    const fault = this.#containers.faultAt(Number(new URL(origin).port));
+    if (fault?.type === 'silent') throw new TransportError('refuses the connection', { sent: false });
     const load = { new_load: 0, cur_load: 10 * this.inFlight, max_perf: 100 };
-    const report = { ...load, num_requests_working: this.inFlight };
+    const report = { ...load, num_requests_working: this.inFlight, error_msg: fault?.text ?? '' };
     return {
       status: 200,
       headers: { 'content-type': 'application/json' },

@@ -14,6 +14,7 @@ import { createRentalMetrics } from '../../src/server/rental-metrics.ts';
 import { createRuntimeMetrics } from '../../src/server/runtime-metrics.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { makeKey, makeUser } from '../../src/simulator/world/new-world.ts';
+import { Containers } from './containers.ts';
 import { Gateway, PROMETHEUS, SCOPE } from './gateway.ts';
 import { Machine } from './machine.ts';
 import type { JsonObject } from './memory-kube/json.ts';
@@ -87,6 +88,7 @@ export class SimulatedWorld {
   readonly processes: Process[] = [];
   /** Undefined where load is written into groups. */
   readonly gateway: Gateway | undefined;
+  readonly containers: Containers;
   /** Undefined where no worker is asked. */
   readonly reports: WorkerReports | undefined;
   /** What processes are started with from now on, beside the defaults. */
@@ -101,7 +103,8 @@ export class SimulatedWorld {
   constructor(options: WorldOptions) {
     this.#options = options;
     this.flags = options.flags ?? {};
-    this.reports = options.hasReports ? new WorkerReports() : undefined;
+    this.containers = new Containers(this);
+    this.reports = options.hasReports ? new WorkerReports(this.containers) : undefined;
     this.gateway = options.hasGateway ? new Gateway(() => this.now) : undefined;
     this.random = seededRandom(options.seed);
     this.scheduler = new Scheduler({ startMs: START_MS, random: seededRandom(options.seed ^ 0x5eed) });
@@ -198,7 +201,7 @@ export class SimulatedWorld {
       pod,
       metrics: createRuntimeMetrics(registry),
       rentalMetrics: createRentalMetrics(registry),
-      prober: simulatedProber(),
+      prober: simulatedProber(this.containers),
       ...(this.#options.workers && {
         workerTransport: this.#options.workers,
         prometheusTransport: this.#options.workers,

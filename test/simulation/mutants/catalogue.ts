@@ -1,5 +1,6 @@
 import { ACCESS_MUTANTS } from './access-mutants.ts';
 import { ACCOUNT_MUTANTS } from './account-mutants.ts';
+import { BROKEN_MUTANTS } from './broken-mutants.ts';
 import { DRIFT_MUTANTS } from './drift-mutants.ts';
 import { GONE_MUTANTS } from './gone-mutants.ts';
 import { GROUP_MUTANTS } from './group-mutants.ts';
@@ -32,4 +33,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...ISOLATION_MUTANTS,
   ...OUTAGE_MUTANTS,
   ...TENANT_MUTANTS,
+  ...BROKEN_MUTANTS,
 ];

@@ -116,14 +116,16 @@ function unreached(
     found.push({ invariant: 'ESR', text: `${name} wants to be stopped and runs: ${state}` });
   }
   const untold = untoldProbe(object);
-  if (status['phase'] === 'Running' && untold !== undefined) found.push({ invariant: 'I14', text: untold });
+  const isSpoilt = contract !== undefined && scene.world.containers.faultOf(contract) !== undefined;
+  if (status['phase'] === 'Running' && untold !== undefined && !isSpoilt)
+    found.push({ invariant: 'I14', text: untold });
   if (status['phase'] === 'Running' && !contract) {
     found.push({ invariant: 'I14', text: `${name} claims to run on a machine that is gone` });
   }
   return found;
 }
 
-/** Machines answer every probe: `Ready` says `ProbeError` if the probe cannot be sent, and nothing of the probe if it can. */
+/** Containers answer every probe, if no story spoils them: `Ready` says `ProbeError` if the probe cannot be sent, and nothing of the probe if it can. */
 function untoldProbe(object: JsonObject): string | undefined {
   const action = objectAt(objectAt(object, 'spec'), 'readinessProbe')['httpGet'];
   if (!isObject(action)) return undefined;

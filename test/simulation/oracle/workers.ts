@@ -130,6 +130,7 @@ export class WorkerWatch {
       ({ machine }) => this.#scene.now - (this.#startedAt.get(machine) ?? 0) < KEPT_AFTER_START_MS,
     );
     if (!isYoung || !this.#readySince.has(readyKey(worker)) || this.#isUnwanted(worker)) return;
+    if (this.#isBroken(worker)) return;
     this.#scene.broken('Group', `worker ${nameOf(worker)} was given up right after a restart`);
   }
 
@@ -156,11 +157,18 @@ export class WorkerWatch {
       this.#scene.now - Math.max(this.#hinderedAt, this.#groupEditedAt) >= KNOWN_READY_MS &&
       this.#readySince.has(readyKey(worker));
     if (!group || !isKnown || wantedBy(group, this.#scene.world) === 0 || isOutdated(worker, group)) return;
+    if (this.#isBroken(worker)) return;
     const others = [...this.#scene.objects.values()].filter(
       (other) => nameOf(other) !== nameOf(worker) && this.#groupOf(other) === group,
     );
     if (others.some((other) => noteOf(other, 'wanted') === 'Hot' && serves(other))) return;
     this.#scene.broken('Group', `worker ${nameOf(worker)} was told to go while no other served`);
+  }
+
+  /** Whether it serves nobody, whatever its conditions say. */
+  #isBroken(worker: JsonObject): boolean {
+    const contract = this.#scene.contracts()[Number(objectAt(worker, 'status')['instanceId'])];
+    return contract !== undefined && this.#scene.world.containers.faultOf(contract) !== undefined;
   }
 
   /** The group of a worker, unless it is being deleted. */

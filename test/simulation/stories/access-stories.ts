@@ -1,7 +1,6 @@
 import type { JsonObject } from '../memory-kube/json.ts';
 import { MACHINE } from '../wishes.ts';
-import { raisePrice } from './deeds.ts';
-import type { Stage } from './stage.ts';
+import { raisePrices } from './deeds.ts';
 import type { Story } from './story.ts';
 
 const GROUP = 'group';
@@ -9,12 +8,6 @@ const GROUP = 'group';
 const WITHOUT_PRICE: JsonObject = {
   template: { spec: { ...MACHINE, offers: [{ gpuNames: ['RTX 4090'] }], replacement: { maxPerHour: 30 } } },
 };
-
-/** Every host that has a machine left asks for more. */
-function raisePrices(stage: Stage, gpuPricePerHour: number): void {
-  for (const offer of Object.values(stage.world.market.store.current().tables.offers))
-    if (offer.rentedBy === null) raisePrice(stage, offer.id, gpuPricePerHour);
-}
 
 /** What authors of objects may reach by naming it, and must not. */
 export const ACCESS_STORIES: readonly Story[] = [

@@ -31,12 +31,26 @@ export function raisePrice(stage: Stage, offerId: number, gpuPricePerHour: numbe
   store.put('offers', { ...offer, gpuPricePerHour });
 }
 
+/** Every host that has a machine left asks for that price. */
+export function raisePrices(stage: Stage, gpuPricePerHour: number): void {
+  for (const offer of Object.values(stage.world.market.store.current().tables.offers))
+    if (offer.rentedBy === null) raisePrice(stage, offer.id, gpuPricePerHour);
+}
+
 /** The host of an offer lets nothing in from outside but through the proxy. */
 export function closePorts(stage: Stage, offerId: number): void {
   const { store } = stage.world.market;
   const offer = store.current().tables.offers[offerId];
   if (!offer) throw new Error(`there is no offer ${offerId}`);
   store.put('offers', { ...offer, columns: { ...offer.columns, direct_port_count: 0 } });
+}
+
+/** The machine of an object maps no port any more, whatever its offer said. */
+export function unmapPorts(stage: Stage, name: string): void {
+  const { store } = stage.world.market;
+  const contract = store.current().tables.contracts[stage.machineOf(name)];
+  if (!contract) throw new Error(`${name} has no machine`);
+  store.put('contracts', { ...contract, ports: {} });
 }
 
 /** The label that the machine of an object carries. */

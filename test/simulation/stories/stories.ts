@@ -1,5 +1,6 @@
 import { ACCESS_STORIES } from './access-stories.ts';
 import { ACCOUNT_STORIES } from './account-stories.ts';
+import { BROKEN_STORIES } from './broken-stories.ts';
 import { CLOCK_STORIES } from './clock-stories.ts';
 import { EDIT_STORIES } from './edit-stories.ts';
 import { FOUND_STORIES } from './found-stories.ts';
@@ -20,6 +21,7 @@ import { VANISHED_STORIES } from './vanished-stories.ts';
 
 /** Every story. */
 export const STORIES: readonly Story[] = [
+  ...BROKEN_STORIES,
   ...PURCHASE_STORIES,
   ...GONE_STORIES,
   ...TEARDOWN_STORIES,

@@ -1,0 +1,45 @@
+import { rowsOf } from '../../src/simulator/world/remembered.ts';
+import type { Contract } from '../../src/simulator/world/world.ts';
+import type { SimulatedWorld } from './world.ts';
+
+/** What a container on the machine of an offer is good for. `text`: it runs, and reports that error. */
+export type Fault = { readonly type: 'silent' } | { readonly type: 'error'; readonly text: string };
+
+/** What runs on machines: it serves, unless a story says otherwise. */
+export class Containers {
+  readonly #world: Pick<SimulatedWorld, 'market'>;
+  readonly #faults = new Map<number, Fault>();
+  /** What the image brings with it wherever it runs. */
+  #imageFault: Fault | undefined;
+
+  constructor(world: Pick<SimulatedWorld, 'market'>) {
+    this.#world = world;
+  }
+
+  /** From now on for every container on the machine of that offer. */
+  spoil(offerId: number, fault: Fault): void {
+    this.#faults.set(offerId, fault);
+  }
+
+  /** From now on everywhere: no other machine helps. */
+  spoilImage(fault: Fault): void {
+    this.#imageFault = fault;
+  }
+
+  get isImageBroken(): boolean {
+    return this.#imageFault !== undefined;
+  }
+
+  faultOf({ offerId }: Pick<Contract, 'offerId'>): Fault | undefined {
+    return this.#imageFault ?? this.#faults.get(offerId);
+  }
+
+  /** Of the container behind a public port. */
+  faultAt(port: number): Fault | undefined {
+    if (this.#faults.size === 0 && this.#imageFault === undefined) return undefined;
+    const contract = rowsOf(this.#world.market.store.current().tables.contracts).find(({ ports }) =>
+      Object.values(ports).includes(port),
+    );
+    return contract && this.faultOf(contract);
+  }
+}
