@@ -84,7 +84,10 @@ function byWindow(row: OwnedRow, facts: LabelFacts, context: OwnershipContext): 
   return { type: 'labelCopied', facts, isLate };
 }
 
-/** No service carries a rental out later than this: whatever begins then with an old label carries a copy. */
+/**
+ * No service carries a rental out later than this: whatever begins then with an old label carries a copy. A copy within
+ * this time looks like a late rental, and `orphanPolicy: Destroy` ends it, so it is no longer than needed.
+ */
 const LATEST_RENTAL_MS = 86_400_000;
 
 function claimsRow(candidate: RecordedClaim, row: OwnedRow, context: OwnershipContext): boolean {

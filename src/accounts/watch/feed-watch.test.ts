@@ -11,6 +11,7 @@ import { type ClaimFacts, makeClaim } from '../../ownership/claim.ts';
 import { newIdentity } from '../../ownership/identity.ts';
 import { makeLabel } from '../../ownership/label.ts';
 import type { AccountObject } from '../account-object.ts';
+import type { ServiceTime } from '../login/service-clock.ts';
 import { FeedWatch } from './feed-watch.ts';
 
 const identity = newIdentity(
@@ -30,15 +31,16 @@ function claimOf(instanceId: number, change: Partial<ClaimFacts> = {}): AccountO
   return { ...facts, claim: makeClaim(identity.keys, { ...facts, login, ...change }) };
 }
 
-const list = (rows: readonly Instance[]): FeedEvent => ({
+const list = (rows: readonly Instance[], endedAt = 1): FeedEvent => ({
   type: 'list',
-  list: { begunAt: 0, endedAt: 1, rows: new Map(rows.map((each) => [each.id, each])) },
+  list: { begunAt: 0, endedAt, rows: new Map(rows.map((each) => [each.id, each])) },
 });
 
 function watch(
   objects: readonly AccountObject[],
   status?: MarketplaceAccount['status'],
   spec: Partial<MarketplaceAccount['spec']> = {},
+  serviceTime: ServiceTime = { type: 'unknown' },
 ) {
   const { account: usual } = observed();
   const account = { ...usual, spec: { ...usual.spec, ...spec }, ...(status && { status }) };
@@ -46,7 +48,7 @@ function watch(
   let changes = 0;
   const options = {
     account,
-    connection: { login },
+    connection: { login, serviceClock: { now: () => serviceTime } },
     clock,
     constants: { listLagMs: 60_000 },
     identity: () => identity,
@@ -217,8 +219,8 @@ describe('the maximum hold of an open breaker', () => {
 
 describe('the turn to replace a machine while many are bad', () => {
   /** A watch whose machines are all offline, after a person closed its breaker. */
-  function released(objects: readonly AccountObject[]) {
-    const watching = watch(objects);
+  function released(objects: readonly AccountObject[], serviceTime?: ServiceTime) {
+    const watching = watch(objects, undefined, {}, serviceTime);
     const { watched } = watching;
     const ids = objects.flatMap(({ instanceId }) => instanceId ?? []);
     const seeOffline = () => watched.hear(list(ids.map((id) => row({ id, actualStatus: 'offline' }))));
@@ -240,6 +242,20 @@ describe('the turn to replace a machine while many are bad', () => {
     );
     watched.hear(list([row({ id: 101, actualStatus }), ...bad]));
     expect(watched.breaker()).toMatchObject({ type: 'slow', turn });
+  });
+
+  test.each([
+    ['an hour ahead of that of the service', { type: 'known', at: 500_000, isConfirmed: true }],
+    ['doubtful', { type: 'stale' }],
+  ] as const)('waits while the machine of the last replacement boots when our clock is %s', (_, time) => {
+    const replaced = object(101, { uid: 'uid-1', lastEndedAt: 0 });
+    const others = Array.from({ length: 19 }, (_each, index) => object(index + 2));
+    const { watched } = released([replaced, ...others], time);
+    const bad = others.flatMap(({ instanceId: id }) =>
+      id === undefined ? [] : [row({ id, actualStatus: 'offline' })],
+    );
+    watched.hear(list([row({ id: 101, actualStatus: 'loading' }), ...bad], 4_100_000));
+    expect(watched.breaker()).toMatchObject({ type: 'slow', turn: undefined });
   });
 
   test('tells the account when it passes to another object, and not while it stays', async () => {
@@ -409,7 +425,7 @@ describe('what a look tells the account', () => {
     let changes = 0;
     const options = {
       account,
-      connection: { login },
+      connection: { login, serviceClock: { now: () => ({ type: 'unknown' }) as const } },
       clock: createVirtualClock({ startMs: 77 }),
       constants: { listLagMs: 60_000 },
       identity: () => identity,

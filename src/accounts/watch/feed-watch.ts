@@ -8,6 +8,7 @@ import type { Identity } from '../../ownership/identity.ts';
 import type { Login } from '../../ownership/login.ts';
 import type { AccountObject } from '../account-object.ts';
 import { breakerOf } from '../account-status.ts';
+import { type ServiceTime, serviceNow } from '../login/service-clock.ts';
 import { Absences } from './absences.ts';
 import {
   afterPoll,
@@ -24,7 +25,7 @@ import { SlowTurns } from './slow-turns.ts';
 
 export interface FeedWatchOptions {
   readonly account: MarketplaceAccount;
-  readonly connection: { readonly login: Login };
+  readonly connection: { readonly login: Login; readonly serviceClock: { now(): ServiceTime } };
   readonly clock: Clock;
   readonly constants: Pick<PurchaseConstants, 'listLagMs'>;
   readonly identity: () => Identity | undefined;
@@ -195,8 +196,10 @@ export class FeedWatch {
     const running = [...poll.rows].flatMap(([id, { actualStatus }]) =>
       actualStatus === 'running' ? [id] : [],
     );
+    const { serviceClock } = this.#options.connection;
     this.#turns.look({
-      now: poll.at,
+      // Ends of machines are dated by the service's clock. While it is stale all of them count as recent.
+      now: serviceNow(serviceClock.now(), poll.at) ?? Number.NEGATIVE_INFINITY,
       monotonic: poll.monotonic,
       objects: this.#options.objects(),
       unhealthy: new Set(unhealthyOf(poll)),

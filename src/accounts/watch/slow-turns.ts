@@ -15,7 +15,7 @@ interface Turn {
 
 /** What one complete list says about an account whose machines are replaced slowly. */
 export interface SlowLook {
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds, by the clock that dates the ends of machines. */
   readonly now: number;
   /** Monotonic milliseconds. */
   readonly monotonic: number;

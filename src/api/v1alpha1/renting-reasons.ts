@@ -35,6 +35,10 @@ export const rentingReasons = {
     'The marketplace did not answer a rental, so nothing else is rented until its lists show whether there is a machine.',
     "Where no machine is named here, you need not do anything unless this stays: then look in the marketplace's console for a machine that this object does not name.",
   ),
+  ServiceTimeUncertain: retryable(
+    'Replies of the marketplace disagree about the time, so nothing is rented until three in a row agree.',
+    'You need not do anything. If this stays, check the clock of the node that the operator runs on, and any proxy in front of the marketplace.',
+  ),
   OldMachineNotGone: retryable(
     'The old machine is not confirmed gone, so no other is rented.',
     "If this stays, destroy that machine in the marketplace's console.",

@@ -48,9 +48,15 @@ describe('a purchase', () => {
       { rule: 'await-settlement', phase: 'Renting', says: 'RentalUncertain', afterMs: 160_001, onList: true },
     ],
     [
-      'waits where our clocks have parted since the service last named the time (58)',
+      'waits where our clocks have parted since the service last named the time, and says so (58, H2)',
       { facts: { serviceTime: { type: 'stale' } }, observed: offers },
-      { rule: 'purchase', afterMs: 1_000, onList: true },
+      {
+        rule: 'purchase',
+        phase: 'Pending',
+        says: 'ServiceTimeUncertain',
+        afterMs: 1_000,
+        onList: true,
+      },
     ],
   ]);
 

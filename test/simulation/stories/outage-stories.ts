@@ -179,6 +179,22 @@ export const OUTAGE_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'containers of six machines end for good, and the clock of the operator is an hour ahead (C2)',
+    fleet: 6,
+    seconds: START + 1_500,
+    mayLeave: true,
+    plot: (stage) => {
+      stage.world.bornAheadMs = 3_600_000;
+      stage.users.account.set({ maxUnhealthyHold: '5m' });
+      stage.at(START, () => {
+        for (const name of namesOf(6)) strike(stage, name, 'exited', 100_000);
+      });
+      noneDestroyed(stage, START, START + 300, 'the maximum hold is not over');
+      stage.at(START + 890, () => atMostDestroyed(stage, 1));
+      stage.at(START + 1_490, () => atMostDestroyed(stage, 2));
+    },
+  },
+  {
     name: 'containers of six machines end for good, and the operator crashes every minute after the hold (C2)',
     fleet: 6,
     seconds: START + 2_000,

@@ -31,6 +31,7 @@ const PASSING: ReadonlySet<Reason> = new Set<Reason>([
   'AccountNotReady',
   'BreakerOpen',
   'OldMachineNotGone',
+  'ServiceTimeUncertain',
   'Throttled',
   'Unreachable',
 ]);

@@ -199,7 +199,11 @@ function rent(observed: Observed, stage: Unrented, chosen: Chosen): Step {
   const { object, uid, identity, now } = observed;
   const attempt = stage.attempt + 1;
   const { serviceTime } = chosen.facts;
-  if (serviceTime.type === 'stale') return decision({ look: { onList: true, afterMs: 1_000 } });
+  if (serviceTime.type === 'stale')
+    return idle(observed, stage, {
+      reason: 'ServiceTimeUncertain',
+      look: { onList: true, afterMs: 1_000 },
+    });
   const issuedAt = serviceTime.type === 'known' ? serviceTime.at : now;
   const facts = { uid, attempt, issuedAt };
   const request = rentRequest({
