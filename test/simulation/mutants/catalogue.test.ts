@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { STORIES } from '../stories/stories.ts';
 import { MUTANTS } from './catalogue.ts';
 import { readKnownKills } from './known-kills.ts';
 import { patchesOf } from './mutant.ts';
@@ -36,4 +37,15 @@ test.for(MUTANTS)('$name turns the simulation red, and a unit test', ({ name }) 
 test('what killed a mutant belongs to one that there is', () => {
   const names = new Set(MUTANTS.map(({ name }) => name));
   expect([...KNOWN.keys()].filter((name) => !names.has(name))).toEqual([]);
+});
+
+test('what killed a mutant is a story or a test file that there is', () => {
+  const stories = new Set(STORIES.map(({ name }) => name));
+  const gone = [...KNOWN].flatMap(([mutant, { simulation, test: failing }]) => {
+    const finding = simulation?.finding;
+    const isPlayed = finding?.type !== 'story' || stories.has(finding.name);
+    const isRun = failing === undefined || existsSync(join(SOURCES, '..', failing.file));
+    return isPlayed && isRun ? [] : [mutant];
+  });
+  expect(gone).toEqual([]);
 });
