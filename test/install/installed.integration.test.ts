@@ -179,8 +179,8 @@ describe.skipIf(!canRun)('the installed chart', () => {
     await cluster.kubectl(['delete', 'gpui', 'precious']);
   });
 
-  test('refuses a price below what the running machine costs', async () => {
-    await apply(instance('running'));
+  test('refuses a price below what the running machine costs only if onPriceAbove would replace it (M4)', async () => {
+    await apply(instance('running', { spec: { onPriceAbove: 'Replace' } }));
     const cost = { pricePerHour: '0.70', accrued: '0' };
     await operatorSaysStatus('running', { instanceId: 8, cost });
     const cap = (maxPricePerHour: string) => ({ spec: { offers: [{ maxPricePerHour }] } });
@@ -188,8 +188,12 @@ describe.skipIf(!canRun)('the installed chart', () => {
       () => patch('running', cap('0.69'), undefined, TRIED),
       /costs 0\.70 dollars an hour and no offer allows that much/,
     );
-    await patch('running', cap('0.70'));
     await patch('running', { spec: { updateStrategy: { type: 'OnDelete' } } });
+    await expect(patch('running', cap('0.69'), undefined, TRIED)).rejects.toThrow(
+      /onPriceAbove: Report first/,
+    );
+    await patch('running', cap('0.70'));
+    await patch('running', { spec: { onPriceAbove: 'Report', updateStrategy: { type: 'Replace' } } });
     await patch('running', cap('0.10'));
   });
 

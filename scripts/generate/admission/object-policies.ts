@@ -100,7 +100,7 @@ function priceFloor(installation: Installation): PolicySpec {
       {
         name: 'would-be-replaced',
         expression:
-          "object.spec.?updateStrategy.?type.orValue('Replace') == 'Replace' && object.spec.?offers != oldObject.spec.?offers",
+          "object.spec.?onPriceAbove.orValue('Report') == 'Replace' && object.spec.?offers != oldObject.spec.?offers",
       },
     ],
     variables: [
@@ -116,7 +116,7 @@ function priceFloor(installation: Installation): PolicySpec {
           'size(variables.offers) == 0 || variables.offers.exists(offer, !has(offer.maxPricePerHour) || double(offer.maxPricePerHour) >= double(variables.price))',
         message: 'No maxPricePerHour reaches what the running machine costs.',
         messageExpression:
-          "'The running machine costs ' + variables.price + ' dollars an hour and no offer allows that much: it would be replaced at once. Allow it, or set updateStrategy.type: OnDelete first.'",
+          "'The running machine costs ' + variables.price + ' dollars an hour and no offer allows that much: onPriceAbove: Replace would replace it at once. Allow it, or set onPriceAbove: Report first.'",
         reason: 'Invalid',
       },
     ],

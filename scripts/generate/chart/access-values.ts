@@ -47,7 +47,7 @@ export const accessValues: ChartValues = {
       schemas.flag,
     ),
     priceFloor: value(
-      'Refuse a maxPricePerHour below what the running machine costs, where that would replace it.',
+      'Refuse a maxPricePerHour below what the running machine costs if onPriceAbove: Replace would replace it.',
       true,
       schemas.flag,
     ),
