@@ -259,12 +259,12 @@ describe('an object without a machine', () => {
     [
       'rents nothing after its lifetime is over',
       { ...offers({}), spec: { maxLifetime: '1h' }, status: { firstRentedAt: time(-3600) } },
-      { rule: 'limit-reached', phase: 'Failed', says: 'stalled: LimitReached' },
+      { rule: 'limit-reached', phase: 'Failed', says: 'stalled: LimitReached', afterMs: 600_000 },
     ],
     [
       'rents nothing after its money is spent',
       { ...offers({}), spec: { maxTotalCost: '2' }, status: { cost: { accrued: '2.00' } } },
-      { rule: 'limit-reached', phase: 'Failed', says: 'stalled: LimitReached' },
+      { rule: 'limit-reached', phase: 'Failed', says: 'stalled: LimitReached', afterMs: 600_000 },
     ],
   ]);
 

@@ -69,6 +69,18 @@ const DATE_STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'lists have a date two days ahead for 100 s, meanwhile a process begins and an object has no machine (H2)',
+    seconds: 1_000,
+    plot: (stage) => {
+      sixForADay(stage);
+      stage.at(140, () => {
+        stage.cast({ call: 'list', seconds: 100, fate: { dateOffMs: 2 * DAY_MS } });
+        stage.users.setImage('a', 'example/work:2');
+      });
+      stage.at(180, () => stage.killAll());
+    },
+  },
+  {
     name: 'the backend that answers searches is two hours behind, and the answer to the first rent call is lost (H2)',
     seconds: 500,
     plot: (stage) => {

@@ -16,6 +16,8 @@ import { unprovenRecord } from './unproven-record.ts';
 type Unrented = Extract<Stage, { type: 'unrented' }>;
 
 const HOUR_MS = 3_600_000;
+/** The service's time may have been wrong: it is asked again whether a limit is reached. */
+const LIMIT_LOOK_MS = 600_000;
 
 /** Nothing is rented: the first reason why it stays so, else a purchase. */
 const RULES: readonly Rule<Unrented>[] = [
@@ -25,7 +27,10 @@ const RULES: readonly Rule<Unrented>[] = [
     decide: (observed, stage) => {
       const state = limitState(observed);
       return state.type === 'reached'
-        ? idle(observed, stage, { reason: 'LimitReached', detail: state.detail })
+        ? idle(observed, stage, {
+            ...{ reason: 'LimitReached', detail: state.detail },
+            look: { afterMs: LIMIT_LOOK_MS },
+          })
         : undefined;
     },
   },
